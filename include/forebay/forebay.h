@@ -7,6 +7,7 @@
 
 /// `namespace fb = forebay;` gives the names of the documentation.
 #include "forebay/batch.h"
+#include "forebay/engine.h"
 #include "forebay/loader.h"
 #include "forebay/pipeline.h"
 #include "forebay/result.h"

@@ -307,10 +307,12 @@ struct PadOptions {
   std::optional<int64_t> length = {};
 };
 struct CacheStepOptions {
-  // 0 switches a tier off.
-  ByteSize ram = "2GiB";
-  ByteSize disk = "50GiB";
-  std::string dir = {};          ///< else $FOREBAY_CACHE_DIR, else ~/.cache/forebay
+  // Bytes, or "auto": a quarter of the machine's memory for all ranks on it (or half of LoaderOptions::memory), and half of the disk that is free or
+  // the folder's already. 0 switches a tier off.
+  ByteSize ram = "auto";
+  ByteSize disk = "auto";
+  std::string dir = {};        ///< else $FOREBAY_CACHE_DIR, else ~/.cache/forebay
+  std::string peers = "auto";  ///< other hosts are asked before storage where LoaderOptions::peers are given; or "none"
   std::string compression = {};  ///< of what is on disk: "zstd" or "lz4"
 };
 struct BatchOptions {

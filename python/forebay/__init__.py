@@ -20,6 +20,7 @@ import importlib as _importlib
 from typing import Any as _Any
 
 from ._core import Batch, __version__
+from ._engine import engine
 from .diagnosis import Diagnosis, Remedy, diagnose
 from .errors import (
     Cancelled,
@@ -92,6 +93,7 @@ __all__ = [
     "arrow",
     "diagnose",
     "digest",
+    "engine",
     "files",
     "hdf5",
     "images",

@@ -113,9 +113,10 @@ class GeneralSteps(Appending):
 
     def cache(
         self,
-        ram: int | str = "2GiB",
-        disk: int | str = "50GiB",
+        ram: int | str = "auto",
+        disk: int | str = "auto",
         dir: str | os.PathLike[str] | None = None,  # noqa: A002
+        peers: str = "auto",
         *,
         compression: str | None = None,
     ) -> Pipeline:
@@ -127,18 +128,23 @@ class GeneralSteps(Appending):
         `fb.Dataset` without `version=` nothing is kept on disk, and a warning says so.
 
         Args:
-            ram: bytes of memory of this process, as a number or "2GiB"; 0 for none.
-            disk: bytes of the disk that the folder may take, whoever fills it; 0 for none.
+            ram: bytes of memory of this process, as a number or "2GiB"; 0 for none. "auto": a quarter of the memory that the machine or
+                the control group has, divided by the ranks on this machine; half of `memory=` if the loader has that.
+            disk: bytes of the disk that the folder may take, whoever fills it; 0 for none. "auto": half of what is free there or
+                the folder's already.
             dir: the folder, shared by all jobs of this user on this host; by default `$FOREBAY_CACHE_DIR`, else
                 `$XDG_CACHE_HOME/forebay`, else `~/.cache/forebay`. One that others may write to is refused.
+            peers: "auto": other hosts of the job are asked for an entry before storage is, if the loader has `peers=`; "none": never.
             compression: of what is on disk: "zstd" (smaller) or "lz4" (faster), or None.
+
+        `loader.stats()["caches"]` has the budgets in bytes.
 
         Of a budget above what the disk or the machine has, what there is is used, less a reserve, with one warning.
         InvalidArgument when the loader is opened if a budget is less than one entry. A disk that is full but for the reserve,
         read-only or gone ends that tier with one warning, and the run goes on.
         """
         folder = None if dir is None else os.fspath(dir)
-        return self._then("cache", ram=ram, disk=disk, dir=folder, compression=compression)
+        return self._then("cache", ram=ram, disk=disk, dir=folder, peers=peers, compression=compression)
 
     def batch(self, n: int, last: str = "partial", *, ragged: str | Sequence[str] | None = None) -> Pipeline:
         """`n` samples make a batch on each rank; the last operator.

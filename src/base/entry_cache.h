@@ -7,6 +7,7 @@
 #include "base/columns.h"
 #include "base/hash.h"
 #include "base/read_request.h"
+#include "base/single_flight.h"
 
 namespace forebay {
 
@@ -33,6 +34,13 @@ class EntryCache {
   /// size then, but `set_aside_bytes` to begin with, and what is not there after all is an entry without bytes. Only for identities that hold in other processes,
   /// too.
   virtual std::optional<Found> find_of(const Hash128& entry, int64_t /*element*/) { return find(entry); }
+  /// Where another host of the job may tell what it has learned of the version of sample `id`, which is called `name`
+  /// (LearnedVersions::name). Its bytes are for version_of(). Nothing where nobody can be asked, or was asked in vain just now.
+  virtual std::optional<Found> find_version(const Hash128& /*name*/, int64_t /*id*/) { return std::nullopt; }
+  /// What SharedVersions::tell() takes, out of the bytes that find_version()'s request gave. Nothing where the host has not learned it.
+  virtual std::optional<uint64_t> version_of(const Hash128& /*name*/, const Buffer& /*stored*/) { return std::nullopt; }
+  /// Entries of this place that somebody in the process is making; null where two may make the same.
+  virtual std::shared_ptr<SingleFlight> flights() { return nullptr; }
   /// Whether it is there, as far as is known already; no use of it.
   virtual bool has(const Hash128& entry) const = 0;
   /// The entry whose bytes find()'s request gave, checked (length, checksum); it may move to a faster tier. Corrupt where it is
@@ -48,9 +56,9 @@ class EntryCache {
   /// Whether put() would keep an entry of that many bytes, so that nobody prepares one in vain.
   virtual bool admits(uint64_t bytes) const = 0;
   /// Keeps the entry if there is room. Trouble with the disk switches that tier off (one warning) and is no error.
-  /// `seconds`: what it cost to make.
+  /// `seconds`: what it cost to make. `element`: the number of the unit or the sample, if the entry is of one.
   virtual void put(const Hash128& entry, std::shared_ptr<const Columns> columns, double seconds,
-                   KeepIn where = KeepIn::kAnyTier) = 0;
+                   KeepIn where = KeepIn::kAnyTier, int64_t element = -1) = 0;
 };
 
 }  // namespace forebay

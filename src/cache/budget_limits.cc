@@ -46,6 +46,8 @@ uint64_t disk_spare(const CacheFolder& folder) {
   return free - std::min(free, reserve_of(static_cast<uint64_t>(disk.f_blocks) * disk.f_frsize));
 }
 
+uint64_t usual_memory(int ranks) { return usable_memory() / 4 / static_cast<uint64_t>(std::max(ranks, 1)); }
+
 uint64_t memory_limit() { return usable_memory() / 4 * 3; }
 
 uint64_t limited(const std::string& argument, uint64_t budget, uint64_t limit, const std::string& where) {

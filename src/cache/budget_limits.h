@@ -16,6 +16,9 @@ uint64_t disk_spare(const CacheFolder& folder);
 /// The most that a cache may take of the memory that this process may use: three quarters.
 uint64_t memory_limit();
 
+/// What "auto" is for entries in memory: a quarter of the memory that this process may use, shared with the other `ranks` on this machine.
+uint64_t usual_memory(int ranks);
+
 /// The budget, or the limit where that is less: then one warning in this process says so. `argument`: its name, "disk"; `where`: who
 /// has no more, "the disk at /tmp/x".
 uint64_t limited(const std::string& argument, uint64_t budget, uint64_t limit, const std::string& where);

@@ -54,6 +54,8 @@ class Tiers final : public TieredCache {
     return std::nullopt;
   }
 
+  std::shared_ptr<SingleFlight> flights() override { return foreign() ? nullptr : flights_; }
+
   bool has(const Hash128& entry) const override {
     return !foreign() && (ram_->has(entry) || (disk_ && disk_->has(entry)));
   }
@@ -116,7 +118,8 @@ class Tiers final : public TieredCache {
     return ram_->fits(bytes) || (disk_ && disk_->admits(bytes));
   }
 
-  void put(const Hash128& entry, std::shared_ptr<const Columns> columns, double seconds, KeepIn where) override {
+  void put(const Hash128& entry, std::shared_ptr<const Columns> columns, double seconds, KeepIn where,
+           int64_t /*element*/) override {
     if (foreign() || !columns) return;
     Result<Buffer> plain = encode_entry(entry, *columns, Compression::kNone);
     if (!plain.ok()) return;  // a row's error that cannot be kept: the unit is made again each time
@@ -154,7 +157,7 @@ class Tiers final : public TieredCache {
 
   void raise_budgets(const CacheOptions& options) {
     ram_->raise_budget(options.ram_bytes);
-    if (disk_) disk_->raise_budget(options.disk_bytes);
+    if (disk_ && options.disk_bytes != CacheOptions::kHalfOfDisk) disk_->raise_budget(options.disk_bytes);
   }
 
  private:
@@ -180,6 +183,7 @@ class Tiers final : public TieredCache {
   const std::string disk_off_;
   std::shared_ptr<RamTier> ram_;
   std::shared_ptr<DiskTier> disk_;
+  const std::shared_ptr<SingleFlight> flights_ = SingleFlight::make();
   SeenEntries seen_;
   std::atomic<uint64_t> misses_{0};
   mutable std::atomic<uint64_t> sizes_{0}, size_bytes_{0};
@@ -204,8 +208,9 @@ Result<std::shared_ptr<Tiers>> make_tiers(const CacheOptions& options, const std
   std::unique_ptr<DiskTier> disk;
   std::string off;
   if (options.disk_bytes > 0) {
+    const bool half = options.disk_bytes == CacheOptions::kHalfOfDisk;
     Result<std::unique_ptr<DiskTier>> opened =
-        DiskTier::open({dir, options.disk_bytes, options.place, options.description});
+        DiskTier::open({dir, half ? 0 : options.disk_bytes, options.place, options.description, half});
     if (opened.ok()) {
       disk = std::move(*opened);
     } else if (opened.status().code() == Code::kInvalidArgument) {

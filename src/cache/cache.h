@@ -15,6 +15,9 @@
 namespace forebay {
 
 struct CacheOptions {
+  /// Of `disk_bytes`: half of what is free on the disk or taken by the folder already, as it is when the folder is opened.
+  static constexpr uint64_t kHalfOfDisk = UINT64_MAX;
+
   uint64_t ram_bytes = 0;        ///< 0: nothing is kept in memory
   uint64_t disk_bytes = 0;       ///< 0: nothing is kept on disk
   std::string dir = {};          ///< empty: default_cache_folder()

@@ -27,6 +27,7 @@ constexpr int64_t kLookEveryNs = 100'000'000;
 // A folder, its lock, its claims and about.json: a block of 4 KiB each.
 constexpr uint64_t kNewPlaceRoom = 16 << 10;
 constexpr uint64_t kUnlimited = UINT64_MAX;
+constexpr uint64_t kUsualBudget = uint64_t{50} << 30;
 constexpr uint64_t kTryAgainEvery = 256;
 
 int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
@@ -39,6 +40,13 @@ Status check_budget(uint64_t budget) {
 
 uint64_t within_disk(const CacheFolder& folder, uint64_t budget) {
   return limited("disk", budget, disk_limit(folder), "the disk at " + folder.path());
+}
+
+// What the folder has already counts as free, so that a later run has the same budget.
+uint64_t half_of_disk(const CacheFolder& folder) {
+  const uint64_t spare = disk_spare(folder);
+  if (spare == UINT64_MAX) return kUsualBudget;  // the system does not tell
+  return std::max((spare + measure_folder(folder).bytes) / 2, DiskTier::kLeastBudget);
 }
 
 void write_about(const CacheFolder& place, const std::string& description) {
@@ -87,10 +95,11 @@ class Claim {
 }  // namespace
 
 Result<std::unique_ptr<DiskTier>> DiskTier::open(DiskTierOptions options) {
-  FOREBAY_RETURN_IF_ERROR(check_budget(options.budget_bytes));
+  if (!options.half_of_disk) FOREBAY_RETURN_IF_ERROR(check_budget(options.budget_bytes));
   FOREBAY_ASSIGN(CacheFolder folder, CacheFolder::open(options.dir, true));
-  options.budget_bytes = within_disk(folder, options.budget_bytes);
+  if (!options.half_of_disk) options.budget_bytes = within_disk(folder, options.budget_bytes);
   FOREBAY_ASSIGN(const FolderLock locked, FolderLock::take(folder, kPatienceAtOpen));
+  if (options.half_of_disk) options.budget_bytes = half_of_disk(folder);
   finish_removals(folder);
   const std::string name = options.place.to_string();
   struct ::stat info;

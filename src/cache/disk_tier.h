@@ -24,6 +24,7 @@ struct DiskTierOptions {
   uint64_t budget_bytes = 0;  ///< for the whole folder, whoever wrote what is in it
   Hash128 place;
   std::string description;
+  bool half_of_disk = false;  ///< `budget_bytes` is found when the folder is opened
 };
 
 /// One place of a folder of caches, shared with all processes of this host that use it. May be used from any thread.

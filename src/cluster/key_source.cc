@@ -6,7 +6,7 @@ std::vector<FoundKey> find_all(KeySource& source, std::span<const WantedKey> wan
   std::vector<FoundKey> found(wanted.size());
   for (size_t i = 0; i < wanted.size(); ++i) {
     found[i].coming = source.coming(wanted[i].element);
-    found[i].body = source.find(wanted[i].key);
+    found[i].body = source.find_wanted(wanted[i]);
   }
   return found;
 }

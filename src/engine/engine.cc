@@ -3,6 +3,9 @@
 #include <mutex>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "forebay/result.h"
 #include "runtime/fork_guard.h"
 #include "runtime/host.h"
 
@@ -10,21 +13,64 @@ namespace forebay {
 
 namespace {
 
+constexpr int kMostThreads = 1024;
+constexpr uint64_t kLeastMemory = uint64_t{1} << 20;
+
 struct Current {
   std::mutex mutex;
   std::weak_ptr<Engine> engine;
 };
 
+// Apart from the engine, so that the child of a fork has them, too. Guarded by Current::mutex.
+EngineLimits& limits_here() {
+  static EngineLimits limits;
+  return limits;
+}
+
+Status check(const EngineLimits& limits) {
+  if (limits.threads && (*limits.threads < 1 || *limits.threads > kMostThreads))
+    return invalid_argument(
+        fmt::format("engine: threads={} is out of range; give 1 to {}, or \"auto\"", *limits.threads, kMostThreads));
+  if (limits.memory && *limits.memory < kLeastMemory)
+    return invalid_argument(
+        fmt::format("engine: memory={} is less than 1 MiB; give more, or \"auto\"", *limits.memory));
+  return {};
+}
+
+std::shared_ptr<Engine> make_engine(const EngineLimits& limits) {
+  std::shared_ptr<Engine> engine =
+      limits.threads ? std::make_shared<Engine>(*limits.threads)
+                     : std::make_shared<Engine>(usable_cores(), monotonic_ns,
+                                                [](const Executor& executor) { return executor.usable_cores(); });
+  if (limits.memory) engine->memory->set_most(*limits.memory);
+  return engine;
+}
+
 }  // namespace
+
+Status engine(const EngineLimits& limits) {
+  FOREBAY_RETURN_IF_ERROR(check(limits));
+  Current& here = of_this_process<Current>();
+  const std::lock_guard lock(here.mutex);
+  if (!here.engine.expired())
+    return invalid_argument(
+        "engine: a loader of this process is open, and shares the engine as it is; call it before the first loader, or "
+        "close all of them");
+  limits_here() = limits;
+  return {};
+}
+
+EngineLimits Engine::limits() {
+  const std::lock_guard lock(of_this_process<Current>().mutex);
+  return limits_here();
+}
 
 std::shared_ptr<Engine> Engine::shared() {
   Current& here = of_this_process<Current>();
   const std::lock_guard lock(here.mutex);
   // Made under the lock: two loaders that are opened at once get one. It ends outside of it, with whoever held it last.
   std::shared_ptr<Engine> engine = here.engine.lock();
-  if (!engine)
-    here.engine = engine = std::make_shared<Engine>(usable_cores(), monotonic_ns,
-                                                    [](const Executor& executor) { return executor.usable_cores(); });
+  if (!engine) here.engine = engine = make_engine(limits_here());
   return engine;
 }
 

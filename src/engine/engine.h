@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "engine/shared_units.h"
+#include "forebay/engine.h"
 #include "runtime/block_source.h"
 #include "runtime/executor.h"
 #include "runtime/memory.h"
@@ -21,6 +22,8 @@ struct Engine {
 
   /// That of this process, with all cores it may use; made where nobody holds one. A fork's child has one of its own. From any thread.
   static std::shared_ptr<Engine> shared();
+  /// What engine() has set for that of this process.
+  static EngineLimits limits();
 
   /// Looks how many cores may be used now, has the threads follow, and gives the number. Takes some files of the system to read;
   /// from any thread.

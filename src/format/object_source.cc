@@ -8,7 +8,7 @@
 namespace forebay {
 
 namespace {
-constexpr uint64_t kFirstGuessBytes = 256 << 10;
+constexpr uint64_t kFirstGuessBytes = 256 << 10, kLeastGuessBytes = 64 << 10;
 }  // namespace
 
 ObjectSource::ObjectSource(std::shared_ptr<Store> store, std::function<std::string(std::string_view)> store_key,
@@ -63,14 +63,12 @@ std::optional<Identity> ObjectSource::identity(int64_t id) const {
   return hasher.digest();
 }
 
-Identity ObjectSource::seen_as(int64_t id, uint64_t version) const {
+// `found`: of SeenVersions.
+Identity ObjectSource::seen_as(int64_t id, uint64_t found) const {
   Hasher hasher;
-  hash_object(hasher, key(id), keys_, id, version);
+  hash_object(hasher, key(id), keys_, id, found);
   hash_columns(id, hasher);
-  // Without a version only this run can tell it from others: known by this table's number, and kept in memory alone.
-  if (version != 0) return hasher.digest();
-  hasher.update_value(seen_->number());
-  return Identity(hasher.digest(), /*lasts=*/false);
+  return Identity(hasher.digest(), /*lasts=*/SeenVersions::is_version(found));
 }
 
 Hash128 ObjectSource::name(int64_t id) const {
@@ -95,9 +93,11 @@ void ObjectSource::answered(int64_t id, uint64_t version) const {
 }
 
 Identity ObjectSource::learn(int64_t id, uint64_t version) const {
-  seen_->set(id, version);
+  const std::optional<uint64_t> before = seen_->find(id);
+  // A number stays, so that what was made of the object once is found again; also another host's.
+  if (version != 0 || !before || SeenVersions::is_version(*before)) seen_->set(id, version);
   if (version == 0) seen_->tell_of_none(key(id));
-  return seen_as(id, version);
+  return seen_as(id, *seen_->find(id));
 }
 
 Source::Fetch ObjectSource::fetch(int64_t id) const {
@@ -111,8 +111,10 @@ Source::Fetch ObjectSource::fetch(int64_t id) const {
     // Too low costs a second request, too high some memory for a while.
     const uint64_t objects = seen_objects_.load(std::memory_order_relaxed);
     const uint64_t mean = objects == 0 ? 0 : seen_bytes_.load(std::memory_order_relaxed) / objects;
-    // Four times the mean holds most of them; more than the largest that was seen is not to be expected.
-    fetch.size = objects == 0 ? kFirstGuessBytes : std::min(largest_seen_.load(std::memory_order_relaxed), 4 * mean);
+    // Each new maximum would be read twice, so there is room for one that is twice as large; eight times the mean, so that one large object makes
+    // not all reads large.
+    const uint64_t likely = std::min(2 * largest_seen_.load(std::memory_order_relaxed), 8 * mean);
+    fetch.size = objects == 0 ? kFirstGuessBytes : std::max(likely, kLeastGuessBytes);
   }
   return fetch;
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/source.h"
+#include "base/shared_versions.h"
 #include "format/column.h"
 #include "format/objects/key_table.h"
 #include "format/seen_versions.h"
@@ -21,7 +21,7 @@ enum class SizesAre : uint8_t {
 
 /// Objects of a store, one a sample: fields `bytes` and `key`, then what the index knows besides. The id is the place
 /// in the key table. Where sizes are not known fetch() estimates them: the mean of what was read so far.
-class ObjectSource final : public Source, private LearnedVersions {
+class ObjectSource final : public Source, private SharedVersions {
  public:
   /// `store_key` makes the store's key of a sample's. `learns_versions`: of a remote store whose objects' versions the table does not have;
   /// eight bytes a sample.
@@ -47,7 +47,9 @@ class ObjectSource final : public Source, private LearnedVersions {
   std::optional<Fetch> ask(int64_t id) const override;
   void answered(int64_t id, uint64_t version) const override;
   Identity learn(int64_t id, uint64_t version) const override;
-  Identity seen_as(int64_t id, uint64_t version) const;
+  std::optional<uint64_t> learned(int64_t id) const override { return seen_->find(id); }
+  void tell(int64_t id, uint64_t learned) const override { seen_->set_if_unheard(id, learned); }
+  Identity seen_as(int64_t id, uint64_t found) const;
   void hash_columns(int64_t id, Hasher& hasher) const;
 
   static constexpr size_t kFirstColumn = 2;

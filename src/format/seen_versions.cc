@@ -1,6 +1,7 @@
 #include "format/seen_versions.h"
 
 #include <algorithm>
+#include <random>
 
 #include <fmt/format.h>
 
@@ -11,12 +12,18 @@ namespace forebay {
 std::optional<uint64_t> SeenVersions::find(int64_t id) const {
   const uint64_t seen = get(id);
   if (seen == kUnheard || seen == kInVain) return std::nullopt;
-  return seen == kNone ? 0 : seen;
+  return seen;
 }
 
 void SeenVersions::set(int64_t id, uint64_t version) {
-  // The three lowest numbers are states; a version that is one of them, being a hash, counts as the first behind them.
-  at(id).store(version == 0 ? uint64_t{kNone} : std::max<uint64_t>(version, kFirstVersion), std::memory_order_relaxed);
+  // Versions are hashes: one that looks like a number or a state counts as another one.
+  const uint64_t told = is_version(version) ? version : version & ~kNumbers;
+  at(id).store(version == 0 ? number_ : std::max<uint64_t>(told, kFirstVersion), std::memory_order_relaxed);
+}
+
+void SeenVersions::set_if_unheard(int64_t id, uint64_t found) {
+  uint64_t unheard = kUnheard;
+  if (found >= kFirstVersion) at(id).compare_exchange_strong(unheard, found, std::memory_order_relaxed);
 }
 
 void SeenVersions::tell_of_none(std::string_view name) {
@@ -27,10 +34,9 @@ void SeenVersions::tell_of_none(std::string_view name) {
       name));
 }
 
-uint64_t SeenVersions::next_number() {
-  static std::atomic<uint64_t> last{0};
-  // From 1 on, and of this process: such identities are never written anywhere.
-  return ++last;
+uint64_t SeenVersions::random_number() {
+  std::random_device random;
+  return kNumbers | uint64_t{random()} << 16 | (random() & 0xffff);
 }
 
 }  // namespace forebay

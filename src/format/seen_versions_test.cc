@@ -13,7 +13,8 @@ TEST(SeenVersions, TellsWhatWasNotHeardFromWhatHasNoVersion) {
   EXPECT_TRUE(seen.unheard(0));
   EXPECT_FALSE(seen.find(0));
   EXPECT_EQ(seen.find(1), 99u);
-  EXPECT_EQ(seen.find(2), 0u);
+  ASSERT_TRUE(seen.find(2));
+  EXPECT_FALSE(SeenVersions::is_version(*seen.find(2)));
   EXPECT_FALSE(seen.unheard(3)) << "it is not asked again";
   EXPECT_FALSE(seen.find(3));
   seen.set(3, 7);
@@ -27,10 +28,29 @@ TEST(SeenVersions, EveryVersionIsOne) {
     seen.set(0, version);
     ASSERT_TRUE(seen.find(0));
     EXPECT_NE(*seen.find(0), 0u);
+    EXPECT_TRUE(SeenVersions::is_version(*seen.find(0)));
   }
 }
 
-TEST(SeenVersions, TablesAreToldApart) { EXPECT_NE(SeenVersions(1).number(), SeenVersions(1).number()); }
+TEST(SeenVersions, ObjectsWithoutAVersionAreNotThoseOfAnotherTable) {
+  SeenVersions one(1), other(1);
+  one.set(0, 0);
+  other.set(0, 0);
+  EXPECT_NE(one.find(0), other.find(0));
+}
+
+TEST(SeenVersions, WhatAnotherHostHasHeardCountsUntilThisOneHearsSomethingItself) {
+  SeenVersions one(2), other(2);
+  one.set(0, 0);
+  one.set(1, 77);
+  for (const int64_t id : {0, 1}) {
+    other.set_if_unheard(id, *one.find(id));
+    EXPECT_EQ(other.find(id), one.find(id));
+  }
+  other.set(1, 78);
+  other.set_if_unheard(1, 77);
+  EXPECT_EQ(other.find(1), 78u);
+}
 
 }  // namespace
 }  // namespace forebay

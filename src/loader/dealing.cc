@@ -18,7 +18,8 @@ enum class Keeps { kNothing, kInMemory, kOnDisk };
 Keeps what_keeps(const Description& description) {
   const OpSpec* const cache = find_step(description, OpRole::kKeep);
   if (cache == nullptr) return Keeps::kNothing;
-  return Args(cache->args, catalog().find(cache->name)->args).bytes("disk") > 0 ? Keeps::kOnDisk : Keeps::kInMemory;
+  const Args args(cache->args, catalog().find(cache->name)->args);
+  return args.json("disk") == "auto" || args.bytes("disk") > 0 ? Keeps::kOnDisk : Keeps::kInMemory;
 }
 
 // How many there are that keep samples; 0 where it is not known.

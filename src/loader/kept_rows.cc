@@ -69,7 +69,8 @@ bool KeptRows::wants(const Hash128& entry) const {
   return found != entries_.end() && !found->second.columns;
 }
 
-void KeptRows::put(const Hash128& entry, std::shared_ptr<const Columns> columns, double /*seconds*/, KeepIn) {
+void KeptRows::put(const Hash128& entry, std::shared_ptr<const Columns> columns, double /*seconds*/, KeepIn,
+                   int64_t /*element*/) {
   // One block of its own: what was put may be a part of somebody's larger memory.
   Result<Buffer> plain = encode_entry(entry, *columns, Compression::kNone);
   if (!plain.ok()) return;

@@ -33,7 +33,8 @@ class KeptRows final : public EntryCache, public KeptResults, public KeptBytes {
   bool has(const Hash128& entry) const override;
   bool wants(const Hash128& entry) const override;
   bool admits(uint64_t bytes) const override { return bytes_ + bytes <= most_bytes_; }
-  void put(const Hash128& entry, std::shared_ptr<const Columns> columns, double seconds, KeepIn where) override;
+  void put(const Hash128& entry, std::shared_ptr<const Columns> columns, double seconds, KeepIn where,
+           int64_t element) override;
   /// Nothing is elsewhere than in memory.
   Result<std::shared_ptr<const Columns>> open(const Hash128& entry, Buffer stored) override;
 

@@ -32,6 +32,7 @@ Loader::~Loader() {
 
 Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOptions options) {
   auto impl = std::make_unique<Impl>();
+  impl->engine = Engine::shared();
   const Description& description = pipeline.description();
   if (std::vector<Problem> problems = check(description); !problems.empty()) return problems_as_status(problems);
   // Before anything is opened: a rank that is wrong must not cost a listing first.
@@ -71,6 +72,7 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
                  .requests = options.requests,
                  .memory = options.memory,
                  .batch_size = batch_size(description),
+                 .engine = Engine::limits(),
                  .local_ranks = impl->place.local_ranks,
                  .ranks = impl->place.world_size};
   impl->pipeline = pipeline;
@@ -283,7 +285,9 @@ void Loader::close() {
   if (impl_->stream) impl_->stream->drop_records();
   // Behind the runner's end, so that the last rows are in the file.
   (void)end_trace();
+  std::shared_ptr<Engine> engine;  // ends behind the lock
   std::lock_guard lock(impl_->mutex);
+  engine = std::move(impl_->engine);
   impl_->reading.reset();
 }
 

@@ -35,8 +35,9 @@ Result<std::shared_ptr<EntryCache>> Loader::Impl::open_cache(size_t step, const 
   for (const auto& [known, cache] : opened)
     if (known == cached) return std::shared_ptr<EntryCache>(cache);
   FOREBAY_ASSIGN(std::shared_ptr<TieredCache> cache,
-                 open_step_cache(description(), step, cached, least_bytes, *source, *chosen.selection, sizes.memory));
-  if (peers) cache = peers->join(std::move(cache));
+                 open_step_cache(description(), step, cached, least_bytes, *source, *chosen.selection, sizes.memory,
+                                 sizes.local_ranks));
+  if (peers && description().steps()[step].args.value("peers", Json()) != "none") cache = peers->join(std::move(cache));
   opened.emplace_back(cached, cache);
   caches.push_back(cache);
   return std::shared_ptr<EntryCache>(std::move(cache));

@@ -235,6 +235,7 @@ void set_first_homes(PeerGroup& peers, const ExecutionPlan& plan, const Ordering
                            .pads = schedule.last == LastPolicy::kPad};
   HomeInput input{std::make_shared<const Placement>(ordering.order, std::move(options)), std::move(selection)};
   if (plan.units && plan.units->cache) input.units = plan.units->source;
+  peers.set_versions(plan.source);
   peers.set_home(home_by_placement(std::move(input)));
   peers.stands_at(0, 0);
 }

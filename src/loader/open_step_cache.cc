@@ -1,8 +1,11 @@
 #include "loader/open_step_cache.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/byte_size.h"
+#include "cache/budget_limits.h"
 #include "loader/cache_place.h"
 #include "loader/check.h"
 #include "ops/definition/args.h"
@@ -40,13 +43,15 @@ void tell_of_too_little_memory(size_t step, uint64_t ram, uint64_t most, uint64_
 
 Result<std::shared_ptr<TieredCache>> open_step_cache(const Description& description, size_t step, const Hash128& place,
                                                      uint64_t least_bytes, const Source& source,
-                                                     const Selection& selection, std::optional<uint64_t> memory) {
+                                                     const Selection& selection, std::optional<uint64_t> memory,
+                                                     int local_ranks) {
   const OpSpec& op = description.steps()[step];
   const Args args(op.args, catalog().find(op.name)->args);
   const auto text = [&](const char* name) { return args.has(name) ? args.text(name) : std::string(); };
   const Compression compression = compression_from_name(text("compression")).value_or(Compression::kNone);
-  CacheOptions options{.ram_bytes = args.bytes("ram"),
-                       .disk_bytes = args.bytes("disk"),
+  const uint64_t usual = std::min(usual_memory(local_ranks), cached_at_most(memory));
+  CacheOptions options{.ram_bytes = args.json("ram") == "auto" ? usual : args.bytes("ram"),
+                       .disk_bytes = args.json("disk") == "auto" ? CacheOptions::kHalfOfDisk : args.bytes("disk"),
                        .dir = text("dir"),
                        .place = place,
                        .description = place_description(description, step),

@@ -329,6 +329,7 @@ Pipeline Pipeline::cache(CacheStepOptions options) const {
               said_args({{"ram", byte_size_json(options.ram)},
                          {"disk", byte_size_json(options.disk)},
                          {"dir", options.dir.empty() ? Json() : Json(options.dir)},
+                         {"peers", std::move(options.peers)},
                          {"compression", options.compression.empty() ? Json() : Json(options.compression)}}));
 }
 Pipeline Pipeline::batch(int64_t n, BatchOptions options) const {

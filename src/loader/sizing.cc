@@ -136,6 +136,22 @@ std::string what_fits(const UnitSizes& sizes, const SizingInput& input, uint64_t
   return "write the table with smaller row groups, since not even two of these fit";
 }
 
+uint64_t memory_of_engine(const SizingInput& input) {
+  return input.engine.memory.value_or(usable_memory() / 4 / static_cast<uint64_t>(input.local_ranks));
+}
+
+Status check_engine(const SizingInput& input) {
+  if (input.threads && input.engine.threads && *input.threads > *input.engine.threads)
+    return invalid_argument(
+        fmt::format("threads={} is more than the engine of this process has, {}; give less, or more to fb.engine()",
+                    *input.threads, *input.engine.threads));
+  if (input.memory && input.engine.memory && *input.memory > *input.engine.memory)
+    return invalid_argument(
+        fmt::format("memory={} is more than the engine of this process has, {}; give less, or more to fb.engine()",
+                    *input.memory, *input.engine.memory));
+  return {};
+}
+
 // A second set of units while the first is mixed, so that reading never waits for mixing, as far as that stays modest.
 Result<RunnerOptions> size_units(const ExecutionPlan& plan, const SizingInput& input, RunnerOptions options) {
   constexpr uint64_t kModest = 416 * kMiB;
@@ -156,7 +172,7 @@ Result<RunnerOptions> size_units(const ExecutionPlan& plan, const SizingInput& i
   const uint64_t busy = (threads - 1) * (largest + sizes.largest_stored) + options.window_bytes + 4 * kMiB;
   // Of old samples each may be of a row group of its own.
   const uint64_t second = sizes.together(2 * units_mixed(input) + input.old_rows) - mixed;
-  const uint64_t limit = usable_memory() / 4 / static_cast<uint64_t>(input.local_ranks);
+  const uint64_t limit = memory_of_engine(input);
   const uint64_t wanted = needed + busy + (needed + busy < kModest ? std::min(second, kModest - needed - busy) : 0);
   options.memory = input.memory.value_or(std::max(std::min(wanted, limit), std::min(needed, limit)));
   // Nobody asked for less, and rows of one batch may all be longer than they are on average.
@@ -204,6 +220,7 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
     return invalid_argument(
         fmt::format("requests={} is out of range; give 1 to {}, or leave it out", *input.requests, kMaxRequests));
   }
+  FOREBAY_RETURN_IF_ERROR(check_engine(input));
   if (!countable_batch(plan, input.batch_size)) {
     return out_of_budget(
         fmt::format("one batch of {} samples takes more than 2^56 bytes; make the batch or what is in it "
@@ -213,7 +230,8 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
   }
   RunnerOptions options;
   const ObjectSizes sizes = sample_sizes(plan);
-  options.threads = input.threads.value_or(std::max(1, usable_cores() / input.local_ranks));
+  options.threads =
+      input.threads.value_or(input.engine.threads.value_or(std::max(1, usable_cores() / input.local_ranks)));
   const Store* const store = plan.store();
   const bool local = store != nullptr && store->reads_now();
   const ConcurrencyLimits remote;
@@ -240,7 +258,7 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
       static_cast<uint64_t>(options.window_batches + 1) * batch_bytes + threads * working + fetched + 4 * kMiB;
   const uint64_t index = input.memory ? options.index_bytes : 0;
   const uint64_t least = plan.batch_bytes(input.batch_size) + input.packed + std::max<uint64_t>(sizes.mean, 1) + index;
-  const uint64_t limit = usable_memory() / 4 / static_cast<uint64_t>(input.local_ranks);
+  const uint64_t limit = memory_of_engine(input);
   options.memory = input.memory.value_or(std::max(std::min(wanted, limit), least + threads * working));
   // Nobody asked for less, and what a decoder will need of a rare sample is not known before.
   if (!input.memory) options.memory_together = std::max(options.memory, limit);

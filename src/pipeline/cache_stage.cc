@@ -60,11 +60,19 @@ void CacheStage::note_made(const LearnedVersions& versions, int64_t id, const Id
   if (entry.lasting && cache->has(entry.hash) && !cache->has(name)) cache->put(name, made_sign(), 0);
 }
 
-std::optional<EntryCache::Found> CacheStage::find(const Identity& entry, int64_t id, bool fetches) const {
-  return entry.lasting && fetches ? cache->find_of(entry.hash, id) : cache->find(entry.hash);
+std::optional<EntryCache::Found> CacheStage::find(const Identity& entry, int64_t id, bool asks_others) const {
+  return asks_others ? cache->find_of(entry.hash, id) : cache->find(entry.hash);
 }
 
-void CacheStage::keep(const Identity& entry, const Record& record, const Extras& extras, double seconds) const {
+std::optional<Hash128> CacheStage::flight_key(const Source& source, int64_t id) const {
+  if (!cache) return std::nullopt;
+  if (const LearnedVersions* const versions = source.learned_versions()) return entry_key(place, versions->name(id));
+  const std::optional<Identity> known = entry(source, id);
+  return known ? std::optional(known->hash) : std::nullopt;
+}
+
+void CacheStage::keep(const Identity& entry, const Record& record, const Extras& extras, double seconds,
+                      int64_t id) const {
   Schema fields;
   Record values;
   uint64_t bytes = 0;
@@ -86,7 +94,7 @@ void CacheStage::keep(const Identity& entry, const Record& record, const Extras&
   Result<Columns> columns = columns_of(fields, values);
   if (!columns.ok()) return;  // no form that could be kept, such as a value that user code left out
   cache->put(entry.hash, std::make_shared<const Columns>(std::move(*columns)), seconds,
-             entry.lasting ? KeepIn::kAnyTier : KeepIn::kMemory);
+             entry.lasting ? KeepIn::kAnyTier : KeepIn::kMemory, id);
   counters->add(1, bytes, bytes, 0);
 }
 

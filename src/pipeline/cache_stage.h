@@ -44,11 +44,14 @@ struct CacheStage {
   bool made_before(const LearnedVersions& versions, int64_t id) const;
   /// So that it will be known.
   void note_made(const LearnedVersions& versions, int64_t id, const Identity& entry) const;
-  /// What there is of the sample `id`, here or with another host. `fetches`: what is not read is made as fast as others would give it, so
-  /// that these are not asked.
-  std::optional<EntryCache::Found> find(const Identity& entry, int64_t id, bool fetches) const;
-  /// Keeps a sample, if there is room. Values must have been computed; `seconds`: what making it cost.
-  void keep(const Identity& entry, const Record& record, const Extras& extras, double seconds) const;
+  /// What there is of the sample `id`, here or, where `asks_others`, with another host.
+  std::optional<EntryCache::Found> find(const Identity& entry, int64_t id, bool asks_others) const;
+  /// Keeps a sample, if there is room. Values must have been computed; `seconds`: what making it cost; `id`: of the sample, if its entry
+  /// may be asked for by other hosts.
+  void keep(const Identity& entry, const Record& record, const Extras& extras, double seconds, int64_t id = -1) const;
+  /// By which SingleFlight knows that the sample's entry is being made. Of samples whose versions are learned it is their name, since the version is
+  /// known only when the object has been read.
+  std::optional<Hash128> flight_key(const Source& source, int64_t id) const;
   /// The record as it left the steps before.
   Status restore(const Columns& entry, const Source& source, int64_t id, Record& record, Extras& extras) const;
 };

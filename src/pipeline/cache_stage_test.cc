@@ -22,7 +22,7 @@ class MapCache final : public EntryCache {
   bool has(const Hash128& entry) const override { return kept.contains(entry.to_string()); }
   Result<std::shared_ptr<const Columns>> open(const Hash128&, Buffer) override { return corrupt("never"); }
   bool admits(uint64_t bytes) const override { return bytes <= most; }
-  void put(const Hash128& entry, std::shared_ptr<const Columns> columns, double, KeepIn where) override {
+  void put(const Hash128& entry, std::shared_ptr<const Columns> columns, double, KeepIn where, int64_t) override {
     kept[entry.to_string()] = std::move(columns);
     last = where;
   }

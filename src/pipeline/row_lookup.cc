@@ -5,7 +5,9 @@
 #include <utility>
 #include <variant>
 
+#include "base/shared_versions.h"
 #include "pipeline/row_work.h"
+#include "store/store.h"
 
 // Rows and what is kept of samples: in the cache of a `.cache()`, and of old ones where a rehearsal comes in.
 
@@ -35,6 +37,12 @@ bool RowWork::look_up_old(RowInput& input, const BatchJob& batch) const {
   return true;
 }
 
+std::optional<Identity> RowWork::identify(const CacheStage& stage, int64_t id) const {
+  const LearnedVersions* const versions = plan_->source->learned_versions();
+  if (versions != nullptr && !plan_->fetches && stage.cache) return stage.entry_of_unread(*versions, id);
+  return stage.entry(*plan_->source, id);
+}
+
 void RowWork::look_up(RowInput& input, const BatchJob& batch) const {
   if (std::exchange(input.looked_up, true)) return;
   if (look_up_old(input, batch)) return;
@@ -42,15 +50,24 @@ void RowWork::look_up(RowInput& input, const BatchJob& batch) const {
   if (stage == nullptr) return;
   input.entry_stage = *plan_->cache_stage;
   input.entry_id = batch.rows()[static_cast<size_t>(input.begin)].id;
-  input.entry = stage->entry(*plan_->source, input.entry_id);
-  input.asks = false;
+  input.entry = identify(*stage, input.entry_id);
+  input.asks = Asks::kBytes;
   input.version.reset();
-  const LearnedVersions* const versions = plan_->source->learned_versions();
-  if (versions != nullptr && !plan_->fetches && stage->cache)
-    input.entry = stage->entry_of_unread(*versions, input.entry_id);
+  if (flights_) input.flight_key = stage->flight_key(*plan_->source, input.entry_id);
+  const bool is_here = input.entry && stage->cache->has(input.entry->hash);
+  if (input.flight_key && !input.making && !input.beside && !is_here) {
+    input.looked_up = false;
+    return;
+  }
+  // Others are asked for what has to be read, and is known to them by the same name: versions that are learned are shared in a job, also those that
+  // hold for it alone.
+  const bool asks_others =
+      input.entry && plan_->fetches && (input.entry->lasting || shared_versions(*plan_->source) != nullptr);
   std::optional<EntryCache::Found> found =
-      input.entry ? stage->find(*input.entry, input.entry_id, plan_->fetches) : std::nullopt;
+      input.entry ? stage->find(*input.entry, input.entry_id, asks_others) : std::nullopt;
   if (!found) return ask_version(input);
+  // An entry that another host has still has to come here, and is asked for once.
+  if (found->columns || !found->store->remote()) input.flight_key.reset();
   input.kept = std::move(found->columns);
   if (input.kept) return;
   const ReadRequest& request = found->request;
@@ -59,22 +76,57 @@ void RowWork::look_up(RowInput& input, const BatchJob& batch) const {
   input.kept_at = Source::Fetch{found->store, std::move(found->request), size};
 }
 
-// The sample is not at hand. What was made of it by an earlier run may be used if its object is still the same.
+bool RowWork::is_kept_now(const RowInput& input) const {
+  const CacheStage& stage = *plan_->cached();
+  const std::optional<Identity> entry = identify(stage, input.entry_id);
+  return entry && stage.cache->has(entry->hash);
+}
+
+void RowWork::take_stored(RowInput& input, SingleFlight::Stored stored) const {
+  if (input.in_cache()) return;
+  input.asks = Asks::kBytes;
+  if (input.version) input.version->store(stored.version, std::memory_order_relaxed);
+  input.fetched = std::move(stored.bytes);
+  input.fetched_all = true;
+}
+
+// The sample is not at hand. Entries that an earlier run or another host has made of it may be used once the version of its object is known.
 void RowWork::ask_version(RowInput& input) const {
   const LearnedVersions* const versions = plan_->source->learned_versions();
   if (versions == nullptr || !plan_->fetches) return;
   input.version = std::make_shared<std::atomic<uint64_t>>(0);
-  input.asks = !input.entry && versions->ask(input.entry_id) && plan_->cached()->made_before(*versions, input.entry_id);
+  if (input.entry || !versions->ask(input.entry_id) || !plan_->cached()->cache) return;
+  const CacheStage& stage = *plan_->cached();
+  auto other = shared_versions(*plan_->source) != nullptr
+                   ? stage.cache->find_version(versions->name(input.entry_id), input.entry_id)
+                   : std::nullopt;
+  if (other) {
+    input.asks = Asks::kVersionOfOther;
+    input.version_at = Source::Fetch{other->store, std::move(other->request), sizeof(uint64_t)};
+  } else if (stage.made_before(*versions, input.entry_id)) {
+    input.asks = Asks::kVersion;
+    input.version_at = versions->ask(input.entry_id);
+  }
+}
+
+// What was asked for has been answered.
+void RowWork::learn_version(const RowInput& input) const {
+  if (input.asks == Asks::kVersion) {
+    const uint64_t version = input.version->load(std::memory_order_relaxed);
+    return plan_->source->learned_versions()->answered(input.entry_id, version);
+  }
+  const SharedVersions& versions = *shared_versions(*plan_->source);
+  const std::optional<uint64_t> told = plan_->cached()->cache->version_of(versions.name(input.entry_id), input.fetched);
+  if (told) versions.tell(input.entry_id, *told);
 }
 
 Source::Fetch RowWork::fetch_of(const RowInput& input, const BatchJob& batch) const {
   if (input.kept_at) return input.kept_at->request.range ? *input.kept_at : sized(*input.kept_at, input.size);
-  const int64_t id = batch.rows()[static_cast<size_t>(input.begin)].id;
-  std::optional<Source::Fetch> asked = input.asks ? plan_->source->learned_versions()->ask(id) : std::nullopt;
-  Source::Fetch fetch = asked ? std::move(*asked) : plan_->source->fetch(id);
+  const bool asks = input.asks != Asks::kBytes;
+  Source::Fetch fetch =
+      asks ? *input.version_at : plan_->source->fetch(batch.rows()[static_cast<size_t>(input.begin)].id);
   fetch.request.version = input.version;
-  if (asked) return fetch;
-  return sized(std::move(fetch), input.size);
+  return asks ? fetch : sized(std::move(fetch), input.size);
 }
 
 // What the cache keeps on disk. False where that is damaged: the cache has dropped it, and the object itself is to be fetched.
@@ -85,7 +137,7 @@ bool RowWork::open_kept(RowInput& input) const {
   return kept.ok();
 }
 
-Status RowWork::keep_row(const CacheStage& stage, const RowInput& input, int64_t id, Record& record,
+Status RowWork::keep_row(const CacheStage& stage, RowInput& input, int64_t id, Record& record,
                          WorkMemory& memory) const {
   // A stand-in may have come in the place of what was looked up.
   std::optional<Identity> entry = input.entry_id == id ? input.entry : stage.entry(*plan_->source, id);
@@ -93,8 +145,9 @@ Status RowWork::keep_row(const CacheStage& stage, const RowInput& input, int64_t
     entry = stage.entry_of(*plan_->source, id, input.version->load(std::memory_order_relaxed));
   if (!entry) return {};
   for (Value& value : record) FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
-  stage.keep(*entry, record, input.extras, static_cast<double>(memory.meter().cpu_ns()) * 1e-9);
+  stage.keep(*entry, record, input.extras, static_cast<double>(memory.meter().cpu_ns()) * 1e-9, id);
   if (input.version) stage.note_made(*plan_->source->learned_versions(), id, *entry);
+  input.making.reset();  // tells those who wait; no lock is held here
   return {};
 }
 

@@ -59,6 +59,12 @@ Value mark_of(const BatchJob& batch, int64_t row) {
   return Value::of(std::move(old));
 }
 
+// Rows of units are looked up when their batch is planned, and the units themselves are read by one at a time.
+std::shared_ptr<SingleFlight> flights_of(const ExecutionPlan& plan) {
+  const CacheStage* const stage = plan.units ? nullptr : plan.cached();
+  return stage != nullptr && stage->cache ? stage->cache->flights() : nullptr;
+}
+
 // The CPU time of a row, however that ends.
 class RowTime {
  public:
@@ -96,8 +102,8 @@ class RowTime {
 
 RowWork::RowWork(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const Itinerary> itinerary,
                  BadSample policy)
-    : plan_(std::move(plan)), itinerary_(std::move(itinerary)), policy_(policy), counters_{plan_->write_counters.get()},
-      names_{"batch"} {
+    : plan_(std::move(plan)), itinerary_(std::move(itinerary)), policy_(policy), flights_(flights_of(*plan_)),
+      counters_{plan_->write_counters.get()}, names_{"batch"} {
   for (const Stage& stage : plan_->stages) {
     first_step_.push_back(static_cast<int>(counters_.size()));
     const auto* native = std::get_if<NativeStage>(&stage);
@@ -198,9 +204,8 @@ RowResult RowWork::run_stages(RowInput& input, BatchJob& batch, const RowPlaceme
 // The bytes of the object, if they are not there and it takes no waiting. False where the rows can go no further.
 bool RowWork::read(RowInput& input, BatchJob& batch, RowResult& result) const {
   if (!plan_->fetches && !input.kept_at) return true;
-  if (input.asks && input.fetched_all) {
-    const uint64_t version = input.version->load(std::memory_order_relaxed);
-    plan_->source->learned_versions()->answered(input.entry_id, version);
+  if (input.asks != Asks::kBytes && input.fetched_all) {
+    learn_version(input);
     result.verdict = Verdict::kAgain;
     return false;
   }

@@ -22,6 +22,13 @@ namespace forebay {
 /// What becomes of samples that are bad in themselves (is_data_error).
 enum class BadSample : uint8_t { kRaise, kSkip, kReplace };
 
+/// What a read for a row's sample brings.
+enum class Asks : uint8_t {
+  kBytes,           ///< the object, or the entry of the cache
+  kVersion,         ///< whether the object has changed
+  kVersionOfOther,  ///< which version of the object another host of the job has read
+};
+
 /// Rows of a batch that are worked on together, and what is at hand of their samples. Belongs to the thread that works on it.
 struct RowInput {
   int64_t begin = 0, end = 0;  ///< rows
@@ -38,8 +45,13 @@ struct RowInput {
   size_t entry_stage = 0;                ///< and which of the stages that is
   std::shared_ptr<const Columns> kept;   ///< in memory
   std::optional<Source::Fetch> kept_at;  ///< on disk: fetched in place of the object
+  // Where single samples are kept and the entry is missing:
+  std::optional<Hash128> flight_key;             ///< by which others know that the entry is being made
+  std::unique_ptr<SingleFlight::Flight> making;  ///< the right to make it
+  bool beside = false;                           ///< it is made without that right, since its maker rests
   // Where versions of objects are learned from answers:
-  bool asks = false;                               ///< what is fetched is not the object, but whether it has changed
+  Asks asks = Asks::kBytes;
+  std::optional<Source::Fetch> version_at;         ///< where that is asked, unless it is kBytes
   std::shared_ptr<std::atomic<uint64_t>> version;  ///< of what was fetched; 0: not told
   Record record;                                   ///< between stages
   Extras extras;
@@ -92,8 +104,15 @@ class RowWork {
 
   /// What a failure of a row's sample means, for the sample or for the batch.
   void fail(BatchJob& batch, int64_t row, Status status, RowResult& result) const;
-  /// Asks the cache, once, what it has of the sample.
+  /// Asks the cache, once, what it has of the sample. Where an entry is missing that others may be making, that is only done (`looked_up`) once the
+  /// row has the right to make it, or makes it beside another.
   void look_up(RowInput& input, const BatchJob& batch) const;
+  /// Entries of single samples that are being made in this process; null where none are kept.
+  SingleFlight* flights() const { return flights_.get(); }
+  /// Whether an entry that look_up() missed has been put since.
+  bool is_kept_now(const RowInput& input) const;
+  /// The object's bytes as the maker of its entry has them.
+  void take_stored(RowInput& input, SingleFlight::Stored stored) const;
   /// Whether what came of it is kept where a rehearsal comes in, and the row is an old one; also after look_up(), as new rows are made meanwhile.
   bool look_up_old(RowInput& input, const BatchJob& batch) const;
   /// What has to be read: the object, or the entry in the cache.
@@ -105,7 +124,9 @@ class RowWork {
   RowResult gather(BatchJob& batch, const RowInput& input) const;
   RowResult run_stages(RowInput& input, BatchJob& batch, const RowPlacement& at, WorkMemory& memory) const;
   bool read(RowInput& input, BatchJob& batch, RowResult& result) const;
+  std::optional<Identity> identify(const CacheStage& stage, int64_t id) const;
   void ask_version(RowInput& input) const;
+  void learn_version(const RowInput& input) const;
   bool open_kept(RowInput& input) const;
   Status run_row(RowInput& input, BatchJob& batch, const RowPlacement& at, int64_t row, WorkMemory& memory,
                  RowResult& result) const;
@@ -114,7 +135,7 @@ class RowWork {
   const CacheStage& cache_of(const RowInput& input) const {
     return std::get<CacheStage>(plan_->stages[input.entry_stage]);
   }
-  Status keep_row(const CacheStage& stage, const RowInput& input, int64_t id, Record& record, WorkMemory& memory) const;
+  Status keep_row(const CacheStage& stage, RowInput& input, int64_t id, Record& record, WorkMemory& memory) const;
   Status rehearse_row(const CacheStage& stage, const BatchJob& batch, int64_t row, const Extras& extras, Record& record,
                       WorkMemory& memory, RowResult& result) const;
   /// Once the rows do not run again: each try makes their samples again.
@@ -123,6 +144,7 @@ class RowWork {
   const std::shared_ptr<const ExecutionPlan> plan_;
   const std::shared_ptr<const Itinerary> itinerary_;
   const BadSample policy_;
+  const std::shared_ptr<SingleFlight> flights_;
   std::vector<StepCounters*> counters_;  // by the numbers that StepMeter knows steps by; 0 is what writes the batch
   std::vector<std::string_view> names_;  // of the steps, likewise
   std::vector<int> first_step_;          // of each stage

@@ -42,11 +42,12 @@ Result<std::shared_ptr<const Columns>> UnitPlan::make(int64_t unit, std::vector<
   if (caches_packed()) {
     auto made = std::make_shared<const Columns>(packed.pack(columns, std::move(rows)));
     if (key && cache->admits(made->nbytes()))
-      cache->put(*key, made, static_cast<double>(thread_cpu_ns() - begun) * 1e-9);
+      cache->put(*key, made, static_cast<double>(thread_cpu_ns() - begun) * 1e-9, KeepIn::kAnyTier, unit);
     return made;
   }
   if (key && cache->admits(columns.nbytes())) {
-    cache->put(*key, std::make_shared<const Columns>(columns), static_cast<double>(thread_cpu_ns() - begun) * 1e-9);
+    cache->put(*key, std::make_shared<const Columns>(columns), static_cast<double>(thread_cpu_ns() - begun) * 1e-9,
+               KeepIn::kAnyTier, unit);
   }
   FOREBAY_RETURN_IF_ERROR(run(cached_after, ops.size(), columns, memory));
   return std::make_shared<const Columns>(packed.pack(columns, std::move(rows)));

@@ -5,6 +5,7 @@
 
 #include "base/byte_size.h"
 #include "base/suggest.h"
+#include "forebay/engine.h"
 #include "forebay/ledger.h"
 #include "loader/catalog_json.h"
 #include "python/batch.h"
@@ -15,6 +16,7 @@
 #include "python/loader.h"
 #include "python/materialize.h"
 #include "python/profile.h"
+#include "python/raise.h"
 #include "python/simulate.h"
 
 NB_MODULE(_core, module) {
@@ -37,6 +39,12 @@ NB_MODULE(_core, module) {
   module.def(
       "ledger_schema", [] { return forebay::ledger_schema(); },
       "What stats() can hold, with kinds, units and help, as JSON: what metrics and the documents are made of.");
+  module.def(
+      "engine",
+      [](std::optional<int> threads, std::optional<uint64_t> memory) {
+        forebay::python::check(forebay::engine({threads, memory}));
+      },
+      nanobind::arg("threads").none(), nanobind::arg("memory").none());
   forebay::python::bind_description(module);
   forebay::python::bind_batch(module);
   forebay::python::bind_foreign_call(module);

@@ -9,9 +9,9 @@ def decoded():
 
 
 def test_it_is_a_step_like_others_and_no_part_of_the_fingerprint():
-    plain, kept = decoded(), decoded().cache(ram="1GiB", disk=0, dir="somewhere", compression="zstd")
+    plain, kept = decoded(), decoded().cache(ram="1GiB", disk=0, dir="somewhere", peers="auto", compression="zstd")
     assert kept.fingerprint == plain.fingerprint
-    assert '.cache(ram="1GiB", disk=0, dir="somewhere", compression="zstd")' in str(kept)
+    assert '.cache(ram="1GiB", disk=0, dir="somewhere", peers="auto", compression="zstd")' in str(kept)
     assert str(fb.Pipeline.from_json(kept.to_json())) == str(kept)
     assert kept.center_crop(224).batch(4).check() == []
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <deque>
 #include <mutex>
 #include <unordered_map>
@@ -72,24 +73,14 @@ class PeerCache final : public TieredCache {
   std::optional<Found> find(const Hash128& entry) override { return own_->find(entry); }
 
   std::optional<Found> find_of(const Hash128& entry, int64_t element) override {
-    if (in_vain_.take(entry)) {
-      if (peer_of_(element).own) (void)making_.add(entry);
-      return std::nullopt;
-    }
+    if (in_vain_.take(entry)) return std::nullopt;
     if (std::optional<Found> found = own_->find(entry)) {
       asked_.forget(entry);
       return found;
     }
     const PeerPlace place = peer_of_(element);
-    if (place.store == nullptr || !place.store->may_ask()) return std::nullopt;
-    // The first who looks for what is at home here makes it, the others wait for that.
-    if (place.own && making_.add(entry)) {
-      if (!own_->has(entry)) return std::nullopt;
-      (void)making_.take(entry);  // it was made between the two looks
-      return own_->find(entry);
-    }
+    if (!may_ask(place)) return std::nullopt;
     asked_.add_another(entry);
-    if (place.own) of_own_.add_another(entry);
     Found found;
     found.store = place.store;
     found.request.key = peer_key(entry, element);
@@ -97,11 +88,30 @@ class PeerCache final : public TieredCache {
     return found;
   }
 
+  std::optional<Found> find_version(const Hash128& name, int64_t id) override {
+    const PeerPlace place = peer_of_(id);
+    if (!may_ask(place) || versions_in_vain_.take(name)) return std::nullopt;
+    Found found;
+    found.store = place.store;
+    found.request.key = peer_key(version_key(name), id);
+    found.request.expected_size = sizeof(uint64_t);
+    return found;
+  }
+  std::optional<uint64_t> version_of(const Hash128& name, const Buffer& stored) override {
+    uint64_t version = 0;
+    if (stored.size() != sizeof version) {
+      (void)versions_in_vain_.add(name);
+      return std::nullopt;
+    }
+    std::memcpy(&version, stored.data(), sizeof version);
+    return version;
+  }
+  std::shared_ptr<SingleFlight> flights() override { return own_->flights(); }
+
   bool has(const Hash128& entry) const override { return own_->has(entry); }
 
   Result<std::shared_ptr<const Columns>> open(const Hash128& entry, Buffer stored) override {
     if (!asked_.take(entry)) return own_->open(entry, std::move(stored));
-    const bool own = of_own_.take(entry);
     const uint64_t bytes = stored.size();
     if (std::optional<Found> here = own_->has(entry) ? own_->find(entry) : std::nullopt; here && here->columns)
       return std::move(here->columns);  // made meanwhile
@@ -111,7 +121,6 @@ class PeerCache final : public TieredCache {
       (void)in_vain_.add(entry);
       return columns.status();
     }
-    if (own) return columns;
     hits_.fetch_add(1, std::memory_order_relaxed);
     const uint64_t before = guess_.load(std::memory_order_relaxed);
     // Up at once and down slowly: what is too small costs a second read, what is too large only memory for a while. By 1/256 each time one entry in
@@ -122,10 +131,11 @@ class PeerCache final : public TieredCache {
   }
 
   bool admits(uint64_t bytes) const override { return own_->admits(bytes); }
-  void put(const Hash128& entry, std::shared_ptr<const Columns> columns, double seconds, KeepIn where) override {
+  void put(const Hash128& entry, std::shared_ptr<const Columns> columns, double seconds, KeepIn where,
+           int64_t element) override {
     // What is at home with another host takes nobody's room: it would have to be read again there, and once more here.
-    own_->put(entry, std::move(columns), making_.has(entry) ? seconds : 0, where);
-    (void)making_.take(entry);
+    const bool at_home = element >= 0 && peer_of_(element).own;
+    own_->put(entry, std::move(columns), at_home ? seconds : 0, where, element);
   }
 
   CacheStats stats() const override {
@@ -142,18 +152,27 @@ class PeerCache final : public TieredCache {
   std::shared_ptr<KeptBytes> index() override { return own_->index(); }
 
  private:
+  static bool may_ask(const PeerPlace& place) { return place.store != nullptr && !place.own && place.store->may_ask(); }
+
   const std::shared_ptr<TieredCache> own_;
   const PeerOf peer_of_;
-  LatestEntries asked_;    ///< on their way, each as often as it is (two batches may want one entry),
-  LatestEntries of_own_;   ///< and of these, what is waited for here
-  LatestEntries in_vain_;  ///< made without asking again, once
-  LatestEntries making_;   ///< of what is at home here
+  LatestEntries asked_;             ///< on their way, each as often as it is (two loaders may want one entry)
+  LatestEntries in_vain_;           ///< made without asking again, once
+  LatestEntries versions_in_vain_;  ///< the same of names whose version was asked for
   std::atomic<uint64_t> hits_{0};
   /// What is set aside for an entry whose size only its host knows: a little more than the latest ones had.
   std::atomic<uint64_t> guess_{64 << 10};
 };
 
 }  // namespace
+
+Hash128 version_key(const Hash128& name) {
+  Hasher hasher;
+  hasher.update("version");
+  hasher.update_value(name.high);
+  hasher.update_value(name.low);
+  return hasher.digest();
+}
 
 std::shared_ptr<TieredCache> peer_cache(std::shared_ptr<TieredCache> own, PeerOf peer_of) {
   return std::make_shared<PeerCache>(std::move(own), std::move(peer_of));

@@ -11,12 +11,16 @@ namespace forebay {
 /// Who may have what was made of an element.
 struct PeerPlace {
   PeerStore* store = nullptr;  ///< null: nobody that can be asked
-  bool own = false;  ///< it is at home here, and the store is this host's own caches, where it may be in the making
+  bool own = false;            ///< this host itself should have it
 };
 using PeerOf = std::function<PeerPlace(int64_t element)>;
 
+/// By which key a host is asked for what it has learned of the version of a sample with that name (LearnedVersions::name). The answer is eight bytes:
+/// SharedVersions::learned().
+Hash128 version_key(const Hash128& name);
+
 /// A cache of this host, and behind it what a peer keeps of the same place. What a peer does not have after all, or gives damaged, is made as if
-/// there were no peers, and the next time the peer is asked again. What is in the making here is waited for and not made twice.
+/// there were no peers, and the next time the peer is asked again.
 ///
 /// `peer_of` may be called from any thread, and must not wait; stores that it gives live as long as the cache.
 std::shared_ptr<TieredCache> peer_cache(std::shared_ptr<TieredCache> own, PeerOf peer_of);

@@ -1,8 +1,11 @@
 #include "loader/peers/peer_group.h"
 
 #include <algorithm>
+#include <cstring>
 #include <shared_mutex>
 #include <utility>
+
+#include "base/shared_versions.h"
 
 namespace forebay {
 
@@ -19,6 +22,10 @@ class PeerGroup::CacheKeys final : public KeySource {
     }
     return std::nullopt;
   }
+  std::optional<Buffer> find_wanted(const WantedKey& wanted) override {
+    if (std::optional<Buffer> version = version_of(wanted)) return version;
+    return find(wanted.key);
+  }
   std::optional<uint64_t> coming(int64_t element) override {
     const int64_t at = position_.load(std::memory_order_relaxed);
     if (element < 0) return std::nullopt;
@@ -31,10 +38,11 @@ class PeerGroup::CacheKeys final : public KeySource {
     return static_cast<uint64_t>(home.position - at);
   }
   Home home_of(int64_t element) const { return has_home_.load(std::memory_order_acquire) ? home_(element) : Home(); }
+  void set_versions(std::shared_ptr<const Source> source) { source_ = std::move(source); }
   void set_home(HomeHost home, int rank) {
     home_ = std::move(home);
     rank_ = rank;
-    // Set once: who sees the flag sees home_ and rank_ as they were set before.
+    // Set once: who sees the flag sees home_, rank_ and source_ as they were set before.
     has_home_.store(true, std::memory_order_release);
   }
   void set_run(const std::string& terms) {
@@ -50,7 +58,22 @@ class PeerGroup::CacheKeys final : public KeySource {
   }
 
  private:
+  // The element is a stranger's word, and so is the key: only the name of that very sample is answered.
+  std::optional<Buffer> version_of(const WantedKey& wanted) const {
+    if (!has_home_.load(std::memory_order_acquire) || !source_) return std::nullopt;
+    const SharedVersions* const versions = shared_versions(*source_);
+    const bool is_sample = wanted.element >= 0 && wanted.element < source_->size();
+    if (versions == nullptr || !is_sample || wanted.key != version_key(versions->name(wanted.element)))
+      return std::nullopt;
+    const std::optional<uint64_t> learned = versions->learned(wanted.element);
+    if (!learned) return std::nullopt;
+    Buffer bytes = Buffer::allocate(sizeof *learned);
+    std::memcpy(bytes.data(), &*learned, sizeof *learned);
+    return bytes;
+  }
+
   std::atomic<bool> has_home_{false};
+  std::shared_ptr<const Source> source_;
   std::atomic<int64_t> position_{INT64_MAX};  ///< of the first epoch; beyond all where that is over, or has not begun
   HomeHost home_;
   int rank_ = -1;
@@ -59,40 +82,6 @@ class PeerGroup::CacheKeys final : public KeySource {
   const Hash128 run_key_ = run_terms_key();
   std::optional<Buffer> run_;  ///< nothing: not known yet, or of another rank than 0
 };
-
-namespace {
-
-/// A host's way to itself.
-class OwnKeys final : public Transport {
- public:
-  explicit OwnKeys(std::shared_ptr<KeySource> keys) : keys_(std::move(keys)) {}
-  Result<std::unique_ptr<Listening>> listen(const std::string& address, const JobPass&,
-                                            std::shared_ptr<KeySource>) override {
-    return invalid_argument("nobody else is served here").with_key(address);
-  }
-  void fetch(const PeerHost&, std::vector<WantedKey> wanted, AnswerLimits, std::stop_token, Done done) override {
-    std::vector<AnsweredKey> answers;
-    for (FoundKey& found : find_all(*keys_, wanted)) {
-      using State = AnsweredKey::State;
-      AnsweredKey& answer = answers.emplace_back();
-      const WantedKey& asked = wanted[answers.size() - 1];
-      if (!found.body) {
-        answer.state = found.coming ? State::kComing : State::kAbsent;
-        answer.bytes = found.coming.value_or(0);
-        continue;
-      }
-      answer.bytes = found.body->size();
-      answer.state = answer.bytes <= asked.most_bytes ? State::kHere : State::kTooLarge;
-      if (answer.state == State::kHere) answer.body = std::move(*found.body);
-    }
-    done(std::move(answers));
-  }
-
- private:
-  const std::shared_ptr<KeySource> keys_;
-};
-
-}  // namespace
 
 PeerGroup::PeerGroup(std::shared_ptr<Transport> transport)
     : transport_(std::move(transport)), keys_(std::make_shared<CacheKeys>()) {}
@@ -110,7 +99,7 @@ void PeerGroup::know(std::vector<PeerHost> hosts, int rank) {
   for (size_t i = 0; i < hosts.size(); ++i) {
     names_.push_back("peer " + hosts[i].address);
     const bool own = static_cast<int>(i) == rank;
-    peers_.push_back(peer_store(own ? std::make_shared<OwnKeys>(keys_) : transport_, std::move(hosts[i])));
+    peers_.push_back(own ? nullptr : peer_store(transport_, std::move(hosts[i])));
   }
 }
 
@@ -118,6 +107,8 @@ std::shared_ptr<TieredCache> PeerGroup::join(std::shared_ptr<TieredCache> cache)
   keys_->add(cache);
   return peer_cache(std::move(cache), [self = shared_from_this()](int64_t element) { return self->peer_of(element); });
 }
+
+void PeerGroup::set_versions(std::shared_ptr<const Source> source) { keys_->set_versions(std::move(source)); }
 
 void PeerGroup::set_home(HomeHost home) { keys_->set_home(std::move(home), rank_); }
 
@@ -145,7 +136,7 @@ void PeerGroup::close() {
 
 void PeerGroup::add_to(Ledger& ledger) const {
   for (size_t i = 0; i < peers_.size(); ++i) {
-    if (static_cast<int>(i) == rank_) continue;
+    if (!peers_[i]) continue;
     StoreStats of = peers_[i]->stats();
     of.name = names_[i];
     if (of.requests > 0) ledger.stores.push_back(std::move(of));

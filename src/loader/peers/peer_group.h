@@ -5,6 +5,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/source.h"
 #include "cache/cache.h"
 #include "cluster/peer_store.h"
 #include "cluster/run_terms.h"
@@ -30,6 +31,8 @@ class PeerGroup : public std::enable_shared_from_this<PeerGroup> {
   std::shared_ptr<TieredCache> join(std::shared_ptr<TieredCache> cache);
   /// Before anything is looked for in these caches; nobody is asked until then.
   void set_home(HomeHost home);
+  /// Tells the others what is learned of the versions of its samples. Before set_home().
+  void set_versions(std::shared_ptr<const Source> source);
   /// What all ranks must have alike, once it is known: rank 0 tells it, and the others compare it with theirs.
   void set_run(RunTerms terms);
   /// StateMismatch where this rank has another run than rank 0, soon after both have set theirs; see RunCheck::look().
@@ -53,7 +56,7 @@ class PeerGroup : public std::enable_shared_from_this<PeerGroup> {
   const std::shared_ptr<CacheKeys> keys_;
   std::string address_;
   std::vector<std::string> names_;
-  std::vector<std::shared_ptr<PeerStore>> peers_;  ///< of this host: what its own caches have, or will have
+  std::vector<std::shared_ptr<PeerStore>> peers_;  ///< null: this host itself
   PeerHost leader_;
   int rank_ = -1;
   std::unique_ptr<RunCheck> check_;  ///< null: of rank 0, and before set_run()

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <map>
 #include <thread>
 
+#include "base/shared_versions.h"
 #include "cluster/simulated/simulated_network.h"
 #include "store/scratch_folder.h"
 #include "telemetry/log.h"
@@ -29,6 +31,33 @@ std::shared_ptr<const Columns> one_row(uint64_t n) {
   std::fill_n(columns->values[0].values.data(), 100, static_cast<uint8_t>(n));
   return columns;
 }
+
+/// Knows some versions.
+class Learns final : public Source, private SharedVersions {
+ public:
+  std::map<int64_t, uint64_t> known;
+  Hash128 name(int64_t id) const override { return entry_of(static_cast<uint64_t>(1000 + id)); }
+
+  const Schema& schema() const override { return schema_; }
+  int64_t size() const override { return 10; }
+  Hash128 version() const override { return {}; }
+  uint64_t index_bytes() const override { return 0; }
+  std::string key(int64_t) const override { return ""; }
+  Fetch fetch(int64_t) const override { return {}; }
+  Status load(int64_t, Buffer, Record&) const override { return {}; }
+  const LearnedVersions* learned_versions() const override { return this; }
+
+ private:
+  std::optional<Fetch> ask(int64_t) const override { return std::nullopt; }
+  void answered(int64_t, uint64_t) const override {}
+  Identity learn(int64_t id, uint64_t) const override { return name(id); }
+  std::optional<uint64_t> learned(int64_t id) const override {
+    return known.contains(id) ? std::optional(known.at(id)) : std::nullopt;
+  }
+  void tell(int64_t, uint64_t) const override {}
+
+  const Schema schema_;
+};
 
 /// Two hosts of a job in one process; element n is at home on host n % 2.
 class PeerGroupTest : public testing::Test {
@@ -204,16 +233,25 @@ TEST_F(PeerGroupTest, WhatItsHomeHasPassedIsNotWaitedFor) {
   EXPECT_FALSE(get(8)) << "at home here";
 }
 
-TEST_F(PeerGroupTest, WhatIsInTheMakingHereIsMadeOnce) {
-  groups_[0]->stands_at(0, 0);
-  EXPECT_FALSE(get(4)) << "the first makes it";
-  std::thread makes([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    caches_[0]->put(entry_of(4), one_row(4), 1, KeepIn::kAnyTier);
-  });
-  EXPECT_TRUE(get(4)) << "the second waits";
-  makes.join();
-  EXPECT_EQ(caches_[0]->stats().peer_hits, 0u);
+TEST_F(PeerGroupTest, WhatItsHomeHasLearnedOfAVersionIsToldToOthersOfThatSampleAlone) {
+  const auto source = std::make_shared<Learns>();
+  source->known[1] = 77;
+  groups_[1]->set_versions(source);
+  groups_[1]->set_home([](int64_t element) { return Home{static_cast<int>(element % 2), element}; });
+  groups_[1]->stands_at(1, 0);
+  const auto ask = [&](int64_t name_of, int64_t id) -> std::optional<uint64_t> {
+    const auto found = caches_[0]->find_version(source->name(name_of), id);
+    if (!found) return std::nullopt;
+    const Result<Buffer> bytes = read_wait(*found->store, found->request, {});
+    EXPECT_TRUE(bytes.ok()) << bytes.status().to_string();
+    return caches_[0]->version_of(source->name(name_of), *bytes);
+  };
+  EXPECT_EQ(ask(1, 1), 77u);
+  EXPECT_FALSE(ask(3, 3)) << "it has learned nothing of that one";
+  EXPECT_FALSE(caches_[0]->find_version(source->name(3), 3)) << "the next time nobody is asked";
+  EXPECT_TRUE(caches_[0]->find_version(source->name(3), 3)) << "and then again";
+  EXPECT_FALSE(ask(1, 3)) << "the name of another sample";
+  EXPECT_FALSE(caches_[0]->find_version(source->name(2), 2)) << "at home here";
 }
 
 TEST_F(PeerGroupTest, NobodyIsToldToWaitForWhatIsNoElement) {

@@ -11,8 +11,15 @@
 namespace forebay {
 
 Step RowTasks::start(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
+  if (!may_make(batch, task)) return Step::kMoved;
+  const Step step = begin(batch, task, actions);
+  // Nobody waits for what has to wait itself before it has begun.
+  if (step != Step::kMoved) core_.end(task.making);
+  return step;
+}
+
+Step RowTasks::begin(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
   const ExecutionPlan& plan = *core_.plan;
-  core_.row_work.look_up(task, batch->job);
   const bool fetches = plan.fetches || (task.kept_at && task.entry_is_cold);
   if (fetches && !task.kept) return start_fetching(batch, task, actions);
   if (!plan.starts_with_user_code() || task.in_cache()) {
@@ -26,6 +33,7 @@ Step RowTasks::start(const WindowBatchPtr& batch, RowTask& task, Actions& action
 }
 
 Step RowTasks::start_fetching(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
+  if (task.fetched_all) return claim_stored(batch, task);
   const Source::Fetch fetch = core_.row_work.fetch_of(task, batch->job);
   // Reading on the compute thread saves a hand-over, as long as it does not wait; now and then it is tried again. An object of
   // unknown size may turn out to need more bytes than it has been given, so it is not read there.
@@ -50,6 +58,18 @@ Step RowTasks::start_fetching(const WindowBatchPtr& batch, RowTask& task, Action
   return Step::kMoved;
 }
 
+// What another task has read already, and cannot go on with now.
+Step RowTasks::claim_stored(const WindowBatchPtr& batch, RowTask& task) const {
+  if (!reserve_slots(*batch, task)) return Step::kNoBytes;
+  std::optional<Claim> claim;
+  while (!(claim = core_.memory.take(Use::kFetched, task.fetched.size()))) {
+    if (!room_.make(*batch, &task, task.fetched.size())) return Step::kNoBytes;
+  }
+  task.claim = std::move(*claim);
+  task.at = RowTask::Ready{};
+  return Step::kMoved;
+}
+
 Step RowTasks::compute(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
   if (core_.threads_full()) return Step::kNoSlot;
   if (!reserve_slots(*batch, task)) return Step::kNoBytes;
@@ -64,6 +84,7 @@ Step RowTasks::compute(const WindowBatchPtr& batch, RowTask& task, Actions& acti
   }
   uses_.pin(*batch, task);
   task.at = RowTask::Running{std::move(ready.grant)};
+  if (task.making) task.making->works();
   ++batch->running;
   const size_t index = batch->index_of(task);
   const uint64_t unread = task.fetched_all || task.stage > 0 ? 0 : kAboutUnread;
@@ -85,9 +106,14 @@ bool RowTasks::fetch_ahead(const WindowBatchPtr& batch, Actions& actions) {
 }
 
 Step RowTasks::start_ahead(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
-  core_.row_work.look_up(task, batch->job);
   if (core_.plan->starts_with_user_code()) return start(batch, task, actions);
-  if (task.kept) return Step::kMoved;
+  if (!may_make(batch, task) || task.kept) return Step::kMoved;
+  const Step step = begin_ahead(batch, task, actions);
+  if (step != Step::kMoved) core_.end(task.making);
+  return step;
+}
+
+Step RowTasks::begin_ahead(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
   const Source::Fetch fetch = core_.row_work.fetch_of(task, batch->job);
   StoreLine& line = core_.fetcher.line(*fetch.store);
   if (!line.has_slot()) return Step::kNoSlot;
@@ -121,6 +147,7 @@ void RowTasks::read(const WindowBatchPtr& batch, RowTask& task, Actions& actions
                                            std::move(fetch.request), std::move(task.claim));
   core_.fetcher.begin(*read);
   task.at = RowTask::Fetching{read.get()};
+  if (task.making) task.making->works();
   actions.flights.push_back(read);
 }
 
@@ -129,6 +156,7 @@ void RowTasks::call_user(const WindowBatchPtr& batch, RowTask& task) {
   const size_t index = batch->index_of(task);
   auto call = std::make_shared<Call>(*this, batch, index, ++tickets_, stage, foreign_input(stage, task));
   task.at = RowTask::WithUser{tickets_};
+  if (task.making) task.making->works();
   core_.calls.put(batch->order(index), std::move(call));
 }
 

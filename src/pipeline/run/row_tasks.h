@@ -20,6 +20,8 @@ class RowTasks {
 
   /// Moves on a task that is Waiting: afterwards it is fetched, or Ready where that takes no waiting, or with user code.
   Step start(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
+  /// The batch's oldest task may wait no longer, if it is the oldest of all and awaits what moves on by somebody else's resources alone.
+  void look_at_awaited(const WindowBatchPtr& batch, RowTask& task) const;
   /// Moves on one that is Ready: to a compute thread.
   Step compute(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
   /// Moves on the tasks of a batch behind the window: they are read, out of the bytes set aside for that. False where no younger
@@ -30,8 +32,16 @@ class RowTasks {
   class Read;
   class Call;
 
+  bool may_make(const WindowBatchPtr& batch, RowTask& task);
+  bool await(const WindowBatchPtr& batch, RowTask& task);
+  bool make_beside(const WindowBatchPtr& batch, RowTask& task) const;
+  void told(WindowBatch& batch, size_t index, uint64_t ticket);
+  void rests(RowTask& task) const;
+  Step begin(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
   Step start_fetching(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
+  Step claim_stored(const WindowBatchPtr& batch, RowTask& task) const;
   Step start_ahead(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
+  Step begin_ahead(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
   bool reserve_slots(WindowBatch& batch, const RowTask& task) const;
   void read(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
   void call_user(const WindowBatchPtr& batch, RowTask& task);

@@ -30,6 +30,7 @@ void RowTasks::on_read(Read& read, Result<Buffer> result) {
     core_.plan->fetch_counters->add(1, result->size(), result->size(), 0);
     task.fetched = std::move(*result);
     task.fetched_all = true;
+    rests(task);
   } else {
     failed(read.batch, task, result.status(), turn.actions);
   }
@@ -63,6 +64,7 @@ void RowTasks::on_answer(const Call& call, Status status, const Schema& schema, 
   task.at = RowTask::Ready{};
   if (status.ok()) {
     ++task.stage;
+    rests(task);
   } else {
     failed(call.batch, task, std::move(status), turn.actions);
   }
@@ -127,7 +129,7 @@ void RowTasks::follow(const WindowBatchPtr& batch, RowTask& task, RowResult& res
     case Verdict::kNeedsBytes:
       // No underflow: more was asked for than it had, which was the thread's own and its grant.
       task.at = RowTask::Ready{.needs = result.needs_bytes - core_.options.working_bytes_per_thread};
-      return;
+      return rests(task);
     case Verdict::kElsewhere: taking_back_.take_back(*batch, task); return uses_.widen(*batch, task, result.elsewhere);
     case Verdict::kCold: return read_later(batch, task, actions);
     case Verdict::kAgain: return taking_back_.take_back(*batch, task);
@@ -198,6 +200,7 @@ void RowTasks::finish(WindowBatch& batch, RowTask& task) const {
   task.fetched = Buffer();
   task.record.clear();
   task.at = RowTask::Done{};
+  core_.end(task.making);
   ++batch.done;
 }
 

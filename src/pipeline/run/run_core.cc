@@ -1,5 +1,9 @@
 #include "pipeline/run/run_core.h"
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 namespace forebay {
 
 namespace {
@@ -36,16 +40,37 @@ void RunCore::act(Lock& lock, Actions actions) {
     ~Restored() { acting = outer; }
   } restored;
   acting = this;
-  for (run_->advance(actions); !actions.empty(); run_->advance(actions)) {
+  for (decide(actions); !actions.empty(); decide(actions)) {
     Actions begun = std::exchange(actions, Actions());
     lock.unlock();
     // The queue is there although the lock is not held: what was decided counts as posted, and close() waits for that.
     for (Actions::Post& post : begun.posts) queue->post(post.order, std::move(post.task));
     for (const FlightPtr& flight : begun.flights) fetcher.send(flight);
+    for (const auto& tell : begun.told) tell();
     begun = Actions();  // what ends with them tells others, who have locks of their own
     lock.lock();
   }
   run_->settled();
+}
+
+void RunCore::decide(Actions& actions) {
+  run_->advance(actions);
+  std::ranges::move(std::exchange(told_, {}), std::back_inserter(actions.told));
+}
+
+void RunCore::tell(SingleFlight::Told told) { std::ranges::move(told, std::back_inserter(told_)); }
+
+void RunCore::end(std::unique_ptr<SingleFlight::Flight>& making) {
+  if (!making) return;
+  tell(making->end());
+  making.reset();
+}
+
+void RunCore::tell_all(Lock& lock) {
+  const SingleFlight::Told told = std::exchange(told_, {});
+  lock.unlock();
+  for (const auto& tell : told) tell();
+  lock.lock();
 }
 
 void RunCore::act_on_a_thread(std::shared_ptr<void> taken_apart) {

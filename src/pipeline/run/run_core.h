@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/single_flight.h"
 #include "engine/engine.h"
 #include "engine/fetcher.h"
 #include "pipeline/execution_plan.h"
@@ -32,8 +33,9 @@ struct Actions {
   };
   std::vector<Post> posts;         ///< to the compute threads
   std::vector<FlightPtr> flights;  ///< to stores
+  SingleFlight::Told told;         ///< to those who waited for entries of the cache
 
-  bool empty() const { return posts.empty() && flights.empty(); }
+  bool empty() const { return posts.empty() && flights.empty() && told.empty(); }
 };
 
 /// Moves on whatever can be moved; called with the lock held, again and again until it decides nothing more.
@@ -81,6 +83,13 @@ class RunCore {
   bool closed = false;
   int64_t retracted = 0;  ///< tasks whose bytes were taken back
 
+  /// Called when the lock is next let go of: by act(), or tell_all().
+  void tell(SingleFlight::Told told);
+  /// The entry is not made any more, or is there.
+  void end(std::unique_ptr<SingleFlight::Flight>& making);
+  /// For who does not act() before letting go of the lock, which is held before and after.
+  void tell_all(Lock& lock);
+
   /// `task`, an Executor::Task, has to lead to ended(), under the lock. The run lives at least as long as it.
   template <typename Task>
   void post(Actions& actions, uint64_t order, Work what, Task task) {
@@ -119,7 +128,10 @@ class RunCore {
     };
   }
 
+  void decide(Actions& actions);
+
   Advancing* run_ = nullptr;
+  SingleFlight::Told told_;
   std::weak_ptr<void> alive_;
   int posted_ = 0;
 };

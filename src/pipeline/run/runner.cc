@@ -116,9 +116,10 @@ Cursor Runner::cursor() const {
 }
 
 void Runner::seek(const Cursor& at) {
-  const std::lock_guard lock(core_.mutex);
+  RunCore::Lock lock(core_.mutex);
   forget_wait();
   window_->seek(at);
+  core_.tell_all(lock);
 }
 
 void Runner::look_again() {
@@ -145,6 +146,7 @@ void Runner::close() {
     window_->drop();
     core_.changed.notify_all();
     core_.calls.close();
+    core_.tell_all(lock);
     lock.unlock();
     core_.fetcher.stop();  // stores may answer from inside, and the answer takes the lock
     lock.lock();

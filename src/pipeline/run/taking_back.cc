@@ -4,12 +4,15 @@
 
 namespace forebay {
 
-void TakingBack::drop_bytes(RowTask& task) {
+void TakingBack::drop_bytes(RowTask& task) const {
   task.claim.give_back();
   if (auto* ready = std::get_if<RowTask::Ready>(&task.at)) ready->grant.give_back();
   task.fetched = Buffer();
   task.fetched_all = false;
   task.looked_up = false;
+  task.flight_key.reset();
+  task.beside = false;
+  core_.end(task.making);
   task.kept.reset();
   task.kept_at.reset();
   task.copied = Buffer();
@@ -26,7 +29,7 @@ void TakingBack::take_back(WindowBatch& batch, RowTask& task) const {
 }
 
 void TakingBack::yield(WindowBatch& batch, RowTask& task) const {
-  if (!task.is<RowTask::Waiting>()) ++core_.retracted;
+  if (!task.is<RowTask::Waiting>() && !task.is<RowTask::Awaiting>()) ++core_.retracted;
   core_.calls.forget(batch.order(batch.index_of(task)));
   take_back(batch, task);
 }

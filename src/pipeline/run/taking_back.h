@@ -12,7 +12,7 @@ class TakingBack {
   TakingBack(RunCore& core, const BlockUses& uses) : core_(core), uses_(uses) {}
 
   /// Everything that was fetched or granted; of whatever is in the state.
-  static void drop_bytes(RowTask& task);
+  void drop_bytes(RowTask& task) const;
   /// The task waits again. Not while it runs.
   void take_back(WindowBatch& batch, RowTask& task) const;
   /// The same for one that had begun, for the sake of an older one: its call of user code is forgotten.

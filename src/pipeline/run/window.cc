@@ -72,6 +72,7 @@ Result<Delivery> Window::deliver(RunCore::Lock& lock) {
   if (!job.fatal.ok()) {
     Status status = job.fatal;
     drop();
+    core_.tell_all(lock);
     return status;
   }
   std::stable_sort(job.errors.begin(), job.errors.end(),
@@ -153,6 +154,7 @@ Awaited Window::what_is_awaited() {
   if (const auto* running = std::get_if<RowTask::Running>(&task.at))
     return running->begun ? Awaited::kCompute : Awaited::kThread;
   if (task.is<RowTask::Fetching>()) return Awaited::kStorage;
+  if (task.is<RowTask::Awaiting>()) return core_.plan->fetches ? Awaited::kStorage : Awaited::kCompute;
   if (task.is<RowTask::WithUser>()) return Awaited::kUser;
   // What it waits for is not noted when it finds none, so it is found again from what is lacking now.
   const bool needs_slot = task.is<RowTask::Waiting>() && core_.line != nullptr && !core_.reads_on_compute_threads();

@@ -48,7 +48,7 @@ void Window::look_at_front() {
 
 // False where nothing younger may be moved on. `may_start`: whether tasks that wait may begin; none may once one found no slot.
 bool Window::advance_batch(const WindowBatchPtr& batch, bool* may_start, Actions& actions) {
-  batch->oldest();
+  tasks_.look_at_awaited(batch, batch->oldest());
   const auto end = [&] { return *may_start ? batch->tasks.size() : batch->untouched; };
   for (size_t index = batch->first; index < end(); ++index) {
     if (core_.threads_full()) {
@@ -192,7 +192,7 @@ void Window::take(WindowBatch& batch, Result<Batch> made) {
   } else if (batch.job.spoiled().ok()) {
     batch.job.errors.push_back({0, batch.job.rows().front().id, made.status(), /*raise=*/true});
   }
-  for (RowTask& task : batch.tasks) TakingBack::drop_bytes(task);
+  for (RowTask& task : batch.tasks) taking_back_.drop_bytes(task);
   uses_.leave_all(batch);
   batch.complete = true;
   if (is_front(batches_, batch)) core_.changed.notify_all();

@@ -20,6 +20,10 @@ namespace forebay {
 /// them belong to a compute thread.
 struct RowTask : RowInput {
   struct Waiting {};  ///< nothing is held
+  /// The same; another task, of this loader or another one, makes the entry of the cache that is wanted.
+  struct Awaiting {
+    uint64_t ticket;  ///< who is told with another one is told of an earlier wait
+  };
   struct Fetching {
     const Flight* flight;  ///< the read whose answer is wanted
   };
@@ -37,7 +41,7 @@ struct RowTask : RowInput {
     uint64_t ticket;  ///< a call that comes back with another one is stale
   };
   struct Done {};
-  std::variant<Waiting, Fetching, Ready, Running, WithUser, Done> at;
+  std::variant<Waiting, Awaiting, Fetching, Ready, Running, WithUser, Done> at;
 
   Claim claim;  ///< of what was fetched, and of values that wait for the batch
   // Where rows come from units:

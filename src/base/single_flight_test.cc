@@ -1,0 +1,91 @@
+#include "base/single_flight.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace forebay {
+namespace {
+
+Hash128 entry(uint64_t number) { return hash128(&number, sizeof number); }
+
+void call(const SingleFlight::Told& told) {
+  for (const auto& tell : told) tell();
+}
+
+TEST(SingleFlight, an_entry_is_made_by_one_and_the_others_are_told_when_that_ends) {
+  const auto flights = SingleFlight::make();
+  int told = 0;
+  EXPECT_FALSE(flights->wait(entry(1), [&] { ++told; })) << "nobody makes it";
+  auto first = flights->begin(entry(1));
+  ASSERT_TRUE(first);
+  EXPECT_FALSE(flights->begin(entry(1)));
+  EXPECT_TRUE(flights->begin(entry(2))) << "another entry";
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(flights->wait(entry(1), [&] { ++told; }));
+  first.reset();
+  EXPECT_EQ(told, 3);
+  EXPECT_TRUE(flights->begin(entry(1)));
+  EXPECT_EQ(flights->size(), 0u);
+}
+
+TEST(SingleFlight, waiters_are_told_when_a_flight_begins_to_rest_and_find_what_it_has) {
+  const auto flights = SingleFlight::make();
+  const auto flight = flights->begin(entry(1));
+  EXPECT_FALSE(flights->look(entry(1))->working);
+  flight->works();
+  EXPECT_TRUE(flights->look(entry(1))->working);
+  int told = 0;
+  ASSERT_TRUE(flights->wait(entry(1), [&] { ++told; }));
+  call(flight->rests(SingleFlight::Stored{Buffer::allocate(7), 3}));
+  EXPECT_EQ(told, 1);
+  const auto look = flights->look(entry(1));
+  ASSERT_TRUE(look && look->stored);
+  EXPECT_FALSE(look->working);
+  EXPECT_EQ(look->stored->bytes.size(), 7u);
+  EXPECT_EQ(look->stored->version, 3u);
+  flight->works();
+  call(flight->rests());
+  EXPECT_TRUE(flights->look(entry(1))->stored) << "it still has them";
+  EXPECT_EQ(told, 1) << "who was told has to wait again";
+}
+
+TEST(SingleFlight, ending_twice_ends_no_other_flight_of_the_entry) {
+  const auto flights = SingleFlight::make();
+  auto flight = flights->begin(entry(1));
+  call(flight->end());
+  const auto next = flights->begin(entry(1));
+  ASSERT_TRUE(next);
+  call(flight->end());
+  flight.reset();
+  EXPECT_TRUE(flights->look(entry(1)));
+}
+
+TEST(SingleFlight, many_threads_make_each_entry_once) {
+  const auto flights = SingleFlight::make();
+  constexpr uint64_t kEntries = 200;
+  std::vector<std::atomic<int>> made(kEntries);
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (uint64_t i = 0; i < kEntries; ++i) {
+        while (made[i] == 0) {
+          std::atomic<bool> told = false;
+          if (auto flight = flights->begin(entry(i))) {
+            if (made[i] == 0) ++made[i];
+          } else if (flights->wait(entry(i), [&] { told = true, told.notify_all(); })) {
+            told.wait(false);
+          }
+        }
+      }
+    });
+  }
+  threads.clear();
+  for (const auto& times : made) EXPECT_EQ(times, 1);
+  EXPECT_EQ(flights->size(), 0u);
+}
+
+}  // namespace
+}  // namespace forebay

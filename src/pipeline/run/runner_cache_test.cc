@@ -1,0 +1,195 @@
+#include <gtest/gtest.h>
+
+#include <future>
+#include <mutex>
+#include <unordered_map>
+
+#include "pipeline/run/runner_test_support.h"
+
+// Runs whose samples are kept: each entry is made by one.
+
+namespace forebay {
+namespace {
+
+using namespace runner_test;
+using std::chrono::seconds;
+
+/// Keeps entries in memory, up to a number of them.
+class MapCache final : public EntryCache {
+ public:
+  explicit MapCache(size_t most = SIZE_MAX) : most_(most) {}
+  std::optional<Found> find(const Hash128& entry) override {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(entry.low);
+    return found == entries_.end() ? std::nullopt : std::optional(Found{found->second, nullptr, {}});
+  }
+  bool has(const Hash128& entry) const override {
+    const std::lock_guard lock(mutex_);
+    return entries_.contains(entry.low);
+  }
+  Result<std::shared_ptr<const Columns>> open(const Hash128&, Buffer) override { return corrupt("no disk"); }
+  bool admits(uint64_t) const override { return true; }
+  void put(const Hash128& entry, std::shared_ptr<const Columns> columns, double, KeepIn, int64_t) override {
+    const std::lock_guard lock(mutex_);
+    if (entries_.size() < most_) entries_.emplace(entry.low, std::move(columns));
+  }
+  std::shared_ptr<SingleFlight> flights() override { return flights_; }
+
+ private:
+  const size_t most_;
+  const std::shared_ptr<SingleFlight> flights_ = SingleFlight::make();
+  mutable std::mutex mutex_;
+  std::unordered_map<uint64_t, std::shared_ptr<const Columns>> entries_;
+};
+
+/// Objects whose versions are known.
+class Known final : public Source {
+ public:
+  explicit Known(std::shared_ptr<const Source> of) : of_(std::move(of)) {}
+  const Schema& schema() const override { return of_->schema(); }
+  int64_t size() const override { return of_->size(); }
+  Hash128 version() const override { return {}; }
+  uint64_t index_bytes() const override { return 0; }
+  std::string key(int64_t id) const override { return of_->key(id); }
+  std::optional<Identity> identity(int64_t id) const override { return hash128(key(id)); }
+  Fetch fetch(int64_t id) const override { return of_->fetch(id); }
+  Status load(int64_t id, Buffer fetched, Record& record) const override {
+    return of_->load(id, std::move(fetched), record);
+  }
+
+ private:
+  const std::shared_ptr<const Source> of_;
+};
+
+/// Keeps the objects of a store that takes its time, and then does what `rig.ops` say.
+Rig keeping(const std::shared_ptr<EntryCache>& cache, int64_t objects, uint64_t seed = 1) {
+  Rig rig;
+  rig.sizes = mixed_sizes(objects);
+  rig.store = jittery(rig.sizes, seed);
+  rig.epochs = 5;
+  rig.change_plan = [cache](ExecutionPlan& plan) {
+    plan.source = std::make_shared<Known>(plan.source);
+    CacheStage stage;
+    stage.cache = cache;
+    stage.schema = plan.source->schema();
+    stage.from_source = {std::nullopt, 1};
+    stage.kept = {true, false};
+    plan.stages.insert(plan.stages.begin(), std::move(stage));
+    plan.cache_stage = 0;
+  };
+  return rig;
+}
+
+uint64_t reads_of(const Rig& rig) {
+  const StoreStats stats = rig.store->stats();
+  return stats.requests;
+}
+
+Outcome drained(Rig& rig) { return drain(*rig.run()); }
+
+TEST(RunnerCache, every_object_is_read_once_however_few_there_are_and_however_far_ahead_is_read) {
+  for (const int64_t objects : {1, 2, 7, 30, 200}) {
+    for (const int requests : {1, 4, 64}) {
+      Rig without = keeping(nullptr, objects);
+      without.change_plan = {};
+      const auto cache = std::make_shared<MapCache>();
+      Rig rig = keeping(cache, objects);
+      rig.options.requests = requests;
+      EXPECT_EQ(drained(rig).digest, drained(without).digest) << objects;
+      EXPECT_EQ(reads_of(rig), static_cast<uint64_t>(objects)) << requests << " requests at once";
+      EXPECT_EQ(cache->flights()->size(), 0u);
+    }
+  }
+}
+
+TEST(RunnerCache, runs_of_one_process_read_every_object_once_between_them) {
+  for (const bool alike : {true, false}) {
+    const auto cache = std::make_shared<MapCache>();
+    const auto engine = std::make_shared<Engine>(2);
+    Rig first = keeping(cache, 60);
+    std::vector<Rig> rigs(4, first);
+    std::vector<std::future<Outcome>> runs;
+    for (size_t i = 0; i < rigs.size(); ++i) {
+      rigs[i].engine = engine;
+      rigs[i].shuffled = alike || i % 2 == 0;
+      rigs[i].batch = alike ? 8 : 3 + static_cast<int64_t>(i);
+      runs.push_back(std::async(std::launch::async, [&rig = rigs[i]] { return drained(rig); }));
+    }
+    for (auto& run : runs) EXPECT_EQ(run.get().ids.size(), 300u);
+    EXPECT_EQ(reads_of(first), 60u) << alike;
+    EXPECT_EQ(cache->flights()->size(), 0u);
+  }
+}
+
+// It has read ahead what it does not go on with, and its consumer may be the one that waits for the other run.
+TEST(RunnerCache, a_run_waits_for_no_other_run_whose_consumer_stands_still) {
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    const auto cache = std::make_shared<MapCache>();
+    Rig stands = keeping(cache, 80, seed);
+    stands.options.requests = 32;
+    const std::shared_ptr<Runner> standing = stands.run();
+    ASSERT_TRUE(standing->next_for(seconds(120))->batch);
+    Rig goes = keeping(cache, 80, seed);
+    goes.store = stands.store;
+    goes.shuffled = false;
+    EXPECT_EQ(drained(goes).ids.size(), 400u);
+    EXPECT_EQ(reads_of(goes), 80u) << "bytes of entries that nobody goes on with are shared";
+    EXPECT_EQ(drain(*standing).ids.size(), 392u);
+  }
+}
+
+TEST(RunnerCache, with_hardly_any_memory_and_room_for_few_entries_every_run_ends_with_the_same_samples) {
+  Rig without = keeping(nullptr, 40);
+  without.change_plan = {};
+  const std::string expected = drained(without).digest;
+  for (const size_t most : {size_t{0}, size_t{5}, SIZE_MAX}) {
+    for (uint64_t seed = 1; seed <= 6; ++seed) {
+      const auto cache = std::make_shared<MapCache>(most);
+      std::vector<std::future<std::string>> runs;
+      for (int i = 0; i < 2; ++i) {
+        runs.push_back(std::async(std::launch::async, [&, i] {
+          Rig rig = keeping(cache, 40, seed);
+          rig.options.requests = 8;
+          rig.options.memory = 6'000 + 3'000 * static_cast<uint64_t>(i);
+          return drained(rig).digest;
+        }));
+      }
+      for (auto& run : runs) EXPECT_EQ(run.get(), expected) << most << " entries, seed " << seed;
+      EXPECT_EQ(cache->flights()->size(), 0u);
+    }
+  }
+}
+
+TEST(RunnerCache, a_run_that_goes_elsewhere_or_ends_lets_others_make_what_it_was_making) {
+  const auto cache = std::make_shared<MapCache>();
+  Rig rig = keeping(cache, 30);
+  for (int round = 0; round < 3; ++round) {
+    const std::shared_ptr<Runner> left = rig.run();
+    ASSERT_TRUE(left->next_for(seconds(120))->batch);
+    left->seek({2, 0, 0});
+    if (round == 1) left->close();
+    Rig other = keeping(cache, 30);
+    other.store = rig.store;
+    other.shuffled = false;
+    EXPECT_EQ(drained(other).ids.size(), 150u);
+  }
+  EXPECT_EQ(cache->flights()->size(), 0u);
+}
+
+// Whoever waited for it reads it itself, and hears of it in its own place.
+TEST(RunnerCache, what_fails_is_not_waited_for) {
+  const auto cache = std::make_shared<MapCache>();
+  Rig rig = keeping(cache, 12);
+  rig.batch = 12;
+  rig.options.bad_sample = BadSample::kSkip;
+  const auto store = Objects::store_of(rig.sizes);
+  store->erase(Objects::key_of(5));
+  rig.store = slow_store(store, {.seed = 1, .latency_ms = 0.1, .jitter_ms = 2});
+  const Outcome outcome = drained(rig);
+  EXPECT_EQ(outcome.told.size(), 5u) << "once an epoch";
+  EXPECT_EQ(outcome.batches, 5);
+  EXPECT_EQ(reads_of(rig), 11u + 5u);
+}
+
+}  // namespace
+}  // namespace forebay
