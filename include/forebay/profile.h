@@ -100,7 +100,7 @@ struct Profile {
 
 struct ProfileOptions {
   LoaderOptions loader;
-  std::optional<int64_t> samples = {};  ///< else 1 in 100, and at least 200
+  std::optional<int64_t> samples = {};  ///< else 1 in 100, and at least 1,000
   double budget_seconds = 60;           ///< no further strategy is tried after that
   ProfileWeights weights = {};
   OpenChanged open = {};
@@ -115,7 +115,8 @@ struct ProfileOptions {
 };
 
 /// Finds out which steps are better done once and which each epoch: at each place where a `.cache()` may stand the samples are
-/// kept in memory, on disk (plain, lz4 and zstd) and in files, for a part of the data set that is spread over it; what was seen is carried over to all of it. The
+/// kept in memory, on disk (plain, lz4 and zstd) and in files, for a part of the data set that is spread over it; what was seen is carried over to all of it.
+/// The best cache is run over all samples, as it is handed over, before it is called best, if its filling fits into the time and ten seconds more. The
 /// measures and their weighing are those of PRESTO (arXiv 2202.08679): preparing time, room, throughput, each scaled to the range found.
 /// A `.cache()` that is there already is left out. What is kept on disk meanwhile is in a folder of its own below the temporary one, which goes with it.
 ///

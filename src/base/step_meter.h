@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -7,47 +8,67 @@
 
 namespace forebay {
 
-/// For which step a thread spends its time, where the work of several is done in one go (a picture is decoded, cropped, resized and
-/// normalised while it is written to its batch). Steps are numbers; what is nobody's is that of step 0.
+/// The clocks of a StepMeter. Tests have their own.
+struct ThreadClocks {
+  static int64_t wall_ns() { return monotonic_ns(); }
+  static int64_t cpu_ns() { return thread_cpu_ns(); }  ///< of the calling thread
+};
+
+/// Divides a thread's CPU time among the steps of a pipeline, where the work of several steps is done in one go (a picture is decoded,
+/// cropped, resized and normalised while it is written to its batch). Steps are numbers; work outside of all steps is that of step 0.
 ///
-/// Looking at the clock at every change costs as much as some of the work, so it looks closely at one piece of work in kEvery, in an
-/// order that has no period. The CPU time of all pieces is exact; the shares of the steps are those of the pieces that were looked
-/// at: with n of them, whose shares differ by s, right to about s / √n. Used by one thread at a time.
-class StepMeter {
+/// Reading a clock at every change of step costs as much as some of the work, so one piece of work in kEvery is looked at, in an order
+/// without a period. The CPU time of all pieces is exact; the shares of the steps are those of the pieces that were looked at: with n of them,
+/// whose shares differ by s, right to about s / √n.
+///
+/// Only CPU time is divided: a thread that stands in line for a core works for no step. The clock of a thread's CPU time is a system call, and the
+/// wall clock is none. So the wall clock times short visits of a step, during which a thread hardly ever loses its core, and the CPU clock
+/// is read at the end of visits that took kLongVisitNs and more. Used by one thread at a time.
+template <typename Clocks>
+class BasicStepMeter {
  public:
   static constexpr int kSteps = 64;  ///< those with larger numbers are booked to the last
   static constexpr int kEvery = 8;
+  static constexpr int64_t kLongVisitNs = 20'000;  ///< 50 and more times what reading the CPU clock takes
 
   /// A piece of work begins (a row); end() ends it.
   void begin() {
-    begun_ns_ = thread_cpu_ns();
     looks_ = pieces_++ * 0x9e3779b97f4a7c15 >> 61 == 0;  // multiples of the golden ratio, and the first
     current_ = 0;
-    if (looks_) since_ns_ = monotonic_ns();
+    begun_ns_ = Clocks::cpu_ns();
+    if (!looks_) return;
+    known_ns_ = begun_ns_;
+    since_known_ns_ = 0;
+    since_ns_ = Clocks::wall_ns();
   }
   /// Whether it is worth while to say who is at work.
   bool looks() const { return looks_; }
-  /// What follows is done for that step. Gives the one before, to go back to.
+  /// The work that follows is done for that step. Returns the step before it, to go back to.
   int enter(int step) {
     const int before = current_;
     if (looks_) {
-      const int64_t now = monotonic_ns();
-      spent_ns_[static_cast<size_t>(before)] += now - since_ns_;
+      const int64_t now = Clocks::wall_ns(), visit = now - since_ns_;
       since_ns_ = now;
+      if (visit >= kLongVisitNs) {
+        book_up_to(Clocks::cpu_ns());
+      } else {
+        spent_ns_[static_cast<size_t>(before)] += visit;
+        since_known_ns_ += visit;
+      }
     }
     current_ = step < kSteps ? step : kSteps - 1;
     return before;
   }
   int current() const { return current_; }
   /// CPU time of the piece so far.
-  int64_t cpu_ns() const { return thread_cpu_ns() - begun_ns_; }
-  /// The piece is done. Gives its CPU time in ns. Where it was looked at, `book(step, ns)` is called for each step that had part in
+  int64_t cpu_ns() const { return Clocks::cpu_ns() - begun_ns_; }
+  /// The piece is done. Returns its CPU time in ns. Where it was looked at, `book(step, ns)` is called for each step that had part in
   /// that.
   template <typename Book>
   int64_t end(const Book& book) {
-    const int64_t cpu = cpu_ns();
+    const int64_t now = Clocks::cpu_ns(), cpu = now - begun_ns_;
     if (!looks_) return cpu;
-    enter(0);
+    book_up_to(now);
     looks_ = false;
     int64_t whole = 0;
     for (const int64_t part : spent_ns_) whole += part;
@@ -61,12 +82,24 @@ class StepMeter {
   }
 
  private:
-  std::array<int64_t, kSteps> spent_ns_{};  // of the piece that is looked at, by the clock on the wall
-  int64_t begun_ns_ = 0, since_ns_ = 0;
+  // CPU time since it was last known, less what short visits had of it, is the current step's.
+  void book_up_to(int64_t cpu_now_ns) {
+    spent_ns_[static_cast<size_t>(current_)] += std::max<int64_t>(cpu_now_ns - known_ns_ - since_known_ns_, 0);
+    known_ns_ = cpu_now_ns;
+    since_known_ns_ = 0;
+  }
+
+  std::array<int64_t, kSteps> spent_ns_{};  // of the piece that is looked at
+  int64_t begun_ns_ = 0;                    // CPU time
+  int64_t since_ns_ = 0;                    // wall clock, at the last change of step
+  int64_t known_ns_ = 0;                    // CPU time when it was last read,
+  int64_t since_known_ns_ = 0;              // and what short visits took since
   uint64_t pieces_ = 0;
   int current_ = 0;
   bool looks_ = false;
 };
+
+using StepMeter = BasicStepMeter<ThreadClocks>;
 
 /// Work for a step, until the end of the scope.
 class StepSpan {

@@ -61,7 +61,7 @@ int profile_verb(const Arguments& arguments, const Console& console) {
   CommandLine line("profile", "Which steps to run once and keep, and which each epoch, by trying it on some samples.");
   ProfileFlags flags;
   line.app().add_option("pipeline", flags.pipeline, "a pipeline as JSON; - is standard input")->required();
-  line.add_number("--samples", flags.samples, 1, INT64_MAX, "how many are tried; else 1 in 100, and at least 200");
+  line.add_number("--samples", flags.samples, 1, INT64_MAX, "how many are tried; else 1 in 100, and at least 1,000");
   line.app()
       .add_option("--time", flags.seconds, "seconds after which nothing more is tried")
       ->check(CLI::Range(1.0, 3.6e6))

@@ -17,11 +17,11 @@ bool keeps_on_disk(const OpDef& def, const OpSpec& cache) {
   return !disk.is_number() || disk != 0;
 }
 
-bool unversioned(const OpSpec& op, const Catalog& catalog) {
+}  // namespace
+
+bool is_unversioned(const OpSpec& op, const Catalog& catalog) {
   return catalog.has_role(op, OpRole::kFunction) && !catalog.find(op.name)->given(op, ArgUse::kVersion).is_string();
 }
-
-}  // namespace
 
 bool is_random_step(const OpSpec& op, const Catalog& catalog) {
   const OpDef* def = catalog.find(op.name);
@@ -93,7 +93,7 @@ std::vector<Problem> cache_problems(const std::vector<OpSpec>& steps, size_t ste
     }
   }
   for (size_t i = 1; i < step && keeps_on_disk(*def, steps[step]); ++i) {
-    if (unversioned(steps[i], catalog)) {
+    if (is_unversioned(steps[i], catalog)) {
       problems.push_back({place,
                           fmt::format("a later run cannot tell whether the function of {}: {} is still the same, and "
                                       "would get results of an older one from the disk",

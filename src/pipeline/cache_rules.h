@@ -20,6 +20,9 @@ std::optional<Problem> problem_behind_rehearsal(const std::vector<OpSpec>& steps
 /// Whether it is a `.rehearse()` that keeps what the steps before it made.
 bool rehearses_here(const OpSpec& op, const Catalog& catalog);
 
+/// Whether it runs a function of the user's without a version, so that a later run could not tell whether it is still the same.
+bool is_unversioned(const OpSpec& op, const Catalog& catalog);
+
 /// Whether the results of this step are other ones in each epoch.
 bool is_random_step(const OpSpec& op, const Catalog& catalog);
 /// Whether user code is told the epoch (`epoch=True`), so that what it gives is of one epoch.

@@ -1,6 +1,7 @@
 #include "study/changes.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
@@ -8,13 +9,16 @@
 #include "base/byte_size.h"
 #include "loader/check.h"
 #include "loader/step_arguments.h"
+#include "pipeline/cache_rules.h"
 #include "runtime/host.h"
 
 namespace forebay {
 
 namespace {
 
-constexpr double kNearlyAll = 0.8;  // of the time
+constexpr double kNearlyAll = 0.8;                            // of the time
+constexpr std::array<int, 3> kCallsAtOnce = {64, 256, 1024};  // threads
+constexpr size_t kMostTried = 2;                              // of these
 
 OpSpec step_of(std::string name, Json args) { return {std::move(name), std::move(args), nullptr, {}, nullptr}; }
 
@@ -34,6 +38,17 @@ Changed rewritten(const Description& description, const Become& become) {
   return changed;
 }
 
+Json in_memory_args() { return {{"disk", 0}}; }
+
+// In front of a function that is nearly all that is waited for a cache would spare nothing, and be tried for long.
+void leave_out_useless(const Description& description, const Limiter& limiter, std::vector<size_t>& places) {
+  if (limiter.limit != Limit::kUserCode || limiter.share <= kNearlyAll) return;
+  const auto function = std::ranges::find_if(
+      description.steps(), [](const OpSpec& step) { return catalog().has_role(step, OpRole::kFunction); });
+  const auto at = static_cast<size_t>(function - description.steps().begin());
+  std::erase_if(places, [&](size_t place) { return place < at; });
+}
+
 void add_caches(const Description& description, const LoaderOptions& options, const Limiter& limiter,
                 std::vector<Change>& changes, std::vector<std::string>& others) {
   if (find_step(description, OpRole::kKeep) != nullptr) {
@@ -42,24 +57,21 @@ void add_caches(const Description& description, const LoaderOptions& options, co
     changes.back().filled = true;
     return;
   }
-  std::vector<size_t> places = cache_places(description, Json::object());
+  const std::vector<size_t> on_disk = cache_places(description, Json::object());
+  std::vector<size_t> places = cache_places(description, in_memory_args());
   if (places.empty()) {
     others.emplace_back("a cache: there is no place where one may stand");
     return;
   }
-  // In front of a function that is nearly all that is waited for it would spare nothing, and be tried for long.
-  if (limiter.limit == Limit::kUserCode && limiter.share > kNearlyAll) {
-    const auto function = std::find_if(description.steps().begin(), description.steps().end(),
-                                       [](const OpSpec& step) { return catalog().has_role(step, OpRole::kFunction); });
-    const auto at = static_cast<size_t>(function - description.steps().begin());
-    std::erase_if(places, [&](size_t place) { return place < at; });
-    if (places.empty()) {
-      others.emplace_back(R"(a cache behind your function: give .map() version="1", and another one when it changes)");
-      return;
-    }
-  }
+  if (std::string missing = missing_version(description); !missing.empty()) others.push_back(std::move(missing));
+  leave_out_useless(description, limiter, places);
+  if (places.empty()) return;
   const auto add = [&](size_t step) {
-    changes.push_back({fmt::format("put .cache() behind {}", description.steps()[step].name), step, options});
+    const bool in_memory = std::ranges::find(on_disk, step) == on_disk.end();
+    changes.push_back(
+        {fmt::format("put .cache({}) behind {}", in_memory ? "disk=0" : "", description.steps()[step].name), step,
+         options});
+    changes.back().in_memory = in_memory;
   };
   // The deepest spares most work; the source's bytes alone take the least room.
   add(places.back());
@@ -71,8 +83,21 @@ void add_caches(const Description& description, const LoaderOptions& options, co
   for (auto place = places.rbegin(); place != places.rend(); ++place) add(*place);
 }
 
-void add_numbers(const LoaderOptions& options, const Limiter& limiter, std::vector<Change>& changes,
-                 std::vector<std::string>& others) {
+// A function that waits, for storage or a service, and lets go of the interpreter's lock meanwhile: threads without work cost little, so
+// their number may be far above that of the cores. It also decides how many rows are under way, which the number of calls follows by itself.
+void add_calls(const LoaderOptions& options, std::vector<Change>& changes) {
+  size_t tried = 0;
+  for (const int threads : kCallsAtOnce) {
+    if (threads <= std::max(options.threads.value_or(0), usable_cores()) || tried == kMostTried) continue;
+    changes.push_back(
+        {fmt::format("threads={}, for as many calls of your functions at once", threads), std::nullopt, options});
+    changes.back().options.threads = threads;
+    ++tried;
+  }
+}
+
+void add_numbers(const LoaderOptions& options, const Limiter& limiter, const FunctionPlaces& functions,
+                 std::vector<Change>& changes, std::vector<std::string>& others) {
   const auto add = [&](std::string name, const auto& change) {
     changes.push_back({std::move(name), std::nullopt, options});
     change(changes.back().options);
@@ -82,7 +107,8 @@ void add_numbers(const LoaderOptions& options, const Limiter& limiter, std::vect
     add(R"(requests="auto")", [](LoaderOptions& with) { with.requests.reset(); });
   if (!options.memory && limiter.limit == Limit::kMemory)
     others.emplace_back("more memory: this is what the host has left for it; give memory= if that is wrong");
-  const bool works = limiter.limit == Limit::kCompute || limiter.limit == Limit::kUserCode;
+  // Calls of functions are no matter of cores: see add_calls().
+  const bool works = limiter.limit == Limit::kCompute || (limiter.limit == Limit::kUserCode && !functions.on_threads);
   if (works && options.threads && *options.threads < cores)
     add(fmt::format("threads={}", cores), [&](LoaderOptions& with) { with.threads = cores; });
   else if (works)
@@ -119,21 +145,39 @@ std::vector<size_t> cache_places(const Description& description, const Json& cac
   return places;
 }
 
+std::string missing_version(const Description& description) {
+  const std::vector<size_t> on_disk = cache_places(description, Json::object());
+  for (const size_t place : cache_places(description, in_memory_args())) {
+    if (std::ranges::find(on_disk, place) != on_disk.end()) continue;
+    for (size_t i = 0; i <= place; ++i) {
+      const OpSpec& step = description.steps()[i];
+      if (!is_unversioned(step, catalog())) continue;
+      return fmt::format(
+          "a cache on disk behind {}: {} has no version= to tell a later run whether it is still the same; "
+          "give it version=\"1\", and another one when it changes",
+          description.steps()[place].name, step.name);
+    }
+  }
+  return "";
+}
+
 std::vector<Change> changes_for(const Description& description, const LoaderOptions& options, const Limiter& limiter,
-                                bool can_use_processes, std::vector<std::string>& others) {
+                                const FunctionPlaces& functions, std::vector<std::string>& others) {
   std::vector<Change> changes;
   if (limiter.limit == Limit::kTrainer) return changes;
   // Threads of one interpreter take turns where a function computes in Python; whether it does is found out by trying.
-  if (limiter.limit == Limit::kUserCode && can_use_processes)
+  if (limiter.limit == Limit::kUserCode && functions.can_move)
     changes.push_back({R"(workers="processes" for your functions)", std::nullopt, options, true});
-  add_numbers(options, limiter, changes, others);
+  if (limiter.limit == Limit::kUserCode && functions.on_threads) add_calls(options, changes);
+  add_numbers(options, limiter, functions, changes, others);
   add_caches(description, options, limiter, changes, others);
   return changes;
 }
 
 Changed with(const Description& description, const Change& change) {
   Changed changed = change.cache_behind
-                        ? with_cache(description, change.cache_behind, Json::object(), std::nullopt)
+                        ? with_cache(description, change.cache_behind,
+                                     change.in_memory ? in_memory_args() : Json::object(), std::nullopt)
                         : rewritten(description, [](size_t, const OpSpec& step) { return std::vector{step}; });
   changed.steps.processes = change.processes;
   return changed;

@@ -20,19 +20,28 @@ struct Change {
   LoaderOptions options;               ///< with the change
   bool processes = false;              ///< the user's functions run in worker processes
   bool filled = false;                 ///< the cache that is there has kept everything
+  bool in_memory = false;              ///< the cache has no tier on disk: a function before it has no version
 };
 
-/// What could help against that limit, the likeliest first: numbers of the user's that are too small, and a cache at each place where
-/// one may stand and where something was done before; worker processes for functions, where `can_use_processes`. `others`: what cannot
-/// be tried, told.
+/// Where the user's functions may run.
+struct FunctionPlaces {
+  bool can_move = false;    ///< to worker processes, where they do not run yet
+  bool on_threads = false;  ///< of this process, as many as `threads=` says: more of them are more calls at once
+};
+
+/// What could help against that limit, the likeliest first: numbers of the user's that are too small, more calls of functions at once, a cache
+/// at each place where one may stand and where something was done before, and worker processes for functions. `others`: what cannot be tried.
 std::vector<Change> changes_for(const Description& description, const LoaderOptions& options, const Limiter& limiter,
-                                bool can_use_processes, std::vector<std::string>& others);
+                                const FunctionPlaces& functions, std::vector<std::string>& others);
 
 /// Unsupported, saying what to study in its place, for a pipeline that packs: some of its samples, as trials take them, are other blocks.
 Status check_studied(const Description& description, const char* study);
 
 /// Steps, from the source on, behind which such a cache may stand and keeps something else than behind the one before.
 std::vector<size_t> cache_places(const Description& description, const Json& cache_args);
+
+/// The function without a version that keeps caches off the disk where they may stand in memory, and what to do. Empty where there is none.
+std::string missing_version(const Description& description);
 
 /// A description with steps put in, and where its steps stand now.
 struct Changed {

@@ -20,7 +20,7 @@ std::vector<std::string> names(const std::vector<Change>& changes) {
 
 std::vector<std::string> changes_of(const Pipeline& pipeline, Limit limit, const LoaderOptions& options = {}) {
   std::vector<std::string> others;
-  return names(changes_for(pipeline.description(), options, {limit, 0.9, {}}, false, others));
+  return names(changes_for(pipeline.description(), options, {limit, 0.9, {}}, {}, others));
 }
 
 using Names = std::vector<std::string>;
@@ -40,7 +40,7 @@ TEST(Changes, InFrontOfAFunctionThatIsNearlyAllThatIsWaitedForNoneIsTried) {
   const Pipeline pipeline = images("/photos").decode_image().map(nothing, {.version = "1"}).batch(8);
   const auto with_share = [&](double share) {
     std::vector<std::string> others;
-    return names(changes_for(pipeline.description(), {}, {Limit::kUserCode, share, {}}, false, others));
+    return names(changes_for(pipeline.description(), {}, {Limit::kUserCode, share, {}}, {}, others));
   };
   EXPECT_EQ(with_share(0.95), Names{"put .cache() behind map"});
   EXPECT_EQ(with_share(0.5).size(), 3u);
@@ -50,7 +50,7 @@ TEST(Changes, OneCacheIsEnoughWhichIsTriedFull) {
   const Pipeline cached =
       images("/photos").decode_image().cache({.ram = uint64_t{5}, .dir = "/kept"}).random_flip().batch(8);
   std::vector<std::string> others;
-  const auto changes = changes_for(cached.description(), {}, {Limit::kCompute, 1, {}}, false, others);
+  const auto changes = changes_for(cached.description(), {}, {Limit::kCompute, 1, {}}, {}, others);
   ASSERT_EQ(names(changes), Names{"let .cache() be filled"});
   const auto cache_of = [](const Changed& changed) {
     const OpSpec* const cache = find_step(changed.description, OpRole::kKeep);
@@ -105,13 +105,58 @@ TEST(Changes, FunctionsAreTriedInProcessesWhereTheFaceCanDoThat) {
   std::vector<std::string> others;
   const Description description = pictures().description();
   const Limiter user_code{Limit::kUserCode, 0.9, {}};
-  const std::vector<Change> changes = changes_for(description, {}, user_code, true, others);
+  const std::vector<Change> changes = changes_for(description, {}, user_code, {.can_move = true}, others);
   EXPECT_TRUE(changes.front().processes);
   EXPECT_TRUE(with(description, changes.front()).steps.processes);
   EXPECT_EQ(with(description, changes.front()).description.steps().size(), description.steps().size());
-  for (const Change& change : changes_for(description, {}, user_code, false, others)) EXPECT_FALSE(change.processes);
-  for (const Change& change : changes_for(description, {}, {Limit::kCompute, 0.9, {}}, true, others))
+  for (const Change& change : changes_for(description, {}, user_code, {}, others)) EXPECT_FALSE(change.processes);
+  for (const Change& change : changes_for(description, {}, {Limit::kCompute, 0.9, {}}, {.can_move = true}, others))
     EXPECT_FALSE(change.processes);
+}
+
+TEST(Changes, MoreCallsOfAFunctionAreTriedWhereThreadsRunIt) {
+  const Description description = pictures().description();
+  const auto threads = [&](Limit limit, bool on_threads, LoaderOptions options = {}) {
+    std::vector<std::string> others;
+    std::vector<int> tried;
+    for (const Change& change : changes_for(description, options, {limit, 0.5, {}}, {.on_threads = on_threads}, others))
+      if (change.options.threads != options.threads) tried.push_back(*change.options.threads);
+    return tried;
+  };
+  EXPECT_EQ(threads(Limit::kUserCode, true).size(), 2u);
+  LoaderOptions said;
+  said.threads = 8;
+  EXPECT_EQ(threads(Limit::kUserCode, true, said), (std::vector<int>{64, 256}));
+  said.threads = 100;
+  EXPECT_EQ(threads(Limit::kUserCode, true, said), (std::vector<int>{256, 1024}));
+  said.threads = 1024;
+  EXPECT_TRUE(threads(Limit::kUserCode, true, said).empty());
+  EXPECT_TRUE(threads(Limit::kUserCode, false).empty()) << "each would be a process";
+  EXPECT_TRUE(threads(Limit::kStorage, true).empty());
+}
+
+// Every combination of a function with and without a version, of its share of the wait, and of steps behind it.
+TEST(Changes, BehindAFunctionWithoutAVersionACacheIsTriedInMemoryAndTheVersionIsTold) {
+  const auto nothing = [](Sample&) { return Status(); };
+  for (const bool versioned : {false, true})
+    for (const double share : {0.3, 0.95})
+      for (const Limit limit : {Limit::kUserCode, Limit::kCompute, Limit::kStorage}) {
+        const MapOptions options{.version = versioned ? "1" : ""};
+        const Pipeline pipeline = images("/photos").decode_image().map(nothing, options).resize(8).batch(8);
+        std::vector<std::string> others;
+        const auto changes = changes_for(pipeline.description(), {}, {limit, share, {}}, {}, others);
+        const Names tried = names(changes);
+        const std::string behind = versioned ? "put .cache() behind " : "put .cache(disk=0) behind ";
+        for (const char* step : {"map", "resize"})
+          EXPECT_NE(std::ranges::find(tried, behind + step), tried.end()) << behind << step;
+        const bool told = std::ranges::any_of(
+            others, [](const std::string& other) { return other.find("version=\"1\"") != std::string::npos; });
+        EXPECT_EQ(told, !versioned);
+        for (const Change& change : changes) {
+          const Description changed = with(pipeline.description(), change).description;
+          EXPECT_EQ(find_step(changed, OpRole::kKeep)->args.contains("disk"), change.in_memory) << change.name;
+        }
+      }
 }
 
 TEST(Changes, WithoutAnyTheDescriptionIsTheSame) {

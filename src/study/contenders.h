@@ -32,6 +32,9 @@ class Contenders {
   Result<std::map<std::string, double>> compared(const TrialContext& context,
                                                  const std::function<bool()>& goes_on = {}) const;
 
+  /// Ends all of them, and lets go of what they keep.
+  void end() { kept_.clear(); }
+
  private:
   std::vector<Contender> kept_;  ///< the fastest first
 };

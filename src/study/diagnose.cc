@@ -12,6 +12,7 @@
 #include "study/blame.h"
 #include "study/changes.h"
 #include "study/few_samples.h"
+#include "study/kept_bytes.h"
 #include "study/limits.h"
 #include "study/trial.h"
 #include "study/working_folder.h"
@@ -45,6 +46,12 @@ struct Tried {
   uint64_t bytes = 0;  ///< a cache of all samples takes
 };
 
+/// A loader over a part of the samples whose cache has them.
+struct Filled {
+  OpenLoader loader;
+  double growth = 1;  ///< see growth_from()
+};
+
 class Study {
  public:
   Study(const Pipeline& pipeline, const DiagnoseOptions& options)
@@ -56,8 +63,9 @@ class Study {
 
   Result<Diagnosis> run() {
     FOREBAY_RETURN_IF_ERROR(look_at_it());
-    std::vector<Change> changes =
-        changes_for(description_, loader_options_, diagnosis_.first, options_.can_use_processes, diagnosis_.others);
+    std::vector<Change> changes = changes_for(
+        description_, loader_options_, diagnosis_.first,
+        {.can_move = options_.can_use_processes, .on_threads = options_.can_use_processes}, diagnosis_.others);
     for (const Change& change : changes) {
       if (change.filled && cached_share(base_) >= kHasAll) {
         diagnosis_.others.push_back(fmt::format(
@@ -218,8 +226,8 @@ class Study {
       return unavailable(
           fmt::format("to keep two batches takes {:.0f} s here, which is too long to wait for", filling));
     for (int attempt = 0;; ++attempt) {
-      FOREBAY_ASSIGN(const OpenLoader loader, filled_with_few(change, samples, {{"ram", cache_bytes()}, {"disk", 0}}));
-      const Ledger filled = loader->stats();
+      FOREBAY_ASSIGN(const Filled cache, filled_with_few(change, samples, {{"ram", cache_bytes()}, {"disk", 0}}));
+      const Ledger filled = cache.loader->stats();
       if (filled.caches.empty())
         return invalid_argument("nothing is kept there: what comes before it is in memory already");
       const TierStats& ram = filled.caches.front().ram;
@@ -231,12 +239,15 @@ class Study {
         continue;
       }
       if (ram.declined > 0) return out_of_budget("too few samples fit into memory to see what it gains", 0);
-      // Bytes of a spread part, carried over to all of them.
-      const double share = static_cast<double>(as_it_is_->size()) / static_cast<double>(samples);
-      const auto bytes = static_cast<uint64_t>(static_cast<double>(ram.bytes) * share);
-      if (const double in_memory = share_in_memory(change, bytes); in_memory < 1)
-        return with_a_part_on_disk(change, samples, bytes, in_memory * static_cast<double>(ram.bytes));
-      return compare(*loader, change, bytes);
+      const auto bytes = static_cast<uint64_t>(static_cast<double>(ram.bytes) * cache.growth);
+      const double in_memory = share_in_memory(change, bytes);
+      if (in_memory < 1 && change.in_memory)
+        return out_of_budget(fmt::format("all samples take about {} in memory, and {:.0f} % of that fits; on disk it "
+                                         "would keep the rest",
+                                         format_byte_size(bytes), 100 * in_memory),
+                             bytes);
+      if (in_memory < 1) return with_a_part_on_disk(change, samples, bytes, in_memory * static_cast<double>(ram.bytes));
+      return compare(*cache.loader, change, bytes);
     }
   }
 
@@ -248,21 +259,22 @@ class Study {
   Result<Tried> with_a_part_on_disk(const Change& change, int64_t samples, uint64_t bytes, double ram) {
     FOREBAY_ASSIGN(const WorkingFolder folder, WorkingFolder::make());
     const Json args = {{"ram", static_cast<uint64_t>(ram)}, {"disk", cache_bytes()}, {"dir", folder.path()}};
-    FOREBAY_ASSIGN(const OpenLoader loader, filled_with_few(change, samples, args));
-    return compare(*loader, change, bytes);
+    FOREBAY_ASSIGN(const Filled cache, filled_with_few(change, samples, args));
+    return compare(*cache.loader, change, bytes);
   }
 
   // Once its cache has them its epochs are as long as those of all samples, each of the few many times over: with only those few, and all of them
   // kept, the ends of epochs would take most of the time.
-  Result<OpenLoader> filled_with_few(const Change& change, int64_t samples, const Json& cache) {
+  Result<Filled> filled_with_few(const Change& change, int64_t samples, const Json& cache) {
     FOREBAY_ASSIGN(OpenLoader filled, open_over(change, samples, 1, cache));
     FOREBAY_RETURN_IF_ERROR(pass_an_epoch(*filled, context_));
+    const double growth = growth_from(*filled, *as_it_is_, entries_of(*filled));
     const int64_t long_enough = kLongEpoch * std::max<int64_t>(batch_size(description_) * base_world(), 1);
     const int64_t times = std::min(as_it_is_->size(), long_enough) / samples;
-    if (!with_versions_ || times < 2) return filled;
+    if (!with_versions_ || times < 2) return Filled{std::move(filled), growth};
     // Loaders of a process that keep the same of the same data set have their cache together, which has all of it by now.
     FOREBAY_ASSIGN(OpenLoader longer, open_over(change, samples, times, cache));
-    return entries_of(*longer) == entries_of(*filled) ? longer : filled;
+    return Filled{entries_of(*longer) == entries_of(*filled) ? longer : filled, growth};
   }
   static uint64_t entries_of(const Loader& loader) {
     const Ledger now = loader.stats();

@@ -67,7 +67,7 @@ Estimate seconds_to_make(std::span<const Group> seen, double samples) {
   return seconds;
 }
 
-Result<Filling> fill(Loader& loader, const TrialContext& context, uint64_t most_bytes) {
+Result<Filling> fill_what_fits(Loader& loader, const TrialContext& context) {
   Filling filling;
   int64_t before_ns = monotonic_ns();
   Arrivals arrivals(loader, filling.bytes);
@@ -80,11 +80,18 @@ Result<Filling> fill(Loader& loader, const TrialContext& context, uint64_t most_
   }));
   FOREBAY_RETURN_IF_ERROR(let_be_written(arrivals, context));
   const CacheStats& seen = arrivals.seen();
-  // A part that was kept would be measured as if it were all: no figure at all is better.
-  if (seen.ram.declined + seen.disk.declined > 0)
-    return out_of_budget("so many samples do not fit into what is tried with", most_bytes);
-  if (entries_in(seen) == 0)
+  filling.entries = entries_in(seen);
+  filling.entry_bytes = bytes_in(seen);
+  filling.declined = seen.ram.declined + seen.disk.declined;
+  if (filling.entries + filling.declined == 0)
     return invalid_argument("nothing is kept there: what comes before it is in memory already");
+  return filling;
+}
+
+Result<Filling> fill(Loader& loader, const TrialContext& context, uint64_t most_bytes) {
+  FOREBAY_ASSIGN(Filling filling, fill_what_fits(loader, context));
+  // A part that was kept would be measured as if it were all: no figure at all is better.
+  if (filling.declined > 0) return out_of_budget("so many samples do not fit into what is tried with", most_bytes);
   return filling;
 }
 

@@ -8,12 +8,11 @@
 #include <fmt/format.h>
 
 #include "loader/check.h"
+#include "study/kept_bytes.h"
 
 namespace forebay {
 
 namespace {
-
-constexpr double kSlack = 1.05;  // room for samples that are larger than those that were tried
 
 std::string name_of(const Description& description, size_t behind, StrategyTier tier, const std::string& compression) {
   if (tier == StrategyTier::kFiles) return fmt::format("files behind {}", description.steps()[behind].name);
@@ -114,10 +113,11 @@ Changed for_trial(const Description& description, const Strategy& strategy, std:
   return with_cache(description, strategy.behind, args, samples);
 }
 
-Changed as_written(const Description& description, const Strategy& strategy) {
-  // From the upper bound: a cache that is slightly too small declines samples for as long as it lives.
-  const auto room = static_cast<uint64_t>(strategy.bytes.high.value_or(strategy.bytes.value) * kSlack);
-  return with_cache(description, strategy.behind, cache_args(strategy, room), std::nullopt);
+Changed as_written(const Description& description, const Strategy& strategy, const std::string& folder) {
+  // A cache that is slightly too small declines samples for as long as it lives.
+  Json args = cache_args(strategy, budget_for(strategy.bytes));
+  if (!folder.empty() && strategy.tier == StrategyTier::kDisk) args["dir"] = folder;
+  return with_cache(description, strategy.behind, args, std::nullopt);
 }
 
 Estimate mixed_rate(double fits, const Estimate& kept, const Estimate& without) {

@@ -19,8 +19,8 @@ std::vector<Strategy> strategies_for(const Description& description, bool files 
 /// `folder`.
 Changed for_trial(const Description& description, const Strategy& strategy, std::optional<int64_t> samples,
                   uint64_t bytes, const std::string& folder);
-/// As the user would write it, with room for all samples where there is as much.
-Changed as_written(const Description& description, const Strategy& strategy);
+/// As the user would write it, with room for all samples where there is as much. A cache on disk stands in `folder`, if one is given.
+Changed as_written(const Description& description, const Strategy& strategy, const std::string& folder = {});
 
 /// With room for a part of the samples alone, the others are made as before.
 void leave_room(Strategy& strategy, double room_bytes, const Estimate& rate_without);

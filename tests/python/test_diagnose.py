@@ -249,3 +249,39 @@ def test_what_is_found_of_arrays_keeps_them(tmp_path, monkeypatch):
 def wait_a_millisecond(sample):
     time.sleep(0.001)
     return {"x": sample["x"]}
+
+
+def waits(sample):
+    time.sleep(0.004)
+    return sample
+
+
+def told_by(found):
+    return [*found.others, *(remedy.change for remedy in found.remedies)]
+
+
+def test_more_calls_at_once_are_tried_for_a_function_that_waits():
+    found = fb.diagnose(fb.arrays(x=np.arange(4000)).shuffle().map(waits).batch(16))
+    assert found.limit == "user_code", str(found)
+    assert sum("calls of your functions at once" in told for told in told_by(found)) == 2, str(found)
+    for remedy in found.remedies:
+        with fb.Loader(remedy.pipeline, epochs=1, **remedy.options) as loader:
+            assert sum(len(batch) for batch in loader) == 4000
+
+
+def test_more_calls_are_no_more_processes():
+    found = fb.diagnose(fb.arrays(x=np.arange(400)).map(waits, workers="processes").batch(8), budget=20)
+    assert not any("calls of your functions" in told for told in told_by(found)), str(found)
+
+
+@pytest.mark.parametrize("version", [None, "1"])
+def test_a_cache_behind_a_function_without_a_version_is_tried_in_memory(version):
+    found = fb.diagnose(fb.arrays(x=np.arange(4000)).shuffle().map(waits, version=version).batch(16))
+    change = "put .cache() behind map" if version else "put .cache(disk=0) behind map"
+    assert any(change in told for told in told_by(found)), str(found)
+    assert any('version="1"' in told for told in found.others) == (version is None), str(found)
+    for remedy in found.remedies:
+        assert remedy.pipeline.check() == []
+        if remedy.change == change:
+            with fb.Loader(remedy.pipeline, epochs=1) as changed, fb.Loader(fb.arrays(x=np.arange(4000)).shuffle().map(waits).batch(16), epochs=1) as as_it_is:
+                assert fb.digest(changed) == fb.digest(as_it_is)

@@ -1,0 +1,69 @@
+#include "study/kept_bytes.h"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+namespace forebay {
+
+namespace {
+
+constexpr int64_t kMostIds = 2'000'000;  // that are looked up one by one
+constexpr double kSlack = 1.05;          // of a budget, for entries that other threads make a little larger
+constexpr double kLeastError = 1.15;     // of an estimate whose interval is narrower
+constexpr double kUnknownError = 1.5;    // of an estimate without an interval
+
+struct RowGroups {
+  double count = 0, rows = 0;
+};
+
+// Row groups with a sample of this loader. Each of them is decoded, and kept, as a whole.
+RowGroups row_groups_of(const Loader& loader) {
+  const std::vector<int64_t> begins = loader.row_groups();
+  const RowGroups all{static_cast<double>(begins.size() - 1), static_cast<double>(begins.back())};
+  // So many samples leave out hardly any row group, and their ids would take long to look up.
+  if (loader.size() == begins.back() || loader.size() > kMostIds) return all;
+  const Result<EpochPlan> plan = loader.plan(0, 0, 1, std::numeric_limits<int64_t>::max());
+  if (!plan.ok()) return all;
+  std::vector<bool> seen(begins.size());
+  RowGroups some;
+  for (const PlannedStep& step : plan->first) {
+    for (const int64_t id : step.ids) {
+      const auto unit = static_cast<size_t>(std::ranges::upper_bound(begins, id) - begins.begin()) - 1;
+      if (unit + 1 >= begins.size() || seen[unit]) continue;
+      seen[unit] = true;
+      some.count += 1;
+      some.rows += static_cast<double>(begins[unit + 1] - begins[unit]);
+    }
+  }
+  return some;
+}
+
+}  // namespace
+
+double growth_from(const Loader& part, const Loader& all, uint64_t entries) {
+  const auto kept = static_cast<double>(entries);
+  if (part.row_groups().size() > 1) {
+    const RowGroups some = row_groups_of(part);
+    // A rank of several keeps its share of them. A row group of one row is the same either way.
+    if (kept > 0 && kept <= some.count && some.rows > 0)
+      return row_groups_of(all).rows / (some.rows * kept / some.count);
+  }
+  return static_cast<double>(all.size()) * part.world_size() / static_cast<double>(std::max<int64_t>(part.size(), 1));
+}
+
+Estimate bytes_of_all(const Filling& filling, const Loader& part, const Loader& all) {
+  const double growth = growth_from(part, all, filling.entries);
+  const double bytes = static_cast<double>(filling.entry_bytes) * growth;
+  if (growth <= 1) return {bytes, bytes, bytes};
+  const Estimate an_entry = ratio_of(filling.bytes, 1 / growth);
+  return an_entry.value > 0 ? times(an_entry, bytes / an_entry.value) : Estimate{bytes};
+}
+
+uint64_t budget_for(const Estimate& bytes) {
+  const double high = bytes.high.value_or(bytes.value * kUnknownError);
+  const bool exact = bytes.low == bytes.value && bytes.high == bytes.value;
+  return static_cast<uint64_t>((exact ? high : std::max(high, bytes.value * kLeastError)) * kSlack);
+}
+
+}  // namespace forebay

@@ -1,0 +1,58 @@
+#include "study/kept_bytes.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "study/changes.h"
+#include "study/study_test_support.h"
+
+namespace forebay {
+namespace {
+
+std::unique_ptr<Loader> open(const Pipeline& pipeline) {
+  auto loader = Loader::open(pipeline, {});
+  EXPECT_TRUE(loader.ok() && (*loader)->prepare().ok());
+  return std::move(*loader);
+}
+
+std::unique_ptr<Loader> open_part(const Pipeline& pipeline, int64_t samples) {
+  const Changed changed = with_cache(pipeline.description(), std::nullopt, {}, samples);
+  return open(Pipeline(std::make_shared<const Description>(changed.description)));
+}
+
+Filling filling(uint64_t entries, uint64_t an_entry) {
+  Filling filling{.entries = entries, .entry_bytes = entries * an_entry};
+  for (uint64_t i = 0; i < entries; ++i) filling.bytes.push_back({1, static_cast<double>(an_entry)});
+  return filling;
+}
+
+TEST(KeptBytes, GrowWithTheSamplesThatAreChosen) {
+  const Pipeline all = numbers(1000, 4).batch(8);
+  const auto whole = open(all);
+  for (const int64_t part : {10, 100, 400, 1000})
+    EXPECT_DOUBLE_EQ(growth_from(*open_part(all, part), *whole, 10), 1000.0 / static_cast<double>(part));
+  // Entries that are alike are kept once: bytes are carried over, not those of an entry.
+  EXPECT_DOUBLE_EQ(bytes_of_all(filling(50, 20), *open_part(all, 100), *whole).value, 10'000);
+  // Of a pipeline with a choice only the samples chosen are kept, of a part and of all.
+  const Pipeline chosen = numbers(1000, 4).take(600).batch(8);
+  EXPECT_DOUBLE_EQ(growth_from(*open(numbers(1000, 4).take(60).batch(8)), *open(chosen), 60), 10);
+}
+
+TEST(KeptBytes, OfEverythingAreExact) {
+  const auto whole = open(numbers(100, 4).batch(8));
+  const Estimate bytes = bytes_of_all(filling(100, 20), *whole, *whole);
+  EXPECT_EQ(bytes.value, 2000);
+  EXPECT_EQ(bytes.low, 2000);
+  EXPECT_EQ(bytes.high, 2000);
+}
+
+TEST(KeptBytes, HaveABudgetWithRoomForTheirError) {
+  EXPECT_EQ(budget_for({1000, 1000, 1000}), 1050) << "exact";
+  EXPECT_GE(budget_for({1000, 990, 1010}), 1150) << "an estimate errs by more than its interval at times";
+  EXPECT_GE(budget_for({1000, 200, 1800}), 1800);
+  EXPECT_GE(budget_for({1000}), 1500) << "nothing is known of its error";
+}
+
+}  // namespace
+}  // namespace forebay
