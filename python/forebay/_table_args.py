@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,29 @@ def names_of(pattern: Any) -> str | list[str]:
     return os.fspath(pattern) if is_name(pattern) else [os.fspath(one) for one in pattern]
 
 
-def table_args(source: str, columns: Any, filter: Any, null: Any) -> dict[str, Any]:
+def types_of(source: str, types: Any) -> dict[str, str] | None:
+    """`types=` as a description has it: dtypes and types of Python by their names, which the engine checks."""
+    if not types:
+        return None
+    if not isinstance(types, Mapping):
+        raise InvalidArgument(f'{source}: types: a {type(types).__name__} is no mapping; write {{"column": "int64"}}')
+    return {str(column): _type_word(kind) for column, kind in types.items()}
+
+
+def _type_word(kind: Any) -> str:
+    if isinstance(kind, str):
+        return kind
+    if isinstance(kind, np.dtype) or (isinstance(kind, type) and issubclass(kind, np.generic)):
+        name = np.dtype(kind).name
+        return {"str": "string", "bytes": "bytes", "object": "object"}.get(name, name)
+    words = {str: "string", bytes: "bytes", int: "int64", float: "float64", bool: "bool"}
+    return words.get(kind, str(kind)) if isinstance(kind, type) else str(kind)
+
+
+def table_args(source: str, columns: Any, filter: Any, null: Any, types: Any = None) -> dict[str, Any]:
     args: dict[str, Any] = {}
+    if types := types_of(source, types):
+        args["types"] = types
     if columns is not None:
         args["columns"] = [columns] if isinstance(columns, str) else list(columns)
     if filter is not None:
@@ -68,6 +90,8 @@ def _filter(source: str, filter: Any) -> Any:
 
 
 def _null(what: str, value: Any) -> Any:
+    if isinstance(value, NullMask):
+        return {"mask": True}
     return {"bytes": bytes(value).hex()} if isinstance(value, (bytes, bytearray)) else _value(what, value)
 
 
