@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/sniff.h"
 #include "codec/formats.h"
 #include "codec/pixels.h"
 
@@ -16,80 +17,28 @@ namespace {
 // Rows of such pictures, and products of two sides, stay within 63 bits.
 constexpr int64_t kMaxSide = 1 << 30;
 
-/// One row per format: how it begins, and its functions.
+/// One row per format: the kind of its files, and its functions.
 struct Format {
   ImageFormat format;
+  FileKind kind;
   std::string_view name;
-  bool (*matches)(std::string_view head);
   Result<ImageInfo> (*probe)(Bytes);
   Status (*decode)(Bytes, const ImageInfo&, const Rect&, ColorMode, RowSink&);
   uint64_t (*working_bytes)(const ImageInfo&, const Rect&, ColorMode);
 };
 
-bool is_jpeg(std::string_view head) { return head.starts_with("\xFF\xD8\xFF"); }
-bool is_png(std::string_view head) { return head.starts_with("\x89PNG\r\n\x1A\n"); }
-// Between the two stands the size.
-bool is_webp(std::string_view head) { return head.starts_with("RIFF") && head.find("WEBP") == 8; }
-bool is_bmp(std::string_view head) { return head.starts_with("BM"); }
-
 constexpr std::array<Format, 4> kFormats = {{
-    {ImageFormat::kJpeg, "JPEG", is_jpeg, probe_jpeg, decode_jpeg, jpeg_working_bytes},
-    {ImageFormat::kPng, "PNG", is_png, probe_png, decode_png, png_working_bytes},
-    {ImageFormat::kWebp, "WebP", is_webp, probe_webp, decode_webp, webp_working_bytes},
-    {ImageFormat::kBmp, "BMP", is_bmp, probe_bmp, decode_bmp, bmp_working_bytes},
+    {ImageFormat::kJpeg, FileKind::kJpeg, "JPEG", probe_jpeg, decode_jpeg, jpeg_working_bytes},
+    {ImageFormat::kPng, FileKind::kPng, "PNG", probe_png, decode_png, png_working_bytes},
+    {ImageFormat::kWebp, FileKind::kWebp, "WebP", probe_webp, decode_webp, webp_working_bytes},
+    {ImageFormat::kBmp, FileKind::kBmp, "BMP", probe_bmp, decode_bmp, bmp_working_bytes},
 }};
 
 const Format& row_of(ImageFormat format) { return kFormats[static_cast<size_t>(format)]; }
 
-std::string_view head_of(Bytes bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), std::min<size_t>(bytes.size(), 64)};
-}
-
-const Format* find_format(std::string_view head) {
-  for (const Format& format : kFormats) {
-    if (format.matches(head)) return &format;
-  }
-  return nullptr;
-}
-
-/// The name of a known format that is not decoded; empty where the bytes are nothing known.
-std::string_view unsupported_name(std::string_view head) {
-  using namespace std::string_view_literals;
-  struct Known {
-    size_t offset;
-    std::string_view magic, name;
-  };
-  static constexpr Known kKnown[] = {
-      {0, "GIF87a"sv, "GIF"},
-      {0, "GIF89a"sv, "GIF"},
-      {0, "II*\0"sv, "TIFF"},
-      {0, "MM\0*"sv, "TIFF"},
-      {0, "II+\0"sv, "BigTIFF"},
-      {0, "MM\0+"sv, "BigTIFF"},
-      {4, "ftypavif"sv, "AVIF"},
-      {4, "ftypavis"sv, "AVIF"},
-      {4, "ftyphei"sv, "HEIC"},
-      {4, "ftyphev"sv, "HEIC"},
-      {4, "ftypmif1"sv, "HEIC"},
-      {4, "ftypmsf1"sv, "HEIC"},
-      {0, "\0\0\0\x0CjP  \r\n\x87\n"sv, "JPEG 2000"},
-      {0, "\xFF\x4F\xFF\x51"sv, "JPEG 2000"},
-      {0, "\0\0\0\x0CJXL \r\n\x87\n"sv, "JPEG XL"},
-      {0, "\xFF\x0A"sv, "JPEG XL"},
-      {0, "8BPS"sv, "PSD"},
-      {0, "\0\0\1\0"sv, "ICO"},
-      {0, "qoif"sv, "QOI"},
-      {0, "DDS "sv, "DDS"},
-      {0, "\x76\x2F\x31\x01"sv, "OpenEXR"},
-      {0, "%PDF"sv, "PDF"},
-      {0, "<svg"sv, "SVG"},
-      {0, "P5\n"sv, "PGM"},
-      {0, "P6\n"sv, "PPM"},
-  };
-  for (const Known& known : kKnown) {
-    if (head.size() >= known.offset && head.substr(known.offset).starts_with(known.magic)) return known.name;
-  }
-  return {};
+const Format* find_format(Bytes bytes) {
+  const auto found = std::ranges::find(kFormats, sniff(bytes).kind, &Format::kind);
+  return found == kFormats.end() ? nullptr : &*found;
 }
 
 bool inside(const Rect& rect, const ImageInfo& info) {
@@ -120,17 +69,11 @@ class WideRows final : public RowSink {
 
 std::string_view image_format_name(ImageFormat format) { return row_of(format).name; }
 
-bool looks_like_image(std::span<const uint8_t> head) { return find_format(head_of(head)) != nullptr; }
+bool looks_like_image(std::span<const uint8_t> head) { return find_format(head) != nullptr; }
 
 Result<ImageInfo> probe_image(std::span<const uint8_t> bytes) {
-  if (bytes.empty()) return corrupt("an image of 0 bytes");
-  const std::string_view head = head_of(bytes);
-  const Format* format = find_format(head);
-  if (format == nullptr) {
-    const std::string_view name = unsupported_name(head);
-    if (name.empty()) return unsupported("not an image of a known format; JPEG, PNG, WebP and BMP are decoded");
-    return unsupported(fmt::format("a {} image; JPEG, PNG, WebP and BMP are decoded", name));
-  }
+  const Format* format = find_format(bytes);
+  if (format == nullptr) return wrong_file("a JPEG, PNG, WebP or BMP image", bytes);
   FOREBAY_ASSIGN(ImageInfo info, format->probe(bytes));
   if (info.stored_width <= 0 || info.stored_height <= 0) {
     return corrupt(fmt::format("{} of {} × {} pixels", format->name, info.stored_width, info.stored_height));

@@ -1,49 +1,25 @@
 #include "codec/audio/audio.h"
 
 #include <algorithm>
-#include <cstring>
+#include <iterator>
 
 #include <fmt/format.h>
 
+#include "base/sniff.h"
 #include "codec/audio/readers.h"
 
 namespace forebay {
 namespace {
 
-bool has_at(AudioBytes bytes, size_t place, std::string_view text) {
-  return bytes.size() >= place + text.size() && std::memcmp(bytes.data() + place, text.data(), text.size()) == 0;
-}
-
-// A frame of layer I, II or III of MPEG 1, 2 or 2.5, with a bit rate and a sampling rate that exist.
-bool is_mpeg_frame(AudioBytes bytes) {
-  if (bytes.size() < 4 || bytes[0] != 0xff || (bytes[1] & 0xe0) != 0xe0) return false;
-  const int version = bytes[1] >> 3 & 3, layer = bytes[1] >> 1 & 3;
-  return version != 1 && layer != 0 && bytes[2] >> 4 != 15 && (bytes[2] >> 2 & 3) != 3;
-}
-
-struct Magic {
-  std::string_view at_0, also, format;
-  size_t also_at = 0;
+/// The kinds that libsndfile reads, and what AudioInfo calls them.
+struct SoundFile {
+  FileKind kind;
+  std::string_view name;
 };
-
-constexpr Magic kRead[] = {{"RIFF", "WAVE", "WAV", 8},  {"RIFX", "WAVE", "WAV", 8},  {"RF64", "WAVE", "RF64", 8},
-                           {"riff", "wave", "W64", 24}, {"FORM", "AIFF", "AIFF", 8}, {"FORM", "AIFC", "AIFF", 8},
-                           {".snd", "", "AU"},          {"caff", "", "CAF"},         {"OggS", "", "Ogg"}};
-constexpr Magic kNamed[] = {{"", "ftyp", "MP4", 4},
-                            {"MThd", "", "MIDI"},
-                            {"\x30\x26\xb2\x75", "", "WMA"},
-                            {"\x1a\x45\xdf\xa3", "", "Matroska"},
-                            {"wvpk", "", "WavPack"},
-                            {"MAC ", "", "Monkey's Audio"},
-                            {"#!AMR", "", "AMR"}};
-
-template <size_t kCount>
-std::string_view match(const Magic (&table)[kCount], AudioBytes bytes) {
-  for (const Magic& one : table) {
-    if (has_at(bytes, 0, one.at_0) && has_at(bytes, one.also_at, one.also)) return one.format;
-  }
-  return {};
-}
+constexpr SoundFile kSoundFiles[] = {
+    {FileKind::kWav, "WAV"},     {FileKind::kRf64, "RF64"},  {FileKind::kW64, "W64"}, {FileKind::kAiff, "AIFF"},
+    {FileKind::kAu, "AU"},       {FileKind::kCaf, "CAF"},    {FileKind::kOgg, "Ogg"}, {FileKind::kOggVorbis, "Ogg"},
+    {FileKind::kOggOpus, "Ogg"}, {FileKind::kOggFlac, "Ogg"}};
 
 // What comes must be what was announced: no more, for which there would be no memory, and no less.
 class AnnouncedFrames final : public AudioSink {
@@ -83,31 +59,13 @@ class CountedFrames final : public AudioSink {
 
 }  // namespace
 
-size_t id3_bytes(AudioBytes bytes) {
-  if (bytes.size() < 10 || !has_at(bytes, 0, "ID3")) return 0;
-  size_t size = 0;
-  // ID3v2.4, section 3.1: seven bits a byte, so that no size looks like a frame; flag 0x10: a footer of ten more.
-  for (size_t i = 6; i < 10; ++i) size = size << 7 | (bytes[i] & 0x7fu);
-  return std::min(bytes.size(), size + ((bytes[5] & 0x10) != 0 ? 20u : 10u));
-}
-
-std::string_view audio_format(AudioBytes bytes) {
-  const AudioBytes body = bytes.subspan(id3_bytes(bytes));
-  if (has_at(body, 0, "fLaC")) return "FLAC";
-  if (is_mpeg_frame(body) || body.size() < bytes.size()) return "MP3";
-  const std::string_view read = match(kRead, bytes);
-  return read.empty() ? match(kNamed, bytes) : read;
-}
-
 Result<std::unique_ptr<AudioReader>> AudioReader::open(AudioBytes bytes, bool mixes) {
-  if (bytes.empty()) return corrupt("the file is empty");
-  const std::string_view format = audio_format(bytes);
-  if (format == "FLAC") return open_flac(bytes);
-  if (format == "MP3") return open_mp3(bytes, mixes);
-  if (!match(kRead, bytes).empty()) return open_sound_file(bytes, format);
-  if (!format.empty())
-    return unsupported(fmt::format("{} is not read; WAV, FLAC, MP3, Ogg, AIFF, AU and CAF are", format));
-  return unsupported("no known format of sound; WAV, FLAC, MP3, Ogg, AIFF, AU and CAF are read");
+  const FileKind kind = sniff(bytes).kind;
+  if (kind == FileKind::kFlac) return open_flac(bytes);
+  if (kind == FileKind::kMp3) return open_mp3(bytes, mixes);
+  const auto* const file = std::ranges::find(kSoundFiles, kind, &SoundFile::kind);
+  if (file != std::end(kSoundFiles)) return open_sound_file(bytes, file->name);
+  return wrong_file("a recording (WAV, FLAC, MP3, Ogg, AIFF, AU or CAF)", bytes);
 }
 
 Status AudioReader::read(AudioSink& sink) {

@@ -53,9 +53,6 @@ class AudioReader {
   AudioInfo info_;
 };
 
-/// "FLAC", "MP4", ...: what the first bytes look like; empty where they look like no kind of recording known here.
-std::string_view audio_format(std::span<const uint8_t> bytes);
-
 /// Counts the frames by reading all of them; stops behind `limit`.
 Result<int64_t> count_audio_frames(std::span<const uint8_t> bytes, int64_t limit);
 

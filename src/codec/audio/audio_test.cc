@@ -45,10 +45,15 @@ TEST(Audio, other_formats_are_named) {
   const auto said = [](const std::string& bytes) {
     return read_recording(Blob(bytes.begin(), bytes.end())).status.to_string();
   };
-  EXPECT_NE(said(std::string("\0\0\0\x20", 4) + "ftypM4A \0\0\0\0").find("Unsupported: MP4"), std::string::npos);
+  EXPECT_NE(said(std::string("\0\0\0\x20", 4) + "ftypM4A \0\0\0\0")
+                .find("Unsupported: expected a recording (WAV, FLAC, MP3, Ogg, AIFF, AU or CAF), found an MP4 file; "),
+            std::string::npos);
   EXPECT_NE(said("MThd\0\0\0\6").find("MIDI"), std::string::npos);
-  EXPECT_NE(said("hello, this is text").find("Unsupported: no known format of sound"), std::string::npos);
-  EXPECT_NE(said("").find("Corrupt: the file is empty"), std::string::npos);
+  EXPECT_NE(said("hello, this is text").find("found text that begins with 'hello, this is t'"), std::string::npos);
+  EXPECT_NE(said("").find("found an empty file"), std::string::npos);
+  EXPECT_NE(said("NIST_1A\n   1024\n").find("found a NIST SPHERE file; convert it to WAV"), std::string::npos);
+  EXPECT_NE(said("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n").find("git lfs pull"),
+            std::string::npos);
 }
 
 TEST(Audio, a_wav_file_that_ends_early_is_corrupt) {

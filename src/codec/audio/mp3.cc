@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <mpg123.h>
 
+#include "base/sniff.h"
 #include "codec/audio/readers.h"
 
 namespace forebay {
