@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "loader/check.h"
 #include "loader/step_arguments.h"
 #include "ops/definition/args.h"
 #include "plan/placement.h"

@@ -1,4 +1,4 @@
-"""What README.md shows works: each code block is run as it stands, in a folder that has photographs in photos/train."""
+"""The code blocks of README.md and docs/tour.md run as they stand, in a folder that has photographs in photos/train."""
 import json
 import re
 
@@ -6,7 +6,7 @@ import pytest
 
 from project import ROOT, run, write_photos
 
-TEXT = (ROOT / "README.md").read_text()
+TEXT = "".join((ROOT / page).read_text() for page in ("README.md", "docs/tour.md"))
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
 
 

@@ -46,9 +46,3 @@ def test_the_map_lists_every_module():
 def test_the_index_lists_every_decision():
     text = (ROOT / "docs" / "README.md").read_text()
     assert [path.name for path in (ROOT / "docs" / "decisions").glob("*.md") if f"decisions/{path.name}" not in text] == []
-
-
-def test_no_source_file_is_too_long_to_hold_in_the_head():
-    long = {str(path.relative_to(ROOT)): lines for path in ROOT.glob("src/**/*") if path.suffix in (".cc", ".h")
-            if (lines := len(path.read_text().splitlines())) > 400}
-    assert not long

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/unit_source.h"
+#include "loader/selection.h"
 
 namespace forebay {
 

@@ -21,7 +21,7 @@ Status for_each_element(XmlReader& reader, OnElement&& on_element) {
   while (true) {
     FOREBAY_ASSIGN(const XmlEvent event, reader.next());
     if (event.kind == Kind::kEnd || event.kind == Kind::kDone) return {};
-    if (event.kind == Kind::kBegin) FOREBAY_RETURN_IF_ERROR(on_element(event.name));
+    if (event.kind == Kind::kBegin) FOREBAY_RETURN_IF_ERROR(on_element(event.text));
   }
 }
 
@@ -32,8 +32,8 @@ Status take_text(XmlReader& reader, std::string* out) {
 
 Status begin_root(XmlReader& reader, std::string_view expected) {
   FOREBAY_ASSIGN(const XmlEvent root, reader.next());
-  if (!expected.empty() && root.name != expected) {
-    return corrupt(fmt::format("the server answered with <{}> instead of <{}>", root.name, expected));
+  if (!expected.empty() && root.text != expected) {
+    return corrupt(fmt::format("the server answered with <{}> instead of <{}>", root.text, expected));
   }
   return {};
 }

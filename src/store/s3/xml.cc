@@ -1,179 +1,105 @@
 #include "store/s3/xml.h"
 
-#include <charconv>
-#include <cstdint>
+#include <libxml/parser.h>
+
+#include <limits>
+#include <memory>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include "base/utf8.h"
-
 namespace forebay {
+
+/// libxml2's callbacks. They record events until the first defect.
+struct XmlHandler {
+  XmlReader& reader;
+  xmlParserCtxtPtr parser = nullptr;
+  size_t depth = 0;
+
+  static XmlHandler& of(void* self) { return *static_cast<XmlHandler*>(self); }
+
+  void add(XmlEvent::Kind kind, std::string_view text) {
+    if (reader.end_.ok()) reader.events_.push_back({kind, std::string(text)});
+  }
+
+  void refuse(std::string_view found) {
+    if (reader.end_.ok()) reader.end_ = corrupt(fmt::format("expected the XML of an S3 answer, found {}", found));
+    xmlStopParser(parser);
+  }
+
+  // Servers choose their prefixes; S3's answers mix no vocabularies, so the local name tells enough. An undeclared prefix
+  // stays in the name that libxml2 gives.
+  static std::string_view local(const xmlChar* name) {
+    const std::string_view full(reinterpret_cast<const char*>(name));
+    return full.substr(full.rfind(':') + 1);
+  }
+
+  static void begin(void* self, const xmlChar* name, const xmlChar*, const xmlChar*, int, const xmlChar**, int, int,
+                    const xmlChar**) {
+    XmlHandler& handler = of(self);
+    if (++handler.depth > XmlReader::kMaxDepth)
+      return handler.refuse(fmt::format("more than {} levels", XmlReader::kMaxDepth));
+    handler.add(XmlEvent::Kind::kBegin, local(name));
+  }
+
+  static void end(void* self, const xmlChar* name, const xmlChar*, const xmlChar*) {
+    --of(self).depth;
+    of(self).add(XmlEvent::Kind::kEnd, local(name));
+  }
+
+  // libxml2 gives text, entities and CDATA in pieces; a name must come whole.
+  static void text(void* self, const xmlChar* text, int length) {
+    XmlHandler& handler = of(self);
+    std::vector<XmlEvent>& events = handler.reader.events_;
+    const std::string_view piece(reinterpret_cast<const char*>(text), static_cast<size_t>(length));
+    const bool goes_on = !events.empty() && events.back().kind == XmlEvent::Kind::kText && handler.reader.end_.ok();
+    goes_on ? void(events.back().text += piece) : handler.add(XmlEvent::Kind::kText, piece);
+  }
+
+  static void document_type(void* self, const xmlChar*, const xmlChar*, const xmlChar*) {
+    of(self).refuse("a document type");
+  }
+};
 
 namespace {
 
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+xmlSAXHandler callbacks() {
+  xmlSAXHandler sax{};
+  sax.initialized = XML_SAX2_MAGIC;
+  sax.startElementNs = XmlHandler::begin;
+  sax.endElementNs = XmlHandler::end;
+  sax.characters = XmlHandler::text;
+  sax.cdataBlock = XmlHandler::text;
+  sax.internalSubset = XmlHandler::document_type;
+  return sax;
+}
 
-bool is_name(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
-         c == '.' || c == ':' || static_cast<unsigned char>(c) >= 0x80;
+std::string_view first_line(const char* message) {
+  const std::string_view text = message == nullptr ? "no XML" : message;
+  return text.substr(0, text.find('\n'));
 }
 
 }  // namespace
 
-Status XmlReader::fail(std::string_view what) const {
-  return corrupt(fmt::format("not XML that can be read: {} at byte {}", what, size_ - rest_.size()));
-}
-
-void XmlReader::skip_spaces() {
-  while (!rest_.empty() && is_space(rest_.front())) rest_.remove_prefix(1);
-}
-
-Status XmlReader::pass_over(std::string_view end, std::string_view what) {
-  const size_t at = rest_.find(end);
-  if (at == std::string_view::npos) return fail(what);
-  rest_.remove_prefix(at + end.size());
-  return {};
+XmlReader::XmlReader(std::string_view document) {
+  xmlSAXHandler sax = callbacks();
+  XmlHandler handler{*this};
+  const std::unique_ptr<xmlParserCtxt, decltype(&xmlFreeParserCtxt)> parser(
+      xmlCreatePushParserCtxt(&sax, &handler, nullptr, 0, nullptr), &xmlFreeParserCtxt);
+  if (!parser || document.size() > std::numeric_limits<int>::max()) {
+    end_ = corrupt("expected the XML of an S3 answer, found more than can be parsed");
+    return;
+  }
+  handler.parser = parser.get();
+  xmlCtxtUseOptions(parser.get(), XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
+  xmlParseChunk(parser.get(), document.data(), static_cast<int>(document.size()), 1);
+  if (parser->wellFormed == 0) handler.refuse(first_line(parser->lastError.message));
 }
 
 Result<XmlEvent> XmlReader::next() {
-  if (close_next_) {
-    close_next_ = false;
-    const std::string_view closed = open_.back();
-    open_.pop_back();
-    return XmlEvent{XmlEvent::Kind::kEnd, closed, {}};
-  }
-  while (true) {
-    // Outside of the root blanks are no text; inside of elements they may be part of a name.
-    if (open_.empty()) skip_spaces();
-    if (rest_.empty()) {
-      if (!open_.empty()) return fail("the end is missing");
-      if (!root_seen_) return fail("there is no element");
-      return XmlEvent{};
-    }
-    if (rest_.starts_with("<?")) {
-      FOREBAY_RETURN_IF_ERROR(pass_over("?>", "a declaration without end"));
-    } else if (rest_.starts_with("<!--")) {
-      FOREBAY_RETURN_IF_ERROR(pass_over("-->", "a comment without end"));
-    } else if (rest_.front() == '<' && !rest_.starts_with("<![CDATA[")) {
-      return tag();
-    } else {
-      if (open_.empty()) return fail("text outside of elements");
-      return text();
-    }
-  }
-}
-
-Result<std::string_view> XmlReader::name() {
-  size_t end = 0;
-  while (end < rest_.size() && is_name(rest_[end])) ++end;
-  if (end == 0 || end > kMaxNameBytes) return fail("a name is missing or too long");
-  std::string_view found = rest_.substr(0, end);
-  rest_.remove_prefix(end);
-  return found;
-}
-
-Status XmlReader::attributes(bool* empty_element) {
-  while (true) {
-    skip_spaces();
-    *empty_element = rest_.starts_with("/>");
-    if (*empty_element || rest_.starts_with('>')) {
-      rest_.remove_prefix(*empty_element ? 2 : 1);
-      return {};
-    }
-    FOREBAY_RETURN_IF_ERROR(name().status());
-    skip_spaces();
-    if (!rest_.starts_with('=')) return fail("an attribute without value");
-    rest_.remove_prefix(1);
-    skip_spaces();
-    if (!rest_.starts_with('"') && !rest_.starts_with('\'')) return fail("an attribute without quotes");
-    // Passed over, but read: a '>' in quotes ends no tag.
-    const char quote = rest_.front();
-    rest_.remove_prefix(1);
-    const size_t end = rest_.find(quote);
-    if (end == std::string_view::npos || rest_.substr(0, end).find('<') != std::string_view::npos) {
-      return fail("an attribute without end");
-    }
-    rest_.remove_prefix(end + 1);
-  }
-}
-
-Result<XmlEvent> XmlReader::tag() {
-  // Servers choose their prefixes; S3's answers mix no vocabularies, so the local name tells enough.
-  const auto local = [](std::string_view full) { return full.substr(full.rfind(':') + 1); };
-  if (rest_.starts_with("</")) {
-    rest_.remove_prefix(2);
-    FOREBAY_ASSIGN(const std::string_view closed, name());
-    skip_spaces();
-    if (!rest_.starts_with('>')) return fail("a tag without end");
-    rest_.remove_prefix(1);
-    if (open_.empty() || open_.back() != local(closed)) return fail("an end that nothing began");
-    const std::string_view found = open_.back();
-    open_.pop_back();
-    return XmlEvent{XmlEvent::Kind::kEnd, found, {}};
-  }
-  rest_.remove_prefix(1);
-  FOREBAY_ASSIGN(const std::string_view opened, name());
-  FOREBAY_RETURN_IF_ERROR(attributes(&close_next_));
-  if (open_.empty() && root_seen_) return fail("a second root");
-  if (open_.size() >= kMaxDepth) return fail("too many levels");
-  root_seen_ = true;
-  open_.push_back(local(opened));
-  return XmlEvent{XmlEvent::Kind::kBegin, open_.back(), {}};
-}
-
-Status XmlReader::entity(std::string* out) {
-  // "&#x10ffff;" has 10: a search without a bound would make many '&' quadratic.
-  const size_t end = rest_.substr(0, 12).find(';');
-  if (end == std::string_view::npos) return fail("an entity without end");
-  const std::string_view body = rest_.substr(1, end - 1);
-  if (body.starts_with('#')) {
-    const bool is_hex = body.starts_with("#x");
-    const std::string_view digits = body.substr(is_hex ? 2 : 1);
-    uint32_t code = 0;
-    const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), code, is_hex ? 16 : 10);
-    const bool valid = parsed.ec == std::errc() && parsed.ptr == digits.data() + digits.size() && code != 0 &&
-                       code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
-    if (!valid) return fail("a character number that is none");
-    append_utf8(code, *out);
-  } else if (body == "amp") {
-    *out += '&';
-  } else if (body == "lt") {
-    *out += '<';
-  } else if (body == "gt") {
-    *out += '>';
-  } else if (body == "quot") {
-    *out += '"';
-  } else if (body == "apos") {
-    *out += '\'';
-  } else {
-    return fail("an unknown entity");
-  }
-  rest_.remove_prefix(end + 1);
-  return {};
-}
-
-Result<XmlEvent> XmlReader::text() {
-  constexpr std::string_view kCdata = "<![CDATA[", kCdataEnd = "]]>";
-  // One event for text, entities and CDATA side by side, so that a name comes whole.
-  XmlEvent event{XmlEvent::Kind::kText, open_.back(), {}};
-  while (!rest_.empty()) {
-    if (rest_.starts_with(kCdata)) {
-      rest_.remove_prefix(kCdata.size());
-      const size_t end = rest_.find(kCdataEnd);
-      if (end == std::string_view::npos) return fail("a CDATA section without end");
-      event.text += rest_.substr(0, end);
-      rest_.remove_prefix(end + kCdataEnd.size());
-    } else if (rest_.front() == '&') {
-      FOREBAY_RETURN_IF_ERROR(entity(&event.text));
-    } else if (rest_.front() == '<') {
-      break;
-    } else {
-      const size_t end = std::min(rest_.find_first_of("<&"), rest_.size());
-      event.text += rest_.substr(0, end);
-      rest_.remove_prefix(end);
-    }
-  }
-  return event;
+  if (at_ < events_.size()) return std::move(events_[at_++]);
+  if (!end_.ok()) return end_;
+  return XmlEvent{};
 }
 
 Result<std::string> XmlReader::text_of_element() {
@@ -181,7 +107,7 @@ Result<std::string> XmlReader::text_of_element() {
   while (true) {
     FOREBAY_ASSIGN(XmlEvent event, next());
     if (event.kind == XmlEvent::Kind::kEnd) return all;
-    if (event.kind != XmlEvent::Kind::kText) return fail("an element where text should be");
+    if (event.kind != XmlEvent::Kind::kText) return corrupt("expected a text in an S3 answer, found an element");
     all += event.text;
   }
 }
@@ -191,7 +117,7 @@ Status XmlReader::skip_element() {
     FOREBAY_ASSIGN(const XmlEvent event, next());
     if (event.kind == XmlEvent::Kind::kBegin) ++depth;
     if (event.kind == XmlEvent::Kind::kEnd) --depth;
-    if (event.kind == XmlEvent::Kind::kDone) return fail("the end is missing");
+    if (event.kind == XmlEvent::Kind::kDone) return corrupt("expected the end of an element, found the end of the XML");
   }
   return {};
 }

@@ -13,42 +13,31 @@ namespace forebay {
 struct XmlEvent {
   enum class Kind : uint8_t { kBegin, kText, kEnd, kDone };
   Kind kind = Kind::kDone;
-  std::string_view name;  ///< of kBegin and kEnd, without a namespace prefix
-  std::string text;       ///< of kText, entities replaced
+  std::string text;  ///< kBegin, kEnd: the name without its namespace prefix; kText: the text, entities replaced
 };
 
-/// Reads the XML of S3 answers, step by step. Strict: tags must match, one root, nothing but the five entities and character
-/// numbers, no document types, at most kMaxDepth levels. Attributes are passed over. Work and memory are linear in the
-/// document, which must outlive the reader.
+/// The XML of an S3 answer as a list of events; libxml2 parses it. Refused beyond what libxml2 refuses: document types, so no
+/// entities of the document's own, and more than kMaxDepth levels. Attributes and comments are skipped. The events in front of
+/// a defect are given, then Corrupt. Memory is linear in the document. Used by one thread.
 class XmlReader {
  public:
   static constexpr size_t kMaxDepth = 16;
-  static constexpr size_t kMaxNameBytes = 256;
 
-  explicit XmlReader(std::string_view document) : rest_(document), size_(document.size()) {}
+  explicit XmlReader(std::string_view document);
 
   /// The next event; kDone for ever after the root's end. Corrupt where the document is no XML.
   Result<XmlEvent> next();
   /// The text up to the end of the element that just began, which must hold no other elements.
   Result<std::string> text_of_element();
-  /// Passes over the element that just began, with all that is in it.
+  /// Skips the element that just began, with its content.
   Status skip_element();
 
  private:
-  Status fail(std::string_view what) const;
-  Result<XmlEvent> tag();
-  Result<XmlEvent> text();
-  Result<std::string_view> name();
-  Status attributes(bool* empty_element);
-  Status pass_over(std::string_view end, std::string_view what);
-  Status entity(std::string* out);
-  void skip_spaces();
+  friend struct XmlHandler;
 
-  std::string_view rest_;
-  const size_t size_;
-  std::vector<std::string_view> open_;
-  bool root_seen_ = false;
-  bool close_next_ = false;  ///< `<a/>` is a begin and an end
+  std::vector<XmlEvent> events_;
+  size_t at_ = 0;
+  Status end_;  ///< what follows the last event: kDone, or the defect
 };
 
 }  // namespace forebay

@@ -17,8 +17,8 @@ std::string events(std::string_view document) {
     if (!event.ok()) return "error";
     if (event->kind == XmlEvent::Kind::kDone) return all;
     if (event->kind == XmlEvent::Kind::kText) all += "'" + event->text + "'";
-    if (event->kind == XmlEvent::Kind::kBegin) all += "<" + std::string(event->name) + ">";
-    if (event->kind == XmlEvent::Kind::kEnd) all += "</" + std::string(event->name) + ">";
+    if (event->kind == XmlEvent::Kind::kBegin) all += "<" + event->text + ">";
+    if (event->kind == XmlEvent::Kind::kEnd) all += "</" + event->text + ">";
   }
 }
 
@@ -55,7 +55,7 @@ TEST(Xml, WhatIsNoXmlIsAnError) {
   }
 }
 
-TEST(Xml, DepthAndNamesAreBounded) {
+TEST(Xml, DepthIsBounded) {
   std::string deep, back;
   for (size_t i = 0; i < XmlReader::kMaxDepth; ++i) {
     deep += "<a>";
@@ -63,7 +63,6 @@ TEST(Xml, DepthAndNamesAreBounded) {
   }
   EXPECT_NE(events(deep + back), "error");
   EXPECT_EQ(events(deep + "<a/>" + back), "error");
-  EXPECT_EQ(events("<" + std::string(XmlReader::kMaxNameBytes + 1, 'n') + "/>"), "error");
 }
 
 TEST(S3Listing, NamesAndSizesAreDecoded) {
