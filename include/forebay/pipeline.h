@@ -56,6 +56,10 @@ struct ImagesOptions {
 struct ManifestOptions {
   std::string root = {};
   std::string path = "path";
+  bool header = true;                     ///< of text: the first line names the columns
+  std::vector<std::string> columns = {};  ///< their names where there is no header
+  std::map<std::string, std::string> types =
+      {};  ///< column → "string", "int64", "float32", …; what it looks like if not given
 };
 struct MaterializedOptions {
   /// "check": an error where the data set that it was made of has changed since; "trust": that is not looked at.

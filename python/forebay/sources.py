@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _core
 from ._appending import plain_args
-from ._table_args import NULL_MASK, is_name, names_of, table_args
+from ._table_args import NULL_MASK, is_name, names_of, table_args, types_of
 from ._workers import MOST_AXES, DatasetItems, function_name, run_by
 from .errors import InvalidArgument
 from .pipeline import Pipeline
@@ -65,22 +65,44 @@ def files(pattern_or_list: str | os.PathLike[str] | Sequence[str | os.PathLike[s
 
 
 def manifest(
-    url: str | os.PathLike[str], root: str | os.PathLike[str] | None = None, path: str = "path"
+    url: str | os.PathLike[str],
+    root: str | os.PathLike[str] | None = None,
+    path: str = "path",
+    header: bool = True,
+    columns: Sequence[str] | None = None,
+    types: Mapping[str, Any] | None = None,
 ) -> Pipeline:
-    """Objects listed in a CSV, JSONL or Parquet file, a row each.
+    """Objects listed in a file, a row each: CSV, TSV, a text list (.txt, .lst), JSONL or Parquet.
 
     Fields: `bytes` of the object, `key` (str, its path as listed), and every other column under its own name.
     A sample's id is the number of its row.
 
-    A column of CSV is int64, uint64 (where numbers from 2**63 on are in it), float64 or bool if all its cells are, else str: whole
-    numbers that no type of 64 bits holds stay text and are never rounded. In JSONL they are Corrupt.
+    A column of text is numbers only where printing the numbers gives the file's text again: whole numbers (int64, or uint64 where one is 2**63 or
+    more) without plus signs, leading zeros or blanks; floats (float64) in their shortest form or all with the same number of decimals; true and
+    false (bool). All others are str, so "00501", "+4912", "1e5" and "1_000" stay as they are. `types=` says otherwise. Values of JSONL and Parquet
+    keep their types; whole numbers of JSON that 64 bits do not hold are Corrupt.
 
     Args:
-        url: the list.
+        url: the list, by the ending of its name. The fields of a text list are separated by tabs or by blanks, as in "n01440764/a.JPEG 0".
         root: what the paths are relative to; by default the folder that the list is in.
         path: the column that holds the paths.
+        header: False: the first line is a row, and `columns` gives the names. CSV, TSV and text lists.
+        columns: names of the columns of a list without a header, one for each field of a line.
+        types: column → type ("string", "bool", "int8" to "uint64", "float16" to "float64", or a NumPy dtype). Numbers may then be written with blanks,
+            plus signs and leading zeros.
+
+    Errors when a loader is opened: InvalidArgument where a column is missing or the first line looks like a row and not like a header; Corrupt, with
+    the line, for another number of fields, for an empty number and for a value that is not of its type in `types`.
     """
-    return _source("manifest", url=os.fspath(url), root=None if root is None else os.fspath(root), path=path)
+    return _source(
+        "manifest",
+        url=os.fspath(url),
+        root=None if root is None else os.fspath(root),
+        path=path,
+        header=None if header else False,
+        columns=None if columns is None else [columns] if isinstance(columns, str) else list(columns),
+        types=types_of("manifest", types),
+    )
 
 
 def text(

@@ -247,7 +247,8 @@ constexpr Signature kSignatures[] = {
     {Kind::kFlv, "FLV\x01"sv},
     {Kind::kMpegVideo, "\0\0\1\xBA"sv},
     {Kind::kMpegVideo, "\0\0\1\xB3"sv},
-    {Kind::kPdf, "%PDF-"sv},
+    {Kind::kPdf, "%PDF-1."sv},
+    {Kind::kPdf, "%PDF-2."sv},
     // Brands of the box with which MP4 and its relatives begin.
     {Kind::kAvif, "ftypavi"sv, 4},
     {Kind::kHeic, "ftyphe"sv, 4},
@@ -263,13 +264,6 @@ Head as_text(std::span<const uint8_t> bytes) { return {reinterpret_cast<const ch
 
 bool has_at(Head head, size_t at, std::string_view bytes) {
   return head.size() >= at && head.substr(at).starts_with(bytes);
-}
-
-Kind by_signature(Head head) {
-  for (const Signature& one : kSignatures) {
-    if (has_at(head, one.at, one.bytes) && has_at(head, one.also_at, one.also)) return one.kind;
-  }
-  return Kind::kUnknown;
 }
 
 uint8_t byte_at(Head head, size_t i) { return static_cast<uint8_t>(head[i]); }
@@ -483,7 +477,26 @@ bool is_text(Head text) {
   if (text.empty() || std::ranges::any_of(text, control)) return false;
   const std::span bytes(reinterpret_cast<const uint8_t*>(text.data()), text.size());
   const std::optional<size_t> bad = first_not_utf8(bytes);
-  return !bad || (text.size() - *bad < 4 && *bad > 0);
+  return !bad || (text.size() - *bad < 4 && *bad > 0 && byte_at(text, *bad) >= 0xC2);
+}
+
+/// Few printable characters are a signature only in front of bytes that are no text: "MAC addresses" is no sound.
+bool is_weak(const Signature& one) {
+  return one.also.empty() && one.bytes.size() < 8 &&
+         std::ranges::all_of(
+             one.bytes,
+             [](char c) {
+               return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == ' ' ||
+                      c == '.';
+             });
+}
+
+Kind by_signature(Head head) {
+  for (const Signature& one : kSignatures) {
+    if (!has_at(head, one.at, one.bytes) || !has_at(head, one.also_at, one.also)) continue;
+    if (!is_weak(one) || head.size() == one.at + one.bytes.size() || !is_text(head)) return one.kind;
+  }
+  return Kind::kUnknown;
 }
 
 Kind kind_of_text(Head head, FileBytes bytes) {
@@ -502,7 +515,7 @@ Kind kind_of_text(Head head, FileBytes bytes) {
 Kind kind_of(Head head, FileBytes bytes) {
   if (const Kind kind = by_signature(head); kind != Kind::kUnknown) return kind;
   if (is_zip(head, bytes)) return kind_of_zip(head);
-  // JPEG XL and UTF-16 share no first bytes with a frame; UTF-16's mark is none of MPEG's frames by its layer or rate.
+  // Before frames of MPEG, whose first bits the mark of UTF-16 has.
   if (const Kind kind = kind_of_text(head, bytes); kind != Kind::kUnknown && kind != Kind::kUtf8Text) return kind;
   for (const Test& test : kTests) {
     if (test.fits(head, bytes)) return test.kind;
@@ -566,6 +579,14 @@ std::string found_text(std::span<const uint8_t> head, std::optional<uint64_t> fi
 
 Status wrong_file(std::string_view expected, std::span<const uint8_t> head, std::optional<uint64_t> file_bytes) {
   return {code_of(sniff(head, file_bytes)), fmt::format("expected {}, {}", expected, found_text(head, file_bytes))};
+}
+
+Status check_text(std::span<const uint8_t> head, std::optional<uint64_t> file_bytes) {
+  const Sniffed found = sniff(head, file_bytes);
+  FOREBAY_RETURN_IF_ERROR(check_no_pointer(head, file_bytes));
+  const bool may_be_text = found.family == Family::kUnknown || found.kind == Kind::kEmpty ||
+                           found.kind == Kind::kUtf16Text || is_text(as_text(head).substr(0, kSniffBytes));
+  return may_be_text || found.kind == Kind::kUtf8Text ? Status() : wrong_file("text", head, file_bytes);
 }
 
 Status check_no_pointer(std::span<const uint8_t> head, std::optional<uint64_t> file_bytes) {

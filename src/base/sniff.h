@@ -163,4 +163,8 @@ Status wrong_file(std::string_view expected, std::span<const uint8_t> head,
 /// An error where the file is a pointer of Git LFS or git-annex, for readers to which all bytes are good data (text, objects).
 Status check_no_pointer(std::span<const uint8_t> head, std::optional<uint64_t> file_bytes = std::nullopt);
 
+/// An error where the file cannot be text: a pointer, or a known kind of file whose first bytes are none. UTF-16 is text, and bytes of
+/// no known kind may be.
+Status check_text(std::span<const uint8_t> head, std::optional<uint64_t> file_bytes = std::nullopt);
+
 }  // namespace forebay

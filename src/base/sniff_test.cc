@@ -145,7 +145,7 @@ const std::vector<std::pair<Kind, std::string>>& examples() {
       {Kind::kPsd, "8BPS\0\1"s},
       {Kind::kIco, "\0\0\1\0\1\0"s},
       {Kind::kQoi, "qoif\0\0"s},
-      {Kind::kDds, "DDS \x7C"},
+      {Kind::kDds, "DDS \x7C\0\0\0"s},
       {Kind::kOpenExr, "\x76\x2F\x31\x01\2"},
       {Kind::kRadiance, "#?RADIANCE\n"},
       {Kind::kSvg, "<?xml version=\"1.0\"?>\n<!-- x -->\n<svg width=\"1\">"},
@@ -170,7 +170,7 @@ const std::vector<std::pair<Kind, std::string>>& examples() {
       {Kind::kAiff, "FORM\0\0\0\1AIFFCOMM"s},
       {Kind::kAu, ".snd\0\0\0\x18"s},
       {Kind::kCaf, "caff\0\1"s},
-      {Kind::kAmr, "#!AMR-WB\n"},
+      {Kind::kAmr, "#!AMR-WB\n\x3C\x91"},
       {Kind::kMidi, "MThd\0\0\0\6"s},
       {Kind::kWavPack, "wvpk\x10"},
       {Kind::kMonkeysAudio, "MAC \x96"},
@@ -195,6 +195,9 @@ const std::vector<std::pair<Kind, std::string>>& examples() {
       {Kind::kUtf8Text, "ORCHID,1\n"},
       {Kind::kUtf8Text, "P1 is the first of seven\n"},
       {Kind::kUtf8Text, "xylophone"},
+      {Kind::kUtf8Text, "MAC addresses of the house\n"},
+      {Kind::kUtf8Text, "GIF89a is a format of pictures\n"},
+      {Kind::kUtf8Text, "PAR1 Paris 1er\n"},
       {Kind::kUtf8Text, "größer"},
       {Kind::kUtf16Text, "\xFF\xFEh\0i\0"s},
       {Kind::kUtf16Text, "\xFE\xFF\0h\0i"s},
@@ -278,6 +281,15 @@ TEST(Sniff, SaysWhatIsFoundAndWhatToDo) {
   EXPECT_EQ(wrong_file("an HDF5 file", {}, 0).to_string(), "Corrupt: expected an HDF5 file, found an empty file");
   EXPECT_EQ(check_no_pointer(bytes_of(kLfs), kLfs.size()).code(), Code::kNotFound);
   EXPECT_TRUE(check_no_pointer(bytes_of("\x1F\x8B")).ok());
+}
+
+TEST(Sniff, TellsTextFromFilesThatCannotBeText) {
+  for (const std::string& text : {"a,b\n"s, "<html><body>"s, "P1 0 1 1 0\n"s, "ply\nformat ascii 1.0\n"s,
+                                  "<svg></svg>"s, "\xFF\xFEh\0"s, "caf\xE9 in Latin-1\n"s, ""s, "%PDF-"s})
+    EXPECT_TRUE(check_text(bytes_of(text), text.size()).ok()) << text;
+  for (const std::string& other : {kLfs, "\x1F\x8B\x08\0\0"s, "PAR1\x15\4"s, "\x89PNG\r\n\x1A\n\0"s,
+                                   std::string(100, '\0'), "\xFF\xFE\0\0h\0\0\0"s, zip_of("a.txt")})
+    EXPECT_FALSE(check_text(bytes_of(other), other.size()).ok()) << sniff(bytes_of(other)).name;
 }
 
 TEST(Sniff, FindsNothingInRandomBytes) {

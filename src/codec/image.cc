@@ -100,7 +100,7 @@ Status decode_rows(std::span<const uint8_t> bytes, const ImageInfo& info, const 
   }
   const Format& format = row_of(info.format);
   // `info` may be of other bytes (a file that changed since it was probed); each format checks the rest.
-  if (!format.matches(head_of(bytes))) return corrupt(fmt::format("not a {} image any more", format.name));
+  if (sniff(bytes).kind != format.kind) return corrupt(fmt::format("not a {} image any more", format.name));
   try {
     if (mode == ColorMode::kRgb16 && !gives_wide(info)) {
       WideRows wide(sink, stored_crop.width);

@@ -2,45 +2,65 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cstring>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/convert.h"
+#include "format/cell_numbers.h"
+
 namespace forebay {
 
 namespace {
 
-std::string_view trimmed(std::string_view cell) {
-  while (!cell.empty() && (cell.front() == ' ' || cell.front() == '\t')) cell.remove_prefix(1);
-  while (!cell.empty() && (cell.back() == ' ' || cell.back() == '\t')) cell.remove_suffix(1);
-  return cell;
-}
-
+/// Writes the number that `cell` spells; false where it spells none.
 template <typename T>
-std::optional<T> parse_number(std::string_view cell) {
-  cell = trimmed(cell);
-  // from_chars() takes no '+'.
-  if (cell.starts_with('+') && !cell.starts_with("+-")) cell.remove_prefix(1);
-  T value{};
-  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-  if (error != std::errc() || end != cell.data() + cell.size() || cell.empty()) return std::nullopt;
-  return value;
+bool write_number(std::string_view cell, uint8_t* out) {
+  const std::optional<T> value = spelt_number<T>(cell);
+  if (value) std::memcpy(out, &*value, sizeof(T));
+  return value.has_value();
 }
 
-bool is_whole(std::string_view cell) {
-  cell = trimmed(cell);
-  if (cell.starts_with('+') || cell.starts_with('-')) cell.remove_prefix(1);
-  return !cell.empty() && cell.find_first_not_of("0123456789") == std::string_view::npos;
+bool write_half(std::string_view cell, uint8_t* out) {
+  const std::optional<float> value = spelt_number<float>(cell);
+  if (!value) return false;
+  const uint16_t half = float_to_half(*value);
+  std::memcpy(out, &half, sizeof half);
+  return true;
 }
 
-std::optional<uint8_t> parse_bool(std::string_view cell) {
-  cell = trimmed(cell);
-  if (cell == "true" || cell == "True" || cell == "TRUE") return 1;
-  if (cell == "false" || cell == "False" || cell == "FALSE") return 0;
-  return std::nullopt;
+bool write_bool(std::string_view cell, uint8_t* out) {
+  const std::optional<uint8_t> value = spelt_bool(cell);
+  if (value) *out = *value;
+  return value.has_value();
+}
+
+bool write_cell(std::string_view cell, DType dtype, uint8_t* out) {
+  switch (dtype) {
+    case DType::kBool: return write_bool(cell, out);
+    case DType::kUint8: return write_number<uint8_t>(cell, out);
+    case DType::kInt8: return write_number<int8_t>(cell, out);
+    case DType::kUint16: return write_number<uint16_t>(cell, out);
+    case DType::kInt16: return write_number<int16_t>(cell, out);
+    case DType::kUint32: return write_number<uint32_t>(cell, out);
+    case DType::kInt32: return write_number<int32_t>(cell, out);
+    case DType::kUint64: return write_number<uint64_t>(cell, out);
+    case DType::kInt64: return write_number<int64_t>(cell, out);
+    case DType::kFloat16: return write_half(cell, out);
+    case DType::kFloat32: return write_number<float>(cell, out);
+    case DType::kFloat64: return write_number<double>(cell, out);
+    default: return false;
+  }
+}
+
+/// Whether a double holds it without rounding.
+bool is_exact(int64_t whole, bool is_unsigned) {
+  constexpr double kLimit = 0x1p64;
+  const double rounded = is_unsigned ? static_cast<double>(std::bit_cast<uint64_t>(whole)) : static_cast<double>(whole);
+  if (is_unsigned) return rounded < kLimit && static_cast<uint64_t>(rounded) == std::bit_cast<uint64_t>(whole);
+  return rounded < kLimit / 2 && static_cast<int64_t>(rounded) == whole;
 }
 
 template <typename T>
@@ -83,22 +103,47 @@ void ColumnBuilder::append_text(std::string_view text) {
   ends_.push_back(arena_.size());
 }
 
-void ColumnBuilder::add_cell(std::string_view cell, uint64_t line) {
+Status ColumnBuilder::add_cell(std::string_view cell, uint64_t line) {
+  if (wanted_) return add_wanted(cell, line);
   type_ = Type::kCells;
   if (cell.empty() && empty_cells_++ == 0) first_empty_line_ = line;
   append_text(cell);
   ++count_;
+  return {};
+}
+
+Status ColumnBuilder::add_wanted(std::string_view cell, uint64_t line) {
+  type_ = Type::kWanted;
+  ++count_;
+  if (wanted_->kind == FieldKind::kText) {
+    append_text(cell);
+    return {};
+  }
+  const size_t at = wanted_values_.size();
+  wanted_values_.resize(at + dtype_size(wanted_->dtype));
+  if (write_cell(cell, wanted_->dtype, wanted_values_.data() + at)) return {};
+  return corrupt(fmt::format("line {}: '{}' is '{}', which is no {} as types= wants it; correct it, or give \"string\"",
+                             line, name_, cell, dtype_name(wanted_->dtype)));
+}
+
+Status ColumnBuilder::keep_exact(int64_t whole, bool is_unsigned, uint64_t line) const {
+  if (is_exact(whole, is_unsigned)) return {};
+  return corrupt(fmt::format(
+      "line {}: '{}' has fractions beside whole numbers of more than 53 bits, which float64 would round; write "
+      "them as text",
+      line, name_));
 }
 
 Status ColumnBuilder::expect(Type type, uint64_t line) {
   if (type_ == Type::kNone) type_ = type;
   if (type_ == type) return {};
-  constexpr std::string_view kNames[] = {"", "", "true or false", "a number", "a number", "text"};
+  constexpr std::string_view kNames[] = {"", "", "true or false", "a number", "a number", "text", ""};
   return corrupt(fmt::format("line {}: '{}' is {} here and {} before; one column has one type", line, name_,
                              kNames[static_cast<int>(type)], kNames[static_cast<int>(type_)]));
 }
 
 Status ColumnBuilder::add(bool value, uint64_t line) {
+  if (wanted_) return add_wanted(value ? "true" : "false", line);
   FOREBAY_RETURN_IF_ERROR(expect(Type::kBool, line));
   bools_.push_back(value ? 1 : 0);
   ++count_;
@@ -113,7 +158,11 @@ Status ColumnBuilder::mixed_signs(uint64_t line) const {
 }
 
 Status ColumnBuilder::add(int64_t value, uint64_t line) {
-  if (type_ == Type::kFloat) return add(static_cast<double>(value), line);
+  if (wanted_) return add_wanted(fmt::format("{}", value), line);
+  if (type_ == Type::kFloat) {
+    FOREBAY_RETURN_IF_ERROR(keep_exact(value, false, line));
+    return add(static_cast<double>(value), line);
+  }
   FOREBAY_RETURN_IF_ERROR(expect(Type::kInt, line));
   negative_ |= value < 0;
   if (negative_ && beyond_int64_) return mixed_signs(line);
@@ -123,8 +172,12 @@ Status ColumnBuilder::add(int64_t value, uint64_t line) {
 }
 
 Status ColumnBuilder::add(uint64_t value, uint64_t line) {
+  if (wanted_) return add_wanted(fmt::format("{}", value), line);
   if (std::in_range<int64_t>(value)) return add(static_cast<int64_t>(value), line);
-  if (type_ == Type::kFloat) return add(static_cast<double>(value), line);
+  if (type_ == Type::kFloat) {
+    FOREBAY_RETURN_IF_ERROR(keep_exact(std::bit_cast<int64_t>(value), true, line));
+    return add(static_cast<double>(value), line);
+  }
   FOREBAY_RETURN_IF_ERROR(expect(Type::kInt, line));
   beyond_int64_ = true;
   if (negative_) return mixed_signs(line);
@@ -134,7 +187,9 @@ Status ColumnBuilder::add(uint64_t value, uint64_t line) {
 }
 
 Status ColumnBuilder::add(double value, uint64_t line) {
+  if (wanted_) return add_wanted(fmt::format("{}", value), line);
   if (type_ == Type::kInt) {
+    for (const int64_t one : ints_) FOREBAY_RETURN_IF_ERROR(keep_exact(one, beyond_int64_, line));
     for (const int64_t one : ints_)
       floats_.push_back(beyond_int64_ ? static_cast<double>(std::bit_cast<uint64_t>(one)) : static_cast<double>(one));
     ints_ = {};
@@ -148,6 +203,7 @@ Status ColumnBuilder::add(double value, uint64_t line) {
 }
 
 Status ColumnBuilder::add(std::string_view text, uint64_t line) {
+  if (wanted_) return add_wanted(text, line);
   FOREBAY_RETURN_IF_ERROR(expect(Type::kText, line));
   append_text(text);
   ++count_;
@@ -168,45 +224,34 @@ Column ColumnBuilder::make(FieldKind kind, DType dtype) const {
   return column;
 }
 
-/// True when every cell that is not empty is a T.
-template <typename T, typename Parse>
-bool ColumnBuilder::try_parse(DType dtype, Parse&& parse, Column* column) const {
-  std::vector<T> values;
+std::optional<DType> ColumnBuilder::type_of_cells() const {
+  CellNumbers numbers;
   for (int64_t i = 0; i < count_; ++i) {
-    const std::string_view cell = text(i);
-    if (cell.empty()) continue;
-    const auto value = parse(cell);
-    if (!value) return false;
-    values.push_back(*value);
+    if (!text(i).empty()) numbers.see(text(i));
   }
-  *column = make(FieldKind::kTensor, dtype);
-  column->data_ = buffer_of(values);
-  return true;
+  return numbers.type();
 }
 
-bool ColumnBuilder::all_whole() const {
-  for (int64_t i = 0; i < count_; ++i) {
-    if (!text(i).empty() && !is_whole(text(i))) return false;
-  }
-  return true;
+Column ColumnBuilder::values_of_cells(DType dtype) const {
+  Column column = make(FieldKind::kTensor, dtype);
+  const size_t item = dtype_size(dtype);
+  column.data_ = Buffer::allocate(static_cast<size_t>(count_) * item);
+  // type_of_cells() has found that every cell spells one.
+  for (int64_t i = 0; i < count_; ++i) write_cell(text(i), dtype, column.data_.data() + static_cast<size_t>(i) * item);
+  return column;
 }
 
 Result<Column> ColumnBuilder::finish_cells() {
-  Column column;
-  // Whole numbers too large for 64 bits stay text: as floats they would lose digits.
-  // The narrowest first; a bool comes last, for its words are no numbers.
-  const bool typed =
-      empty_cells_ < count_ && (try_parse<int64_t>(DType::kInt64, parse_number<int64_t>, &column) ||
-                                try_parse<uint64_t>(DType::kUint64, parse_number<uint64_t>, &column) ||
-                                (!all_whole() && try_parse<double>(DType::kFloat64, parse_number<double>, &column)) ||
-                                try_parse<uint8_t>(DType::kBool, parse_bool, &column));
-  if (!typed) {
+  const std::optional<DType> dtype = type_of_cells();
+  if (!dtype) {
     type_ = Type::kText;
     return std::move(*this).finish();
   }
-  if (empty_cells_ == 0) return column;
-  return corrupt(fmt::format("line {}: '{}' is empty here, but its other values are {}; fill it in ({} empty cells)",
-                             first_empty_line_, name_, dtype_name(column.field_.dtype), empty_cells_));
+  if (empty_cells_ == 0) return values_of_cells(*dtype);
+  return corrupt(fmt::format(
+      "line {}: '{}' is empty here, but its other values are {}; fill it in ({} empty cells), or read the column as "
+      "text by types={{\"{}\": \"string\"}}",
+      first_empty_line_, name_, dtype_name(*dtype), empty_cells_, name_));
 }
 
 Result<Column> ColumnBuilder::finish() && {
@@ -224,6 +269,11 @@ Result<Column> ColumnBuilder::finish() && {
     case Type::kFloat:
       column = make(FieldKind::kTensor, DType::kFloat64);
       column.data_ = buffer_of(floats_);
+      return column;
+    case Type::kWanted:
+      if (wanted_->kind == FieldKind::kText) break;
+      column = make(FieldKind::kTensor, wanted_->dtype);
+      column.data_ = buffer_of(wanted_values_);
       return column;
     case Type::kNone:
     case Type::kText: break;

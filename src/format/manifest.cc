@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/sniff.h"
 #include "format/object_source.h"
 #include "format/objects/open_store.h"
 #include "format/objects/stat_all.h"
@@ -209,20 +210,36 @@ SizesAre take_sizes(const std::vector<Column>& columns, KeyTableBuilder& keys) {
   return SizesAre::kKnown;
 }
 
-Result<ManifestTable> read_table(const StoreAndPath& place, ManifestFormat format, const std::string& path_column,
+/// A list that is something else by its first bytes is named, before its bytes are taken for rows.
+Status check_first_bytes(const StoreAndPath& place, const ObjectInfo& info, const std::stop_token& stop) {
+  ReadRequest request;
+  request.key = place.path;
+  request.expected_size = info.size;
+  request.range = ByteRange{0, std::min<uint64_t>(kSniffBytes, info.size)};
+  if (request.range->length == 0) return {};
+  FOREBAY_ASSIGN(const Buffer head, read_wait(*place.store, request, stop));
+  const Sniffed found = sniff(head.span(), info.size);
+  if (found.kind == FileKind::kUtf8Text || found.kind == FileKind::kJson || found.kind == FileKind::kUnknown) return {};
+  return wrong_file("a manifest of UTF-8 text", head.span(), info.size);
+}
+
+Result<ManifestTable> read_table(const StoreAndPath& place, ManifestFormat format, const ManifestLayout& layout,
                                  const std::stop_token& stop) {
+  FOREBAY_RETURN_IF_ERROR(check_manifest_layout(format, layout));
   FOREBAY_ASSIGN(const ObjectInfo info, stat_wait(*place.store, place.path, stop));
-  if (format != ManifestFormat::kParquet)
-    return parse_manifest(format, path_column, PieceReader(*place.store, place.path, info.size, stop));
+  if (format != ManifestFormat::kParquet) {
+    FOREBAY_RETURN_IF_ERROR(check_first_bytes(place, info, stop));
+    return parse_manifest(format, layout, PieceReader(*place.store, place.path, info.size, stop));
+  }
   FOREBAY_ASSIGN(const TableCodecs* codecs, load_table_codecs());
-  return read_table_manifest(place, info, path_column, *codecs, stop);
+  return read_table_manifest(place, info, layout, *codecs, stop);
 }
 
 Result<std::unique_ptr<Source>> open(const StoreAndPath& place, const OpenManifestOptions& options,
                                      std::stop_token stop) {
   const std::string name = place.name == "http" ? place.path.substr(0, place.path.find_first_of("?#")) : place.path;
   FOREBAY_ASSIGN(const ManifestFormat format, manifest_format(name));
-  FOREBAY_ASSIGN(ManifestTable table, read_table(place, format, options.path_column, stop));
+  FOREBAY_ASSIGN(ManifestTable table, read_table(place, format, options.layout, stop));
   FOREBAY_ASSIGN(Objects objects, find_objects(place, table.paths, options));
   FOREBAY_ASSIGN(KeyTableBuilder keys, keys_of(table.paths, objects.rule, place, options.keep_versions));
   SizesAre sizes = SizesAre::kKnown;

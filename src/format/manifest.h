@@ -9,16 +9,30 @@
 #include <string_view>
 #include <vector>
 
+#include "base/column_type.h"
 #include "base/source.h"
 #include "format/column.h"
 #include "format/objects/open_store.h"
 
 namespace forebay {
 
-enum class ManifestFormat : uint8_t { kCsv, kTsv, kJsonl, kParquet };
+enum class ManifestFormat : uint8_t { kCsv, kTsv, kTextList, kJsonl, kParquet };
 
-/// By the ending of the name: csv, tsv, jsonl, ndjson, parquet.
+/// By the ending of the name: csv, tsv, jsonl, ndjson, parquet; txt, lst and list are text lists (see `text_list_reader.h`).
 Result<ManifestFormat> manifest_format(std::string_view name);
+
+/// How the rows of a manifest are read.
+struct ManifestLayout {
+  std::string path_column = "path";
+  bool header = true;                ///< the first row of CSV, TSV and text lists names the columns
+  std::vector<std::string> columns = {};  ///< their names where there is no header
+  ColumnTypes types = {};  ///< of columns other than that of the paths
+};
+
+/// InvalidArgument where such a layout is not one of such a manifest.
+Status check_manifest_layout(ManifestFormat format, const ManifestLayout& layout);
+/// The same for its types, where the columns' names are known.
+Status check_manifest_types(const ManifestLayout& layout, const std::vector<std::string>& names);
 
 /// The rows of a manifest: the paths, and the other columns with the types that were found.
 struct ManifestTable {
@@ -29,15 +43,16 @@ struct ManifestTable {
 /// Gives the next piece of the manifest's text; empty at its end.
 using NextPiece = std::function<Result<std::string>()>;
 
-/// Reads a manifest of text in pieces, so that its text is never in memory as a whole. CSV needs a header row (a column
-/// without a name is called unnamed_0, unnamed_1, ...). Errors name the line.
-Result<ManifestTable> parse_manifest(ManifestFormat format, const std::string& path_column, const NextPiece& next);
+/// Reads a manifest of text in pieces, so that its text is never in memory as a whole. In a header, a column without a name is
+/// called unnamed_0, unnamed_1, ... Errors name the line. InvalidArgument where the layout and the manifest do not go together,
+/// also where the header looks like a row: a row is never taken for names by mistake.
+Result<ManifestTable> parse_manifest(ManifestFormat format, const ManifestLayout& layout, const NextPiece& next);
 
 struct OpenManifestOptions {
   /// Folder that the paths are relative to; paths then may not leave it. Without it they are relative to the
   /// manifest's own folder and may be absolute, or URLs that all lead to one store.
   std::optional<std::string> root;
-  std::string path_column = "path";
+  ManifestLayout layout = {};
   /// For Source::identity(): eight bytes a sample.
   bool keep_versions = false;
   /// Opens the store of the objects where it is not the manifest's own.

@@ -26,7 +26,7 @@ NextPiece pieces(std::string text, size_t step) {
 }
 
 Result<ManifestTable> parse(ManifestFormat format, const std::string& text, size_t step = 1 << 20) {
-  return parse_manifest(format, "path", pieces(text, step));
+  return parse_manifest(format, {}, pieces(text, step));
 }
 Result<ManifestTable> csv(const std::string& text) { return parse(ManifestFormat::kCsv, text); }
 Result<ManifestTable> jsonl(const std::string& text) { return parse(ManifestFormat::kJsonl, text); }
@@ -209,7 +209,7 @@ TEST(Manifest, MistakesOfANewUser) {
   store->put("a.json", "[]");
   store->put("s3.csv", "path\ns3://bucket/x\n");
   expect_error(open_manifest({store, "none.csv", ""}, {}, {}).status(), Code::kNotFound, "no such");
-  expect_error(open_manifest({store, "a.txt", ""}, {}, {}).status(), Code::kInvalidArgument, ".csv");
+  expect_error(open_manifest({store, "a.xlsx", ""}, {}, {}).status(), Code::kInvalidArgument, ".csv");
   expect_error(open_manifest({store, "a.json", ""}, {}, {}).status(), Code::kUnsupported, ".jsonl");
   expect_error(open_manifest({store, "a.csv", ""}, {}, {}).status(), Code::kNotFound, "none of the 1 objects exists");
   expect_error(open_manifest({store, "s3.csv", ""}, {}, {}).status(), Code::kUnsupported, "another store");
@@ -247,6 +247,120 @@ TEST(Manifest, JudgesTheJsonSuiteRightly) {
     const Status status = jsonl("{\"path\": \"a\", \"v\": " + text + "}").status();
     EXPECT_FALSE(status.ok()) << name;
   }
+}
+
+namespace {
+
+Result<ManifestTable> list(const std::string& text, Names columns, size_t step = 1 << 20) {
+  ManifestLayout layout;
+  layout.header = false;
+  layout.columns = std::move(columns);
+  return parse_manifest(ManifestFormat::kTextList, layout, pieces(text, step));
+}
+
+}  // namespace
+
+TEST(TextList, fields_are_separated_as_the_first_line_says) {
+  const Names kWant = {"n01/a.JPEG", "n02/b.JPEG"};
+  for (const std::string text :
+       {"n01/a.JPEG 0\nn02/b.JPEG 1\n", "n01/a.JPEG\t0\nn02/b.JPEG\t1", "n01/a.JPEG,0\nn02/b.JPEG,1\n",
+        "n01/a.JPEG   0 \r\n\r\n  n02/b.JPEG\t1\r\n", "\xEF\xBB\xBFn01/a.JPEG 0\nn02/b.JPEG 1\n"}) {
+    for (const size_t step : {size_t{1}, size_t{3}, size_t{1000}}) {
+      const auto table = list(text, {"path", "label"}, step);
+      ASSERT_TRUE(table.ok()) << text << table.status().to_string();
+      EXPECT_EQ(paths(*table), kWant) << text;
+      ASSERT_EQ(table->columns.size(), 1u);
+      EXPECT_EQ(table->columns[0].field().dtype, DType::kInt64);
+      EXPECT_EQ(cell<int64_t>(table->columns[0], 1), 1);
+    }
+  }
+}
+
+TEST(TextList, a_path_may_hold_commas_and_with_tabs_blanks) {
+  EXPECT_EQ(paths(list("a,b.jpg 0\nc.jpg 1\n", {"path", "label"}).value()), (Names{"a,b.jpg", "c.jpg"}));
+  EXPECT_EQ(paths(list("a b.jpg\t0\nc.jpg\t1\n", {"path", "label"}).value()), (Names{"a b.jpg", "c.jpg"}));
+  expect_error(list("a.jpg 0\nc d.jpg 1\n", {"path", "label"}).status(), Code::kCorrupt,
+               "line 2: 3 fields, columns= names 2");
+}
+
+TEST(TextList, mxnet_lists_have_the_path_last) {
+  const auto table = list("0\t3.000000\tx/a.jpg\n1\t4.000000\tx/b.jpg\n", {"index", "label", "path"});
+  ASSERT_TRUE(table.ok()) << table.status().to_string();
+  EXPECT_EQ(paths(*table), (Names{"x/a.jpg", "x/b.jpg"}));
+  EXPECT_EQ(table->columns[1].field().dtype, DType::kFloat64);
+}
+
+TEST(Manifest, no_message_leads_to_a_lost_first_row) {
+  const std::string text = "n01/a.JPEG,0\nn02/b.JPEG,1\n";
+  const Status none = csv(text).status();
+  expect_error(none, Code::kInvalidArgument, "header=False and columns=[\"path\", …]");
+  ManifestLayout taken;
+  taken.path_column = "n01/a.JPEG";
+  expect_error(parse_manifest(ManifestFormat::kCsv, taken, pieces(text, 100)).status(), Code::kInvalidArgument,
+               "header=False");
+  taken.path_column = "s3://bucket/a";
+  expect_error(parse_manifest(ManifestFormat::kCsv, taken, pieces("s3://bucket/a,0\ns3://bucket/b,1\n", 100)).status(),
+               Code::kInvalidArgument, "header=False");
+}
+
+TEST(Manifest, layouts_that_do_not_fit_are_refused) {
+  const auto refused = [](ManifestFormat format, ManifestLayout layout) {
+    return parse_manifest(format, layout, pieces("a,1\n", 100)).status();
+  };
+  expect_error(refused(ManifestFormat::kCsv, {.header = false}), Code::kInvalidArgument, "needs the names");
+  expect_error(refused(ManifestFormat::kCsv, {.columns = {"path"}}), Code::kInvalidArgument, "give header=False");
+  expect_error(refused(ManifestFormat::kJsonl, {.header = false, .columns = {"path"}}), Code::kInvalidArgument,
+               "lists of text");
+  expect_error(refused(ManifestFormat::kCsv, {.header = false, .columns = {"file", "n"}}), Code::kInvalidArgument,
+               "no 'path'");
+  expect_error(refused(ManifestFormat::kCsv, {.header = false, .columns = {"path", "path"}}), Code::kCorrupt,
+               "two columns");
+  expect_error(refused(ManifestFormat::kCsv, {.header = false, .columns = {"path"}}), Code::kCorrupt,
+               "line 1: 2 fields");
+}
+
+TEST(Manifest, types_decide_whatever_values_look_like) {
+  ManifestLayout layout;
+  layout.types = {
+      {"id", {.kind = FieldKind::kText}}, {"n", {.dtype = DType::kInt32}}, {"w", {.dtype = DType::kFloat32}}};
+  const auto table = parse_manifest(ManifestFormat::kCsv, layout, pieces("path,id,n,w\na,7, 007,1\nb,8,+5,1e-1\n", 7));
+  ASSERT_TRUE(table.ok()) << table.status().to_string();
+  EXPECT_EQ(text_at(table->columns[0], 0), "7");
+  EXPECT_EQ(cell<int32_t>(table->columns[1], 0), 7);
+  EXPECT_EQ(cell<int32_t>(table->columns[1], 1), 5);
+  EXPECT_EQ(cell<float>(table->columns[2], 1), 0.1f);
+  const auto objects = parse_manifest(ManifestFormat::kJsonl, layout,
+                                      pieces("{\"path\": \"a\", \"id\": 7, \"n\": \"007\", \"w\": 1}\n", 100));
+  ASSERT_TRUE(objects.ok()) << objects.status().to_string();
+  EXPECT_EQ(text_at(objects->columns[0], 0), "7");
+  EXPECT_EQ(cell<int32_t>(objects->columns[1], 0), 7);
+}
+
+TEST(Manifest, types_that_do_not_fit_name_line_and_column) {
+  const auto refused = [](ColumnTypes types) {
+    ManifestLayout layout;
+    layout.types = std::move(types);
+    return parse_manifest(ManifestFormat::kCsv, layout, pieces("path,n\na,1\nb,300\nc,x\n", 100)).status();
+  };
+  expect_error(refused({{"n", {.dtype = DType::kUint8}}}), Code::kCorrupt, "line 3: 'n' is '300', which is no uint8");
+  expect_error(refused({{"n", {.dtype = DType::kInt64}}}), Code::kCorrupt, "line 4: 'n' is 'x'");
+  expect_error(refused({{"m", {.dtype = DType::kInt64}}}), Code::kInvalidArgument, "no column 'm'");
+  expect_error(refused({{"path", {.dtype = DType::kInt64}}}), Code::kInvalidArgument, "holds the paths");
+  expect_error(refused({{"n", {.kind = FieldKind::kBytes}}}), Code::kInvalidArgument, "give \"string\"");
+}
+
+TEST(Manifest, files_of_another_kind_are_named) {
+  const auto store = memory_store();
+  store->put("lfs.csv", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n");
+  store->put("page.csv", "<!DOCTYPE html>\n<html></html>\n");
+  store->put("packed.csv", std::string("\x1F\x8B\x08\0\0\0\0\0", 8));
+  store->put("wide.tsv", std::string("\xFF\xFEp\0a\0", 6));
+  const auto said = [&](const char* name) { return open_manifest({store, name, ""}, {}, {}).status().message(); };
+  EXPECT_NE(said("lfs.csv").find("git lfs pull"), std::string::npos) << said("lfs.csv");
+  EXPECT_NE(said("page.csv").find("HTML page"), std::string::npos) << said("page.csv");
+  EXPECT_NE(said("packed.csv").find("gunzip"), std::string::npos) << said("packed.csv");
+  EXPECT_NE(said("wide.tsv").find("UTF-16"), std::string::npos) << said("wide.tsv");
+  EXPECT_NE(said("list.csv.gz").find("unpack it first"), std::string::npos) << said("list.csv.gz");
 }
 
 }  // namespace forebay

@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "base/convert.h"
 #include "base/suggest.h"
+#include "base/whole_number.h"
 #include "format/table/open_table.h"
 
 namespace forebay {
@@ -71,6 +73,36 @@ Result<std::vector<Growing>> columns_of(const Schema& schema, const std::string&
   return columns;
 }
 
+std::vector<std::string> names_of(const std::vector<Growing>& columns) {
+  std::vector<std::string> names;
+  for (const Growing& column : columns) names.push_back(column.field.name);
+  return names;
+}
+
+/// One value of a column of the file, for a column of another type.
+Status add_value(const Value& value, uint64_t row, ColumnBuilder& to) {
+  if (value.kind == FieldKind::kText)
+    return to.add(std::string_view(reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size()), row);
+  switch (value.tensor.dtype) {
+    case DType::kFloat16: return to.add(double{half_to_float(*value.tensor.data<uint16_t>())}, row);
+    case DType::kFloat32: return to.add(double{*value.tensor.data<float>()}, row);
+    case DType::kFloat64: return to.add(*value.tensor.data<double>(), row);
+    case DType::kBool: return to.add(*value.tensor.data<uint8_t>() != 0, row);
+    case DType::kUint64: return to.add(*value.tensor.data<uint64_t>(), row);
+    default: return to.add(whole_number(value).value_or(0), row);
+  }
+}
+
+Result<Column> as_type(Column column, int64_t rows, const ColumnType& type) {
+  const Field& field = column.field();
+  if (field.kind == type.kind && (field.kind == FieldKind::kText || field.dtype == type.dtype)) return column;
+  ColumnBuilder builder(field.name);
+  builder.read_as(type);
+  for (int64_t row = 0; row < rows; ++row)
+    FOREBAY_RETURN_IF_ERROR(add_value(column.value(row), static_cast<uint64_t>(row + 1), builder));
+  return std::move(builder).finish();
+}
+
 Result<Columns> read_unit(const UnitSource& source, int64_t unit, const std::stop_token& stop) {
   const UnitCost cost = source.unit_cost(unit);
   if (cost.decoded_bytes > kMostManifestBytes) {
@@ -91,12 +123,14 @@ Result<Columns> read_unit(const UnitSource& source, int64_t unit, const std::sto
 }  // namespace
 
 Result<ManifestTable> read_table_manifest(const StoreAndPath& place, const ObjectInfo& file,
-                                          const std::string& path_column, const TableCodecs& codecs,
+                                          const ManifestLayout& layout, const TableCodecs& codecs,
                                           const std::stop_token& stop) {
   TableFiles files{place.store, place.path, {{place.path, file.size, file.version}}};
   FOREBAY_ASSIGN(const auto source, open_table_files(std::move(files), {}, codecs, stop));
   if (source->size() == 0) return not_found("the manifest has no rows");
+  const std::string& path_column = layout.path_column;
   FOREBAY_ASSIGN(std::vector<Growing> columns, columns_of(source->schema(), path_column));
+  FOREBAY_RETURN_IF_ERROR(check_manifest_types(layout, names_of(columns)));
   ManifestTable table;
   const size_t path = *source->schema().find(path_column);
   for (int64_t unit = 0; unit < source->units(); ++unit) {
@@ -122,7 +156,12 @@ Result<ManifestTable> read_table_manifest(const StoreAndPath& place, const Objec
     }
   }
   for (size_t i = 0; i < columns.size(); ++i) {
-    if (i != path) table.columns.push_back(std::move(columns[i]).finish());
+    if (i == path) continue;
+    Column finished = std::move(columns[i]).finish();
+    if (const ColumnType* const type = find_type(layout.types, finished.field().name); type != nullptr) {
+      FOREBAY_ASSIGN(finished, as_type(std::move(finished), source->size(), *type));
+    }
+    table.columns.push_back(std::move(finished));
   }
   return table;
 }

@@ -8,10 +8,10 @@
 
 namespace forebay {
 
-/// The rows of a manifest that is a Parquet file. Columns keep their types; those that hold no single number, bool or text are
+/// The rows of a manifest that is a Parquet file. Columns keep their types unless the layout's `types` says otherwise; those that hold no single number, bool or text are
 /// Unsupported. Errors name the column.
 Result<ManifestTable> read_table_manifest(const StoreAndPath& place, const ObjectInfo& file,
-                                          const std::string& path_column, const TableCodecs& codecs,
+                                          const ManifestLayout& layout, const TableCodecs& codecs,
                                           const std::stop_token& stop);
 
 }  // namespace forebay

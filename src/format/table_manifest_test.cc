@@ -23,12 +23,13 @@ FakeTable listing() {
   return table;
 }
 
-Result<ManifestTable> read(const FakeTable& table, const std::string& path_column = "path") {
+Result<ManifestTable> read(const FakeTable& table, const std::string& path_column = "path", ColumnTypes types = {}) {
   const auto store = memory_store();
   store->put("list.parquet", table.to_bytes());
   const FakeCodecs codecs;
   const auto info = stat_wait(*store, "list.parquet", {});
-  return read_table_manifest({store, "list.parquet", ""}, *info, path_column, codecs, {});
+  return read_table_manifest({store, "list.parquet", ""}, *info,
+                             {.path_column = path_column, .types = std::move(types)}, codecs, {});
 }
 
 void expect_refused(const Status& status, Code code, const char* part) {
@@ -74,6 +75,24 @@ TEST(TableManifest, what_is_no_manifest_is_told) {
   expect_refused(read(table).status(), Code::kCorrupt, "row 2: 'path' is empty");
   table.groups.clear();
   expect_refused(read(table).status(), Code::kNotFound, "no rows");
+}
+
+TEST(TableManifest, types_are_those_that_are_asked_for) {
+  const auto table =
+      read(listing(), "path", {{"n", {.kind = FieldKind::kText}}, {"weight", {.dtype = DType::kFloat64}}});
+  ASSERT_TRUE(table.ok()) << table.status().to_string();
+  for (const Column& column : table->columns) {
+    if (column.field().name == "n") {
+      EXPECT_EQ(column.field().kind, FieldKind::kText);
+    }
+    if (column.field().name == "weight") {
+      EXPECT_EQ(column.field().dtype, DType::kFloat64);
+      EXPECT_EQ(*column.value(1).tensor.data<double>(), 1.5);
+    }
+  }
+  expect_refused(read(listing(), "path", {{"weight", {.dtype = DType::kInt64}}}).status(), Code::kCorrupt,
+                 "'weight' is '0.5'");
+  expect_refused(read(listing(), "path", {{"m", {}}}).status(), Code::kInvalidArgument, "no column 'm'");
 }
 
 }  // namespace forebay

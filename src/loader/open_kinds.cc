@@ -13,6 +13,8 @@
 #include "format/objects/imitate_link.h"
 #include "format/objects/open_store.h"
 #include "loader/source_args.h"
+#include "loader/types_arg.h"
+#include "ops/definition/args.h"
 
 namespace forebay {
 
@@ -62,6 +64,15 @@ StorageOptions link_options(StorageOptions options) {
   return options;
 }
 
+Result<ManifestLayout> manifest_layout(const OpSpec& source) {
+  ManifestLayout layout;
+  layout.path_column = text_arg(source, "path", "path");
+  layout.header = source.args.value("header", Json(true)) != Json(false);
+  layout.columns = field_list(source.args.value("columns", Json()));
+  FOREBAY_ASSIGN(layout.types, parse_types(source.args.value("types", Json())));
+  return layout;
+}
+
 Result<std::unique_ptr<Source>> open_listed(const OpSpec& source, const OpenSourceOptions& options) {
   const std::string url = text_arg(source, "url");
   if (url.empty()) return invalid_argument("manifest: the URL is empty; give a CSV, JSONL or Parquet file");
@@ -77,7 +88,7 @@ Result<std::unique_ptr<Source>> open_listed(const OpSpec& source, const OpenSour
     return open_store(other, options.storage_options, options.requests);
   };
   how.keep_versions = options.keep_versions;
-  how.path_column = text_arg(source, "path", "path");
+  FOREBAY_ASSIGN(how.layout, manifest_layout(source));
   if (const std::string root = text_arg(source, "root"); !root.empty()) how.root = root;
   auto opened = open_manifest(std::move(*place), how, options.stop);
   // Nothing was opened that the options could have been meant for: so they are wrong after all.

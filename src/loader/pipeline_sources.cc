@@ -49,7 +49,10 @@ Pipeline files(std::vector<std::string> names) { return source("files", {{"patte
 Pipeline manifest(std::string url, ManifestOptions options) {
   return source("manifest", said_args({{"url", std::move(url)},
                                        {"root", options.root.empty() ? Json() : Json(options.root)},
-                                       {"path", std::move(options.path)}}));
+                                       {"path", std::move(options.path)},
+                                       {"header", options.header ? Json() : Json(false)},
+                                       {"columns", options.columns.empty() ? Json() : Json(options.columns)},
+                                       {"types", options.types.empty() ? Json() : Json(options.types)}}));
 }
 
 namespace {

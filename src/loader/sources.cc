@@ -137,7 +137,10 @@ SourceDef manifest_source() {
       .help = "Objects listed in a CSV, JSONL or Parquet file, a row each.",
       .args = {where("url", ArgType::kText, true, "a CSV, JSONL or Parquet file"),
                where("root", ArgType::kText, false, "what the paths are relative to; the list's folder if not given"),
-               {"path", ArgType::kText, false, "path", "the column that holds the paths"}},
+               {"path", ArgType::kText, false, "path", "the column that holds the paths"},
+               {"header", ArgType::kBool, false, true, "whether the first line names the columns"},
+               {"columns", ArgType::kJson, false, nullptr, "their names where there is no header"},
+               {"types", ArgType::kJson, false, nullptr, "types by column, in place of what the values look like"}},
       .announced = [](const OpSpec&) { return open_ended(files_schema()); },
       .open = open_manifest_step};
 }

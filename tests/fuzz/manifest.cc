@@ -9,9 +9,9 @@ namespace {
 
 using namespace forebay;
 
-std::string outcome(ManifestFormat format, const std::string& text, size_t step) {
+std::string outcome(ManifestFormat format, const ManifestLayout& layout, const std::string& text, size_t step) {
   size_t at = 0;
-  const auto table = parse_manifest(format, "path", [&]() -> Result<std::string> {
+  const auto table = parse_manifest(format, layout, [&]() -> Result<std::string> {
     std::string piece = text.substr(at, step);
     at += piece.size();
     return piece;
@@ -28,11 +28,14 @@ std::string outcome(ManifestFormat format, const std::string& text, size_t step)
 
 }  // namespace
 
-/// The first byte chooses the format and the size of the pieces; the rest is the text.
+/// The first byte chooses the format, the header and the size of the pieces; the rest is the text.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
-  const auto format = static_cast<ManifestFormat>(data[0] % 3);
+  const auto format = static_cast<ManifestFormat>(data[0] % 4);
+  ManifestLayout layout;
+  layout.header = data[0] < 128 || format == ManifestFormat::kJsonl;
+  if (!layout.header) layout.columns = {"path", "label"};
   const std::string text(reinterpret_cast<const char*>(data) + 1, size - 1);
-  if (outcome(format, text, 1 << 20) != outcome(format, text, 1 + data[0] / 3 % 16)) std::abort();
+  if (outcome(format, layout, text, 1 << 20) != outcome(format, layout, text, 1 + data[0] / 4 % 16)) std::abort();
   return 0;
 }
