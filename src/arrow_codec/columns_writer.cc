@@ -94,8 +94,7 @@ Status ColumnsWriter::add_int96(size_t number, const std::vector<std::shared_ptr
 Status ColumnsWriter::check_rows(const std::vector<std::shared_ptr<arrow::Array>>& chunks) const {
   int64_t rows = 0;
   for (const auto& chunk : chunks) rows += chunk->length();
-  if (rows != columns_.rows)
-    return corrupt(fmt::format("{} rows were announced, {} are there", columns_.rows, rows));
+  if (rows != columns_.rows) return corrupt(fmt::format("{} rows were announced, {} are there", columns_.rows, rows));
   return chunks.empty() ? corrupt("has no values at all") : Status();
 }
 

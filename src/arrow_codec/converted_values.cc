@@ -58,8 +58,10 @@ bool convert(From value, To& to) {
     return value == 0 || value == 1;
   } else if constexpr (std::is_integral_v<To> && std::is_integral_v<From>) {
     to = static_cast<To>(value);
-    if constexpr (std::is_same_v<From, bool>) return true;
-    else return std::in_range<To>(value);
+    if constexpr (std::is_same_v<From, bool>)
+      return true;
+    else
+      return std::in_range<To>(value);
   } else if constexpr (std::is_integral_v<To>) {
     const double end = std::ldexp(1.0, std::numeric_limits<To>::digits), real = value;
     const double least = std::is_signed_v<To> ? -end : 0.0;
@@ -76,7 +78,8 @@ bool convert(From value, To& to) {
       to = static_cast<To>(value);
     }
     if constexpr (std::is_integral_v<From>) {
-      return std::is_same_v<From, bool> || (float_holds(static_cast<int64_t>(value), kDigits<To>) && std::isfinite(single));
+      return std::is_same_v<From, bool> ||
+             (float_holds(static_cast<int64_t>(value), kDigits<To>) && std::isfinite(single));
     } else {
       return std::is_same_v<To, double> || !std::isfinite(value) || std::isfinite(single);
     }
@@ -183,7 +186,9 @@ Result<LeafValues> with_numbers(const arrow::Array& array, Visit visit) {
   const arrow::ArrayData& data = *array.data();
   const uint8_t* from = data.buffers[1]->data();
   const auto values = [&]<typename T>(T) {
-    return visit([from, &data](int64_t place) { return loaded<T>(from + static_cast<size_t>(data.offset + place) * sizeof(T)); });
+    return visit([from, &data](int64_t place) {
+      return loaded<T>(from + static_cast<size_t>(data.offset + place) * sizeof(T));
+    });
   };
   switch (array.type_id()) {
     case Type::BOOL:
@@ -332,7 +337,9 @@ Result<LeafValues> converted_values(const arrow::Array& array, std::span<const S
 namespace {
 
 void append_value(bool value, std::string& out) { out += value ? "true" : "false"; }
-void append_value(Half value, std::string& out) { fmt::format_to(std::back_inserter(out), "{}", half_to_float(value.bits)); }
+void append_value(Half value, std::string& out) {
+  fmt::format_to(std::back_inserter(out), "{}", half_to_float(value.bits));
+}
 template <typename T>
 void append_value(T value, std::string& out) {
   fmt::format_to(std::back_inserter(out), "{}", value);
@@ -365,7 +372,8 @@ void join_int96(std::span<const int64_t> seconds, std::span<const int64_t> nanos
   constexpr int64_t kBillion = 1'000'000'000;
   for (size_t i = 0; i < seconds.size(); ++i) {
     // The wrapped nanoseconds tell the part of a second, since both wrap alike.
-    const uint64_t part = static_cast<uint64_t>(nanoseconds[i]) - static_cast<uint64_t>(seconds[i]) * uint64_t{kBillion};
+    const uint64_t part =
+        static_cast<uint64_t>(nanoseconds[i]) - static_cast<uint64_t>(seconds[i]) * uint64_t{kBillion};
     const auto unit = static_cast<uint64_t>(kBillion / ticks);
     // From the next second backwards where time runs before 1970: the product alone may not fit although the sum does.
     const bool before = seconds[i] < 0;

@@ -24,7 +24,8 @@ Result<IpcFooter> footer_of(std::span<const uint8_t> tail, uint64_t file_size, u
 }
 
 bool ends_as_file(std::span<const uint8_t> tail) {
-  return tail.size() >= kEndBytes && std::memcmp(tail.data() + tail.size() - kMagic.size(), kMagic.data(), kMagic.size()) == 0;
+  return tail.size() >= kEndBytes &&
+         std::memcmp(tail.data() + tail.size() - kMagic.size(), kMagic.data(), kMagic.size()) == 0;
 }
 
 Status check_head(const TableFile::Piece& first, uint64_t file_size) {

@@ -232,7 +232,8 @@ TEST(IpcFiles, AStreamIsReadAsTheFileOfTheSameBatches) {
   const std::string file = as_arrow_file(*table, 7), stream = as_arrow_stream(*table, 7);
   // The mark of the end may be left out.
   for (const std::string& bytes : {stream, stream.substr(0, stream.size() - 8)}) {
-    const auto one = open_table(arrow_codecs().arrow_file(), file), other = open_table(arrow_codecs().arrow_file(), bytes);
+    const auto one = open_table(arrow_codecs().arrow_file(), file),
+               other = open_table(arrow_codecs().arrow_file(), bytes);
     ASSERT_TRUE(other.ok()) << other.status().to_string();
     ASSERT_EQ((*one)->groups(), (*other)->groups());
     for (int64_t group = 0; group < (*one)->groups(); ++group)
@@ -255,9 +256,11 @@ TEST(IpcFiles, AStreamThatWasCutOffOrChangedIsAnErrorOrTheSame) {
     std::string changed = stream;
     changed[at] = static_cast<char>(changed[at] ^ 0x55);
     const auto table = open_table(arrow_codecs().arrow_file(), changed);
-    for (int64_t group = 0; table.ok() && group < (*table)->groups(); ++group) (void)decode_group(**table, changed, group);
+    for (int64_t group = 0; table.ok() && group < (*table)->groups(); ++group)
+      (void)decode_group(**table, changed, group);
   }
-  EXPECT_FALSE(open_table(arrow_codecs().arrow_file(), stream + stream).ok()) << "bytes behind the end are not left out";
+  EXPECT_FALSE(open_table(arrow_codecs().arrow_file(), stream + stream).ok())
+      << "bytes behind the end are not left out";
 }
 
 TEST(IpcFiles, NothingIsReadForNoFields) {

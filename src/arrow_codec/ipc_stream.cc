@@ -58,7 +58,8 @@ std::optional<Message> read_message(const FlatBytes& flat) {
   const auto place = flat.follow(*header);
   const auto known_type = flat.read<uint8_t>(*type);
   const std::optional<int64_t> length = body ? flat.read<int64_t>(*body) : std::optional<int64_t>(0);
-  const std::optional<int16_t> known_version = version ? flat.read<int16_t>(*version) : std::optional<int16_t>(int16_t{0});
+  const std::optional<int16_t> known_version =
+      version ? flat.read<int16_t>(*version) : std::optional<int16_t>(int16_t{0});
   if (!place || !known_type || !length || *length < 0 || !known_version) return std::nullopt;
   return Message{*known_type, *known_version, *place, static_cast<uint64_t>(*length)};
 }
@@ -93,8 +94,9 @@ class Walk {
     const uint64_t before = marked ? kPrefixBytes : kPrefixBytes / 2;
     if (*length == 0) {
       if (left > before)
-        return corrupt(fmt::format("{} bytes stand behind the end of the Arrow stream, at byte {}; write one stream a file",
-                                   left - before, offset + before));
+        return corrupt(
+            fmt::format("{} bytes stand behind the end of the Arrow stream, at byte {}; write one stream a file",
+                        left - before, offset + before));
       return Step{};
     }
     const uint64_t head_bytes = before + *length;
@@ -163,8 +165,8 @@ Result<IpcStream> walk_ipc_stream(std::span<const TableFile::Piece> pieces, uint
     } else if (step.message.type == kRecordBatch) {
       stream.blocks.batches.push_back(step.block);
     } else {
-      return unsupported(fmt::format("the Arrow stream holds a message of kind {}, which is no record batch; write a table",
-                                     step.message.type));
+      return unsupported(fmt::format(
+          "the Arrow stream holds a message of kind {}, which is no record batch; write a table", step.message.type));
     }
     offset += step.block.head_bytes + step.block.body_bytes;
   }
@@ -179,7 +181,8 @@ Result<Buffer> ipc_end_of(const IpcStream& stream, std::span<const uint8_t> sche
   const uint64_t batches = kDictionaries + 4 + kBlockBytes * stream.blocks.dictionaries.size() + 4;
   const uint64_t copied = batches + 4 + kBlockBytes * stream.blocks.batches.size();
   const uint64_t footer = copied + message.size();
-  if (footer > INT32_MAX) return unsupported("the Arrow stream has more batches than an index of 2 GiB holds; write larger ones");
+  if (footer > INT32_MAX)
+    return unsupported("the Arrow stream has more batches than an index of 2 GiB holds; write larger ones");
   Buffer out = Buffer::allocate(footer + 10);
   std::memset(out.data(), 0, out.size());
   put(out, 0, static_cast<uint32_t>(kTable));

@@ -148,9 +148,10 @@ Result<Buffer> join_exact(const std::vector<FlatLeaf>& parts, int64_t slots) {
 std::string remedy(const Leaf& leaf) {
   if (leaf.int96) return fmt::format("read a wider unit with types={{'{}': 'datetime64[us]'}}", leaf.name);
   if (!leaf.wanted && leaf.own.dtype == DType::kFloat64)
-    return fmt::format("read all digits as text with types={{'{0}': 'string'}}, whole numbers with 'int64' or 'uint64', or the "
-                       "nearest floats with 'float64'",
-                       leaf.name);
+    return fmt::format(
+        "read all digits as text with types={{'{0}': 'string'}}, whole numbers with 'int64' or 'uint64', or the "
+        "nearest floats with 'float64'",
+        leaf.name);
   return fmt::format("name a type that holds its values with types={{'{}': …}}", leaf.name);
 }
 
@@ -204,9 +205,8 @@ std::shared_ptr<const std::map<int64_t, Status>> BadRows::take() && {
 Status note_nulls(const FlatLeaf& flat, const Leaf& leaf, BadRows& bad) {
   // Outer levels come first, and say more.
   for (size_t level = 0; level < flat.valid.size(); ++level) {
-    const Status reason =
-        corrupt(fmt::format("the column '{}' {} here; give null= a value, or fb.NULL_MASK", leaf.name,
-                            level == 0 ? "is null" : "has a null inside its list"));
+    const Status reason = corrupt(fmt::format("the column '{}' {} here; give null= a value, or fb.NULL_MASK", leaf.name,
+                                              level == 0 ? "is null" : "has a null inside its list"));
     FOREBAY_RETURN_IF_ERROR(note_without(flat, leaf, flat.valid[level], level, reason, bad));
   }
   return {};
@@ -214,8 +214,9 @@ Status note_nulls(const FlatLeaf& flat, const Leaf& leaf, BadRows& bad) {
 
 Status note_lost(const FlatLeaf& flat, const Leaf& leaf, BadRows& bad) {
   if (flat.exact.empty()) return {};
-  const Status reason = corrupt(fmt::format("the column '{}' ({}) has a value here that {} does not hold; {}", leaf.name,
-                                            leaf.type->ToString(), column_type_word(leaf.read_as()), remedy(leaf)));
+  const Status reason =
+      corrupt(fmt::format("the column '{}' ({}) has a value here that {} does not hold; {}", leaf.name,
+                          leaf.type->ToString(), column_type_word(leaf.read_as()), remedy(leaf)));
   return note_without(flat, leaf, flat.exact, flat.slots.size() - 1, reason, bad);
 }
 
@@ -228,9 +229,10 @@ Status note_bad_text(const FlatLeaf& flat, const Leaf& leaf, BadRows& bad) {
     const auto from = static_cast<size_t>(offsets[slot]), to = static_cast<size_t>(offsets[slot + 1]);
     good.data()[slot] = is_utf8(flat.values.span().subspan(from, to - from)) ? 1 : 0;
   }
-  const Status reason = corrupt(fmt::format(
-      "the column '{0}' holds text that is not UTF-8; restore the file, or read the column with types={{'{0}': 'bytes'}}",
-      leaf.name));
+  const Status reason =
+      corrupt(fmt::format("the column '{0}' holds text that is not UTF-8; restore the file, or read the column with "
+                          "types={{'{0}': 'bytes'}}",
+                          leaf.name));
   return note_without(flat, leaf, good, last, reason, bad);
 }
 

@@ -27,13 +27,10 @@ std::optional<TimeType> time_type(const arrow::DataType& type) {
   switch (type.id()) {
     case Type::DATE32: return TimeType{1, true};
     case Type::DATE64: return TimeType{ticks_per_day(arrow::TimeUnit::MILLI), true};
-    case Type::TIMESTAMP:
-      return TimeType{ticks_per_day(static_cast<const arrow::TimestampType&>(type).unit()), true};
+    case Type::TIMESTAMP: return TimeType{ticks_per_day(static_cast<const arrow::TimestampType&>(type).unit()), true};
     case Type::TIME32:
-    case Type::TIME64:
-      return TimeType{ticks_per_day(static_cast<const arrow::TimeType&>(type).unit()), false};
-    case Type::DURATION:
-      return TimeType{ticks_per_day(static_cast<const arrow::DurationType&>(type).unit()), false};
+    case Type::TIME64: return TimeType{ticks_per_day(static_cast<const arrow::TimeType&>(type).unit()), false};
+    case Type::DURATION: return TimeType{ticks_per_day(static_cast<const arrow::DurationType&>(type).unit()), false};
     default: return std::nullopt;
   }
 }

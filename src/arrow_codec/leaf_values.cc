@@ -110,7 +110,8 @@ Result<LeafValues> leaf_values(const arrow::Array& array, std::span<const Segmen
   const arrow::ArrayData& data = *array.data();
   switch (array.type_id()) {
     case Type::EXTENSION:
-      return leaf_values(*static_cast<const arrow::ExtensionArray&>(array).storage(), segments, count, to, round, owned);
+      return leaf_values(*static_cast<const arrow::ExtensionArray&>(array).storage(), segments, count, to, round,
+                         owned);
     case Type::NA: {
       FOREBAY_ASSIGN(Buffer out, take_memory(static_cast<size_t>(count) * dtype_size(to.dtype)));
       std::memset(out.data(), 0, out.size());
@@ -126,7 +127,7 @@ Result<LeafValues> leaf_values(const arrow::Array& array, std::span<const Segmen
   }
   FOREBAY_ASSIGN(const ColumnType own, leaf_type(*array.type()));
   // Ticks as they are need no conversion: only the width may differ.
-  const bool ticks = own.time && !to.time;
+  const bool ticks = own.time.has_value() != to.time.has_value() && own.dtype == to.dtype;
   if (own != to && !ticks) return converted_values(array, segments, count, to, round);
   switch (array.type_id()) {
     case Type::BOOL: {

@@ -41,7 +41,7 @@ Result<std::unique_ptr<parquet::arrow::FileReader>> arrow_reader(std::unique_ptr
                                                                  arrow::TimeUnit::type int96) {
   parquet::ArrowReaderProperties properties(false);
   properties.set_coerce_int96_timestamp_unit(int96);
-  // Arrow cuts strings with offsets of 32 bits into chunks of 2 GiB, and cannot put chunks into structs and lists.
+  // Where the footer has no Arrow schema: see ParquetTable::read_plain().
   properties.set_binary_type(arrow::Type::LARGE_BINARY);
   // The pieces are in memory already: joining reads would copy them.
   properties.set_pre_buffer(false);
@@ -112,11 +112,11 @@ Result<Columns> ParquetTable::decode(int64_t number, std::span<const size_t> fie
   std::string what = "the Parquet file";
   try {
     FOREBAY_RETURN_IF_ERROR(check_pages(group, leaves, pieces));
-    const auto open = [&](arrow::TimeUnit::type int96) {
-      return arrow_reader(open_reader(pieces, file_size_, footer_), int96);
+    const auto open = [&](const std::shared_ptr<parquet::FileMetaData>& footer, arrow::TimeUnit::type int96) {
+      return arrow_reader(open_reader(pieces, file_size_, footer), int96);
     };
-    FOREBAY_ASSIGN(const auto reader, open(arrow::TimeUnit::NANO));
-    std::unique_ptr<parquet::arrow::FileReader> in_seconds;
+    FOREBAY_ASSIGN(const auto reader, open(footer_, arrow::TimeUnit::NANO));
+    std::unique_ptr<parquet::arrow::FileReader> in_seconds, plain;
     const auto read = [&](parquet::arrow::FileReader& from, size_t leaf) -> Result<arrow::ArrayVector> {
       auto table = from.ReadRowGroup(static_cast<int>(number), {plan_.leaves[leaf].number});
       if (!allowance.refusal().ok()) return allowance.refusal();
@@ -130,13 +130,17 @@ Result<Columns> ParquetTable::decode(int64_t number, std::span<const size_t> fie
     // One leaf after the other, so that two columns are never there in Arrow's form at once.
     for (const size_t leaf : leaves) {
       what = fmt::format("the column '{}'", plan_.leaves[leaf].name);
-      FOREBAY_ASSIGN(const arrow::ArrayVector chunks, read(*reader, leaf));
+      const bool as_plain = plain_footer_ != nullptr && read_plain(plan_.leaves[leaf], group.chunks[leaf]);
+      if (as_plain && plain == nullptr) {
+        FOREBAY_ASSIGN(plain, open(plain_footer_, arrow::TimeUnit::NANO));
+      }
+      FOREBAY_ASSIGN(const arrow::ArrayVector chunks, read(as_plain ? *plain : *reader, leaf));
       if (!plan_.leaves[leaf].int96) {
         FOREBAY_RETURN_IF_ERROR(writer.add(leaf, chunks, true));
         continue;
       }
       if (in_seconds == nullptr) {
-        FOREBAY_ASSIGN(in_seconds, open(arrow::TimeUnit::SECOND));
+        FOREBAY_ASSIGN(in_seconds, open(as_plain ? plain_footer_ : footer_, arrow::TimeUnit::SECOND));
       }
       FOREBAY_ASSIGN(const arrow::ArrayVector seconds, read(*in_seconds, leaf));
       FOREBAY_RETURN_IF_ERROR(writer.add_int96(leaf, seconds, chunks));

@@ -40,6 +40,7 @@ Result<std::shared_ptr<const TableFile>> ParquetTable::open(std::shared_ptr<parq
   table->file_size_ = file_size;
   FOREBAY_RETURN_IF_ERROR(table->make_plan(reading));
   FOREBAY_RETURN_IF_ERROR(table->read_groups());
+  FOREBAY_RETURN_IF_ERROR(table->make_plain_footer());
   return std::shared_ptr<const TableFile>(std::move(table));
 }
 
@@ -49,6 +50,7 @@ Result<std::shared_ptr<const TableFile>> ParquetTable::with_reading(const TableR
   table->footer_ = footer_;
   table->file_size_ = file_size_;
   table->groups_ = groups_;
+  table->plain_footer_ = plain_footer_;
   FOREBAY_RETURN_IF_ERROR(table->make_plan(reading));
   return std::shared_ptr<const TableFile>(std::move(table));
 }
@@ -65,6 +67,28 @@ Status ParquetTable::make_plan(const TableReading& reading) {
     if (leaf.number < footer_->num_columns())
       leaf.int96 = footer_->schema()->Column(leaf.number)->physical_type() == parquet::Type::INT96;
   }
+  return {};
+}
+
+// Arrow cuts strings with offsets of 32 bits into chunks of 2 GiB and cannot put chunks into structs, and it makes no extension type of a
+// part of its columns. Both follow from the schema that the writer kept; Parquet's own types are enough to read the values.
+bool ParquetTable::read_plain(const Leaf& leaf, const Chunk& chunk) const {
+  const bool large = leaf.own.kind != FieldKind::kTensor && !leaf.steps.empty() && chunk.string_bytes >= kLargeStrings;
+  return leaf.in_extension || large;
+}
+
+Status ParquetTable::make_plain_footer() {
+  bool wanted = false;
+  for (const Group& group : groups_) {
+    for (size_t i = 0; i < group.chunks.size(); ++i) wanted = wanted || read_plain(plan_.leaves[i], group.chunks[i]);
+  }
+  if (!wanted) return {};
+  constexpr std::string_view kKey = "ARROW:schema", kOther = "ARROW:-chema";
+  std::string bytes = footer_->SerializeToString();
+  for (size_t at = bytes.find(kKey); at != std::string::npos; at = bytes.find(kKey, at))
+    bytes.replace(at, kKey.size(), kOther);
+  auto length = static_cast<uint32_t>(bytes.size());
+  plain_footer_ = parquet::FileMetaData::Make(bytes.data(), &length);
   return {};
 }
 

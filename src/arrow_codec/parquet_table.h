@@ -62,7 +62,14 @@ class ParquetTable final : public TableFile {
   uint64_t transient_bytes(const Group& group, std::span<const size_t> leaves) const;
   Status check_pages(const Group& group, std::span<const size_t> leaves, std::span<const Piece> pieces) const;
 
+  /// Strings in structs and lists that have so many bytes in a row group are read with offsets of 64 bits.
+  static constexpr uint64_t kLargeStrings = uint64_t{1} << 30;
+  /// Whether a leaf is read as Parquet's own types say, without the Arrow schema that its writer kept in the footer.
+  bool read_plain(const Leaf& leaf, const Chunk& chunk) const;
+  Status make_plain_footer();
+
   std::shared_ptr<parquet::FileMetaData> footer_;
+  std::shared_ptr<parquet::FileMetaData> plain_footer_;  ///< without the Arrow schema; null where nothing is read so
   uint64_t file_size_ = 0;
   TablePlan plan_;
   std::vector<Group> groups_;

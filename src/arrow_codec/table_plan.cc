@@ -29,6 +29,8 @@ struct Way {
   std::string name;
   std::vector<PathStep> steps;
   std::vector<std::string> structs;
+  bool extension = false;         // an extension type is on the way
+  bool in_extension = false;      // Leaf::in_extension
   bool nullable = false;          // at the level that the walk is in
   std::vector<bool> levels = {};  // of those above
 };
@@ -39,12 +41,13 @@ class Planner {
 
   Status add_column(size_t column, const arrow::Field& field) {
     column_ = column;
-    return walk(storage_type(field.type()), {field.name(), {}, {}, field.nullable(), {}});
+    return enter(field.type(), {field.name(), {}, {}, false, false, field.nullable(), {}});
   }
   std::vector<Leaf> leaves;
   std::vector<std::pair<std::string, std::string>> unmapped;
 
  private:
+  Status enter(const std::shared_ptr<arrow::DataType>& type, Way way);
   Status walk(const std::shared_ptr<arrow::DataType>& type, Way way);
   Status members(const arrow::DataType& type, const Way& way);
   Status elements(const arrow::DataType& type, Way way);
@@ -56,6 +59,13 @@ class Planner {
   size_t column_ = 0;
   int number_ = 0;
 };
+
+/// Extension types are what they are stored as.
+Status Planner::enter(const std::shared_ptr<arrow::DataType>& type, Way way) {
+  const std::shared_ptr<arrow::DataType> stored = storage_type(type);
+  way.extension = way.extension || stored != type;
+  return walk(stored, std::move(way));
+}
 
 Status Planner::walk(const std::shared_ptr<arrow::DataType>& type, Way way) {
   if (type->id() == Type::STRUCT) return members(*type, way);
@@ -69,10 +79,11 @@ Status Planner::members(const arrow::DataType& type, const Way& way) {
     const arrow::Field& member = *type.field(i);
     Way next = way;
     next.structs.push_back(way.name);
+    next.in_extension = way.in_extension || (way.extension && type.num_fields() > 1);
     next.name += "." + member.name();
     next.steps.push_back({PathStep::Kind::kMember, i, 0});
     next.nullable = way.nullable || member.nullable();
-    FOREBAY_RETURN_IF_ERROR(walk(storage_type(member.type()), std::move(next)));
+    FOREBAY_RETURN_IF_ERROR(enter(member.type(), std::move(next)));
   }
   return {};
 }
@@ -91,12 +102,12 @@ Status Planner::elements(const arrow::DataType& type, Way way) {
       next.steps.push_back({PathStep::Kind::kMember, i, 0});
       // Keys of maps are never null.
       next.nullable = i > 0 && entries->field(i)->nullable();
-      FOREBAY_RETURN_IF_ERROR(walk(storage_type(entries->field(i)->type()), std::move(next)));
+      FOREBAY_RETURN_IF_ERROR(enter(entries->field(i)->type(), std::move(next)));
     }
     return {};
   }
   way.nullable = type.field(0)->nullable();
-  return walk(storage_type(type.field(0)->type()), std::move(way));
+  return enter(type.field(0)->type(), std::move(way));
 }
 
 Status Planner::leaf(const std::shared_ptr<arrow::DataType>& type, Way way) {
@@ -112,6 +123,7 @@ Status Planner::leaf(const std::shared_ptr<arrow::DataType>& type, Way way) {
   leaf.column = column_;
   leaf.number = number;
   leaf.structs = way.structs;
+  leaf.in_extension = way.in_extension;
   leaf.type = type;
   leaf.own = *kept;
   choose_type(leaf);
@@ -131,9 +143,10 @@ void Planner::choose_type(Leaf& leaf) const {
     type = *wanted;
     leaf.wanted = true;
   } else if (wanted != nullptr) {
-    leaf.status = invalid_argument(fmt::format("types: the column '{}' is {}, which cannot be read as {}; leave it out of "
-                                               "types=, or convert it where the table is written",
-                                               leaf.name, leaf.type->ToString(), column_type_word(*wanted)));
+    leaf.status =
+        invalid_argument(fmt::format("types: the column '{}' is {}, which cannot be read as {}; leave it out of "
+                                     "types=, or convert it where the table is written",
+                                     leaf.name, leaf.type->ToString(), column_type_word(*wanted)));
   } else if (leaf.type->id() == Type::NA) {
     type = type_of_fill(reading_.nulls, {leaf.name, leaf.structs, type}).value_or(type);
   }

@@ -42,8 +42,9 @@ struct Leaf {
   FieldKind kind = FieldKind::kTensor;    ///< kText, kBytes: strings
   DType dtype = DType::kUint8;
   std::optional<TimeType> time;
-  bool int96 = false;   ///< Parquet's INT96 timestamps, which Arrow lets wrap around
-  bool wanted = false;  ///< TableReading::types names it, so floats may be rounded
+  bool int96 = false;          ///< Parquet's INT96 timestamps, which Arrow lets wrap around
+  bool in_extension = false;   ///< of an extension type that is stored as a struct
+  bool wanted = false;         ///< TableReading::types names it, so floats may be rounded
   Shape shape;                 ///< of a row, where no list is on the way
   int lists = 0;               ///< on the way, the string itself included
   std::vector<bool> nullable;  ///< by level

@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/null_fill.h"
 #include "base/convert.h"
+#include "base/null_fill.h"
 
 namespace forebay {
 namespace {

@@ -24,9 +24,9 @@ Result<ManifestFormat> manifest_format(std::string_view name);
 /// How the rows of a manifest are read.
 struct ManifestLayout {
   std::string path_column = "path";
-  bool header = true;                ///< the first row of CSV, TSV and text lists names the columns
+  bool header = true;                     ///< the first row of CSV, TSV and text lists names the columns
   std::vector<std::string> columns = {};  ///< their names where there is no header
-  ColumnTypes types = {};  ///< of columns other than that of the paths
+  ColumnTypes types = {};                 ///< of columns other than that of the paths
 };
 
 /// InvalidArgument where such a layout is not one of such a manifest.

@@ -73,7 +73,8 @@ class FilterPass {
           continue;
         }
         // The first file that has it with a type: all others have it alike, or lack it.
-        const auto file = std::ranges::find_if(masked_, [&](const auto& each) { return field_of(condition, *each).has_value(); });
+        const auto file =
+            std::ranges::find_if(masked_, [&](const auto& each) { return field_of(condition, *each).has_value(); });
         if (file == masked_.end()) continue;  // null in all rows
         const Schema& schema = (*file)->schema();
         const std::optional<size_t> at = field_of(condition, **file);

@@ -62,8 +62,9 @@ struct FilesToUnite {
     }
   }
   UniteInput input(const TableData& data, const TableSelection& selection, const TableModel* model) const {
-    return {files, names, data.partitions, selection.columns, filter_columns(selection.filter), selection.reading,
-            model != nullptr};
+    return {
+        files,           names, data.partitions, selection.columns, filter_columns(selection.filter), selection.reading,
+        model != nullptr};
   }
 };
 
@@ -133,10 +134,11 @@ Status take_types(std::vector<PartitionColumn>& columns, const ColumnTypes& type
     if (wanted->kind == FieldKind::kText) {
       column.is_integer = false;
     } else if (!integers || !column.is_integer) {
-      return invalid_argument(fmt::format("types: the folders' column '{}' holds {}, and can be read as 'string'{}; it "
-                                          "cannot be read as {}",
-                                          column.name, column.is_integer ? "integers" : "texts",
-                                          column.is_integer ? " or 'int64'" : "", column_type_word(*wanted)));
+      return invalid_argument(
+          fmt::format("types: the folders' column '{}' holds {}, and can be read as 'string'{}; it "
+                      "cannot be read as {}",
+                      column.name, column.is_integer ? "integers" : "texts", column.is_integer ? " or 'int64'" : "",
+                      column_type_word(*wanted)));
     }
   }
   return {};
@@ -260,8 +262,7 @@ Result<std::shared_ptr<const UnitSource>> open_table_files(TableFiles files, con
   FOREBAY_RETURN_IF_ERROR(take_types(partitions, request.selection.reading.types));
   if (request.model && !below.empty())
     FOREBAY_RETURN_IF_ERROR(take_types(partitions, *request.model, files.store->display_name(files.files.front().key)));
-  const IndexOptions index{parquet ? &codecs.parquet() : &codecs.arrow_file(),
-                           request.selection.reading,
+  const IndexOptions index{parquet ? &codecs.parquet() : &codecs.arrow_file(), request.selection.reading,
                            file_columns(request.selection.filter, partitions)};
   FOREBAY_ASSIGN(OpenedTables opened, read_indices(files, index, stop));
 
@@ -279,7 +280,8 @@ Result<std::shared_ptr<const UnitSource>> open_table_files(TableFiles files, con
     data->parts.push_back(
         {std::move(entry.key), entry.size.value_or(0), entry.version, std::move(opened.files[i].file), {}, {}});
   }
-  FOREBAY_ASSIGN(data, build(std::move(data), request.selection, request.model.get(), std::move(masked), std::move(stop)));
+  FOREBAY_ASSIGN(data,
+                 build(std::move(data), request.selection, request.model.get(), std::move(masked), std::move(stop)));
   data->version = version_of(*data, request.selection.reading, {});
   return std::shared_ptr<const UnitSource>(std::make_shared<TableSource>(std::move(data)));
 }

@@ -28,8 +28,8 @@ struct Shelf {
 /// What is shared by the jobs.
 struct IndexRun {
   IndexRun(TableFiles& found, const IndexOptions& how, std::stop_token until)
-      : files(found), options(how), stop(std::move(until)), shelf(how, how.reading), masked_shelf(how, masks_for_filters(how.reading.types)),
-        opened(found.files.size()) {}
+      : files(found), options(how), stop(std::move(until)), shelf(how, how.reading),
+        masked_shelf(how, masks_for_filters(how.reading.types)), opened(found.files.size()) {}
 
   TableFiles& files;
   const IndexOptions& options;
@@ -132,7 +132,7 @@ class IndexJob final : public ReadingJob {
   const size_t file_;
   TableFileEntry& entry_;
   Buffer tail_;
-  std::vector<ReadRequest> asked_;        ///< what the index wants besides its tail and the pieces
+  std::vector<ReadRequest> asked_;  ///< what the index wants besides its tail and the pieces
   std::vector<TableFile::Piece> pieces_;
 };
 

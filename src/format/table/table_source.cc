@@ -45,7 +45,8 @@ bool has_offsets(const Field& field) { return field.kind != FieldKind::kTensor |
 /// The value that stands for nulls, end to end: `count` times.
 Buffer filled(const std::string& value, size_t count) {
   Buffer bytes = Buffer::allocate(value.size() * count);
-  for (size_t i = 0; i < count && !value.empty(); ++i) std::memcpy(bytes.data() + i * value.size(), value.data(), value.size());
+  for (size_t i = 0; i < count && !value.empty(); ++i)
+    std::memcpy(bytes.data() + i * value.size(), value.data(), value.size());
   return bytes;
 }
 
@@ -61,7 +62,8 @@ ColumnValues absent(const TableColumn& column, bool valid, int64_t rows) {
   const Field& field = column.field;
   if (field.kind == FieldKind::kText || field.kind == FieldKind::kBytes) return repeated(column.fill.bytes, rows);
   if (field.string_list()) {
-    const auto end = static_cast<uint32_t>(StringList::run_bytes(0, 0));  // of an empty list: where its strings would begin
+    const auto end =
+        static_cast<uint32_t>(StringList::run_bytes(0, 0));  // of an empty list: where its strings would begin
     return repeated(std::string(reinterpret_cast<const char*>(&end), sizeof end), rows);
   }
   ColumnValues none;
@@ -190,9 +192,9 @@ std::map<int64_t, Status> TableSource::rows_without_column(size_t part, int64_t 
     const TableColumn& column = data_->schema.columns[index];
     const bool values = column.from == TableColumn::From::kFile && column.role == TableColumn::Role::kValues;
     if (!values || layout[index] != kNowhere || column.fill.kind != NullPolicy::Kind::kError) continue;
-    const Status reason = corrupt(fmt::format(
-        "the column '{}' is null here, since '{}' does not have it; give null= a value, or fb.NULL_MASK", column.field.name,
-        data_->part_name(part)));
+    const Status reason = corrupt(
+        fmt::format("the column '{}' is null here, since '{}' does not have it; give null= a value, or fb.NULL_MASK",
+                    column.field.name, data_->part_name(part)));
     for (int64_t row = 0; row < rows; ++row) bad.emplace_hint(bad.end(), row, reason);
     return bad;
   }

@@ -105,8 +105,13 @@ class KnownFields {
     for (size_t at = 0; at < schema.size(); ++at) {
       const TableFile::Origin origin = files_[file]->origin(at);
       const bool values = origin.values == at;
-      Known known{file, at, values ? Role::kValues : files_[file]->is_mask(at) ? Role::kMask : Role::kLengths,
-                  all_null(origin), {}};
+      Known known{file,
+                  at,
+                  values                      ? Role::kValues
+                  : files_[file]->is_mask(at) ? Role::kMask
+                                              : Role::kLengths,
+                  all_null(origin),
+                  {}};
       const auto [place, is_new] = fields_.emplace(schema[at].name, known);
       if (is_new) {
         order_.push_back(schema[at].name);
@@ -139,8 +144,10 @@ class KnownFields {
 std::set<std::string> wanted_columns(const KnownFields& known, const UniteInput& input) {
   std::set<std::string> wanted;
   const auto want = [&](const std::string& name) {
-    if (known.find(name) != nullptr) wanted.insert(name);
-    else wanted.insert(known.members(name).begin(), known.members(name).end());
+    if (known.find(name) != nullptr)
+      wanted.insert(name);
+    else
+      wanted.insert(known.members(name).begin(), known.members(name).end());
   };
   for (const std::string& name : input.columns ? *input.columns : known.order()) want(name);
   for (const std::string& name : input.looked_at) want(name);
@@ -194,8 +201,9 @@ class Uniting {
     const auto check = [&](std::string_view arg, const std::string& name, bool structs) -> Status {
       if (known_.find(name) != nullptr || is_folder(name)) return {};
       if (!structs && known_.is_struct(name))
-        return invalid_argument(fmt::format("{}= has a value for '{}', which is a struct; name its members, such as '{}'",
-                                            arg, name, known_.members(name).front()));
+        return invalid_argument(
+            fmt::format("{}= has a value for '{}', which is a struct; name its members, such as '{}'", arg, name,
+                        known_.members(name).front()));
       if (known_.is_struct(name)) return {};
       return invalid_argument(fmt::format("{}= has a value for the column '{}', which the table does not have{}", arg,
                                           name, suggestion_text(name, known_.order())));
@@ -298,7 +306,8 @@ class Uniting {
     const Known* known = known_.find(name);
     if (known == nullptr) return missing("filter", name);
     if (in_.first_decides && !first_has(name)) note_only_later(name);
-    if (!taken_.contains(name)) only_compared_.push_back({known_.field(*known), TableColumn::From::kFile, 0, known->role, {}});
+    if (!taken_.contains(name))
+      only_compared_.push_back({known_.field(*known), TableColumn::From::kFile, 0, known->role, {}});
     return {};
   }
 
@@ -360,7 +369,8 @@ class Uniting {
       return absent(file, column, at.has_value());
     const Role role = role_in(table, *at);
     if (known == nullptr) {
-      differ(file, file, fmt::format("has a column '{}', which is what null=fb.NULL_MASK calls the mask of a column that", name),
+      differ(file, file,
+             fmt::format("has a column '{}', which is what null=fb.NULL_MASK calls the mask of a column that", name),
              "or others lack");
     } else if (role != known->role) {
       note_two_roles(file, *at, *known);
@@ -397,7 +407,8 @@ class Uniting {
       if (owner && !lacks(file, *owner)) {
         const Shape& shape = column.field.shape;
         if (!shape.fully_known())
-          differ(file, file, fmt::format("has no nulls in the lists of '{}', where others do: their masks", *owner), "lacks");
+          differ(file, file, fmt::format("has no nulls in the lists of '{}', where others do: their masks", *owner),
+                 "lacks");
         return kAllValid;
       }
       return kNowhere;
@@ -426,15 +437,15 @@ class Uniting {
     if (in_.first_decides && !in_.columns) {
       for (size_t at = 0; at < schema.size(); ++at) {
         if (!taken_.contains(schema[at].name) && role_in(*in_.files[file], at) != Role::kMask)
-          differ(file, 0, fmt::format("has a column '{}' ({}), which", schema[at].name, type_text(*in_.files[file], at)),
+          differ(file, 0,
+                 fmt::format("has a column '{}' ({}), which", schema[at].name, type_text(*in_.files[file], at)),
                  "has not");
       }
       return;
     }
     const bool empty = in_.files[file]->groups() == 0 || in_.files.front()->groups() == 0;
-    const bool any = std::ranges::any_of(schema, [&](const Field& field) {
-      return in_.files.front()->schema().find(field.name).has_value();
-    });
+    const bool any = std::ranges::any_of(
+        schema, [&](const Field& field) { return in_.files.front()->schema().find(field.name).has_value(); });
     if (!any && !empty && !in_.columns) differ(file, 0, "has none of the columns that", "has");
   }
 
@@ -457,8 +468,9 @@ class Uniting {
     if (differences_.size() > kDifferencesNamed)
       text += fmt::format("\n  and {} more differences", differences_.size() - kDifferencesNamed);
     if (!unlike_.empty() && !in_.first_decides)
-      text += fmt::format("\nSay what the column is read as with types={{'{}': 'string'}} or another type that holds all values",
-                          unlike_);
+      text += fmt::format(
+          "\nSay what the column is read as with types={{'{}': 'string'}} or another type that holds all values",
+          unlike_);
     return invalid_argument(text +
                             "\nName the columns that all have alike with columns=, or make a pipeline for each kind");
   }
