@@ -86,8 +86,10 @@ struct Condition {
 struct Nulls {
   bool error = true;  ///< its row is bad in itself
   bool mask = false;  ///< zero or an empty text stands there, and a bool field `<name>_valid` comes with the column
-  std::optional<TableValue> value = {};              ///< stands there, in columns of its kind
-  std::map<std::string, TableValue> by_column = {};  ///< stands there, in these columns
+  std::optional<TableValue> value = {};  ///< stands there, in columns of its kind
+  std::map<std::string, TableValue> by_column =
+      {};                                ///< stands there, in these columns, or in those of a struct by its name
+  std::vector<std::string> masked = {};  ///< columns and structs that have masks, whatever the others have
 };
 inline Nulls null_error() { return {}; }
 inline Nulls null_mask() { return {.error = false, .mask = true}; }
@@ -100,6 +102,10 @@ struct TableOptions {
   /// Rows are kept for which all conditions of at least one list hold; all if there is no list.
   std::vector<std::vector<Condition>> filter = {};
   Nulls null = {};
+  /// Column → the type that it is read as: "bool", "int8" to "uint64", "float16" to "float64", "string", "bytes", "datetime64[D]" and
+  /// [s] to [ns], "timedelta64[s]" to [ns]. A value that the type does not hold exactly makes its row Corrupt; only decimals and floats
+  /// are rounded where a float is asked for.
+  std::map<std::string, std::string> types = {};
   bool follow = false;  ///< a source without an end: rows of files that appear later, too; local files
 };
 struct TextOptions {

@@ -299,6 +299,7 @@ def parquet(
     columns: Sequence[str] | None = None,
     filter: Sequence[Any] | None = None,
     null: Any = "error",
+    types: Mapping[str, Any] | None = None,
     *,
     follow: bool = False,
 ) -> Pipeline:
@@ -317,18 +318,22 @@ def parquet(
             are compared with a date, a datetime, or text such as "2026-01-31". Decided when a loader is opened: by folders, then
             by statistics, and only where these leave it open by reading the columns that it names.
         null: what becomes of a null. "error": its row is bad. A value: it stands there, in columns of its kind (bytes that are not
-            UTF-8: in binary ones); a dict gives values by column. `fb.NULL_MASK`: zero or an empty text stands there, and a bool field `<name>_valid` comes with it.
+            UTF-8: in binary ones). `fb.NULL_MASK`: zero or an empty text stands there, and a bool field `<name>_valid` comes with it. A dict gives
+            values, or `fb.NULL_MASK`, by column; a struct's name stands for its members. A column that a file lacks is null in its rows.
+        types: column -> type to read it as: "bool", "int8" to "uint64", "float16" to "float64", "string", "bytes", "datetime64[D]" and [s], [ms], [us],
+            [ns], "timedelta64[s]" to [ns]; of lists the type of their elements. A value that the type does not hold exactly makes its row Corrupt; only
+            decimals and floats are rounded, where a float is asked for. Without it the files' types are united (docs/tables.md).
         follow: a source without an end: the rows of files that appear later, too, file after file in the order in which they appear, each once it is
             whole (docs/streams.md). One pattern, or a folder; local files. The columns are those of the first file, which must be there. A file of
             other columns is Corrupt, as one that is damaged: see on_error=. A filter is decided file by file.
 
-    Errors when a loader is opened: NotFound where nothing matches, Corrupt for damaged files, InvalidArgument where files differ in
-    columns or types (all differences at once) and for unknown columns and wrong values, Unsupported for columns that have no
+    Errors when a loader is opened: NotFound where nothing matches, Corrupt for damaged files, InvalidArgument where types of files
+    cannot be united (all differences at once) and for unknown columns and wrong values, Unsupported for columns that have no
     place in a batch and where the package pyarrow, which reads tables, is not installed.
     """
     if follow and not is_name(pattern):
         raise InvalidArgument("parquet: follow=True wants one pattern, which files that come later can match")
-    return _source("parquet", pattern=names_of(pattern), follow=follow or None, **table_args("parquet", columns, filter, null))
+    return _source("parquet", pattern=names_of(pattern), follow=follow or None, **table_args("parquet", columns, filter, null, types))
 
 
 def arrow(
@@ -336,6 +341,7 @@ def arrow(
     columns: Sequence[str] | None = None,
     filter: Sequence[Any] | None = None,
     null: Any = "error",
+    types: Mapping[str, Any] | None = None,
     *,
     follow: bool = False,
 ) -> Pipeline:
@@ -347,11 +353,11 @@ def arrow(
 
     Args:
         pattern_or_table: files as in `parquet`, or the table.
-        columns, null: as in `parquet`.
+        columns, null, types: as in `parquet`.
         filter: as in `parquet`; of a table in memory only with `null=fb.NULL_MASK`.
         follow: as in `parquet`; of files.
     """
-    args = plain_args("arrow", table_args("arrow", columns, filter, null))
+    args = plain_args("arrow", table_args("arrow", columns, filter, null, types))
     if is_name(pattern_or_table) or (
         isinstance(pattern_or_table, (list, tuple)) and all(is_name(one) for one in pattern_or_table)
     ):

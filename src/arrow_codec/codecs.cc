@@ -17,8 +17,8 @@ class ArrowCodecs final : public TableCodecs {
  public:
   const TableCodec& parquet() const override { return parquet_; }
   const TableCodec& arrow_file() const override { return arrow_file_; }
-  Result<std::shared_ptr<const TableFile>> take_stream(void* stream, const NullPolicy& nulls) const override {
-    return MemoryTable::of_stream(stream, nulls);
+  Result<std::shared_ptr<const TableFile>> take_stream(void* stream, const TableReading& reading) const override {
+    return MemoryTable::of_stream(stream, reading);
   }
   using TableCodecs::write_arrow_file;
   Result<WrittenTable> write_arrow_file(std::span<const Columns> batches, const std::string& compression,

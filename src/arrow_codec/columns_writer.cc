@@ -1,9 +1,13 @@
 #include "arrow_codec/columns_writer.h"
 
+#include <cstring>
+#include <span>
+
 #include <arrow/array.h>
 #include <fmt/format.h>
 
-#include "arrow_codec/flat_leaf.h"
+#include "arrow_codec/converted_values.h"
+#include "arrow_codec/recycling_pool.h"
 
 namespace forebay {
 
@@ -20,6 +24,38 @@ Result<FlatLeaf> flatten_chunks(const std::vector<std::shared_ptr<arrow::Array>>
   return join(parts);
 }
 
+Status named(const Leaf& leaf, const Status& status) {
+  // As it is: the figure that it holds decides what the engine does next.
+  if (status.ok() || status.code() == Code::kOutOfBudget) return status;
+  return Status(status.code(), fmt::format("the column '{}': {}", leaf.name, status.message()));
+}
+
+/// Puts times in the leaf's unit into `flat`, which holds wrapped nanoseconds.
+Status join_ticks(const FlatLeaf& whole, const Leaf& leaf, FlatLeaf& flat) {
+  constexpr int64_t kSecondsPerDay = 86'400;
+  const size_t count = flat.values.size() / sizeof(int64_t);
+  if (whole.values.size() != flat.values.size()) return corrupt("was not read twice alike");
+  const int64_t ticks = leaf.time ? leaf.time->ticks_per_day / kSecondsPerDay : 1'000'000'000;
+  if (ticks == 0) return unsupported("INT96 timestamps are not read as days; name a finer unit with types=");
+  FOREBAY_ASSIGN(Buffer values, take_memory(flat.values.size()));
+  FOREBAY_ASSIGN(flat.exact, take_memory(count));
+  const auto numbers = [count](const Buffer& bytes) {
+    return std::span(reinterpret_cast<const int64_t*>(bytes.data()), count);
+  };
+  auto* out = reinterpret_cast<int64_t*>(values.data());
+  join_int96(numbers(whole.values), numbers(flat.values), ticks, out, flat.exact.data());
+  const Buffer& valid = flat.valid.back();
+  for (size_t i = 0; i < valid.size(); ++i) {
+    if (valid.data()[i] != 0) continue;
+    // What stands for nulls was filled in.
+    out[i] = numbers(flat.values)[i];
+    flat.exact.data()[i] = 1;
+  }
+  if (std::memchr(flat.exact.data(), 0, count) == nullptr) flat.exact = Buffer();
+  flat.values = std::move(values);
+  return {};
+}
+
 }  // namespace
 
 ColumnsWriter::ColumnsWriter(const TablePlan& plan, std::span<const size_t> fields, int64_t rows)
@@ -31,32 +67,52 @@ ColumnsWriter::ColumnsWriter(const TablePlan& plan, std::span<const size_t> fiel
 
 Status ColumnsWriter::add(size_t number, const std::vector<std::shared_ptr<arrow::Array>>& chunks, bool owned) {
   const Leaf& leaf = plan_.leaves[number];
-  const auto named = [&](const Status& status) {
-    // As it is: the figure that it holds decides what the engine does next.
-    if (status.code() == Code::kOutOfBudget) return status;
-    return Status(status.code(), fmt::format("the column '{}': {}", leaf.name, status.message()));
-  };
+  Status status = check_rows(chunks);
+  if (!status.ok()) return named(leaf, status);
+  const auto flat = flatten_chunks(chunks, leaf, owned);
+  if (!flat.ok()) return named(leaf, flat.status());
+  return named(leaf, add_flat(number, *flat));
+}
+
+Status ColumnsWriter::add_int96(size_t number, const std::vector<std::shared_ptr<arrow::Array>>& seconds,
+                                const std::vector<std::shared_ptr<arrow::Array>>& nanoseconds) {
+  const Leaf& leaf = plan_.leaves[number];
+  for (const auto* chunks : {&seconds, &nanoseconds}) {
+    if (const Status status = check_rows(*chunks); !status.ok()) return named(leaf, status);
+  }
+  // As the ticks that Arrow gives, whatever the unit that is wanted.
+  Leaf ticks = leaf;
+  ticks.time.reset();
+  const auto whole = flatten_chunks(seconds, ticks, true);
+  if (!whole.ok()) return named(leaf, whole.status());
+  auto flat = flatten_chunks(nanoseconds, ticks, true);
+  if (!flat.ok()) return named(leaf, flat.status());
+  if (const Status status = join_ticks(*whole, leaf, *flat); !status.ok()) return named(leaf, status);
+  return named(leaf, add_flat(number, *flat));
+}
+
+Status ColumnsWriter::check_rows(const std::vector<std::shared_ptr<arrow::Array>>& chunks) const {
   int64_t rows = 0;
   for (const auto& chunk : chunks) rows += chunk->length();
-  if (rows != columns_.rows)
-    return named(corrupt(fmt::format("{} rows were announced, {} are there", columns_.rows, rows)));
-  if (chunks.empty()) return named(corrupt("has no values at all"));
-  const auto flat = flatten_chunks(chunks, leaf, owned);
-  if (!flat.ok()) return named(flat.status());
-  if (leaf.nulls.kind == NullPolicy::Kind::kError) FOREBAY_RETURN_IF_ERROR(note_nulls(*flat, leaf, bad_));
-  if (leaf.kind == FieldKind::kText) FOREBAY_RETURN_IF_ERROR(note_bad_text(*flat, leaf, bad_));
+  if (rows != columns_.rows) return corrupt(fmt::format("{} rows were announced, {} are there", columns_.rows, rows));
+  return chunks.empty() ? corrupt("has no values at all") : Status();
+}
+
+Status ColumnsWriter::add_flat(size_t number, const FlatLeaf& flat) {
+  const Leaf& leaf = plan_.leaves[number];
+  if (leaf.nulls.kind == NullPolicy::Kind::kError) FOREBAY_RETURN_IF_ERROR(note_nulls(flat, leaf, bad_));
+  if (leaf.kind == FieldKind::kText) FOREBAY_RETURN_IF_ERROR(note_bad_text(flat, leaf, bad_));
+  FOREBAY_RETURN_IF_ERROR(note_lost(flat, leaf, bad_));
   for (size_t i = 0; i < fields_.size(); ++i) {
     const Output& output = plan_.outputs[fields_[i]];
     if (output.leaf != number) continue;
-    auto values = output_values(*flat, leaf, output);
-    if (!values.ok()) return named(values.status());
-    columns_.values[i] = std::move(*values);
+    FOREBAY_ASSIGN(columns_.values[i], output_values(flat, leaf, output));
   }
   return {};
 }
 
 Result<Columns> ColumnsWriter::finish() {
-  if (!bad_.empty()) columns_.bad_rows = std::make_shared<const std::map<int64_t, Status>>(std::move(bad_));
+  columns_.bad_rows = std::move(bad_).take();
   return std::move(columns_);
 }
 

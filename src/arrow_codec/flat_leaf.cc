@@ -254,13 +254,16 @@ void fill_nulls(const Buffer& valid, const std::string& fill, uint8_t* values) {
 
 Status Walk::elements() {
   push_level();
-  FOREBAY_ASSIGN(LeafValues values, leaf_values(*array_, segments_, slots_, leaf_.dtype, owned_));
+  FOREBAY_ASSIGN(LeafValues values, leaf_values(*array_, segments_, slots_, leaf_.read_as(), leaf_.wanted, owned_));
   const bool nulls = !valid_.empty() && std::memchr(valid_.data(), 0, valid_.size()) != nullptr;
   if (nulls && !values.owned) {
     FOREBAY_ASSIGN(Buffer own, take_memory(values.bytes.size()));
     std::memcpy(own.data(), values.bytes.data(), own.size());
-    values = {std::move(own), true};
+    values.bytes = std::move(own);
+    values.owned = true;
   }
+  if (nulls && !values.exact.empty()) fill_nulls(valid_, std::string(1, '\1'), values.exact.data());
+  flat_.exact = std::move(values.exact);
   if (nulls) fill_nulls(valid_, leaf_.nulls.bytes, values.bytes.data());
   flat_.values = std::move(values.bytes);
   flat_.owned = values.owned;

@@ -21,6 +21,7 @@ struct FlatLeaf {
   std::vector<Buffer> valid;    ///< by level: a byte (0 or 1) for each slot; empty where all are there
   std::vector<Buffer> offsets;  ///< by list: int64, one for each slot of its level and the end, from 0 on
   Buffer values;                ///< elements, or the bytes of all strings
+  Buffer exact = {};            ///< by element: 0 where a value was lost in a conversion; empty where none was
   bool owned = false;           ///< nobody else sees the memory of `values`
 
   int64_t rows() const { return slots[0]; }
@@ -40,10 +41,25 @@ Result<FlatLeaf> join(const std::vector<FlatLeaf>& parts);
 /// One field of the table.
 Result<ColumnValues> output_values(const FlatLeaf& flat, const Leaf& leaf, const Output& output);
 
-/// Rows with a null at any level: `bad` gets the leaf's reason where a row has none yet.
-Status note_nulls(const FlatLeaf& flat, const Leaf& leaf, std::map<int64_t, Status>& bad);
+/// Rows that are bad in themselves, with their reasons. The first reason of a row stays.
+class BadRows {
+ public:
+  /// `count` further rows at most. Memory for them is asked for at once, since each refusal costs a decode, and in growing steps.
+  Status expect(size_t count);
+  void add(int64_t row, const Status& reason) { rows_.try_emplace(row, reason); }
+  /// Null if there are none.
+  std::shared_ptr<const std::map<int64_t, Status>> take() &&;
 
-/// The same for rows of text that is not UTF-8.
-Status note_bad_text(const FlatLeaf& flat, const Leaf& leaf, std::map<int64_t, Status>& bad);
+ private:
+  std::map<int64_t, Status> rows_;
+  uint64_t charged_ = 0;  ///< rows
+};
+
+/// Rows with a null at any level.
+Status note_nulls(const FlatLeaf& flat, const Leaf& leaf, BadRows& bad);
+/// Rows of text that is not UTF-8.
+Status note_bad_text(const FlatLeaf& flat, const Leaf& leaf, BadRows& bad);
+/// Rows with a value that the leaf's type does not hold.
+Status note_lost(const FlatLeaf& flat, const Leaf& leaf, BadRows& bad);
 
 }  // namespace forebay

@@ -86,7 +86,7 @@ ByteRange covering(std::span<const ByteRange> buffers) {
 }  // namespace
 
 Result<std::shared_ptr<const TableFile>> IpcTable::open(std::vector<Piece> index, IpcFooter footer, uint64_t file_size,
-                                                        const NullPolicy& nulls) {
+                                                        const TableReading& reading) {
   std::shared_ptr<IpcTable> table(new IpcTable);
   table->index_ = std::move(index);
   table->file_size_ = file_size;
@@ -96,7 +96,7 @@ Result<std::shared_ptr<const TableFile>> IpcTable::open(std::vector<Piece> index
     // Two readers of one footer, Arrow's and ours: what they do not see alike is not gone by.
     if (reader->num_record_batches() != static_cast<int>(footer.batches.size()))
       return corrupt("the index of the Arrow file is damaged");
-    FOREBAY_ASSIGN(table->plan_, plan_table(*reader->schema(), nulls));
+    FOREBAY_ASSIGN(table->plan_, plan_table(*reader->schema(), reading));
     FOREBAY_RETURN_IF_ERROR(table->read_batches(footer, *reader->schema()));
   } catch (const std::exception& error) {
     return from_exception(error, kArrowFile);

@@ -18,11 +18,12 @@ class IpcTable final : public TableFile {
  public:
   /// `index`: the footer, the heads of the batches and the dictionaries; kept.
   static Result<std::shared_ptr<const TableFile>> open(std::vector<Piece> index, IpcFooter footer, uint64_t file_size,
-                                                       const NullPolicy& nulls);
+                                                       const TableReading& reading);
 
   const Schema& schema() const override { return plan_.schema; }
   std::vector<std::pair<std::string, std::string>> unmapped() const override { return plan_.unmapped; }
   std::optional<TimeType> time_type(size_t field) const override { return forebay::time_type(plan_, field); }
+  Origin origin(size_t field) const override { return forebay::origin(plan_, field); }
   bool is_mask(size_t field) const override { return plan_.outputs[field].is_mask(); }
   Status field_status(size_t field) const override { return plan_.leaves[plan_.outputs[field].leaf].status; }
   int64_t groups() const override { return static_cast<int64_t>(batches_.size()); }

@@ -60,7 +60,7 @@ Columns two_rows(int64_t first = 0) {
 
 std::shared_ptr<const TableFile> opened(const Buffer& file) {
   const TableCodec& codec = arrow_codecs().arrow_file();
-  const std::vector<ByteRange> wanted = *codec.index_ranges(file.span(), file.size());
+  const std::vector<ByteRange> wanted = *codec.index_ranges(file.span(), file.size(), {});
   const TableFile::Piece all{0, file};
   return *codec.open(file, file.size(), {}, {&all, 1});
 }

@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <numeric>
 #include <span>
 
+#include <arrow/type.h>
 #include <fmt/format.h>
 
 #include "arrow_codec/flat_leaf.h"
@@ -96,15 +98,14 @@ Result<ColumnValues> string_lists(const FlatLeaf& flat, int level) {
   return out;
 }
 
-/// Rows with a null among their slots of `level`, rising; a row may be told more than once.
+/// Rows with a 0 in `there`, a byte for each slot of `level`; rising, a row may be told more than once.
 template <typename Visit>
-Status each_null_row(const FlatLeaf& flat, const Leaf& leaf, size_t level, Visit visit) {
-  const Buffer& valid = flat.valid[level];
-  if (valid.empty()) return {};
+Status each_row_without(const FlatLeaf& flat, const Leaf& leaf, const Buffer& there, size_t level, Visit visit) {
+  if (there.empty()) return {};
   if (level == 0 || leaf.lists == 0) {
     const auto slots_a_row = static_cast<size_t>(level == 0 ? 1 : leaf.elements());
-    for (size_t slot = 0; slot < valid.size(); ++slot) {
-      if (valid.data()[slot] == 0) FOREBAY_RETURN_IF_ERROR(visit(static_cast<int64_t>(slot / slots_a_row)));
+    for (size_t slot = 0; slot < there.size(); ++slot) {
+      if (there.data()[slot] == 0) visit(static_cast<int64_t>(slot / slots_a_row));
     }
     return {};
   }
@@ -112,9 +113,46 @@ Status each_null_row(const FlatLeaf& flat, const Leaf& leaf, size_t level, Visit
   const auto* begin = reinterpret_cast<const int64_t*>(offsets.data());
   for (int64_t row = 0; row < flat.rows(); ++row) {
     const auto length = static_cast<size_t>(begin[row + 1] - begin[row]);
-    if (length > 0 && std::memchr(valid.data() + begin[row], 0, length) != nullptr) FOREBAY_RETURN_IF_ERROR(visit(row));
+    if (length > 0 && std::memchr(there.data() + begin[row], 0, length) != nullptr) visit(row);
   }
   return {};
+}
+
+/// Twice through the slots: memory for the rows is asked for before any is noted.
+Status note_without(const FlatLeaf& flat, const Leaf& leaf, const Buffer& there, size_t level, const Status& reason,
+                    BadRows& bad) {
+  size_t count = 0;
+  int64_t last = -1;
+  FOREBAY_RETURN_IF_ERROR(each_row_without(flat, leaf, there, level, [&](int64_t row) {
+    count += row != last ? 1 : 0;
+    last = row;
+  }));
+  FOREBAY_RETURN_IF_ERROR(bad.expect(count));
+  return each_row_without(flat, leaf, there, level, [&](int64_t row) { bad.add(row, reason); });
+}
+
+/// Of elements, as many as `slots` says.
+Result<Buffer> join_exact(const std::vector<FlatLeaf>& parts, int64_t slots) {
+  if (std::ranges::all_of(parts, [](const FlatLeaf& part) { return part.exact.empty(); })) return Buffer();
+  FOREBAY_ASSIGN(Buffer exact, take_memory(static_cast<size_t>(slots)));
+  std::memset(exact.data(), 1, exact.size());
+  uint8_t* to = exact.data();
+  for (const FlatLeaf& part : parts) {
+    if (!part.exact.empty()) std::memcpy(to, part.exact.data(), part.exact.size());
+    to += part.slots.back();
+  }
+  return exact;
+}
+
+/// How to read the column so that its values are not lost.
+std::string remedy(const Leaf& leaf) {
+  if (leaf.int96) return fmt::format("read a wider unit with types={{'{}': 'datetime64[us]'}}", leaf.name);
+  if (!leaf.wanted && leaf.own.dtype == DType::kFloat64)
+    return fmt::format(
+        "read all digits as text with types={{'{0}': 'string'}}, whole numbers with 'int64' or 'uint64', or the "
+        "nearest floats with 'float64'",
+        leaf.name);
+  return fmt::format("name a type that holds its values with types={{'{}': …}}", leaf.name);
 }
 
 }  // namespace
@@ -149,38 +187,53 @@ Result<ColumnValues> output_values(const FlatLeaf& flat, const Leaf& leaf, const
   return out;
 }
 
-Status note_nulls(const FlatLeaf& flat, const Leaf& leaf, std::map<int64_t, Status>& bad) {
-  const Status reason =
-      corrupt(fmt::format("the column '{}' is null here; give null= a value, or fb.NULL_MASK", leaf.name));
-  Status in_list = corrupt(
-      fmt::format("the column '{}' has a null inside its list here; give null= a value, or fb.NULL_MASK", leaf.name));
+Status BadRows::expect(size_t count) {
+  const uint64_t needed = rows_.size() + count;
+  if (needed <= charged_) return {};
+  // At least twice as many as before: many columns with a few bad rows each are few requests.
+  const uint64_t charged = std::max(needed, 2 * charged_);
+  FOREBAY_RETURN_IF_ERROR(charge_memory((charged - charged_) * kBadRowBytes));
+  charged_ = charged;
+  return {};
+}
+
+std::shared_ptr<const std::map<int64_t, Status>> BadRows::take() && {
+  if (rows_.empty()) return nullptr;
+  return std::make_shared<const std::map<int64_t, Status>>(std::move(rows_));
+}
+
+Status note_nulls(const FlatLeaf& flat, const Leaf& leaf, BadRows& bad) {
+  // Outer levels come first, and say more.
   for (size_t level = 0; level < flat.valid.size(); ++level) {
-    FOREBAY_RETURN_IF_ERROR(each_null_row(flat, leaf, level, [&](int64_t row) -> Status {
-      // The first reason stays: outer levels come first, and say more.
-      const auto [place, is_new] = bad.try_emplace(row, level == 0 ? reason : in_list);
-      return is_new ? charge_memory(kBadRowBytes) : Status();
-    }));
+    const Status reason = corrupt(fmt::format("the column '{}' {} here; give null= a value, or fb.NULL_MASK", leaf.name,
+                                              level == 0 ? "is null" : "has a null inside its list"));
+    FOREBAY_RETURN_IF_ERROR(note_without(flat, leaf, flat.valid[level], level, reason, bad));
   }
   return {};
 }
 
-Status note_bad_text(const FlatLeaf& flat, const Leaf& leaf, std::map<int64_t, Status>& bad) {
+Status note_lost(const FlatLeaf& flat, const Leaf& leaf, BadRows& bad) {
+  if (flat.exact.empty()) return {};
+  const Status reason =
+      corrupt(fmt::format("the column '{}' ({}) has a value here that {} does not hold; {}", leaf.name,
+                          leaf.type->ToString(), column_type_word(leaf.read_as()), remedy(leaf)));
+  return note_without(flat, leaf, flat.exact, flat.slots.size() - 1, reason, bad);
+}
+
+Status note_bad_text(const FlatLeaf& flat, const Leaf& leaf, BadRows& bad) {
   const auto last = static_cast<size_t>(leaf.lists) - 1;
   const std::span offsets(flat.offset(last), static_cast<size_t>(flat.slots[last]) + 1);
   if (all_utf8(flat.values.span(), offsets)) return {};
-  FOREBAY_ASSIGN(const Buffer rows, row_offsets(flat, leaf.lists - 1));
-  const auto* begin = reinterpret_cast<const int64_t*>(rows.data());
-  const Status reason = corrupt(fmt::format(
-      "the column '{}' holds text that is not UTF-8; restore the file, or write the column as binary", leaf.name));
-  for (int64_t row = 0; row < flat.rows(); ++row) {
-    for (auto slot = static_cast<size_t>(begin[row]); slot < static_cast<size_t>(begin[row + 1]); ++slot) {
-      const auto from = static_cast<size_t>(offsets[slot]), to = static_cast<size_t>(offsets[slot + 1]);
-      if (is_utf8(flat.values.span().subspan(from, to - from))) continue;
-      if (bad.try_emplace(row, reason).second) FOREBAY_RETURN_IF_ERROR(charge_memory(kBadRowBytes));
-      break;
-    }
+  FOREBAY_ASSIGN(Buffer good, take_memory(static_cast<size_t>(flat.slots[last])));
+  for (size_t slot = 0; slot < good.size(); ++slot) {
+    const auto from = static_cast<size_t>(offsets[slot]), to = static_cast<size_t>(offsets[slot + 1]);
+    good.data()[slot] = is_utf8(flat.values.span().subspan(from, to - from)) ? 1 : 0;
   }
-  return {};
+  const Status reason =
+      corrupt(fmt::format("the column '{0}' holds text that is not UTF-8; restore the file, or read the column with "
+                          "types={{'{0}': 'bytes'}}",
+                          leaf.name));
+  return note_without(flat, leaf, good, last, reason, bad);
 }
 
 Result<FlatLeaf> join(const std::vector<FlatLeaf>& parts) {
@@ -199,6 +252,7 @@ Result<FlatLeaf> join(const std::vector<FlatLeaf>& parts) {
     if (!part.values.empty()) std::memcpy(to, part.values.data(), part.values.size());
     to += part.values.size();
   }
+  FOREBAY_ASSIGN(all.exact, join_exact(parts, all.slots.back()));
   for (size_t level = 0; level < levels; ++level) {
     FOREBAY_ASSIGN(Buffer valid, take_memory(static_cast<size_t>(all.slots[level])));
     std::memset(valid.data(), 1, valid.size());

@@ -8,8 +8,8 @@ namespace forebay {
 
 namespace {
 
-Result<LeafType> tensor(DType dtype) { return LeafType{FieldKind::kTensor, dtype}; }
-Result<LeafType> strings(FieldKind kind) { return LeafType{kind, DType::kUint8}; }
+Result<ColumnType> tensor(DType dtype) { return ColumnType{FieldKind::kTensor, dtype, {}}; }
+Result<ColumnType> strings(FieldKind kind) { return ColumnType{kind, DType::kUint8, {}}; }
 
 int64_t ticks_per_day(arrow::TimeUnit::type unit) {
   constexpr int64_t kSeconds = 86'400;
@@ -22,22 +22,23 @@ int64_t ticks_per_day(arrow::TimeUnit::type unit) {
   return 0;
 }
 
-std::optional<TableFile::TimeType> time_type(const arrow::DataType& type) {
+std::optional<TimeType> time_type(const arrow::DataType& type) {
   using arrow::Type;
   switch (type.id()) {
-    case Type::DATE32: return TableFile::TimeType{1, true};
-    case Type::DATE64: return TableFile::TimeType{ticks_per_day(arrow::TimeUnit::MILLI), true};
-    case Type::TIMESTAMP:
-      return TableFile::TimeType{ticks_per_day(static_cast<const arrow::TimestampType&>(type).unit()), true};
+    case Type::DATE32: return TimeType{1, true};
+    case Type::DATE64: return TimeType{ticks_per_day(arrow::TimeUnit::MILLI), true};
+    case Type::TIMESTAMP: return TimeType{ticks_per_day(static_cast<const arrow::TimestampType&>(type).unit()), true};
     case Type::TIME32:
-    case Type::TIME64:
-      return TableFile::TimeType{ticks_per_day(static_cast<const arrow::TimeType&>(type).unit()), false};
-    case Type::DURATION:
-      return TableFile::TimeType{ticks_per_day(static_cast<const arrow::DurationType&>(type).unit()), false};
-    case Type::DICTIONARY:
-      return time_type(*storage_type(static_cast<const arrow::DictionaryType&>(type).value_type()));
+    case Type::TIME64: return TimeType{ticks_per_day(static_cast<const arrow::TimeType&>(type).unit()), false};
+    case Type::DURATION: return TimeType{ticks_per_day(static_cast<const arrow::DurationType&>(type).unit()), false};
     default: return std::nullopt;
   }
+}
+
+bool is_decimal(const arrow::DataType& type) {
+  using arrow::Type;
+  return type.id() == Type::DECIMAL32 || type.id() == Type::DECIMAL64 || type.id() == Type::DECIMAL128 ||
+         type.id() == Type::DECIMAL256;
 }
 
 }  // namespace
@@ -47,15 +48,36 @@ std::shared_ptr<arrow::DataType> storage_type(std::shared_ptr<arrow::DataType> t
   return type;
 }
 
-std::optional<TableFile::TimeType> time_type(const TablePlan& plan, size_t field) {
+std::optional<TimeType> time_type(const TablePlan& plan, size_t field) {
   const Output& output = plan.outputs[field];
-  if (output.role != Output::Role::kValues) return std::nullopt;
-  const std::shared_ptr<arrow::DataType> type = storage_type(plan.leaves[output.leaf].type);
-  if (type->id() != arrow::Type::DICTIONARY) return time_type(*type);
-  return time_type(*storage_type(static_cast<const arrow::DictionaryType&>(*type).value_type()));
+  return output.role == Output::Role::kValues ? plan.leaves[output.leaf].time : std::nullopt;
 }
 
-Result<LeafType> leaf_type(const arrow::DataType& type) {
+TableFile::Origin origin(const TablePlan& plan, size_t field) {
+  const size_t number = plan.outputs[field].leaf;
+  const Leaf& leaf = plan.leaves[number];
+  return {plan.values_fields[number], leaf.structs, leaf.type->id() == arrow::Type::NA,
+          leaf.lists > (leaf.strings() ? 1 : 0) || leaf.shape.rank() > 0};
+}
+
+bool readable_as(const arrow::DataType& type, const ColumnType& wanted) {
+  if (type.id() == arrow::Type::NA) return true;
+  if (type.id() == arrow::Type::DICTIONARY)
+    return readable_as(*storage_type(static_cast<const arrow::DictionaryType&>(type).value_type()), wanted);
+  const Result<ColumnType> own = leaf_type(type);
+  if (!own.ok()) return false;
+  const bool text = own->kind == FieldKind::kText;
+  const bool number = own->kind == FieldKind::kTensor && !own->time;
+  if (wanted.kind == FieldKind::kBytes) return own->kind != FieldKind::kTensor;
+  if (wanted.kind == FieldKind::kText) return !own->time;
+  if (wanted.time) return own->time && own->time->since_1970 == wanted.time->since_1970;
+  // Ticks as they are.
+  if (own->time) return wanted.dtype == DType::kInt64;
+  if (wanted.dtype == DType::kBool) return number && !is_decimal(type);
+  return number || text;
+}
+
+Result<ColumnType> leaf_type(const arrow::DataType& type) {
   using arrow::Type;
   switch (type.id()) {
     case Type::BOOL: return tensor(DType::kBool);
@@ -76,7 +98,7 @@ Result<LeafType> leaf_type(const arrow::DataType& type) {
     case Type::TIME32:
     case Type::TIME64:
     case Type::TIMESTAMP:
-    case Type::DURATION: return tensor(DType::kInt64);
+    case Type::DURATION: return ColumnType{FieldKind::kTensor, DType::kInt64, time_type(type)};
     case Type::DECIMAL32:
     case Type::DECIMAL64:
     case Type::DECIMAL128:

@@ -1,16 +1,16 @@
 #include "arrow_codec/leaf_values.h"
 
-#include <charconv>
 #include <cstring>
 
 #include <arrow/array.h>
 #include <arrow/extension_type.h>
 #include <arrow/util/bit_util.h>
-#include <arrow/util/decimal.h>
 #include <fmt/format.h>
 
+#include "arrow_codec/converted_values.h"
 #include "arrow_codec/piece_file.h"
 #include "arrow_codec/recycling_pool.h"
+#include "arrow_codec/table_plan.h"
 
 namespace forebay {
 
@@ -47,29 +47,6 @@ Result<LeafValues> copied(const arrow::ArrayData& data, std::span<const Segment>
   return LeafValues{std::move(out), true};
 }
 
-/// The nearest float64: exact division where both sides are exact, else by way of the digits.
-template <typename Decimal>
-double nearest(const Decimal& value, int32_t scale) {
-  static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                  1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-  constexpr int64_t kExact = int64_t{1} << 53;
-  // Both whole numbers are exact (10^22 is the last power that is), and one division rounds once.
-  if (scale >= 0 && scale <= 22 && value >= Decimal(-kExact) && value <= Decimal(kExact))
-    return value.ToDouble(0) / powers[scale];
-  const std::string digits = value.ToString(scale);
-  double out = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out);
-  return error == std::errc() ? out : value.ToDouble(scale);
-}
-
-template <typename Decimal>
-Result<LeafValues> decimals(const arrow::Array& array, std::span<const Segment> segments, int64_t count) {
-  const auto& fixed = static_cast<const arrow::FixedSizeBinaryArray&>(array);
-  const int32_t scale = static_cast<const arrow::DecimalType&>(*array.type()).scale();
-  return computed<double>(segments, count,
-                          [&](int64_t place) { return nearest(Decimal(fixed.GetValue(place)), scale); });
-}
-
 template <typename T>
 T loaded(const uint8_t* from) {
   T value;
@@ -79,7 +56,8 @@ T loaded(const uint8_t* from) {
 
 template <typename T>
 Result<LeafValues> gathered(const arrow::DictionaryArray& array, std::span<const Segment> segments, int64_t count,
-                            const Buffer& dictionary) {
+                            const LeafValues& values) {
+  const Buffer& dictionary = values.bytes;
   const int64_t entries = array.dictionary()->length();
   int64_t wrong = 0;
   FOREBAY_ASSIGN(LeafValues out, computed<T>(segments, count, [&](int64_t place) {
@@ -90,19 +68,24 @@ Result<LeafValues> gathered(const arrow::DictionaryArray& array, std::span<const
                    return loaded<T>(dictionary.data() + static_cast<size_t>(entry) * sizeof(T));
                  }));
   if (wrong > 0) return corrupt(fmt::format("{} values point outside of their dictionary", wrong));
+  if (values.exact.empty()) return out;
+  FOREBAY_ASSIGN(LeafValues exact, computed<uint8_t>(segments, count, [&](int64_t place) -> uint8_t {
+                   return array.IsNull(place) ? 1 : values.exact.data()[array.GetValueIndex(place)];
+                 }));
+  out.exact = std::move(exact.bytes);
   return out;
 }
 
 Result<LeafValues> from_dictionary(const arrow::DictionaryArray& array, std::span<const Segment> segments,
-                                   int64_t count, DType dtype) {
+                                   int64_t count, const ColumnType& to, bool round) {
   const arrow::Array& dictionary = *array.dictionary();
   const Segment all{0, dictionary.length()};
-  FOREBAY_ASSIGN(const LeafValues values, leaf_values(dictionary, {&all, 1}, dictionary.length(), dtype, false));
-  switch (dtype_size(dtype)) {
-    case 1: return gathered<uint8_t>(array, segments, count, values.bytes);
-    case 2: return gathered<uint16_t>(array, segments, count, values.bytes);
-    case 4: return gathered<uint32_t>(array, segments, count, values.bytes);
-    default: return gathered<uint64_t>(array, segments, count, values.bytes);
+  FOREBAY_ASSIGN(const LeafValues values, leaf_values(dictionary, {&all, 1}, dictionary.length(), to, round, false));
+  switch (dtype_size(to.dtype)) {
+    case 1: return gathered<uint8_t>(array, segments, count, values);
+    case 2: return gathered<uint16_t>(array, segments, count, values);
+    case 4: return gathered<uint32_t>(array, segments, count, values);
+    default: return gathered<uint64_t>(array, segments, count, values);
   }
 }
 
@@ -121,20 +104,38 @@ void unpack_bits(const uint8_t* bits, int64_t first, int64_t count, uint8_t* out
   for (; at < end; ++at) *out++ = arrow::bit_util::GetBit(bits, at) ? 1 : 0;
 }
 
-Result<LeafValues> leaf_values(const arrow::Array& array, std::span<const Segment> segments, int64_t count, DType dtype,
-                               bool owned) {
+Result<LeafValues> leaf_values(const arrow::Array& array, std::span<const Segment> segments, int64_t count,
+                               const ColumnType& to, bool round, bool owned) {
   if (count == 0) return LeafValues{};
   const arrow::ArrayData& data = *array.data();
   switch (array.type_id()) {
     case Type::EXTENSION:
-      return leaf_values(*static_cast<const arrow::ExtensionArray&>(array).storage(), segments, count, dtype, owned);
-    case Type::NA: return computed<double>(segments, count, [](int64_t) { return 0.0; });
+      return leaf_values(*static_cast<const arrow::ExtensionArray&>(array).storage(), segments, count, to, round,
+                         owned);
+    case Type::NA: {
+      FOREBAY_ASSIGN(Buffer out, take_memory(static_cast<size_t>(count) * dtype_size(to.dtype)));
+      std::memset(out.data(), 0, out.size());
+      return LeafValues{std::move(out), true};
+    }
+    case Type::DICTIONARY:
+      return from_dictionary(static_cast<const arrow::DictionaryArray&>(array), segments, count, to, round);
+    case Type::DECIMAL32:
+    case Type::DECIMAL64:
+    case Type::DECIMAL128:
+    case Type::DECIMAL256: return converted_values(array, segments, count, to, round);
+    default: break;
+  }
+  FOREBAY_ASSIGN(const ColumnType own, leaf_type(*array.type()));
+  // Ticks as they are need no conversion: only the width may differ.
+  const bool ticks = own.time.has_value() != to.time.has_value() && own.dtype == to.dtype;
+  if (own != to && !ticks) return converted_values(array, segments, count, to, round);
+  switch (array.type_id()) {
     case Type::BOOL: {
       FOREBAY_ASSIGN(Buffer out, take_memory(static_cast<size_t>(count)));
-      uint8_t* to = out.data();
+      uint8_t* bits = out.data();
       for (const Segment& segment : segments) {
-        unpack_bits(data.buffers[1]->data(), data.offset + segment.start, segment.length, to);
-        to += segment.length;
+        unpack_bits(data.buffers[1]->data(), data.offset + segment.start, segment.length, bits);
+        bits += segment.length;
       }
       return LeafValues{std::move(out), true};
     }
@@ -145,13 +146,7 @@ Result<LeafValues> leaf_values(const arrow::Array& array, std::span<const Segmen
         return int64_t{loaded<int32_t>(from + static_cast<size_t>(data.offset + place) * sizeof(int32_t))};
       });
     }
-    case Type::DECIMAL32: return decimals<arrow::Decimal32>(array, segments, count);
-    case Type::DECIMAL64: return decimals<arrow::Decimal64>(array, segments, count);
-    case Type::DECIMAL128: return decimals<arrow::Decimal128>(array, segments, count);
-    case Type::DECIMAL256: return decimals<arrow::Decimal256>(array, segments, count);
-    case Type::DICTIONARY:
-      return from_dictionary(static_cast<const arrow::DictionaryArray&>(array), segments, count, dtype);
-    default: return copied(data, segments, count, dtype_size(dtype), owned);
+    default: return copied(data, segments, count, dtype_size(to.dtype), owned);
   }
 }
 

@@ -1,14 +1,16 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <arrow/type_fwd.h>
 
+#include "base/column_type.h"
 #include "forebay/buffer.h"
-#include "forebay/dtype.h"
 #include "forebay/result.h"
 
 namespace forebay {
@@ -23,17 +25,19 @@ struct Segment {
 struct LeafValues {
   Buffer bytes;
   bool owned = true;
+  Buffer exact = {};  ///< a byte for each value, 0 where it was lost in a conversion; empty where none was
 };
 
-/// The segments of `array`, `count` places in all, as elements of `dtype` (what leaf_type() says of its type). What stands at
-/// nulls is undefined. A view of Arrow's memory where that is possible; `owned` says whether such a view may be written to.
-Result<LeafValues> leaf_values(const arrow::Array& array, std::span<const Segment> segments, int64_t count, DType dtype,
-                               bool owned);
+/// The segments of `array`, `count` places in all, as elements of `to` (readable_as() holds). What stands at nulls is undefined.
+/// `round`: decimals and floats may become the nearest float. A view of Arrow's memory where that is possible; `owned` says whether
+/// such a view may be written to.
+Result<LeafValues> leaf_values(const arrow::Array& array, std::span<const Segment> segments, int64_t count,
+                               const ColumnType& to, bool round, bool owned);
 
 /// Bits `first` and following, `count` of them, as bytes 0 and 1.
 void unpack_bits(const uint8_t* bits, int64_t first, int64_t count, uint8_t* out);
 
-/// All strings of an array without its nulls; those lie in the array's memory. Null strings are empty.
+/// All strings of an array without its nulls; those lie in the array's memory. Null strings are empty. Numbers are text here, too.
 /// The views take 16 bytes a place, counted against the thread's Allowance, and hold nothing alive: `array` must outlive them.
 class StringViews {
  public:
@@ -43,6 +47,7 @@ class StringViews {
 
  private:
   std::vector<std::span<const uint8_t>> views_;
+  std::deque<std::string> made_;  ///< texts of numbers, which no array holds
 };
 
 }  // namespace forebay

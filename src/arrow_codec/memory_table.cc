@@ -36,13 +36,14 @@ int64_t rows_a_group(const arrow::RecordBatch& batch) {
 
 }  // namespace
 
-Result<std::shared_ptr<const TableFile>> MemoryTable::of_stream(void* stream, const NullPolicy& nulls) {
+Result<std::shared_ptr<const TableFile>> MemoryTable::of_stream(void* stream, const TableReading& reading) {
   if (stream == nullptr) return invalid_argument("no table was given: the stream is null");
   std::shared_ptr<MemoryTable> table(new MemoryTable);
   try {
     FOREBAY_ASSIGN_ARROW(const auto reader, arrow::ImportRecordBatchReader(static_cast<ArrowArrayStream*>(stream)),
                          kTableInMemory);
-    FOREBAY_ASSIGN(table->plan_, plan_table(*reader->schema(), nulls));
+    table->arrow_schema_ = reader->schema();
+    FOREBAY_ASSIGN(table->plan_, plan_table(*reader->schema(), reading));
     // To its end at once: a stream can be read once, and rows are wanted in any order.
     while (true) {
       FOREBAY_ASSIGN_ARROW(const auto batch, reader->Next(), kTableInMemory);
@@ -52,6 +53,14 @@ Result<std::shared_ptr<const TableFile>> MemoryTable::of_stream(void* stream, co
   } catch (const std::exception& error) {
     return from_exception(error, kTableInMemory);
   }
+  return std::shared_ptr<const TableFile>(std::move(table));
+}
+
+Result<std::shared_ptr<const TableFile>> MemoryTable::with_reading(const TableReading& reading) const {
+  std::shared_ptr<MemoryTable> table(new MemoryTable);
+  table->arrow_schema_ = arrow_schema_;
+  table->groups_ = groups_;
+  FOREBAY_ASSIGN(table->plan_, plan_table(*arrow_schema_, reading));
   return std::shared_ptr<const TableFile>(std::move(table));
 }
 

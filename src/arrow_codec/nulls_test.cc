@@ -136,12 +136,31 @@ TEST(Nulls, ThatAColumnCannotHoldKeepOnlyThatColumnFromBeingRead) {
   expect_field_refused(arrow::float32(), "[1]", null_value(1e300), "does not fit");
 }
 
-TEST(Nulls, OfOneColumnThatItCannotHoldAreRefusedWhenTheTableIsOpened) {
+TEST(Nulls, OfOneColumnThatItCannotHoldKeepItFromBeingRead) {
   NullPolicy own = null_value(int64_t{0});
   own.by_column = {{"c", std::string("text")}};
-  expect_refused(arrow::int32(), "[1]", own, "another kind");
-  own.by_column = {{"d", int64_t{1}}};
-  expect_refused(arrow::int32(), "[1]", own, "'d'");
+  expect_field_refused(arrow::int32(), "[1]", own, "another kind");
+}
+
+TEST(Nulls, OfAStructAreThoseOfItsMembers) {
+  const auto type = arrow::struct_({arrow::field("n", arrow::int32()), arrow::field("t", arrow::utf8()),
+                                    arrow::field("in", arrow::struct_({arrow::field("f", arrow::float32())}))});
+  const NamedArrays table = {{"s", from_json(type, R"([{"n": 1, "t": "a", "in": {"f": 0.5}}, null])")},
+                             {"s.n", from_json(arrow::int32(), "[1, 2]")}};
+  const NamedArrays one = {table[0], {"s2", from_json(arrow::int32(), "[1, null]")}};
+  NullPolicy own;
+  own.kind = NullPolicy::Kind::kValue;
+  own.by_column = {{"s", int64_t{7}}, {"s.t", std::string("none")}};
+  const auto filled = through_parquet(one, own);
+  ASSERT_TRUE(filled.ok()) << filled.status().to_string();
+  EXPECT_EQ(values<int32_t>(*filled, "s.n"), (std::vector<int32_t>{1, 7}));
+  EXPECT_EQ(values<float>(*filled, "s.in.f"), (std::vector<float>{0.5F, 7}));
+  ASSERT_TRUE(filled->bad_rows) << "no value was given for s2, which is only called like the struct";
+  NullPolicy masked;
+  masked.masked = {"s.in"};
+  const auto columns = through_parquet(one, masked);
+  ASSERT_TRUE(columns.ok()) << columns.status().to_string();
+  EXPECT_EQ(columns->schema.names(), "s.n, s.t, s.in.f, s.in.f_valid, s2");
 }
 
 TEST(Nulls, AreZeroUnderAMaskAndTheMaskSaysWhichTheyAre) {

@@ -66,6 +66,7 @@ bool same_unit(const parquet::LogicalType& stored, arrow::TimeUnit::type unit) {
 
 /// Whether what is stored is what the field gives: decimals are scaled, and times may change their unit.
 bool comparable(const parquet::ColumnDescriptor& column, const Leaf& leaf) {
+  if (leaf.converted()) return false;
   switch (leaf.type->id()) {
     case arrow::Type::TIMESTAMP:
       return column.logical_type() != nullptr &&

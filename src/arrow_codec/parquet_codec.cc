@@ -37,7 +37,8 @@ Result<uint64_t> ParquetCodec::index_bytes(std::span<const uint8_t> tail, uint64
   return length + kTailBytes;
 }
 
-Result<std::shared_ptr<const TableFile>> ParquetCodec::open(Buffer tail, uint64_t file_size, const NullPolicy& nulls,
+Result<std::shared_ptr<const TableFile>> ParquetCodec::open(Buffer tail, uint64_t file_size,
+                                                            const TableReading& reading,
                                                             std::span<const TableFile::Piece> /*more*/) const {
   FOREBAY_ASSIGN(const uint64_t bytes, index_bytes(tail.span(), file_size));
   if (tail.size() < bytes) return internal_error("a Parquet file was opened with less than its footer");
@@ -50,7 +51,7 @@ Result<std::shared_ptr<const TableFile>> ParquetCodec::open(Buffer tail, uint64_
     properties.set_thrift_string_size_limit(most);
     properties.set_thrift_container_size_limit(most);
     auto footer = parquet::FileMetaData::Make(tail.data() + (tail.size() - bytes), length, properties);
-    return ParquetTable::open(std::move(footer), file_size, nulls);
+    return ParquetTable::open(std::move(footer), file_size, reading);
   } catch (const std::exception& error) {
     return from_exception(error, kFooter);
   }

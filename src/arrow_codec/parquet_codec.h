@@ -9,7 +9,7 @@ namespace forebay {
 class ParquetCodec final : public TableCodec {
  public:
   Result<uint64_t> index_bytes(std::span<const uint8_t> tail, uint64_t file_size) const override;
-  Result<std::shared_ptr<const TableFile>> open(Buffer tail, uint64_t file_size, const NullPolicy& nulls,
+  Result<std::shared_ptr<const TableFile>> open(Buffer tail, uint64_t file_size, const TableReading& reading,
                                                 std::span<const TableFile::Piece> more) const override;
 };
 

@@ -37,8 +37,12 @@ std::unique_ptr<parquet::ParquetFileReader> open_reader(std::span<const TableFil
   return parquet::ParquetFileReader::Open(std::make_shared<PieceFile>(pieces, file_size), reader_properties(), footer);
 }
 
-Result<std::unique_ptr<parquet::arrow::FileReader>> arrow_reader(std::unique_ptr<parquet::ParquetFileReader> file) {
+Result<std::unique_ptr<parquet::arrow::FileReader>> arrow_reader(std::unique_ptr<parquet::ParquetFileReader> file,
+                                                                 arrow::TimeUnit::type int96) {
   parquet::ArrowReaderProperties properties(false);
+  properties.set_coerce_int96_timestamp_unit(int96);
+  // Where the footer has no Arrow schema: see ParquetTable::read_plain().
+  properties.set_binary_type(arrow::Type::LARGE_BINARY);
   // The pieces are in memory already: joining reads would copy them.
   properties.set_pre_buffer(false);
   FOREBAY_ASSIGN_ARROW(auto reader,
@@ -70,6 +74,8 @@ uint64_t ParquetTable::transient_bytes(const Group& group, std::span<const size_
     // Levels are two numbers of 16 bits a value; of strings and bools Arrow makes another form first.
     uint64_t bytes = std::min(chunk.stored_bytes, kPageBytes) + (levels ? 4 : 2) * chunk.values + chunk.values / 4;
     if (leaf.strings()) bytes += chunk.values * 8;
+    // Read twice, and joined to a third.
+    if (leaf.int96) bytes += chunk.values * 3 * sizeof(int64_t);
     if (leaf.string_lists())  // they are put together row by row
       bytes = chunk.string_bytes > UINT64_MAX - bytes ? UINT64_MAX : bytes + chunk.string_bytes;
     most = std::max(most, bytes);
@@ -106,18 +112,38 @@ Result<Columns> ParquetTable::decode(int64_t number, std::span<const size_t> fie
   std::string what = "the Parquet file";
   try {
     FOREBAY_RETURN_IF_ERROR(check_pages(group, leaves, pieces));
-    FOREBAY_ASSIGN(const auto reader, arrow_reader(open_reader(pieces, file_size_, footer_)));
-    // One leaf after the other, so that two columns are never there in Arrow's form at once.
-    for (const size_t leaf : leaves) {
-      what = fmt::format("the column '{}'", plan_.leaves[leaf].name);
-      auto table = reader->ReadRowGroup(static_cast<int>(number), {plan_.leaves[leaf].number});
+    const auto open = [&](const std::shared_ptr<parquet::FileMetaData>& footer, arrow::TimeUnit::type int96) {
+      return arrow_reader(open_reader(pieces, file_size_, footer), int96);
+    };
+    FOREBAY_ASSIGN(const auto reader, open(footer_, arrow::TimeUnit::NANO));
+    std::unique_ptr<parquet::arrow::FileReader> in_seconds, plain;
+    const auto read = [&](parquet::arrow::FileReader& from, size_t leaf) -> Result<arrow::ArrayVector> {
+      auto table = from.ReadRowGroup(static_cast<int>(number), {plan_.leaves[leaf].number});
       if (!allowance.refusal().ok()) return allowance.refusal();
       if (!table.ok()) return from_arrow(table.status(), what);
       if ((*table)->num_columns() != 1) return corrupt(what + ": is not one column");
       const auto chunks = (*table)->column(0);
       // Nobody else holds the arrays from here on, which is what lets nulls be filled in place.
       *table = nullptr;
-      FOREBAY_RETURN_IF_ERROR(writer.add(leaf, chunks->chunks(), true));
+      return chunks->chunks();
+    };
+    // One leaf after the other, so that two columns are never there in Arrow's form at once.
+    for (const size_t leaf : leaves) {
+      what = fmt::format("the column '{}'", plan_.leaves[leaf].name);
+      const bool as_plain = plain_footer_ != nullptr && read_plain(plan_.leaves[leaf], group.chunks[leaf]);
+      if (as_plain && plain == nullptr) {
+        FOREBAY_ASSIGN(plain, open(plain_footer_, arrow::TimeUnit::NANO));
+      }
+      FOREBAY_ASSIGN(const arrow::ArrayVector chunks, read(as_plain ? *plain : *reader, leaf));
+      if (!plan_.leaves[leaf].int96) {
+        FOREBAY_RETURN_IF_ERROR(writer.add(leaf, chunks, true));
+        continue;
+      }
+      if (in_seconds == nullptr) {
+        FOREBAY_ASSIGN(in_seconds, open(as_plain ? plain_footer_ : footer_, arrow::TimeUnit::SECOND));
+      }
+      FOREBAY_ASSIGN(const arrow::ArrayVector seconds, read(*in_seconds, leaf));
+      FOREBAY_RETURN_IF_ERROR(writer.add_int96(leaf, seconds, chunks));
     }
     return writer.finish();
   } catch (const std::exception& error) {

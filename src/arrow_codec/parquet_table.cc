@@ -20,6 +20,7 @@ constexpr uint64_t kPaddingBytes = 100;  // old writers forgot the header of the
 // Each page says how many values it has in 31 bits, and its header takes some bytes; so a chunk cannot hold more than this.
 constexpr uint64_t kPageHeaderBytes = 8;
 constexpr uint64_t kPageValues = INT32_MAX;
+constexpr uint64_t kNumberTextBytes = 24;  // of most numbers; a longer one asks for more
 
 uint64_t saturating_times(uint64_t a, uint64_t b) {
   uint64_t product = 0;
@@ -33,33 +34,61 @@ uint64_t saturating_plus(uint64_t a, uint64_t b) {
 }  // namespace
 
 Result<std::shared_ptr<const TableFile>> ParquetTable::open(std::shared_ptr<parquet::FileMetaData> footer,
-                                                            uint64_t file_size, const NullPolicy& nulls) {
+                                                            uint64_t file_size, const TableReading& reading) {
   std::shared_ptr<ParquetTable> table(new ParquetTable);
   table->footer_ = std::move(footer);
   table->file_size_ = file_size;
-  FOREBAY_RETURN_IF_ERROR(table->make_plan(nulls));
+  FOREBAY_RETURN_IF_ERROR(table->make_plan(reading));
   FOREBAY_RETURN_IF_ERROR(table->read_groups());
+  FOREBAY_RETURN_IF_ERROR(table->make_plain_footer());
   return std::shared_ptr<const TableFile>(std::move(table));
 }
 
 // The leaves are the same under every policy, and so is what the row groups hold of them.
-Result<std::shared_ptr<const TableFile>> ParquetTable::with_nulls(const NullPolicy& nulls) const {
+Result<std::shared_ptr<const TableFile>> ParquetTable::with_reading(const TableReading& reading) const {
   std::shared_ptr<ParquetTable> table(new ParquetTable);
   table->footer_ = footer_;
   table->file_size_ = file_size_;
   table->groups_ = groups_;
-  FOREBAY_RETURN_IF_ERROR(table->make_plan(nulls));
+  table->plain_footer_ = plain_footer_;
+  FOREBAY_RETURN_IF_ERROR(table->make_plan(reading));
   return std::shared_ptr<const TableFile>(std::move(table));
 }
 
-Status ParquetTable::make_plan(const NullPolicy& nulls) {
+Status ParquetTable::make_plan(const TableReading& reading) {
   parquet::arrow::SchemaManifest manifest;
   const auto status = parquet::arrow::SchemaManifest::Make(footer_->schema(), footer_->key_value_metadata(),
                                                            parquet::ArrowReaderProperties(false), &manifest);
   if (!status.ok()) return from_arrow(status, "the schema of the Parquet file");
   arrow::FieldVector columns;
   for (const auto& field : manifest.schema_fields) columns.push_back(field.field);
-  FOREBAY_ASSIGN(plan_, plan_table(*arrow::schema(std::move(columns)), nulls));
+  FOREBAY_ASSIGN(plan_, plan_table(*arrow::schema(std::move(columns)), reading));
+  for (Leaf& leaf : plan_.leaves) {
+    if (leaf.number < footer_->num_columns())
+      leaf.int96 = footer_->schema()->Column(leaf.number)->physical_type() == parquet::Type::INT96;
+  }
+  return {};
+}
+
+// Arrow cuts strings with offsets of 32 bits into chunks of 2 GiB and cannot put chunks into structs, and it makes no extension type of a
+// part of its columns. Both follow from the schema that the writer kept; Parquet's own types are enough to read the values.
+bool ParquetTable::read_plain(const Leaf& leaf, const Chunk& chunk) const {
+  const bool large = leaf.own.kind != FieldKind::kTensor && !leaf.steps.empty() && chunk.string_bytes >= kLargeStrings;
+  return leaf.in_extension || large;
+}
+
+Status ParquetTable::make_plain_footer() {
+  bool wanted = false;
+  for (const Group& group : groups_) {
+    for (size_t i = 0; i < group.chunks.size(); ++i) wanted = wanted || read_plain(plan_.leaves[i], group.chunks[i]);
+  }
+  if (!wanted) return {};
+  constexpr std::string_view kKey = "ARROW:schema", kOther = "ARROW:-chema";
+  std::string bytes = footer_->SerializeToString();
+  for (size_t at = bytes.find(kKey); at != std::string::npos; at = bytes.find(kKey, at))
+    bytes.replace(at, kKey.size(), kOther);
+  auto length = static_cast<uint32_t>(bytes.size());
+  plain_footer_ = parquet::FileMetaData::Make(bytes.data(), &length);
   return {};
 }
 
@@ -120,6 +149,8 @@ Result<ParquetTable::Chunk> ParquetTable::read_chunk(const parquet::RowGroupMeta
       chunk.string_bytes = saturating_times(chunk.values, static_cast<uint64_t>(column.type_length()));
     } else if (const auto sizes = metadata->size_statistics(); sizes && sizes->unencoded_byte_array_data_bytes) {
       chunk.string_bytes = static_cast<uint64_t>(std::max<int64_t>(0, *sizes->unencoded_byte_array_data_bytes));
+    } else if (leaf.own.kind == FieldKind::kTensor) {
+      chunk.string_bytes = saturating_times(chunk.values, kNumberTextBytes);
     }
   }
   return chunk;

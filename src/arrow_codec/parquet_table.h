@@ -18,11 +18,12 @@ class ParquetTable final : public TableFile {
  public:
   /// Checks all that the footer claims against `file_size` and against itself.
   static Result<std::shared_ptr<const TableFile>> open(std::shared_ptr<parquet::FileMetaData> footer,
-                                                       uint64_t file_size, const NullPolicy& nulls);
+                                                       uint64_t file_size, const TableReading& reading);
 
   const Schema& schema() const override { return plan_.schema; }
   std::vector<std::pair<std::string, std::string>> unmapped() const override { return plan_.unmapped; }
   std::optional<TimeType> time_type(size_t field) const override { return forebay::time_type(plan_, field); }
+  Origin origin(size_t field) const override { return forebay::origin(plan_, field); }
   bool is_mask(size_t field) const override { return plan_.outputs[field].is_mask(); }
   Status field_status(size_t field) const override { return plan_.leaves[plan_.outputs[field].leaf].status; }
   int64_t groups() const override { return static_cast<int64_t>(groups_.size()); }
@@ -34,7 +35,7 @@ class ParquetTable final : public TableFile {
   uint64_t index_bytes() const override {
     return uint64_t{12} * footer_->size() + groups_.size() * plan_.leaves.size() * sizeof(Chunk);
   }
-  Result<std::shared_ptr<const TableFile>> with_nulls(const NullPolicy& nulls) const override;
+  Result<std::shared_ptr<const TableFile>> with_reading(const TableReading& reading) const override;
   Result<Columns> decode(int64_t group, std::span<const size_t> fields, std::span<const Piece> pieces,
                          WorkMemory& memory) const override;
 
@@ -52,7 +53,7 @@ class ParquetTable final : public TableFile {
   };
 
   ParquetTable() = default;
-  Status make_plan(const NullPolicy& nulls);
+  Status make_plan(const TableReading& reading);
   Status read_groups();
   Result<Chunk> read_chunk(const parquet::RowGroupMetaData& group, const Leaf& leaf) const;
   /// Leaves that these fields need, rising.
@@ -61,7 +62,14 @@ class ParquetTable final : public TableFile {
   uint64_t transient_bytes(const Group& group, std::span<const size_t> leaves) const;
   Status check_pages(const Group& group, std::span<const size_t> leaves, std::span<const Piece> pieces) const;
 
+  /// Strings in structs and lists that have so many bytes in a row group are read with offsets of 64 bits.
+  static constexpr uint64_t kLargeStrings = uint64_t{1} << 30;
+  /// Whether a leaf is read as Parquet's own types say, without the Arrow schema that its writer kept in the footer.
+  bool read_plain(const Leaf& leaf, const Chunk& chunk) const;
+  Status make_plain_footer();
+
   std::shared_ptr<parquet::FileMetaData> footer_;
+  std::shared_ptr<parquet::FileMetaData> plain_footer_;  ///< without the Arrow schema; null where nothing is read so
   uint64_t file_size_ = 0;
   TablePlan plan_;
   std::vector<Group> groups_;

@@ -2,6 +2,7 @@
 #include <arrow/extension_type.h>
 #include <arrow/type.h>
 
+#include "arrow_codec/converted_values.h"
 #include "arrow_codec/leaf_values.h"
 #include "arrow_codec/recycling_pool.h"
 
@@ -65,12 +66,14 @@ Status add_fixed(const arrow::FixedSizeBinaryArray& array, Views& out) {
   return {};
 }
 
-Status add(const arrow::Array& array, Views& out);
+using Made = std::deque<std::string>;
 
-Status add_dictionary(const arrow::DictionaryArray& array, Views& out) {
+Status add(const arrow::Array& array, Views& out, Made& made);
+
+Status add_dictionary(const arrow::DictionaryArray& array, Views& out, Made& made) {
   Views entries;
   // Dictionaries in dictionaries are refused where the plan is made, so this goes one level deep.
-  FOREBAY_RETURN_IF_ERROR(add(*array.dictionary(), entries));
+  FOREBAY_RETURN_IF_ERROR(add(*array.dictionary(), entries, made));
   for (int64_t i = 0; i < array.length(); ++i) {
     if (array.IsNull(i)) {
       out.emplace_back();
@@ -84,7 +87,23 @@ Status add_dictionary(const arrow::DictionaryArray& array, Views& out) {
   return {};
 }
 
-Status add(const arrow::Array& array, Views& out) {
+Status add_numbers(const arrow::Array& array, Views& out, Made& made) {
+  std::string& all = made.emplace_back();
+  std::vector<size_t> ends;
+  for (int64_t i = 0; i < array.length(); ++i) {
+    if (array.IsValid(i)) append_text(array, i, all);
+    ends.push_back(all.size());
+  }
+  FOREBAY_RETURN_IF_ERROR(charge_memory(all.capacity()));
+  const auto* begin = reinterpret_cast<const uint8_t*>(all.data());
+  for (size_t i = 0; i < ends.size(); ++i) {
+    const size_t from = i == 0 ? 0 : ends[i - 1];
+    out.emplace_back(begin + from, ends[i] - from);
+  }
+  return {};
+}
+
+Status add(const arrow::Array& array, Views& out, Made& made) {
   out.reserve(out.size() + static_cast<size_t>(array.length()));
   if (array.length() == 0) return {};
   switch (array.type_id()) {
@@ -101,8 +120,25 @@ Status add(const arrow::Array& array, Views& out) {
     case Type::STRING_VIEW:
     case Type::BINARY_VIEW: return add_views(static_cast<const arrow::BinaryViewArray&>(array), out);
     case Type::FIXED_SIZE_BINARY: return add_fixed(static_cast<const arrow::FixedSizeBinaryArray&>(array), out);
-    case Type::DICTIONARY: return add_dictionary(static_cast<const arrow::DictionaryArray&>(array), out);
-    case Type::EXTENSION: return add(*static_cast<const arrow::ExtensionArray&>(array).storage(), out);
+    case Type::DICTIONARY: return add_dictionary(static_cast<const arrow::DictionaryArray&>(array), out, made);
+    case Type::EXTENSION: return add(*static_cast<const arrow::ExtensionArray&>(array).storage(), out, made);
+    case Type::NA: out.resize(out.size() + static_cast<size_t>(array.length())); return {};
+    case Type::BOOL:
+    case Type::UINT8:
+    case Type::INT8:
+    case Type::UINT16:
+    case Type::INT16:
+    case Type::UINT32:
+    case Type::INT32:
+    case Type::UINT64:
+    case Type::INT64:
+    case Type::HALF_FLOAT:
+    case Type::FLOAT:
+    case Type::DOUBLE:
+    case Type::DECIMAL32:
+    case Type::DECIMAL64:
+    case Type::DECIMAL128:
+    case Type::DECIMAL256: return add_numbers(array, out, made);
     default: return unsupported("of a type that holds no strings");
   }
 }
@@ -112,7 +148,7 @@ Status add(const arrow::Array& array, Views& out) {
 Result<StringViews> StringViews::of(const arrow::Array& array) {
   StringViews all;
   FOREBAY_RETURN_IF_ERROR(charge_memory(static_cast<uint64_t>(array.length()) * sizeof all.views_[0]));
-  FOREBAY_RETURN_IF_ERROR(add(array, all.views_));
+  FOREBAY_RETURN_IF_ERROR(add(array, all.views_, all.made_));
   return all;
 }
 

@@ -28,29 +28,44 @@ bool list_like(const arrow::DataType& type) {
 struct Way {
   std::string name;
   std::vector<PathStep> steps;
+  std::vector<std::string> structs;
+  bool extension = false;         // an extension type is on the way
+  bool in_extension = false;      // Leaf::in_extension
   bool nullable = false;          // at the level that the walk is in
   std::vector<bool> levels = {};  // of those above
 };
 
 class Planner {
  public:
+  explicit Planner(const TableReading& reading) : reading_(reading) {}
+
   Status add_column(size_t column, const arrow::Field& field) {
     column_ = column;
-    return walk(storage_type(field.type()), {field.name(), {}, field.nullable(), {}});
+    return enter(field.type(), {field.name(), {}, {}, false, false, field.nullable(), {}});
   }
   std::vector<Leaf> leaves;
   std::vector<std::pair<std::string, std::string>> unmapped;
 
  private:
+  Status enter(const std::shared_ptr<arrow::DataType>& type, Way way);
   Status walk(const std::shared_ptr<arrow::DataType>& type, Way way);
   Status members(const arrow::DataType& type, const Way& way);
   Status elements(const arrow::DataType& type, Way way);
   Status leaf(const std::shared_ptr<arrow::DataType>& type, Way way);
   Status shaped(Leaf& leaf, const Way& way);
+  void choose_type(Leaf& leaf) const;
 
+  const TableReading& reading_;
   size_t column_ = 0;
   int number_ = 0;
 };
+
+/// Extension types are what they are stored as.
+Status Planner::enter(const std::shared_ptr<arrow::DataType>& type, Way way) {
+  const std::shared_ptr<arrow::DataType> stored = storage_type(type);
+  way.extension = way.extension || stored != type;
+  return walk(stored, std::move(way));
+}
 
 Status Planner::walk(const std::shared_ptr<arrow::DataType>& type, Way way) {
   if (type->id() == Type::STRUCT) return members(*type, way);
@@ -63,10 +78,12 @@ Status Planner::members(const arrow::DataType& type, const Way& way) {
   for (int i = 0; i < type.num_fields(); ++i) {
     const arrow::Field& member = *type.field(i);
     Way next = way;
+    next.structs.push_back(way.name);
+    next.in_extension = way.in_extension || (way.extension && type.num_fields() > 1);
     next.name += "." + member.name();
     next.steps.push_back({PathStep::Kind::kMember, i, 0});
     next.nullable = way.nullable || member.nullable();
-    FOREBAY_RETURN_IF_ERROR(walk(storage_type(member.type()), std::move(next)));
+    FOREBAY_RETURN_IF_ERROR(enter(member.type(), std::move(next)));
   }
   return {};
 }
@@ -80,22 +97,23 @@ Status Planner::elements(const arrow::DataType& type, Way way) {
     const auto entries = type.field(0)->type();
     for (int i = 0; i < entries->num_fields(); ++i) {
       Way next = way;
+      next.structs.push_back(way.name);
       next.name += i == 0 ? ".key" : ".value";
       next.steps.push_back({PathStep::Kind::kMember, i, 0});
       // Keys of maps are never null.
       next.nullable = i > 0 && entries->field(i)->nullable();
-      FOREBAY_RETURN_IF_ERROR(walk(storage_type(entries->field(i)->type()), std::move(next)));
+      FOREBAY_RETURN_IF_ERROR(enter(entries->field(i)->type(), std::move(next)));
     }
     return {};
   }
   way.nullable = type.field(0)->nullable();
-  return walk(storage_type(type.field(0)->type()), std::move(way));
+  return enter(type.field(0)->type(), std::move(way));
 }
 
 Status Planner::leaf(const std::shared_ptr<arrow::DataType>& type, Way way) {
   // Counted for leaves that are left out, too: Parquet numbers its columns so.
   const int number = number_++;
-  const Result<LeafType> kept = leaf_type(*type);
+  const Result<ColumnType> kept = leaf_type(*type);
   if (!kept.ok()) {
     unmapped.emplace_back(way.name, kept.status().message());
     return {};
@@ -104,9 +122,11 @@ Status Planner::leaf(const std::shared_ptr<arrow::DataType>& type, Way way) {
   leaf.name = way.name;
   leaf.column = column_;
   leaf.number = number;
+  leaf.structs = way.structs;
+  leaf.in_extension = way.in_extension;
   leaf.type = type;
-  leaf.kind = kept->kind;
-  leaf.dtype = kept->dtype;
+  leaf.own = *kept;
+  choose_type(leaf);
   way.nullable = way.nullable || type->id() == Type::NA;
   if (const Status status = shaped(leaf, way); !status.ok()) {
     unmapped.emplace_back(way.name, status.message());
@@ -114,6 +134,25 @@ Status Planner::leaf(const std::shared_ptr<arrow::DataType>& type, Way way) {
   }
   leaves.push_back(std::move(leaf));
   return {};
+}
+
+void Planner::choose_type(Leaf& leaf) const {
+  ColumnType type = leaf.own;
+  const ColumnType* wanted = find_type(reading_.types, leaf.name);
+  if (wanted != nullptr && readable_as(*leaf.type, *wanted)) {
+    type = *wanted;
+    leaf.wanted = true;
+  } else if (wanted != nullptr) {
+    leaf.status =
+        invalid_argument(fmt::format("types: the column '{}' is {}, which cannot be read as {}; leave it out of "
+                                     "types=, or convert it where the table is written",
+                                     leaf.name, leaf.type->ToString(), column_type_word(*wanted)));
+  } else if (leaf.type->id() == Type::NA) {
+    type = type_of_fill(reading_.nulls, {leaf.name, leaf.structs, type}).value_or(type);
+  }
+  leaf.kind = type.kind;
+  leaf.dtype = type.dtype;
+  leaf.time = type.time;
 }
 
 // Fixed-size lists are dimensions of a tensor, unless something on the way is of no fixed size.
@@ -153,37 +192,10 @@ bool may_be_null(const Leaf& leaf) {
   return false;
 }
 
-const NullPolicy::Value* own_value(const NullPolicy& nulls, const std::string& name) {
-  for (const auto& [column, value] : nulls.by_column) {
-    if (column == name) return &value;
-  }
-  return nullptr;
-}
-
-Status choose_nulls(const NullPolicy& nulls, Leaf& leaf) {
-  const NullPolicy::Value* own = own_value(nulls, leaf.name);
-  leaf.nulls.kind = nulls.kind;
-  if (nulls.kind == NullPolicy::Kind::kMask) {
-    if (!leaf.strings()) leaf.nulls.bytes.assign(dtype_size(leaf.dtype), '\0');
-    return {};
-  }
-  leaf.nulls.kind = NullPolicy::Kind::kError;
-  if (!leaf.strings()) leaf.nulls.bytes.assign(dtype_size(leaf.dtype), '\0');
-  // A value for all columns need not fit those that have no nulls.
-  if (nulls.kind != NullPolicy::Kind::kValue || (own == nullptr && !may_be_null(leaf))) return {};
-  Result<std::optional<std::string>> bytes = null_bytes(own != nullptr ? *own : nulls.value, leaf);
-  if (!bytes.ok()) {
-    leaf.status = bytes.status();
-    return own != nullptr ? bytes.status() : Status();
-  }
-  if (*bytes) {
-    leaf.nulls = {NullPolicy::Kind::kValue, std::move(**bytes)};
-  } else if (own != nullptr) {
-    return invalid_argument(
-        fmt::format("null=: the value for the column '{}' is of another kind than the column, which is {}", leaf.name,
-                    leaf.strings() ? "text" : dtype_name(leaf.dtype)));
-  }
-  return {};
+void choose_nulls(const NullPolicy& nulls, Leaf& leaf) {
+  ChosenFill chosen = choose_fill(nulls, {leaf.name, leaf.structs, leaf.read_as(), may_be_null(leaf)});
+  leaf.nulls = std::move(chosen.fill);
+  if (leaf.status.ok()) leaf.status = std::move(chosen.status);
 }
 
 /// The fields of a leaf, in the order in which they stand in the schema.
@@ -202,6 +214,7 @@ class FieldWriter {
     field.dtype = from.dtype;
     field.shape = outer_lists > 0 && !from.strings() ? Shape{Shape::kUnknown} : from.shape;
     if (field.kind != FieldKind::kTensor) field.dtype = DType::kUint8;
+    plan_.values_fields.push_back(plan_.schema.size());
     const Shape elements = outer_lists > 0 ? Shape{Shape::kUnknown} : from.shape;
     FOREBAY_RETURN_IF_ERROR(put(std::move(field), {leaf, Output::Role::kValues, 0}));
     const bool mask = from.nulls.kind == NullPolicy::Kind::kMask;
@@ -263,30 +276,18 @@ class FieldWriter {
   std::map<std::string, Output> owners_;
 };
 
-Status check_names(const NullPolicy& nulls, const std::vector<Leaf>& leaves) {
-  for (const auto& [name, value] : nulls.by_column) {
-    bool known = false;
-    for (const Leaf& leaf : leaves) known = known || leaf.name == name;
-    if (!known)
-      return invalid_argument(
-          fmt::format("null= has a value for the column '{}', which the table does not have", name));
-  }
-  return {};
-}
-
 }  // namespace
 
-Result<TablePlan> plan_table(const arrow::Schema& schema, const NullPolicy& nulls) {
-  Planner planner;
+Result<TablePlan> plan_table(const arrow::Schema& schema, const TableReading& reading) {
+  Planner planner(reading);
   for (int i = 0; i < schema.num_fields(); ++i)
     FOREBAY_RETURN_IF_ERROR(planner.add_column(static_cast<size_t>(i), *schema.field(i)));
   TablePlan plan;
   plan.leaves = std::move(planner.leaves);
   plan.unmapped = std::move(planner.unmapped);
-  FOREBAY_RETURN_IF_ERROR(check_names(nulls, plan.leaves));
-  FieldWriter writer(plan, nulls.mask_ending);
+  FieldWriter writer(plan, reading.nulls.mask_ending);
   for (size_t i = 0; i < plan.leaves.size(); ++i) {
-    FOREBAY_RETURN_IF_ERROR(choose_nulls(nulls, plan.leaves[i]));
+    choose_nulls(reading.nulls, plan.leaves[i]);
     FOREBAY_RETURN_IF_ERROR(writer.add(i));
   }
   return plan;

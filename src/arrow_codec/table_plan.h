@@ -9,6 +9,8 @@
 
 #include <arrow/type_fwd.h>
 
+#include "base/column_type.h"
+#include "base/null_fill.h"
 #include "base/schema.h"
 #include "base/table_codec.h"
 #include "forebay/result.h"
@@ -27,12 +29,6 @@ struct PathStep {
   int64_t length = 0;  ///< kFixed
 };
 
-/// What stands for nulls of one leaf.
-struct NullFill {
-  NullPolicy::Kind kind = NullPolicy::Kind::kError;
-  std::string bytes;  ///< one element, or the whole string
-};
-
 /// One leaf of a column's type tree. Its values have levels: level 0 are rows; each list on the way adds one; a tensor's elements
 /// are one; and a string is a list of its bytes, so its last level are strings.
 struct Leaf {
@@ -40,15 +36,23 @@ struct Leaf {
   size_t column = 0;
   int number = 0;  ///< among all leaves of the table, depth first
   std::vector<PathStep> steps;
-  std::shared_ptr<arrow::DataType> type;
-  FieldKind kind = FieldKind::kTensor;  ///< kText, kBytes: strings
+  std::vector<std::string> structs;       ///< TableFile::Origin::structs
+  std::shared_ptr<arrow::DataType> type;  ///< of the file
+  ColumnType own;                         ///< what `type` is read as if nothing else is wanted
+  FieldKind kind = FieldKind::kTensor;    ///< kText, kBytes: strings
   DType dtype = DType::kUint8;
+  std::optional<TimeType> time;
+  bool int96 = false;          ///< Parquet's INT96 timestamps, which Arrow lets wrap around
+  bool in_extension = false;   ///< of an extension type that is stored as a struct
+  bool wanted = false;         ///< TableReading::types names it, so floats may be rounded
   Shape shape;                 ///< of a row, where no list is on the way
   int lists = 0;               ///< on the way, the string itself included
   std::vector<bool> nullable;  ///< by level
   NullFill nulls;
-  Status status;  ///< the value for nulls of all columns does not fit this one, which matters if somebody wants it
+  Status status;  ///< TableFile::field_status()
 
+  ColumnType read_as() const { return {kind, dtype, time}; }
+  bool converted() const { return own != read_as(); }
   bool strings() const { return kind != FieldKind::kTensor; }
   /// Rows hold any number of strings.
   bool string_lists() const { return strings() && lists > 1; }
@@ -74,27 +78,25 @@ struct Output {
 struct TablePlan {
   std::vector<Leaf> leaves;
   Schema schema;
-  std::vector<Output> outputs;  ///< one for each field
+  std::vector<Output> outputs;        ///< one for each field
+  std::vector<size_t> values_fields;  ///< by leaf: the field of its values
   std::vector<std::pair<std::string, std::string>> unmapped;
 };
 
-/// TableFile::time_type().
-std::optional<TableFile::TimeType> time_type(const TablePlan& plan, size_t field);
+/// TableFile::time_type(), TableFile::origin().
+std::optional<TimeType> time_type(const TablePlan& plan, size_t field);
+TableFile::Origin origin(const TablePlan& plan, size_t field);
 
-/// InvalidArgument where a column's own value for nulls does not fit it; Unsupported where two columns come to one name.
-/// A column of a type that has no place in a batch is no error here: it is in `unmapped`, with the reason.
-Result<TablePlan> plan_table(const arrow::Schema& schema, const NullPolicy& nulls);
+/// Unsupported where two columns come to one name.
+/// A column of a type that has no place in a batch is no error here: it is in `unmapped`, with the reason. A value for nulls that does
+/// not fit, and a type that a column cannot be read as, are in Leaf::status.
+Result<TablePlan> plan_table(const arrow::Schema& schema, const TableReading& reading);
 
-/// How leaves of that type are kept: kind and dtype. Unsupported, with the reason, for those that are not.
-struct LeafType {
-  FieldKind kind = FieldKind::kTensor;
-  DType dtype = DType::kUint8;
-};
-Result<LeafType> leaf_type(const arrow::DataType& type);
+/// What values of that type are read as. Unsupported, with the reason, for those that have no place in a batch.
+Result<ColumnType> leaf_type(const arrow::DataType& type);
+/// Whether values of `type` can be read as `wanted`; single values may still be lost.
+bool readable_as(const arrow::DataType& type, const ColumnType& wanted);
 /// The type behind extension types.
 std::shared_ptr<arrow::DataType> storage_type(std::shared_ptr<arrow::DataType> type);
-
-/// `value` as bytes of the leaf. InvalidArgument if it does not fit; nothing if it is of another kind (text for numbers).
-Result<std::optional<std::string>> null_bytes(const NullPolicy::Value& value, const Leaf& leaf);
 
 }  // namespace forebay

@@ -51,16 +51,18 @@ inline TableFile::Piece piece_of(const std::string& file, ByteRange range) {
 
 /// As a source does it: the tail, then what else the index needs. Nothing outside of the ranges that were asked for is there.
 inline Result<std::shared_ptr<const TableFile>> open_table(const TableCodec& codec, const std::string& file,
-                                                           const NullPolicy& nulls = {}) {
+                                                           const TableReading& reading = {}) {
   const auto tail = [&](uint64_t bytes) {
     return copy_of(std::string_view(file).substr(file.size() - std::min<uint64_t>(bytes, file.size())));
   };
   FOREBAY_ASSIGN(const uint64_t bytes, codec.index_bytes(tail(16).span(), file.size()));
   if (bytes > file.size()) return internal_error("asks for more than there is");
-  FOREBAY_ASSIGN(const auto ranges, codec.index_ranges(tail(bytes).span(), file.size()));
   std::vector<TableFile::Piece> more;
-  for (const ByteRange& range : ranges) more.push_back(piece_of(file, range));
-  return codec.open(tail(bytes), file.size(), nulls, more);
+  while (true) {
+    FOREBAY_ASSIGN(const auto ranges, codec.index_ranges(tail(bytes).span(), file.size(), more));
+    if (ranges.empty()) return codec.open(tail(bytes), file.size(), reading, more);
+    for (const ByteRange& range : ranges) more.push_back(piece_of(file, range));
+  }
 }
 
 inline std::vector<size_t> all_fields(const TableFile& table) {

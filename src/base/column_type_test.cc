@@ -13,9 +13,9 @@ TEST(ColumnType, words_are_read_as_they_are_written) {
         "float64", "string", "bytes", "datetime64[D]", "datetime64[us]", "timedelta64[ns]"})
     EXPECT_EQ(column_type_word(type(word)), word);
   EXPECT_EQ(type("text"), type("string"));
-  const Status wrong = parse_column_type("int46").status();
+  const Status wrong = parse_column_type("flaot64").status();
   EXPECT_EQ(wrong.code(), Code::kInvalidArgument);
-  EXPECT_NE(wrong.message().find("did you mean 'int64'"), std::string::npos) << wrong.message();
+  EXPECT_NE(wrong.message().find("did you mean 'float64'"), std::string::npos) << wrong.message();
 }
 
 struct Union {

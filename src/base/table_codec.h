@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/buffer_chain.h"
+#include "base/column_type.h"
 #include "base/columns.h"
 #include "base/kept_bytes.h"
 #include "base/take_memory.h"
@@ -30,11 +31,21 @@ struct NullPolicy {
   using Value = std::variant<std::monostate, bool, int64_t, double, std::string>;
   Kind kind = Kind::kError;
   Value value;
-  std::vector<std::pair<std::string, Value>> by_column;
+  std::vector<std::pair<std::string, Value>> by_column;  ///< of columns, and of the columns in a struct by its name
+  std::vector<std::string> masked = {};                  ///< columns and structs that have masks whatever `kind` is
   /// What the mask of a column is called behind its name (and of elements, behind `_items`).
   std::string mask_ending = std::string(kMaskEnding);
 
   static constexpr std::string_view kMaskEnding = "_valid";
+};
+
+/// How a table is read. Columns that it names need not exist in each file.
+struct TableReading {
+  NullPolicy nulls;
+  ColumnTypes types;  ///< of columns that are read as another type than the file's
+
+  TableReading(NullPolicy policy = {}, ColumnTypes wanted = {})  // NOLINT(google-explicit-constructor)
+      : nulls(std::move(policy)), types(std::move(wanted)) {}
 };
 
 /// What a file's statistics say about one field of one group. Absent members are not known. NaN is outside of any bounds, so a
@@ -53,7 +64,8 @@ class TableFile {
   virtual const Schema& schema() const = 0;
   /// Columns of the file that are no field, and why: "of type union, which has no place in a batch". Naming one is Unsupported.
   virtual std::vector<std::pair<std::string, std::string>> unmapped() const { return {}; }
-  /// Why a field cannot be given under the null policy of open(): InvalidArgument where the value for nulls does not fit it.
+  /// Why a field cannot be given under the reading of open(): InvalidArgument where the value for nulls does not fit it, or where the
+  /// column cannot be read as the type that is wanted.
   virtual Status field_status(size_t /*field*/) const { return {}; }
   virtual int64_t groups() const = 0;
   virtual int64_t rows(int64_t group) const = 0;
@@ -72,20 +84,24 @@ class TableFile {
   virtual Result<Columns> decode(int64_t group, std::span<const size_t> fields, std::span<const Piece> pieces,
                                  WorkMemory& memory) const = 0;
 
-  /// The same file under another policy, without reading its index again. Null where the format cannot do that.
-  virtual Result<std::shared_ptr<const TableFile>> with_nulls(const NullPolicy& /*nulls*/) const {
+  /// The same file under another reading, without reading its index again. Null where the format cannot do that.
+  virtual Result<std::shared_ptr<const TableFile>> with_reading(const TableReading& /*reading*/) const {
     return std::shared_ptr<const TableFile>();
   }
 
   /// Memory that this object holds; an estimate.
   virtual uint64_t index_bytes() const { return 0; }
-  /// What the integers of a field of dates, times or durations count.
-  struct TimeType {
-    int64_t ticks_per_day = 0;  ///< 1: days
-    bool since_1970 = false;    ///< dates and points in time
-    friend bool operator==(const TimeType&, const TimeType&) = default;
-  };
+  using TimeType = forebay::TimeType;
   virtual std::optional<TimeType> time_type(size_t /*field*/) const { return {}; }
+  /// Where a field comes from.
+  struct Origin {
+    size_t values = 0;                 ///< the field with the column's values: of masks and lengths another one
+    std::vector<std::string> structs;  ///< names of the structs (and maps) around the column, the innermost last
+    /// The file says no more of the column than that all its values are null (Arrow's null type).
+    bool untyped = false;
+    bool in_lists = false;  ///< a list is on the way from the row to the values
+  };
+  virtual Origin origin(size_t field) const { return {field, {}, false, false}; }
   /// Whether a field is a mask that NullPolicy::kMask made. A column of the file is none, whatever its name.
   virtual bool is_mask(size_t /*field*/) const { return false; }
 };
@@ -97,14 +113,16 @@ class TableCodec {
   /// How many bytes at the end of a file open() wants, told from its last bytes (at least 16, or all of it). Corrupt where they
   /// are not the end of such a file.
   virtual Result<uint64_t> index_bytes(std::span<const uint8_t> tail, uint64_t file_size) const = 0;
-  /// What open() wants besides those bytes, ascending and apart; most formats want nothing. (Arrow files say only at the head of
-  /// each batch how many rows are in it.) `tail`: the bytes that index_bytes() asked for.
-  virtual Result<std::vector<ByteRange>> index_ranges(std::span<const uint8_t> /*tail*/, uint64_t /*file_size*/) const {
+  /// What open() wants besides those bytes and `have`, ascending and apart. Asked again with all that came, until nothing is
+  /// wanted. (Arrow files say only at the head of each batch how many rows are in it; Arrow streams also where the next one is.)
+  /// `tail`: the bytes that index_bytes() asked for.
+  virtual Result<std::vector<ByteRange>> index_ranges(std::span<const uint8_t> /*tail*/, uint64_t /*file_size*/,
+                                                      std::span<const TableFile::Piece> /*have*/) const {
     return std::vector<ByteRange>();
   }
   /// `tail`: those bytes; `more`: the bytes of index_ranges(), in any division. Checks every count and offset in them against
   /// `file_size`.
-  virtual Result<std::shared_ptr<const TableFile>> open(Buffer tail, uint64_t file_size, const NullPolicy& nulls,
+  virtual Result<std::shared_ptr<const TableFile>> open(Buffer tail, uint64_t file_size, const TableReading& reading,
                                                         std::span<const TableFile::Piece> more = {}) const = 0;
 };
 
@@ -124,7 +142,7 @@ class TableCodecs {
   virtual const TableCodec& arrow_file() const = 0;
   /// Reads a stream of the Arrow C data interface (an ArrowArrayStream, which is taken over) to its end; each of its batches
   /// becomes a group (large ones several). `stream` is an `ArrowArrayStream*`.
-  virtual Result<std::shared_ptr<const TableFile>> take_stream(void* stream, const NullPolicy& nulls) const = 0;
+  virtual Result<std::shared_ptr<const TableFile>> take_stream(void* stream, const TableReading& reading) const = 0;
   /// Columns of one schema as a file of record batches. `compression`: "", "lz4" or "zstd". Equal columns give equal bytes. InvalidArgument, naming
   /// the column, for text that is not UTF-8. `memory`: of what is not there already.
   virtual Result<WrittenTable> write_arrow_file(std::span<const Columns> batches, const std::string& compression,

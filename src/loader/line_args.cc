@@ -102,7 +102,7 @@ Status set_instead(const NullPolicy& nulls, std::vector<JsonField>& fields) {
 
 Result<NullPolicy> nulls_of_records(const OpSpec& source) {
   FOREBAY_ASSIGN(NullPolicy nulls, parse_nulls(source.args.value("null", Json())));
-  if (nulls.kind == NullPolicy::Kind::kMask)
+  if (nulls.kind == NullPolicy::Kind::kMask || !nulls.masked.empty())
     return invalid_argument("null: records have no masks; give the value to put there, or values by field");
   return nulls;
 }

@@ -259,6 +259,8 @@ SourceDef table_source(std::string name, std::string help, TableRequest::Format 
                    {"filter", ArgType::kJson, false, nullptr, "conditions (column, op, value) on the rows to keep"},
                    {"null", ArgType::kJson, false, "error",
                     "what becomes of nulls: \"error\", a value, values by column, or masks"},
+                   {"types", ArgType::kJson, false, nullptr,
+                    "the types to read columns as; the files' own if not given"},
                    follow()},
           .kind = SourceKind::kTable,
           .announced = [](const OpSpec&) { return open_ended(); },

@@ -9,6 +9,7 @@
 
 #include "format/table/load_codecs.h"
 #include "format/table/open_table.h"
+#include "loader/types_arg.h"
 
 namespace forebay {
 
@@ -152,7 +153,8 @@ Result<TableSelection> parse_selection(const OpSpec& source) {
     FOREBAY_ASSIGN(selection.columns, parse_names("columns", columns));
   }
   FOREBAY_ASSIGN(selection.filter, parse_filter(source.args.value("filter", Json())));
-  FOREBAY_ASSIGN(selection.nulls, parse_nulls(source.args.value("null", Json())));
+  FOREBAY_ASSIGN(selection.reading.nulls, parse_nulls(source.args.value("null", Json())));
+  FOREBAY_ASSIGN(selection.reading.types, parse_types(source.args.value("types", Json())));
   return selection;
 }
 
@@ -214,6 +216,10 @@ Result<NullPolicy> parse_nulls(const Json& json) {
   const Json by_column = json.value("by_column", Json::object());
   if (!by_column.is_object() || (by_column.empty() && !json.contains("value"))) return bad_null(json);
   for (const auto& [column, each] : by_column.items()) {
+    if (each == Json{{"mask", true}}) {
+      nulls.masked.push_back(column);
+      continue;
+    }
     const Result<TableValue> value = parse_value(each);
     if (!value.ok()) return bad_null(json);
     nulls.by_column.emplace_back(column, null_value_of(*value));
@@ -242,6 +248,8 @@ Json table_args(const TableOptions& options) {
     if (null.value) args["null"]["value"] = table_value_json(*null.value);
     for (const auto& [column, value] : null.by_column) args["null"]["by_column"][column] = table_value_json(value);
   }
+  for (const std::string& column : null.masked) args["null"]["by_column"][column] = {{"mask", true}};
+  if (!options.types.empty()) args["types"] = options.types;
   if (options.follow) args["follow"] = true;
   return args;
 }
@@ -262,7 +270,7 @@ Result<OpSpec> arrow_streams_step(std::span<void* const> streams, Json args) {
   if (streams.empty()) return invalid_argument("arrow: the list holds no table");
   FOREBAY_ASSIGN(const TableCodecs* codecs, load_table_codecs());
   for (void* stream : streams) {
-    FOREBAY_ASSIGN(auto table, codecs->take_stream(stream, selection.nulls));
+    FOREBAY_ASSIGN(auto table, codecs->take_stream(stream, selection.reading));
     memory->tables.push_back(std::move(table));
   }
   step.attachment_name = name_of(*memory);

@@ -20,6 +20,7 @@ namespace forebay {
 /// | `columns` | a list of texts; all columns if absent                                                          |
 /// | `filter`  | `[[column, op, value], …]`: all of them; or a list of such lists: one of them                   |
 /// | `null`    | "error", a value, `{"mask": true}`, `{"value": …}` or `{"by_column": {column: value}}`          |
+/// | `types`   | `{column: type}`, with the words of parse_column_type()                                         |
 /// | `follow`  | true: rows of files that appear later, too                                                      |
 ///
 /// A float that JSON does not know is `{"float": "nan"}`, "inf" or "-inf"; bytes are `{"bytes": "00ff"}`.

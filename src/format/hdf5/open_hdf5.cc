@@ -147,7 +147,7 @@ Result<UnitedSchema> one_schema(const TableData& data, const Hdf5Request& reques
     names.push_back(data.part_name(part));
   }
   for (const Hdf5Field& field : request.fields) fields.push_back(field.name);
-  return unite_schemas({files, names, {}, fields, {}, NullPolicy::Kind::kError});
+  return unite_schemas({files, names, {}, fields, {}, {}, /*first_decides=*/true});
 }
 
 Status no_windows_fit(const Hdf5Request& request) {
@@ -170,7 +170,7 @@ Result<std::shared_ptr<const UnitSource>> open_hdf5(StoreAndPath at, const Hdf5R
   for (size_t i = 0; i < files.files.size(); ++i) {
     TableFileEntry& entry = files.files[i];
     data->parts.push_back(
-        {std::move(entry.key), entry.size.value_or(0), entry.version, std::move(opener.opened()[i]), {}});
+        {std::move(entry.key), entry.size.value_or(0), entry.version, std::move(opener.opened()[i]), {}, {}});
   }
   FOREBAY_ASSIGN(data->schema, one_schema(*data, request));
   FOREBAY_RETURN_IF_ERROR(data->find_units());

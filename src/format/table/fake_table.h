@@ -71,9 +71,10 @@ class FakeTableFile final : public TableFile {
   int64_t groups() const override { return static_cast<int64_t>(index_["groups"].size()); }
   int64_t rows(int64_t group) const override { return index_["groups"][at(group)]["rows"]; }
   uint64_t index_bytes() const override { return 1000; }
-  Result<std::shared_ptr<const TableFile>> with_nulls(const NullPolicy& nulls) const override {
-    return std::shared_ptr<const TableFile>(std::make_shared<FakeTableFile>(index_, nulls, counts_));
+  Result<std::shared_ptr<const TableFile>> with_reading(const TableReading& reading) const override {
+    return std::shared_ptr<const TableFile>(std::make_shared<FakeTableFile>(index_, reading.nulls, counts_));
   }
+  Origin origin(size_t field) const override { return {places_[field].second ? field - 1 : field, {}, false, false}; }
   std::optional<TimeType> time_type(size_t field) const override {
     const int64_t ticks = index_["columns"][places_[field].first]["ticks"];
     return ticks == 0 || places_[field].second ? std::nullopt : std::optional(TimeType{ticks, true});
@@ -265,12 +266,12 @@ class FakeCodec final : public TableCodec {
     return std::stoull(std::string(text.substr(text.size() - 12, 8))) + 12;
   }
 
-  Result<std::shared_ptr<const TableFile>> open(Buffer tail, uint64_t, const NullPolicy& nulls,
+  Result<std::shared_ptr<const TableFile>> open(Buffer tail, uint64_t, const TableReading& reading,
                                                 std::span<const TableFile::Piece>) const override {
     if (counts_) ++counts_->opened;
     auto index = nlohmann::json::parse(tail.data(), tail.data() + tail.size() - 12, nullptr, false);
     if (index.is_discarded()) return corrupt("the index is not JSON");
-    return std::shared_ptr<const TableFile>(std::make_shared<FakeTableFile>(std::move(index), nulls, counts_));
+    return std::shared_ptr<const TableFile>(std::make_shared<FakeTableFile>(std::move(index), reading.nulls, counts_));
   }
 
  private:
@@ -282,13 +283,13 @@ class FakeCodecs final : public TableCodecs {
   const TableCodec& parquet() const override { return codec_; }
   const TableCodec& arrow_file() const override { return codec_; }
   /// `stream`: a FakeTable*.
-  Result<std::shared_ptr<const TableFile>> take_stream(void* stream, const NullPolicy& nulls) const override {
+  Result<std::shared_ptr<const TableFile>> take_stream(void* stream, const TableReading& reading) const override {
     const std::string bytes = static_cast<const FakeTable*>(stream)->to_bytes();
     const size_t length = std::stoull(bytes.substr(bytes.size() - 12, 8));
     auto index = nlohmann::json::parse(bytes.substr(bytes.size() - 12 - length, length));
     // JSON texts hold no arbitrary bytes; the tests' tables in memory have values that are ASCII.
     index["body"] = bytes.substr(0, bytes.size() - 12 - length);
-    return std::shared_ptr<const TableFile>(std::make_shared<FakeTableFile>(std::move(index), nulls, &counts));
+    return std::shared_ptr<const TableFile>(std::make_shared<FakeTableFile>(std::move(index), reading.nulls, &counts));
   }
   Result<WrittenTable> write_arrow_file(std::span<const Columns>, const std::string&,
                                         const TakeMemory&) const override {

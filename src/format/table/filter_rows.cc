@@ -72,10 +72,13 @@ class FilterPass {
           FOREBAY_RETURN_IF_ERROR(prepare(condition, field, std::nullopt));
           continue;
         }
-        const Schema& schema = masked_.front()->schema();
-        const std::optional<size_t> at = schema.find(condition.column);
-        if (!at) return internal_error(fmt::format("filter: no column '{}'", condition.column));
-        const auto time = masked_.front()->time_type(*at);
+        // The first file that has it with a type: all others have it alike, or lack it.
+        const auto file =
+            std::ranges::find_if(masked_, [&](const auto& each) { return field_of(condition, *each).has_value(); });
+        if (file == masked_.end()) continue;  // null in all rows
+        const Schema& schema = (*file)->schema();
+        const std::optional<size_t> at = field_of(condition, **file);
+        const auto time = (*file)->time_type(*at);
         const bool counts_from_1970 = time && time->since_1970;
         FOREBAY_RETURN_IF_ERROR(
             prepare(condition, schema[*at], counts_from_1970 ? std::optional(time->ticks_per_day) : std::nullopt));
@@ -146,6 +149,12 @@ class FilterPass {
     return std::nullopt;
   }
 
+  /// Nothing where all of the file's rows have a null there.
+  static std::optional<size_t> field_of(const RowCondition& condition, const TableFile& file) {
+    const std::optional<size_t> at = file.schema().find(condition.column);
+    return at && !file.origin(*at).untyped ? at : std::nullopt;
+  }
+
   const PartitionColumn* partition_of(const RowCondition& condition) const {
     const auto at = std::ranges::find(data_.partitions, condition.column, &PartitionColumn::name);
     return at == data_.partitions.end() ? nullptr : &*at;
@@ -161,8 +170,9 @@ class FilterPass {
       return matches ? Matches::kAll : Matches::kNone;
     }
     const TableFile& file = file_of(unit);
-    const size_t field = *file.schema().find(condition.column);
-    return match_bounds(condition, file.schema()[field], file.bounds(place.group, field), data_.rows(unit));
+    const std::optional<size_t> field = field_of(condition, file);
+    if (!field) return Matches::kNone;
+    return match_bounds(condition, file.schema()[*field], file.bounds(place.group, *field), data_.rows(unit));
   }
 
   void apply(const RowCondition& condition, size_t unit, const Columns& columns, std::span<const size_t> fields,

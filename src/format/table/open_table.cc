@@ -46,19 +46,58 @@ Status take_types(std::vector<PartitionColumn>& columns, const TableModel& model
   return {};
 }
 
-Result<UnitedSchema> unite(const TableData& data, const TableSelection& selection, const TableModel* model) {
+/// The files of a table for unite_schemas(), behind the model that decides what they are, if there is one.
+struct FilesToUnite {
   Files files;
   std::vector<std::string> names;
-  if (model != nullptr) {
-    files.push_back(model->file);
-    names.push_back(model->name);
+
+  FilesToUnite(const TableData& data, const TableModel* model) {
+    if (model != nullptr) {
+      files.push_back(model->file);
+      names.push_back(model->name);
+    }
+    for (size_t part = 0; part < data.parts.size(); ++part) {
+      files.push_back(data.parts[part].file);
+      names.push_back(data.part_name(part));
+    }
   }
+  UniteInput input(const TableData& data, const TableSelection& selection, const TableModel* model) const {
+    return {
+        files,           names, data.partitions, selection.columns, filter_columns(selection.filter), selection.reading,
+        model != nullptr};
+  }
+};
+
+/// The same file under another reading.
+Status read_as(const TableReading& reading, std::shared_ptr<const TableFile>& file) {
+  FOREBAY_ASSIGN(auto again, file->with_reading(reading));
+  if (again == nullptr) return internal_error("a table cannot be read as other types");
+  file = std::move(again);
+  return {};
+}
+
+/// Reads every file as the types that all have in common. `masked`: what a filter looks at; may be empty.
+Status read_alike(TableData& data, const TableSelection& selection, const TableModel* model, Files& masked) {
+  const FilesToUnite files(data, model);
+  std::vector<ColumnTypes> types = common_types(files.input(data, selection, model));
+  if (model != nullptr) types.erase(types.begin());
   for (size_t part = 0; part < data.parts.size(); ++part) {
-    files.push_back(data.parts[part].file);
-    names.push_back(data.part_name(part));
+    TablePart& each = data.parts[part];
+    each.types = std::move(types[part]);
+    if (each.types == selection.reading.types) continue;
+    const bool same = part < masked.size() && masked[part] == each.file;
+    Status status = read_as({selection.reading.nulls, each.types}, each.file);
+    if (status.ok() && same) masked[part] = each.file;
+    if (status.ok() && part < masked.size() && masked[part] != nullptr && !same)
+      status = read_as(masks_for_filters(each.types), masked[part]);
+    if (!status.ok()) return Status(status).with_key(data.part_name(part));
   }
-  FOREBAY_ASSIGN(UnitedSchema united, unite_schemas({files, names, data.partitions, selection.columns,
-                                                     filter_columns(selection.filter), selection.nulls.kind}));
+  return {};
+}
+
+Result<UnitedSchema> unite(const TableData& data, const TableSelection& selection, const TableModel* model) {
+  const FilesToUnite files(data, model);
+  FOREBAY_ASSIGN(UnitedSchema united, unite_schemas(files.input(data, selection, model)));
   // The model is there to be compared with, and gives no rows.
   if (model != nullptr) united.layout_of.erase(united.layout_of.begin());
   return united;
@@ -86,12 +125,23 @@ Result<PartitionNull> partition_null(const PartitionColumn& column, const NullPo
   return instead;
 }
 
-/// What codecs are told of nulls: they do not know the columns that come from folders.
-NullPolicy nulls_of_files(NullPolicy nulls, std::span<const PartitionColumn> partitions) {
-  std::erase_if(nulls.by_column, [&](const auto& own) {
-    return std::ranges::find(partitions, own.first, &PartitionColumn::name) != partitions.end();
-  });
-  return nulls;
+/// Folders whose type was named.
+Status take_types(std::vector<PartitionColumn>& columns, const ColumnTypes& types) {
+  for (PartitionColumn& column : columns) {
+    const ColumnType* wanted = find_type(types, column.name);
+    if (wanted == nullptr) continue;
+    const bool integers = *wanted == ColumnType{FieldKind::kTensor, DType::kInt64, {}};
+    if (wanted->kind == FieldKind::kText) {
+      column.is_integer = false;
+    } else if (!integers || !column.is_integer) {
+      return invalid_argument(
+          fmt::format("types: the folders' column '{}' holds {}, and can be read as 'string'{}; it "
+                      "cannot be read as {}",
+                      column.name, column.is_integer ? "integers" : "texts", column.is_integer ? " or 'int64'" : "",
+                      column_type_word(*wanted)));
+    }
+  }
+  return {};
 }
 
 /// Columns of a filter that are read from files.
@@ -128,7 +178,7 @@ Status check_partition_nulls(const TableData& data) {
   return {};
 }
 
-Hash128 version_of(const TableData& data, const NullPolicy& nulls, const Hash128& content) {
+Hash128 version_of(const TableData& data, const TableReading& reading, const Hash128& content) {
   Hasher hasher;
   for (size_t part = 0; part < data.parts.size(); ++part) {
     const TablePart& each = data.parts[part];
@@ -140,7 +190,8 @@ Hash128 version_of(const TableData& data, const NullPolicy& nulls, const Hash128
   }
   hasher.update_value(data.begins.back());
   for (const TableColumn& column : data.schema.columns) hasher.update(column.field.to_string() + "\n");
-  hasher.update(null_policy_text(nulls));
+  hasher.update(null_policy_text(reading.nulls));
+  for (const TablePart& part : data.parts) hasher.update(column_types_text(part.types) + "\n");
   // By the rows kept and not by the filter's text: two ways of saying the same are one data set.
   if (data.kept) hasher.update(data.kept->data(), data.kept->size() * sizeof(uint64_t));
   hasher.update_value(content.high);
@@ -150,11 +201,12 @@ Hash128 version_of(const TableData& data, const NullPolicy& nulls, const Hash128
 
 /// From parts and partitions to a table. `masked`: what a filter looks at; may be empty without one. `model`: null, or TableRequest::model.
 Result<std::shared_ptr<TableData>> build(std::shared_ptr<TableData> data, const TableSelection& selection,
-                                         const TableModel* model, const Files& masked, std::stop_token stop) {
+                                         const TableModel* model, Files masked, std::stop_token stop) {
+  FOREBAY_RETURN_IF_ERROR(read_alike(*data, selection, model, masked));
   FOREBAY_ASSIGN(data->schema, unite(*data, selection, model));
   FOREBAY_RETURN_IF_ERROR(data->find_units());
   for (const PartitionColumn& column : data->partitions) {
-    FOREBAY_ASSIGN(PartitionNull instead, partition_null(column, selection.nulls));
+    FOREBAY_ASSIGN(PartitionNull instead, partition_null(column, selection.reading.nulls));
     data->partition_nulls.push_back(std::move(instead));
   }
   if (!selection.filter.empty()) {
@@ -166,8 +218,8 @@ Result<std::shared_ptr<TableData>> build(std::shared_ptr<TableData> data, const 
   return data;
 }
 
-std::string decoded_by(const TableCodecs& codecs, const NullPolicy& nulls) {
-  return codecs.version() + "\n" + null_policy_text(nulls);
+std::string decoded_by(const TableCodecs& codecs, const TableReading& reading) {
+  return codecs.version() + "\n" + null_policy_text(reading.nulls);
 }
 
 constexpr int64_t kSampledUnits = 8;
@@ -207,10 +259,10 @@ Result<std::shared_ptr<const UnitSource>> open_table_files(TableFiles files, con
   std::vector<std::string> below;
   for (const TableFileEntry& entry : files.files) below.push_back(entry.key.substr(files.base.size()));
   FOREBAY_ASSIGN(std::vector<PartitionColumn> partitions, partition_columns(below));
+  FOREBAY_RETURN_IF_ERROR(take_types(partitions, request.selection.reading.types));
   if (request.model && !below.empty())
     FOREBAY_RETURN_IF_ERROR(take_types(partitions, *request.model, files.store->display_name(files.files.front().key)));
-  const IndexOptions index{parquet ? &codecs.parquet() : &codecs.arrow_file(),
-                           nulls_of_files(request.selection.nulls, partitions),
+  const IndexOptions index{parquet ? &codecs.parquet() : &codecs.arrow_file(), request.selection.reading,
                            file_columns(request.selection.filter, partitions)};
   FOREBAY_ASSIGN(OpenedTables opened, read_indices(files, index, stop));
 
@@ -218,7 +270,7 @@ Result<std::shared_ptr<const UnitSource>> open_table_files(TableFiles files, con
   data->store = files.store;
   data->base = files.base;
   data->group_word = parquet ? "row group" : "batch";
-  data->decoded_by = decoded_by(codecs, request.selection.nulls);
+  data->decoded_by = decoded_by(codecs, request.selection.reading);
   data->partitions = std::move(partitions);
   Files masked;
   data->shelf = opened.shelf;
@@ -226,10 +278,11 @@ Result<std::shared_ptr<const UnitSource>> open_table_files(TableFiles files, con
     TableFileEntry& entry = files.files[i];
     masked.push_back(std::move(opened.files[i].masked));
     data->parts.push_back(
-        {std::move(entry.key), entry.size.value_or(0), entry.version, std::move(opened.files[i].file), {}});
+        {std::move(entry.key), entry.size.value_or(0), entry.version, std::move(opened.files[i].file), {}, {}});
   }
-  FOREBAY_ASSIGN(data, build(std::move(data), request.selection, request.model.get(), masked, std::move(stop)));
-  data->version = version_of(*data, request.selection.nulls, {});
+  FOREBAY_ASSIGN(data,
+                 build(std::move(data), request.selection, request.model.get(), std::move(masked), std::move(stop)));
+  data->version = version_of(*data, request.selection.reading, {});
   return std::shared_ptr<const UnitSource>(std::make_shared<TableSource>(std::move(data)));
 }
 
@@ -243,13 +296,13 @@ std::shared_ptr<const TableModel> model_of(const UnitSource& table) {
 Result<std::shared_ptr<const UnitSource>> open_memory_tables(Files tables, const TableSelection& selection,
                                                              const TableCodecs& codecs, std::stop_token stop) {
   if (tables.empty()) return invalid_argument("there is no table in the list");
-  if (!selection.filter.empty() && selection.nulls.kind != NullPolicy::Kind::kMask) {
+  if (!selection.filter.empty() && selection.reading.nulls.kind != NullPolicy::Kind::kMask) {
     return unsupported(
         "filter= on a table in memory needs null=fb.NULL_MASK; or filter the table itself before it is given");
   }
   auto data = std::make_shared<TableData>();
   data->group_word = "batch";
-  data->decoded_by = decoded_by(codecs, selection.nulls);
+  data->decoded_by = decoded_by(codecs, selection.reading);
   for (size_t i = 0; i < tables.size(); ++i) {
     TablePart part;
     part.file = tables[i];
@@ -259,7 +312,7 @@ Result<std::shared_ptr<const UnitSource>> open_memory_tables(Files tables, const
   FOREBAY_ASSIGN(data, build(std::move(data), selection, nullptr, tables, std::move(stop)));
   // Tables in memory have neither sizes nor names to be told apart by.
   FOREBAY_ASSIGN(const Hash128 content, sample_content(TableSource(data)));
-  data->version = version_of(*data, selection.nulls, content);
+  data->version = version_of(*data, selection.reading, content);
   return std::shared_ptr<const UnitSource>(std::make_shared<TableSource>(std::move(data)));
 }
 

@@ -20,7 +20,7 @@ namespace forebay {
 struct TableSelection {
   std::optional<std::vector<std::string>> columns = {};  ///< all if absent
   RowFilter filter = {};
-  NullPolicy nulls = {};
+  TableReading reading = {};
 };
 
 /// A file that others come after, which are to be one table with it though each is opened by itself.

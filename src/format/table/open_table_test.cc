@@ -144,7 +144,7 @@ TEST(OpenTable, a_mask_is_there_for_all_files_if_one_may_hold_nulls) {
   at.put("d/b.parquet", nullable);
   at.put("d/a.parquet", required);
   TableSelection masked;
-  masked.nulls.kind = NullPolicy::Kind::kMask;
+  masked.reading.nulls.kind = NullPolicy::Kind::kMask;
   masked.columns = Names{"a"};
   const auto source = must(at.open("d", masked));
   EXPECT_EQ(source->schema().names(), "a, a_valid");
@@ -152,7 +152,7 @@ TEST(OpenTable, a_mask_is_there_for_all_files_if_one_may_hold_nulls) {
   EXPECT_EQ(rows_of(*must(at.open("d", {.columns = Names{"a"}}))), (Names{"10", "0", "bad"}));
   TableSelection value;
   value.columns = Names{"a"};
-  value.nulls = {NullPolicy::Kind::kValue, int64_t{7}, {}};
+  value.reading.nulls = {NullPolicy::Kind::kValue, int64_t{7}, {}};
   const auto filled = must(at.open("d", value));
   EXPECT_EQ(rows_of(*filled), (Names{"10", "0", "7"}));
   EXPECT_NE(filled->version(), must(at.open("d", {.columns = Names{"a"}}))->version());
@@ -187,7 +187,7 @@ TEST(OpenTable, a_null_folder_follows_the_null_policy) {
   const auto with = [&](NullPolicy nulls) {
     TableSelection selection;
     selection.columns = Names{"a", "k"};
-    selection.nulls = std::move(nulls);
+    selection.reading.nulls = std::move(nulls);
     return at.open("d", selection);
   };
   expect_error(with({}).status(), Code::kInvalidArgument, {"'k' is null", "NULL_MASK"});

@@ -19,6 +19,7 @@ struct StubTable final : TableFile {
   std::map<size_t, Status> statuses = {};
   std::map<size_t, TimeType> times = {};
   std::set<size_t> masks = {};
+  std::map<size_t, Origin> origins = {};
   std::vector<int64_t> group_rows = {1};
   std::optional<int64_t> claimed_groups = {};
   Columns decoded = {};
@@ -42,6 +43,11 @@ struct StubTable final : TableFile {
     return columns;
   }
   bool is_mask(size_t field) const override { return masks.contains(field); }
+  Origin origin(size_t field) const override {
+    const auto found = origins.find(field);
+    if (found != origins.end()) return found->second;
+    return {masks.contains(field) ? field - 1 : field, {}, false, false};  // masks stand behind their columns
+  }
   std::optional<TimeType> time_type(size_t field) const override {
     const auto found = times.find(field);
     return found == times.end() ? std::nullopt : std::optional(found->second);

@@ -25,9 +25,10 @@ std::string value_text(const NullPolicy::Value& value) {
 }  // namespace
 
 std::string null_policy_text(const NullPolicy& nulls) {
-  if (nulls.kind == NullPolicy::Kind::kError) return "null=error";
-  if (nulls.kind == NullPolicy::Kind::kMask) return "null=mask";
-  std::string text = "null=" + value_text(nulls.value);
+  std::string text = "null=" + (nulls.kind == NullPolicy::Kind::kError  ? "error"
+                                : nulls.kind == NullPolicy::Kind::kMask ? "mask"
+                                                                        : value_text(nulls.value));
+  for (const std::string& column : nulls.masked) text += fmt::format(", {}:{}=mask", column.size(), column);
   for (const auto& [column, value] : nulls.by_column)
     text += fmt::format(", {}:{}={}", column.size(), column, value_text(value));
   return text;

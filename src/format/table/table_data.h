@@ -24,6 +24,7 @@ struct TablePart {
   uint64_t version = 0;  ///< of the object; 0: not known
   std::shared_ptr<const TableFile> file;
   std::string name_in_memory = {};  ///< what messages call a table that is no file
+  ColumnTypes types = {};           ///< what columns of the file are read as
 };
 
 /// A group of rows that is not empty.

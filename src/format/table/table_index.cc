@@ -20,24 +20,17 @@ constexpr uint64_t kLargeIndexBytes = 4 << 20;
 constexpr size_t kFilesNamed = 10;
 
 struct Shelf {
-  Shelf(const IndexOptions& options, NullPolicy policy)
-      : nulls(std::move(policy)), tables(std::make_shared<TableShelf>(*options.codec, nulls, options.open_bytes)) {}
-  const NullPolicy nulls;
+  Shelf(const IndexOptions& options, TableReading how)
+      : reading(std::move(how)), tables(std::make_shared<TableShelf>(*options.codec, reading, options.open_bytes)) {}
+  const TableReading reading;
   const std::shared_ptr<TableShelf> tables;
 };
-
-NullPolicy masks() {
-  NullPolicy nulls;
-  nulls.kind = NullPolicy::Kind::kMask;
-  nulls.mask_ending = kFilterMaskEnding;
-  return nulls;
-}
 
 /// What is shared by the jobs.
 struct IndexRun {
   IndexRun(TableFiles& found, const IndexOptions& how, std::stop_token until)
-      : files(found), options(how), stop(std::move(until)), shelf(how, how.nulls), masked_shelf(how, masks()),
-        opened(found.files.size()) {}
+      : files(found), options(how), stop(std::move(until)), shelf(how, how.reading),
+        masked_shelf(how, masks_for_filters(how.reading.types)), opened(found.files.size()) {}
 
   TableFiles& files;
   const IndexOptions& options;
@@ -61,7 +54,7 @@ class IndexJob final : public ReadingJob {
     }
     if (!entry_.size) return JobWish{{}, entry_.key};
     if (*entry_.size == 0) return refuse(corrupt("the file is empty (0 bytes), so it is no table"));
-    if (!more_.empty()) return open(std::move(input.buffers));
+    if (!asked_.empty()) return take_more(std::move(input.buffers));
     if (input.buffers.empty()) return JobWish{{tail_request(std::min(kTailBytes, *entry_.size))}, {}};
     return take_tail(std::move(input.buffers.front()));
   }
@@ -89,31 +82,39 @@ class IndexJob final : public ReadingJob {
 
   Result<JobWish> take_index(Buffer tail) {
     tail_ = std::move(tail);
-    const auto ranges = run_.options.codec->index_ranges(tail_.span(), *entry_.size);
-    if (!ranges.ok()) return refuse(ranges.status());
-    more_ = joined_reads(entry_.key, *entry_.size, *ranges);
-    return more_.empty() ? open({}) : JobWish{more_, {}};
+    return ask_more();
   }
 
-  Result<JobWish> open(std::vector<Buffer> buffers) {
-    std::vector<TableFile::Piece> pieces;
-    for (size_t i = 0; i < buffers.size(); ++i) pieces.push_back({more_[i].range->offset, std::move(buffers[i])});
+  Result<JobWish> take_more(std::vector<Buffer> buffers) {
+    for (size_t i = 0; i < buffers.size(); ++i) pieces_.push_back({asked_[i].range->offset, std::move(buffers[i])});
+    return ask_more();
+  }
+
+  Result<JobWish> ask_more() {
+    const auto ranges = run_.options.codec->index_ranges(tail_.span(), *entry_.size, pieces_);
+    if (!ranges.ok()) return refuse(ranges.status());
+    asked_ = joined_reads(entry_.key, *entry_.size, *ranges);
+    return asked_.empty() ? open() : JobWish{asked_, {}};
+  }
+
+  Result<JobWish> open() {
+    const std::vector<TableFile::Piece>& pieces = pieces_;
     const auto index = std::make_shared<const StoredIndex>(tail_, pieces, *entry_.size);
-    auto open = run_.options.codec->open(tail_, *entry_.size, run_.shelf.nulls, pieces);
+    auto open = run_.options.codec->open(tail_, *entry_.size, run_.shelf.reading, pieces);
     if (!open.ok()) return refuse(open.status());
     OpenedTable& opened = run_.opened[file_];
     const std::vector<std::string>& filtered = run_.options.filter_columns;
-    const bool masked = run_.shelf.nulls.kind == NullPolicy::Kind::kMask;  // as the filter wants it
+    const bool masked = run_.shelf.reading.nulls.kind == NullPolicy::Kind::kMask;  // as the filter wants it
     opened.file = put_on_shelf(run_.shelf.tables, index, *open, masked ? filtered : std::vector<std::string>());
     if (filtered.empty()) return JobWish();
     if (masked) {
       opened.masked = opened.file;
       return JobWish();
     }
-    auto again = (*open)->with_nulls(run_.masked_shelf.nulls);
+    auto again = (*open)->with_reading(run_.masked_shelf.reading);
     // A codec that cannot change its way with nulls opens the bytes once more.
     if (again.ok() && *again == nullptr)
-      again = run_.options.codec->open(tail_, *entry_.size, run_.masked_shelf.nulls, pieces);
+      again = run_.options.codec->open(tail_, *entry_.size, run_.masked_shelf.reading, pieces);
     if (!again.ok()) return refuse(again.status());
     opened.masked = put_on_shelf(run_.masked_shelf.tables, index, std::move(*again), filtered);
     return JobWish();
@@ -134,7 +135,8 @@ class IndexJob final : public ReadingJob {
   const size_t file_;
   TableFileEntry& entry_;
   Buffer tail_;
-  std::vector<ReadRequest> more_;  ///< what the index wants besides its tail
+  std::vector<ReadRequest> asked_;  ///< what the index wants besides its tail and the pieces
+  std::vector<TableFile::Piece> pieces_;
 };
 
 Status bad_files(const IndexRun& run) {
@@ -156,6 +158,13 @@ Status bad_files(const IndexRun& run) {
 }
 
 }  // namespace
+
+TableReading masks_for_filters(const ColumnTypes& types) {
+  NullPolicy nulls;
+  nulls.kind = NullPolicy::Kind::kMask;
+  nulls.mask_ending = kFilterMaskEnding;
+  return {std::move(nulls), types};
+}
 
 Result<OpenedTables> read_indices(TableFiles& files, const IndexOptions& options, std::stop_token stop) {
   IndexRun run(files, options, stop);

@@ -14,6 +14,9 @@ namespace forebay {
 /// Of the masks of OpenedTable::masked where they are made for the filter alone: no column that somebody wrote ends so.
 inline constexpr std::string_view kFilterMaskEnding = "\x1f_valid";
 
+/// How a filter reads its columns: with masks, since it must see the nulls.
+TableReading masks_for_filters(const ColumnTypes& types);
+
 /// A file whose index has been read.
 struct OpenedTable {
   std::shared_ptr<const TableFile> file;  ///< with the user's way of treating nulls
@@ -28,7 +31,7 @@ struct OpenedTables {
 
 struct IndexOptions {
   const TableCodec* codec = nullptr;  ///< must outlive what is opened
-  NullPolicy nulls;
+  TableReading reading;
   std::vector<std::string> filter_columns;  ///< without any there is no `masked`
   uint64_t open_bytes = TableShelf::kOpenBytes;
 };

@@ -21,7 +21,7 @@ TableFiles unsized(std::shared_ptr<Store> store, const Names& keys) {
 IndexOptions by(const TableCodec& codec, Names filter_columns = {}, NullPolicy nulls = {}) {
   IndexOptions options;
   options.codec = &codec;
-  options.nulls = std::move(nulls);
+  options.reading = std::move(nulls);
   options.filter_columns = std::move(filter_columns);
   return options;
 }
@@ -33,16 +33,18 @@ class HeadedCodec final : public TableCodec {
   Result<uint64_t> index_bytes(std::span<const uint8_t> tail, uint64_t size) const override {
     return inner_.index_bytes(tail, size);
   }
-  Result<std::vector<ByteRange>> index_ranges(std::span<const uint8_t>, uint64_t) const override {
+  Result<std::vector<ByteRange>> index_ranges(std::span<const uint8_t>, uint64_t,
+                                              std::span<const TableFile::Piece> have) const override {
+    if (!have.empty()) return std::vector<ByteRange>();
     return std::vector<ByteRange>{{0, 4}, {6, 2}};
   }
-  Result<std::shared_ptr<const TableFile>> open(Buffer tail, uint64_t size, const NullPolicy& nulls,
+  Result<std::shared_ptr<const TableFile>> open(Buffer tail, uint64_t size, const TableReading& reading,
                                                 std::span<const TableFile::Piece> more) const override {
     std::string bytes;
     for (const TableFile::Piece& piece : more)
       bytes.append(reinterpret_cast<const char*>(piece.bytes.data()), piece.bytes.size());
     if (!bytes.starts_with("HEAD")) return corrupt("the head is missing");
-    FOREBAY_ASSIGN(auto inner, inner_.open(std::move(tail), size, nulls, {}));
+    FOREBAY_ASSIGN(auto inner, inner_.open(std::move(tail), size, reading, {}));
     return std::shared_ptr<const TableFile>(std::make_shared<Fixed>(std::move(inner)));
   }
 

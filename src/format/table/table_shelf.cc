@@ -35,7 +35,8 @@ class ShelvedTable final : public TableFile {
  public:
   ShelvedTable(std::shared_ptr<TableShelf> shelf, std::shared_ptr<const StoredIndex> index, const TableFile& open,
                std::span<const std::string> bounded)
-      : shelf_(std::move(shelf)), index_(std::move(index)), shape_(shelf_->shape_of(open)) {
+      : shelf_(std::move(shelf)), index_(std::move(index)), shape_(shelf_->shape_of(open)),
+        bounded_(bounded.begin(), bounded.end()) {
     std::vector<uint64_t> fetched, decoded;
     for (int64_t group = 0; group < open.groups(); ++group) {
       rows_.push_back(open.rows(group));
@@ -60,6 +61,12 @@ class ShelvedTable final : public TableFile {
   std::optional<TimeType> time_type(size_t field) const override { return shape_->times[field]; }
   Status field_status(size_t field) const override { return shape_->statuses[field]; }
   bool is_mask(size_t field) const override { return shape_->masks[field]; }
+  Origin origin(size_t field) const override { return shape_->origins[field]; }
+  Result<std::shared_ptr<const TableFile>> with_reading(const TableReading& reading) const override {
+    std::shared_ptr<TableShelf> shelf = shelf_->with_types(reading);
+    FOREBAY_ASSIGN(auto open, shelf->open(*index_));
+    return put_on_shelf(std::move(shelf), index_, std::move(open), bounded_);
+  }
   int64_t groups() const override { return static_cast<int64_t>(rows_.size()); }
   int64_t rows(int64_t group) const override { return rows_[static_cast<size_t>(group)]; }
 
@@ -103,6 +110,7 @@ class ShelvedTable final : public TableFile {
   const std::shared_ptr<TableShelf> shelf_;
   const std::shared_ptr<const StoredIndex> index_;
   const std::shared_ptr<const TableShape> shape_;
+  const std::vector<std::string> bounded_;
   std::vector<int64_t> rows_;
   PerField fetched_, decoded_;  ///< group after group
   std::map<size_t, std::vector<FieldBounds>> bounds_;
@@ -126,7 +134,7 @@ StoredIndex::StoredIndex(const Buffer& tail, std::span<const TableFile::Piece> m
   packed_.shrink_to_fit();
 }
 
-Result<std::shared_ptr<const TableFile>> StoredIndex::open(const TableCodec& codec, const NullPolicy& nulls) const {
+Result<std::shared_ptr<const TableFile>> StoredIndex::open(const TableCodec& codec, const TableReading& reading) const {
   Buffer all = Buffer::allocate(all_bytes_);
   const size_t size = ZSTD_decompress(all.data(), all.size(), packed_.data(), packed_.size());
   if (ZSTD_isError(size) || size != all_bytes_) return internal_error("a table's index was not kept");
@@ -136,7 +144,7 @@ Result<std::shared_ptr<const TableFile>> StoredIndex::open(const TableCodec& cod
     more.push_back({place.offset, all.slice(begin, place.length)});
     begin += place.length;
   }
-  return codec.open(all.slice(0, tail_bytes_), file_size_, nulls, more);
+  return codec.open(all.slice(0, tail_bytes_), file_size_, reading, more);
 }
 
 Result<TableShelf::Open> TableShelf::get(const std::shared_ptr<const StoredIndex>& index) const {
@@ -149,9 +157,9 @@ Result<TableShelf::Open> TableShelf::get(const std::shared_ptr<const StoredIndex
     }
   }
   // Without the lock: others go on meanwhile, and two that open the same one do no harm.
-  FOREBAY_ASSIGN(Open open, index->open(codec_, nulls_));
-  put(index.get(), open);
-  return open;
+  FOREBAY_ASSIGN(Open opened, open(*index));
+  put(index.get(), opened);
+  return opened;
 }
 
 void TableShelf::put(const StoredIndex* index, Open open) const {
@@ -172,16 +180,21 @@ void TableShelf::put(const StoredIndex* index, Open open) const {
 }
 
 std::shared_ptr<const TableShape> TableShelf::shape_of(const TableFile& file) {
-  TableShape shape{file.schema(), file.unmapped(), {}, {}, {}};
+  TableShape shape{file.schema(), file.unmapped(), {}, {}, {}, {}};
   std::string text;
   for (size_t i = 0; i < shape.schema.size(); ++i) {
     shape.times.push_back(file.time_type(i));
     const TableFile::TimeType time = shape.times.back().value_or(TableFile::TimeType());
     shape.statuses.push_back(file.field_status(i));
     shape.masks.push_back(file.is_mask(i));
+    shape.origins.push_back(file.origin(i));
     // Lengths before names, which may have anything in them: no two shapes have one text.
     text += fmt::format("{}:{} {} {} {} {}\n", shape.schema[i].name.size(), shape.schema[i].to_string(),
                         time.ticks_per_day, time.since_1970, file.is_mask(i), shape.statuses.back().message());
+    const TableFile::Origin& origin = shape.origins.back();
+    text += fmt::format("{} {} {} {}", origin.values, origin.untyped, origin.in_lists, origin.structs.size());
+    for (const std::string& name : origin.structs) text += fmt::format(" {}:{}", name.size(), name);
+    text += "\n";
   }
   for (const auto& [name, why] : shape.unmapped)
     text += fmt::format("{}:{} {}:{}\n", name.size(), name, why.size(), why);
@@ -191,9 +204,18 @@ std::shared_ptr<const TableShape> TableShelf::shape_of(const TableFile& file) {
   return known;
 }
 
+std::shared_ptr<TableShelf> TableShelf::with_types(const TableReading& reading) {
+  const std::lock_guard lock(mutex_);
+  auto& other = others_[column_types_text(reading.types)];
+  if (!other) other = std::make_shared<TableShelf>(codec_, reading, budget_bytes_);
+  return other;
+}
+
 uint64_t TableShelf::open_bytes() const {
   const std::lock_guard lock(mutex_);
-  return bytes_;
+  uint64_t bytes = bytes_;
+  for (const auto& [types, other] : others_) bytes += other->open_bytes();
+  return bytes;
 }
 
 std::shared_ptr<const TableFile> put_on_shelf(std::shared_ptr<TableShelf> shelf,

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
 #include <numeric>
 
 #include <fmt/format.h>
 
 #include "base/suggest.h"
+#include "forebay/string_list.h"
 #include "format/table/joined_reads.h"
 
 namespace forebay {
@@ -40,17 +40,42 @@ ColumnValues repeated(const std::string& text, int64_t rows) {
   return column;
 }
 
-std::string numpy_name(const TableFile::TimeType& time) {
-  constexpr int64_t kSeconds = 86'400;
-  static const std::map<int64_t, std::string_view> kUnits = {{1, "D"},
-                                                             {kSeconds, "s"},
-                                                             {kSeconds * 1'000, "ms"},
-                                                             {kSeconds * 1'000'000, "us"},
-                                                             {kSeconds * 1'000'000'000, "ns"}};
-  const auto unit = kUnits.find(time.ticks_per_day);
-  // Half days, say: a type that NumPy has no name for.
-  if (unit == kUnits.end()) return {};
-  return fmt::format("{}[{}]", time.since_1970 ? "datetime64" : "timedelta64", unit->second);
+bool has_offsets(const Field& field) { return field.kind != FieldKind::kTensor || is_ragged(field); }
+
+/// The value that stands for nulls, end to end: `count` times.
+Buffer filled(const std::string& value, size_t count) {
+  Buffer bytes = Buffer::allocate(value.size() * count);
+  for (size_t i = 0; i < count && !value.empty(); ++i)
+    std::memcpy(bytes.data() + i * value.size(), value.data(), value.size());
+  return bytes;
+}
+
+/// Bytes a row of a column that the file lacks.
+uint64_t absent_row_bytes(const TableColumn& column) {
+  const bool single = column.field.kind == FieldKind::kText || column.field.kind == FieldKind::kBytes;
+  if (single) return sizeof(int64_t) + column.fill.bytes.size();
+  return has_offsets(column.field) ? sizeof(int64_t) + sizeof(uint32_t) : row_bytes(column.field);
+}
+
+/// Rows of a column that the file lacks: nulls, which are the fill, zeros, or empty lists. `valid`: of a mask, that nothing is null.
+ColumnValues absent(const TableColumn& column, bool valid, int64_t rows) {
+  const Field& field = column.field;
+  if (field.kind == FieldKind::kText || field.kind == FieldKind::kBytes) return repeated(column.fill.bytes, rows);
+  if (field.string_list()) {
+    const auto end =
+        static_cast<uint32_t>(StringList::run_bytes(0, 0));  // of an empty list: where its strings would begin
+    return repeated(std::string(reinterpret_cast<const char*>(&end), sizeof end), rows);
+  }
+  ColumnValues none;
+  if (has_offsets(field)) {
+    none.offsets = Buffer::allocate(static_cast<size_t>(rows + 1) * sizeof(int64_t));
+    std::memset(none.offsets.data(), 0, none.offsets.size());
+    return none;
+  }
+  std::string element = column.fill.bytes;
+  if (column.role != TableColumn::Role::kValues) element.assign(dtype_size(field.dtype), valid ? '\1' : '\0');
+  none.values = filled(element, static_cast<size_t>(rows) * static_cast<size_t>(field.shape.elements()));
+  return none;
 }
 
 }  // namespace
@@ -74,7 +99,7 @@ TableSource::Wanted TableSource::wanted(int64_t unit) const {
       data_->schema.layouts[data_->schema.layout_of[data_->units[static_cast<size_t>(unit)].part]];
   std::vector<std::pair<size_t, size_t>> pairs;
   for (size_t i = 0; i < columns_.size(); ++i) {
-    if (layout[columns_[i]] != kNowhere) pairs.emplace_back(layout[columns_[i]], i);
+    if (in_file(layout[columns_[i]])) pairs.emplace_back(layout[columns_[i]], i);
   }
   // Codecs take fields in the file's order, users get columns in theirs.
   std::ranges::sort(pairs);
@@ -91,9 +116,11 @@ uint64_t TableSource::constant_bytes(int64_t unit) const {
   const ColumnLayout& layout = data_->schema.layouts[data_->schema.layout_of[part]];
   uint64_t row_bytes = 0;
   for (size_t index : columns_) {
-    if (layout[index] != kNowhere) continue;
+    if (in_file(layout[index])) continue;
     const TableColumn& column = data_->schema.columns[index];
-    if (column.field.kind == FieldKind::kText) {
+    if (column.from == TableColumn::From::kFile) {
+      row_bytes += absent_row_bytes(column);
+    } else if (column.field.kind == FieldKind::kText) {
       const auto& text = data_->partitions[column.partition].texts[part];
       row_bytes += sizeof(int64_t) + (text ? *text : data_->partition_nulls[column.partition].text).size();
     } else {
@@ -146,15 +173,32 @@ Result<Columns> TableSource::decode_file(int64_t unit, const Wanted& need, std::
   return columns;
 }
 
-ColumnValues TableSource::constant(const TableColumn& column, size_t part, int64_t rows) const {
-  // A mask that the file lacks: nothing in it can be null.
-  if (column.from == TableColumn::From::kFile) return repeated<uint8_t>(1, rows);
+ColumnValues TableSource::constant(size_t index, size_t part, int64_t rows) const {
+  const TableColumn& column = data_->schema.columns[index];
+  if (column.from == TableColumn::From::kFile)
+    return absent(column, data_->schema.layouts[data_->schema.layout_of[part]][index] == kAllValid, rows);
   const PartitionColumn& partition = data_->partitions[column.partition];
   const bool null = partition.is_null(part);
   if (column.from == TableColumn::From::kFolderValid) return repeated<uint8_t>(null ? 0 : 1, rows);
   const PartitionNull& instead = data_->partition_nulls[column.partition];
   if (partition.is_integer) return repeated<int64_t>(null ? instead.integer : partition.integers[part], rows);
   return repeated(null ? instead.text : *partition.texts[part], rows);
+}
+
+std::map<int64_t, Status> TableSource::rows_without_column(size_t part, int64_t rows) const {
+  std::map<int64_t, Status> bad;
+  const ColumnLayout& layout = data_->schema.layouts[data_->schema.layout_of[part]];
+  for (const size_t index : columns_) {
+    const TableColumn& column = data_->schema.columns[index];
+    const bool values = column.from == TableColumn::From::kFile && column.role == TableColumn::Role::kValues;
+    if (!values || layout[index] != kNowhere || column.fill.kind != NullPolicy::Kind::kError) continue;
+    const Status reason = corrupt(
+        fmt::format("the column '{}' is null here, since '{}' does not have it; give null= a value, or fb.NULL_MASK",
+                    column.field.name, data_->part_name(part)));
+    for (int64_t row = 0; row < rows; ++row) bad.emplace_hint(bad.end(), row, reason);
+    return bad;
+  }
+  return bad;
 }
 
 Result<Columns> TableSource::decode(int64_t unit, std::vector<Buffer> fetched, WorkMemory& memory) const {
@@ -178,8 +222,10 @@ Result<Columns> TableSource::decode(int64_t unit, std::vector<Buffer> fetched, W
     result.bad_rows = std::move(file->bad_rows);
   }
   for (size_t i = 0; i < columns_.size(); ++i) {
-    if (!filled[i]) result.values[i] = constant(data_->schema.columns[columns_[i]], part, result.rows);
+    if (!filled[i]) result.values[i] = constant(columns_[i], part, result.rows);
   }
+  if (auto bad = rows_without_column(part, result.rows); !bad.empty())
+    result.bad_rows = std::make_shared<const std::map<int64_t, Status>>(std::move(bad));
   if (has_undecided(unit)) note_undecided(unit, result);
   return result;
 }
@@ -203,9 +249,10 @@ std::string TableSource::time_name(size_t field) const {
   // The first file that has it: all have it in one unit, or uniting them was refused.
   for (size_t part = 0; part < data_->parts.size(); ++part) {
     const size_t at = data_->schema.layouts[data_->schema.layout_of[part]][columns_[field]];
-    if (at == kNowhere) continue;
-    const std::optional<TableFile::TimeType> time = data_->parts[part].file->time_type(at);
-    return time ? numpy_name(*time) : "";
+    if (!in_file(at)) continue;
+    const std::optional<TimeType> time = data_->parts[part].file->time_type(at);
+    // Nothing for half days, say: a type that NumPy has no name for.
+    return time ? time_word(*time) : "";
   }
   return {};
 }
@@ -217,12 +264,7 @@ bool TableSource::is_of_folder(size_t field) const {
 bool TableSource::is_mask(size_t field) const {
   const TableColumn& column = data_->schema.columns[columns_[field]];
   if (column.from != TableColumn::From::kFile) return column.from == TableColumn::From::kFolderValid;
-  // All files that have it agree, or uniting them was refused.
-  for (size_t part = 0; part < data_->parts.size(); ++part) {
-    const size_t at = data_->schema.layouts[data_->schema.layout_of[part]][columns_[field]];
-    if (at != kNowhere) return data_->parts[part].file->is_mask(at);
-  }
-  return false;
+  return column.role == TableColumn::Role::kMask;
 }
 
 std::optional<Hash128> TableSource::unit_identity(int64_t unit) const {
@@ -234,6 +276,7 @@ std::optional<Hash128> TableSource::unit_identity(int64_t unit) const {
   Hasher hasher;
   hasher.update(fmt::format("{}\n{} {} {}\n{}\n", data_->store->display_name(part.key), part.size, part.version,
                             data_->units[static_cast<size_t>(unit)].group, data_->decoded_by));
+  hasher.update(column_types_text(part.types));
   for (const Field& field : schema_) hasher.update(fmt::format("{}:{}\n", field.name.size(), field.to_string()));
   return hasher.digest();
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -57,7 +58,10 @@ class TableSource final : public UnitSource {
   bool has_undecided(int64_t unit) const;
   /// Of a table in memory: of its rows, as they are. The first time it decodes the unit.
   std::optional<Hash128> content_identity(int64_t unit) const;
-  ColumnValues constant(const TableColumn& column, size_t part, int64_t rows) const;
+  /// A column that is not in the file: of a folder, or one that the file lacks.
+  ColumnValues constant(size_t index, size_t part, int64_t rows) const;
+  /// All rows, where the file lacks a column that has no value for nulls; else none.
+  std::map<int64_t, Status> rows_without_column(size_t part, int64_t rows) const;
   uint64_t constant_bytes(int64_t unit) const;
 
   const std::shared_ptr<const TableData> data_;

@@ -15,11 +15,13 @@ namespace {
 constexpr size_t kDifferencesNamed = 10;
 constexpr std::string_view kMaskEnding = "_valid";
 
+using Role = TableColumn::Role;
+
 bool same_type(const Field& a, const Field& b) {
   return a.kind == b.kind && (a.kind != FieldKind::kTensor || (a.dtype == b.dtype && a.shape == b.shape));
 }
 
-std::string type_of(const Field& field) { return field.to_string().substr(field.name.size() + 2); }
+std::string shape_text(const Field& field) { return field.to_string().substr(field.name.size() + 2); }
 
 Field flag_field(std::string name) {
   Field field;
@@ -29,19 +31,136 @@ Field flag_field(std::string name) {
   return field;
 }
 
-bool is_flag(const Field& field) {
-  return field.kind == FieldKind::kTensor && field.dtype == DType::kBool && field.shape.rank() == 0;
+FieldKind element_kind(FieldKind kind) {
+  if (kind == FieldKind::kTextList) return FieldKind::kText;
+  return kind == FieldKind::kBytesList ? FieldKind::kBytes : kind;
+}
+
+ColumnType type_of(const TableFile& file, size_t at) {
+  const Field& field = file.schema()[at];
+  return {element_kind(field.kind), field.dtype, file.time_type(at)};
+}
+
+std::string type_text(const TableFile& file, size_t at) {
+  const Field& field = file.schema()[at];
+  const auto time = file.time_type(at);
+  return time ? fmt::format("{} {}", column_type_word({FieldKind::kTensor, field.dtype, time}), field.shape.to_string())
+              : shape_text(field);
+}
+
+/// Whether a file says no more of the column than that it is null. In lists the lists themselves are told.
+bool all_null(const TableFile::Origin& origin) { return origin.untyped && !origin.in_lists; }
+
+/// A field that some file has.
+struct Known {
+  size_t file = 0;  ///< the first that has it, with its type if any knows it
+  size_t at = 0;    ///< its place there
+  Role role = Role::kValues;
+  bool untyped = false;
+  std::vector<std::string> dependents;  ///< of values: their masks and lengths
+};
+
+/// All fields of all files by name, in the order in which files have them.
+class KnownFields {
+ public:
+  explicit KnownFields(std::span<const std::shared_ptr<const TableFile>> files) : files_(files) {
+    for (size_t file = 0; file < files.size(); ++file) {
+      // Files on a shelf share the schema, and all that belongs to it, with others of their kind.
+      if (seen_.emplace(&files[file]->schema(), file).second) add(file);
+    }
+    // A struct that is null all over looks like a column without members.
+    std::erase_if(order_, [&](const std::string& name) {
+      const bool is_struct = fields_.at(name).untyped && structs_.contains(name);
+      if (is_struct) fields_.erase(name);
+      return is_struct;
+    });
+  }
+
+  const std::vector<std::string>& order() const { return order_; }
+  const Known* find(const std::string& name) const {
+    const auto found = fields_.find(name);
+    return found == fields_.end() ? nullptr : &found->second;
+  }
+  bool is_struct(const std::string& name) const { return structs_.contains(name); }
+  /// The columns in a struct, in their order.
+  const std::vector<std::string>& members(const std::string& name) const {
+    static const std::vector<std::string> none;
+    const auto found = structs_.find(name);
+    return found == structs_.end() ? none : found->second;
+  }
+  /// Where a file has the field. Mostly fields stand in one place in all files.
+  std::optional<size_t> place(size_t file, const std::string& name) const {
+    const Schema& schema = files_[file]->schema();
+    const Known* known = find(name);
+    if (known != nullptr && known->at < schema.size() && schema[known->at].name == name) return known->at;
+    return schema.find(name);
+  }
+  /// The first file with that schema object.
+  size_t first_alike(size_t file) const { return seen_.at(&files_[file]->schema()); }
+  const Field& field(const Known& known) const { return files_[known.file]->schema()[known.at]; }
+
+ private:
+  void add(size_t file) {
+    const Schema& schema = files_[file]->schema();
+    for (size_t at = 0; at < schema.size(); ++at) {
+      const TableFile::Origin origin = files_[file]->origin(at);
+      const bool values = origin.values == at;
+      Known known{file,
+                  at,
+                  values                      ? Role::kValues
+                  : files_[file]->is_mask(at) ? Role::kMask
+                                              : Role::kLengths,
+                  all_null(origin),
+                  {}};
+      const auto [place, is_new] = fields_.emplace(schema[at].name, known);
+      if (is_new) {
+        order_.push_back(schema[at].name);
+        if (values) {
+          for (const std::string& name : origin.structs) structs_[name].push_back(schema[at].name);
+        } else if (const auto owner = fields_.find(schema[origin.values].name); owner != fields_.end()) {
+          add_dependent(owner->second, schema[at].name);
+        }
+      } else if (place->second.untyped && !known.untyped) {
+        known.dependents = std::move(place->second.dependents);
+        place->second = std::move(known);
+      }
+    }
+  }
+
+  // The mask of the values stands beside them, whichever file has it first.
+  static void add_dependent(Known& owner, const std::string& name) {
+    const bool first = name.ends_with(kMaskEnding) && !name.ends_with("_items_valid");
+    owner.dependents.insert(first ? owner.dependents.begin() : owner.dependents.end(), name);
+  }
+
+  std::span<const std::shared_ptr<const TableFile>> files_;
+  std::map<std::string, Known> fields_;
+  std::vector<std::string> order_;
+  std::map<std::string, std::vector<std::string>> structs_;
+  std::map<const Schema*, size_t> seen_;
+};
+
+/// The columns that somebody looks at, by the names that were asked for.
+std::set<std::string> wanted_columns(const KnownFields& known, const UniteInput& input) {
+  std::set<std::string> wanted;
+  const auto want = [&](const std::string& name) {
+    if (known.find(name) != nullptr)
+      wanted.insert(name);
+    else
+      wanted.insert(known.members(name).begin(), known.members(name).end());
+  };
+  for (const std::string& name : input.columns ? *input.columns : known.order()) want(name);
+  for (const std::string& name : input.looked_at) want(name);
+  return wanted;
 }
 
 class Uniting {
  public:
-  explicit Uniting(const UniteInput& input) : in_(input), first_(input.files.front()->schema()) {
-    for (size_t i = 0; i < first_.size(); ++i) place_.emplace(first_[i].name, i);
-  }
+  explicit Uniting(const UniteInput& input) : in_(input), known_(input.files) {}
 
   Result<UnitedSchema> run() {
     FOREBAY_RETURN_IF_ERROR(check_partitions());
-    if (in_.nulls == NullPolicy::Kind::kMask) find_masks();
+    FOREBAY_RETURN_IF_ERROR(check_names());
     FOREBAY_RETURN_IF_ERROR(in_.columns ? pick_named() : pick_all());
     for (const std::string& name : in_.looked_at) FOREBAY_RETURN_IF_ERROR(look_at(name));
     // All files first, so that one message tells all that differs.
@@ -54,7 +173,7 @@ class Uniting {
  private:
   Status check_partitions() const {
     for (const PartitionColumn& partition : in_.partitions) {
-      const bool masked = in_.nulls == NullPolicy::Kind::kMask && partition.has_nulls();
+      const bool masked = in_.reading.nulls.kind == NullPolicy::Kind::kMask && partition.has_nulls();
       const std::string mask = partition.name + std::string(kMaskEnding);
       for (size_t file = 0; file < in_.files.size(); ++file) {
         if (masked && in_.files[file]->schema().find(mask)) {
@@ -73,27 +192,62 @@ class Uniting {
     return {};
   }
 
-  /// A column may be null in some files only; its mask is there for all.
-  void find_masks() {
-    for (size_t file = 0; file < in_.files.size(); ++file) {
-      const Schema& schema = in_.files[file]->schema();
-      for (size_t i = 0; i < schema.size(); ++i) {
-        const std::string& name = schema[i].name;
-        if (!name.ends_with(kMaskEnding) || !is_flag(schema[i]) || !in_.files[file]->is_mask(i)) continue;
-        masks_.emplace(name.substr(0, name.size() - kMaskEnding.size()), file);
-      }
-    }
+  bool is_folder(const std::string& name) const {
+    return std::ranges::find(in_.partitions, name, &PartitionColumn::name) != in_.partitions.end();
   }
 
-  void add(Field field) {
-    if (!taken_.insert(field.name).second) return;
-    const std::string name = field.name;
-    united_.columns.push_back({std::move(field), TableColumn::From::kFile, 0});
-    // Beside its column, where whoever takes all columns expects it.
-    if (masks_.contains(name)) add(flag_field(name + std::string(kMaskEnding)));
-    if (in_.nulls != NullPolicy::Kind::kMask) return;
-    const auto items = place_.find(name + "_items_valid");
-    if (items != place_.end() && in_.files.front()->is_mask(items->second)) add(first_[items->second]);
+  /// Names in null= and types= that no file has.
+  Status check_names() const {
+    const auto check = [&](std::string_view arg, const std::string& name, bool structs) -> Status {
+      if (known_.find(name) != nullptr || is_folder(name)) return {};
+      if (!structs && known_.is_struct(name))
+        return invalid_argument(
+            fmt::format("{}= has a value for '{}', which is a struct; name its members, such as '{}'", arg, name,
+                        known_.members(name).front()));
+      if (known_.is_struct(name)) return {};
+      return invalid_argument(fmt::format("{}= has a value for the column '{}', which the table does not have{}", arg,
+                                          name, suggestion_text(name, known_.order())));
+    };
+    for (const auto& [name, value] : in_.reading.nulls.by_column) FOREBAY_RETURN_IF_ERROR(check("null", name, true));
+    for (const std::string& name : in_.reading.nulls.masked) FOREBAY_RETURN_IF_ERROR(check("null", name, true));
+    for (const auto& [name, type] : in_.reading.types) FOREBAY_RETURN_IF_ERROR(check("types", name, false));
+    return {};
+  }
+
+  bool lacks(size_t file, const std::string& name) const {
+    const auto at = known_.place(file, name);
+    return !at || all_null(in_.files[file]->origin(*at));
+  }
+
+  bool some_file_lacks(const std::string& name) const {
+    for (size_t file = 0; file < in_.files.size(); ++file) {
+      if (known_.first_alike(file) == file && lacks(file, name)) return true;
+    }
+    return false;
+  }
+
+  /// A column with its masks and lengths; a mask or lengths alone.
+  void add(const std::string& name) {
+    if (!taken_.insert(name).second) return;
+    const Known& known = *known_.find(name);
+    TableColumn column{known_.field(known), TableColumn::From::kFile, 0, known.role, {}};
+    if (known.role == Role::kValues) {
+      const TableFile& file = *in_.files[known.file];
+      ChosenFill chosen =
+          choose_fill(in_.reading.nulls, {name, file.origin(known.at).structs, type_of(file, known.at)});
+      column.fill = std::move(chosen.fill);
+      const bool lacking = !in_.first_decides && some_file_lacks(name);
+      if (lacking && refused_.ok()) refused_ = std::move(chosen.status);
+      const std::string mask = name + std::string(kMaskEnding);
+      united_.columns.push_back(std::move(column));
+      // Where no file has the column's mask, those that lack the column need one.
+      if (lacking && united_.columns.back().fill.kind == NullPolicy::Kind::kMask && known_.find(mask) == nullptr &&
+          taken_.insert(mask).second)
+        united_.columns.push_back({flag_field(mask), TableColumn::From::kFile, 0, Role::kMask, {}});
+      for (const std::string& dependent : known.dependents) add(dependent);
+      return;
+    }
+    united_.columns.push_back(std::move(column));
   }
 
   void add_partition(size_t index) {
@@ -103,19 +257,24 @@ class Uniting {
     field.name = partition.name;
     field.kind = partition.is_integer ? FieldKind::kTensor : FieldKind::kText;
     field.dtype = partition.is_integer ? DType::kInt64 : DType::kUint8;
-    united_.columns.push_back({field, TableColumn::From::kFolder, index});
-    if (in_.nulls != NullPolicy::Kind::kMask || !partition.has_nulls()) return;
+    united_.columns.push_back({field, TableColumn::From::kFolder, index, Role::kValues, {}});
+    if (in_.reading.nulls.kind != NullPolicy::Kind::kMask || !partition.has_nulls()) return;
     Field valid = flag_field(field.name + std::string(kMaskEnding));
     valid.fetched = false;
     taken_.insert(valid.name);
-    united_.columns.push_back({std::move(valid), TableColumn::From::kFolderValid, index});
+    united_.columns.push_back({std::move(valid), TableColumn::From::kFolderValid, index, Role::kMask, {}});
   }
 
   Status pick_all() {
-    for (const Field& field : first_) add(field);
+    for (const std::string& name : known_.order()) {
+      // The first file's columns stand for all: what others have besides is told below.
+      if (!in_.first_decides || first_has(name)) add(name);
+    }
     for (size_t i = 0; i < in_.partitions.size(); ++i) add_partition(i);
     return united_.columns.empty() ? nothing_readable() : Status();
   }
+
+  bool first_has(const std::string& name) const { return known_.place(0, name).has_value(); }
 
   Status nothing_readable() const {
     std::string why;
@@ -126,42 +285,49 @@ class Uniting {
   Status pick_named() {
     if (in_.columns->empty()) return invalid_argument("columns=[] names no column; leave it out for all of them");
     for (const std::string& name : *in_.columns) {
-      const size_t before = united_.columns.size();
-      const std::string members = name + ".";
-      for (const Field& field : first_) {
-        if (field.name == name || field.name.starts_with(members)) add(field);
+      const auto partition = std::ranges::find(in_.partitions, name, &PartitionColumn::name);
+      // A column of that very name comes before the members of a struct that is called so.
+      if (known_.find(name) != nullptr) {
+        add(name);
+      } else if (known_.is_struct(name)) {
+        for (const std::string& member : known_.members(name)) add(member);
+      } else if (partition != in_.partitions.end()) {
+        add_partition(static_cast<size_t>(partition - in_.partitions.begin()));
+      } else if (!taken_.contains(name)) {
+        return missing("columns", name);
       }
-      for (size_t i = 0; i < in_.partitions.size(); ++i) {
-        if (in_.partitions[i].name == name) add_partition(i);
-      }
-      if (united_.columns.size() == before && !taken_.contains(name)) FOREBAY_RETURN_IF_ERROR(missing("columns", name));
+      if (in_.first_decides && known_.find(name) != nullptr && !first_has(name)) note_only_later(name);
     }
     return {};
   }
 
   Status look_at(const std::string& name) {
-    if (std::ranges::any_of(in_.partitions, [&](const auto& partition) { return partition.name == name; })) return {};
-    const auto at = place_.find(name);
-    if (at == place_.end()) return missing("filter", name);
-    if (!taken_.contains(name)) only_compared_.push_back(first_[at->second]);
+    if (is_folder(name)) return {};
+    const Known* known = known_.find(name);
+    if (known == nullptr) return missing("filter", name);
+    if (in_.first_decides && !first_has(name)) note_only_later(name);
+    if (!taken_.contains(name))
+      only_compared_.push_back({known_.field(*known), TableColumn::From::kFile, 0, known->role, {}});
     return {};
   }
 
-  /// A column that the first file does not have.
-  Status missing(std::string_view who, const std::string& name) {
-    for (size_t file = 1; file < in_.files.size(); ++file) {
-      const Schema& schema = in_.files[file]->schema();
-      if (const std::optional<size_t> at = schema.find(name)) {
-        differ(0, file, fmt::format("has no column '{}' ({}), which", name, type_of(schema[*at])), "has");
-        return {};
+  /// Where the first file decides, a column that it does not have.
+  void note_only_later(const std::string& name) {
+    const Known& known = *known_.find(name);
+    differ(0, known.file,
+           fmt::format("has no column '{}' ({}), which", name, type_text(*in_.files[known.file], known.at)), "has");
+  }
+
+  /// A column that no file has.
+  Status missing(std::string_view who, const std::string& name) const {
+    for (size_t file = 0; file < in_.files.size(); ++file) {
+      if (known_.first_alike(file) != file) continue;
+      for (const auto& [unmapped, why] : in_.files[file]->unmapped()) {
+        if (unmapped == name || unmapped.starts_with(name + "."))
+          return unsupported(fmt::format("{}: the column '{}' cannot be read: {}", who, unmapped, why));
       }
     }
-    for (const auto& [unmapped, why] : in_.files.front()->unmapped()) {
-      if (unmapped == name || unmapped.starts_with(name + "."))
-        return unsupported(fmt::format("{}: the column '{}' cannot be read: {}", who, unmapped, why));
-    }
-    std::vector<std::string> known;
-    for (const Field& field : first_) known.push_back(field.name);
+    std::vector<std::string> known = known_.order();
     for (const PartitionColumn& partition : in_.partitions) known.push_back(partition.name);
     const std::string nearest = suggestion_text(name, known);
     constexpr size_t kShown = 40;
@@ -171,68 +337,124 @@ class Uniting {
                                         fmt::join(known, ", "), long_list ? ", …" : ""));
   }
 
-  /// Finds the columns in one file, and notes what differs from the first.
+  /// Finds the columns in one file, and notes what differs from the others.
   void lay_out(size_t file) {
-    const Schema& schema = in_.files[file]->schema();
+    if (const size_t first = known_.first_alike(file); first != file) {
+      united_.layout_of.push_back(united_.layout_of[first]);
+      for (const auto& difference : noted_[first]) ++differences_[difference].second;
+      return;
+    }
+    current_ = file;
     ColumnLayout layout;
     for (const TableColumn& column : united_.columns) {
-      const size_t at = column.from == TableColumn::From::kFile ? find(file, column.field) : kNowhere;
-      if (at != kNowhere && refused_.ok()) refused_ = in_.files[file]->field_status(at);
+      const size_t at = column.from == TableColumn::From::kFile ? find(file, column) : kNowhere;
+      if (in_file(at) && refused_.ok()) refused_ = in_.files[file]->field_status(at);
       layout.push_back(at);
     }
     // Where it stands is nobody's business; what differs is noted.
-    for (const Field& field : only_compared_) find(file, field);
-    if (!in_.columns && file > 0) note_further(file, schema);
+    for (const TableColumn& column : only_compared_) find(file, column);
+    note_stranger(file);
     // Few: the files of a table mostly come from one writer.
     const auto known = std::ranges::find(united_.layouts, layout);
     united_.layout_of.push_back(static_cast<uint32_t>(known - united_.layouts.begin()));
     if (known == united_.layouts.end()) united_.layouts.push_back(std::move(layout));
   }
 
-  size_t find(size_t file, const Field& wanted) {
-    const Schema& schema = in_.files[file]->schema();
-    const auto first = place_.find(wanted.name);
-    // Mostly fields stand where those of the first file do.
-    const bool there =
-        first != place_.end() && first->second < schema.size() && schema[first->second].name == wanted.name;
-    const std::optional<size_t> at = there ? std::optional(first->second) : schema.find(wanted.name);
-    const auto mask = wanted.name.ends_with(kMaskEnding)
-                          ? masks_.find(wanted.name.substr(0, wanted.name.size() - kMaskEnding.size()))
-                          : masks_.end();
-    const bool is_mask = mask != masks_.end();
-    if (!at) {
-      // A file in which a column cannot be null has no mask for it.
-      if (!is_mask) differ(file, 0, fmt::format("has no column '{}' ({}), which", wanted.name, type_of(wanted)), "has");
-      return kNowhere;
-    }
-    const Field& found = schema[*at];
-    if (is_mask && !in_.files[file]->is_mask(*at)) {
-      differ(file, mask->second, fmt::format("has a column '{}' of its own, which", wanted.name),
-             fmt::format("has as the mask of '{}'", mask->first));
-    } else if (!same_type(found, wanted)) {
-      differ(file, 0, fmt::format("has the column '{}' as {}, where", wanted.name, type_of(found)),
-             fmt::format("has it as {}", type_of(wanted)));
-    } else if (first != place_.end() &&
-               in_.files[file]->time_type(*at) != in_.files.front()->time_type(first->second)) {
-      differ(file, 0, fmt::format("has the times of '{}' in another unit than", wanted.name), "");
+  size_t find(size_t file, const TableColumn& column) {
+    const TableFile& table = *in_.files[file];
+    const std::string& name = column.field.name;
+    const std::optional<size_t> at = known_.place(file, name);
+    const Known* known = known_.find(name);
+    if (!at || (all_null(table.origin(*at)) && !(known != nullptr && known->untyped)))
+      return absent(file, column, at.has_value());
+    const Role role = role_in(table, *at);
+    if (known == nullptr) {
+      differ(file, file,
+             fmt::format("has a column '{}', which is what null=fb.NULL_MASK calls the mask of a column that", name),
+             "or others lack");
+    } else if (role != known->role) {
+      note_two_roles(file, *at, *known);
+    } else if (!same_type(table.schema()[*at], column.field) ||
+               table.time_type(*at) != in_.files[known->file]->time_type(known->at)) {
+      differ(file, known->file, fmt::format("has the column '{}' as {}, where", name, type_text(table, *at)),
+             fmt::format("has it as {}", type_text(*in_.files[known->file], known->at)));
+      if (column.role == Role::kValues && unlike_.empty()) unlike_ = name;
     }
     return *at;
   }
 
-  void note_further(size_t file, const Schema& schema) {
-    // Where all of the first file's fields were found, a file of no more fields has no others.
-    if (schema.size() <= first_.size() && differences_.empty() && masks_.empty()) return;
-    for (const Field& field : schema) {
-      if (!taken_.contains(field.name))
-        differ(file, 0, fmt::format("has a column '{}' ({}), which", field.name, type_of(field)), "has not");
+  static Role role_in(const TableFile& table, size_t at) {
+    if (table.origin(at).values == at) return Role::kValues;
+    return table.is_mask(at) ? Role::kMask : Role::kLengths;
+  }
+
+  void note_two_roles(size_t file, size_t at, const Known& known) {
+    const bool own = role_in(*in_.files[file], at) == Role::kValues;
+    const size_t with = own ? known.file : file, without = own ? file : known.file;
+    const TableFile& masked = *in_.files[with];
+    const size_t mask = own ? known.at : at;
+    const std::string& of = masked.schema()[masked.origin(mask).values].name;
+    differ(without, with, fmt::format("has a column '{}' of its own, which", masked.schema()[mask].name),
+           fmt::format("has as the {} of '{}'", masked.is_mask(mask) ? "mask" : "lengths", of));
+  }
+
+  /// Where a file lacks a column, or says that all of it is null.
+  size_t absent(size_t file, const TableColumn& column, bool said) {
+    const std::string& name = column.field.name;
+    if (column.role == Role::kMask) {
+      const std::optional<std::string> owner = owner_of(name);
+      // A file in which the column cannot be null has no mask for it.
+      if (owner && !lacks(file, *owner)) {
+        const Shape& shape = column.field.shape;
+        if (!shape.fully_known())
+          differ(file, file, fmt::format("has no nulls in the lists of '{}', where others do: their masks", *owner),
+                 "lacks");
+        return kAllValid;
+      }
+      return kNowhere;
     }
+    if (in_.first_decides && !said) {
+      const Known& known = *known_.find(name);
+      differ(file, known.file,
+             fmt::format("has no column '{}' ({}), which", name, type_text(*in_.files[known.file], known.at)), "has");
+    }
+    return kNowhere;
+  }
+
+  /// The column that a mask belongs to.
+  std::optional<std::string> owner_of(const std::string& mask) const {
+    if (const Known* known = known_.find(mask); known != nullptr) {
+      const TableFile& file = *in_.files[known->file];
+      return file.schema()[file.origin(known->at).values].name;
+    }
+    return mask.substr(0, mask.size() - kMaskEnding.size());
+  }
+
+  /// A file that does not belong to the table: one without any column of the first, or with further ones where the first decides.
+  void note_stranger(size_t file) {
+    if (file == 0 || known_.first_alike(file) != file) return;
+    const Schema& schema = in_.files[file]->schema();
+    if (in_.first_decides && !in_.columns) {
+      for (size_t at = 0; at < schema.size(); ++at) {
+        if (!taken_.contains(schema[at].name) && role_in(*in_.files[file], at) != Role::kMask)
+          differ(file, 0,
+                 fmt::format("has a column '{}' ({}), which", schema[at].name, type_text(*in_.files[file], at)),
+                 "has not");
+      }
+      return;
+    }
+    const bool empty = in_.files[file]->groups() == 0 || in_.files.front()->groups() == 0;
+    const bool any = std::ranges::any_of(
+        schema, [&](const Field& field) { return in_.files.front()->schema().find(field.name).has_value(); });
+    if (!any && !empty && !in_.columns) differ(file, 0, "has none of the columns that", "has");
   }
 
   /// "'b' <how> 'a' <end>", once for all files that differ in the same way.
   void differ(size_t file, size_t other, std::string how, std::string end) {
-    auto& [first, count] =
-        differences_[{std::move(how), fmt::format("'{}'{}{}", in_.names[other], end.empty() ? "" : " ", end)}];
+    const std::pair key(std::move(how), fmt::format("'{}'{}{}", in_.names[other], end.empty() ? "" : " ", end));
+    auto& [first, count] = differences_[key];
     if (count++ == 0) first = file;
+    noted_[current_].push_back(key);
   }
 
   Status told() const {
@@ -245,22 +467,66 @@ class Uniting {
     }
     if (differences_.size() > kDifferencesNamed)
       text += fmt::format("\n  and {} more differences", differences_.size() - kDifferencesNamed);
+    if (!unlike_.empty() && !in_.first_decides)
+      text += fmt::format(
+          "\nSay what the column is read as with types={{'{}': 'string'}} or another type that holds all values",
+          unlike_);
     return invalid_argument(text +
                             "\nName the columns that all have alike with columns=, or make a pipeline for each kind");
   }
 
   const UniteInput& in_;
-  const Schema& first_;
-  std::map<std::string, size_t> place_;  ///< in first_
+  const KnownFields known_;
   UnitedSchema united_;
-  std::vector<Field> only_compared_;
+  std::vector<TableColumn> only_compared_;
   std::set<std::string> taken_;
-  std::map<std::string, size_t> masks_;  ///< columns that have one → the first file where they do
-  Status refused_;                       // the first field that cannot be given
-  std::map<std::pair<std::string, std::string>, std::pair<size_t, size_t>> differences_;  // → first such file, how many
+  std::string unlike_;  ///< the first column whose types cannot be united
+  Status refused_;      // the first field that cannot be given
+  using Difference = std::pair<std::string, std::string>;
+  std::map<Difference, std::pair<size_t, size_t>> differences_;  // → first such file, how many
+  std::map<size_t, std::vector<Difference>> noted_;              // by file
+  size_t current_ = 0;                                           // the file that is laid out
 };
 
+/// The type that a column has in all files, or nothing where there is none.
+std::optional<ColumnType> united_type(const UniteInput& input, const KnownFields& known, const std::string& name) {
+  std::optional<ColumnType> united;
+  for (size_t file = 0; file < input.files.size(); ++file) {
+    if (known.first_alike(file) != file) continue;
+    const TableFile& table = *input.files[file];
+    const auto at = known.place(file, name);
+    if (!at || table.origin(*at).untyped) continue;
+    const ColumnType type = type_of(table, *at);
+    const std::optional<ColumnType> both = united ? common_type(*united, type) : type;
+    if (!both || (input.first_decides && united && *both != *united)) return std::nullopt;
+    united = both;
+  }
+  return united;
+}
+
 }  // namespace
+
+std::vector<ColumnTypes> common_types(const UniteInput& input) {
+  const KnownFields known(input.files);
+  std::vector<ColumnTypes> types(input.files.size(), input.reading.types);
+  for (const std::string& name : wanted_columns(known, input)) {
+    if (known.find(name)->role != Role::kValues || find_type(input.reading.types, name) != nullptr) continue;
+    const std::optional<ColumnType> united = united_type(input, known, name);
+    if (!united) continue;
+    for (size_t file = 0; file < input.files.size(); ++file) {
+      if (known.first_alike(file) != file) continue;
+      const TableFile& table = *input.files[file];
+      const auto at = known.place(file, name);
+      const bool here = at && table.origin(*at).values == *at && !all_null(table.origin(*at));
+      if (here && type_of(table, *at) != *united) types[file].emplace_back(name, *united);
+    }
+  }
+  for (size_t file = 0; file < input.files.size(); ++file) {
+    const size_t first = known.first_alike(file);
+    if (first != file) types[file] = types[first];
+  }
+  return types;
+}
 
 Result<UnitedSchema> unite_schemas(const UniteInput& input) { return Uniting(input).run(); }
 

@@ -6,27 +6,16 @@
 
 #include <gtest/gtest.h>
 
-#include "arrow_codec/table_plan.h"
 #include "base/convert.h"
+#include "base/null_fill.h"
 
 namespace forebay {
 namespace {
 
 using NullValue = NullPolicy::Value;
 
-Leaf leaf_of(DType dtype) {
-  Leaf leaf;
-  leaf.name = "price";
-  leaf.dtype = dtype;
-  return leaf;
-}
-Leaf strings_of(FieldKind kind) {
-  Leaf leaf;
-  leaf.name = "title";
-  leaf.kind = kind;
-  leaf.lists = 1;
-  return leaf;
-}
+NullColumn leaf_of(DType dtype) { return {"price", {}, {FieldKind::kTensor, dtype, {}}}; }
+NullColumn strings_of(FieldKind kind) { return {"title", {}, {kind, DType::kUint8, {}}}; }
 
 struct Whole {
   DType dtype;
@@ -126,7 +115,7 @@ TEST(NullValues, RealColumnsGetTheNearestValue) {
 }
 
 TEST(NullValues, OfAnotherKindIsNoneAndNoError) {
-  const auto none = [](const NullValue& value, const Leaf& leaf) {
+  const auto none = [](const NullValue& value, const NullColumn& leaf) {
     const auto bytes = null_bytes(value, leaf);
     return bytes.ok() && !bytes->has_value();
   };

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+
+namespace forebay {
+
+/// A flatbuffer that nobody has checked. Every read is inside of it, or there is nothing.
+class FlatBytes {
+ public:
+  explicit FlatBytes(std::span<const uint8_t> bytes) : bytes_(bytes) {}
+
+  template <typename T>
+  std::optional<T> read(uint64_t at) const {
+    if (at > bytes_.size() || bytes_.size() - at < sizeof(T)) return std::nullopt;
+    T value;
+    std::memcpy(&value, bytes_.data() + at, sizeof value);
+    return value;
+  }
+  /// Where the offset at `at` leads.
+  std::optional<uint64_t> follow(uint64_t at) const {
+    const auto offset = read<uint32_t>(at);
+    if (!offset || *offset == 0 || at + *offset >= bytes_.size()) return std::nullopt;
+    return at + *offset;
+  }
+  /// Where field `number` of the table at `table` stands; nothing if it is left out.
+  std::optional<uint64_t> field(uint64_t table, unsigned number) const {
+    const auto back = read<int32_t>(table);
+    if (!back) return std::nullopt;
+    // Tables begin with the way back to their vtable: its size, the table's, then the places of the fields, 0 for those left out.
+    const int64_t vtable = static_cast<int64_t>(table) - *back;
+    if (vtable < 0) return std::nullopt;
+    const auto size = read<uint16_t>(static_cast<uint64_t>(vtable));
+    const unsigned entry = 4 + 2 * number;
+    if (!size || entry + 2 > *size) return std::nullopt;
+    const auto offset = read<uint16_t>(static_cast<uint64_t>(vtable) + entry);
+    if (!offset || *offset == 0) return std::nullopt;
+    return table + *offset;
+  }
+
+  struct Vector {
+    uint64_t begin = 0;
+    uint64_t size = 0;
+  };
+  /// A vector of `width` bytes an element: empty if the field is left out; nothing if it leads outside.
+  std::optional<Vector> vector(uint64_t table, unsigned number, uint64_t width) const {
+    const auto place = field(table, number);
+    if (!place) return Vector{};
+    const auto begin = follow(*place);
+    if (!begin) return std::nullopt;
+    const auto size = read<uint32_t>(*begin);
+    if (!size || *size > (bytes_.size() - *begin - sizeof(uint32_t)) / width) return std::nullopt;
+    return Vector{*begin + sizeof(uint32_t), *size};
+  }
+
+ private:
+  std::span<const uint8_t> bytes_;
+};
+
+}  // namespace forebay
