@@ -11,9 +11,9 @@
 #include "loader/dealing.h"
 #include "loader/open_source.h"
 #include "loader/ordering.h"
-#include "loader/selection.h"
 #include "loader/step_arguments.h"
 #include "loader/unbounded_rules.h"
+#include "pipeline/selection.h"
 #include "plan/placement.h"
 #include "plan/schedule.h"
 

@@ -8,7 +8,7 @@
 #include "forebay/forebay.h"
 #include "loader/check.h"
 #include "loader/open_source.h"
-#include "loader/selection.h"
+#include "pipeline/selection.h"
 #include "store/scratch_folder.h"
 
 namespace forebay {

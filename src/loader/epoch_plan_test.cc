@@ -8,8 +8,8 @@
 
 #include "loader/loader_test_support.h"
 #include "loader/ordering.h"
-#include "loader/selection.h"
 #include "loader/step_arguments.h"
+#include "pipeline/selection.h"
 
 namespace forebay {
 namespace {

@@ -35,7 +35,7 @@ struct Loader::Impl {
   SizingInput sizes;
   std::shared_ptr<const Source> source;
   std::vector<DataWarning> warnings;  // of its opening
-  std::shared_ptr<void> reading;  // of its store; until it is closed
+  std::shared_ptr<void> reading;      // of its store; until it is closed
   std::shared_ptr<Engine>
       engine;  // from the beginning, so that its limits stay those that sizes were chosen by; until it is closed
   uint64_t generation = process_generation();

@@ -8,8 +8,8 @@
 
 #include "base/unit_source.h"
 #include "loader/check.h"
-#include "loader/selection.h"
 #include "loader/step_arguments.h"
+#include "pipeline/selection.h"
 #include "telemetry/log.h"
 
 namespace forebay {

@@ -7,9 +7,9 @@
 
 #include "loader/compile.h"
 #include "loader/sample_classes.h"
-#include "loader/selection.h"
 #include "loader/sizing.h"
 #include "pipeline/run/runner.h"
+#include "pipeline/selection.h"
 
 namespace forebay {
 

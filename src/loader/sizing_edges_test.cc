@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "loader/memory_bound.h"
-#include "loader/selection.h"
 #include "loader/sizing.h"
+#include "pipeline/selection.h"
 #include "runtime/host.h"
 
 namespace forebay {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "loader/selection.h"
+#include "pipeline/selection.h"
 #include "runtime/host.h"
 
 namespace forebay {

@@ -252,25 +252,25 @@ SourceDef iterable_source() {
 }
 
 SourceDef table_source(std::string name, std::string help, TableRequest::Format format) {
-  return {.name = std::move(name),
-          .help = std::move(help),
-          .args = {where("pattern", ArgType::kJson, false, "a folder, a file, a pattern, or a list of files"),
-                   {"columns", ArgType::kJson, false, nullptr, "those to read, in this order; all if not given"},
-                   {"filter", ArgType::kJson, false, nullptr, "conditions (column, op, value) on the rows to keep"},
-                   {"null", ArgType::kJson, false, "error",
-                    "what becomes of nulls: \"error\", a value, values by column, or masks"},
-                   {"types", ArgType::kJson, false, nullptr,
-                    "the types to read columns as; the files' own if not given"},
-                   follow()},
-          .kind = SourceKind::kTable,
-          .announced = [](const OpSpec&) { return open_ended(); },
-          .check = check_table,
-          .open = [format](const OpSpec& source,
-                           const OpenSourceOptions& options) -> Result<std::shared_ptr<const Source>> {
-            if (follows(source)) return open_followed_table(source, format, options);
-            FOREBAY_ASSIGN(std::shared_ptr<const Source> opened, open_table_source(source, format, options));
-            return opened;
-          }};
+  return {
+      .name = std::move(name),
+      .help = std::move(help),
+      .args = {where("pattern", ArgType::kJson, false, "a folder, a file, a pattern, or a list of files"),
+               {"columns", ArgType::kJson, false, nullptr, "those to read, in this order; all if not given"},
+               {"filter", ArgType::kJson, false, nullptr, "conditions (column, op, value) on the rows to keep"},
+               {"null", ArgType::kJson, false, "error",
+                "what becomes of nulls: \"error\", a value, values by column, or masks"},
+               {"types", ArgType::kJson, false, nullptr, "the types to read columns as; the files' own if not given"},
+               follow()},
+      .kind = SourceKind::kTable,
+      .announced = [](const OpSpec&) { return open_ended(); },
+      .check = check_table,
+      .open = [format](const OpSpec& source,
+                       const OpenSourceOptions& options) -> Result<std::shared_ptr<const Source>> {
+        if (follows(source)) return open_followed_table(source, format, options);
+        FOREBAY_ASSIGN(std::shared_ptr<const Source> opened, open_table_source(source, format, options));
+        return opened;
+      }};
 }
 
 SourceDef webdataset_source() {

@@ -10,9 +10,9 @@
 #include "loader/check.h"
 #include "loader/open_source.h"
 #include "loader/ordering.h"
-#include "loader/selection.h"
 #include "loader/step_arguments.h"
 #include "loader/unbounded_rules.h"
+#include "pipeline/selection.h"
 #include "plan/schedule.h"
 #include "study/way_of_loading.h"
 

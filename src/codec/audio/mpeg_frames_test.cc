@@ -25,10 +25,10 @@ TEST(MpegFrames, lengths_are_those_of_the_standards) {
     for (int shift = 24; shift >= 0; shift -= 8) four.push_back(static_cast<uint8_t>(header >> shift));
     return mpeg_frame_bytes(four);
   };
-  EXPECT_EQ(bytes(0xfffb9000), 417u);              // MPEG 1, layer III, 128 kbit/s, 44.1 kHz
-  EXPECT_EQ(bytes(0xfffb9200), 418u);              // with padding
-  EXPECT_EQ(bytes(0xfff38000), 208u);              // MPEG 2, layer III, 64 kbit/s, 22.05 kHz
-  EXPECT_EQ(bytes(0xffe38000), 417u);              // MPEG 2.5, layer III, 64 kbit/s, 11.025 kHz
+  EXPECT_EQ(bytes(0xfffb9000), 417u);  // MPEG 1, layer III, 128 kbit/s, 44.1 kHz
+  EXPECT_EQ(bytes(0xfffb9200), 418u);  // with padding
+  EXPECT_EQ(bytes(0xfff38000), 208u);  // MPEG 2, layer III, 64 kbit/s, 22.05 kHz
+  EXPECT_EQ(bytes(0xffe38000), 417u);  // MPEG 2.5, layer III, 64 kbit/s, 11.025 kHz
   EXPECT_EQ(bytes(0xfffd8400), 384u);  // MPEG 1, layer II, 128 kbit/s, 48 kHz
   EXPECT_EQ(bytes(0xffff8400), 256u);  // MPEG 1, layer I, 256 kbit/s, 48 kHz
   for (const uint32_t none : {0xfffb0000u, 0xfffbf000u, 0xfffb9c00u, 0xffeb9000u, 0xfff99000u, 0x00fb9000u})

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/unit_source.h"
-#include "loader/selection.h"
+#include "pipeline/selection.h"
 
 namespace forebay {
 

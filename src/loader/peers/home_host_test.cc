@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "loader/selection.h"
+#include "pipeline/selection.h"
 #include "plan/schedule.h"
 
 namespace forebay {

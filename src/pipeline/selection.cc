@@ -1,4 +1,4 @@
-#include "loader/selection.h"
+#include "pipeline/selection.h"
 
 #include <algorithm>
 #include <bit>
