@@ -67,6 +67,7 @@ void LazyImage::begin(PixelSource source) {
   flip_before_ = flip_after_ = scaled_ = false;
   resize_.reset();
   dtype_ = source_.dtype();
+  indices_ |= source_.indices();
   // All one step's, until the next one says what it does.
   decoded_by_ = placed_by_ = finished_by_ = step_;
 }
@@ -122,6 +123,11 @@ Status LazyImage::need_eight_bits(std::string_view what, WorkMemory& memory) {
 
 Status LazyImage::resize(int64_t height, int64_t width, Interpolation interpolation, WorkMemory& memory) {
   const bool wide = dtype_ == DType::kUint16;
+  if (interpolation == Interpolation::kBilinear && indices_)
+    return invalid_argument(
+        "these pixels are indices of a palette (mode=\"palette\"), and bilinear interpolation would make other indices "
+        "of "
+        "two; give interpolation=\"nearest\", or interpolation={\"mask\": \"nearest\"} where pictures share the draw");
   if (interpolation == Interpolation::kBilinear && !wide) FOREBAY_RETURN_IF_ERROR(need_eight_bits("resize", memory));
   // The weights of such a resize are all one: the same bytes, so that nothing needs to be settled for it.
   if (height == this->height() && width == this->width()) return {};
