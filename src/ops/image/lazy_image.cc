@@ -67,7 +67,6 @@ void LazyImage::begin(PixelSource source) {
   flip_before_ = flip_after_ = scaled_ = false;
   resize_.reset();
   dtype_ = source_.dtype();
-  indices_ |= source_.indices();
   // All one step's, until the next one says what it does.
   decoded_by_ = placed_by_ = finished_by_ = step_;
 }
@@ -123,7 +122,7 @@ Status LazyImage::need_eight_bits(std::string_view what, WorkMemory& memory) {
 
 Status LazyImage::resize(int64_t height, int64_t width, Interpolation interpolation, WorkMemory& memory) {
   const bool wide = dtype_ == DType::kUint16;
-  if (interpolation == Interpolation::kBilinear && indices_)
+  if (interpolation == Interpolation::kBilinear && source_.indices())
     return invalid_argument(
         "these pixels are indices of a palette (mode=\"palette\"), and bilinear interpolation would make other indices "
         "of "

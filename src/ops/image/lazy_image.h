@@ -99,7 +99,6 @@ class LazyImage final : public Deferred {
   Pointwise pointwise_;
   bool channel_axis_ = true;  // false: two axes, as the tensor it came from
   bool channels_first_ = false;
-  bool indices_ = false;  // of a palette
   DType dtype_ = DType::kUint8;
   // Steps: who asks now, and who asked for pixels, for where they go (the resize, or else the last crop or flip), and for what they
   // become (normalize, or else the last cast or change of layout).
