@@ -25,7 +25,7 @@ struct BatchField {
   Tensor offsets;
   /// Lists of strings: where each string lies in `values`. Row i has the strings offsets[i] to offsets[i + 1].
   Tensor string_offsets = {};
-  /// Rows that are filled up to the longest of their batch: how many values are each row's own. Empty for all others.
+  /// Rows that are filled up to the longest of their batch: how many elements of the first axis are each row's own. Empty for all others.
   std::vector<int64_t> lengths = {};
 
   bool string_list() const { return kind == Kind::kBytesList || kind == Kind::kTextList; }

@@ -156,12 +156,12 @@ FB_API fb_code fb_string_free(char* text);
 
 /* ---- a batch */
 
-enum { FB_INT = 0, FB_UINT = 1, FB_FLOAT = 2, FB_BOOL = 6 }; /* as DLPack has them */
+enum { FB_INT = 0, FB_UINT = 1, FB_FLOAT = 2, FB_BFLOAT = 4, FB_BOOL = 6 }; /* as DLPack has them */
 
 /* A C-contiguous array in the memory of the batch. */
 typedef struct fb_array {
   void* data;         /* aligned to 64 bytes; never null */
-  int32_t type;       /* FB_INT, FB_UINT, FB_FLOAT or FB_BOOL */
+  int32_t type;       /* FB_INT, FB_UINT, FB_FLOAT, FB_BFLOAT (of 16 bits) or FB_BOOL */
   int32_t bits;       /* of an element: 8, 16, 32 or 64 */
   int32_t dimensions; /* at most 8 */
   int32_t reserved;

@@ -7,7 +7,7 @@
 
 namespace forebay {
 
-/// Element types of tensors, named as NumPy names them.
+/// Element types of tensors, named as NumPy and ml_dtypes name them. New ones are appended: the numbers are in files and messages.
 enum class DType : uint8_t {
   kBool,
   kUint8,
@@ -21,7 +21,9 @@ enum class DType : uint8_t {
   kFloat16,
   kFloat32,
   kFloat64,
+  kBfloat16,  ///< the upper half of a float32
 };
+inline constexpr size_t kDTypeCount = static_cast<size_t>(DType::kBfloat16) + 1;
 
 size_t dtype_size(DType dtype);
 /// "float32", "uint8", ...

@@ -173,7 +173,7 @@ struct TakeOptions {
 };
 struct DecodeImageOptions {
   Fields field = {};
-  std::string mode = "rgb";  ///< "rgb", "gray", "rgb16"
+  std::string mode = "rgb";  ///< "rgb", "gray", "palette", "rgba", "alpha", "rgb16", "gray16"
   int64_t max_pixels = 100'000'000;
 };
 struct ResizeOptions {

@@ -16,7 +16,8 @@ from typing import Any, AsyncIterator, Callable, Iterator, Mapping, Sequence
 
 from . import _core
 from ._user_exceptions import can_leave_a_loop, text_of, with_note
-from ._workers import _returned, function_name
+from ._values import fields_of
+from ._workers import function_name
 
 
 CLOSED_LOOK_S = 0.1  # so often is looked whether anybody wants more
@@ -40,7 +41,7 @@ class UserStream:
         record = self._held.get(call.name)
         if record is None:
             raise RuntimeError(f"the record {call.name} is gone already")  # of a batch that nobody wants any more
-        return _returned(record, self.name)
+        return fields_of(record, self.name)
 
     def open(self, partition: int, after: str, feed: _core.PushedRecords) -> None:
         """Called by the engine: from now on a thread pushes what comes behind an offset, until the feed is closed."""

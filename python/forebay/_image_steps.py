@@ -19,16 +19,22 @@ class ImageSteps(Appending):
     def decode_image(
         self, mode: str = "rgb", *, field: str | Sequence[str] | None = None, max_pixels: int = 100_000_000
     ) -> Pipeline:
-        """Decodes JPEG, PNG, WebP or BMP into the field `image`: uint8, (height, width, channels).
+        """Decodes JPEG, PNG, WebP or BMP into the field `image`: uint8 or uint16, (height, width, channels).
 
-        As Pillow would: EXIF orientation applied, alpha dropped, 16 bits become 8 by their upper byte, CMYK converted.
+        As Pillow would: EXIF orientation applied, alpha dropped unless asked for, 16 bits become 8 by their upper byte, CMYK converted.
         Only the part that a following crop needs is decoded.
 
         Args:
-            mode: "rgb" (3 channels) or "gray" (1 channel), 8 bits; "rgb16": uint16, (height, width, 3), with the 16 bits of a PNG kept and 8-bit
+            mode: "rgb" (3 channels) or "gray" (1 channel), 8 bits.
+                "palette": the indices of a palette, 1 channel, as Pillow's mode "P" has them: the classes of masks of Pascal VOC, DAVIS and others. Of PNG and BMP;
+                pictures without a palette are Unsupported. Resize them with interpolation="nearest", or {"mask": "nearest"} where they share a draw with
+                pictures: bilinear is InvalidArgument.
+                "rgba" (4 channels), as Pillow's `convert("RGBA")`, and "alpha" (its last channel alone): 255 where a picture has no alpha.
+                "rgb16" (3 channels) and "gray16" (1 channel): uint16, with the 16 bits of a PNG kept (depth, X-rays: Pillow's "I;16") and 8-bit
                 pictures times 257. Whole pictures are decoded then. What follows may crop, flip, resize, normalize (of 65535) and cast;
                 .color_jitter wants 8 bits.
-            field: the encoded field; by default `image`, else `bytes`.
+            field: the encoded field, or a list of several (a pair of cameras); by default `image`, else `bytes`. Fields of different modes are decoded by a
+                step each: `.decode_image(field="image").decode_image("palette", field="mask")`.
             max_pixels: larger pictures are Unsupported.
 
         Errors of a sample: Corrupt for damaged data, Unsupported for other formats.

@@ -20,10 +20,8 @@ from ._growth import Growth
 from ._pool import STUCK_AFTER_S, Pool, Slot, log, own_copy
 from ._processes.functions import InProcesses, LoaderProcesses, Movable
 from ._user_exceptions import can_leave_a_loop, is_of_sample, text_of, with_note
+from ._values import fields_of
 from .errors import InvalidArgument, UserFailure
-
-
-MOST_AXES = 7  # of a field of one sample
 
 
 def function_name(function: Callable) -> str:
@@ -54,61 +52,6 @@ def random_generator(key: tuple[int, int, int, int], random_index: int) -> np.ra
     return np.random.Generator(np.random.Philox(counter=counter, key=np.array([seed, epoch], dtype=np.uint64)))
 
 
-def to_field(name: object, value: Any) -> np.ndarray | str | bytes | list[str] | list[bytes]:
-    """A value that user code returned, as the engine takes it: a C-contiguous array, str, bytes, or a list of str or of bytes."""
-    if not isinstance(name, str):
-        raise TypeError(f"names of fields are text; got {name!r} of type {type(name).__name__}")
-    if isinstance(value, str):
-        return str(value)
-    if isinstance(value, (bytes, bytearray)):
-        return bytes(value)
-    strings = _strings(name, value)
-    if strings is not None:
-        return strings
-    if hasattr(value, "detach"):  # a torch tensor, perhaps one with gradients or on another device
-        value = value.detach().cpu()
-    array = np.asarray(value, order="C")
-    if array.ndim > MOST_AXES:
-        raise TypeError(f"the field '{name}' has {array.ndim} axes; {MOST_AXES} are the most: reshape it")
-    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
-        raise TypeError(
-            f"the field '{name}' is {_describe(value, array)}; "
-            "a field is a number, str, bytes, a list of str or of bytes, a NumPy array of numbers or a torch tensor"
-        )
-    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
-
-
-def _strings(name: str, value: Any) -> list[str] | list[bytes] | None:
-    """The value as a list of str or of bytes: of a list, a tuple or an array of one axis that begins with a string. A list without
-    elements stays one: the engine knows whether the field held strings before. None for everything else."""
-    if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "USO":
-        value = value.tolist()
-    if not isinstance(value, (list, tuple)):
-        return None
-    if not value:
-        return []
-    if not isinstance(value[0], (str, bytes)):
-        return None
-    kind = str if isinstance(value[0], str) else bytes
-    for item in value:
-        if not isinstance(item, kind):
-            raise TypeError(f"the field '{name}' is a list of {kind.__name__} with an element of type {type(item).__name__}; "
-                            f"give {kind.__name__} alone")
-    return list(map(kind, value))
-
-
-def _describe(value: Any, array: np.ndarray) -> str:
-    kind = f"of type {type(value).__name__}"
-    return f"{kind} with elements {array.dtype}" if isinstance(value, (np.ndarray, list, tuple)) else kind
-
-
-def _returned(mapping: Any, what: str) -> dict[str, Any]:
-    if not isinstance(mapping, Mapping):
-        hint = ": did it forget to return the sample?" if mapping is None else ""
-        raise TypeError(f"{what} returned {type(mapping).__name__}, not a dict of fields{hint}")
-    return {name: to_field(name, value) for name, value in mapping.items()}
-
-
 class MapFunction:
     """`.map(fn)`: a new sample from a sample."""
 
@@ -121,7 +64,7 @@ class MapFunction:
     def __call__(self, call: _core.ForeignCall) -> dict[str, Any]:
         rng = (random_generator(call.key, call.random_index),) if self.random else ()
         epoch = {"epoch": call.key[1]} if self.epoch else {}
-        return _returned(self.function(call.sample(), *rng, **epoch), self.name)
+        return fields_of(self.function(call.sample(), *rng, **epoch), self.name)
 
 
 class FilterFunction:
@@ -167,7 +110,7 @@ class DatasetItems:
             item = {str(i): value for i, value in enumerate(item)}
         elif not isinstance(item, Mapping):
             item = {"0": item}
-        return _returned(item, self.name)
+        return fields_of(item, self.name)
 
 
 class _Calls:

@@ -12,7 +12,8 @@ from ._appending import plain_args
 from ._epochs import EpochGate, epoch_setters
 from ._pool import log
 from ._table_args import NULL_MASK, is_name, names_of, table_args, types_of
-from ._workers import MOST_AXES, DatasetItems, function_name, run_by
+from ._values import MOST_AXES, array_of, numbers_of
+from ._workers import DatasetItems, function_name, run_by
 from .errors import InvalidArgument
 from .pipeline import Pipeline
 
@@ -187,8 +188,9 @@ def jsonl(
 def arrays(**fields: np.ndarray | str | os.PathLike[str]) -> Pipeline:
     """Arrays in memory, or `.npy` files, which are memory-mapped. The first axis is the sample.
 
-    Fields: one per argument, of shape `array.shape[1:]`, which may have seven axes; text (dtypes `U` and `S`) as lists of str, one a
-    sample. A sample's id is its index.
+    Fields: one per argument, of shape `array.shape[1:]`, which may have seven axes: NumPy arrays and torch tensors of bool, integers, float16, bfloat16
+    (also of ml_dtypes), float32 and float64; text (dtypes `U` and `S`) as lists of str, one a sample. A sample's id is its index.
+    InvalidArgument, with what to do instead, for other types and for masked arrays with something masked.
 
     Arrays are read where they are, so they must not change while a loader runs; those that are not C-contiguous are copied
     once, here. A file that becomes shorter meanwhile is an `Unavailable` that names it.
@@ -201,11 +203,16 @@ def Dataset(dataset: Any, workers: str = "threads", version: str | None = None, 
     """Any Python object with `__len__` and `__getitem__`, such as a `torch.utils.data.Dataset`.
 
     `dataset[i]` may return a dict of fields, a tuple or list (fields "0", "1", ...) or a single value (field "0"). A field
-    is a number, str, bytes, a NumPy array or a torch tensor. It is called several at a time, ahead of the batches, so what it returns
-    must depend on i alone: a `state_dict()` that the object has is not part of the loader's. Or on i and the epoch: where the object, or
-    a PyTorch data set that it wraps, has `set_epoch(epoch)`, that is called before the epoch's first item, with `loader.epoch`, on each
-    copy of the object. (Your own call of it is not needed, and changes nothing.) Then no item is read before its epoch has begun, so
-    each epoch begins with a wait for its first batch; `.map(fn, epoch=True)` has no such wait.
+    is a number, str, bytes, a list of str or of bytes, or a NumPy array or torch tensor of bool, integers, float16, bfloat16, float32 or
+    float64. Members of dicts inside a sample are fields with dotted names: an (image, target) of torchvision's detection data sets has
+    the fields "0", "1.boxes" and "1.labels". Arrays whose first axis differs from sample to sample, such as boxes (n, 4), become
+    (values, offsets).
+
+    It is called several at a time, ahead of the batches, so what it returns must depend on i alone: a `state_dict()` that the object has
+    is not part of the loader's. Or on i and the epoch: where the object, or a PyTorch data set that it wraps, has `set_epoch(epoch)`,
+    that is called before the epoch's first item, with `loader.epoch`, on each copy of the object. (Your own call of it is not needed,
+    and changes nothing.) Then no item is read before its epoch has begun, so each epoch begins with a wait for its first batch;
+    `.map(fn, epoch=True)` has no such wait.
 
     Args:
         dataset: the object; its length is asked for here.
@@ -464,18 +471,16 @@ def _characters(name: str, array: np.ndarray) -> tuple[np.ndarray]:
 def _array(name: str, value: Any) -> np.ndarray | tuple[np.ndarray] | str:
     if isinstance(value, (str, os.PathLike)):
         return os.fspath(value)
-    array = np.asarray(value, order="C")
-    if array.dtype.kind == "c":
-        raise InvalidArgument(
-            f"arrays: '{name}' has elements of type {array.dtype}; give real and imaginary part side by side: "
-            f"a.view('float{4 * array.dtype.itemsize}').reshape(*a.shape, 2)"
-        )
-    if array.dtype.kind in "SUT":
-        return _characters(name, array)
-    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
-        raise InvalidArgument(f"arrays: '{name}' has elements of type {array.dtype}; numbers of at most 64 bits, or text, are needed")
+    what = f"arrays: '{name}'"
+    try:
+        array = array_of(what, value)
+        if array.dtype.kind in "SUT":
+            return _characters(name, array)
+        array = numbers_of(what, value, array)
+    except TypeError as error:
+        raise InvalidArgument(str(error)) from error
     if array.ndim > MOST_AXES + 1:
         raise InvalidArgument(
             f"arrays: '{name}' has {array.ndim} axes; it may have {MOST_AXES + 1}, of which the first is the sample: reshape it"
         )
-    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+    return array

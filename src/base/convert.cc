@@ -52,6 +52,16 @@ float half_to_float(uint16_t half) {
   return sign ? -small : small;
 }
 
+uint16_t float_to_bfloat16(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  // A quiet NaN: rounding could carry its payload into the sign, or leave it empty, which is infinity.
+  if ((bits & 0x7fffffff) > 0x7f800000) return static_cast<uint16_t>((bits >> 16) | 0x40);
+  // Half of the last place less 1, plus the last bit: ties go to even. A carry out of the mantissa raises the exponent.
+  return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+
+float bfloat16_to_float(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
+
 void fill(DType dtype, double value, void* out, size_t count) {
   switch (dtype) {
     case DType::kBool: return fill_with<uint8_t>(value != 0, out, count);
@@ -64,6 +74,7 @@ void fill(DType dtype, double value, void* out, size_t count) {
     case DType::kUint64: return fill_with(saturate<uint64_t>(value), out, count);
     case DType::kInt64: return fill_with(saturate<int64_t>(value), out, count);
     case DType::kFloat16: return fill_with(float_to_half(static_cast<float>(value)), out, count);
+    case DType::kBfloat16: return fill_with(float_to_bfloat16(static_cast<float>(value)), out, count);
     case DType::kFloat32: return fill_with(static_cast<float>(value), out, count);
     case DType::kFloat64: return fill_with(value, out, count);
   }

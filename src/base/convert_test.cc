@@ -50,6 +50,33 @@ TEST(Half, between_two_halves_the_nearer_wins_and_ties_go_to_even) {
   }
 }
 
+TEST(Bfloat16, every_one_becomes_its_value_and_comes_back) {
+  for (uint32_t bits = 0; bits <= 0xffff; ++bits) {
+    const float value = bfloat16_to_float(static_cast<uint16_t>(bits));
+    ASSERT_EQ(std::bit_cast<uint32_t>(value), bits << 16);
+    if (std::isnan(value)) {
+      ASSERT_TRUE(std::isnan(bfloat16_to_float(float_to_bfloat16(value)))) << bits;
+    } else {
+      ASSERT_EQ(float_to_bfloat16(value), bits);
+    }
+  }
+  // Their payload is in the half that goes.
+  for (const uint32_t bits : {0x7f800001u, 0xff80ffffu, 0x7fffffffu, 0xffffffffu})
+    EXPECT_TRUE(std::isnan(bfloat16_to_float(float_to_bfloat16(std::bit_cast<float>(bits))))) << bits;
+}
+
+TEST(Bfloat16, between_two_the_nearer_wins_and_ties_go_to_even) {
+  for (uint32_t bits = 0; bits < 0x7f80; ++bits) {
+    const uint32_t even = bits % 2 == 0 ? bits : bits + 1, tie = bits << 16 | 0x8000;
+    for (const uint32_t sign : {0u, 0x8000u}) {
+      const auto rounded = [&](uint32_t magnitude) { return float_to_bfloat16(std::bit_cast<float>(magnitude | sign << 16)); };
+      ASSERT_EQ(rounded(tie), even | sign) << bits;
+      ASSERT_EQ(rounded(tie - 1), bits | sign) << bits;
+      ASSERT_EQ(rounded(tie + 1), (bits + 1) | sign) << bits;
+    }
+  }
+}
+
 TEST(Half, what_is_too_large_is_infinite) {
   for (const float value : {65520.0f, 1e6f, std::numeric_limits<float>::max(), INFINITY}) {
     EXPECT_EQ(float_to_half(value), 0x7c00);

@@ -134,13 +134,13 @@ TEST(Shape, knows_how_many_elements_it_has) {
 
 TEST(DTypes, have_names_that_lead_back_to_them) {
   std::set<std::string_view> names;
-  for (int i = 0; i < 12; ++i) {
+  for (size_t i = 0; i < kDTypeCount; ++i) {
     const auto dtype = static_cast<DType>(i);
     names.insert(dtype_name(dtype));
     EXPECT_EQ(dtype_from_name(dtype_name(dtype)), dtype);
     EXPECT_GE(dtype_size(dtype), 1u);
   }
-  EXPECT_EQ(names.size(), 12u);
+  EXPECT_EQ(names.size(), kDTypeCount);
   for (const std::string_view none : {"", "int", "Float32", "float32 ", "complex64"})
     EXPECT_EQ(dtype_from_name(none), std::nullopt) << none;
 }

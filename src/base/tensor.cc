@@ -17,18 +17,19 @@ struct DTypeInfo {
   size_t size;
 };
 // In the order of DType.
-constexpr std::array<DTypeInfo, 12> kDTypes = {{{"bool", 1},
-                                                {"uint8", 1},
-                                                {"int8", 1},
-                                                {"uint16", 2},
-                                                {"int16", 2},
-                                                {"uint32", 4},
-                                                {"int32", 4},
-                                                {"uint64", 8},
-                                                {"int64", 8},
-                                                {"float16", 2},
-                                                {"float32", 4},
-                                                {"float64", 8}}};
+constexpr std::array<DTypeInfo, kDTypeCount> kDTypes = {{{"bool", 1},
+                                                         {"uint8", 1},
+                                                         {"int8", 1},
+                                                         {"uint16", 2},
+                                                         {"int16", 2},
+                                                         {"uint32", 4},
+                                                         {"int32", 4},
+                                                         {"uint64", 8},
+                                                         {"int64", 8},
+                                                         {"float16", 2},
+                                                         {"float32", 4},
+                                                         {"float64", 8},
+                                                         {"bfloat16", 2}}};
 }  // namespace
 
 size_t dtype_size(DType dtype) { return kDTypes[static_cast<size_t>(dtype)].size; }

@@ -45,11 +45,12 @@ TEST(DTypes, HaveNamesThatLeadBack) {
   std::set<std::string_view> names;
   for (const DType dtype :
        {DType::kBool, DType::kUint8, DType::kInt8, DType::kUint16, DType::kInt16, DType::kUint32, DType::kInt32,
-        DType::kUint64, DType::kInt64, DType::kFloat16, DType::kFloat32, DType::kFloat64}) {
+        DType::kUint64, DType::kInt64, DType::kFloat16, DType::kFloat32, DType::kFloat64,
+        DType::kBfloat16}) {
     names.insert(dtype_name(dtype));
     EXPECT_EQ(dtype_from_name(dtype_name(dtype)), dtype) << dtype_name(dtype);
   }
-  EXPECT_EQ(names.size(), 12u);
+  EXPECT_EQ(names.size(), kDTypeCount);
   for (const char* unknown : {"", "float", "Float32", "int128", "float32 "})
     EXPECT_EQ(dtype_from_name(unknown), std::nullopt) << unknown;
 }

@@ -43,8 +43,7 @@ Result<Field> take_field(ByteReader& in) {
   const auto kind = in.take<uint8_t>(), dtype = in.take<uint8_t>(), flags = in.take<uint8_t>(),
              rank = in.take<uint8_t>();
   // Before they become enums: a value that none has would be undefined.
-  if (kind > static_cast<uint8_t>(FieldKind::kTextList) || dtype > static_cast<uint8_t>(DType::kFloat64) ||
-      rank > Shape::kMaxRank) {
+  if (kind > static_cast<uint8_t>(FieldKind::kTextList) || dtype >= kDTypeCount || rank > Shape::kMaxRank) {
     return bad("has a field of no known type");
   }
   field.kind = static_cast<FieldKind>(kind);

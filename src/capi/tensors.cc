@@ -17,19 +17,19 @@ struct ElementType {
 };
 
 // In the order of DType.
-constexpr std::array<ElementType, 12> kElementTypes = {{{FB_BOOL, 8},
-                                                        {FB_UINT, 8},
-                                                        {FB_INT, 8},
-                                                        {FB_UINT, 16},
-                                                        {FB_INT, 16},
-                                                        {FB_UINT, 32},
-                                                        {FB_INT, 32},
-                                                        {FB_UINT, 64},
-                                                        {FB_INT, 64},
-                                                        {FB_FLOAT, 16},
-                                                        {FB_FLOAT, 32},
-                                                        {FB_FLOAT, 64}}};
-static_assert(static_cast<size_t>(DType::kFloat64) + 1 == kElementTypes.size());
+constexpr std::array<ElementType, kDTypeCount> kElementTypes = {{{FB_BOOL, 8},
+                                                                 {FB_UINT, 8},
+                                                                 {FB_INT, 8},
+                                                                 {FB_UINT, 16},
+                                                                 {FB_INT, 16},
+                                                                 {FB_UINT, 32},
+                                                                 {FB_INT, 32},
+                                                                 {FB_UINT, 64},
+                                                                 {FB_INT, 64},
+                                                                 {FB_FLOAT, 16},
+                                                                 {FB_FLOAT, 32},
+                                                                 {FB_FLOAT, 64},
+                                                                 {FB_BFLOAT, 16}}};
 
 ElementType element_type(const Tensor& tensor) { return kElementTypes[static_cast<size_t>(tensor.dtype)]; }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -10,40 +11,58 @@
 namespace forebay {
 namespace {
 
-/// Writes `count` pixels, from `first` on, of a row of file data as RGB.
-void convert_indexed(const BmpHeader& header, const uint8_t* row, int64_t first, int64_t count, uint8_t* rgb) {
-  const int per_byte = 8 / header.bits, mask = (1 << header.bits) - 1;
-  for (int64_t x = first; x < first + count; ++x, rgb += 3) {
+/// The bits of one pixel.
+uint32_t pixel_at(const BmpHeader& header, const uint8_t* row, int64_t x) {
+  if (header.bits <= 8) {
+    const int per_byte = 8 / header.bits, mask = (1 << header.bits) - 1;
     const int shift = 8 - header.bits - static_cast<int>(x % per_byte) * header.bits;
-    std::memcpy(rgb, &header.palette[static_cast<size_t>(3 * (row[x / per_byte] >> shift & mask))], 3);
+    return static_cast<uint32_t>(row[x / per_byte] >> shift & mask);
   }
-}
-
-void convert_direct(const BmpHeader& header, const uint8_t* row, int64_t first, int64_t count, uint8_t* rgb) {
   const int size = header.bits / 8;
-  for (const uint8_t* from = row + first * size; count > 0; --count, from += size, rgb += 3) {
-    uint32_t pixel = 0;
-    for (int i = 0; i < size; ++i) pixel |= uint32_t{from[i]} << (8 * i);
-    for (size_t c = 0; c < 3; ++c) rgb[c] = header.channels[c].value(pixel);
-  }
+  uint32_t pixel = 0;
+  for (int i = 0; i < size; ++i) pixel |= uint32_t{row[x * size + i]} << (8 * i);
+  return pixel;
 }
 
-/// Gives rows to the sink in its colours.
+/// Gives rows of file data to the sink in its colours.
 class Giver {
  public:
   Giver(const Rect& crop, ColorMode mode, RowSink& sink)
-      : width_(crop.width), mode_(mode), sink_(sink), rgb_(static_cast<size_t>(crop.width * 3 + kRowSlackBytes)) {}
-  uint8_t* rgb() { return rgb_.data(); }
-  void give() {
-    if (mode_ == ColorMode::kGray) rgb_to_gray(rgb(), width_, rgb());
-    sink_.row(rgb());
+      : width_(crop.width), mode_(mode), sink_(sink),
+        row_(static_cast<size_t>(crop.width * std::max(3, channels(mode)) + kRowSlackBytes)) {}
+
+  /// The pixels from `first` on.
+  void give(const BmpHeader& header, const uint8_t* row, int64_t first) {
+    uint8_t* to = row_.data();
+    for (int64_t x = first; x < first + width_; ++x, to += mode_ == ColorMode::kGray ? 3 : channels(mode_))
+      put(header, pixel_at(header, row, x), to);
+    if (mode_ == ColorMode::kGray) rgb_to_gray(row_.data(), width_, row_.data());
+    sink_.row(row_.data());
   }
 
  private:
+  void put(const BmpHeader& header, uint32_t pixel, uint8_t* to) const {
+    if (mode_ == ColorMode::kPalette) {
+      *to = static_cast<uint8_t>(pixel);
+      return;
+    }
+    const uint8_t alpha = header.bits > 8 && header.alpha.largest > 0 ? header.alpha.value(pixel) : uint8_t{255};
+    if (mode_ == ColorMode::kAlpha) {
+      *to = alpha;
+      return;
+    }
+    if (header.bits <= 8) {
+      std::memcpy(to, &header.palette[size_t{3} * pixel], 3);
+    } else {
+      for (size_t c = 0; c < 3; ++c) to[c] = header.channels[c].value(pixel);
+    }
+    if (mode_ == ColorMode::kRgba) to[3] = alpha;
+  }
+
   int64_t width_;
   ColorMode mode_;
   RowSink& sink_;
-  std::vector<uint8_t> rgb_;
+  std::vector<uint8_t> row_;
 };
 
 Status decode_plain(Bytes bytes, const BmpHeader& header, const Rect& crop, Giver& giver) {
@@ -55,9 +74,7 @@ Status decode_plain(Bytes bytes, const BmpHeader& header, const Rect& crop, Give
   for (int64_t y = crop.y; y < crop.y + crop.height; ++y) {
     const auto stored_y = static_cast<uint64_t>(header.top_down ? y : header.height - 1 - y);
     const uint8_t* row = bytes.data() + header.data_offset + stored_y * row_bytes;
-    const auto convert = header.bits <= 8 ? convert_indexed : convert_direct;
-    convert(header, row, crop.x, crop.width, giver.rgb());
-    giver.give();
+    giver.give(header, row, crop.x);
   }
   return {};
 }
@@ -68,8 +85,7 @@ Status decode_runs(Bytes bytes, BmpHeader header, const Rect& crop, Giver& giver
   // The runs have been unpacked to a byte a pixel.
   header.bits = 8;
   for (int64_t y = 0; y < crop.height; ++y) {
-    convert_indexed(header, indices.data() + y * crop.width, 0, crop.width, giver.rgb());
-    giver.give();
+    giver.give(header, indices.data() + y * crop.width, 0);
   }
   return {};
 }
@@ -92,6 +108,7 @@ Status decode_bmp(Bytes bytes, const ImageInfo& info, const Rect& crop, ColorMod
   if (header.width != info.stored_width || header.height != info.stored_height || runs != info.progressive) {
     return corrupt("BMP whose header is not the one that was read before");
   }
+  if (mode == ColorMode::kPalette && header.bits > 8) return no_palette("a BMP of more than 8 bits a pixel");
   Giver giver(crop, mode, sink);
   return runs ? decode_runs(bytes, header, crop, giver) : decode_plain(bytes, header, crop, giver);
 }
@@ -99,7 +116,7 @@ Status decode_bmp(Bytes bytes, const ImageInfo& info, const Rect& crop, ColorMod
 uint64_t bmp_working_bytes(const ImageInfo& info, const Rect& crop, ColorMode) {
   constexpr uint64_t kFixedBytes = 16 * 1024;
   const uint64_t frame = info.progressive ? static_cast<uint64_t>(crop.width) * static_cast<uint64_t>(crop.height) : 0;
-  return kFixedBytes + static_cast<uint64_t>(crop.width) * 3 + frame;
+  return kFixedBytes + static_cast<uint64_t>(crop.width) * 4 + frame;
 }
 
 }  // namespace forebay

@@ -36,7 +36,7 @@ void set_default_channels(BmpHeader& header) {
   set_channel(wide ? 0x0000FF : 0x001F, header.channels[2]);
 }
 
-Status read_masks(Bytes bytes, BmpHeader& header) {
+Status read_masks(Bytes bytes, uint32_t header_size, BmpHeader& header) {
   constexpr size_t kMasks = kFileHeader + 40;  // inside longer headers, behind the one of 40 bytes
   if (bytes.size() < kMasks + 12) return corrupt("BMP ends early, inside its colour masks");
   if (header.bits != 16 && header.bits != 24 && header.bits != 32) {
@@ -50,6 +50,10 @@ Status read_masks(Bytes bytes, BmpHeader& header) {
       !set_channel(green, header.channels[1]) || !set_channel(blue, header.channels[2])) {
     return unsupported(fmt::format("BMP with the colour masks {:x}, {:x} and {:x}", red, green, blue));
   }
+  // Headers of 56 bytes and more name one. Where its bits are not one run nobody can say what it means.
+  if (header_size >= 56 && header.bits == 32 && bytes.size() >= kMasks + 16 &&
+      !set_channel(u32(bytes, kMasks + 12), header.alpha))
+    header.alpha = {};
   return {};
 }
 
@@ -58,7 +62,7 @@ Status read_coding(Bytes bytes, uint32_t header_size, BmpHeader& header) {
   set_default_channels(header);
   const uint32_t compression = header_size == kOs2Header ? uint32_t{kPlain} : u32(bytes, kFileHeader + 16);
   if (compression == kPlain) return {};
-  if (compression == kMasks && header_size != kOs2LongHeader) return read_masks(bytes, header);
+  if (compression == kMasks && header_size != kOs2LongHeader) return read_masks(bytes, header_size, header);
   if (compression == kRle8 && header.bits == 8) header.coding = BmpCoding::kRle8;
   if (compression == kRle4 && header.bits == 4) header.coding = BmpCoding::kRle4;
   if (header.coding == BmpCoding::kPlain) {

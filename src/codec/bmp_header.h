@@ -26,6 +26,7 @@ struct BmpHeader {
   int bits = 24;  ///< a pixel
   BmpCoding coding = BmpCoding::kPlain;
   std::array<BmpChannel, 3> channels{};    ///< red, green, blue, where bits >= 16
+  BmpChannel alpha;                        ///< where masks name one
   std::array<uint8_t, 256 * 3> palette{};  ///< RGB, where bits <= 8; entries that the file does not have are black
   uint64_t data_offset = 0;
 

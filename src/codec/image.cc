@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -47,13 +49,16 @@ bool inside(const Rect& rect, const ImageInfo& info) {
          rect.y <= info.stored_height - rect.height;
 }
 
-/// Whether the format's decoder gives 16 bits by itself.
-bool gives_wide(const ImageInfo& info) { return info.format == ImageFormat::kPng && info.bits == 16; }
+/// What the format's decoder is asked for, and what is made of its rows: some formats know neither 16 bits nor alpha.
+struct Asked {
+  ColorMode mode;
+  std::unique_ptr<RowSink> (*adapt)(RowSink& sink, const Rect& crop, ColorMode mode);
+};
 
 /// 8 bits to 16: 255 becomes 65535.
 class WideRows final : public RowSink {
  public:
-  WideRows(RowSink& sink, int64_t width) : sink_(sink), wide_(static_cast<size_t>(3 * width + kRowSlackBytes / 2)) {}
+  WideRows(RowSink& sink, int64_t samples) : sink_(sink), wide_(static_cast<size_t>(samples + kRowSlackBytes / 2)) {}
   void row(const uint8_t* row) override {
     const size_t samples = wide_.size() - kRowSlackBytes / 2;
     for (size_t i = 0; i < samples; ++i) wide_[i] = static_cast<uint16_t>(row[i] * 257);
@@ -65,7 +70,61 @@ class WideRows final : public RowSink {
   std::vector<uint16_t> wide_;
 };
 
+/// RGB to RGBA, or anything to alpha alone: 255 everywhere.
+class OpaqueRows final : public RowSink {
+ public:
+  OpaqueRows(RowSink& sink, int64_t width, ColorMode mode)
+      : sink_(sink), width_(width), mode_(mode),
+        row_(static_cast<size_t>(width * channels(mode) + kRowSlackBytes), uint8_t{255}) {}
+  void row(const uint8_t* row) override {
+    for (int64_t x = 0; mode_ == ColorMode::kRgba && x < width_; ++x) std::memcpy(&row_[4 * x], row + 3 * x, 3);
+    sink_.row(row_.data());
+  }
+
+ private:
+  RowSink& sink_;
+  const int64_t width_;
+  const ColorMode mode_;
+  std::vector<uint8_t> row_;
+};
+
+std::unique_ptr<RowSink> widened(RowSink& sink, const Rect& crop, ColorMode mode) {
+  return std::make_unique<WideRows>(sink, crop.width * channels(mode));
+}
+std::unique_ptr<RowSink> opaque(RowSink& sink, const Rect& crop, ColorMode mode) {
+  return std::make_unique<OpaqueRows>(sink, crop.width, mode);
+}
+
+Asked asked_of(const ImageInfo& info, ColorMode mode) {
+  const bool wide = info.format == ImageFormat::kPng && info.bits == 16;
+  if (is_wide(mode) && !wide) return {mode == ColorMode::kRgb16 ? ColorMode::kRgb : ColorMode::kGray, widened};
+  // The cheaper of the two, where pixels are looked at only because the file may be damaged.
+  if (has_alpha(mode) && info.format == ImageFormat::kJpeg)
+    return {mode == ColorMode::kRgba ? ColorMode::kRgb : ColorMode::kGray, opaque};
+  return {mode, nullptr};
+}
+
+constexpr std::pair<ColorMode, std::string_view> kModes[] = {
+    {ColorMode::kRgb, "rgb"},      {ColorMode::kGray, "gray"},   {ColorMode::kPalette, "palette"},
+    {ColorMode::kRgba, "rgba"},    {ColorMode::kAlpha, "alpha"}, {ColorMode::kRgb16, "rgb16"},
+    {ColorMode::kGray16, "gray16"}};
+
 }  // namespace
+
+std::string_view color_mode_name(ColorMode mode) {
+  return std::ranges::find(kModes, mode, [](const auto& one) { return one.first; })->second;
+}
+
+std::optional<ColorMode> color_mode_from_name(std::string_view name) {
+  const auto found = std::ranges::find(kModes, name, [](const auto& one) { return one.second; });
+  return found == std::end(kModes) ? std::nullopt : std::optional(found->first);
+}
+
+std::string color_mode_names() {
+  std::string names;
+  for (const auto& [mode, name] : kModes) names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", name);
+  return names;
+}
 
 std::string_view image_format_name(ImageFormat format) { return row_of(format).name; }
 
@@ -86,9 +145,10 @@ Result<ImageInfo> probe_image(std::span<const uint8_t> bytes) {
 }
 
 uint64_t decode_working_bytes(const ImageInfo& info, const Rect& stored_crop, ColorMode mode) {
-  if (mode != ColorMode::kRgb16 || gives_wide(info)) return row_of(info.format).working_bytes(info, stored_crop, mode);
-  const auto row = static_cast<uint64_t>(stored_crop.width * pixel_bytes(mode) + kRowSlackBytes);
-  return row + row_of(info.format).working_bytes(info, stored_crop, ColorMode::kRgb);
+  const Asked asked = asked_of(info, mode);
+  const uint64_t decoding = row_of(info.format).working_bytes(info, stored_crop, asked.mode);
+  if (asked.adapt == nullptr) return decoding;
+  return decoding + static_cast<uint64_t>(stored_crop.width * pixel_bytes(mode) + kRowSlackBytes);
 }
 
 Status decode_rows(std::span<const uint8_t> bytes, const ImageInfo& info, const Rect& stored_crop, ColorMode mode,
@@ -102,11 +162,10 @@ Status decode_rows(std::span<const uint8_t> bytes, const ImageInfo& info, const 
   // `info` may be of other bytes (a file that changed since it was probed); each format checks the rest.
   if (sniff(bytes).kind != format.kind) return corrupt(fmt::format("not a {} image any more", format.name));
   try {
-    if (mode == ColorMode::kRgb16 && !gives_wide(info)) {
-      WideRows wide(sink, stored_crop.width);
-      return format.decode(bytes, info, stored_crop, ColorMode::kRgb, wide);
-    }
-    return format.decode(bytes, info, stored_crop, mode, sink);
+    const Asked asked = asked_of(info, mode);
+    if (asked.adapt == nullptr) return format.decode(bytes, info, stored_crop, mode, sink);
+    const auto adapted = asked.adapt(sink, stored_crop, mode);
+    return format.decode(bytes, info, stored_crop, asked.mode, *adapted);
   } catch (const std::bad_alloc&) {
     const uint64_t needed = decode_working_bytes(info, stored_crop, mode);
     return out_of_budget(fmt::format("no memory for decoding a {}: up to {} bytes are needed", format.name, needed),

@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "forebay/result.h"
@@ -16,10 +18,24 @@ std::string_view image_format_name(ImageFormat format);
 enum class ColorMode : uint8_t {
   kRgb,
   kGray,
-  kRgb16,  ///< 16 bits a channel, in the machine's byte order: those of a PNG as they are, 8 bits times 257
+  kRgb16,    ///< 16 bits a channel, in the machine's byte order: those of a PNG as they are, 8 bits times 257
+  kGray16,   ///< the same with one channel
+  kRgba,     ///< alpha last; 255 where a picture has none
+  kAlpha,    ///< alpha alone
+  kPalette,  ///< the numbers that index the picture's palette. Unsupported where it has none
 };
-inline int channels(ColorMode mode) { return mode == ColorMode::kGray ? 1 : 3; }
-inline int pixel_bytes(ColorMode mode) { return mode == ColorMode::kRgb16 ? 6 : channels(mode); }
+/// What decode_image calls it: "rgb", "gray16", ...
+std::string_view color_mode_name(ColorMode mode);
+std::optional<ColorMode> color_mode_from_name(std::string_view name);
+/// "\"rgb\", \"gray\", ..." for messages.
+std::string color_mode_names();
+constexpr int channels(ColorMode mode) {
+  return mode == ColorMode::kRgba ? 4 : mode == ColorMode::kRgb || mode == ColorMode::kRgb16 ? 3 : 1;
+}
+/// 16 bits a channel.
+constexpr bool is_wide(ColorMode mode) { return mode == ColorMode::kRgb16 || mode == ColorMode::kGray16; }
+constexpr bool has_alpha(ColorMode mode) { return mode == ColorMode::kRgba || mode == ColorMode::kAlpha; }
+constexpr int pixel_bytes(ColorMode mode) { return channels(mode) * (is_wide(mode) ? 2 : 1); }
 
 struct Rect {
   int64_t x = 0, y = 0, width = 0, height = 0;
@@ -80,7 +96,7 @@ class RowsInto final : public RowSink {
 };
 
 /// Decodes the part `stored_crop` (inside the stored picture, before orientation) and gives its pixels. With 8 bits a channel they are
-/// as Pillow's `convert("RGB")` or `convert("L")` would have them: alpha dropped, 16 bits by their upper byte, CMYK as Pillow converts it.
+/// as Pillow's `convert("RGB")`, `convert("L")` or `convert("RGBA")` would have them: alpha dropped by the first two, 16 bits by their upper byte, CMYK as Pillow converts it.
 /// The pixels equal those of a full decode. Corrupt where the data is damaged or ends early.
 /// Any number of threads at once; nothing is kept between calls but a row's memory by thread. On an error some rows may have been given. Takes no
 /// more memory than decode_working_bytes() says, and does not limit pixels: that is for whoever has seen `info`.

@@ -127,6 +127,7 @@ Status check_scan_work(const ImageInfo& info, const JpegScans& scans, size_t fil
 }  // namespace
 
 Status decode_jpeg(Bytes bytes, const ImageInfo& info, const Rect& crop, ColorMode mode, RowSink& sink) {
+  if (mode == ColorMode::kPalette) return no_palette("a JPEG");
   const bool several = info.frame_bytes != 0;
   FOREBAY_ASSIGN(const JpegScans scans, find_scans(bytes, several));
   if (several) FOREBAY_RETURN_IF_ERROR(check_scan_work(info, scans, bytes.size()));

@@ -1,5 +1,7 @@
 #include "codec/pixels.h"
 
+#include <string>
+
 namespace forebay {
 
 void rgb_to_gray(const uint8_t* rgb, int64_t width, uint8_t* to) {
@@ -19,6 +21,12 @@ void inverted_cmyk_to_rgb(const uint8_t* cmyk, int64_t width, uint8_t* to) {
       to[3 * x + c] = static_cast<uint8_t>(paper - (((product >> 8) + product) >> 8));
     }
   }
+}
+
+Status no_palette(std::string_view what) {
+  return unsupported(std::string(what) +
+                     " has no palette, whose indices mode=\"palette\" gives; mode=\"gray\" gives the values of grey "
+                     "pictures as they are");
 }
 
 uint8_t* RowBuffer::get(int64_t bytes) {

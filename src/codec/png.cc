@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -57,6 +58,20 @@ Status read_palette(const PngChunk& chunk, PngPalette& palette) {
   return {};
 }
 
+// What does not fit the colour type says nothing, as in libpng.
+void read_transparency(const PngChunk& chunk, const PngHeader& header, PngPalette& palette) {
+  const Bytes data = chunk.payload;
+  if (header.color == PngColor::kPalette) {
+    std::copy_n(data.begin(), std::min(data.size(), palette.alpha.size()), palette.alpha.begin());
+    return;
+  }
+  const size_t samples = header.color == PngColor::kRgb ? 3 : header.color == PngColor::kGray ? 1 : 0;
+  if (samples == 0 || data.size() < 2 * samples) return;
+  std::array<uint16_t, 3> clear{};
+  for (size_t i = 0; i < samples; ++i) clear[i] = static_cast<uint16_t>(data[2 * i] << 8 | data[2 * i + 1]);
+  palette.clear = clear;
+}
+
 /// Checks the file's chunks and picks out those that pixels depend on.
 Status collect(Bytes bytes, const PngHeader& header, PixelChunks& pixel_chunks, PngPalette& palette) {
   PngChunks chunks(bytes);
@@ -77,6 +92,8 @@ Status collect(Bytes bytes, const PngHeader& header, PixelChunks& pixel_chunks, 
       FOREBAY_RETURN_IF_ERROR(read_palette(chunk, palette));
       has_palette = true;
       pixel_chunks.add(chunk.whole);
+    } else if (chunk.type == "tRNS" && !in_data) {
+      read_transparency(chunk, header, palette);
     } else if (chunk.type == "IHDR" || chunk.type == "IEND") {
       pixel_chunks.add(chunk.whole);
       if (chunk.type == "IEND") break;
@@ -238,6 +255,8 @@ Status decode_png(Bytes bytes, const ImageInfo& info, const Rect& crop, ColorMod
       header.components() != info.components || header.interlaced != info.progressive) {
     return corrupt("PNG whose header is not the one that was read before");
   }
+  if (mode == ColorMode::kPalette && header.color != PngColor::kPalette)
+    return no_palette(header.components() >= 3 ? "a PNG of colours" : "a grey PNG");
   PixelChunks chunks(bytes.first(PngChunks::kSignatureBytes));
   PngPalette palette;
   FOREBAY_RETURN_IF_ERROR(collect(bytes, header, chunks, palette));

@@ -6,23 +6,41 @@
 
 namespace forebay {
 
+namespace {
+
+/// One pixel of at most 8 bits a channel.
+void put(ColorMode mode, const uint8_t* rgb, bool gray, uint8_t alpha, uint8_t* to) {
+  switch (mode) {
+    case ColorMode::kRgb: std::memcpy(to, rgb, 3); return;
+    case ColorMode::kRgba:
+      std::memcpy(to, rgb, 3);
+      to[3] = alpha;
+      return;
+    case ColorMode::kAlpha: *to = alpha; return;
+    default: *to = gray ? rgb[0] : luma(rgb[0], rgb[1], rgb[2]);
+  }
+}
+
+uint16_t big_u16(const uint8_t* at) { return static_cast<uint16_t>(at[0] << 8 | at[1]); }
+
+}  // namespace
+
 PngPixels::PngPixels(const PngHeader& header, const PngPalette& palette, ColorMode mode)
-    : header_(header), mode_(mode) {
-  if (header.bits > 8) return;
+    : header_(header), mode_(mode), clear_(palette.clear) {
+  if (header.bits > 8 || header.components() > 1) return;
   const int largest = (1 << header.bits) - 1;
   for (int i = 0; i <= largest; ++i) {
-    uint8_t rgb[3];
-    if (header.color == PngColor::kPalette) {
-      std::memcpy(rgb, &palette.rgb[3 * static_cast<size_t>(i)], 3);
+    const auto entry = static_cast<size_t>(i);
+    uint8_t* const to = &values_[entry * static_cast<size_t>(channels(mode))];
+    if (mode == ColorMode::kPalette) {
+      *to = static_cast<uint8_t>(i);
+    } else if (header.color == PngColor::kPalette) {
+      put(mode, &palette.rgb[3 * entry], false, palette.alpha[entry], to);
     } else {
       // 1, 2 and 4 bits scale without a rest: 255 is a multiple of 1, 3 and 15.
-      std::memset(rgb, i * 255 / largest, 3);
-    }
-    const auto at = static_cast<size_t>(i * channels(mode));
-    if (mode == ColorMode::kRgb) {
-      std::memcpy(&values_[at], rgb, 3);
-    } else {
-      values_[at] = luma(rgb[0], rgb[1], rgb[2]);
+      const auto value = static_cast<uint8_t>(i * 255 / largest);
+      const uint8_t gray[3] = {value, value, value};
+      put(mode, gray, true, clear_ && (*clear_)[0] == i ? 0 : 255, to);
     }
   }
 }
@@ -30,7 +48,9 @@ PngPixels::PngPixels(const PngHeader& header, const PngPalette& palette, ColorMo
 const uint8_t* PngPixels::in_place(const uint8_t* row, int64_t first) const {
   if (header_.bits != 8) return nullptr;
   if (header_.color == PngColor::kRgb && mode_ == ColorMode::kRgb) return row + 3 * first;
+  if (header_.color == PngColor::kRgbAlpha && mode_ == ColorMode::kRgba) return row + 4 * first;
   if (header_.color == PngColor::kGray && mode_ == ColorMode::kGray) return row + first;
+  if (header_.color == PngColor::kPalette && mode_ == ColorMode::kPalette) return row + first;
   return nullptr;
 }
 
@@ -43,30 +63,44 @@ void PngPixels::convert_small(const uint8_t* row, int64_t first, int64_t count, 
   }
 }
 
+bool PngPixels::is_clear(const uint8_t* pixel) const {
+  if (!clear_) return false;
+  for (int c = 0; c < header_.components(); ++c) {
+    const auto value = header_.bits == 16 ? big_u16(pixel + 2 * c) : uint16_t{pixel[c]};
+    if (value != (*clear_)[static_cast<size_t>(c)]) return false;
+  }
+  return true;
+}
+
+// Only where there are 16 bits.
+void PngPixels::convert_wide(const uint8_t* from, int64_t count, uint8_t* to) const {
+  const int pixel = header_.components() * 2;
+  const bool color = header_.components() >= 3;
+  for (int64_t x = 0; x < count; ++x, from += pixel, to += pixel_bytes(mode_)) {
+    if (mode_ == ColorMode::kGray16) {
+      const uint16_t value = color ? luma16(big_u16(from), big_u16(from + 2), big_u16(from + 4)) : big_u16(from);
+      std::memcpy(to, &value, sizeof value);
+      continue;
+    }
+    for (int c = 0; c < 3; ++c) {
+      const uint16_t value = big_u16(from + (color ? 2 * c : 0));
+      std::memcpy(to + 2 * c, &value, sizeof value);
+    }
+  }
+}
+
 void PngPixels::convert(const uint8_t* row, int64_t first, int64_t count, uint8_t* to) const {
   const int components = header_.components();
   if (components == 1 && header_.bits <= 8) return convert_small(row, first, count, to);
   // Samples are big-endian: the upper byte comes first.
-  const int sample = header_.bits / 8, pixel = components * sample;
-  const bool color = components >= 3;
+  const int sample = header_.bits / 8, pixel = components * sample, size = channels(mode_);
+  const bool color = components >= 3, alpha = components == 2 || components == 4;
   const uint8_t* from = row + first * pixel;
-  if (mode_ == ColorMode::kRgb16) {  // only where there are 16 bits
-    for (int64_t x = 0; x < count; ++x, from += pixel) {
-      for (int c = 0; c < 3; ++c, to += 2) {
-        const uint8_t* const wide = from + (color ? 2 * c : 0);
-        const auto value = static_cast<uint16_t>(wide[0] << 8 | wide[1]);
-        std::memcpy(to, &value, sizeof value);
-      }
-    }
-    return;
-  }
-  for (int64_t x = 0; x < count; ++x, from += pixel) {
-    const uint8_t r = from[0], g = color ? from[sample] : r, b = color ? from[2 * sample] : r;
-    if (mode_ == ColorMode::kRgb) {
-      to[3 * x] = r, to[3 * x + 1] = g, to[3 * x + 2] = b;
-    } else {
-      to[x] = color ? luma(r, g, b) : r;
-    }
+  if (is_wide(mode_)) return convert_wide(from, count, to);
+  for (int64_t x = 0; x < count; ++x, from += pixel, to += size) {
+    const uint8_t rgb[3] = {from[0], color ? from[sample] : from[0], color ? from[2 * sample] : from[0]};
+    const uint8_t opacity = alpha ? from[(components - 1) * sample] : is_clear(from) ? 0 : 255;
+    put(mode_, rgb, !color, opacity, to);
   }
 }
 

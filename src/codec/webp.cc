@@ -22,6 +22,7 @@ uint32_t little_u32(Bytes bytes, size_t at) { return little_u24(bytes, at) | uin
 struct RiffChunk {
   std::string_view type;
   Bytes payload;
+  Bytes whole;  ///< with its header
 };
 
 /// Takes the next chunk off `rest`.
@@ -30,7 +31,8 @@ Result<RiffChunk> take_chunk(Bytes& rest) {
   if (rest.size() < kHeader) return corrupt("WebP ends early");
   const size_t length = little_u32(rest, 4);
   if (length > rest.size() - kHeader) return corrupt("WebP ends early, inside a chunk");
-  const RiffChunk chunk{{reinterpret_cast<const char*>(rest.data()), 4}, rest.subspan(kHeader, length)};
+  const RiffChunk chunk{
+      {reinterpret_cast<const char*>(rest.data()), 4}, rest.subspan(kHeader, length), rest.first(kHeader + length)};
   // Chunks of RIFF are filled up to an even length, which the last one's writer may have forgotten.
   rest = rest.subspan(std::min(rest.size(), kHeader + length + length % 2));
   return chunk;
@@ -38,7 +40,9 @@ Result<RiffChunk> take_chunk(Bytes& rest) {
 
 /// Where the pixels are: one still picture, or the first frame of an animation inside its canvas.
 struct Picture {
-  Bytes data;  ///< payload of a VP8 or VP8L chunk; alpha comes apart, and is never decoded
+  Bytes data;        ///< payload of a VP8 or VP8L chunk
+  Bytes with_alpha;  ///< from an ALPH chunk to the end of the VP8 chunk behind it: what the library wants for both
+  bool has_alpha = false;
   bool lossless = false;
   int64_t canvas_width = 0, canvas_height = 0;
   Rect frame;
@@ -46,9 +50,15 @@ struct Picture {
 };
 
 bool take_pixels(const RiffChunk& chunk, Picture& picture) {
+  if (picture.data.empty() && chunk.type == "ALPH") picture.with_alpha = chunk.whole;
   if (!picture.data.empty() || (chunk.type != "VP8 " && chunk.type != "VP8L")) return false;
   picture.data = chunk.payload;
   picture.lossless = chunk.type == "VP8L";
+  if (picture.lossless) picture.with_alpha = {};
+  if (!picture.with_alpha.empty()) {
+    const uint8_t* const end = chunk.whole.data() + chunk.whole.size();
+    picture.with_alpha = {picture.with_alpha.data(), static_cast<size_t>(end - picture.with_alpha.data())};
+  }
   return true;
 }
 
@@ -99,6 +109,9 @@ Result<Picture> find_picture(Bytes bytes) {
   if (WebPGetFeatures(picture.data.data(), picture.data.size(), &features) != VP8_STATUS_OK) {
     return corrupt("WebP picture header is damaged");
   }
+  // Of the whole file: its header may say that alpha is not used.
+  WebPBitstreamFeatures whole;
+  picture.has_alpha = WebPGetFeatures(bytes.data(), bytes.size(), &whole) == VP8_STATUS_OK && whole.has_alpha;
   if (picture.frame.width == 0) picture.frame = {0, 0, features.width, features.height};
   if (picture.canvas_width == 0) {
     picture.canvas_width = features.width;
@@ -114,10 +127,9 @@ Result<Picture> find_picture(Bytes bytes) {
 
 /// An upper bound of what the library takes for a whole lossless picture: its pixels, and the tables of its prefix codes, of
 /// which there is a set for every part of the picture that asks for its own.
-uint64_t lossless_bytes(const Picture& picture) {
+uint64_t lossless_bytes(uint64_t pixels, uint64_t data_bytes) {
   constexpr uint64_t kSetBytes = 21 * 1024, kMaxSets = 2600, kBitsPerSet = 20;
-  const uint64_t pixels = static_cast<uint64_t>(picture.frame.width) * static_cast<uint64_t>(picture.frame.height);
-  const uint64_t sets = std::min({kMaxSets, pixels / 16 + 1, picture.data.size() * 8 / kBitsPerSet + 1});
+  const uint64_t sets = std::min({kMaxSets, pixels / 16 + 1, data_bytes * 8 / kBitsPerSet + 1});
   return pixels * 4 + pixels / 2 + sets * kSetBytes;
 }
 
@@ -139,7 +151,10 @@ Rect with_margin(const Rect& part, const Rect& frame) {
   return {x0, y0, x1 - x0, y1 - y0};
 }
 
-Status decode_part(Bytes data, const Rect& part, uint8_t* rgb, size_t size) {
+/// Bytes of a pixel as the library makes it.
+int depth_of(ColorMode mode) { return has_alpha(mode) ? 4 : 3; }
+
+Status decode_part(Bytes data, const Rect& part, int depth, uint8_t* pixels, size_t size) {
   WebPDecoderConfig config;
   if (!WebPInitDecoderConfig(&config)) return internal_error("libwebp is of another version than its header");
   config.options.use_cropping = 1;
@@ -147,10 +162,10 @@ Status decode_part(Bytes data, const Rect& part, uint8_t* rgb, size_t size) {
   config.options.crop_top = static_cast<int>(part.y);
   config.options.crop_width = static_cast<int>(part.width);
   config.options.crop_height = static_cast<int>(part.height);
-  config.output.colorspace = MODE_RGB;
+  config.output.colorspace = depth == 4 ? MODE_RGBA : MODE_RGB;
   config.output.is_external_memory = 1;
-  config.output.u.RGBA.rgba = rgb;
-  config.output.u.RGBA.stride = static_cast<int>(part.width * 3);
+  config.output.u.RGBA.rgba = pixels;
+  config.output.u.RGBA.stride = static_cast<int>(part.width * depth);
   config.output.u.RGBA.size = size;
   switch (WebPDecode(data.data(), data.size(), &config)) {
     case VP8_STATUS_OK: return {};
@@ -159,6 +174,16 @@ Status decode_part(Bytes data, const Rect& part, uint8_t* rgb, size_t size) {
     case VP8_STATUS_SUSPENDED:
     case VP8_STATUS_NOT_ENOUGH_DATA: return corrupt("WebP ends early");
     default: return corrupt("WebP data is damaged");
+  }
+}
+
+/// What the library made, as the mode has it.
+void finish_row(ColorMode mode, bool has_alpha, int64_t width, uint8_t* row) {
+  if (mode == ColorMode::kGray) return rgb_to_gray(row, width, row);
+  if (mode != ColorMode::kRgba && mode != ColorMode::kAlpha) return;
+  for (int64_t x = 0; x < width; ++x) {
+    const uint8_t alpha = has_alpha ? row[4 * x + 3] : uint8_t{255};
+    row[mode == ColorMode::kRgba ? 4 * x + 3 : x] = alpha;
   }
 }
 
@@ -171,7 +196,9 @@ Result<ImageInfo> probe_webp(Bytes bytes) {
   info.stored_width = picture.canvas_width;
   info.stored_height = picture.canvas_height;
   info.orientation = picture.orientation;
-  if (picture.lossless) info.frame_bytes = lossless_bytes(picture);
+  if (picture.lossless)
+    info.frame_bytes =
+        lossless_bytes(static_cast<uint64_t>(picture.frame.width * picture.frame.height), picture.data.size());
   return info;
 }
 
@@ -181,32 +208,40 @@ Status decode_webp(Bytes bytes, const ImageInfo& info, const Rect& crop, ColorMo
       picture.lossless != (info.frame_bytes != 0)) {
     return corrupt("WebP whose header is not the one that was read before");
   }
+  if (mode == ColorMode::kPalette) return no_palette("a WebP");
   const Rect part = in_frame(crop, picture.frame);
   const Rect decoded = part.width == 0 ? Rect{} : with_margin(part, picture.frame);
-  const size_t size = static_cast<size_t>(decoded.width * decoded.height * 3);
+  const int depth = depth_of(mode);
+  const size_t size = static_cast<size_t>(decoded.width * decoded.height * depth);
   std::vector<uint8_t> pixels(size + kRowSlackBytes);
-  if (size > 0) FOREBAY_RETURN_IF_ERROR(decode_part(picture.data, decoded, pixels.data(), size));
+  const Bytes data = forebay::has_alpha(mode) && !picture.with_alpha.empty() ? picture.with_alpha : picture.data;
+  if (size > 0) FOREBAY_RETURN_IF_ERROR(decode_part(data, decoded, depth, pixels.data(), size));
 
-  std::vector<uint8_t> row(static_cast<size_t>(crop.width * 3 + kRowSlackBytes));
+  std::vector<uint8_t> row(static_cast<size_t>(crop.width * depth + kRowSlackBytes));
   for (int64_t y = crop.y - picture.frame.y; y < crop.y - picture.frame.y + crop.height; ++y) {
-    // What the frame of an animation does not cover is black.
+    // What the frame of an animation does not cover is black, and transparent where there is alpha.
     std::fill(row.begin(), row.end(), uint8_t{0});
     if (y >= part.y && y < part.y + part.height) {
-      const uint8_t* from = &pixels[static_cast<size_t>(((y - decoded.y) * decoded.width + part.x - decoded.x) * 3)];
-      std::memcpy(&row[static_cast<size_t>((part.x + picture.frame.x - crop.x) * 3)], from,
-                  static_cast<size_t>(part.width * 3));
+      const uint8_t* from =
+          &pixels[static_cast<size_t>(((y - decoded.y) * decoded.width + part.x - decoded.x) * depth)];
+      std::memcpy(&row[static_cast<size_t>((part.x + picture.frame.x - crop.x) * depth)], from,
+                  static_cast<size_t>(part.width * depth));
     }
-    if (mode == ColorMode::kGray) rgb_to_gray(row.data(), crop.width, row.data());
+    finish_row(mode, picture.has_alpha, crop.width, row.data());
     sink.row(row.data());
   }
   return {};
 }
 
-uint64_t webp_working_bytes(const ImageInfo& info, const Rect& crop, ColorMode) {
+uint64_t webp_working_bytes(const ImageInfo& info, const Rect& crop, ColorMode mode) {
   constexpr uint64_t kFixedBytes = 256 * 1024, kBytesPerColumn = 160, kMargin = 8;
-  const uint64_t pixels =
-      (static_cast<uint64_t>(crop.width) + kMargin) * (static_cast<uint64_t>(crop.height) + kMargin) * 3;
-  return kFixedBytes + kBytesPerColumn * static_cast<uint64_t>(info.stored_width) + pixels + info.frame_bytes;
+  const uint64_t pixels = (static_cast<uint64_t>(crop.width) + kMargin) *
+                          (static_cast<uint64_t>(crop.height) + kMargin) * static_cast<uint64_t>(depth_of(mode));
+  const uint64_t fixed = kFixedBytes + kBytesPerColumn * static_cast<uint64_t>(info.stored_width);
+  // Alpha beside a lossy picture is a lossless picture of its own, and a plane for what it becomes.
+  const uint64_t all = static_cast<uint64_t>(info.pixels());
+  const uint64_t alpha = has_alpha(mode) && info.frame_bytes == 0 ? lossless_bytes(all, UINT64_MAX / 16) + 2 * all : 0;
+  return fixed + pixels + info.frame_bytes + alpha;
 }
 
 }  // namespace forebay

@@ -152,6 +152,13 @@ Result<ElementType> dtype_of(const std::string& descr) {
   }
   if (kind == "U" || kind == "S" || kind == "a") return text_type(order, type);
   if (kind == "M" || kind == "m") return unsupported("holds dates or durations; save it with a.astype('int64')");
+  if (kind == "V") {
+    return unsupported(
+        fmt::format("holds bytes without a type ('{}'), which is how NumPy writes bfloat16 and other types of ml_dtypes; "
+                    "save it with a.astype('float32') and put .cast(\"bfloat16\") behind, or give the array itself: "
+                    "np.load(path).view(ml_dtypes.bfloat16)",
+                    type));
+  }
   if (kind == "c") {
     return unsupported(
         "holds complex numbers; save real and imaginary part side by side: a.view('float32').reshape(*a.shape, 2), "
@@ -183,8 +190,7 @@ uint32_t little_endian(std::span<const uint8_t> bytes) {
 Result<NpyHeader> parse_npy_header(std::span<const uint8_t> head, uint64_t file_bytes) {
   static_assert(std::endian::native == std::endian::little);
   if (head.size() < 10 || std::memcmp(head.data(), kNpyMagic.data(), kNpyMagic.size()) != 0) {
-    FOREBAY_RETURN_IF_ERROR(check_no_pointer(head, file_bytes));
-    return corrupt("is no .npy file: it does not begin with \\x93NUMPY");
+    return wrong_file("an .npy file", head, file_bytes);
   }
   const int major = head[6];
   // NEP 1: version 2 has four bytes for the header's length, version 3 is that in UTF-8.

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "pipeline/field_rows.h"
+
 namespace forebay {
 
 namespace {
@@ -11,10 +13,10 @@ BatchFieldDescription dense(std::string name, DType dtype, Shape row) {
 }
 
 BatchFieldDescription describe_tensor(const Field& field) {
-  const bool row_of_unknown_length = field.shape.rank() == 1 && !field.shape.fully_known();
-  if (!row_of_unknown_length) return dense(field.name, field.dtype, field.shape);
-  if (!field.pad_value) return {field.name, BatchField::Kind::kRagged, field.dtype, {}};
-  return dense(field.name, field.dtype, Shape{field.pad_length > 0 ? field.pad_length : Shape::kUnknown});
+  if (!lies_end_to_end(field)) return dense(field.name, field.dtype, field.shape);
+  const Shape item = without_first(field.shape);
+  if (!field.pad_value) return {field.name, BatchField::Kind::kRagged, field.dtype, item};
+  return dense(field.name, field.dtype, with_first(field.pad_length > 0 ? field.pad_length : Shape::kUnknown, item));
 }
 
 BatchFieldDescription describe_output(const OutputField& output) {

@@ -33,6 +33,11 @@ Status check_table_field(const Field& field) {
         fmt::format("the field '{}' has another shape in each row ({}), which a column cannot hold; cut behind a "
                     "step that gives all one shape",
                     field.name, field.to_string()));
+  if (field.kind == FieldKind::kTensor && field.dtype == DType::kBfloat16)
+    return unsupported(
+        fmt::format("the field '{}' is bfloat16, for which Arrow and Parquet have no type; cut before "
+                    ".cast(\"bfloat16\"), or put .cast(\"float32\") there",
+                    field.name));
   if (field.name == "id")
     return invalid_argument(
         "a column 'id' is written beside the fields, and one of them is called so; give it another name with "

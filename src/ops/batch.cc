@@ -4,13 +4,14 @@
 
 #include "ops/definition/args.h"
 #include "ops/definition/registry.h"
+#include "pipeline/field_rows.h"
 
 namespace forebay {
 namespace {
 
-// Rows of one axis may differ in length: they become (values, offsets).
+// Rows that differ in their first axis alone become (values, offsets), or are padded.
 bool stacks(const Field& field) {
-  return field.kind != FieldKind::kTensor || field.shape.fully_known() || field.shape.rank() == 1;
+  return field.kind != FieldKind::kTensor || field.shape.fully_known() || lies_end_to_end(field);
 }
 
 const char* shape_remedy(const Field& field) {

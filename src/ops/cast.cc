@@ -129,7 +129,7 @@ OpDef cast_op() {
   return make_op({.name = "cast",
                   .help = "Another type of numbers, as NumPy converts: to integers toward zero (pictures: rounded half "
                           "to even).",
-                  .args = {{"dtype", ArgType::kDType, true, nullptr, "\"uint8\", \"float16\", ..."},
+                  .args = {{"dtype", ArgType::kDType, true, nullptr, "\"uint8\", \"float16\", \"bfloat16\", ..."},
                            field_arg(),
                            {"errors", ArgType::kText, false, "raise",
                             "what an integer type cannot hold: \"raise\" makes its sample bad, \"saturate\" gives the "

@@ -21,7 +21,7 @@ void decode_field(const std::string& name, ColorMode mode, Schema& schema, Probl
   if (!index) return;
   Field& field = schema[*index];
   field.kind = FieldKind::kTensor;
-  field.dtype = mode == ColorMode::kRgb16 ? DType::kUint16 : DType::kUint8;
+  field.dtype = is_wide(mode) ? DType::kUint16 : DType::kUint8;
   field.shape = {Shape::kUnknown, Shape::kUnknown, channels(mode)};
   field.image = true;
   field.channels_first = false;
@@ -51,7 +51,7 @@ class DecodeImage final : public RecordOp {
       return unsupported(fmt::format("{} × {} pixels are more than max_pixels={}; raise max_pixels to decode it",
                                      info.stored_width, info.stored_height, max_pixels_));
     }
-    if (mode_ == ColorMode::kRgb16) {
+    if (is_wide(mode_)) {
       FOREBAY_ASSIGN(Tensor pixels, decode_wide({std::move(bytes), info, mode_}, memory));
       FOREBAY_ASSIGN(auto image, LazyImage::of_pixels(std::move(pixels), false));
       value = Value::of(std::unique_ptr<Deferred>(std::move(image)));
@@ -66,16 +66,12 @@ class DecodeImage final : public RecordOp {
   int64_t max_pixels_;
 };
 
-ColorMode color_mode(const Args& args) {
-  const std::string mode = args.text("mode");
-  if (mode == "rgb16") return ColorMode::kRgb16;
-  return mode == "gray" ? ColorMode::kGray : ColorMode::kRgb;
-}
+ColorMode color_mode(const Args& args) { return color_mode_from_name(args.text("mode")).value_or(ColorMode::kRgb); }
 
 void infer_decode_image(const Args& args, Schema& schema, Problems& problems) {
   const std::string mode = args.text("mode");
-  if (mode != "rgb" && mode != "gray" && mode != "rgb16")
-    problems.add(fmt::format("unknown mode '{}'", mode), "give \"rgb\", \"gray\" or \"rgb16\"");
+  if (!color_mode_from_name(mode))
+    problems.add(fmt::format("unknown mode '{}'", mode), fmt::format("give one of {}", color_mode_names()));
   if (args.integer("max_pixels") < 1)
     problems.add("max_pixels is not positive", "give the most pixels a picture may have");
   const std::vector<std::string> names = encoded_fields(args, kPicture, schema);
@@ -97,12 +93,15 @@ Result<std::unique_ptr<RecordOp>> compile_decode_image(const Args& args, const S
 OpDef decode_image_op() {
   return make_op(
       {.name = "decode_image",
-       .help = "Encoded bytes (JPEG, PNG, WebP, BMP) to 8-bit pixels, or 16-bit ones, upright.",
+       .help = "Encoded bytes (JPEG, PNG, WebP, BMP) to pixels, upright, (height, width, channels).",
        .args = {{"field", ArgType::kFields, false, Json::array(),
                  "the encoded fields; 'image' or else 'bytes' where none is named. 'bytes' becomes 'image'",
                  ArgForm::kNamed},
                 {"mode", ArgType::kText, false, "rgb",
-                 "\"rgb\", \"gray\" or \"rgb16\": 16 bits, those of a PNG kept, 8 bits times 257"},
+                 "\"rgb\", \"gray\", \"rgba\", \"alpha\" (255 where a picture has none); \"palette\": the indices of a "
+                 "PNG's or BMP's "
+                 "palette, as masks have their classes; \"rgb16\", \"gray16\": uint16, 16 bits of a PNG kept, 8 bits "
+                 "times 257"},
                 {"max_pixels", ArgType::kInt, false, 100'000'000, "larger pictures are Unsupported", ArgForm::kNamed}},
        .random = false,
        .infer = infer_decode_image,

@@ -20,6 +20,20 @@ void check_sequence(const Field& field, Problems& problems) {
   }
 }
 
+// `key` is a name for people; every other field is data, which somebody wanted.
+void check_others(const std::string& packed, const Schema& schema, Problems& problems) {
+  std::string names;
+  for (const Field& field : schema) {
+    if (field.name == packed || field.optional || (field.name == "key" && field.kind == FieldKind::kText)) continue;
+    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", field.name);
+  }
+  if (names.empty()) return;
+  problems.add(fmt::format("blocks hold the field '{}' alone, and {} would be lost", packed, names),
+               fmt::format("put .select(\"{}\") before .pack() to leave the others out; one field of several is "
+                           "made with .map",
+                           packed));
+}
+
 Field field_of_blocks(const std::string& name, int64_t length, DType dtype) {
   Field field;
   field.name = name;
@@ -45,6 +59,7 @@ void infer_pack(const Args& args, Schema& schema, Problems& problems) {
     problems.add(fmt::format("there is no field '{}'", name),
                  fmt::format("give field=; the fields here are: {}", schema.names()));
   if (index) check_sequence(schema[*index], problems);
+  if (index || schema.open_ended) check_others(name, schema, problems);
   Field packed = field_of_blocks(name, length, DType::kInt32);
   if (index && schema[*index].kind == FieldKind::kTensor) {
     packed.dtype = schema[*index].dtype;
@@ -68,7 +83,8 @@ OpDef pack_op() {
   return make_op({.name = "pack",
                   .help = "Rows of numbers side by side in blocks of one length, which are the samples from here on.",
                   .args = {{"length", ArgType::kInt, true, nullptr, "elements of a block"},
-                           {"field", ArgType::kText, false, "tokens", "the field of one axis; the others go"},
+                           {"field", ArgType::kText, false, "tokens",
+                            "the field of one axis; others are left out with .select() before, but for key"},
                            {"open_blocks", ArgType::kInt, false, 64,
                             "blocks that a row may still go into; more leave less padding", ArgForm::kNamed},
                            {"pad_value", ArgType::kFloat, false, 0.0, "where no row stands", ArgForm::kNamed}},

@@ -9,6 +9,7 @@
 #include "ops/definition/args.h"
 #include "ops/definition/number_or_word.h"
 #include "ops/definition/registry.h"
+#include "pipeline/field_rows.h"
 
 namespace forebay {
 namespace {
@@ -25,6 +26,7 @@ Status too_long(const std::string& name, int64_t length, int64_t allowed) {
 bool holds(DType dtype, double value) {
   switch (dtype) {
     case DType::kFloat16:
+    case DType::kBfloat16:
     case DType::kFloat32:
     case DType::kFloat64: return true;
     case DType::kBool: return value == 0 || value == 1;
@@ -46,7 +48,7 @@ class Pad final : public RecordOp {
 
   Status apply(Record& record, const SampleContext&) const override {
     const Value& value = record[field_];
-    const bool row = value.kind == FieldKind::kTensor && value.shape().rank() == 1;
+    const bool row = value.kind == FieldKind::kTensor && value.shape().rank() > 0;
     if (!row) return unsupported(fmt::format("the field '{}' is not a row of numbers", name_));
     if (!holds(value.dtype(), value_))
       return invalid_argument(
@@ -65,13 +67,19 @@ class Pad final : public RecordOp {
   int64_t length_;
 };
 
-// Rows of one known length are filled up at once: they have a known length again.
-void fill_rows(const uint8_t* from, int64_t rows, int64_t had, int64_t length, DType dtype, double value, uint8_t* to) {
-  const size_t item = dtype_size(dtype), bytes = static_cast<size_t>(had) * item;
-  for (int64_t row = 0; row < rows; ++row, from += bytes, to += static_cast<size_t>(length) * item) {
+Shape longer(Shape shape, int64_t length) {
+  shape[0] = std::max(shape[0], length);
+  return shape;
+}
+
+// Rows of one known shape are filled up at once: they have a known shape again.
+void fill_rows(const uint8_t* from, int64_t rows, const Shape& had, const Shape& made, DType dtype, double value,
+               uint8_t* to) {
+  const size_t element = dtype_size(dtype), bytes = static_cast<size_t>(had.elements()) * element;
+  for (int64_t row = 0; row < rows; ++row, from += bytes, to += static_cast<size_t>(made.elements()) * element) {
     // Empty rows may have no memory to copy from.
     if (bytes > 0) std::memcpy(to, from, bytes);
-    fill(dtype, value, to + bytes, static_cast<size_t>(length - had));
+    fill(dtype, value, to + bytes, static_cast<size_t>(made.elements() - had.elements()));
   }
 }
 
@@ -84,9 +92,10 @@ class PadKnown final : public RecordOp {
     if (length_ <= value.shape()[0]) return {};
     FOREBAY_RETURN_IF_ERROR(value.materialize(*context.memory));
     const DType dtype = value.dtype();
-    FOREBAY_RETURN_IF_ERROR(context.memory->reserve(static_cast<uint64_t>(length_) * dtype_size(dtype)));
-    Tensor made = Tensor::allocate(dtype, Shape{length_});
-    fill_rows(value.tensor.buffer.data(), 1, value.shape()[0], length_, dtype, value_, made.buffer.data());
+    const Shape had = value.shape(), shape = longer(had, length_);
+    FOREBAY_RETURN_IF_ERROR(context.memory->reserve(static_cast<uint64_t>(shape.elements()) * dtype_size(dtype)));
+    Tensor made = Tensor::allocate(dtype, shape);
+    fill_rows(value.tensor.buffer.data(), 1, had, shape, dtype, value_, made.buffer.data());
     value = Value::of(std::move(made));
     return {};
   }
@@ -116,13 +125,14 @@ class PadColumns final : public ColumnOp {
   Status fill_up(Columns& columns, size_t index, WorkMemory& memory) const {
     Field& field = columns.schema[index];
     if (length_ <= field.shape[0]) return {};
-    const uint64_t bytes = static_cast<uint64_t>(columns.rows * length_) * dtype_size(field.dtype);
+    const Shape shape = longer(field.shape, length_);
+    const uint64_t bytes = static_cast<uint64_t>(columns.rows * shape.elements()) * dtype_size(field.dtype);
     FOREBAY_RETURN_IF_ERROR(memory.reserve(bytes));
     ColumnValues made{Buffer::allocate(bytes), {}};
-    fill_rows(columns.values[index].values.data(), columns.rows, field.shape[0], length_, field.dtype, value_,
+    fill_rows(columns.values[index].values.data(), columns.rows, field.shape, shape, field.dtype, value_,
               made.values.data());
     columns.values[index] = std::move(made);
-    field.shape = Shape{length_};
+    field.shape = shape;
     return {};
   }
 
@@ -151,10 +161,15 @@ void infer_pad(const Args& args, Schema& schema, Problems& problems) {
     return problems.add(fmt::format("length is {}", length), fmt::format("give a length of at most {}", kLongestRow));
   if (found.empty()) return;
   Field& field = schema[found[0]];
-  const bool row = field.kind == FieldKind::kAny || (field.kind == FieldKind::kTensor && field.shape.rank() == 1);
+  const bool row = field.kind == FieldKind::kAny || lies_end_to_end(field) ||
+                   (field.fixed_shape() && field.shape.rank() > 0 && !field.image && field.sound == SoundForm::kNone) ||
+                   (field.kind == FieldKind::kTensor && field.shape.rank() == 1);
   if (!row) {
-    return problems.add(fmt::format("the field is no row of numbers: {}", field.to_string()),
-                        field.string_list() ? way_out_of_strings(field, "pad") : "pad fields with one axis");
+    return problems.add(
+        fmt::format("the field has no rows of numbers whose first axis alone differs: {}", field.to_string()),
+        field.string_list() ? way_out_of_strings(field, "pad")
+                            : "pad fields of which all axes but the first are known; crop or resize pictures, and "
+                              "use .pad_or_crop(seconds) for sound");
   }
   const std::optional<double> given = number_or_word(args.json("value"));
   if (!given) return problems.add(fmt::format("value is {}", json_text(args.json("value"))), "give a number");
@@ -193,17 +208,19 @@ Result<std::unique_ptr<ColumnOp>> compile_pad_columns(const Args& args, const Sc
 }  // namespace
 
 OpDef pad_op() {
-  return make_op({.name = "pad",
-                  .help = "Fills rows of different lengths up, so that a batch of them has one shape.",
-                  .args = {{"field", ArgType::kText, true, nullptr, "a field with one axis"},
-                           {"value", ArgType::kNumberOrWord, false, 0.0, "what to fill up with"},
-                           {"length", ArgType::kInt, false, nullptr,
-                            "the length to reach; the longest of the batch if not given, and the filling is then no "
-                            "part of the digest"}},
-                  .random = false,
-                  .infer = infer_pad,
-                  .compile = compile_pad,
-                  .compile_columns = compile_pad_columns});
+  return make_op(
+      {.name = "pad",
+       .help = "Fills rows of different lengths up along their first axis, so that a batch of them has one shape: "
+               "numbers (n,), boxes (n, 4).",
+       .args = {{"field", ArgType::kText, true, nullptr, "a field of rows, of which the first axis alone differs"},
+                {"value", ArgType::kNumberOrWord, false, 0.0, "what to fill up with"},
+                {"length", ArgType::kInt, false, nullptr,
+                 "the length to reach; the longest of the batch if not given, and the filling is then no "
+                 "part of the digest"}},
+       .random = false,
+       .infer = infer_pad,
+       .compile = compile_pad,
+       .compile_columns = compile_pad_columns});
 }
 
 }  // namespace forebay

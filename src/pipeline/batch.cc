@@ -9,6 +9,13 @@ const BatchField* Batch::find(std::string_view name) const {
   return found == fields.end() ? nullptr : &*found;
 }
 
+// Bytes of what the axes from `axis` on span.
+static size_t item_bytes(const Tensor& values, size_t axis) {
+  size_t bytes = dtype_size(values.dtype);
+  for (size_t i = axis; i < values.shape.rank(); ++i) bytes *= static_cast<size_t>(values.shape[i]);
+  return bytes;
+}
+
 std::span<const uint8_t> BatchField::row(int64_t i) const {
   const uint8_t* data = values.buffer.data();
   if (kind == Kind::kDense) {
@@ -16,7 +23,7 @@ std::span<const uint8_t> BatchField::row(int64_t i) const {
     const size_t bytes = rows > 0 ? values.nbytes() / static_cast<size_t>(rows) : 0;
     // Without what only fills the row up to the longest of its batch: another batch would fill it up to another length.
     const size_t own =
-        lengths.empty() ? bytes : static_cast<size_t>(lengths[static_cast<size_t>(i)]) * dtype_size(values.dtype);
+        lengths.empty() ? bytes : static_cast<size_t>(lengths[static_cast<size_t>(i)]) * item_bytes(values, 2);
     return {data + bytes * static_cast<size_t>(i), own};
   }
   const auto* at = offsets.data<int64_t>();
@@ -24,7 +31,7 @@ std::span<const uint8_t> BatchField::row(int64_t i) const {
     const auto* bytes = string_offsets.data<int64_t>();
     return {data + bytes[at[i]], static_cast<size_t>(bytes[at[i + 1]] - bytes[at[i]])};
   }
-  const size_t item = dtype_size(values.dtype);
+  const size_t item = item_bytes(values, 1);
   return {data + static_cast<size_t>(at[i]) * item, static_cast<size_t>(at[i + 1] - at[i]) * item};
 }
 

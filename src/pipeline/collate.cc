@@ -44,35 +44,58 @@ Status of_sample(Status status, const SampleOf& sample_of, size_t at) {
   return std::move(status).with_key(here.key).with_sample(here.id);
 }
 
+bool is_empty(const Value& value) { return value.kind == FieldKind::kTensor && value.shape().elements() == 0; }
+
+std::string way_out(const Value& first, const Value& other) {
+  constexpr std::string_view kOneShape = "resize, crop or .pad() it, or use .batch(1)";
+  const bool tensors = first.kind == FieldKind::kTensor && other.kind == FieldKind::kTensor;
+  if (!tensors) return std::string(kOneShape);
+  if (first.dtype() != other.dtype())
+    return fmt::format("give all samples one type, with .cast(\"{}\") or in the code that makes them",
+                       dtype_name(first.dtype()));
+  // np.array([]) in place of no boxes, say.
+  const Value &empty = is_empty(other) ? other : first, &full = is_empty(other) ? first : other;
+  if (is_empty(empty) && empty.shape().rank() == 1 && full.shape().rank() > 1) {
+    std::string axes;
+    for (const int64_t dim : without_first(full.shape())) axes += fmt::format(", {}", dim);
+    return fmt::format("an array without elements needs all its axes, too: .reshape(-1{})", axes);
+  }
+  if (first.shape().rank() > 1 && first.shape().rank() == other.shape().rank())
+    return fmt::format("{}; without that the first axis alone may differ", kOneShape);
+  return std::string(kOneShape);
+}
+
 // The value at `at` does not go together with the first one.
 Status mixed(const std::string& name, const std::vector<const Value*>& values, size_t at, const SampleOf& sample_of) {
   const std::string first = describe(*values.front()), other = describe(*values[at]);
+  const std::string way = way_out(*values.front(), *values[at]);
   const auto text = [&](const std::string& others) {
-    return invalid_argument(fmt::format(
-        "the field '{}' is {} here and {} in {} of the same batch; one batch needs one shape and type: resize, crop "
-        "or .pad() it, or use .batch(1)",
-        name, other, first, others));
+    return invalid_argument(
+        fmt::format("the field '{}' is {} here and {} in {} of the same batch; one batch needs one shape and type: {}",
+                    name, other, first, others, way));
   };
   if (!sample_of) return text("another sample");
   const SampleName before = sample_of(0);
   return of_sample(text(fmt::format("sample {} ('{}')", before.id, before.key)), sample_of, at);
 }
 
-// `at`: the row that is the longest.
-Result<Shape> padded_shape(const std::string& name, const Field& field, int64_t longest, size_t at,
+// `at`: the row that is the longest. `item`: the other axes.
+Result<Shape> padded_shape(const std::string& name, const Field& field, int64_t longest, const Shape& item, size_t at,
                            const SampleOf& sample_of) {
   if (field.pad_length > 0 && longest > field.pad_length) {
     return of_sample(invalid_argument(fmt::format("a row of '{}' has {} values, more than the {} it is padded to", name,
                                                   longest, field.pad_length)),
                      sample_of, at);
   }
-  return Shape{field.pad_length > 0 ? field.pad_length : longest};
+  return with_first(field.pad_length > 0 ? field.pad_length : longest, item);
 }
 
 void add_strings(Collation& plan, RowBytes row) {
   if (plan.string_list()) plan.strings += StringList(row).size();
   plan.value_bytes += plan.string_list() ? StringList(row).bytes().size() : row.size();
 }
+
+bool open_rows(const Field& field) { return field.kind == FieldKind::kAny || lies_end_to_end(field); }
 
 Result<Collation> plan_tensors(const std::string& name, const Field& field, const std::vector<const Value*>& values,
                                const SampleOf& sample_of) {
@@ -81,6 +104,10 @@ Result<Collation> plan_tensors(const std::string& name, const Field& field, cons
   plan.dtype = first.dtype();
   plan.row_shape = first.shape();
   bool same = true;
+  const Shape item = without_first(plan.row_shape);
+  // Of user code's fields nothing is known but this. Rows whose elements have no bytes do not say how many they are.
+  const bool may_differ =
+      plan.row_shape.rank() > 0 && item.elements() > 0 && (plan.row_shape.rank() == 1 || open_rows(field));
   int64_t longest = 0, total = 0;
   size_t longest_at = 0;
   for (size_t i = 0; i < values.size(); ++i) {
@@ -90,28 +117,25 @@ Result<Collation> plan_tensors(const std::string& name, const Field& field, cons
       return mixed(name, values, i, sample_of);
     }
     same &= shape == plan.row_shape;
-    if (shape.rank() == 1) {
-      if (shape[0] > longest) longest_at = i;
-      longest = std::max(longest, shape[0]);
-      // No overflow: the rows are in memory.
-      total += shape[0];
-    }
-    if (shape.rank() != 1 && !same) return mixed(name, values, i, sample_of);
+    if (!same && !(may_differ && without_first(shape) == item)) return mixed(name, values, i, sample_of);
+    if (shape.rank() == 0) continue;
+    if (shape[0] > longest) longest_at = i;
+    longest = std::max(longest, shape[0]);
+    // No overflow: the rows are in memory.
+    total += shape[0];
   }
-  const size_t item = dtype_size(plan.dtype);
-  const bool ragged_field = field.kind == FieldKind::kTensor && !field.shape.fully_known();
-  if (field.pad_value && plan.row_shape.rank() == 1) {
-    FOREBAY_ASSIGN(plan.row_shape, padded_shape(name, field, longest, longest_at, sample_of));
+  if (field.pad_value && plan.row_shape.rank() > 0) {
+    FOREBAY_ASSIGN(plan.row_shape, padded_shape(name, field, longest, item, longest_at, sample_of));
     plan.pad = field.pad_value;
     plan.pads_to_longest = field.pad_length == 0;
-  } else if (plan.row_shape.rank() == 1 && (!same || ragged_field)) {
+  } else if (!same || (may_differ && lies_end_to_end(field))) {
     // A field announced as ragged is ragged in every batch, also where the lengths happen to agree.
     plan.kind = BatchField::Kind::kRagged;
-    plan.row_shape = Shape{};
-    plan.value_bytes = static_cast<size_t>(total) * item;
+    plan.row_shape = item;
+    plan.value_bytes = static_cast<size_t>(total) * plan.item_bytes();
     return plan;
   }
-  plan.row_bytes = static_cast<size_t>(plan.row_shape.elements()) * item;
+  plan.row_bytes = static_cast<size_t>(plan.row_shape.elements()) * dtype_size(plan.dtype);
   plan.value_bytes = plan.row_bytes * values.size();
   return plan;
 }
@@ -155,20 +179,20 @@ void collate_lists(std::span<const RowBytes> rows, const CollationPiece& piece, 
 
 void collate_dense(const Collation& plan, std::span<const RowBytes> rows, const CollationPiece& piece,
                    BatchField& out) {
-  const size_t item = dtype_size(plan.dtype);
+  const size_t element = dtype_size(plan.dtype), item = plan.item_bytes();
   uint8_t* to = out.values.buffer.data() + piece.value_at;
   for (size_t i = piece.begin; i < piece.end; ++i, to += plan.row_bytes) {
     prefetch(rows, i);
     const RowBytes row = rows[i];
     if (!row.empty()) std::memcpy(to, row.data(), row.size());
-    if (plan.pad) fill(plan.dtype, *plan.pad, to + row.size(), (plan.row_bytes - row.size()) / item);
-    if (plan.pads_to_longest) out.lengths[i] = static_cast<int64_t>(row.size() / item);
+    if (plan.pad) fill(plan.dtype, *plan.pad, to + row.size(), (plan.row_bytes - row.size()) / element);
+    if (plan.pads_to_longest) out.lengths[i] = static_cast<int64_t>(item > 0 ? row.size() / item : 0);
   }
 }
 
 void collate_ragged(const Collation& plan, std::span<const RowBytes> rows, const CollationPiece& piece,
                     BatchField& out) {
-  const size_t item = dtype_size(plan.dtype);
+  const size_t item = plan.item_bytes();
   uint8_t* const values = out.values.buffer.data();
   uint8_t* to = values + piece.value_at;
   int64_t* offset = out.offsets.data<int64_t>() + piece.begin;
@@ -187,11 +211,12 @@ Result<Collation> plan_collation(const std::string& name, const Field& field, co
                                  const SampleOf& sample_of) {
   Collation plan;
   if (values.empty()) {  // every row was skipped
-    const bool ragged = field.kind == FieldKind::kTensor && field.shape.rank() == 1 && !field.pad_value;
+    const bool ragged =
+        field.kind == FieldKind::kTensor && !field.pad_value && (field.shape.rank() == 1 || lies_end_to_end(field));
     const bool numbers = field.kind == FieldKind::kTensor || field.kind == FieldKind::kAny;
     plan.kind = numbers && !ragged ? BatchField::Kind::kDense : kind_of_strings(field.kind);
     plan.dtype = field.dtype;
-    plan.row_shape = plan.kind == BatchField::Kind::kDense ? field.shape : Shape{};
+    plan.row_shape = plan.kind == BatchField::Kind::kDense ? field.shape : without_first(field.shape);
     // A side that nobody knows has no length where there is no row.
     for (size_t i = 0; i < plan.row_shape.rank(); ++i) plan.row_shape[i] = std::max<int64_t>(plan.row_shape[i], 0);
     return plan;
@@ -235,7 +260,7 @@ Result<Collation> plan_collation(const Field& field, std::span<const RowBytes> r
   plan.pad = field.pad_value;
   plan.pads_to_longest = field.pad_length == 0;
   FOREBAY_ASSIGN(plan.row_shape,
-                 padded_shape(field.name, field, static_cast<int64_t>(longest / item), longest_at, sample_of));
+                 padded_shape(field.name, field, static_cast<int64_t>(longest / item), {}, longest_at, sample_of));
   plan.row_bytes = static_cast<size_t>(plan.row_shape.elements()) * item;
   plan.value_bytes = plan.row_bytes * rows.size();
   return plan;
@@ -276,7 +301,7 @@ BatchField lay_out(const Collation& plan, size_t rows, const CollationMemory& me
     if (plan.pads_to_longest) out.lengths.resize(rows);
     return out;
   }
-  out.values.shape.push_back(static_cast<int64_t>(plan.value_bytes / dtype_size(plan.dtype)));
+  out.values.shape = with_first(static_cast<int64_t>(plan.value_bytes / plan.item_bytes()), plan.row_shape);
   out.offsets = {DType::kInt64, Shape{count + 1}, memory.offsets};
   // The end of the last row; each piece writes the beginnings of its own rows, so that no two write the same place.
   out.offsets.data<int64_t>()[rows] = plan.string_list() ? static_cast<int64_t>(plan.strings) : out.values.shape[0];

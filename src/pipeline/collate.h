@@ -9,6 +9,7 @@
 #include "base/record.h"
 #include "base/schema.h"
 #include "forebay/batch.h"
+#include "pipeline/field_rows.h"
 
 namespace forebay {
 
@@ -23,6 +24,11 @@ struct Collation {
   std::optional<double> pad;  ///< rows are filled up to row_shape with this value
   bool pads_to_longest = false;
 
+  /// kRagged, and kDense and padded: bytes of one element of a row's first axis.
+  size_t item_bytes() const {
+    const Shape item = kind == BatchField::Kind::kDense ? without_first(row_shape) : row_shape;
+    return dtype_size(dtype) * static_cast<size_t>(item.elements());
+  }
   bool string_list() const { return kind == BatchField::Kind::kBytesList || kind == BatchField::Kind::kTextList; }
   /// Of `offsets` and `string_offsets`; 0 where there are none.
   size_t offset_bytes(size_t rows) const { return kind == BatchField::Kind::kDense ? 0 : (rows + 1) * sizeof(int64_t); }
@@ -44,8 +50,8 @@ struct SampleName {
 };
 using SampleOf = std::function<SampleName(size_t)>;
 
-/// Looks at all values of a field. Fixed shapes stack; rank-1 tensors of different lengths become ragged, unless the field is
-/// padded; bytes, text and lists of them are joined. InvalidArgument, naming the field, the two shapes and the two samples, where they do not go
+/// Looks at all values of a field. Fixed shapes stack; tensors that differ in their first axis alone become ragged, unless the field is
+/// padded (pictures and sound do not); bytes, text and lists of them are joined. InvalidArgument, naming the field, the two shapes and the two samples, where they do not go
 /// together.
 Result<Collation> plan_collation(const std::string& name, const Field& field, const std::vector<const Value*>& values,
                                  const SampleOf& sample_of = {});

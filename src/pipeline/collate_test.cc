@@ -93,6 +93,40 @@ TEST(Collate, rows_of_different_lengths_become_values_and_offsets) {
   EXPECT_EQ(made.field.row(1).size(), 0u);
 }
 
+TEST(Collate, rows_of_more_axes_may_differ_in_the_first) {
+  std::vector<Value> rows;
+  rows.push_back(numbers({1, 2, 3, 4}, {2, 2}));
+  rows.push_back(numbers({}, {0, 2}));
+  rows.push_back(numbers({5, 6}, {1, 2}));
+  const Collated found = collate_all(kAny, rows);
+  ASSERT_TRUE(found.plan.ok()) << found.plan.status().message();
+  EXPECT_EQ(found.field.kind, BatchField::Kind::kRagged);
+  EXPECT_EQ(found.field.values.shape, (Shape{3, 2}));
+  EXPECT_EQ(found.values(), (std::vector<int32_t>{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(found.offsets(), (std::vector<int64_t>{0, 2, 2, 3}));
+  EXPECT_EQ(found.field.row(2).size(), 2 * sizeof(int32_t));
+
+  Field padded = kAny;
+  padded.pad_value = -1;
+  const Collated filled = collate_all(padded, rows);
+  ASSERT_TRUE(filled.plan.ok()) << filled.plan.status().message();
+  EXPECT_EQ(filled.field.values.shape, (Shape{3, 2, 2}));
+  EXPECT_EQ(filled.values(), (std::vector<int32_t>{1, 2, 3, 4, -1, -1, -1, -1, 5, 6, -1, -1}));
+  EXPECT_EQ(filled.field.lengths, (std::vector<int64_t>{2, 0, 1}));
+  EXPECT_EQ(filled.field.row(2).size(), 2 * sizeof(int32_t));
+}
+
+TEST(Collate, pictures_never_become_ragged) {
+  Field picture = field_of(FieldKind::kTensor, {Shape::kUnknown, Shape::kUnknown, 1});
+  picture.image = true;
+  std::vector<Value> rows;
+  rows.push_back(numbers({1, 2}, {2, 1, 1}));
+  rows.push_back(numbers({3}, {1, 1, 1}));
+  const Collated found = collate_all(picture, rows);
+  ASSERT_FALSE(found.plan.ok());
+  EXPECT_NE(found.plan.status().message().find("resize"), std::string::npos);
+}
+
 TEST(Collate, an_announced_ragged_field_is_ragged_where_lengths_happen_to_agree) {
   EXPECT_EQ(collate_all(kRows, list(row({1}), row({2}), row({3}))).field.kind, BatchField::Kind::kRagged);
   EXPECT_EQ(collate_all(kAny, list(row({1}), row({2}), row({3}))).field.kind, BatchField::Kind::kDense);
@@ -230,8 +264,11 @@ TEST(Collate, what_does_not_go_together_is_named) {
 }
 
 TEST(Collate, no_rows_keep_kind_and_shape) {
-  const Collated dense = collate_all(field_of(FieldKind::kTensor, {Shape::kUnknown, 3}), {});
-  EXPECT_EQ(dense.field.values.shape, (Shape{0, 0, 3}));
+  const Collated dense = collate_all(field_of(FieldKind::kTensor, {Shape::kUnknown, Shape::kUnknown, 3}), {});
+  EXPECT_EQ(dense.field.values.shape, (Shape{0, 0, 0, 3}));
+  const Collated boxes = collate_all(field_of(FieldKind::kTensor, {Shape::kUnknown, 4}), {});
+  EXPECT_EQ(boxes.field.kind, BatchField::Kind::kRagged);
+  EXPECT_EQ(boxes.field.values.shape, (Shape{0, 4}));
   const Collated ragged = collate_all(kRows, {});
   EXPECT_EQ(ragged.field.kind, BatchField::Kind::kRagged);
   EXPECT_EQ(ragged.offsets(), std::vector<int64_t>{0});

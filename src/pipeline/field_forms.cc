@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "pipeline/field_rows.h"
+
 namespace forebay {
 
 namespace {
@@ -12,7 +14,7 @@ namespace {
 void make_ragged(BatchField& field, int64_t rows) {
   const int64_t length = field.values.shape[1];
   field.kind = BatchField::Kind::kRagged;
-  field.values.shape = Shape{rows * length};
+  field.values.shape = with_first(rows * length, without_first(without_first(field.values.shape)));
   field.offsets = Tensor::allocate(DType::kInt64, Shape{rows + 1});
   for (int64_t row = 0; row <= rows; ++row) field.offsets.data<int64_t>()[row] = row * length;
 }
@@ -40,12 +42,6 @@ void make_empty_lists(BatchField& field, BatchField::Kind kind, int64_t rows) {
   field.string_offsets = zeros(1);
 }
 
-Shape without_first(const Shape& shape) {
-  Shape row;
-  for (size_t axis = 1; axis < shape.rank(); ++axis) row.push_back(shape[axis]);
-  return row;
-}
-
 }  // namespace
 
 FieldForms::FieldForms(const ExecutionPlan& plan, int64_t batch_size, std::set<std::string> ragged)
@@ -66,16 +62,14 @@ Status FieldForms::settle(Batch& batch) {
   for (BatchField& field : batch.fields) {
     if (!by_user(field.name)) continue;
     FOREBAY_RETURN_IF_ERROR(settle_rows(field, batch.size()));
-    const bool rows = field.kind == BatchField::Kind::kDense;
-    forms_.try_emplace(field.name,
-                       Form{field.kind, field.values.dtype, rows ? without_first(field.values.shape) : Shape{}});
+    forms_.try_emplace(field.name, Form{field.kind, field.values.dtype, without_first(field.values.shape)});
   }
   return {};
 }
 
 Status FieldForms::settle_rows(BatchField& field, int64_t rows) {
   const bool row =
-      field.kind == BatchField::Kind::kDense && field.values.shape.rank() == 2 && !padded_.contains(field.name);
+      field.kind == BatchField::Kind::kDense && field.values.shape.rank() >= 2 && !padded_.contains(field.name);
   const bool ragged = field.kind == BatchField::Kind::kRagged;
   const auto form = forms_.find(field.name);
   if (form != forms_.end() && holds_strings(form->second.kind) && all_lists_empty(field)) {
@@ -85,8 +79,17 @@ Status FieldForms::settle_rows(BatchField& field, int64_t rows) {
   if (row && (ragged_.contains(field.name) || (form != forms_.end() && form->second.kind == BatchField::Kind::kRagged)))
     make_ragged(field, rows);
   if ((!row && !ragged) || batch_size_ == 1 || form == forms_.end()) return {};
-  const bool was_row = form->second.kind == BatchField::Kind::kDense && form->second.row.rank() == 1;
-  if (!was_row || (field.kind == BatchField::Kind::kDense && form->second.row[0] == field.values.shape[1])) return {};
+  const bool was_ragged = form->second.kind == BatchField::Kind::kRagged;
+  if (was_ragged && form->second.row != without_first(field.values.shape))
+    return invalid_argument(
+        fmt::format("the field '{}' had rows of {} values so far, and here they are of {}: the first axis alone may "
+                    "differ; crop, resize or pad the others",
+                    field.name, form->second.row.to_string(), without_first(field.values.shape).to_string()));
+  const bool was_row = form->second.kind == BatchField::Kind::kDense && form->second.row.rank() > 0;
+  const bool is_row = field.kind == BatchField::Kind::kDense;
+  // Arrays of more axes may have another length in each batch, as those of videos of one length a batch.
+  if (!was_row || (is_row && (field.values.shape.rank() > 2 || form->second.row[0] == field.values.shape[1])))
+    return {};
   return invalid_argument(
       fmt::format("all rows of the field '{0}' had {1} values so far, and now some have not: its batches would turn "
                   "from arrays into "
@@ -106,12 +109,9 @@ void FieldForms::add_empty(Batch& batch) const {
       make_empty_lists(*field, form.kind, 0);
       continue;
     }
-    Shape shape{0};
-    if (form.kind == BatchField::Kind::kDense) {
-      for (const int64_t dim : form.row) shape.push_back(padded_.contains(name) ? 0 : dim);
-    } else {
-      field->offsets = zeros(1);
-    }
+    Shape shape = with_first(0, form.row);
+    if (form.kind != BatchField::Kind::kDense) field->offsets = zeros(1);
+    if (form.kind == BatchField::Kind::kDense && padded_.contains(name) && shape.rank() > 1) shape[1] = 0;
     field->values = Tensor::allocate(form.dtype, shape);
     field->lengths.clear();
   }

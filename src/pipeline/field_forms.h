@@ -11,8 +11,8 @@
 namespace forebay {
 
 /// What the fields that user code makes look like in the batches of one run, where nothing is known of them before. The first
-/// batch that has rows decides: rows of one axis that are all of one length make an array, and then all of the run have that
-/// length; others make (values, offsets) in every batch, also where their lengths happen to agree. Where rows are lists of strings, rows
+/// batch that has rows decides: rows that are all of one length make an array, and then all of the run have that
+/// length (of more than one axis: all of a batch); others, of which the first axis alone may differ, make (values, offsets) in every batch, also where their lengths happen to agree. Where rows are lists of strings, rows
 /// without any are such lists, too. Batches of a single row by
 /// .batch(1) are arrays always, of any length.
 ///

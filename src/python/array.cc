@@ -2,6 +2,9 @@
 
 #include <array>
 #include <optional>
+#include <utility>
+
+#include "python/text.h"
 
 namespace forebay::python {
 
@@ -12,11 +15,11 @@ using DlpackCode = nb::dlpack::dtype_code;
 constexpr nb::dlpack::dtype make(DlpackCode code, uint8_t bits) { return {static_cast<uint8_t>(code), bits, 1}; }
 
 // In the order of DType.
-constexpr std::array<nb::dlpack::dtype, 12> kTypes = {
-    make(DlpackCode::Bool, 8), make(DlpackCode::UInt, 8),   make(DlpackCode::Int, 8),    make(DlpackCode::UInt, 16),
-    make(DlpackCode::Int, 16), make(DlpackCode::UInt, 32),  make(DlpackCode::Int, 32),   make(DlpackCode::UInt, 64),
-    make(DlpackCode::Int, 64), make(DlpackCode::Float, 16), make(DlpackCode::Float, 32), make(DlpackCode::Float, 64)};
-static_assert(static_cast<size_t>(DType::kFloat64) + 1 == kTypes.size());
+constexpr std::array<nb::dlpack::dtype, kDTypeCount> kTypes = {
+    make(DlpackCode::Bool, 8),   make(DlpackCode::UInt, 8),   make(DlpackCode::Int, 8),    make(DlpackCode::UInt, 16),
+    make(DlpackCode::Int, 16),   make(DlpackCode::UInt, 32),  make(DlpackCode::Int, 32),   make(DlpackCode::UInt, 64),
+    make(DlpackCode::Int, 64),   make(DlpackCode::Float, 16), make(DlpackCode::Float, 32), make(DlpackCode::Float, 64),
+    make(DlpackCode::Bfloat, 16)};
 
 std::optional<DType> dtype_of(nb::dlpack::dtype type) {
   for (size_t i = 0; i < kTypes.size(); ++i) {
@@ -30,8 +33,8 @@ alignas(64) uint8_t empty_array[64];
 
 }  // namespace
 
-template <typename... Flags>
-static nb::object numpy_of(Tensor tensor) {
+template <typename Array>
+static nb::object array_over(Tensor tensor) {
   std::array<size_t, Shape::kMaxRank> shape{};
   for (size_t i = 0; i < tensor.shape.rank(); ++i) shape[i] = static_cast<size_t>(tensor.shape[i]);
   // On the heap: the array outlives this call, and its capsule frees it on whatever thread lets go last.
@@ -39,16 +42,29 @@ static nb::object numpy_of(Tensor tensor) {
   nb::capsule owner(kept, [](void* pointer) noexcept { delete static_cast<Tensor*>(pointer); });
   // Shared by all empty arrays, which have no elements to write to.
   void* data = kept->buffer.data() != nullptr ? kept->buffer.data() : empty_array;
-  nb::ndarray<nb::numpy, Flags...> array(data, kept->shape.rank(), shape.data(), owner, nullptr,
-                                         kTypes[static_cast<size_t>(kept->dtype)], nb::device::cpu::value);
-  return array.cast();
+  return Array(data, kept->shape.rank(), shape.data(), owner, nullptr, kTypes[static_cast<size_t>(kept->dtype)],
+               nb::device::cpu::value)
+      .cast();
 }
 
-nb::object to_numpy(Tensor tensor) { return numpy_of(std::move(tensor)); }
-nb::object to_read_only_numpy(Tensor tensor) { return numpy_of<nb::ro>(std::move(tensor)); }
+static nb::module_ bfloat16_module() { return nb::module_::import_("forebay._bfloat16"); }
 
-Tensor view_of(const InputArray& array) {
-  const std::optional<DType> dtype = dtype_of(array.dtype());
+template <typename... Flags>
+static nb::object numpy_of(Tensor tensor, const std::string& field) {
+  if (tensor.dtype != DType::kBfloat16) return array_over<nb::ndarray<nb::numpy, Flags...>>(std::move(tensor));
+  tensor.dtype = DType::kUint16;
+  nb::object bits = array_over<nb::ndarray<nb::numpy, Flags...>>(std::move(tensor));
+  return bfloat16_module().attr("of_bits")(bits, to_text(field));
+}
+
+nb::object to_numpy(Tensor tensor, const std::string& field) { return numpy_of(std::move(tensor), field); }
+nb::object to_read_only_numpy(Tensor tensor, const std::string& field) {
+  return numpy_of<nb::ro>(std::move(tensor), field);
+}
+nb::object to_dlpack(Tensor tensor) { return array_over<nb::ndarray<>>(std::move(tensor)); }
+
+static Tensor view_of(const InputArray& array, bool bfloat16) {
+  const std::optional<DType> dtype = bfloat16 ? DType::kBfloat16 : dtype_of(array.dtype());
   if (!dtype || array.ndim() > Shape::kMaxRank) {
     PyErr_SetString(PyExc_TypeError, dtype ? "an array has more than 8 dimensions"
                                            : "an array must hold bools, integers or floats of at most 64 bits");
@@ -62,6 +78,15 @@ Tensor view_of(const InputArray& array) {
   // No owner: engine threads let go of buffers, and must not count references of Python's. PyDescription::keep holds the array.
   tensor.buffer = Buffer(data, array.nbytes(), nullptr);
   return tensor;
+}
+
+Input input_of(nb::handle object) {
+  InputArray array;
+  const bool plain = nb::try_cast(object, array);
+  // As the bits in a type of their own, which no array of DLPack has.
+  if (!plain) array = nb::cast<InputArray>(bfloat16_module().attr("bits_of")(object));
+  Tensor tensor = view_of(array, !plain);
+  return {std::move(array), std::move(tensor)};
 }
 
 }  // namespace forebay::python

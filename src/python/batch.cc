@@ -29,7 +29,7 @@ std::string joined_names(const Batch& batch) {
 nb::object int64_array(const std::vector<int64_t>& values) {
   Tensor tensor = Tensor::allocate(DType::kInt64, {static_cast<int64_t>(values.size())});
   if (!values.empty()) std::memcpy(tensor.buffer.data(), values.data(), values.size() * sizeof(int64_t));
-  return to_numpy(std::move(tensor));
+  return to_numpy(std::move(tensor), "");
 }
 
 nb::object string_of(std::span<const uint8_t> bytes, bool text) {
@@ -74,18 +74,20 @@ std::string describe(const BatchField& field) {
 PyBatch::PyBatch(Batch batch, nb::object convert, bool read_only)
     : batch_(std::move(batch)), convert_(std::move(convert)), read_only_(read_only), made_(batch_.fields.size()) {}
 
-nb::object PyBatch::array(Tensor tensor) const {
+nb::object PyBatch::array(const std::string& field, Tensor tensor) const {
   // What `convert` makes has no such flag: it is the user's to leave as it is.
   // Not every NumPy gives read-only arrays to others by DLPack.
-  if (read_only_ && convert_.is_none()) return to_read_only_numpy(std::move(tensor));
-  nb::object made = to_numpy(std::move(tensor));
-  return convert_.is_none() ? made : convert_(made);
+  if (read_only_ && convert_.is_none()) return to_read_only_numpy(std::move(tensor), field);
+  if (convert_.is_none()) return to_numpy(std::move(tensor), field);
+  // NumPy's own types alone go through it; DLPack has others.
+  return convert_(tensor.dtype == DType::kBfloat16 ? to_dlpack(std::move(tensor)) : to_numpy(std::move(tensor), field));
 }
 
 nb::object PyBatch::make(const BatchField& field) const {
   switch (field.kind) {
-    case BatchField::Kind::kDense: return array(field.values);
-    case BatchField::Kind::kRagged: return nb::make_tuple(array(field.values), array(field.offsets));
+    case BatchField::Kind::kDense: return array(field.name, field.values);
+    case BatchField::Kind::kRagged:
+      return nb::make_tuple(array(field.name, field.values), array(field.name, field.offsets));
     case BatchField::Kind::kBytesList:
     case BatchField::Kind::kTextList: return string_lists(field, batch_.size());
     default: return strings(field, batch_.size());
@@ -95,9 +97,9 @@ nb::object PyBatch::make(const BatchField& field) const {
 nb::tuple PyBatch::buffers(const std::string& name) const {
   const BatchField* field = batch_.find(name);
   if (field == nullptr) raise_no_field(batch_, name);
-  if (field->kind == BatchField::Kind::kDense) return nb::make_tuple(array(field->values));
-  if (!field->string_list()) return nb::make_tuple(array(field->values), array(field->offsets));
-  return nb::make_tuple(array(field->values), array(field->offsets), array(field->string_offsets));
+  if (field->kind == BatchField::Kind::kDense) return nb::make_tuple(array(name, field->values));
+  if (!field->string_list()) return nb::make_tuple(array(name, field->values), array(name, field->offsets));
+  return nb::make_tuple(array(name, field->values), array(name, field->offsets), array(name, field->string_offsets));
 }
 
 nb::object PyBatch::field(const std::string& name) {

@@ -15,7 +15,8 @@ namespace nb = nanobind;
 /// Arrays share the batch's memory and keep it alive by themselves, so nothing here points back at the batch.
 class PyBatch {
  public:
-  /// `convert` makes what `output=` asks for of a NumPy array (torch.from_dlpack); None leaves it as it is. `read_only`: its memory
+  /// `convert` makes what `output=` asks for of a NumPy array (torch.from_dlpack), of bfloat16 of an object
+  /// that speaks DLPack; None leaves it as it is. `read_only`: its memory
   /// cannot be written, which NumPy is told.
   PyBatch(Batch batch, nb::object convert, bool read_only = false);
 
@@ -31,7 +32,7 @@ class PyBatch {
 
  private:
   nb::object make(const BatchField& field) const;
-  nb::object array(Tensor tensor) const;
+  nb::object array(const std::string& field, Tensor tensor) const;
 
   Batch batch_;
   nb::object convert_;

@@ -41,7 +41,7 @@ Array read_array(nb::handle value) {
   } else {
     // The Python half marks texts by a tuple of one: an array of characters is also an array of numbers.
     field.text = PyTuple_Check(value.ptr());
-    field.values = view_of(nb::cast<InputArray>(field.text ? nb::object(value[0]) : nb::borrow(value)));
+    field.values = input_of(field.text ? nb::object(value[0]) : nb::borrow(value)).tensor;
   }
   return field;
 }

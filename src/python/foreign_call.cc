@@ -46,14 +46,14 @@ nb::list strings_of(const Value& value) {
   return list;
 }
 
-nb::object to_python(const Value& value, Tensor copy) {
+nb::object to_python(const std::string& name, const Value& value, Tensor copy) {
   const std::string_view bytes{reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size()};
   switch (value.kind) {
     case FieldKind::kText: return to_text(bytes);
     case FieldKind::kBytes: return nb::bytes(bytes.data(), bytes.size());
     case FieldKind::kTextList:
     case FieldKind::kBytesList: return strings_of(value);
-    default: return to_numpy(std::move(copy));
+    default: return to_numpy(std::move(copy), name);
   }
 }
 
@@ -69,7 +69,8 @@ nb::dict sample(const ForeignCall& call) {
   }
   nb::dict fields;
   for (size_t i = 0; i < record.size(); ++i) {
-    fields[to_text(call.schema()[i].name)] = to_python(record[i], std::move(copies[i]));
+    const std::string& name = call.schema()[i].name;
+    fields[to_text(name)] = to_python(name, record[i], std::move(copies[i]));
   }
   return fields;
 }
@@ -119,15 +120,15 @@ Value to_value(nb::handle object, FieldKind before) {
     return Value::of_bytes(copy_of(
         std::string_view{PyBytes_AS_STRING(object.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(object.ptr()))}));
   }
-  const auto array = nb::cast<InputArray>(object);
-  if (array.ndim() >= Shape::kMaxRank) {  // a batch adds one
-    PyErr_Format(PyExc_TypeError, "a field has %zu axes; %zu are the most", array.ndim(), Shape::kMaxRank - 1);
+  const Input input = input_of(object);
+  const size_t axes = input.tensor.shape.rank();
+  if (axes >= Shape::kMaxRank) {  // a batch adds one
+    PyErr_Format(PyExc_TypeError, "a field has %zu axes; %zu are the most", axes, Shape::kMaxRank - 1);
     throw nb::python_error();
   }
-  // Valid without the lock as well: `array` is held above, until the copy is there.
-  const Tensor view = view_of(array);
+  // Valid without the lock as well: `input` is held above, until the copy is there.
   nb::gil_scoped_release unlocked;
-  return Value::of(copy_of(view));
+  return Value::of(copy_of(input.tensor));
 }
 
 // A picture that user code changed is still a picture, laid out as before.

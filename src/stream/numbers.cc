@@ -28,10 +28,10 @@ bool parse_number(std::string_view text, uint8_t* out) {
   return true;
 }
 
-bool parse_half(std::string_view text, uint8_t* out) {
+bool parse_small(std::string_view text, uint16_t (*narrow)(float), uint8_t* out) {
   float value = 0;
   if (!parse_number<float>(text, reinterpret_cast<uint8_t*>(&value))) return false;
-  put_number(float_to_half(value), out);
+  put_number(narrow(value), out);
   return true;
 }
 
@@ -54,6 +54,7 @@ template <typename From>
 bool convert_one(From value, DType to, uint8_t* out) {
   switch (to) {
     case DType::kFloat16: put_number(float_to_half(static_cast<float>(value)), out); return true;
+    case DType::kBfloat16: put_number(float_to_bfloat16(static_cast<float>(value)), out); return true;
     case DType::kFloat32: return put_converted<float>(value, out);
     case DType::kFloat64: return put_converted<double>(value, out);
     default: break;
@@ -99,7 +100,8 @@ bool number_from_text(DType dtype, std::string_view text, uint8_t* out) {
     case DType::kInt32: return parse_number<int32_t>(text, out);
     case DType::kUint64: return parse_number<uint64_t>(text, out);
     case DType::kInt64: return parse_number<int64_t>(text, out);
-    case DType::kFloat16: return parse_half(text, out);
+    case DType::kFloat16: return parse_small(text, float_to_half, out);
+    case DType::kBfloat16: return parse_small(text, float_to_bfloat16, out);
     case DType::kFloat32: return parse_number<float>(text, out);
     case DType::kFloat64: return parse_number<double>(text, out);
   }

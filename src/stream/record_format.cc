@@ -81,7 +81,7 @@ bool read_type(const Json& given, Field& field) {
 }
 
 bool is_floating(DType dtype) {
-  return dtype == DType::kFloat16 || dtype == DType::kFloat32 || dtype == DType::kFloat64;
+  return dtype == DType::kFloat16 || dtype == DType::kBfloat16 || dtype == DType::kFloat32 || dtype == DType::kFloat64;
 }
 
 /// What the parser of JSON is to make of the member.

@@ -110,7 +110,7 @@ def test_values_of_many_kinds_come_back(value):
 
 
 @pytest.mark.parametrize("value, word", [(None, "NoneType"), (object(), "object"), (1j, "complex"), ([["a"], ["b"]], "list"),
-                                         (np.array([["a"]]), "ndarray"), ({"a": 1}, "dict")])
+                                         (np.array([["a"]]), "ndarray")])
 def test_values_that_are_no_field_name_it(value, word):
     with pytest.raises(TypeError, match=f"'v' is of type {word}"):
         only_batch(numbers(2).map(lambda sample: {"v": value}).batch(2))

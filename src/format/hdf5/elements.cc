@@ -52,8 +52,10 @@ struct FloatForm {
   uint32_t bias;
   DType dtype;
 };
-constexpr FloatForm kFloatForms[] = {
-    {2, 5, 10, 15, DType::kFloat16}, {4, 8, 23, 127, DType::kFloat32}, {8, 11, 52, 1023, DType::kFloat64}};
+constexpr FloatForm kFloatForms[] = {{2, 5, 10, 15, DType::kFloat16},
+                                     {2, 8, 7, 127, DType::kBfloat16},
+                                     {4, 8, 23, 127, DType::kFloat32},
+                                     {8, 11, 52, 1023, DType::kFloat64}};
 
 std::optional<DType> float_dtype(const Hdf5Type& type) {
   for (const FloatForm& form : kFloatForms) {

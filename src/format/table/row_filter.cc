@@ -184,6 +184,7 @@ void match_column(const RowCondition& condition, const Field& field, const Colum
     case DType::kUint64: return match_numbers<uint64_t>(condition, column, matches);
     case DType::kInt64: return match_numbers<int64_t>(condition, column, matches);
     case DType::kFloat16: return match_halves(condition, column, matches);
+    case DType::kBfloat16: return;  // tables have none
     case DType::kFloat32: return match_numbers<float>(condition, column, matches);
     case DType::kFloat64: return match_numbers<double>(condition, column, matches);
   }

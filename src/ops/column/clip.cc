@@ -19,10 +19,11 @@ void clip(const Elements& in, T low, T high, uint8_t* out) {
   });
 }
 
-void clip_halves(const Elements& in, Half low, Half high, uint8_t* out) {
-  map_elements<Half, Half>(in.data, out, in.count, [=](Half half) {
-    const float x = widen(half);
-    return x < widen(low) ? low : widen(high) < x ? high : half;
+template <typename T>
+void clip_small(const Elements& in, T low, T high, uint8_t* out) {
+  map_elements<T, T>(in.data, out, in.count, [=](T value) {
+    const float x = widen(value);
+    return x < widen(low) ? low : widen(high) < x ? high : value;
   });
 }
 
@@ -30,6 +31,8 @@ template <typename T>
 T end_of(bool upper) {
   if constexpr (std::is_same_v<T, Half>) {
     return Half{static_cast<uint16_t>(upper ? 0x7c00 : 0xfc00)};
+  } else if constexpr (std::is_same_v<T, Bfloat16>) {
+    return Bfloat16{static_cast<uint16_t>(upper ? 0x7f80 : 0xff80)};
   } else if constexpr (std::is_floating_point_v<T>) {
     return upper ? std::numeric_limits<T>::infinity() : -std::numeric_limits<T>::infinity();
   } else {
@@ -81,8 +84,8 @@ class Clip final : public ElementwiseOp {
       if constexpr (!std::is_same_v<T, bool>) {
         const T low = bound_of<T>(min_, false).value_or(end_of<T>(false));
         const T high = bound_of<T>(max_, true).value_or(end_of<T>(true));
-        if constexpr (std::is_same_v<T, Half>) {
-          clip_halves(elements(columns, field), low, high, out);
+        if constexpr (kIsSmallFloat<T>) {
+          clip_small(elements(columns, field), low, high, out);
         } else {
           clip<T>(elements(columns, field), low, high, out);
         }

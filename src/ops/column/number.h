@@ -23,6 +23,8 @@ std::optional<T> element_of(const Json& value) {
     return std::nullopt;
   } else if constexpr (std::is_same_v<T, Half>) {
     return Half{half_from_double(value.get<double>())};
+  } else if constexpr (std::is_same_v<T, Bfloat16>) {
+    return Bfloat16{bfloat16_from_double(value.get<double>())};
   } else if constexpr (std::is_floating_point_v<T>) {
     return static_cast<T>(value.get<double>());
   } else if (value.is_number_float()) {

@@ -59,7 +59,7 @@ std::string series_function_names() {
 DType series_dtype(SeriesFunction function, DType from) {
   if (function == SeriesFunction::kMin || function == SeriesFunction::kMax) return from;
   // Integers become doubles: a float does not hold all of 32 bits.
-  return from == DType::kFloat32 || from == DType::kFloat16 ? DType::kFloat32 : DType::kFloat64;
+  return from != DType::kFloat64 && is_floating(from) ? DType::kFloat32 : DType::kFloat64;
 }
 
 double series_sum(std::span<const double> series) {

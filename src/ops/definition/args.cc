@@ -67,7 +67,7 @@ std::string_view type_words(ArgType type) {
     case ArgType::kFloats: return "a number or a list of numbers";
     case ArgType::kFields: return "a field's name or a list of names";
     case ArgType::kDType:
-      return "bool, uint8, int8, uint16, int16, uint32, int32, uint64, int64, float16, float32 or float64";
+      return "bool, uint8, int8, uint16, int16, uint32, int32, uint64, int64, float16, bfloat16, float32 or float64";
     case ArgType::kBytes: return "bytes as a number or as a text such as \"2GiB\"";
     case ArgType::kNumberOrWord: return "a number, \"nan\", \"inf\" or \"-inf\"";
     case ArgType::kTextByField: return "a text, or one for each field";

@@ -13,9 +13,19 @@ namespace forebay {
 struct Half {
   uint16_t bits;
 };
+/// A bfloat16 where it is an element of an array.
+struct Bfloat16 {
+  uint16_t bits;
+};
+
+/// The floating types that have no C++ type of their own: numbers of them are computed as float.
+template <typename T>
+constexpr bool kIsSmallFloat = std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>;
+template <typename T>
+constexpr bool kIsFloat = std::is_floating_point_v<T> || kIsSmallFloat<T>;
 
 /// Calls `visit` with a value of the dtype's C++ type.
-/// One instance of the visitor for each of the twelve types: keep what does not depend on the type outside.
+/// One instance of the visitor for each of the thirteen types: keep what does not depend on the type outside.
 template <typename Visit>
 decltype(auto) with_element(DType dtype, Visit visit) {
   switch (dtype) {
@@ -29,6 +39,7 @@ decltype(auto) with_element(DType dtype, Visit visit) {
     case DType::kUint64: return visit(uint64_t{});
     case DType::kInt64: return visit(int64_t{});
     case DType::kFloat16: return visit(Half{});
+    case DType::kBfloat16: return visit(Bfloat16{});
     case DType::kFloat32: return visit(float{});
     case DType::kFloat64: break;
   }
@@ -40,6 +51,8 @@ template <typename T>
 auto widen(T value) {
   if constexpr (std::is_same_v<T, Half>) {
     return half_to_float(value.bits);
+  } else if constexpr (std::is_same_v<T, Bfloat16>) {
+    return bfloat16_to_float(value.bits);
   } else {
     return value;
   }
@@ -76,7 +89,7 @@ void map_elements(const uint8_t* in, uint8_t* out, int64_t n, Change change) {
 }
 
 inline bool is_floating(DType dtype) {
-  return dtype == DType::kFloat16 || dtype == DType::kFloat32 || dtype == DType::kFloat64;
+  return dtype == DType::kFloat16 || dtype == DType::kBfloat16 || dtype == DType::kFloat32 || dtype == DType::kFloat64;
 }
 
 }  // namespace forebay

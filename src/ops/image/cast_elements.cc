@@ -32,6 +32,21 @@ To saturate_integer(From value) {
   return static_cast<To>(value);
 }
 
+// `Exact` holds every number of From, and every float.
+template <typename Exact, typename From>
+uint16_t bfloat16_from(From value) {
+  const auto number = static_cast<Exact>(value);
+  auto single = static_cast<float>(value);
+  // Rounded to odd on the way: the second rounding then sees on which side of a tie the number was.
+  if (static_cast<Exact>(single) != number && number == number) {
+    uint32_t bits = std::bit_cast<uint32_t>(single);
+    // Where the nearest float lies farther from zero, the one below it in size is the truncated number.
+    if (std::abs(static_cast<Exact>(single)) > std::abs(number)) --bits;
+    single = std::bit_cast<float>(bits | 1);
+  }
+  return float_to_bfloat16(single);
+}
+
 template <Rounding kRounding, typename To, typename From>
 To convert(From value) {
   if constexpr (std::is_same_v<To, bool>) {
@@ -40,6 +55,12 @@ To convert(From value) {
     return {float_to_half(value)};
   } else if constexpr (std::is_same_v<To, Half>) {
     return {half_from_double(static_cast<double>(value))};
+  } else if constexpr (std::is_same_v<To, Bfloat16> && std::is_same_v<From, float>) {
+    return {float_to_bfloat16(value)};
+  } else if constexpr (std::is_same_v<To, Bfloat16>) {
+    // A double does not hold all integers of 64 bits.
+    using Exact = std::conditional_t<std::is_integral_v<From> && sizeof(From) == 8, long double, double>;
+    return {bfloat16_from<Exact>(value)};
   } else if constexpr (std::is_floating_point_v<To>) {
     return static_cast<To>(value);
   } else if constexpr (std::is_floating_point_v<From>) {
@@ -84,6 +105,8 @@ double double_from_half(uint16_t half) {
   return (half & 0x8000) != 0 ? -size : size;
 }
 
+uint16_t bfloat16_from_double(double value) { return bfloat16_from<double>(value); }
+
 void cast_elements(DType from, const uint8_t* in, DType to, uint8_t* out, int64_t n, Rounding rounding) {
   // Bytes as they are: a NaN keeps what is written in it.
   if (from == to) {
@@ -95,7 +118,7 @@ void cast_elements(DType from, const uint8_t* in, DType to, uint8_t* out, int64_
       using From = decltype(a);
       using To = decltype(b);
       // Rounding matters only where fractions are lost.
-      constexpr bool kLoses = (std::is_floating_point_v<From> || std::is_same_v<From, Half>) && std::is_integral_v<To>;
+      constexpr bool kLoses = kIsFloat<From> && std::is_integral_v<To>;
       if constexpr (kLoses) {
         if (rounding == Rounding::kHalfToEven) return cast_all<Rounding::kHalfToEven, From, To>(in, out, n);
       }

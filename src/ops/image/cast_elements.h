@@ -17,5 +17,7 @@ void cast_elements(DType from, const uint8_t* in, DType to, uint8_t* out, int64_
 /// IEEE half precision, rounded half to even.
 uint16_t half_from_double(double value);
 double double_from_half(uint16_t half);
+/// bfloat16, rounded half to even, once.
+uint16_t bfloat16_from_double(double value);
 
 }  // namespace forebay

@@ -122,6 +122,11 @@ Status LazyImage::need_eight_bits(std::string_view what, WorkMemory& memory) {
 
 Status LazyImage::resize(int64_t height, int64_t width, Interpolation interpolation, WorkMemory& memory) {
   const bool wide = dtype_ == DType::kUint16;
+  if (interpolation == Interpolation::kBilinear && source_.indices())
+    return invalid_argument(
+        "these pixels are indices of a palette (mode=\"palette\"), and bilinear interpolation would make other indices "
+        "of "
+        "two; give interpolation=\"nearest\", or interpolation={\"mask\": \"nearest\"} where pictures share the draw");
   if (interpolation == Interpolation::kBilinear && !wide) FOREBAY_RETURN_IF_ERROR(need_eight_bits("resize", memory));
   // The weights of such a resize are all one: the same bytes, so that nothing needs to be settled for it.
   if (height == this->height() && width == this->width()) return {};

@@ -43,7 +43,7 @@ class LazyImage final : public Deferred {
   Status crop(const Rect& part, WorkMemory& memory);
   /// Left becomes right.
   void flip();
-  /// InvalidArgument for anything but 8-bit pixels and uint16, unless by kNearest.
+  /// InvalidArgument for anything but 8-bit pixels and uint16, and for indices of a palette, unless by kNearest.
   Status resize(int64_t height, int64_t width, Interpolation interpolation, WorkMemory& memory);
   /// Makes it float32: x × scale + bias, one of each per channel. InvalidArgument for anything but 8-bit pixels and uint16.
   Status normalize(std::span<const float> scale, std::span<const float> bias, WorkMemory& memory);

@@ -49,6 +49,12 @@ class PixelSource {
   const TensorPixels* pixels() const { return std::get_if<TensorPixels>(&from_); }
   TensorPixels* edit_pixels() { return std::get_if<TensorPixels>(&from_); }
 
+  /// Numbers of classes, say: between two of them there is none.
+  bool indices() const {
+    const auto* const encoded = std::get_if<EncodedPixels>(&from_);
+    return encoded != nullptr && encoded->mode == ColorMode::kPalette;
+  }
+
   /// What read() takes for this part, the decoder's own memory included.
   uint64_t working_bytes(const Rect& part) const;
   /// Gives the rows of `part`, top to bottom, 8 bits a channel. Uses scratch `slot` and the one behind it.

@@ -14,9 +14,6 @@
 namespace forebay {
 namespace {
 
-template <typename T>
-constexpr bool kIsFloat = std::is_floating_point_v<T> || std::is_same_v<T, Half>;
-
 template <typename From, typename To>
 constexpr bool kAlwaysFits = [] {
   if constexpr (kIsFloat<To> || std::is_same_v<To, bool> || std::is_same_v<From, bool>) {

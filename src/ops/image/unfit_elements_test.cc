@@ -14,13 +14,14 @@ namespace {
 
 constexpr DType kTypes[] = {DType::kBool,   DType::kUint8,   DType::kInt8,    DType::kUint16,
                             DType::kInt16,  DType::kUint32,  DType::kInt32,   DType::kInt64,
-                            DType::kUint64, DType::kFloat16, DType::kFloat32, DType::kFloat64};
+                            DType::kUint64, DType::kFloat16, DType::kFloat32, DType::kFloat64,
+                            DType::kBfloat16};
 
-// The ends of every type and what lies beside them, as far as T has it; halves by their bits.
+// The ends of every type and what lies beside them, as far as T has it; floats of 16 bits by their bits.
 template <typename T>
 std::vector<T> remarkable() {
-  if constexpr (std::is_same_v<T, Half>) {
-    std::vector<Half> all;
+  if constexpr (kIsSmallFloat<T>) {
+    std::vector<T> all;
     for (uint32_t bits = 0; bits < 0x10000; ++bits) all.push_back({static_cast<uint16_t>(bits)});
     return all;
   } else {

@@ -38,7 +38,8 @@ Result<Tensor> decode_wide(const EncodedPixels& from, WorkMemory& memory) {
   const Rect all = {0, 0, info.stored_width, info.stored_height};
   const bool turned = info.orientation != 1;
   const auto bytes = static_cast<uint64_t>(info.pixels() * pixel_bytes(from.mode));
-  FOREBAY_ASSIGN(Tensor made, allocate_picture(DType::kUint16, {info.height(), info.width(), 3}, memory));
+  FOREBAY_ASSIGN(Tensor made,
+                 allocate_picture(DType::kUint16, {info.height(), info.width(), channels(from.mode)}, memory));
   const uint64_t working = decode_working_bytes(info, all, from.mode) + (turned ? bytes : 0);
   FOREBAY_RETURN_IF_ERROR(memory.reserve(working));
   uint8_t* const pixels = made.buffer.data();

@@ -8,7 +8,7 @@
 
 namespace forebay {
 
-/// The whole picture, upright: (height, width, 3) of uint16. `from.mode` is kRgb16. OutOfBudget as WorkMemory::reserve().
+/// The whole picture, upright: (height, width, channels) of uint16. `from.mode` is kRgb16 or kGray16. OutOfBudget as WorkMemory::reserve().
 Result<Tensor> decode_wide(const EncodedPixels& from, WorkMemory& memory);
 
 /// By the weights of the 8-bit resize (Pillow's), each pass rounded to 16 bits: (height, width, channels) of uint16.

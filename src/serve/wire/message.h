@@ -203,7 +203,7 @@ void fields(Archive& archive, SlabMessage& value) {
 template <typename Archive>
 void fields(Archive& archive, TensorPlace& value) {
   archive(value.slab, value.offset);
-  checked_enum(archive, value.dtype, DType::kFloat64);
+  checked_enum(archive, value.dtype, DType{kDTypeCount - 1});
   archive(value.shape);
 }
 

@@ -1,0 +1,60 @@
+"""bfloat16 in Python. NumPy has no such type: the package ml_dtypes gives it one, torch has its own.
+
+Inside Forebay its bits travel as an array of `BITS`, which pickles and needs neither package.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from typing import Any
+
+import numpy as np
+
+from .errors import Unsupported
+
+BITS = np.dtype([("bfloat16", np.uint16)])
+
+
+@functools.cache
+def numpy_type() -> np.dtype | None:
+    """The type of ml_dtypes, or None where that package is not installed."""
+    try:
+        import ml_dtypes
+    except ImportError:
+        return None
+    return np.dtype(ml_dtypes.bfloat16)
+
+
+def of_bits(bits: np.ndarray, field: str) -> np.ndarray:
+    """What users see of uint16 bits: an array of ml_dtypes over the same memory."""
+    dtype = numpy_type()
+    if dtype is None:
+        raise Unsupported(
+            f"the field '{field}' is bfloat16, a type that NumPy has with the package ml_dtypes alone: pip install ml_dtypes; "
+            f"or open the loader with output=\"torch\", or put .cast(\"float32\", field=\"{field}\") before this step"
+        )
+    return bits.view(dtype)
+
+
+def of_torch(tensor: Any) -> np.ndarray | None:
+    """A torch tensor of bfloat16, on the CPU, as an array of `BITS`. None for tensors of other types."""
+    torch = sys.modules.get("torch")
+    if torch is None or getattr(tensor, "dtype", None) is not torch.bfloat16:
+        return None
+    return tensor.contiguous().view(torch.int16).numpy().view(BITS)
+
+
+def of_numpy(array: np.ndarray) -> np.ndarray | None:
+    """An array of ml_dtypes' bfloat16, C-contiguous, as an array of `BITS`. None for arrays of other types."""
+    if array.dtype == BITS:
+        return array
+    # By name, as other packages may bring the type of their own.
+    return array.view(BITS) if array.dtype.name == "bfloat16" and array.dtype.itemsize == 2 else None
+
+
+def bits_of(array: Any) -> np.ndarray:
+    """uint16 over the memory of an array of `BITS`; TypeError for everything else."""
+    if getattr(array, "dtype", None) != BITS:
+        raise TypeError(f"an array of numbers is expected, and this is {type(array).__name__}")
+    return array.view(np.uint16)
