@@ -23,13 +23,13 @@ std::string_view trimmed(std::string_view cell) {
   return cell;
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_decimal_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// Digits without a leading zero, and nothing else; a sign may stand before them, but not before 0.
 bool is_plain_whole(std::string_view cell) {
   const bool negative = cell.starts_with('-');
   if (negative) cell.remove_prefix(1);
-  if (cell.empty() || !std::ranges::all_of(cell, is_digit)) return false;
+  if (cell.empty() || !std::ranges::all_of(cell, is_decimal_digit)) return false;
   return cell.front() != '0' || (cell.size() == 1 && !negative);
 }
 

@@ -11,7 +11,7 @@ namespace forebay {
 
 namespace {
 
-struct Word {
+struct NanWord {
   std::string_view word;  ///< as Python writes it
   std::string_view
       number;  ///< a number of JSON that nobody writes: more zeros than any float needs, and an exponent that makes 0
@@ -20,16 +20,16 @@ struct Word {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // The longer word first: "Infinity" is a part of "-Infinity".
-constexpr Word kWords[] = {
+constexpr NanWord kNanWords[] = {
     {"-Infinity", "0.000000000000000000000000000002e-31337", -kInfinity},
     {"Infinity", "0.000000000000000000000000000001e-31337", kInfinity},
     {"NaN", "0.000000000000000000000000000000e-31337", std::numeric_limits<double>::quiet_NaN()},
 };
 
-const Word* word_at(std::string_view json, size_t at) {
+const NanWord* word_at(std::string_view json, size_t at) {
   const auto* const found =
-      std::ranges::find_if(kWords, [&](const Word& one) { return json.substr(at).starts_with(one.word); });
-  return found == std::end(kWords) ? nullptr : found;
+      std::ranges::find_if(kNanWords, [&](const NanWord& one) { return json.substr(at).starts_with(one.word); });
+  return found == std::end(kNanWords) ? nullptr : found;
 }
 
 /// Where a string that begins at `at` ends.
@@ -41,7 +41,7 @@ size_t string_end(std::string_view json, size_t at) {
 }
 
 /// The next of the words from `at` on, and where it stands.
-std::pair<const Word*, size_t> next_word(std::string_view json, size_t at) {
+std::pair<const NanWord*, size_t> next_word(std::string_view json, size_t at) {
   while (at < json.size()) {
     const char c = json[at];
     if (c == '"') {
@@ -49,7 +49,7 @@ std::pair<const Word*, size_t> next_word(std::string_view json, size_t at) {
       continue;
     }
     if (c == 'N' || c == 'I' || c == '-') {
-      if (const Word* const found = word_at(json, at); found != nullptr) return {found, at};
+      if (const NanWord* const found = word_at(json, at); found != nullptr) return {found, at};
     }
     ++at;
   }
@@ -92,8 +92,8 @@ std::optional<std::string> with_nan_replaced(std::string_view json, NanPolicy po
 }
 
 std::optional<double> kept_nan(std::string_view written) {
-  const auto* const found = std::ranges::find(kWords, written, &Word::number);
-  return found == std::end(kWords) ? std::nullopt : std::optional(found->value);
+  const auto* const found = std::ranges::find(kNanWords, written, &NanWord::number);
+  return found == std::end(kNanWords) ? std::nullopt : std::optional(found->value);
 }
 
 }  // namespace forebay

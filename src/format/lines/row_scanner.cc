@@ -8,7 +8,7 @@
 namespace forebay {
 
 namespace {
-constexpr uint32_t kByteOrderMark = 0xFEFF;
+constexpr uint32_t kUtf16Mark = 0xFEFF;
 }
 
 void RowScanner::Slices::add(uint64_t begin, uint64_t end, int64_t line) {
@@ -55,7 +55,7 @@ void RowScanner::feed(std::span<const uint8_t> bytes) {
 }
 
 void RowScanner::take(uint32_t c) {
-  if (at_ == 0 && c == kByteOrderMark) return;
+  if (at_ == 0 && c == kUtf16Mark) return;
   if (form_.values) return take_of_values(c);
   if (c == '\n') return end_line(next_);
   blank_ = blank_ && (c == ' ' || c == '\t' || c == '\r');
