@@ -99,7 +99,8 @@ TEST(NullValues, RealColumnsTakeWhatTheirWidthCanHold) {
   for (const DType dtype : {DType::kFloat16, DType::kFloat32, DType::kFloat64}) {
     EXPECT_TRUE(fits(dtype, std::nan(""))) << "NaN is a value of the type";
     EXPECT_TRUE(fits(dtype, HUGE_VAL)) << "infinity as well: it was asked for";
-    EXPECT_TRUE(fits(dtype, INT64_MAX) || dtype == DType::kFloat16);
+    EXPECT_FALSE(fits(dtype, INT64_MAX)) << "a whole number stands for itself";
+    EXPECT_TRUE(fits(dtype, int64_t{2048}));
   }
 }
 

@@ -74,7 +74,13 @@ class FakeTableFile final : public TableFile {
   Result<std::shared_ptr<const TableFile>> with_reading(const TableReading& reading) const override {
     return std::shared_ptr<const TableFile>(std::make_shared<FakeTableFile>(index_, reading.nulls, counts_));
   }
-  Origin origin(size_t field) const override { return {places_[field].second ? field - 1 : field, {}, false, false}; }
+  /// A dot in a name is that of a struct.
+  Origin origin(size_t field) const override {
+    const std::string& name = schema_[field].name;
+    std::vector<std::string> structs;
+    if (const size_t dot = name.find('.'); dot != std::string::npos) structs.push_back(name.substr(0, dot));
+    return {places_[field].second ? field - 1 : field, std::move(structs), false, false};
+  }
   std::optional<TimeType> time_type(size_t field) const override {
     const int64_t ticks = index_["columns"][places_[field].first]["ticks"];
     return ticks == 0 || places_[field].second ? std::nullopt : std::optional(TimeType{ticks, true});

@@ -22,12 +22,15 @@ struct Uniter {
   std::optional<Names> columns = {};
   Names looked_at = {};
   NullPolicy::Kind nulls = NullPolicy::Kind::kError;
+  bool first_decides = false;
 
   Result<UnitedSchema> unite() const {
     const std::vector<std::shared_ptr<const TableFile>> files(stubs.begin(), stubs.end());
     Names names;
     for (size_t i = 0; i < files.size(); ++i) names.emplace_back(1, static_cast<char>('a' + i));
-    return unite_schemas({files, names, partitions, columns, looked_at, nulls});
+    NullPolicy policy;
+    policy.kind = nulls;
+    return unite_schemas({files, names, partitions, columns, looked_at, policy, first_decides});
   }
 };
 
@@ -63,11 +66,13 @@ TEST(UnitedSchema, files_of_the_same_order_share_one_layout) {
 
 TEST(UnitedSchema, the_columns_asked_for_come_in_that_order_and_each_once) {
   const Stubs files = {stub_of({"user", "x", "user.age", "username", "user.name"})};
+  for (const size_t member : {2, 4}) files[0]->origins[member] = {member, {"who"}, false, false};
   const std::vector<PartitionColumn> day = {folder_column("day", {"1"})};
   const std::vector<std::pair<Names, Names>> cases = {
-      {{"user"}, {"user", "user.age", "user.name"}},  // "username" is no member of it
+      {{"user"}, {"user"}},  // an exact name is that column alone
       {{"x", "user.age", "x"}, {"x", "user.age"}},
-      {{"user.age", "user"}, {"user.age", "user", "user.name"}},
+      {{"who"}, {"user.age", "user.name"}},
+      {{"user.name", "who"}, {"user.name", "user.age"}},
       {{"day", "x"}, {"day", "x"}},
   };
   for (const auto& [asked, given] : cases) {
@@ -102,9 +107,7 @@ TEST(UnitedSchema, a_mask_that_some_files_lack_is_no_difference) {
   files[1]->masks = {1};
   const auto united = Uniter{files, {}, {}, {}, NullPolicy::Kind::kMask}.unite().value();
   EXPECT_EQ(names_of(united), (Names{"x", "x_valid", "y"}));
-  EXPECT_EQ(united.layouts, (std::vector<ColumnLayout>{{0, kNowhere, 1}, {0, 1, 2}}));
-  EXPECT_EQ(Uniter{files}.unite().status().code(), Code::kInvalidArgument)
-      << "without masks it is a column like others";
+  EXPECT_EQ(united.layouts, (std::vector<ColumnLayout>{{0, kAllValid, 1}, {0, 1, 2}}));
 }
 
 TEST(UnitedSchema, a_column_that_is_only_called_like_a_mask_is_none) {
@@ -114,7 +117,7 @@ TEST(UnitedSchema, a_column_that_is_only_called_like_a_mask_is_none) {
   };
   EXPECT_EQ(names_of(unite({own(), own()}).value()), (Names{"x", "y", "x_valid"}));
   EXPECT_EQ(names_of(unite({own()}, Names{"x"}).value()), (Names{"x"})) << "nobody asked for it";
-  expect_error(unite({own(), stub_of({"x", "y"})}).status(), Code::kInvalidArgument, {"'b' has no column 'x_valid'"});
+  EXPECT_EQ(unite({own(), stub_of({"x", "y"})}).value().layouts[1].back(), kNowhere) << "it is null in 'b'";
 
   const Stubs mixed = {own(), stub_table({stub_field("x"), flag("x_valid"), stub_field("y")})};
   mixed[1]->masks = {1};
@@ -159,14 +162,15 @@ TEST(UnitedSchema, times_in_other_units_are_not_one_column) {
   spans->times[0] = {86'400, false};
   for (const auto& other : {millis, spans, stub_of({"t"})}) {
     expect_error(Uniter{{seconds, other}}.unite().status(), Code::kInvalidArgument,
-                 {"'b' has the times of 't' in another unit than 'a'"});
+                 {"'b' has the column 't' as", "where 'a' has it as datetime64[s] ()"});
   }
   EXPECT_TRUE((Uniter{{seconds, seconds}}.unite().ok()));
 }
 
 TEST(UnitedSchema, what_several_files_have_in_common_is_told_once_with_their_number) {
   const Status status =
-      Uniter{{stub_of({"x", "y"}), stub_of({"x"}), stub_of({"x", "y"}), stub_of({"x"}), stub_of({"x"})}}
+      Uniter{{stub_of({"x", "y"}), stub_of({"x"}), stub_of({"x", "y"}), stub_of({"x"}), stub_of({"x"})}, {}, {}, {},
+             NullPolicy::Kind::kError, /*first_decides=*/true}
           .unite()
           .status();
   expect_error(status, Code::kInvalidArgument,
@@ -174,24 +178,45 @@ TEST(UnitedSchema, what_several_files_have_in_common_is_told_once_with_their_num
   EXPECT_EQ(status.message().find("'d'"), std::string::npos) << status.message();
 }
 
-TEST(UnitedSchema, a_column_that_only_later_files_have_is_told_where_it_is) {
+TEST(UnitedSchema, a_column_that_files_lack_is_null_in_them) {
   const Stubs more = {stub_of({"x"}), stub_of({"x", "z"})};
-  const Stubs other = {stub_of({"x", "y"}), stub_of({"x", "z"})};
-  expect_error(Uniter{more}.unite().status(), Code::kInvalidArgument,
-               {"'b' has a column 'z' (int64 ()), which 'a' has not"});
-  expect_error(Uniter{other}.unite().status(), Code::kInvalidArgument,
+  const auto united = Uniter{more}.unite().value();
+  EXPECT_EQ(names_of(united), (Names{"x", "z"}));
+  EXPECT_EQ(united.layouts, (std::vector<ColumnLayout>{{0, kNowhere}, {0, 1}}));
+  EXPECT_EQ(united.columns[1].fill.kind, NullPolicy::Kind::kError);
+  const auto masked = Uniter{more, {}, {}, {}, NullPolicy::Kind::kMask}.unite().value();
+  EXPECT_EQ(names_of(masked), (Names{"x", "z", "z_valid"}));
+  EXPECT_EQ(masked.layouts, (std::vector<ColumnLayout>{{0, kNowhere, kNowhere}, {0, 1, kAllValid}}));
+  expect_error(Uniter{{stub_of({"x"}), stub_of({"z"})}}.unite().status(), Code::kInvalidArgument,
+               {"'b' has none of the columns that 'a' has"});
+}
+
+TEST(UnitedSchema, where_the_first_file_decides_others_have_its_columns) {
+  const auto unite = [](Stubs files, std::optional<Names> columns = {}, Names looked_at = {}) {
+    return Uniter{std::move(files), {}, std::move(columns), std::move(looked_at), NullPolicy::Kind::kError, true}.unite();
+  };
+  const Stubs more = {stub_of({"x"}), stub_of({"x", "z"})};
+  expect_error(unite(more).status(), Code::kInvalidArgument, {"'b' has a column 'z' (int64 ()), which 'a' has not"});
+  expect_error(unite({stub_of({"x", "y"}), stub_of({"x", "z"})}).status(), Code::kInvalidArgument,
                {"'b' has no column 'y'", "'b' has a column 'z'"});
-  EXPECT_TRUE((Uniter{more, {}, Names{"x"}}.unite().ok())) << "nobody looks at it";
-  for (const Uniter& named : {Uniter{more, {}, Names{"z"}}, Uniter{more, {}, Names{"x"}, {"z"}}}) {
-    expect_error(named.unite().status(), Code::kInvalidArgument, {"'a' has no column 'z' (int64 ()), which 'b' has"});
-  }
+  EXPECT_TRUE(unite(more, Names{"x"}).ok()) << "nobody looks at it";
+  expect_error(unite(more, Names{"z"}).status(), Code::kInvalidArgument, {"'a' has no column 'z' (int64 ()), which 'b' has"});
+  expect_error(unite(more, Names{"x"}, {"z"}).status(), Code::kInvalidArgument, {"'a' has no column 'z'"});
+}
+
+TEST(UnitedSchema, a_column_of_which_a_file_knows_no_type_is_that_of_the_others) {
+  const Stubs files = {stub_table({stub_field("x"), stub_field("t", DType::kFloat64)}), stub_table({stub_field("x"), text_of("t")})};
+  files[0]->origins[1] = {1, {}, /*untyped=*/true, false};
+  const auto united = Uniter{files}.unite().value();
+  EXPECT_EQ(united.columns[1].field.kind, FieldKind::kText);
+  EXPECT_EQ(united.layouts, (std::vector<ColumnLayout>{{0, kNowhere}, {0, 1}}));
 }
 
 TEST(UnitedSchema, what_a_filter_looks_at_is_compared_and_not_given) {
   const auto ints = stub_of({"x", "y"}), floats = stub_table({stub_field("x"), stub_field("y", DType::kFloat64)});
   EXPECT_EQ(names_of((Uniter{{ints, ints}, {}, Names{"x"}, {"y"}}.unite().value())), Names{"x"});
   expect_error(Uniter{{ints, floats}, {}, Names{"x"}, {"y"}}.unite().status(), Code::kInvalidArgument,
-               {"'b' has the column 'y' as float64"});
+               {"'b' has the column 'y' as float64", "types={'y': 'string'}"});
   expect_error(Uniter{{ints}, {}, Names{"x"}, {"yy"}}.unite().status(), Code::kInvalidArgument,
                {"filter: there is no column 'yy'", "did you mean 'y'"});
   EXPECT_TRUE((Uniter{{ints}, {folder_column("day", {"1"})}, Names{"x"}, {"day"}}.unite().ok())) << "a folder's name";
