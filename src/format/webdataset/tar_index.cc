@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMostExtensions = 256;
 constexpr size_t kMostFiles = UINT32_MAX;
-constexpr size_t kMostNameBytes = 200;  // of a name that is kept for a message
+constexpr size_t kMostToldNameBytes = 200;  // of a name that is kept for a message
 
 /// Seven bits a byte, the last of which has the eighth clear.
 void put_number(std::string& out, uint64_t value) {
@@ -145,7 +145,7 @@ std::optional<TarIndex> TarIndex::from_bytes(std::string_view bytes, uint64_t ta
 
 void SampleGrouper::leave_out(TarIndex::Aside why, const std::string& name) {
   TarIndex::LeftOut& out = index_.aside[why];
-  if (out.count++ == 0) out.first = name.substr(0, kMostNameBytes);
+  if (out.count++ == 0) out.first = name.substr(0, kMostToldNameBytes);
 }
 
 void SampleGrouper::begin_sample(std::string_view base) {

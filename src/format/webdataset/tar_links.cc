@@ -7,7 +7,7 @@
 namespace forebay {
 namespace {
 
-constexpr int kMostSteps = 40;  // from link to link, as Linux allows
+constexpr int kMostLinkSteps = 40;  // from link to link, as Linux allows
 
 }  // namespace
 
@@ -57,7 +57,7 @@ const TarLinks::Named* TarLinks::find(const Link& link) const {
 }
 
 std::optional<TarLinks::Target> TarLinks::target(size_t link) const {
-  for (int step = 0; step < kMostSteps; ++step) {
+  for (int step = 0; step < kMostLinkSteps; ++step) {
     const Named* const found = find(links_[link]);
     if (found == nullptr) return std::nullopt;
     if (!found->link) return found->file;
