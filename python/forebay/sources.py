@@ -165,7 +165,7 @@ def Dataset(dataset: Any, workers: str = "threads", version: str | None = None) 
     `dataset[i]` may return a dict of fields, a tuple or list (fields "0", "1", ...) or a single value (field "0"). A field
     is a number, str, bytes, a list of str or of bytes, or a NumPy array or torch tensor of bool, integers, float16, bfloat16, float32 or float64. Members of
     dicts inside a sample are fields with dotted names: an (image, target) of torchvision's detection data sets has the fields "0", "1.boxes" and "1.labels".
-    Arrays whose first axis differs from sample to sample, such as boxes (n, 4), become (values, offsets); see docs/shapes. It is called several at a time, ahead of the batches, so what it returns
+    Arrays whose first axis differs from sample to sample, such as boxes (n, 4), become (values, offsets); see docs/shapes.md. It is called several at a time, ahead of the batches, so what it returns
     must depend on i alone: a `state_dict()` that the object has is not part of the loader's.
 
     Args:
