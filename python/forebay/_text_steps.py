@@ -92,7 +92,8 @@ class TextSteps(Appending):
 
         Args:
             length: elements of a block.
-            field: the field of one axis, of numbers; of user code, too.
+            field: the field of one axis, of numbers; of user code, too. Other fields (labels, masks) would be lost, which is InvalidArgument: leave them out by
+                `.select("tokens")` before. `key` goes without a word.
             open_blocks: blocks that a row may still go into; the fullest is closed where there would be more. More leave less padding.
             pad_value: where no row stands.
 

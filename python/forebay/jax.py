@@ -14,6 +14,7 @@ from .pipeline import Pipeline
 
 try:
     import jax
+    import jax.dlpack
 except ImportError as error:
     raise ImportError("forebay.jax needs JAX: pip install jax") from error
 
@@ -110,4 +111,6 @@ def _put(fields: dict[str, Any]) -> dict[str, Any]:
 def array_of(array: np.ndarray) -> jax.Array:
     """The array as JAX has it: on the CPU the same memory, which it keeps, on other devices a copy that may still be under way. 64 bits become 32 unless
     JAX is told otherwise."""
+    if not isinstance(array, np.ndarray):  # bfloat16, which comes by DLPack
+        array = jax.dlpack.from_dlpack(array)
     return jax.device_put(array)

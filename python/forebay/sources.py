@@ -206,7 +206,7 @@ def Dataset(dataset: Any, workers: str = "threads", version: str | None = None, 
     is a number, str, bytes, a list of str or of bytes, or a NumPy array or torch tensor of bool, integers, float16, bfloat16, float32 or
     float64. Members of dicts inside a sample are fields with dotted names: an (image, target) of torchvision's detection data sets has
     the fields "0", "1.boxes" and "1.labels". Arrays whose first axis differs from sample to sample, such as boxes (n, 4), become
-    (values, offsets).
+    (values, offsets); see docs/shapes.md.
 
     It is called several at a time, ahead of the batches, so what it returns must depend on i alone: a `state_dict()` that the object has
     is not part of the loader's. Or on i and the epoch: where the object, or a PyTorch data set that it wraps, has `set_epoch(epoch)`,

@@ -69,7 +69,9 @@ TEST(Bfloat16, between_two_the_nearer_wins_and_ties_go_to_even) {
   for (uint32_t bits = 0; bits < 0x7f80; ++bits) {
     const uint32_t even = bits % 2 == 0 ? bits : bits + 1, tie = bits << 16 | 0x8000;
     for (const uint32_t sign : {0u, 0x8000u}) {
-      const auto rounded = [&](uint32_t magnitude) { return float_to_bfloat16(std::bit_cast<float>(magnitude | sign << 16)); };
+      const auto rounded = [&](uint32_t magnitude) {
+        return float_to_bfloat16(std::bit_cast<float>(magnitude | sign << 16));
+      };
       ASSERT_EQ(rounded(tie), even | sign) << bits;
       ASSERT_EQ(rounded(tie - 1), bits | sign) << bits;
       ASSERT_EQ(rounded(tie + 1), (bits + 1) | sign) << bits;

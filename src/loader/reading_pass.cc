@@ -53,9 +53,9 @@ Status read_all(const CompileInput& input, const SizingInput& given, std::set<st
 Status add_lengths(const Batch& batch, std::vector<uint32_t>& lengths) {
   const BatchField& field = batch.fields.front();
   const bool ragged = field.kind == BatchField::Kind::kRagged;
-  const bool row = ragged ? field.values.shape.rank() == 1
-                          : field.kind == BatchField::Kind::kDense && field.values.shape.rank() == 2;
-  if (!row)
+  const bool is_row = ragged ? field.values.shape.rank() == 1
+                             : field.kind == BatchField::Kind::kDense && field.values.shape.rank() == 2;
+  if (!is_row)
     return invalid_argument(
                fmt::format("the field '{}' is no row of numbers; .pack() puts such rows side by side", field.name))
         .with_sample(batch.ids.front());

@@ -61,7 +61,7 @@ nb::object to_numpy(Tensor tensor, const std::string& field) { return numpy_of(s
 nb::object to_read_only_numpy(Tensor tensor, const std::string& field) {
   return numpy_of<nb::ro>(std::move(tensor), field);
 }
-nb::object to_dlpack(Tensor tensor) { return array_over<nb::ndarray<>>(std::move(tensor)); }
+nb::object to_dlpack(Tensor tensor) { return array_over<nb::ndarray<nb::array_api>>(std::move(tensor)); }
 
 static Tensor view_of(const InputArray& array, bool bfloat16) {
   const std::optional<DType> dtype = bfloat16 ? DType::kBfloat16 : dtype_of(array.dtype());

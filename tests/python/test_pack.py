@@ -114,7 +114,7 @@ def test_few_open_blocks_and_another_padding(rows, open_blocks):
 
 @pytest.mark.parametrize("shuffle", [{}, {"block": 2}, {"block": 1, "lanes": 2}])
 def test_rows_of_a_table_share_blocks_with_those_of_their_row_group(table, rows, shuffle):
-    pipeline = fb.parquet(table).shuffle(**shuffle) if shuffle else fb.parquet(table)
+    pipeline = fb.parquet(table, columns=["tokens"]).shuffle(**shuffle) if shuffle else fb.parquet(table, columns=["tokens"])
     assert_blocks(epoch(pipeline.pack(LENGTH).batch(4)), rows, expected(rows, groups=[40, 40, 40, 30]))
     assert_blocks(epoch(pipeline.map(lambda sample: sample, fields=["tokens"]).pack(LENGTH).batch(4)), rows, expected(rows, groups=[40, 40, 40, 30]))
 
@@ -126,7 +126,7 @@ def test_what_is_chosen_before_is_packed(rows):
 
 
 def test_nothing_depends_on_threads_ranks_and_seeds_but_the_order(rows, table):
-    for pipeline in (as_words(rows).shuffle().pack(LENGTH).batch(2, last="pad"), fb.parquet(table).shuffle(block=2).pack(LENGTH).batch(2, last="pad")):
+    for pipeline in (as_words(rows).shuffle().pack(LENGTH).batch(2, last="pad"), fb.parquet(table, columns=["tokens"]).shuffle(block=2).pack(LENGTH).batch(2, last="pad")):
         digests = {fb.digest(fb.Loader(pipeline, epochs=1, seed=5, threads=threads)) for threads in (1, 3)}
         assert len(digests) == 1
         for world in (2, 3):
@@ -264,3 +264,23 @@ def test_the_steps_before_it_are_materialised_and_read_in_their_place(rows, tmp_
     made = fb.materialize(pipeline, tmp_path / "rows", cut="last")
     assert fb.digest(fb.Loader(made.pipeline, epochs=1, seed=2)) == fb.digest(fb.Loader(pipeline, epochs=1, seed=2))
     assert_blocks(epoch(made.pipeline), rows, expected(rows))
+
+
+class Labelled:
+    """Tokens with what is trained for: of user code nobody knows the fields before."""
+
+    def __len__(self):
+        return 3
+
+    def __getitem__(self, i):
+        return {"tokens": np.arange(i + 1), "labels": np.arange(i + 1), "mask": np.ones(i + 1)}
+
+
+def test_labels_and_masks_are_not_dropped_without_a_word():
+    named = fb.arrays(tokens=np.zeros((2, 3), np.int32), labels=np.zeros((2, 3)), mask=np.zeros((2, 3))).pack(4).batch(1)
+    (problem,) = named.check()
+    assert "'labels', 'mask' would be lost" in problem.message and '.select("tokens")' in problem.remedy
+    with pytest.raises(fb.InvalidArgument, match=r"'labels'.*'mask' would be lost.*select\(\"tokens\"\)"):
+        epoch(fb.Dataset(Labelled()).pack(4).batch(1))
+    assert len(epoch(fb.Dataset(Labelled()).select("tokens").pack(4).batch(1))) == 2
+    assert not fb.arrays(tokens=np.zeros((2, 3), np.int32), key=np.array(["a", "b"])).pack(4).batch(1).check(), "a name for people"
