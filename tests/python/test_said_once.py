@@ -28,7 +28,7 @@ PYTHON_TYPES = {
 CPP_TYPES = {
     "int": {"int64_t"}, "float": {"double"}, "bool": {"bool"}, "text": {"std::string", "std::string_view"}, "size": {"ImageSize"}, "fields": {"Fields"},
     "dtype": {"std::string_view"}, "bytes": {"ByteSize"}, "floats": {"std::vector<double>", "JitterRange"}, "number or word": {"double"},
-    "text by field": {"TextByField"}, "pairs": {"std::map<std::string, std::string>"}, "json": {"TableValue", "std::vector<std::string>", "std::map<std::string, std::vector<int64_t>>"},
+    "text by field": {"TextByField"}, "pairs": {"std::map<std::string, std::string>"}, "json": {"TableValue", "std::vector<std::string>", "std::map<std::string, std::string>", "std::map<std::string, std::vector<int64_t>>"},
 }
 KINDS = {
     "plain": inspect.Parameter.POSITIONAL_OR_KEYWORD, "named": inspect.Parameter.KEYWORD_ONLY,
