@@ -90,7 +90,7 @@ TEST(FilterRows, a_column_with_nulls_may_stand_beside_one_that_is_called_like_it
     nulls.kind = kind;
     nulls.value = int64_t{0};
     const auto kept = [&](RowFilter filter) {
-      return kept_of(*must(at.open("x.parquet", {.columns = {}, .filter = std::move(filter), .nulls = nulls})));
+      return kept_of(*must(at.open("x.parquet", {.columns = {}, .filter = std::move(filter), .reading = nulls})));
     };
     EXPECT_EQ(kept({{{"a", CompareOp::kLess, {int64_t{3}}}}}), (std::vector<int64_t>{0, 3}));
     EXPECT_EQ(kept({{{"a_valid", CompareOp::kGreaterEqual, {int64_t{0}}}}}), (std::vector<int64_t>{0, 1, 3}));

@@ -48,7 +48,7 @@ TEST(TableSource, what_folders_say_is_given_without_reading_a_file) {
   at.put("t/n=__HIVE_DEFAULT_PARTITION__/s=/b.parquet", table(0, {1}));
   NullPolicy masks;
   masks.kind = NullPolicy::Kind::kMask;
-  const auto source = must(at.open("t", {.columns = Names{"n", "s"}, .nulls = masks}));
+  const auto source = must(at.open("t", {.columns = Names{"n", "s"}, .reading = masks}));
   ASSERT_EQ(source->schema().names(), "n, n_valid, s");
   for (size_t field = 0; field < 3; ++field) EXPECT_TRUE(source->is_of_folder(field));
   for (int64_t unit = 0; unit < source->units(); ++unit) {
@@ -57,7 +57,7 @@ TEST(TableSource, what_folders_say_is_given_without_reading_a_file) {
   }
   EXPECT_EQ(rows_of(*source), (Names{"5|yes|x", "5|yes|x", "0|no|"}));
   EXPECT_GE(source->unit_cost(0).decoded_bytes, 2 * (8u + 1 + 8 + 1)) << "offset, text, number, mask of two rows";
-  const auto mixed = must(at.open("t", {.columns = Names{"n", "a"}, .nulls = masks}));
+  const auto mixed = must(at.open("t", {.columns = Names{"n", "a"}, .reading = masks}));
   EXPECT_EQ(rows_of(*mixed), (Names{"5|yes|0|yes", "5|yes|1|yes", "0|no|0|yes"}));
   EXPECT_TRUE(mixed->is_of_folder(0));
   EXPECT_FALSE(mixed->is_of_folder(2));
