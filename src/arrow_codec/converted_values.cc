@@ -29,7 +29,7 @@ struct Half {
 };
 
 template <typename T>
-T loaded(const uint8_t* from) {
+T loaded_as(const uint8_t* from) {
   T value;
   std::memcpy(&value, from, sizeof value);
   return value;
@@ -187,7 +187,7 @@ Result<LeafValues> with_numbers(const arrow::Array& array, Visit visit) {
   const uint8_t* from = data.buffers[1]->data();
   const auto values = [&]<typename T>(T) {
     return visit([from, &data](int64_t place) {
-      return loaded<T>(from + static_cast<size_t>(data.offset + place) * sizeof(T));
+      return loaded_as<T>(from + static_cast<size_t>(data.offset + place) * sizeof(T));
     });
   };
   switch (array.type_id()) {
@@ -216,10 +216,10 @@ Result<LeafValues> with_numbers(const arrow::Array& array, Visit visit) {
 
 /// Where values of T are written, and which of them are exact.
 template <typename T>
-class Output {
+class Converted {
  public:
-  static Result<Output> of(int64_t count) {
-    Output out;
+  static Result<Converted> of(int64_t count) {
+    Converted out;
     FOREBAY_ASSIGN(out.values_, take_memory(static_cast<size_t>(count) * sizeof(T)));
     FOREBAY_ASSIGN(out.exact_, take_memory(static_cast<size_t>(count)));
     return out;
@@ -248,7 +248,7 @@ class Output {
 template <typename To>
 Result<LeafValues> numbers(const arrow::Array& array, std::span<const Segment> segments, int64_t count) {
   return with_numbers(array, [&](auto get) -> Result<LeafValues> {
-    FOREBAY_ASSIGN(Output<To> out, Output<To>::of(count));
+    FOREBAY_ASSIGN(Converted<To> out, Converted<To>::of(count));
     return std::move(out).fill(segments, [&](int64_t place, To& to) { return convert(get(place), to); });
   });
 }
@@ -257,7 +257,7 @@ template <typename To, typename Decimal>
 Result<LeafValues> decimals(const arrow::Array& array, std::span<const Segment> segments, int64_t count, bool round) {
   const auto& fixed = static_cast<const arrow::FixedSizeBinaryArray&>(array);
   const int32_t scale = static_cast<const arrow::DecimalType&>(*array.type()).scale();
-  FOREBAY_ASSIGN(Output<To> out, Output<To>::of(count));
+  FOREBAY_ASSIGN(Converted<To> out, Converted<To>::of(count));
   return std::move(out).fill(segments, [&](int64_t place, To& to) {
     // What stands at nulls may be no number that fits.
     return array.IsNull(place) || convert_decimal(Decimal(fixed.GetValue(place)), scale, round, to);
@@ -267,7 +267,7 @@ Result<LeafValues> decimals(const arrow::Array& array, std::span<const Segment> 
 template <typename To>
 Result<LeafValues> parsed(const arrow::Array& array, std::span<const Segment> segments, int64_t count) {
   FOREBAY_ASSIGN(const StringViews views, StringViews::of(array));
-  FOREBAY_ASSIGN(Output<To> out, Output<To>::of(count));
+  FOREBAY_ASSIGN(Converted<To> out, Converted<To>::of(count));
   return std::move(out).fill(segments, [&](int64_t place, To& to) {
     const std::span<const uint8_t> bytes = views[place];
     return parse(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()), to);
@@ -297,7 +297,7 @@ Result<LeafValues> times(const arrow::Array& array, std::span<const Segment> seg
     if constexpr (!std::is_integral_v<decltype(get(0))>) {
       return internal_error("times are no integers");
     } else {
-      FOREBAY_ASSIGN(Output<int64_t> out, Output<int64_t>::of(count));
+      FOREBAY_ASSIGN(Converted<int64_t> out, Converted<int64_t>::of(count));
       return std::move(out).fill(segments, [&](int64_t place, int64_t& ticks) {
         const auto value = static_cast<int64_t>(get(place));
         if (finer) return !__builtin_mul_overflow(value, factor, &ticks);

@@ -76,9 +76,9 @@ struct Step {
   Message message = {};
 };
 
-class Walk {
+class StreamWalk {
  public:
-  Walk(std::span<const TableFile::Piece> pieces, uint64_t file_size) : pieces_(pieces), file_size_(file_size) {}
+  StreamWalk(std::span<const TableFile::Piece> pieces, uint64_t file_size) : pieces_(pieces), file_size_(file_size) {}
 
   Result<Step> step(uint64_t offset) {
     // The mark of the end may be left out.
@@ -148,7 +148,7 @@ void put_blocks(Buffer& out, uint64_t at, const std::vector<IpcBlock>& blocks) {
 }  // namespace
 
 Result<IpcStream> walk_ipc_stream(std::span<const TableFile::Piece> pieces, uint64_t file_size, uint64_t begin) {
-  Walk walk(pieces, file_size);
+  StreamWalk walk(pieces, file_size);
   IpcStream stream;
   for (uint64_t offset = begin;;) {
     FOREBAY_ASSIGN(const Step step, walk.step(offset));

@@ -1,5 +1,6 @@
 #include <arrow/extension_type.h>
 #include <arrow/type.h>
+#include <arrow/type_traits.h>
 #include <fmt/format.h>
 
 #include "arrow_codec/table_plan.h"
@@ -35,12 +36,6 @@ std::optional<TimeType> time_type(const arrow::DataType& type) {
   }
 }
 
-bool is_decimal(const arrow::DataType& type) {
-  using arrow::Type;
-  return type.id() == Type::DECIMAL32 || type.id() == Type::DECIMAL64 || type.id() == Type::DECIMAL128 ||
-         type.id() == Type::DECIMAL256;
-}
-
 }  // namespace
 
 std::shared_ptr<arrow::DataType> storage_type(std::shared_ptr<arrow::DataType> type) {
@@ -73,7 +68,7 @@ bool readable_as(const arrow::DataType& type, const ColumnType& wanted) {
   if (wanted.time) return own->time && own->time->since_1970 == wanted.time->since_1970;
   // Ticks as they are.
   if (own->time) return wanted.dtype == DType::kInt64;
-  if (wanted.dtype == DType::kBool) return number && !is_decimal(type);
+  if (wanted.dtype == DType::kBool) return number && !arrow::is_decimal(type.id());
   return number || text;
 }
 

@@ -45,8 +45,7 @@ TEST(DTypes, HaveNamesThatLeadBack) {
   std::set<std::string_view> names;
   for (const DType dtype :
        {DType::kBool, DType::kUint8, DType::kInt8, DType::kUint16, DType::kInt16, DType::kUint32, DType::kInt32,
-        DType::kUint64, DType::kInt64, DType::kFloat16, DType::kFloat32, DType::kFloat64,
-        DType::kBfloat16}) {
+        DType::kUint64, DType::kInt64, DType::kFloat16, DType::kFloat32, DType::kFloat64, DType::kBfloat16}) {
     names.insert(dtype_name(dtype));
     EXPECT_EQ(dtype_from_name(dtype_name(dtype)), dtype) << dtype_name(dtype);
   }

@@ -153,11 +153,11 @@ Result<ElementType> dtype_of(const std::string& descr) {
   if (kind == "U" || kind == "S" || kind == "a") return text_type(order, type);
   if (kind == "M" || kind == "m") return unsupported("holds dates or durations; save it with a.astype('int64')");
   if (kind == "V") {
-    return unsupported(
-        fmt::format("holds bytes without a type ('{}'), which is how NumPy writes bfloat16 and other types of ml_dtypes; "
-                    "save it with a.astype('float32') and put .cast(\"bfloat16\") behind, or give the array itself: "
-                    "np.load(path).view(ml_dtypes.bfloat16)",
-                    type));
+    return unsupported(fmt::format(
+        "holds bytes without a type ('{}'), which is how NumPy writes bfloat16 and other types of ml_dtypes; "
+        "save it with a.astype('float32') and put .cast(\"bfloat16\") behind, or give the array itself: "
+        "np.load(path).view(ml_dtypes.bfloat16)",
+        type));
   }
   if (kind == "c") {
     return unsupported(

@@ -259,7 +259,9 @@ std::shared_ptr<const Columns> row_of(uint64_t bytes) {
 TEST(KeptRows, has_rows_of_kept_samples_and_no_others_within_its_budget) {
   KeptRows rows(5000);
   const std::vector<KeptSample> samples = {{1, 0}, {1, 1}, {2, 0}, {2, 0}};
-  const auto put = [&](const KeptSample& sample) { rows.put(entry_of_old(sample), row_of(1000), 0, KeepIn::kMemory, -1); };
+  const auto put = [&](const KeptSample& sample) {
+    rows.put(entry_of_old(sample), row_of(1000), 0, KeepIn::kMemory, -1);
+  };
   put(samples[0]);
   EXPECT_FALSE(rows.has(entry_of_old(samples[0]))) << "it is not kept";
   rows.hold(samples);

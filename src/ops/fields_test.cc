@@ -184,7 +184,8 @@ TEST(pad, marks_the_field_and_refuses_longer_rows) {
   EXPECT_EQ(status.code(), Code::kUnsupported);
   EXPECT_NE(status.message().find("has 5 elements, more than length=4"), std::string::npos);
   EXPECT_TRUE(tells(schema, {step("pad", {{"field", "tokens"}, {"value", 0.5}})}, "a int32 cannot hold the value 0.5"));
-  EXPECT_TRUE(tells(Schema({picture_field()}), {step("pad", {{"field", "image"}, {"value", 0}})}, "no row of numbers"));
+  EXPECT_TRUE(
+      tells(Schema({picture_field()}), {step("pad", {{"field", "image"}, {"value", 0}})}, "no rows of numbers"));
 }
 
 TEST(batch, needs_one_shape_and_comes_once) {

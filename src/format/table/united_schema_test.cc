@@ -169,8 +169,12 @@ TEST(UnitedSchema, times_in_other_units_are_not_one_column) {
 
 TEST(UnitedSchema, what_several_files_have_in_common_is_told_once_with_their_number) {
   const Status status =
-      Uniter{{stub_of({"x", "y"}), stub_of({"x"}), stub_of({"x", "y"}), stub_of({"x"}), stub_of({"x"})}, {}, {}, {},
-             NullPolicy::Kind::kError, /*first_decides=*/true}
+      Uniter{{stub_of({"x", "y"}), stub_of({"x"}), stub_of({"x", "y"}), stub_of({"x"}), stub_of({"x"})},
+             {},
+             {},
+             {},
+             NullPolicy::Kind::kError,
+             /*first_decides=*/true}
           .unite()
           .status();
   expect_error(status, Code::kInvalidArgument,
@@ -193,19 +197,22 @@ TEST(UnitedSchema, a_column_that_files_lack_is_null_in_them) {
 
 TEST(UnitedSchema, where_the_first_file_decides_others_have_its_columns) {
   const auto unite = [](Stubs files, std::optional<Names> columns = {}, Names looked_at = {}) {
-    return Uniter{std::move(files), {}, std::move(columns), std::move(looked_at), NullPolicy::Kind::kError, true}.unite();
+    return Uniter{std::move(files), {}, std::move(columns), std::move(looked_at), NullPolicy::Kind::kError, true}
+        .unite();
   };
   const Stubs more = {stub_of({"x"}), stub_of({"x", "z"})};
   expect_error(unite(more).status(), Code::kInvalidArgument, {"'b' has a column 'z' (int64 ()), which 'a' has not"});
   expect_error(unite({stub_of({"x", "y"}), stub_of({"x", "z"})}).status(), Code::kInvalidArgument,
                {"'b' has no column 'y'", "'b' has a column 'z'"});
   EXPECT_TRUE(unite(more, Names{"x"}).ok()) << "nobody looks at it";
-  expect_error(unite(more, Names{"z"}).status(), Code::kInvalidArgument, {"'a' has no column 'z' (int64 ()), which 'b' has"});
+  expect_error(unite(more, Names{"z"}).status(), Code::kInvalidArgument,
+               {"'a' has no column 'z' (int64 ()), which 'b' has"});
   expect_error(unite(more, Names{"x"}, {"z"}).status(), Code::kInvalidArgument, {"'a' has no column 'z'"});
 }
 
 TEST(UnitedSchema, a_column_of_which_a_file_knows_no_type_is_that_of_the_others) {
-  const Stubs files = {stub_table({stub_field("x"), stub_field("t", DType::kFloat64)}), stub_table({stub_field("x"), text_of("t")})};
+  const Stubs files = {stub_table({stub_field("x"), stub_field("t", DType::kFloat64)}),
+                       stub_table({stub_field("x"), text_of("t")})};
   files[0]->origins[1] = {1, {}, /*untyped=*/true, false};
   const auto united = Uniter{files}.unite().value();
   EXPECT_EQ(united.columns[1].field.kind, FieldKind::kText);

@@ -12,10 +12,9 @@
 namespace forebay {
 namespace {
 
-constexpr DType kEveryType[] = {DType::kBool,  DType::kUint8,   DType::kInt8,    DType::kUint16,
-                                DType::kInt16, DType::kUint32,  DType::kInt32,   DType::kUint64,
-                                DType::kInt64, DType::kFloat16, DType::kFloat32, DType::kFloat64,
-                                DType::kBfloat16};
+constexpr DType kEveryType[] = {DType::kBool,    DType::kUint8,   DType::kInt8,    DType::kUint16, DType::kInt16,
+                                DType::kUint32,  DType::kInt32,   DType::kUint64,  DType::kInt64,  DType::kFloat16,
+                                DType::kFloat32, DType::kFloat64, DType::kBfloat16};
 
 TEST(element_types, are_as_long_as_their_dtype_says) {
   for (const DType dtype : kEveryType)

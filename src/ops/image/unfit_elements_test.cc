@@ -12,10 +12,9 @@
 namespace forebay {
 namespace {
 
-constexpr DType kTypes[] = {DType::kBool,   DType::kUint8,   DType::kInt8,    DType::kUint16,
-                            DType::kInt16,  DType::kUint32,  DType::kInt32,   DType::kInt64,
-                            DType::kUint64, DType::kFloat16, DType::kFloat32, DType::kFloat64,
-                            DType::kBfloat16};
+constexpr DType kTypes[] = {DType::kBool,    DType::kUint8,   DType::kInt8,    DType::kUint16, DType::kInt16,
+                            DType::kUint32,  DType::kInt32,   DType::kInt64,   DType::kUint64, DType::kFloat16,
+                            DType::kFloat32, DType::kFloat64, DType::kBfloat16};
 
 // The ends of every type and what lies beside them, as far as T has it; floats of 16 bits by their bits.
 template <typename T>
