@@ -63,7 +63,7 @@ TEST(Changes, OneCacheIsEnoughWhichIsTriedFull) {
   EXPECT_EQ(cache_of(with_cache_of(cached.description(), 77))["disk"], 77);
   EXPECT_EQ(cache_of(with_cache_of(cached.description(), 77))["dir"], "/kept");
   const Pipeline in_memory = images("/photos").cache({.disk = uint64_t{0}}).batch(8);
-  EXPECT_EQ(cache_of(with_cache_of(in_memory.description(), 77)), (Json{{"ram", 77}, {"disk", 0}}));
+  EXPECT_EQ(cache_of(with_cache_of(in_memory.description(), 77)), (Json{{"ram", 77}, {"disk", 0}, {"peers", "auto"}}));
   const Changed none = without_caches(cached.description());
   EXPECT_TRUE(cache_of(none).is_null());
   EXPECT_EQ(none.steps.places, (std::vector<size_t>{0, 1, 1, 2, 3}));
