@@ -142,7 +142,7 @@ TEST(ForeignBytes, WhatIsNoTableIsSaidToBeNone) {
          {std::string(), std::string("x"), std::string(1000, '\0'), std::string("a,b\n1,2\n3,4\n5,6\n7,8\n")}) {
       const auto opened = open_table(*codec, text);
       ASSERT_FALSE(opened.ok());
-      EXPECT_EQ(opened.status().code(), Code::kCorrupt);
+      EXPECT_EQ(opened.status().code(), Code::kCorrupt) << opened.status().to_string();
     }
   }
 }

@@ -45,6 +45,7 @@ Status check_head(const TableFile::Piece& first, uint64_t file_size) {
 /// A stream is read as the file that it would be with a footer behind it.
 Result<std::shared_ptr<const TableFile>> open_stream(std::vector<TableFile::Piece> index, uint64_t file_size,
                                                      const TableReading& reading) {
+  if (file_size == 0) return wrong_file("an Arrow file or stream", {}, 0);
   FOREBAY_ASSIGN(IpcStream stream, walk_ipc_stream(index, file_size));
   const auto first = std::ranges::find_if(index, [&](const TableFile::Piece& piece) {
     return piece.offset == 0 && piece.bytes.size() >= stream.schema.head_bytes;

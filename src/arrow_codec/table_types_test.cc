@@ -42,9 +42,10 @@ std::vector<TypeCase> flat_cases() {
   cases.push_back({"decimal64", arrow::decimal64(15, 2), decimals});
   cases.push_back({"decimal128", arrow::decimal128(30, 2), decimals});
   cases.push_back({"decimal256", arrow::decimal256(60, 2), decimals});
+  // All digits that float64 tells apart; longer values are errors (tests/python/test_table_types.py).
   cases.push_back({"long_decimal", arrow::decimal256(60, 10),
-                   R"(["12345678901234567890123456789.0123456789", null, "-0.0000000001", "0.0000000000",
-                       "98765432109876543210.5000000000", null, "7.0100000000"])"});
+                   R"(["12345.0123456789", null, "-0.0000000001", "0.0000000000",
+                       "98765432.5000000000", null, "7.0100000000"])"});
   const std::string texts = R"(["one", null, "", "a longer text that no view holds inline", "ünïcödé", null, "x"])";
   for (const auto& type : {arrow::utf8(), arrow::large_utf8(), arrow::utf8_view(), arrow::binary(),
                            arrow::large_binary(), arrow::binary_view()})

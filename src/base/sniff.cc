@@ -584,7 +584,9 @@ Status wrong_file(std::string_view expected, std::span<const uint8_t> head, std:
 Status check_text(std::span<const uint8_t> head, std::optional<uint64_t> file_bytes) {
   const Sniffed found = sniff(head, file_bytes);
   FOREBAY_RETURN_IF_ERROR(check_no_pointer(head, file_bytes));
-  const bool may_be_text = found.family == Family::kUnknown || found.kind == Kind::kEmpty ||
+  // Markup is text whatever bytes stand in it; damaged pages are for the decoder to judge.
+  const bool is_markup = found.kind == Kind::kSvg || found.kind == Kind::kXml || found.kind == Kind::kHtmlPage;
+  const bool may_be_text = found.family == Family::kUnknown || found.kind == Kind::kEmpty || is_markup ||
                            found.kind == Kind::kUtf16Text || is_text(as_text(head).substr(0, kSniffBytes));
   return may_be_text || found.kind == Kind::kUtf8Text ? Status() : wrong_file("text", head, file_bytes);
 }

@@ -20,6 +20,14 @@ from forebay.torch import DataLoader  # noqa: E402
 PER_EPOCH = 4  # batches of 3
 
 
+@pytest.fixture(autouse=True)
+def interruptible():
+    """Ctrl-C raises KeyboardInterrupt, also where the shell started the tests with the signal ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 class Rows(data.Dataset):
     def __len__(self):
         return 12
