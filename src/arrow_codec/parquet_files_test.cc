@@ -89,8 +89,7 @@ TEST(ParquetFiles, PagesWithAWrongChecksumAreCorrupt) {
 TEST(ParquetFiles, ARowIsBadWhereAnyOfItsValuesIsNull) {
   FOREBAY_NEED_SHARED_DATA();
   for (const auto& path : files_below("parquet/parquet-testing")) {
-    if (path.extension() != ".parquet" || path.filename() == kLargeStrings || path.filename() == kOutOfRange)
-      continue;
+    if (path.extension() != ".parquet" || path.filename() == kLargeStrings || path.filename() == kOutOfRange) continue;
     const std::string file = read_file(path);
     const auto masked = open_table(arrow_codecs().parquet(), file, mask_nulls());
     const auto strict = open_table(arrow_codecs().parquet(), file);
