@@ -190,7 +190,8 @@ uint32_t little_endian(std::span<const uint8_t> bytes) {
 Result<NpyHeader> parse_npy_header(std::span<const uint8_t> head, uint64_t file_bytes) {
   static_assert(std::endian::native == std::endian::little);
   const size_t compared = std::min(head.size(), kNpyMagic.size());
-  if (std::memcmp(head.data(), kNpyMagic.data(), compared) != 0) return wrong_file("an .npy file", head, file_bytes);
+  if (compared > 0 && std::memcmp(head.data(), kNpyMagic.data(), compared) != 0)
+    return wrong_file("an .npy file", head, file_bytes);
   if (head.size() < 10) return corrupt("ends inside the header");
   const int major = head[6];
   // NEP 1: version 2 has four bytes for the header's length, version 3 is that in UTF-8.
