@@ -77,16 +77,6 @@ Status BatchJob::plan_blocks(BatchAssembly& assembly) const {
             "the same for a sample every time",
             name)),
         row);
-  // User code gave fields that nobody knew of: they have no place in blocks.
-  for (size_t row = 0; row < extras_.size(); ++row) {
-    if (extras_[row].empty()) continue;
-    std::string others;
-    for (const auto& [other, value] : extras_[row]) others += fmt::format("{}'{}'", others.empty() ? "" : ", ", other);
-    return of_row(invalid_argument(fmt::format("blocks hold the field '{0}' alone, and {1} would be lost; put "
-                                               ".select(\"{0}\") before .pack() to leave the others out",
-                                               name, others)),
-                  static_cast<int64_t>(row));
-  }
   std::vector<RowBytes> rows;
   FOREBAY_ASSIGN(const DType type, sequences(rows));
   const int64_t length = packing.blocks->length();

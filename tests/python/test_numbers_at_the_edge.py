@@ -276,10 +276,10 @@ def test_whole_numbers_of_manifests_are_never_rounded(tmp_path_factory, values, 
         assert got == [str(value) for value in values]
 
 
-def test_whole_numbers_beside_floats_become_floats(tmp_path):
-    for name in ("list.csv", "list.jsonl"):
-        for values in ([1.5, 2**63], [2**63, 1.5], [1, 2**63, -1.5]):
-            assert column(tmp_path, values, name).tolist() == [float(value) for value in values]
+@pytest.mark.parametrize("values", [[1.5, 2**63], [2**63, 1.5], [1, 2**63, -1.5]])
+def test_whole_numbers_beside_floats_become_floats_where_no_digit_is_lost(tmp_path, values):
+    assert column(tmp_path, values, "list.jsonl").tolist() == [float(value) for value in values]
+    assert column(tmp_path, values, "list.csv") == [str(value) for value in values], "the float would not print as the cell"
 
 
 def test_a_null_in_a_parquet_manifest_is_told_with_a_way_out_that_there_is(tmp_path):

@@ -64,8 +64,8 @@ def test_documented_defaults_are_in_the_signatures():
         parameters = inspect.signature(method).parameters.values()
         return {p.name: p.default for p in parameters if p.default is not p.empty}
 
-    assert defaults(fb.images) == {"split_by": "folder"}
-    assert defaults(fb.manifest) == {"root": None, "path": "path"}
+    assert defaults(fb.images) == {"split_by": "folder", "classes": None}
+    assert defaults(fb.manifest) == {"root": None, "path": "path", "header": True, "columns": None, "types": None}
     assert defaults(fb.Pipeline.decode_image)["max_pixels"] == 100_000_000
     assert defaults(fb.Pipeline.random_resized_crop)["scale"] == (0.08, 1.0)
     assert defaults(fb.Pipeline.random_resized_crop)["ratio"] == (3 / 4, 4 / 3)
