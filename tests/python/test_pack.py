@@ -281,4 +281,3 @@ def test_labels_and_masks_are_not_dropped_without_a_word():
     (problem,) = named.check()
     assert "'labels', 'mask' would be lost" in problem.message and '.select("tokens")' in problem.remedy
     assert len(epoch(fb.Dataset(Labelled()).select("tokens").pack(4).batch(1))) == 2
-    assert not fb.arrays(tokens=np.zeros((2, 3), np.int32), key=np.array(["a", "b"])).pack(4).batch(1).check(), "a name for people"
