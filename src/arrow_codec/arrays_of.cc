@@ -32,7 +32,7 @@ std::shared_ptr<arrow::DataType> type_of(DType dtype) {
     case DType::kUint64: return arrow::uint64();
     case DType::kInt64: return arrow::int64();
     case DType::kFloat16: return arrow::float16();
-    case DType::kBfloat16: return arrow::uint16();  // Arrow has no such type; who writes it keeps what it is
+    case DType::kBfloat16: return arrow::uint16();  // Arrow has no such type; writers refuse it before
     case DType::kFloat32: return arrow::float32();
     case DType::kFloat64: return arrow::float64();
   }

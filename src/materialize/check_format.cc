@@ -16,6 +16,14 @@ bool has_picture(const StoredField& stored) {
   return stored.encoded || (stored.field.image && stored.field.kind == FieldKind::kBytes);
 }
 
+Status check_element_type(const Field& field) {
+  if (field.kind != FieldKind::kTensor || field.dtype != DType::kBfloat16) return {};
+  return unsupported(
+      fmt::format("the field '{}' is bfloat16, for which Arrow, Parquet and .npy have no type; cut before "
+                  ".cast(\"bfloat16\"), or put .cast(\"float32\") there",
+                  field.name));
+}
+
 Status check_sample_format(StoredFormat format, const std::vector<StoredField>& fields) {
   if (format == StoredFormat::kParquet)
     return unsupported(
@@ -33,11 +41,6 @@ Status check_table_field(const Field& field) {
         fmt::format("the field '{}' has another shape in each row ({}), which a column cannot hold; cut behind a "
                     "step that gives all one shape",
                     field.name, field.to_string()));
-  if (field.kind == FieldKind::kTensor && field.dtype == DType::kBfloat16)
-    return unsupported(
-        fmt::format("the field '{}' is bfloat16, for which Arrow and Parquet have no type; cut before "
-                    ".cast(\"bfloat16\"), or put .cast(\"float32\") there",
-                    field.name));
   if (field.name == "id")
     return invalid_argument(
         "a column 'id' is written beside the fields, and one of them is called so; give it another name with "
@@ -78,6 +81,7 @@ Status check_restart_markers(const Description& description, size_t cut) {
 
 Status check_format(const MaterializeOptions& options, const std::vector<StoredField>& fields, bool in_units) {
   const StoredFormat format = *stored_format(options.format);
+  for (const StoredField& stored : fields) FOREBAY_RETURN_IF_ERROR(check_element_type(stored.field));
   if (!in_units) {
     FOREBAY_RETURN_IF_ERROR(check_sample_format(format, fields));
     const auto pixels = std::ranges::find_if(fields, &StoredField::encoded);

@@ -154,8 +154,6 @@ Status add_field(Columns& columns, const StoredField& stored, std::span<const Re
   field.kind = stored.field.kind;
   // Bits could not be read sample by sample.
   if (!stored.in_index && field.dtype == DType::kBool) field.dtype = DType::kUint8;
-  // Arrow has no bfloat16; the manifest says what these are.
-  if (field.dtype == DType::kBfloat16) field.dtype = DType::kUint16;
   FOREBAY_ASSIGN(Buffer values, column.values(memory));
   if (field.fixed_shape()) {
     add_numbers(columns, std::move(field), std::move(values));

@@ -31,7 +31,6 @@ std::string_view ending_of_picture(std::span<const uint8_t> bytes) {
 std::string numpy_type(DType dtype) {
   const std::string_view name = dtype_name(dtype);
   if (dtype == DType::kBool) return "|b1";
-  if (dtype == DType::kBfloat16) return "<V2";  // as NumPy writes arrays of ml_dtypes
   const char kind = name.starts_with("float") ? 'f' : name.starts_with("uint") ? 'u' : 'i';
   return fmt::format("{}{}{}", dtype_size(dtype) == 1 ? '|' : '<', kind, dtype_size(dtype));
 }
