@@ -24,7 +24,7 @@ def ceph(servers, photos):
     keys = sorted(str(path.relative_to(photos)) for path in Path(photos).rglob("*.jpg"))
     client.put_all(BUCKET, {f"train/{key}": (Path(photos) / key).read_bytes() for key in keys})
     client.put(BUCKET, "lists/all.csv", ("path,n\n" + "".join(f"../train/{key},{i}\n" for i, key in enumerate(keys))).encode())
-    client.put(BUCKET, "train/odd/a b+c%41/ö.bin", b"odd")
+    client.put(BUCKET, "names/odd/a b+c%41/ö.bin", b"odd")
     return found | {"client": client, "keys": keys}
 
 
@@ -66,7 +66,7 @@ def test_a_cache_behind_a_manifest_asks_of_a_later_run_only_whether_objects_chan
     def read(pipeline, run):
         """The digest, and the bytes that came from the bucket besides the list. A store of its own knows nothing of earlier objects."""
         with fb.Loader(pipeline, seed=3, epochs=1, storage_options=options | {"region": f"run-{run}"}) as loader:
-            return fb.digest(loader), loader.stats()["stores"][0]["bytes"] - len(listed)
+            return fb.digest(loader), loader.stats()["stores"][0]["bytes"] - 2 * len(listed)  # its head, then all of it
 
     first, stored = read(cached, 0)
     assert stored == sum((Path(photos) / key).stat().st_size for key in keys)
@@ -103,7 +103,7 @@ def test_settings_come_from_the_environment(photos, ceph, options, monkeypatch):
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", options["access_key_id"])
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", options["secret_access_key"])
     assert one_epoch(pipeline(f"s3://{BUCKET}/train")) == one_epoch(pipeline(photos))
-    assert list(fb.images(f"s3://{BUCKET}/train/").classes) == ["cats", "dogs", "fish", "odd"]
+    assert list(fb.images(f"s3://{BUCKET}/train/").classes) == ["cats", "dogs", "fish"]
 
 
 def test_a_profile_holds_endpoint_and_keys(photos, options, tmp_path):
@@ -128,7 +128,7 @@ def test_patterns_braces_and_lists_name_objects(photos, ceph, options):
     assert two == [(key, read[key]) for key in ("cats/cats_0.jpg", "dogs/dogs_0.jpg")]
     listed = [f"s3://{BUCKET}/train/{key}" for key in reversed(ceph["keys"])]
     assert [text for _, text in read_all(fb.files(listed), options)] == [read[key] for key in reversed(ceph["keys"])]
-    assert read_all(fb.files(f"s3://{BUCKET}/train/odd/a b+c%41/ö.bin"), options)[0][1] == b"odd"
+    assert read_all(fb.files(f"s3://{BUCKET}/names/odd/a b+c%41/ö.bin"), options)[0][1] == b"odd"
 
 
 def test_manifests_lie_beside_their_objects_or_elsewhere(photos, ceph, options, tmp_path):
