@@ -19,7 +19,15 @@ namespace {
 
 constexpr uint64_t kPieceBytes = 4 << 20;
 
-/// The text of an object, piece by piece.
+/// A list that is something else by its first bytes is named, before its bytes are taken for rows.
+Status check_first_bytes(std::span<const uint8_t> head, uint64_t size) {
+  FOREBAY_RETURN_IF_ERROR(check_text(head, size));
+  const FileKind kind = sniff(head, size).kind;
+  const bool other = kind == FileKind::kUtf16Text || kind == FileKind::kHtmlPage || kind == FileKind::kXmlError;
+  return other ? wrong_file("a manifest of UTF-8 text", head, size) : Status();
+}
+
+/// The text of an object, piece by piece; an error where its first bytes are not those of a list.
 class PieceReader {
  public:
   PieceReader(Store& store, std::string key, uint64_t size, std::stop_token stop)
@@ -33,6 +41,9 @@ class PieceReader {
     request.range = ByteRange{offset_, std::min(kPieceBytes, size_ - offset_)};
     if (request.range->length == 0) return std::string();
     FOREBAY_ASSIGN(const Buffer piece, read_wait(store_, request, stop_));
+    if (offset_ == 0) {
+      FOREBAY_RETURN_IF_ERROR(check_first_bytes(piece.span().first(std::min(piece.size(), kSniffBytes)), size_));
+    }
     offset_ += piece.size();
     return std::string(reinterpret_cast<const char*>(piece.data()), piece.size());
   }
@@ -210,28 +221,12 @@ SizesAre take_sizes(const std::vector<Column>& columns, KeyTableBuilder& keys) {
   return SizesAre::kKnown;
 }
 
-/// A list that is something else by its first bytes is named, before its bytes are taken for rows.
-Status check_first_bytes(const StoreAndPath& place, const ObjectInfo& info, const std::stop_token& stop) {
-  ReadRequest request;
-  request.key = place.path;
-  request.expected_size = info.size;
-  request.range = ByteRange{0, std::min<uint64_t>(kSniffBytes, info.size)};
-  if (request.range->length == 0) return {};
-  FOREBAY_ASSIGN(const Buffer head, read_wait(*place.store, request, stop));
-  FOREBAY_RETURN_IF_ERROR(check_text(head.span(), info.size));
-  const FileKind kind = sniff(head.span(), info.size).kind;
-  const bool other = kind == FileKind::kUtf16Text || kind == FileKind::kHtmlPage || kind == FileKind::kXmlError;
-  return other ? wrong_file("a manifest of UTF-8 text", head.span(), info.size) : Status();
-}
-
 Result<ManifestTable> read_table(const StoreAndPath& place, ManifestFormat format, const ManifestLayout& layout,
                                  const std::stop_token& stop) {
   FOREBAY_RETURN_IF_ERROR(check_manifest_layout(format, layout));
   FOREBAY_ASSIGN(const ObjectInfo info, stat_wait(*place.store, place.path, stop));
-  if (format != ManifestFormat::kParquet) {
-    FOREBAY_RETURN_IF_ERROR(check_first_bytes(place, info, stop));
+  if (format != ManifestFormat::kParquet)
     return parse_manifest(format, layout, PieceReader(*place.store, place.path, info.size, stop));
-  }
   FOREBAY_ASSIGN(const TableCodecs* codecs, load_table_codecs());
   return read_table_manifest(place, info, layout, *codecs, stop);
 }

@@ -90,7 +90,7 @@ void tell_requests(Teller& to, const StoreStats& store) {
   to.counter("cold_reads", store.waited, "all other reads: somebody waited for them");
   to.counter("listings", store.listings, "pages of listings");
   to.counter("heads", store.heads, "questions about one object without its bytes (`HEAD`, `stat`)");
-  to.counter("opens", store.opens, "files opened for reading, or tried to; none where there are no files");
+  to.counter("opens", store.opens, "files opened for reading; none where there are no files");
   to.counter("bytes", store.bytes, "what reads brought", "bytes");
   to.counter("errors", store.errors, "requests that failed, after all attempts");
   to.gauge("in_flight", store.in_flight, "requests that wait for their answer");

@@ -154,10 +154,9 @@ def test_each_file_is_opened_and_read_once_an_epoch(folder):
         (store,) = loader.stats()["stores"]
     stored = [number * LARGEST // FILES for number in range(FILES)]
     assert store["warm_reads"] + store["cold_reads"] == 3 * FILES
-    looked_up = 1  # the pattern, which could be the name of a file
-    assert store["opens"] >= 3 * FILES + looked_up
+    assert store["opens"] >= 3 * FILES
     if store["cold_reads"] == 0:  # one that was not at hand is opened again by the thread that may wait
-        assert store["opens"] == 3 * FILES + looked_up
+        assert store["opens"] == 3 * FILES
     assert store["listings"] == 1 and store["heads"] == 0
     assert store["bytes"] == 3 * sum(stored)
     assert store["read_bytes"]["counts"][0] == 3 * sum(size <= 256 for size in stored)

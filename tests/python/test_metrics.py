@@ -3,7 +3,6 @@ import json
 import os
 import re
 import socket
-import sys
 import urllib.request
 
 import pytest

@@ -1,7 +1,5 @@
 """What a `.cache()` keeps on another host of the job is asked for there before storage; and nothing that peers do changes a batch."""
 import signal
-import subprocess
-import sys
 import threading
 import time
 

@@ -2,7 +2,6 @@
 import gzip
 import json
 import os
-import shutil
 
 import numpy as np
 import pytest

@@ -397,7 +397,7 @@ def test_a_pipeline_gives_what_a_forebay_loader_gives():
         for _ in range(2):
             for ours_, theirs in zip(loader, expected, strict=True):
                 assert isinstance(ours_["x"], torch.Tensor) and torch.equal(ours_["x"], theirs["x"])
-    assert len(loader) == 4 and isinstance(loader, torch.utils.data.DataLoader) and len(loader.sampler) == 4
+    assert len(loader) == 4 and isinstance(loader, torch.utils.data.DataLoader) and len(loader.sampler) == 20
     loader.close()
 
 

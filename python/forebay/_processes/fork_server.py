@@ -15,7 +15,6 @@ import os
 import selectors
 import signal
 import socket
-import sys
 from typing import Any
 
 _NICENESS = 3  # whoever trains goes before whoever loads, as with compute threads

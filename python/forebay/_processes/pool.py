@@ -13,7 +13,7 @@ import time
 import weakref
 from typing import Any, Callable, Iterator
 
-from ..errors import Cancelled, InvalidArgument, WorkerDied
+from ..errors import Cancelled, InvalidArgument, Unavailable, WorkerDied
 from . import launcher
 from .by_value import CodePickler
 from .channel import Channel, Closed

@@ -108,7 +108,8 @@ class _EngineOrder(DistributedSampler):
         self.num_replicas, self.rank = loader.world_size, loader.rank
 
     def __len__(self) -> int:
-        return len(self._loader)
+        """Samples, as of PyTorch's samplers: those of a rank, rounded up."""
+        return -(-self._loader.size // self.num_replicas)
 
     def __iter__(self) -> Iterator[int]:
         raise TypeError("the order of a pipeline is decided by the engine; batch.ids has the samples of a batch")

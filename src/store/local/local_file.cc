@@ -115,9 +115,10 @@ Result<Buffer> memory_for(const ReadRequest& request, uint64_t bytes, ReadBuffer
 }
 }  // namespace
 
-Result<Buffer> read_file(const std::string& path, const ReadRequest& request, ReadBuffers& buffers) {
+Result<Buffer> read_file(const std::string& path, const ReadRequest& request, ReadBuffers& buffers, CallTable& calls) {
   uint64_t size = 0;
   FOREBAY_ASSIGN(const FileDescriptor file, open_regular(path, &size));
+  calls.count_open();
   FOREBAY_ASSIGN(const ByteRange range, resolve_range(request, size));
   FOREBAY_ASSIGN(Buffer buffer, memory_for(request, range.length, buffers));
   size_t done = 0;
@@ -161,8 +162,8 @@ std::optional<Result<Buffer>> CachedReader::read(const std::string& path, const 
   if (!kernel_can_.load(std::memory_order_relaxed) || path.find('\0') != std::string::npos) return std::nullopt;
   const auto file = open_cached(path);
   if (!file) return std::nullopt;
-  calls.count_open();
   if (!file->valid()) return status_of_errno(errno);
+  calls.count_open();
   const auto size = regular_size(file->get());
   if (!size.ok()) return size.status();
   const auto range = resolve_range(request, *size);

@@ -39,8 +39,9 @@ Status status_of_errno(int error);
 /// Opens a regular file for reading; anything else is Unsupported and says what it is. Never waits for a FIFO's writer.
 Result<FileDescriptor> open_regular(const std::string& path, uint64_t* size);
 
-/// Reads the requested part of the file `path`; may wait for the device. Messages leave the key to the caller.
-Result<Buffer> read_file(const std::string& path, const ReadRequest& request, ReadBuffers& buffers);
+/// Reads the requested part of the file `path`; may wait for the device. Messages leave the key to the caller. `calls`: where it counts
+/// that it opened the file.
+Result<Buffer> read_file(const std::string& path, const ReadRequest& request, ReadBuffers& buffers, CallTable& calls);
 
 /// The same without ever waiting for a device: an answer only where path, size and bytes are in the kernel's caches.
 class CachedReader {
@@ -48,7 +49,7 @@ class CachedReader {
   /// False where a read is known to be in vain: an old kernel, or (for the next thousand reads) a file system without
   /// such reads.
   bool worth_trying();
-  /// `calls`: where files are counted that it opens, or finds that it cannot.
+  /// `calls`: where it counts the files that it opens.
   std::optional<Result<Buffer>> read(const std::string& path, const ReadRequest& request, ReadBuffers& buffers,
                                      CallTable& calls);
 

@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 
+#include "store/calls.h"
 #include "store/local/local_file.h"
 #include "store/scratch_folder.h"
 
@@ -184,11 +185,12 @@ TEST(ReadFile, gives_any_part_as_it_stands_in_the_file) {
   const ScratchFolder folder;
   folder.write("file", bytes);
   const auto buffers = ReadBuffers::make(1 << 20);
+  CallTable calls;
   for (int trial = 0; trial < 300; ++trial) {
     ReadRequest request;
     const uint64_t offset = random() % 5001, length = random() % (5001 - offset);
     request.range = ByteRange{offset, length};
-    const auto part = read_file(folder.path("file"), request, *buffers);
+    const auto part = read_file(folder.path("file"), request, *buffers, calls);
     ASSERT_TRUE(part.ok()) << part.status().to_string();
     ASSERT_EQ(std::string(reinterpret_cast<const char*>(part->data()), part->size()), bytes.substr(offset, length));
   }
@@ -199,7 +201,8 @@ TEST(ReadFile, refuses_what_is_no_regular_file_without_waiting_for_it) {
   folder.write("sub/file", "x");
   ASSERT_EQ(::mkfifo(folder.path("fifo").c_str(), 0600), 0);
   const auto buffers = ReadBuffers::make(0);
-  const auto told = [&](const std::string& path) { return read_file(path, {}, *buffers).status(); };
+  CallTable calls;
+  const auto told = [&](const std::string& path) { return read_file(path, {}, *buffers, calls).status(); };
   EXPECT_EQ(told(folder.path("fifo")).message(), "is a FIFO, not a file");
   EXPECT_EQ(told(folder.path("sub")).message(), "is a folder, not a file");
   EXPECT_EQ(told("/dev/null").message(), "is a device, not a file");

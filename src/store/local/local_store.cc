@@ -34,8 +34,7 @@ class LocalStore final : public Store {
 
   void read(const ReadRequest& request, std::stop_token stop, ReadDone done) override {
     start<Buffer>(request.key, stop, std::move(done), [request](Core& core) {
-      core.calls.count_open();
-      return read_file(core.path(request.key), request, *core.buffers);
+      return read_file(core.path(request.key), request, *core.buffers, core.calls);
     });
   }
 
@@ -60,8 +59,8 @@ class LocalStore final : public Store {
   void stat(const std::string& key, std::stop_token stop, StatDone done) override {
     start<ObjectInfo>(key, stop, std::move(done), [key](Core& core) -> Result<ObjectInfo> {
       uint64_t size = 0;
-      core.calls.count_open();
       FOREBAY_ASSIGN(const FileDescriptor file, open_regular(core.path(key), &size));
+      core.calls.count_open();
       struct ::stat info;
       if (::fstat(file.get(), &info) != 0) return status_of_errno(errno);
       return ObjectInfo{key, size, version_of_file(info)};

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import picture_rules, user_rules
 from .case import Step
-from .fields import FLOATS, Schema, always_fits, chosen, names_of, need, numbers
+from .fields import FLOATS, Schema, always_fits, chosen, need, numbers
 
 
 def after(schema: Schema, step: Step, before: list[Step] = ()) -> Schema:
