@@ -1,5 +1,6 @@
 """Every element type through every way in and out; bfloat16; and what is refused says the field, the types, and what to do."""
 import importlib.util
+import re
 
 import numpy as np
 import pytest
@@ -52,7 +53,6 @@ def whole(pipeline, **options):
 
 SOURCES = {
     "a data set": lambda values: fb.Dataset(Rows(values)),
-    "worker processes": lambda values: fb.Dataset(Rows(values), workers="processes"),
     "arrays": lambda values: fb.arrays(x=values),
     "a map": lambda values: fb.arrays(i=np.arange(len(values))).map(lambda sample: {"x": values[int(sample["i"])]}),
 }
@@ -66,6 +66,24 @@ def test_types_come_out_as_they_went_in(source, dtype):
     assert bits(whole(pipeline, output="torch")) == bits(values)
     if dtype != "bfloat16":
         assert bits(whole(pipeline)) == bits(values.numpy())
+
+
+class AllTypes:
+    """A field of each type."""
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, i):
+        return {dtype: example(dtype)[i] for dtype in [*PLAIN, "bfloat16"]}
+
+
+def test_types_come_out_of_worker_processes_as_they_went_in():
+    with fb.Loader(fb.Dataset(AllTypes(), workers="processes").batch(4), epochs=2, output="torch") as loader:
+        for _ in range(2):
+            (batch,) = loader
+            for dtype in [*PLAIN, "bfloat16"]:
+                assert bits(batch[dtype]) == bits(example(dtype)), dtype
 
 
 @pytest.mark.parametrize("dtype", [*PLAIN, "bfloat16"])
@@ -180,19 +198,28 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-@pytest.mark.parametrize("source", ["a data set", "a map", "worker processes"])
+@pytest.mark.parametrize("source", ["a data set", "a map"])
 def test_what_is_no_field_is_refused_by_name_with_types_and_a_way_out(name, source):
     value, way = REFUSED[name]
-    if source == "worker processes" and name in ("a sparse tensor", "a tensor without memory", "objects", "what raises"):
-        pytest.skip("is no longer what it was behind a pickle")
     with pytest.raises(TypeError, match=rf"(?s)the field 'odd\.one' .*bfloat16.*{way}"):
         pipeline = {
             "a data set": lambda: fb.Dataset([{"odd": {"one": value}}]),
-            "worker processes": lambda: fb.Dataset([{"odd": {"one": value}}], workers="processes"),
             "a map": lambda: fb.arrays(i=np.arange(1)).map(lambda sample: {"odd.one": value}),
         }[source]()
         with fb.Loader(pipeline.batch(1), epochs=1) as loader:
             list(loader)
+
+
+def test_what_is_no_field_is_refused_in_worker_processes_by_name_with_types_and_a_way_out():
+    unlike_behind_a_pickle = ("a sparse tensor", "a tensor without memory", "objects", "what raises")
+    names = [name for name in REFUSED if name not in unlike_behind_a_pickle]
+    rows = [{"good": np.arange(2)}, *({"odd": {"one": REFUSED[name][0]}} for name in names)]
+    with fb.Loader(fb.Dataset(rows, workers="processes").batch(1), epochs=1, on_error="skip") as loader:
+        list(loader)
+        told = {error["sample"]: error["message"] for error in loader.errors()}
+    assert sorted(told) == list(range(1, len(rows)))
+    for number, name in enumerate(names, 1):
+        assert re.search(rf"(?s)TypeError: the field 'odd\.one' .*bfloat16.*{REFUSED[name][1]}", told[number]), (name, told[number])
 
 
 @pytest.mark.parametrize("name", [name for name in REFUSED if isinstance(REFUSED[name][0], (np.ndarray, torch.Tensor))])
