@@ -284,7 +284,7 @@ Result<Record> RowWork::begin_row(RowInput& input, const RowPlacement& at, int64
     const RowInBlock place = at.block->place(id);
     const Unit& unit = *at.block->units[place.unit];
     FOREBAY_RETURN_IF_ERROR(unit_row_status(unit, place.row));
-    return plan_->units->packed.row(*unit.rows, place.row);
+    return plan_->units->packed.row(*unit.rows(), place.row);
   } else {
     FOREBAY_RETURN_IF_ERROR(plan_->source->load(id, input.fetched, record));
   }

@@ -29,15 +29,11 @@ enum class Asks : uint8_t {
   kVersionOfOther,  ///< which version of the object another host of the job has read
 };
 
-/// Rows of a batch that are worked on together, and what is at hand of their samples. Belongs to the thread that works on it.
-struct RowInput {
-  int64_t begin = 0, end = 0;  ///< rows
-  size_t stage = 0;            ///< next stage to run
+/// What is at hand of the samples of some rows; nothing at first.
+struct RowsAtHand {
+  size_t stage = 0;  ///< next stage to run
   bool fetched_all = false;
   Buffer fetched;
-  uint64_t size = 0;  ///< of the object, where a first read found it larger than guessed
-  bool entry_is_cold =
-      false;  ///< a compute thread did not find the cache's entry at hand: it is fetched, also where nothing else is
   // Where single samples are kept in a cache:
   bool looked_up = false;                ///< the next four say what it has
   int64_t entry_id = -1;                 ///< the sample that was looked up,
@@ -57,6 +53,17 @@ struct RowInput {
   Extras extras;
 
   bool in_cache() const { return kept || kept_at; }
+};
+
+/// Rows of a batch that are worked on together. Belongs to the thread that works on it.
+struct RowInput : RowsAtHand {
+  int64_t begin = 0, end = 0;  ///< rows
+  // Learned by tries that had to begin anew:
+  uint64_t size = 0;           ///< of the object, where it was larger than guessed
+  bool entry_is_cold = false;  ///< the cache's entry was not at hand: it is fetched, also where nothing else is
+
+  /// Begins anew.
+  void give_back() { static_cast<RowsAtHand&>(*this) = RowsAtHand(); }
 };
 
 /// What rows stand in.
