@@ -56,7 +56,7 @@ void TakingBack::forget_stand_ins(WindowBatch& batch) const {
     RowJob& row = batch.job.rows()[static_cast<size_t>(i)];
     if (row.attempt == 0) continue;
     row.attempt = 0;
-    row.id = batch.job.planned_id(*core_.itinerary, i);
+    row.id = batch.job.planned_id(*core_.steps, i);
   }
 }
 

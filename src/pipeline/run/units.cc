@@ -22,7 +22,7 @@ std::vector<int64_t> begins_of(const UnitSource& source) {
 
 Units::Units(RunCore& core, std::shared_ptr<SharedUnits> shared, std::function<bool(const Unit&)> is_due)
     : core_(core), plan_(*core.plan->units), unit_work_(core.plan), shared_(std::move(shared)),
-      is_due_(std::move(is_due)), table_(core.itinerary->order(), begins_of(*plan_.source)),
+      is_due_(std::move(is_due)), table_(core.steps->order(), begins_of(*plan_.source)),
       decoded_(static_cast<size_t>(plan_.source->units())) {}
 
 bool Units::move_on(const UnitBlock& block, const Asker& asker, Actions& actions) {

@@ -24,10 +24,10 @@ struct Bench : StillRun {
     return rig.plan();
   }
   // A block is one unit.
-  static std::shared_ptr<const Itinerary> in_order(const UnitRig& rig) {
+  static std::shared_ptr<StepSource> in_order(const UnitRig& rig) {
     const std::shared_ptr<const Order> order = sequential_chunks_order(rig.rows);
     const Schedule schedule({.epoch_size = order->size(), .batch_size = rig.batch, .world_size = 1});
-    return std::make_shared<const IndexedItinerary>(order, schedule, 5, 0, rig.epochs);
+    return std::make_shared<IndexedItinerary>(order, schedule, 5, 0, rig.epochs);
   }
   static HeldStore* rig_store(UnitRig& rig) { return static_cast<HeldStore*>(rig.store.get()); }
 
