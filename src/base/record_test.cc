@@ -208,10 +208,5 @@ TEST(UnitSource, a_row_is_known_by_its_unit_and_its_place_there) {
   EXPECT_EQ(source.fewest_rows(), 0);
 }
 
-TEST(UnitSource, rows_are_never_asked_for_by_themselves) {
-  Record record;
-  EXPECT_EQ(static_cast<const Source&>(FewUnits()).load(0, Buffer(), record).code(), Code::kInternal);
-}
-
 }  // namespace
 }  // namespace forebay

@@ -27,9 +27,12 @@ struct Identity {
 };
 
 class LearnedVersions;
+class SampleSource;
+class UnitSource;
 
-/// An indexed data set: how many samples, what is in them, and how sample `id` is read. Immutable once opened; every method
-/// may be called from any thread.
+/// An indexed data set: how many samples there are and what is in them. It is either a SampleSource, whose samples are read one by
+/// one, or a UnitSource (unit_source.h), whose rows are read many together. Immutable once opened; every method may be called from any
+/// thread.
 class Source {
  public:
   virtual ~Source() = default;
@@ -55,7 +58,18 @@ class Source {
 
   /// Where no listing tells the versions of objects: identity() knows those of which it was said here. Null elsewhere.
   virtual const LearnedVersions* learned_versions() const { return nullptr; }
+  /// Asked when values of the source have been used, once for many samples: an error where they may be wrong, because the files that they
+  /// refer to have changed meanwhile.
+  virtual Status check_intact() const { return {}; }
 
+  /// This source, as the one of the two kinds that it is; null as the other one.
+  virtual const SampleSource* as_samples() const { return nullptr; }
+  virtual const UnitSource* as_units() const { return nullptr; }
+};
+
+/// A source whose samples are read one by one: photographs, files, rows of arrays.
+class SampleSource : public Source {
+ public:
   /// What must be read before load(id). `store` is null where nothing is fetched (arrays).
   struct Fetch {
     Store* store = nullptr;
@@ -71,9 +85,7 @@ class Source {
   /// Copies one fixed-shape field of many samples to consecutive places at `out`. Only where `gathers(field)`.
   virtual bool gathers(size_t /*field*/) const { return false; }
   virtual Status gather(size_t /*field*/, std::span<const int64_t> /*ids*/, uint8_t* /*out*/) const { return {}; }
-  /// Asked when values of load() and gather() have been used, once for many samples: an error where they may be wrong, because what they
-  /// refer to has changed meanwhile.
-  virtual Status check_intact() const { return {}; }
+  const SampleSource* as_samples() const final { return this; }
 };
 
 /// What a source of objects without a listing knows of their versions: what answers of their store said, for as long as the source
@@ -84,7 +96,7 @@ class LearnedVersions {
   /// What the sample is called, whatever version its object has: a sign that something was made of it once.
   virtual Hash128 name(int64_t id) const = 0;
   /// Asks for the version alone (ReadRequest::version_only). Nothing where that was learned, or was asked in vain.
-  virtual std::optional<Source::Fetch> ask(int64_t id) const = 0;
+  virtual std::optional<SampleSource::Fetch> ask(int64_t id) const = 0;
   /// What such an answer said; 0: nothing, so the object has to be read.
   virtual void answered(int64_t id, uint64_t version) const = 0;
   /// What the sample is known by that was made of bytes of that version; identity(id) from here on. 0: the store does not tell versions, so that it

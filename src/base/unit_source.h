@@ -19,7 +19,7 @@ struct UnitCost {
 };
 
 /// A source whose rows are stored many together: row groups of Parquet files, record batches. A unit is fetched and decoded
-/// as a whole, once, and then gives its rows; the ids of a unit's rows follow each other. fetch() and load() are not used.
+/// as a whole, once, and then gives its rows; the ids of a unit's rows follow each other.
 class UnitSource : public Source {
  public:
   virtual int64_t units() const = 0;
@@ -56,10 +56,12 @@ class UnitSource : public Source {
 
   /// Of a row: its unit's, and its place there.
   std::optional<Identity> identity(int64_t id) const final;
-  Fetch fetch(int64_t) const final { return {}; }
-  Status load(int64_t, Buffer, Record&) const final {
-    return Status(Code::kInternal, "a row of a unit was asked for by itself");
-  }
+  const UnitSource* as_units() const final { return this; }
 };
+
+/// The same source where it is one of units, else null.
+inline std::shared_ptr<const UnitSource> shared_as_units(const std::shared_ptr<const Source>& source) {
+  return {source, source ? source->as_units() : nullptr};
+}
 
 }  // namespace forebay

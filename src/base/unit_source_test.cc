@@ -82,13 +82,6 @@ TEST(UnitSource, WithoutAVersionNothingIsKnown) {
   EXPECT_TRUE(source.identity(4));
 }
 
-TEST(UnitSource, ARowByItselfIsADefectAndNotACrash) {
-  Record record;
-  const Units source({2});
-  EXPECT_EQ(source.load(0, {}, record).code(), Code::kInternal);
-  EXPECT_EQ(source.fetch(0).store, nullptr);
-}
-
 TEST(PartSearch, FindsThePartOfEachValueAsACountWould) {
   std::mt19937 draw(3);
   for (int round = 0; round < 200; ++round) {

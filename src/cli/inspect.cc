@@ -71,7 +71,7 @@ class Inspection {
   }
 
   Result<ImageInfo> read(int64_t id) const {
-    const Source::Fetch fetch = folder_.fetch(id);
+    const SampleSource::Fetch fetch = folder_.fetch(id);
     if (!options_.decode && fetch.size > kHeadBytes) {
       ReadRequest head = fetch.request;
       head.range = ByteRange{0, kHeadBytes};

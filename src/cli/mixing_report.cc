@@ -18,7 +18,7 @@ Result<MixingReport> make_mixing_report(const Pipeline& pipeline, const PlanRequ
   if (shuffle == nullptr) return unsupported("the pipeline has no .shuffle(), so nothing is mixed");
   FOREBAY_ASSIGN(const auto source, open_source(description.steps().front(),
                                                 {.storage_options = std::move(storage), .stop = std::move(stop)}));
-  const auto* units = dynamic_cast<const UnitSource*>(source.get());
+  const auto* units = source->as_units();
   if (units == nullptr)
     return unsupported(
         "samples of this source are read one by one, so .shuffle() mixes all of them: there are no blocks");

@@ -214,7 +214,7 @@ void Rows::hash_row(int64_t i, Hasher& hasher) const {
   }
 }
 
-class Arrays final : public Source {
+class Arrays final : public SampleSource {
  public:
   static Result<std::unique_ptr<Source>> open(std::vector<Rows> rows) {
     std::unique_ptr<Arrays> source(new Arrays(std::move(rows)));

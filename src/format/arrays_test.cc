@@ -26,8 +26,8 @@ template <typename T>
 std::vector<T> gathered(const Source& source, size_t f, const std::vector<int64_t>& ids) {
   const auto items = static_cast<size_t>(source.schema()[f].shape.elements());
   std::vector<T> out(ids.size() * items);
-  EXPECT_TRUE(source.gathers(f));
-  EXPECT_TRUE(source.gather(f, ids, reinterpret_cast<uint8_t*>(out.data())).ok());
+  EXPECT_TRUE(source.as_samples()->gathers(f));
+  EXPECT_TRUE(source.as_samples()->gather(f, ids, reinterpret_cast<uint8_t*>(out.data())).ok());
   return out;
 }
 
@@ -41,9 +41,9 @@ TEST(Arrays, RowsAreSamplesAndAreNotCopied) {
   EXPECT_EQ(source->schema()[0].to_string(), "x: float32 (3,)");
   EXPECT_EQ(source->schema()[1].to_string(), "y: int64 ()");
   EXPECT_EQ(source->index_bytes(), 0u);
-  EXPECT_EQ(source->fetch(0).store, nullptr);
+  EXPECT_EQ(source->as_samples()->fetch(0).store, nullptr);
   Record record;
-  ASSERT_TRUE(source->load(2, {}, record).ok());
+  ASSERT_TRUE(source->as_samples()->load(2, {}, record).ok());
   EXPECT_EQ(record[0].tensor.buffer.data(), data + 2 * 12);
   EXPECT_EQ(record[0].tensor.data<float>()[1], 7.0F);
   EXPECT_EQ(*record[1].tensor.data<int64_t>(), 12);
@@ -84,7 +84,7 @@ TEST(Arrays, StridedArraysGiveWhatNumPyWould) {
   const auto source = open_arrays({transposed}).value();
   EXPECT_EQ(gathered<float>(*source, 0, {1}), (std::vector<float>{6, 9, 7, 10, 8, 11}));
   Record record;
-  ASSERT_TRUE(source->load(1, {}, record).ok());
+  ASSERT_TRUE(source->as_samples()->load(1, {}, record).ok());
   EXPECT_EQ(record[0].tensor.data<float>()[1], 9.0F);
 }
 

@@ -25,7 +25,7 @@ Names keys_of(const Source& source) {
   Names keys;
   for (int64_t id = 0; id < source.size(); ++id) {
     Record record;
-    EXPECT_TRUE(source.load(id, {}, record).ok());
+    EXPECT_TRUE(source.as_samples()->load(id, {}, record).ok());
     keys.emplace_back(reinterpret_cast<const char*>(record[1].bytes.data()), record[1].bytes.size());
   }
   return keys;
@@ -55,7 +55,7 @@ TEST(Files, FetchNamesTheObject) {
   const auto store = store_of({"d/s-000.tar", "d/s-001.tar"});
   const auto source = open_files(store, "d/s-{000..001}.tar", {}).value();
   EXPECT_EQ(source->schema().names(), "bytes, key");
-  const auto fetch = source->fetch(1);
+  const auto fetch = source->as_samples()->fetch(1);
   EXPECT_EQ(fetch.request.key, "d/s-001.tar");
   EXPECT_EQ(fetch.size, 11u);
   EXPECT_TRUE(read_wait(*fetch.store, fetch.request, {}).ok());
@@ -85,8 +85,8 @@ TEST(Files, AListKeepsItsOrderAndItsNames) {
   const auto store = store_of({"b", "a*", "x/y"});
   const auto source = open_file_list({store, "", ""}, {"x/y", "a*", "gone", "b", "b"}, {}).value();
   EXPECT_EQ(keys_of(*source), (Names{"x/y", "a*", "gone", "b", "b"}));
-  EXPECT_EQ(source->fetch(0).size, 3u);
-  const auto missing = source->fetch(2);
+  EXPECT_EQ(source->as_samples()->fetch(0).size, 3u);
+  const auto missing = source->as_samples()->fetch(2);
   EXPECT_EQ(read_wait(*store, missing.request, {}).status().code(), Code::kNotFound);
   EXPECT_EQ(open_file_list({store, "", ""}, {"gone", "away"}, {}).status().code(), Code::kNotFound);
   EXPECT_EQ(open_file_list({store, "", ""}, {}, {}).status().code(), Code::kInvalidArgument);

@@ -259,7 +259,7 @@ int64_t ImageFolder::label(int64_t id) const {
   return std::prev(std::ranges::upper_bound(spans_, id, {}, &ClassSpan::first_id))->label;
 }
 
-Source::Fetch ImageFolder::fetch(int64_t id) const {
+SampleSource::Fetch ImageFolder::fetch(int64_t id) const {
   Fetch fetch;
   const std::string_view key = keys_.key(id);
   fetch.store = store_.get();

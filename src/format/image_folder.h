@@ -38,7 +38,7 @@ struct ImageFolderReport {
 
 /// Pictures in folders, as `fb.images` describes it: fields `image` (encoded), `label` (int64: the rank of the class
 /// folder in byte order, or in ImageFolderOptions::classes), `key` (path below the root). The id is the rank of the key in byte order.
-class ImageFolder final : public Source {
+class ImageFolder final : public SampleSource {
  public:
   const Schema& schema() const override { return schema_; }
   int64_t size() const override { return keys_.size(); }

@@ -172,19 +172,19 @@ TEST(Manifest, OpensTheObjectsItLists) {
   const auto source = open_manifest({store, "m/list.csv", ""}, {}, {}).value();
   EXPECT_EQ(source->size(), 2);
   EXPECT_EQ(source->schema().names(), "bytes, key, label");
-  const auto fetch = source->fetch(0);
+  const auto fetch = source->as_samples()->fetch(0);
   EXPECT_EQ(fetch.request.key, "m/x/1.jpg");
   EXPECT_EQ(fetch.size, 5u);
-  EXPECT_EQ(read_wait(*store, source->fetch(1).request, {}).status().code(), Code::kNotFound);
+  EXPECT_EQ(read_wait(*store, source->as_samples()->fetch(1).request, {}).status().code(), Code::kNotFound);
   const int64_t ids[] = {1, 0};
   int64_t labels[2];
-  ASSERT_TRUE(source->gathers(2));
-  ASSERT_TRUE(source->gather(2, ids, reinterpret_cast<uint8_t*>(labels)).ok());
+  ASSERT_TRUE(source->as_samples()->gathers(2));
+  ASSERT_TRUE(source->as_samples()->gather(2, ids, reinterpret_cast<uint8_t*>(labels)).ok());
   EXPECT_EQ(labels[0], 8);
   EXPECT_GT(source->index_bytes(), 16u);
 
   const auto rooted = open_manifest({store, "m/list.csv", ""}, {.root = "elsewhere"}, {}).value();
-  EXPECT_EQ(rooted->fetch(0).size, 11u);
+  EXPECT_EQ(rooted->as_samples()->fetch(0).size, 11u);
   EXPECT_FALSE(rooted->version() == source->version());
   store->put("m/list.csv", "path,label\nx/1.jpg,7\nx/gone.jpg,9\n");
   EXPECT_FALSE(open_manifest({store, "m/list.csv", ""}, {}, {}).value()->version() == source->version());

@@ -109,7 +109,7 @@ TEST(NpyFile, MapsFiles) {
   folder.write("x.npy", npy(describe("'|u1'", "(2, 3)"), "abcdef"));
   const auto source = open_arrays({{"x", {}, folder.path("x.npy")}}).value();
   Record record;
-  ASSERT_TRUE(source->load(1, {}, record).ok());
+  ASSERT_TRUE(source->as_samples()->load(1, {}, record).ok());
   WorkMemory memory;
   ASSERT_TRUE(record[0].materialize(memory).ok());
   EXPECT_EQ(std::string(record[0].tensor.data<char>(), 3), "def");
@@ -149,15 +149,15 @@ TEST(NpyFile, AFileThatBecomesShorterIsAnErrorAndNoSignal) {
   std::vector<uint8_t> rows(2 * kRow);
   const std::vector<int64_t> there = {0, 1}, gone = {0, 4};
   for (int round = 0; round < 2; ++round) {  // the signal is not blocked after the first
-    EXPECT_TRUE(source->gather(0, there, rows.data()).ok());
-    const Status status = source->gather(0, gone, rows.data());
+    EXPECT_TRUE(source->as_samples()->gather(0, there, rows.data()).ok());
+    const Status status = source->as_samples()->gather(0, gone, rows.data());
     EXPECT_EQ(status.code(), Code::kUnavailable);
     EXPECT_EQ(status.key(), folder.path("x.npy"));
     EXPECT_NE(status.message().find("became shorter"), std::string::npos) << status.message();
   }
   WorkMemory memory;
   Record record;
-  ASSERT_TRUE(source->load(4, {}, record).ok());
+  ASSERT_TRUE(source->as_samples()->load(4, {}, record).ok());
   EXPECT_EQ(record[0].copy().materialize(memory).code(), Code::kUnavailable);
   EXPECT_EQ(record[0].write({rows.data(), kRow}, memory).code(), Code::kUnavailable);
   EXPECT_EQ(source->check_intact().code(), Code::kUnavailable);
@@ -190,7 +190,7 @@ TEST(NpyFile, ManyThreadsMayFindAFileShorter) {
       std::vector<int64_t> ids(1000);
       std::vector<uint8_t> out(ids.size());
       for (int64_t i = 0; i < 1000; ++i) ids[static_cast<size_t>(i)] = i * 1000;
-      for (bool whole = true; whole; ready = ready + 1) whole = source->gather(0, ids, out.data()).ok();
+      for (bool whole = true; whole; ready = ready + 1) whole = source->as_samples()->gather(0, ids, out.data()).ok();
       ++failed;
     });
   }
@@ -205,11 +205,11 @@ TEST(NpyFile, TextIsOneTextASample) {
   folder.write("s.npy", npy(describe("'|S3'", "(3,)"), std::string("ab\0xyz\0\0\0", 9)));
   const auto source = open_arrays({{"s", {}, folder.path("s.npy")}}).value();
   EXPECT_EQ(source->schema()[0].kind, FieldKind::kText);
-  EXPECT_FALSE(source->gathers(0));
+  EXPECT_FALSE(source->as_samples()->gathers(0));
   std::vector<std::string> texts;
   for (int64_t id = 0; id < 3; ++id) {
     Record record;
-    ASSERT_TRUE(source->load(id, {}, record).ok());
+    ASSERT_TRUE(source->as_samples()->load(id, {}, record).ok());
     texts.emplace_back(reinterpret_cast<const char*>(record[0].bytes.data()), record[0].bytes.size());
   }
   EXPECT_EQ(texts, (std::vector<std::string>{"ab", "xyz", ""}));

@@ -78,7 +78,7 @@ Hash128 ObjectSource::name(int64_t id) const {
   return hasher.digest();
 }
 
-std::optional<Source::Fetch> ObjectSource::ask(int64_t id) const {
+std::optional<SampleSource::Fetch> ObjectSource::ask(int64_t id) const {
   if (!seen_->unheard(id)) return std::nullopt;
   Fetch fetch;
   fetch.store = store_.get();
@@ -100,7 +100,7 @@ Identity ObjectSource::learn(int64_t id, uint64_t version) const {
   return seen_as(id, *seen_->find(id));
 }
 
-Source::Fetch ObjectSource::fetch(int64_t id) const {
+SampleSource::Fetch ObjectSource::fetch(int64_t id) const {
   Fetch fetch;
   fetch.store = store_.get();
   fetch.request.key = store_key_(keys_.key(id));

@@ -49,7 +49,7 @@ Buffer bytes_of(size_t size) { return Buffer::allocate(size); }
 
 void load_one(const ObjectSource& source, size_t bytes) {
   Record record;
-  EXPECT_TRUE(source.load(0, bytes_of(bytes), record).ok());
+  EXPECT_TRUE(source.as_samples()->load(0, bytes_of(bytes), record).ok());
 }
 
 TEST(ObjectSource, ColumnsStandBehindBytesAndKeyAndOnlyNumbersGather) {
@@ -58,18 +58,19 @@ TEST(ObjectSource, ColumnsStandBehindBytesAndKeyAndOnlyNumbersGather) {
   of.columns.push_back(numbers_called("n", {7, -8}));
   const auto source = of.open();
   ASSERT_EQ(source->schema().names(), "bytes, key, class, n");
-  const bool gathers[] = {source->gathers(0), source->gathers(1), source->gathers(2), source->gathers(3)};
+  const bool gathers[] = {source->as_samples()->gathers(0), source->as_samples()->gathers(1),
+                          source->as_samples()->gathers(2), source->as_samples()->gathers(3)};
   EXPECT_TRUE(!gathers[0] && !gathers[1] && !gathers[2] && gathers[3]);
   Record record;
-  ASSERT_TRUE(source->load(1, {}, record).ok());
+  ASSERT_TRUE(source->as_samples()->load(1, {}, record).ok());
   ASSERT_EQ(record.size(), 4u);
   EXPECT_EQ(record[2].bytes.size(), 0u);
   EXPECT_EQ(*record[3].tensor.data<int64_t>(), -8);
   const int64_t ids[] = {1, 0, 1};
   int64_t got[3];
-  ASSERT_TRUE(source->gather(3, ids, reinterpret_cast<uint8_t*>(got)).ok());
+  ASSERT_TRUE(source->as_samples()->gather(3, ids, reinterpret_cast<uint8_t*>(got)).ok());
   EXPECT_EQ((std::vector<int64_t>(got, got + 3)), (std::vector<int64_t>{-8, 7, -8}));
-  EXPECT_EQ(source->fetch(1).request.key, "d/b");
+  EXPECT_EQ(source->as_samples()->fetch(1).request.key, "d/b");
   EXPECT_EQ(source->key(1), "memory:d/b");
 }
 
@@ -92,9 +93,9 @@ TEST(ObjectSource, TheVersionFollowsKeysSizesAndColumnsAndNotThePlace) {
 
 TEST(ObjectSource, WhereSizesAreNotKnownTheyAreGuessedFromWhatWasRead) {
   const auto source = SourceOf{.sizes = SizesAre::kUnknown}.open();
-  const auto guess = [&] { return source->fetch(1).size; };
+  const auto guess = [&] { return source->as_samples()->fetch(1).size; };
   EXPECT_EQ(guess(), 256u << 10);
-  EXPECT_FALSE(source->fetch(1).request.expected_size) << "a guess is no promise";
+  EXPECT_FALSE(source->as_samples()->fetch(1).request.expected_size) << "a guess is no promise";
   load_one(*source, 1000);
   EXPECT_EQ(guess(), 64u << 10) << "small objects are not worth a second request";
   load_one(*source, 999'000);
@@ -102,7 +103,7 @@ TEST(ObjectSource, WhereSizesAreNotKnownTheyAreGuessedFromWhatWasRead) {
   for (int i = 0; i < 8; ++i) load_one(*source, 1);
   EXPECT_EQ(guess(), 8 * 100'000u) << "nor more than eight times the mean: one large object makes not all reads large";
   Record record;
-  ASSERT_TRUE(source->load(0, {}, record).ok());
+  ASSERT_TRUE(source->as_samples()->load(0, {}, record).ok());
   EXPECT_EQ(guess(), 8 * 100'000u) << "what was not fetched says nothing";
   const auto known = SourceOf{}.open();
   load_one(*known, 1000);
@@ -119,7 +120,7 @@ TEST(ObjectSource, ManyThreadsLearnTheSizesWithoutLosingAny) {
     });
   }
   threads.clear();
-  EXPECT_EQ(source->fetch(0).size, 8 * ((1999 * 10 + uint64_t{50'000'000}) / 2000));
+  EXPECT_EQ(source->as_samples()->fetch(0).size, 8 * ((1999 * 10 + uint64_t{50'000'000}) / 2000));
 }
 
 TEST(ObjectSource, AVersionThatWasLearnedIdentifiesTheSampleWithItsColumns) {

@@ -37,7 +37,7 @@ Status pack_samples(const CompileInput& whole, const SizingInput& sizes, const P
   const OpSpec* const pack = find_step(*whole.description, OpRole::kPack);
   if (pack == nullptr) return {};
   FOREBAY_ASSIGN(std::vector<uint32_t> lengths, measure_lengths(whole, sizes, watch));
-  const auto* const units = dynamic_cast<const UnitSource*>(whole.source.get());
+  const auto* const units = whole.source->as_units();
   FOREBAY_ASSIGN(chosen->packing, pack_rows(*pack, std::move(lengths), units, *chosen->selection));
   chosen->version += version_of(*chosen->packing);
   return {};

@@ -69,7 +69,7 @@ class Compiler {
   Result<std::shared_ptr<const ExecutionPlan>> run() {
     const Inference whole = infer(*input_.description, input_.source->schema(), catalog());
     if (!whole.problems.empty()) return internal_error(problems_as_status(whole.problems).message());
-    const auto units = std::dynamic_pointer_cast<const UnitSource>(input_.source);
+    const auto units = shared_as_units(input_.source);
     reduce(whole, units != nullptr);
     plan_ = std::make_shared<ExecutionPlan>();
     plan_->source = input_.source;
@@ -362,7 +362,8 @@ class Compiler {
       }
       // A field that no operator has touched since the source can be copied by the source.
       const std::optional<size_t> from = source_field(field.name);
-      output.gathered = output.row_bytes && from && input_.source->gathers(*from);
+      const SampleSource* const samples = input_.source->as_samples();
+      output.gathered = output.row_bytes && from && samples != nullptr && samples->gathers(*from);
       output.source_field = from.value_or(0);
       output.may_differ = any_may_differ && output.row_bytes && !output.gathered;
       if (packs()) {  // into blocks, however long they are

@@ -8,15 +8,15 @@
 
 namespace forebay {
 
-/// An itinerary of a data set whose items follow the epoch: the steps of an epoch are known once the trainer waits for the first one, so
+/// The steps of a data set whose items follow the epoch: the steps of an epoch are known once the trainer waits for the first one, so
 /// nothing of an epoch is read before the one before it is over.
-class EpochByEpoch final : public Itinerary {
+class EpochByEpoch final : public StepSource {
  public:
-  explicit EpochByEpoch(std::shared_ptr<const Itinerary> steps) : steps_(std::move(steps)) {}
+  explicit EpochByEpoch(std::shared_ptr<StepSource> steps) : steps_(std::move(steps)) {}
 
-  bool known(const Cursor& at) const override { return at.epoch == epoch_; }
-  void awaits(const Cursor& at) const override { epoch_ = at.epoch; }
-  std::optional<StepPlan> step(const Cursor& at) const override { return steps_->step(at); }
+  bool known(const Cursor& at) override { return at.epoch == epoch_; }
+  void awaits(const Cursor& at) override { epoch_ = at.epoch; }
+  std::optional<StepPlan> step(const Cursor& at) override { return steps_->step(at); }
 
   int64_t batch_size() const override { return steps_->batch_size(); }
   std::optional<int64_t> batches(const Cursor& at) const override { return steps_->batches(at); }
@@ -31,8 +31,8 @@ class EpochByEpoch final : public Itinerary {
   std::shared_ptr<const Order> order() const override { return steps_->order(); }
 
  private:
-  const std::shared_ptr<const Itinerary> steps_;
-  mutable std::atomic<int64_t> epoch_ = -1;  ///< that the trainer has begun
+  const std::shared_ptr<StepSource> steps_;
+  std::atomic<int64_t> epoch_ = -1;  ///< that the trainer has begun
 };
 
 }  // namespace forebay

@@ -44,7 +44,7 @@ struct Loader::Impl {
   std::atomic<bool> prepared = false;  // what follows is constant from then on
   ChosenSamples chosen;
   std::shared_ptr<const ExecutionPlan> plan;
-  std::shared_ptr<const Itinerary> itinerary;
+  std::shared_ptr<StepSource> itinerary;
   std::optional<ErrorLog> errors;
   std::string dealt;  // Ordering::dealt
   std::vector<std::shared_ptr<TieredCache>> caches;
@@ -66,7 +66,7 @@ struct Loader::Impl {
   std::mutex closing;  // held while close() ends what there is, and before `mutex`
 
   const Description& description() const { return pipeline.description(); }
-  const UnitSource* units() const { return dynamic_cast<const UnitSource*>(source.get()); }
+  const UnitSource* units() const { return source->as_units(); }
   bool in_child() const { return process_generation() != generation; }
 
   Status usable() const {

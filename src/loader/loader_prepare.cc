@@ -88,8 +88,8 @@ Status Loader::Impl::prepare_samples(CompileInput& input) {
   if (peers) tell_run(*peers, description(), *source, chosen, ordering, options.seed, place.world_size);
   runner_options.beside = beside();
   const auto steps =
-      std::make_shared<const IndexedItinerary>(std::move(ordering.order), Schedule(schedule, std::move(ordering.deal)),
-                                               options.seed, place.rank, options.epochs, chosen.packing);
+      std::make_shared<IndexedItinerary>(std::move(ordering.order), Schedule(schedule, std::move(ordering.deal)),
+                                         options.seed, place.rank, options.epochs, chosen.packing);
   itinerary = steps;
   if (follows_epoch(description().steps().front())) itinerary = std::make_shared<EpochByEpoch>(steps);
   if (find_step(description(), OpRole::kRehearse) != nullptr) {

@@ -171,11 +171,11 @@ Samples samples_of(const ExecutionPlan& plan) {
   const bool known = loose([](const Field& field) { return !field.fetched; });
   for (int64_t i = 0; i < plan.selection->size(); ++i) {
     const int64_t id = plan.selection->id_at(i);
-    const uint64_t stored = plan.fetches ? plan.source->fetch(id).size : 0;
+    const uint64_t stored = plan.fetches ? plan.samples().fetch(id).size : 0;
     samples.largest = std::max(samples.largest, stored);
     uint64_t bytes = joined ? stored : 0;
     Record record;
-    if (known && !plan.has_foreign() && plan.source->load(id, Buffer(), record).ok()) {
+    if (known && !plan.has_foreign() && plan.samples().load(id, Buffer(), record).ok()) {
       for (size_t field = 0; field < record.size() && field < schema.size(); ++field)
         bytes = plus(bytes, schema[field].fetched ? 0 : record[field].nbytes());
     }

@@ -113,7 +113,7 @@ uint64_t next_number() {
 }
 
 // User code that gives samples by index: all that is known is how many there are, and which version its author says it is.
-class DatasetSource final : public Source {
+class DatasetSource final : public SampleSource {
  public:
   DatasetSource(std::string name, int64_t size, std::string version)
       : name_(std::move(name)), size_(size), lasting_(!version.empty()) {

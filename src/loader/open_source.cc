@@ -23,8 +23,8 @@ Result<std::shared_ptr<const Source>> open_source(const OpSpec& source, const Op
 
 std::shared_ptr<void> begin_reading(const Source& source) {
   if (source.size() == 0) return nullptr;
-  const auto* units = dynamic_cast<const UnitSource*>(&source);
-  Store* const store = units != nullptr ? units->unit_fetch(0).store : source.fetch(0).store;
+  const auto* units = source.as_units();
+  Store* const store = units != nullptr ? units->unit_fetch(0).store : source.as_samples()->fetch(0).store;
   return store != nullptr ? store->begin_reading() : nullptr;
 }
 

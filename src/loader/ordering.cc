@@ -47,7 +47,7 @@ std::vector<int64_t> selected_rows(const UnitSource& source, const Selection& se
 std::shared_ptr<const Selection> all_of(const Source& source) {
   std::shared_ptr<const Selection> all = first_samples(source.size());
   // What a table's filter= left out; the filter is part of the description, and so of its fingerprint.
-  const auto* const units = dynamic_cast<const UnitSource*>(&source);
+  const auto* const units = source.as_units();
   if (units == nullptr || units->kept_rows() == nullptr) return all;
   return std::make_shared<const MarkedSamples>(std::move(all), *units->kept_rows());
 }
@@ -66,7 +66,7 @@ std::shared_ptr<const Selection> taken(const OpSpec& take, const Source* source,
                                        std::shared_ptr<const Selection> from) {
   const int64_t size = std::max<int64_t>(int_arg(&take, "n", 0), 0);
   if (!bool_arg(take, "spread")) return first_of(std::move(from), size);
-  const auto* const units = dynamic_cast<const UnitSource*>(source);
+  const auto* const units = source != nullptr ? source->as_units() : nullptr;
   if (units == nullptr) return spread_over(std::move(from), size);
   const std::vector<int64_t> rows = selected_rows(*units, *from);
   return spread_over_units(std::move(from), rows, size);
@@ -112,7 +112,7 @@ Result<Ordering> order_of(const OpSpec* shuffle, int64_t size, std::optional<std
 }  // namespace
 
 Result<Ordering> choose_order(const OpSpec* shuffle, const Source& source, const Selection& selection, uint64_t seed) {
-  return choose_order(shuffle, dynamic_cast<const UnitSource*>(&source), selection, seed);
+  return choose_order(shuffle, source.as_units(), selection, seed);
 }
 
 Result<Ordering> choose_order(const OpSpec* shuffle, const UnitSource* units, const Selection& selection,

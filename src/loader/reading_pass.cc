@@ -31,7 +31,7 @@ Status read_all(const CompileInput& input, const SizingInput& given, std::set<st
   options.ragged = std::move(ragged);
   const Schedule schedule(
       {.epoch_size = n, .batch_size = sizes.batch_size, .world_size = 1, .last = LastPolicy::kPartial});
-  auto itinerary = std::make_shared<const IndexedItinerary>(std::move(ordering.order), schedule, input.seed, 0, 1);
+  auto itinerary = std::make_shared<IndexedItinerary>(std::move(ordering.order), schedule, input.seed, 0, 1);
   auto runner = std::make_shared<Runner>(Engine::shared(), plan, itinerary, options);
   Status status = watch.running(runner);
   for (bool over = false; status.ok() && !over;) {

@@ -79,11 +79,12 @@ class IndexedSamples final : public StepSamples {
     for (size_t i = 0; read_ && i < ids.size(); ++i) labels[i] = read_->of(ids[i]);
     selection_->ids_at(ids);
     if (all_at_once()) {
-      FOREBAY_RETURN_IF_ERROR(source_->gather(*classes_.field(), ids, reinterpret_cast<uint8_t*>(labels.data())));
+      FOREBAY_RETURN_IF_ERROR(
+          source_->as_samples()->gather(*classes_.field(), ids, reinterpret_cast<uint8_t*>(labels.data())));
     } else if (classes_.field()) {
       for (size_t i = 0; i < ids.size(); ++i) {
         Record record;
-        FOREBAY_RETURN_IF_ERROR(source_->load(ids[i], Buffer(), record));
+        FOREBAY_RETURN_IF_ERROR(source_->as_samples()->load(ids[i], Buffer(), record));
         FOREBAY_ASSIGN(labels[i], classes_.of(record));
       }
     }
@@ -94,7 +95,8 @@ class IndexedSamples final : public StepSamples {
 
  private:
   bool all_at_once() const {
-    if (!classes_.field() || !source_->gathers(*classes_.field())) return false;
+    const SampleSource* const samples = source_->as_samples();
+    if (!classes_.field() || samples == nullptr || !samples->gathers(*classes_.field())) return false;
     const Field& field = source_->schema()[*classes_.field()];
     return field.dtype == DType::kInt64 && field.shape.rank() == 0;
   }
@@ -122,7 +124,7 @@ class StreamedSamples final : public StepSamples {
       if (classes_.field()) {
         Record record;
         // A record that is damaged is told when it is its turn; it is of no class that others have.
-        const bool good = stream_->source()->load(number, Buffer(), record).ok();
+        const bool good = stream_->source()->as_samples()->load(number, Buffer(), record).ok();
         if (good) {
           FOREBAY_ASSIGN(label, classes_.of(record));
         } else {
@@ -203,7 +205,7 @@ SaidRehearsal said_of(const Description& description, uint64_t seed, const Place
 Result<std::string> RehearsalRun::field_to_read(const Description& description, const Source& source) {
   const OpSpec& step = *find_step(description, OpRole::kRehearse);
   const std::string by = Args(step.args, catalog().find(step.name)->args).text("by");
-  if (by.empty() || dynamic_cast<const UnitSource*>(&source) == nullptr) return std::string();
+  if (by.empty() || source.as_units() == nullptr) return std::string();
   const auto field = source.schema().find(by);
   if (!field) return ClassField::unknown(by, source.schema().names());
   if (!SampleClasses::can_be_of(source.schema()[*field])) return ClassField::unfit(by);
@@ -223,7 +225,7 @@ Result<std::shared_ptr<RehearsalRun>> RehearsalRun::open(const Description& desc
   run->source_ = data.source->version().to_string();
   run->samples_ = data.source->size();
   run->here_ = results != nullptr;
-  const std::shared_ptr<const IndexedItinerary> steps = data.steps;
+  const std::shared_ptr<IndexedItinerary> steps = data.steps;
   auto samples = std::make_shared<IndexedSamples>(classes, std::move(data));
   run->itinerary_ = std::make_shared<RehearsalItinerary>(steps, std::move(samples), said.options, said.old, place.rank,
                                                          std::move(results));

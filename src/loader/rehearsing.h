@@ -21,7 +21,7 @@ class RehearsalRun {
   struct DataSet {
     std::shared_ptr<const Source> source;
     std::shared_ptr<const Selection> selection;  ///< which of its samples take part
-    std::shared_ptr<const IndexedItinerary> steps;
+    std::shared_ptr<IndexedItinerary> steps;
     std::shared_ptr<const SampleClasses> classes = nullptr;  ///< what field_to_read() says
   };
   /// The field that tells classes, where a pass over the data set has to read it first, as of tables: read_classes(). Empty where none has. InvalidArgument where
@@ -38,7 +38,7 @@ class RehearsalRun {
   /// Where what came of samples is kept, with `where="here"`; null with any other, or none. `memory`: what the user gave, of which it is a part.
   static std::shared_ptr<KeptRows> open_results(const Description& description, std::optional<uint64_t> memory);
 
-  std::shared_ptr<const Itinerary> itinerary() const { return itinerary_; }
+  std::shared_ptr<StepSource> itinerary() const { return itinerary_; }
   /// The next batch is that of `at`.
   void stands_at(const Cursor& at) { itinerary_->delivered(at); }
   /// What is kept of all steps before the next batch, as JSON for a state: ids by class.

@@ -30,7 +30,7 @@ ObjectSizes sample_sizes(const ExecutionPlan& plan) {
   const int64_t count = std::min(n, kSampled);
   ObjectSizes sizes;
   for (int64_t i = 0; i < count; ++i) {
-    const uint64_t size = plan.source->fetch(plan.selection->id_at(i * (n / count))).size;
+    const uint64_t size = plan.samples().fetch(plan.selection->id_at(i * (n / count))).size;
     sizes.mean += size;
     sizes.largest = std::max(sizes.largest, size);
   }

@@ -8,7 +8,7 @@
 namespace forebay {
 namespace {
 
-class Nothing final : public Source {
+class Nothing final : public SampleSource {
  public:
   const Schema& schema() const override { return schema_; }
   int64_t size() const override { return 1000; }

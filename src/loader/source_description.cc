@@ -19,7 +19,7 @@ std::string element_word(const Field& field) {
 
 std::vector<FieldDescription> describe_fields(const Source& source) {
   std::vector<FieldDescription> fields;
-  const auto* units = dynamic_cast<const UnitSource*>(&source);
+  const auto* units = source.as_units();
   for (const Field& field : source.schema()) {
     const size_t index = fields.size();
     FieldDescription described{field.name, element_word(field), {}};
@@ -37,7 +37,7 @@ std::vector<FieldDescription> describe_fields(const Source& source) {
 
 std::vector<int64_t> row_group_begins(const Source& source) {
   std::vector<int64_t> begins;
-  const auto* units = dynamic_cast<const UnitSource*>(&source);
+  const auto* units = source.as_units();
   for (int64_t unit = 0; units != nullptr && unit <= units->units(); ++unit) begins.push_back(units->unit_begin(unit));
   return begins;
 }

@@ -240,7 +240,7 @@ Status StreamRun::check_same_run(const JournalHeader& was, const JournalHeader& 
                 fmt::format("{} was written with something else: {} differ(s)", path, differs.substr(2)));
 }
 
-std::shared_ptr<const Itinerary> StreamRun::itinerary() const { return itinerary_; }
+std::shared_ptr<StepSource> StreamRun::itinerary() const { return itinerary_; }
 
 // What comes from here on is the run's, also where it goes on from a state that was made before its first batch. Where the log cannot be asked,
 // whoever reads it asks again.

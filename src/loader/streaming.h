@@ -29,7 +29,7 @@ class StreamRun {
 
   /// The source whose samples are the stream's records.
   std::shared_ptr<const Source> source() const { return source_; }
-  std::shared_ptr<const Itinerary> itinerary() const;
+  std::shared_ptr<StepSource> itinerary() const;
   const Stream& stream() const { return *stream_; }
   /// Records of steps that are behind stand in for those that have not come.
   bool keeps_old() const { return stream_->options().when_dry != WhenDry::kWait; }

@@ -17,7 +17,7 @@ std::string name_before(const OpSpec& rename, const std::string& name) {
 std::optional<size_t> untouched_field(const Description& description, const Inference& inference, const Source& source,
                                       std::string name, size_t step) {
   // Rows of units are known only once their unit is decoded, so their entries hold all fields.
-  if (dynamic_cast<const UnitSource*>(&source) != nullptr) return std::nullopt;
+  if (source.as_units() != nullptr) return std::nullopt;
   for (size_t i = step; i-- > 1;) {
     const OpSpec& op = description.steps()[i];
     const OpDef& def = *catalog().find(op.name);

@@ -39,7 +39,7 @@ Result<KeptSamples> KeptSamples::open(StoreAndPath folder, const MaterializedMan
   FOREBAY_ASSIGN(std::shared_ptr<const Source> source, open_materialized(folder, finished, codecs, stop));
   KeptSamples kept(std::move(source));
   if (!same_values(finished.fields, fields)) return kept;
-  const auto* units = dynamic_cast<const UnitSource*>(kept.source_.get());
+  const auto* units = kept.source_->as_units();
   // The root of a bucket has no name, and another may have been given with its slash.
   const bool joined = folder.path.empty() || folder.path.ends_with('/');
   const std::string prefix = joined ? folder.path : folder.path + "/";
@@ -71,13 +71,13 @@ std::optional<int64_t> KeptSamples::find(const std::optional<Hash128>& identity)
 }
 
 Result<Record> KeptSamples::sample(int64_t number) const {
-  const Source::Fetch fetch = source_->fetch(number);
+  const SampleSource::Fetch fetch = source_->as_samples()->fetch(number);
   Buffer fetched;
   if (fetch.store != nullptr) {
     FOREBAY_ASSIGN(fetched, read_wait(*fetch.store, fetch.request, {}));
   }
   Record record;
-  FOREBAY_RETURN_IF_ERROR(source_->load(number, std::move(fetched), record));
+  FOREBAY_RETURN_IF_ERROR(source_->as_samples()->load(number, std::move(fetched), record));
   for (Value& value : record) {
     FOREBAY_ASSIGN(value, as_stored(std::move(value)));
   }
@@ -85,7 +85,7 @@ Result<Record> KeptSamples::sample(int64_t number) const {
 }
 
 Result<Columns> KeptSamples::unit(int64_t number) const {
-  const auto& units = dynamic_cast<const UnitSource&>(*source_);
+  const auto& units = *source_->as_units();
   const UnitSource::UnitFetch fetch = units.unit_fetch(number);
   std::vector<Buffer> fetched;
   for (const ReadRequest& request : fetch.requests) {
@@ -128,7 +128,7 @@ int64_t Origins::kept_rows(int64_t first, int64_t end, const std::vector<int64_t
 }
 
 Origins origins_of(const Source& source, bool in_units, const KeptSamples& kept) {
-  const auto* units = in_units ? dynamic_cast<const UnitSource*>(&source) : nullptr;
+  const auto* units = in_units ? source.as_units() : nullptr;
   return Origins(units != nullptr ? units->units() : source.size(), [&](int64_t number) {
     return kept.find(units != nullptr ? units->unit_identity(number) : lasting_identity(source, number));
   });

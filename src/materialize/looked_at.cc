@@ -34,7 +34,7 @@ Result<LookedAt> look_at_some(const Description& description, size_t cut, Stored
   looked.source = loader->opened().description().steps().front().opened;
   if (looked.source->size() == 0) return invalid_argument("the data set is empty: there is nothing to materialise");
   looked.units = loader->row_groups();
-  const auto* units = dynamic_cast<const UnitSource*>(looked.source.get());
+  const auto* units = looked.source->as_units();
   if (units != nullptr && units->kept_rows() != nullptr)
     return invalid_argument(
         "filter= chooses rows before the cut, and all rows are materialised; leave it out, and put a .filter() "

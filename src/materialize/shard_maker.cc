@@ -109,7 +109,7 @@ Result<ShardFiles> ShardMaker::of_units(int64_t first, int64_t end) {
   const auto begin = std::lower_bound(from_.units.begin(), from_.units.end(), first);
   std::vector<Columns> batches;
   ShardIdentities identities;
-  const auto& source = dynamic_cast<const UnitSource&>(from_.source);
+  const auto& source = *from_.source.as_units();
   for (int64_t unit = begin - from_.units.begin(); from_.units[static_cast<size_t>(unit)] < end; ++unit) {
     const int64_t at = from_.units[static_cast<size_t>(unit)], next = from_.units[static_cast<size_t>(unit) + 1];
     if (at == next) continue;  // what has no rows is not written

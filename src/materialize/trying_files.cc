@@ -41,7 +41,7 @@ Result<std::shared_ptr<const Source>> few_of(const FilesToTry& files, const std:
   if (is_source(files.pipeline.description().steps().front(), SourceKind::kUserCode))
     return unsupported(
         "a data set of your own is asked for items by number, and a part of it would have other numbers");
-  const auto* units = dynamic_cast<const UnitSource*>(all.get());
+  const auto* units = all->as_units();
   if (units != nullptr && units->kept_rows() != nullptr)
     return invalid_argument("filter= chooses rows before the cut, and all rows are materialised");
   std::shared_ptr<const Source> few = standing_for(all, files.samples, {.count = files.copies});

@@ -104,7 +104,7 @@ Status CacheStage::restore(const Columns& entry, const Source& source, int64_t i
   for (const auto& field : from_source) {
     if (!field) continue;
     // One call for all of these fields, which need no stored bytes.
-    FOREBAY_RETURN_IF_ERROR(source.load(id, Buffer(), known));
+    FOREBAY_RETURN_IF_ERROR(source.as_samples()->load(id, Buffer(), known));
     break;
   }
   Record values = entry.row(0);

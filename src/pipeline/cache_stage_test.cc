@@ -48,7 +48,7 @@ Value number(int64_t value) {
 int64_t number_in(const Value& value) { return *value.tensor.data<int64_t>(); }
 
 /// Whose sample `id` has the label 100 + id.
-class Labelled final : public Source {
+class Labelled final : public SampleSource {
  public:
   const Schema& schema() const override { return schema_; }
   int64_t size() const override { return 10; }

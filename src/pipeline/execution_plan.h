@@ -79,6 +79,7 @@ class Selection {
 /// What the runner runs: everything decided, nothing started. Immutable, shared by all threads.
 struct ExecutionPlan {
   std::shared_ptr<const Source> source;
+  const SampleSource& samples() const { return *source->as_samples(); }  ///< only where there are no `units`
   std::shared_ptr<const Selection> selection;
   uint64_t seed = 0;
   /// For sources whose rows come many at a time: how units become rows. `stages` then begin with rows of `units->packed`.
@@ -117,7 +118,7 @@ struct ExecutionPlan {
   /// Where the data set is stored; null where nothing is fetched.
   Store* store() const {
     if (units) return units->source->units() > 0 ? units->source->unit_fetch(0).store : nullptr;
-    return fetches && selection->size() > 0 ? source->fetch(selection->id_at(0)).store : nullptr;
+    return fetches && selection->size() > 0 ? samples().fetch(selection->id_at(0)).store : nullptr;
   }
   bool has_foreign() const {
     for (const Stage& stage : stages) {

@@ -28,7 +28,7 @@ Cursor IndexedItinerary::normalized(const Cursor& at) const {
   return {at.epoch + 1, 0, 0};
 }
 
-std::optional<StepPlan> IndexedItinerary::step(const Cursor& requested) const {
+std::optional<StepPlan> IndexedItinerary::planned(const Cursor& requested) const {
   if (finished(requested)) return std::nullopt;
   StepPlan plan;
   plan.at = normalized(requested);

@@ -55,32 +55,13 @@ struct StepPlan {
   std::vector<PackedPiece> pieces = {};
 };
 
-/// The plan as one rank walks through it. Shared by threads; whatever it says of a place, it says always.
+/// Which samples the rows of a step are. Pure: whatever it says of a step, it says always. Shared by threads.
 class Itinerary {
  public:
   virtual ~Itinerary() = default;
 
   /// Rows that a step of this rank has, but for the last ones of an epoch.
   virtual int64_t batch_size() const = 0;
-  /// Batches of the epoch `at` is in: those done plus those left. Nothing where it has no end.
-  virtual std::optional<int64_t> batches(const Cursor& at) const = 0;
-  /// Nothing is left of the epoch `at` is in.
-  virtual bool epoch_over(const Cursor& at) const = 0;
-  /// No step comes at or after this place.
-  virtual bool finished(const Cursor& at) const = 0;
-  /// Whether it is known by now what comes at this place; if not, the run is told when it is. Sources without an end know only what has arrived.
-  virtual bool known(const Cursor& /*at*/) const { return true; }
-  /// The trainer waits for the step at this place, and nothing is being prepared: what it needs is read whatever memory it takes.
-  virtual void awaits(const Cursor& /*at*/) const {}
-  /// The same, without patience. Whether it is known now, where it was not. Called with a run's lock held.
-  virtual bool hurry(const Cursor& /*at*/) const { return false; }
-  /// The step that begins at `at`. Nothing when finished, when epochs have no steps at all, or where it is not known yet.
-  virtual std::optional<StepPlan> step(const Cursor& at) const = 0;
-  /// Why no step is ever known from here on. OK for all that is well, or only slow.
-  virtual Status failure() const { return {}; }
-  /// What a place that is not known waits for, for the log.
-  virtual std::string awaited() const { return {}; }
-
   /// Which samples the rows of a step are, in the numbering of the selection: all, and one of them. Of old ones any number.
   virtual std::vector<int64_t> indices(const StepPlan& step) const = 0;
   virtual int64_t index(const StepPlan& step, int64_t row) const = 0;
@@ -88,13 +69,37 @@ class Itinerary {
   virtual int64_t stand_ins() const = 0;
   /// and the attempt-th of them for the sample at a position (1 ≤ attempt ≤ stand_ins()). Only without a packing.
   virtual int64_t stand_in(int64_t epoch, int64_t position, int64_t attempt) const = 0;
-
   /// Of all samples; null where there is no such order.
   virtual std::shared_ptr<const Order> order() const { return nullptr; }
 };
 
-/// Of indexed sources: order, schedule and rank. Pure.
-class IndexedItinerary final : public Itinerary {
+/// The steps of a run, one after another. What comes at a place may depend on what has arrived and on the steps that were asked for
+/// before, so a run calls step() in order and from one thread at a time, and the rest from any thread; asking for the same place again gives the
+/// same step. One source belongs to one run. Before that goes on elsewhere, the owner of the source says so to it.
+class StepSource : public Itinerary {
+ public:
+  /// Batches of the epoch `at` is in: those done plus those left. Nothing where it has no end.
+  virtual std::optional<int64_t> batches(const Cursor& at) const = 0;
+  /// Nothing is left of the epoch `at` is in.
+  virtual bool epoch_over(const Cursor& at) const = 0;
+  /// No step comes at or after this place.
+  virtual bool finished(const Cursor& at) const = 0;
+  /// Whether it is known by now what comes at this place; if not, the run is told when it is. Sources without an end know only what has arrived.
+  virtual bool known(const Cursor& /*at*/) { return true; }
+  /// The trainer waits for the step at this place, and nothing is being prepared: what it needs is read whatever memory it takes.
+  virtual void awaits(const Cursor& /*at*/) {}
+  /// The same, without patience. Whether it is known now, where it was not. Called with a run's lock held.
+  virtual bool hurry(const Cursor& /*at*/) { return false; }
+  /// The step that begins at `at`. Nothing when finished, when epochs have no steps at all, or where it is not known yet.
+  virtual std::optional<StepPlan> step(const Cursor& at) = 0;
+  /// Why no step is ever known from here on. OK for all that is well, or only slow.
+  virtual Status failure() const { return {}; }
+  /// What a place that is not known waits for, for the log.
+  virtual std::string awaited() const { return {}; }
+};
+
+/// The steps of indexed sources, from order, schedule and rank. Pure: any thread may ask for any place.
+class IndexedItinerary final : public StepSource {
  public:
   /// `packing`: order and schedule are of its blocks. Null: of samples.
   IndexedItinerary(std::shared_ptr<const Order> order, Schedule schedule, uint64_t seed, int64_t rank,
@@ -111,7 +116,9 @@ class IndexedItinerary final : public Itinerary {
   }
   bool epoch_over(const Cursor& at) const override { return schedule_.steps_left(at.position) == 0; }
   bool finished(const Cursor& at) const override;
-  std::optional<StepPlan> step(const Cursor& at) const override;
+  std::optional<StepPlan> step(const Cursor& at) override { return planned(at); }
+  /// The same step, of which nothing is changed by asking.
+  std::optional<StepPlan> planned(const Cursor& at) const;
   std::vector<int64_t> indices(const StepPlan& step) const override;
   int64_t index(const StepPlan& step, int64_t row) const override;
   int64_t stand_ins() const override { return order_->size() - 1; }

@@ -17,7 +17,7 @@ TEST(Itinerary, walks_through_epochs_without_end) {
   Cursor at;
   std::vector<Cursor> seen;
   for (int i = 0; i < 5; ++i) {
-    const std::optional<StepPlan> step = plan.step(at);
+    const std::optional<StepPlan> step = plan.planned(at);
     ASSERT_TRUE(step);
     seen.push_back(step->at);
     at = step->after;
@@ -28,9 +28,9 @@ TEST(Itinerary, walks_through_epochs_without_end) {
 
 TEST(Itinerary, ends_after_the_last_epoch) {
   const IndexedItinerary plan = itinerary(10, 4, 2);
-  EXPECT_TRUE(plan.step({1, 8, 2}));
-  EXPECT_FALSE(plan.step({1, 10, 3}));
-  EXPECT_FALSE(plan.step({2, 0, 0}));
+  EXPECT_TRUE(plan.planned({1, 8, 2}));
+  EXPECT_FALSE(plan.planned({1, 10, 3}));
+  EXPECT_FALSE(plan.planned({2, 0, 0}));
   EXPECT_TRUE(plan.finished({1, 10, 3}));
   EXPECT_FALSE(plan.finished({1, 9, 3}));
   EXPECT_TRUE(itinerary(10, 4, 0).finished({}));
@@ -46,7 +46,7 @@ TEST(Itinerary, counts_batches_done_plus_left) {
 TEST(Itinerary, without_a_whole_batch_there_is_nothing_to_do) {
   const IndexedItinerary plan = itinerary(3, 4, std::nullopt, LastPolicy::kDrop);
   EXPECT_TRUE(plan.finished({}));
-  EXPECT_FALSE(plan.step({}));
+  EXPECT_FALSE(plan.planned({}));
   EXPECT_TRUE(itinerary(0, 4).finished({}));
 }
 
@@ -54,7 +54,7 @@ TEST(Itinerary, a_dropped_tail_belongs_to_the_epoch_that_is_over) {
   const IndexedItinerary plan = itinerary(10, 4, std::nullopt, LastPolicy::kDrop);
   EXPECT_EQ(plan.normalized({3, 8, 2}), (Cursor{4, 0, 0}));
   EXPECT_EQ(plan.normalized({3, 6, 2}), (Cursor{3, 6, 2}));
-  EXPECT_EQ(plan.step({3, 9, 2})->at, (Cursor{4, 0, 0}));
+  EXPECT_EQ(plan.planned({3, 9, 2})->at, (Cursor{4, 0, 0}));
 }
 
 TEST(Itinerary, stand_ins_are_other_samples_each_once) {

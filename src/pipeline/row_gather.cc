@@ -6,9 +6,10 @@
 namespace forebay {
 
 Status unit_row_status(const Unit& unit, int64_t row) {
-  if (!unit.status.ok() || !unit.rows->bad_rows) return unit.status;
-  const auto bad = unit.rows->bad_rows->find(row);
-  return bad == unit.rows->bad_rows->end() ? Status() : bad->second;
+  const Columns* const rows = unit.rows();
+  if (rows == nullptr || !rows->bad_rows) return unit.status();
+  const auto bad = rows->bad_rows->find(row);
+  return bad == rows->bad_rows->end() ? Status() : bad->second;
 }
 
 RowResult RowGather::run(WorkMemory& memory) && {
@@ -78,7 +79,7 @@ void RowGather::copy_packed() {
   std::vector<const uint8_t*> firsts, pointers;
   // A unit that is bad has no rows; locate() has found no place in it.
   for (const auto& unit : at_.block->units)
-    firsts.push_back(unit->rows ? unit->rows->values.front().values.data() : nullptr);
+    firsts.push_back(unit->rows() ? unit->rows()->values.front().values.data() : nullptr);
   pointers.reserve(places_.size());
   for (const RowInBlock& place : places_)
     pointers.push_back(firsts[place.unit] + packed.stride() * static_cast<size_t>(place.row));
@@ -103,7 +104,7 @@ void RowGather::point_to_lists() {
     const size_t size = field.kind == FieldKind::kTensor ? dtype_size(field.dtype) : 1;
     lists.clear();
     for (const auto& unit : at_.block->units) {
-      const ColumnValues* column = unit->rows ? &unit->rows->values[apart.column] : nullptr;
+      const ColumnValues* column = unit->rows() ? &unit->rows()->values[apart.column] : nullptr;
       lists.push_back(column ? Lists{column->values.data(), column->offset()} : Lists{});
     }
     for (size_t i = 0; i < places_.size(); ++i) {

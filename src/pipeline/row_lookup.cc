@@ -16,7 +16,7 @@ namespace forebay {
 namespace {
 
 // With memory for as much as an earlier read found, where the size is a guess.
-Source::Fetch sized(Source::Fetch fetch, uint64_t found_bytes) {
+SampleSource::Fetch sized(SampleSource::Fetch fetch, uint64_t found_bytes) {
   if (fetch.request.expected_size) return fetch;
   fetch.size = std::max(fetch.size, found_bytes);
   fetch.request.set_aside_bytes = fetch.size;
@@ -73,7 +73,7 @@ void RowWork::look_up(RowInput& input, const BatchJob& batch) const {
   const ReadRequest& request = found->request;
   const uint64_t size =
       request.range ? request.range->length : request.expected_size.value_or(request.set_aside_bytes.value_or(0));
-  input.kept_at = Source::Fetch{found->store, std::move(found->request), size};
+  input.kept_at = SampleSource::Fetch{found->store, std::move(found->request), size};
 }
 
 bool RowWork::is_kept_now(const RowInput& input) const {
@@ -102,7 +102,7 @@ void RowWork::ask_version(RowInput& input) const {
                    : std::nullopt;
   if (other) {
     input.asks = Asks::kVersionOfOther;
-    input.version_at = Source::Fetch{other->store, std::move(other->request), sizeof(uint64_t)};
+    input.version_at = SampleSource::Fetch{other->store, std::move(other->request), sizeof(uint64_t)};
   } else if (stage.made_before(*versions, input.entry_id)) {
     input.asks = Asks::kVersion;
     input.version_at = versions->ask(input.entry_id);
@@ -120,11 +120,11 @@ void RowWork::learn_version(const RowInput& input) const {
   if (told) versions.tell(input.entry_id, *told);
 }
 
-Source::Fetch RowWork::fetch_of(const RowInput& input, const BatchJob& batch) const {
+SampleSource::Fetch RowWork::fetch_of(const RowInput& input, const BatchJob& batch) const {
   if (input.kept_at) return input.kept_at->request.range ? *input.kept_at : sized(*input.kept_at, input.size);
   const bool asks = input.asks != Asks::kBytes;
-  Source::Fetch fetch =
-      asks ? *input.version_at : plan_->source->fetch(batch.rows()[static_cast<size_t>(input.begin)].id);
+  SampleSource::Fetch fetch =
+      asks ? *input.version_at : plan_->samples().fetch(batch.rows()[static_cast<size_t>(input.begin)].id);
   fetch.request.version = input.version;
   return asks ? fetch : sized(std::move(fetch), input.size);
 }

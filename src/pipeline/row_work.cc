@@ -146,7 +146,7 @@ RowResult RowWork::gather(BatchJob& batch, const RowInput& input) const {
   for (size_t i = 0; i < rows; ++i) ids[i] = batch.rows()[static_cast<size_t>(input.begin) + i].id;
   uint64_t bytes = 0;
   for (size_t i = 0; i < plan_->outputs.size(); ++i) {
-    Status status = plan_->source->gather(plan_->outputs[i].source_field, ids, batch.slot(i, input.begin));
+    Status status = plan_->samples().gather(plan_->outputs[i].source_field, ids, batch.slot(i, input.begin));
     if (!status.ok()) {
       result.fatal = locate(std::move(status), ids.front());
       result.verdict = Verdict::kFatal;
@@ -210,7 +210,7 @@ bool RowWork::read(RowInput& input, BatchJob& batch, RowResult& result) const {
     return false;
   }
   if (input.kept || input.fetched_all || input.stage > 0) return true;
-  const Source::Fetch fetch = fetch_of(input, batch);
+  const SampleSource::Fetch fetch = fetch_of(input, batch);
   const int64_t begun = thread_cpu_ns();
   std::optional<Result<Buffer>> read = fetch.store->read_now(fetch.request);
   if (!read) {
@@ -284,9 +284,9 @@ Result<Record> RowWork::begin_row(RowInput& input, const RowPlacement& at, int64
     const RowInBlock place = at.block->place(id);
     const Unit& unit = *at.block->units[place.unit];
     FOREBAY_RETURN_IF_ERROR(unit_row_status(unit, place.row));
-    return plan_->units->packed.row(*unit.rows, place.row);
+    return plan_->units->packed.row(*unit.rows(), place.row);
   } else {
-    FOREBAY_RETURN_IF_ERROR(plan_->source->load(id, input.fetched, record));
+    FOREBAY_RETURN_IF_ERROR(plan_->samples().load(id, input.fetched, record));
   }
   return record;
 }

@@ -29,34 +29,41 @@ enum class Asks : uint8_t {
   kVersionOfOther,  ///< which version of the object another host of the job has read
 };
 
-/// Rows of a batch that are worked on together, and what is at hand of their samples. Belongs to the thread that works on it.
-struct RowInput {
-  int64_t begin = 0, end = 0;  ///< rows
-  size_t stage = 0;            ///< next stage to run
+/// What is at hand of the samples of some rows; nothing at first.
+struct RowsAtHand {
+  size_t stage = 0;  ///< next stage to run
   bool fetched_all = false;
   Buffer fetched;
-  uint64_t size = 0;  ///< of the object, where a first read found it larger than guessed
-  bool entry_is_cold =
-      false;  ///< a compute thread did not find the cache's entry at hand: it is fetched, also where nothing else is
   // Where single samples are kept in a cache:
-  bool looked_up = false;                ///< the next four say what it has
-  int64_t entry_id = -1;                 ///< the sample that was looked up,
-  std::optional<Identity> entry;         ///< what the cache knows it by,
-  size_t entry_stage = 0;                ///< and which of the stages that is
-  std::shared_ptr<const Columns> kept;   ///< in memory
-  std::optional<Source::Fetch> kept_at;  ///< on disk: fetched in place of the object
+  bool looked_up = false;                      ///< the next four say what it has
+  int64_t entry_id = -1;                       ///< the sample that was looked up,
+  std::optional<Identity> entry;               ///< what the cache knows it by,
+  size_t entry_stage = 0;                      ///< and which of the stages that is
+  std::shared_ptr<const Columns> kept;         ///< in memory
+  std::optional<SampleSource::Fetch> kept_at;  ///< on disk: fetched in place of the object
   // Where single samples are kept and the entry is missing:
   std::optional<Hash128> flight_key;             ///< by which others know that the entry is being made
   std::unique_ptr<SingleFlight::Flight> making;  ///< the right to make it
   bool beside = false;                           ///< it is made without that right, since its maker rests
   // Where versions of objects are learned from answers:
   Asks asks = Asks::kBytes;
-  std::optional<Source::Fetch> version_at;         ///< where that is asked, unless it is kBytes
+  std::optional<SampleSource::Fetch> version_at;   ///< where that is asked, unless it is kBytes
   std::shared_ptr<std::atomic<uint64_t>> version;  ///< of what was fetched; 0: not told
   Record record;                                   ///< between stages
   Extras extras;
 
   bool in_cache() const { return kept || kept_at; }
+};
+
+/// Rows of a batch that are worked on together. Belongs to the thread that works on it.
+struct RowInput : RowsAtHand {
+  int64_t begin = 0, end = 0;  ///< rows
+  // Learned by tries that had to begin anew:
+  uint64_t size = 0;           ///< of the object, where it was larger than guessed
+  bool entry_is_cold = false;  ///< the cache's entry was not at hand: it is fetched, also where nothing else is
+
+  /// Begins anew.
+  void give_back() { static_cast<RowsAtHand&>(*this) = RowsAtHand(); }
 };
 
 /// What rows stand in.
@@ -116,7 +123,7 @@ class RowWork {
   /// Whether what came of it is kept where a rehearsal comes in, and the row is an old one; also after look_up(), as new rows are made meanwhile.
   bool look_up_old(RowInput& input, const BatchJob& batch) const;
   /// What has to be read: the object, or the entry in the cache.
-  Source::Fetch fetch_of(const RowInput& input, const BatchJob& batch) const;
+  SampleSource::Fetch fetch_of(const RowInput& input, const BatchJob& batch) const;
   /// The status with the sample's name.
   Status locate(Status status, int64_t id) const;
 

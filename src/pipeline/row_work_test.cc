@@ -37,7 +37,7 @@ struct Bench {
   std::shared_ptr<ByteBudget> budget = std::make_shared<ByteBudget>(1 << 20);
   std::shared_ptr<BufferPool> pool = std::make_shared<BufferPool>(budget, 4);
   std::shared_ptr<ExecutionPlan> plan;
-  std::shared_ptr<const Itinerary> itinerary;
+  std::shared_ptr<StepSource> itinerary;
   RowWork work;
   BatchJob batch;
 };

@@ -9,13 +9,22 @@
 
 namespace forebay {
 
+uint64_t Unit::claimed_bytes() const {
+  const auto of = [](const std::shared_ptr<Claim>& claim) { return claim ? claim->bytes() : 0; };
+  if (const auto* reading = std::get_if<Reading>(&at)) return of(reading->claim);
+  if (const auto* read = std::get_if<Read>(&at)) return of(read->claim);
+  if (const auto* running = std::get_if<Running>(&at)) return of(running->input.claim) + running->rows.bytes();
+  const auto* ready = std::get_if<Ready>(&at);
+  return ready != nullptr ? ready->claim.bytes() : 0;
+}
+
 bool UnitBlock::ready() const {
-  return std::all_of(units.begin(), units.end(), [](const auto& unit) { return unit->ready(); });
+  return std::all_of(units.begin(), units.end(), [](const auto& unit) { return unit->ended(); });
 }
 
 bool UnitBlock::has_bad_rows() const {
   return std::any_of(units.begin(), units.end(),
-                     [](const auto& unit) { return unit->state == Unit::State::kBad || unit->rows->bad_rows; });
+                     [](const auto& unit) { return unit->template is<Unit::Failed>() || unit->rows()->bad_rows; });
 }
 
 bool UnitBlock::has(const Unit& unit) const {

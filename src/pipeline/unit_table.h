@@ -3,65 +3,14 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "base/columns.h"
-#include "base/hash.h"
-#include "base/read_request.h"
+#include "pipeline/unit.h"
 #include "plan/order.h"
-#include "runtime/claim.h"
 
 namespace forebay {
-
-class Store;
-
-/// A unit of a source, in memory or on its way there.
-struct Unit {
-  enum class State : uint8_t {
-    kAbsent,
-    kFetching,  ///< reads are in flight
-    kFetched,   ///< its stored bytes are at hand
-    kDecoding,  ///< with a compute thread
-    kReady,     ///< `rows`
-    kBad,       ///< `status` says what is wrong with every row
-  };
-  int64_t number = 0;
-  State state = State::kAbsent;
-  int wanted = 0;                   ///< blocks that hold it
-  int64_t pins = 0;                 ///< tasks that look into its memory, or will
-  int64_t lookers = 0;              ///< of these, those that a compute thread is at
-  bool given_up = false;            ///< kDecoding: what comes of it is not wanted
-  bool begun = false;               ///< kDecoding: the thread is at work
-  bool read_later = false;          ///< kFetched: the compute thread reads it, from memory or the page cache
-  bool looked_up = false;           ///< `store` and `requests` say where its bytes are
-  bool cached = false;              ///< they are those of an entry of the cache
-  bool awaits = false;              ///< another run is at work on the same, and tells when it is through
-  bool identified = false;          ///< `identity` is known
-  std::optional<Hash128> identity;  ///< of its rows, for other runs; nothing: not to be shared
-  Store* store = nullptr;
-  std::vector<ReadRequest> requests;
-  size_t asked = 0;  ///< of the requests
-  /// Reads in flight, and the claim for all that they bring. Those of a unit that was given up keep theirs until the last has landed.
-  struct Reads {
-    Claim claim;
-    size_t awaited = 0;
-    bool stale = false;
-  };
-  std::shared_ptr<Reads> reads;
-  std::vector<Buffer> stored;  ///< what they gave
-  uint64_t needs = 0;          ///< working memory that decoding asked for beyond what it was given
-  Buffer memory;               ///< kDecoding: for the packed rows, or to read an entry to
-  std::shared_ptr<const Columns> rows;
-  Claim row_claim;  ///< of `memory` or `rows`; goes first, so that there is room for what comes back to the pool
-  Claim working;    ///< kDecoding: what the thread was given
-  Status status;
-
-  bool ready() const { return state == State::kReady || state == State::kBad; }
-  uint64_t claimed_bytes() const { return row_claim.bytes() + (reads ? reads->claim.bytes() : 0); }
-};
 
 /// Where a row is: which of its block's units, and row inside that.
 struct RowInBlock {

@@ -36,40 +36,31 @@ uint64_t bytes_of(const std::vector<ReadRequest>& requests) {
   return bytes;
 }
 
-void UnitWork::look_up(Unit& unit) const {
-  if (std::exchange(unit.looked_up, true)) return;
+UnitPlace UnitWork::look_up(int64_t number) const {
   const UnitPlan& plan = *plan_->units;
-  const std::optional<Hash128> entry = plan.entry(unit.number);
-  std::optional<EntryCache::Found> found = entry ? plan.cache->find_of(*entry, unit.number) : std::nullopt;
-  unit.cached = found.has_value();
-  unit.read_later = false;
-  if (found) {
-    unit.rows = std::move(found->columns);
-    unit.store = found->store;
-    // An entry of another host, whose size it alone knows; what is larger than a little more than its rows is not taken.
-    if (!unit.rows && found->request.set_aside_bytes && !found->request.expected_size)
-      found->request.expected_size = most_entry_bytes(plan.source->unit_cost(unit.number).decoded_bytes);
-    if (!unit.rows) unit.requests = {std::move(found->request)};
-  } else {
-    UnitSource::UnitFetch fetch = plan.source->unit_fetch(unit.number);
-    unit.store = fetch.store;
-    unit.requests = std::move(fetch.requests);
+  const std::optional<Hash128> entry = plan.entry(number);
+  std::optional<EntryCache::Found> found = entry ? plan.cache->find_of(*entry, number) : std::nullopt;
+  if (!found) {
+    UnitSource::UnitFetch fetch = plan.source->unit_fetch(number);
+    return {.store = fetch.store, .requests = std::move(fetch.requests)};
   }
-  unit.stored.assign(unit.requests.size(), Buffer());
-  unit.asked = 0;
+  if (found->columns) return {.store = found->store, .entry = std::move(found->columns), .cached = true};
+  // An entry of another host, whose size it alone knows; what is larger than a little more than its rows is not taken.
+  if (found->request.set_aside_bytes && !found->request.expected_size)
+    found->request.expected_size = most_entry_bytes(plan.source->unit_cost(number).decoded_bytes);
+  return {.store = found->store, .requests = {std::move(found->request)}, .cached = true};
 }
 
-UnitNeeds UnitWork::needs(const Unit& unit) const {
+UnitNeeds UnitWork::needs(int64_t number, const Unit::Read& input, uint64_t more) const {
   const UnitPlan& plan = *plan_->units;
   const UnitSource& source = *plan.source;
-  const uint64_t decoded = source.unit_cost(unit.number).decoded_bytes;
-  const size_t side_by_side =
-      plan.packed.packed_bytes(source.unit_begin(unit.number + 1) - source.unit_begin(unit.number));
+  const uint64_t decoded = source.unit_cost(number).decoded_bytes;
+  const size_t side_by_side = plan.packed.packed_bytes(source.unit_begin(number + 1) - source.unit_begin(number));
   // An entry of the cache is used as it was read (unless it was compressed, and so is smaller than its rows); otherwise columns
   // are decoded and then packed, so they exist twice.
-  const bool as_it_is = unit.cached && plan.caches_packed();
-  const uint64_t stored = unit.read_later ? bytes_of(unit.requests) : 0;
-  const uint64_t working = std::max(as_it_is ? 0 : decoded + stored, unit.needs);
+  const bool as_it_is = input.place.cached && plan.caches_packed();
+  const uint64_t stored = input.on_thread ? bytes_of(input.place.requests) : 0;
+  const uint64_t working = std::max(as_it_is ? 0 : decoded + stored, more);
   // One that is smaller was compressed: it is read apart, and unpacked into memory of its own.
   const uint64_t entry = stored >= side_by_side ? stored : 0;
   const uint64_t together = as_it_is ? entry : side_by_side;  // in the unit's own memory
@@ -79,38 +70,40 @@ UnitNeeds UnitWork::needs(const Unit& unit) const {
   return {packed, apart, working};
 }
 
-UnitWork::Made UnitWork::make(const Unit& unit, WorkMemory& memory) const {
+UnitWork::Made UnitWork::make(int64_t number, const Unit::Read& input, const Buffer& rows, WorkMemory& memory) const {
   Made made{cancelled("not made")};
   try {
-    made.rows = decode(unit, memory, &made.cold);
+    made.rows = decode(number, input, rows, memory, &made.cold);
   } catch (const std::bad_alloc&) {
     made.rows = system_lacks_memory();
   } catch (const std::exception& error) {
-    made.rows = internal_error(error.what()).with_key(plan_->units->source->unit_name(unit.number));
+    made.rows = internal_error(error.what()).with_key(plan_->units->source->unit_name(number));
   }
   return made;
 }
 
-Result<std::shared_ptr<const Columns>> UnitWork::decode(const Unit& unit, WorkMemory& memory, bool* cold) const {
+Result<std::shared_ptr<const Columns>> UnitWork::decode(int64_t number, const Unit::Read& input, const Buffer& rows,
+                                                        WorkMemory& memory, bool* cold) const {
   const UnitPlan& plan = *plan_->units;
-  std::vector<Buffer> stored = unit.stored;
-  for (size_t i = 0; i < unit.requests.size() && unit.read_later; ++i) {
+  const UnitPlace& place = input.place;
+  std::vector<Buffer> stored = input.stored;
+  for (size_t i = 0; i < place.requests.size() && input.on_thread; ++i) {
     const int64_t begun = thread_cpu_ns();
-    ReadRequest request = unit.requests[i];
-    if (unit.cached && plan.caches_packed()) request.into = unit.memory;
-    std::optional<Result<Buffer>> read = unit.store->read_now(request);
+    ReadRequest request = place.requests[i];
+    if (place.cached && plan.caches_packed()) request.into = rows;
+    std::optional<Result<Buffer>> read = place.store->read_now(request);
     *cold = !read;
     if (!read) return cancelled("not in the page cache");
     if (!read->ok()) return read->status();
     stored[i] = std::move(**read);
     plan_->fetch_counters->add(0, stored[i].size(), stored[i].size(), thread_cpu_ns() - begun);
   }
-  if (!unit.cached) return plan.make(unit.number, std::move(stored), unit.memory, memory);
-  std::shared_ptr<const Columns> entry = unit.rows;
+  if (!place.cached) return plan.make(number, std::move(stored), rows, memory);
+  std::shared_ptr<const Columns> entry = place.entry;
   if (!entry) {
-    FOREBAY_ASSIGN(entry, plan.cache->open(*plan.entry(unit.number), std::move(stored.front())));
+    FOREBAY_ASSIGN(entry, plan.cache->open(*plan.entry(number), std::move(stored.front())));
   }
-  return plan.finish(std::move(entry), unit.memory, memory);
+  return plan.finish(std::move(entry), rows, memory);
 }
 
 }  // namespace forebay

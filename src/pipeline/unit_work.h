@@ -6,13 +6,13 @@
 
 #include "base/columns.h"
 #include "pipeline/execution_plan.h"
-#include "pipeline/unit_table.h"
+#include "pipeline/unit.h"
 
 namespace forebay {
 
 /// What decoding a unit takes.
 struct UnitNeeds {
-  uint64_t together = 0;  ///< bytes of Unit::memory, rounded so that memory of one unit fits others
+  uint64_t together = 0;  ///< bytes of memory for the rows, rounded so that memory of one unit fits others
   uint64_t apart = 0;     ///< of rows outside of it
   uint64_t working = 0;   ///< beyond the thread's own
 };
@@ -23,19 +23,20 @@ class UnitWork {
  public:
   explicit UnitWork(std::shared_ptr<const ExecutionPlan> plan) : plan_(std::move(plan)) {}
 
-  /// Where its bytes are: in the cache, or else at the source. Asked once, however often it has to wait afterwards: a cache counts
-  /// how often it is asked.
-  void look_up(Unit& unit) const;
-  UnitNeeds needs(const Unit& unit) const;
+  /// Where the unit's bytes are: in the cache, or else at the source. A cache counts how often it is asked.
+  UnitPlace look_up(int64_t number) const;
+  /// `more`: working memory that an earlier try asked for.
+  UnitNeeds needs(int64_t number, const Unit::Read& input, uint64_t more) const;
   struct Made {
     Result<std::shared_ptr<const Columns>> rows;
     bool cold = false;  ///< its bytes are not at hand: they have to be read without a thread that waits
   };
-  /// Never throws. The unit belongs to this thread meanwhile.
-  Made make(const Unit& unit, WorkMemory& memory) const;
+  /// Never throws. `rows`: memory for them, of UnitNeeds::together bytes.
+  Made make(int64_t number, const Unit::Read& input, const Buffer& rows, WorkMemory& memory) const;
 
  private:
-  Result<std::shared_ptr<const Columns>> decode(const Unit& unit, WorkMemory& memory, bool* cold) const;
+  Result<std::shared_ptr<const Columns>> decode(int64_t number, const Unit::Read& input, const Buffer& rows,
+                                                WorkMemory& memory, bool* cold) const;
 
   const std::shared_ptr<const ExecutionPlan> plan_;
 };

@@ -116,7 +116,7 @@ class RecordLog {
   /// Where fetch() reads; null where payloads have all.
   virtual Store* store() const { return nullptr; }
   /// What must be read before load(); nothing where payloads have all.
-  virtual std::optional<Source::Fetch> fetch(const LogRecord& /*record*/) const { return std::nullopt; }
+  virtual std::optional<SampleSource::Fetch> fetch(const LogRecord& /*record*/) const { return std::nullopt; }
   /// Fills `out` (one value per field of schema()). Corrupt for a payload that is none.
   virtual Status load(const LogRecord& record, Buffer fetched, Record& out) const = 0;
 };

@@ -22,7 +22,7 @@ std::vector<int64_t> ids_of_kept(std::span<const KeptSample> samples) {
 
 }  // namespace
 
-RehearsalItinerary::RehearsalItinerary(std::shared_ptr<const Itinerary> steps, std::shared_ptr<StepSamples> samples,
+RehearsalItinerary::RehearsalItinerary(std::shared_ptr<StepSource> steps, std::shared_ptr<StepSamples> samples,
                                        const RehearsalOptions& options, int64_t old, int64_t rank,
                                        std::shared_ptr<KeptResults> results)
     : steps_(std::move(steps)), samples_(std::move(samples)), results_(std::move(results)), old_(old), rank_(rank),
@@ -95,7 +95,7 @@ Status RehearsalItinerary::failure() const {
   return steps_->failure();
 }
 
-std::optional<StepPlan> RehearsalItinerary::step(const Cursor& at) const {
+std::optional<StepPlan> RehearsalItinerary::step(const Cursor& at) {
   const uint64_t begun = begun_;
   // Without the lock: it may wait for that of a stream.
   std::optional<StepPlan> plan = steps_->step(at);
@@ -134,7 +134,7 @@ std::optional<StepPlan> RehearsalItinerary::step(const Cursor& at) const {
 }
 
 // With the lock held.
-std::optional<StepPlan> RehearsalItinerary::once_here(const Planned& step) const {
+std::optional<StepPlan> RehearsalItinerary::once_here(const Planned& step) {
   const Result<bool> here = samples_->here(step.old);
   if (!here.ok() && failure_.ok()) failure_ = here.status();
   if (!here.ok() || !*here) return std::nullopt;
@@ -142,7 +142,7 @@ std::optional<StepPlan> RehearsalItinerary::once_here(const Planned& step) const
   return step.plan;
 }
 
-bool RehearsalItinerary::known(const Cursor& at) const {
+bool RehearsalItinerary::known(const Cursor& at) {
   {
     const std::lock_guard lock(mutex_);
     // Behind a failure nothing is known: where a thread plans ahead, it would try again until the trainer comes for the failure.
@@ -156,7 +156,7 @@ std::string RehearsalItinerary::awaited() const {
   return old.empty() ? steps_->awaited() : old;
 }
 
-bool RehearsalItinerary::hurry(const Cursor& at) const {
+bool RehearsalItinerary::hurry(const Cursor& at) {
   {
     const std::lock_guard lock(mutex_);
     if (paused_ || planned_.size() == 0 || !failure_.ok()) return false;  // nothing could stand in

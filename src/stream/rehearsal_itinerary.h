@@ -46,10 +46,10 @@ class KeptResults {
 
 /// Steps with old samples in them: where a stream had no new ones in time, in their place; and behind the new ones of each step (and before what only fills it up) come some that a Rehearsal kept, dealt to the ranks in equal
 /// parts. A step's old samples are drawn from what was kept of the steps before it.
-class RehearsalItinerary final : public Itinerary {
+class RehearsalItinerary final : public StepSource {
  public:
   /// `old`: samples of each step on this rank; `draws` of the options are those of all ranks. `results`: null where nobody has any.
-  RehearsalItinerary(std::shared_ptr<const Itinerary> steps, std::shared_ptr<StepSamples> samples,
+  RehearsalItinerary(std::shared_ptr<StepSource> steps, std::shared_ptr<StepSamples> samples,
                      const RehearsalOptions& options, int64_t old, int64_t rank,
                      std::shared_ptr<KeptResults> results = nullptr);
 
@@ -68,10 +68,10 @@ class RehearsalItinerary final : public Itinerary {
   std::optional<int64_t> batches(const Cursor& at) const override { return steps_->batches(at); }
   bool epoch_over(const Cursor& at) const override { return steps_->epoch_over(at); }
   bool finished(const Cursor& at) const override { return steps_->finished(at); }
-  bool known(const Cursor& at) const override;
-  void awaits(const Cursor& at) const override { steps_->awaits(at); }
-  bool hurry(const Cursor& at) const override;
-  std::optional<StepPlan> step(const Cursor& at) const override;
+  bool known(const Cursor& at) override;
+  void awaits(const Cursor& at) override { steps_->awaits(at); }
+  bool hurry(const Cursor& at) override;
+  std::optional<StepPlan> step(const Cursor& at) override;
   Status failure() const override;
   std::string awaited() const override;
   std::vector<int64_t> indices(const StepPlan& step) const override;
@@ -90,20 +90,20 @@ class RehearsalItinerary final : public Itinerary {
   };
   void begin_locked(Rehearsal kept);
   void let_go_of_others(const Rehearsal& kept);
-  std::optional<StepPlan> once_here(const Planned& step) const;
+  std::optional<StepPlan> once_here(const Planned& step);
   void add_old(StepPlan& plan) const;
   void fill_vacant(StepPlan& plan, std::span<const KeptSample> drawn) const;
 
-  const std::shared_ptr<const Itinerary> steps_;
+  const std::shared_ptr<StepSource> steps_;
   const std::shared_ptr<StepSamples> samples_;
   const std::shared_ptr<KeptResults> results_;
   const int64_t old_, rank_;
   mutable std::mutex mutex_;
-  mutable Rehearsal planned_;              // of all steps that were planned
-  mutable Rehearsal kept_;                 // of those that are delivered
-  mutable std::deque<Planned> pending_;    // between the two
-  mutable std::optional<Cursor> held_up_;  // the place of the last of them, while old samples of it are elsewhere
-  mutable Status failure_;
+  Rehearsal planned_;              // of all steps that were planned
+  Rehearsal kept_;                 // of those that are delivered
+  std::deque<Planned> pending_;    // between the two
+  std::optional<Cursor> held_up_;  // the place of the last of them, while old samples of it are elsewhere
+  Status failure_;
   bool paused_ = false;
   std::atomic<uint64_t> begun_ = 0;  // how often it went on somewhere
 };

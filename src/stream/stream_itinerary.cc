@@ -51,7 +51,7 @@ bool StreamItinerary::finished(const Cursor& at) const {
   return stream_->end() && size_at(number_at(at)) == 0;
 }
 
-bool StreamItinerary::known(const Cursor& at) const {
+bool StreamItinerary::known(const Cursor& at) {
   const int64_t first = number_at(at);
   if (!stream_->known(first + global_batch_)) return false;
   if (!records_) return true;
@@ -71,7 +71,7 @@ std::vector<int64_t> StreamItinerary::own_numbers(int64_t first) const {
 }
 
 // Also of the next steps that are decided, so that these do not wait for one question each.
-void StreamItinerary::bring_rows(int64_t first) const {
+void StreamItinerary::bring_rows(int64_t first) {
   const int64_t until = std::min(stream_->decided(), first + kStepsBrought * global_batch_);
   std::vector<int64_t> numbers;
   {
@@ -97,7 +97,7 @@ std::string StreamItinerary::awaited() const {
   return rows.empty() ? stream_->awaited() : rows;
 }
 
-std::optional<StepPlan> StreamItinerary::step(const Cursor& requested) const {
+std::optional<StepPlan> StreamItinerary::step(const Cursor& requested) {
   // known() before size_at(): by then the end is known where it is near.
   if (finished(requested) || !known(requested)) return std::nullopt;
   StepPlan plan;
@@ -126,11 +126,11 @@ void StreamItinerary::note_vacant(StepPlan& plan, int64_t size) const {
   }
 }
 
-void StreamItinerary::awaits(const Cursor& at) const {
+void StreamItinerary::awaits(const Cursor& at) {
   if (!finished(at)) stream_->awaits(number_at(at) + global_batch_);
 }
 
-bool StreamItinerary::hurry(const Cursor& at) const {
+bool StreamItinerary::hurry(const Cursor& at) {
   if (finished(at)) return false;
   return stream_->hurry(number_at(at) + global_batch_);
 }

@@ -22,7 +22,7 @@ struct StreamItineraryOptions {
 };
 
 /// The steps of a stream: each global batch is the next batch_size × world_size records. A step is known once its records have arrived.
-class StreamItinerary final : public Itinerary {
+class StreamItinerary final : public StepSource {
  public:
   StreamItinerary(std::shared_ptr<Stream> stream, const StreamItineraryOptions& options);
 
@@ -40,10 +40,10 @@ class StreamItinerary final : public Itinerary {
   std::optional<int64_t> batches(const Cursor&) const override { return options_.steps_per_epoch; }
   bool epoch_over(const Cursor& at) const override { return !(normalized(at) == at); }
   bool finished(const Cursor& at) const override;
-  bool known(const Cursor& at) const override;
-  void awaits(const Cursor& at) const override;
-  bool hurry(const Cursor& at) const override;
-  std::optional<StepPlan> step(const Cursor& at) const override;
+  bool known(const Cursor& at) override;
+  void awaits(const Cursor& at) override;
+  bool hurry(const Cursor& at) override;
+  std::optional<StepPlan> step(const Cursor& at) override;
   Status failure() const override;
   std::string awaited() const override;
   /// A record's number in the stream is its index, and its id.
@@ -58,7 +58,7 @@ class StreamItinerary final : public Itinerary {
  private:
   void note_vacant(StepPlan& plan, int64_t size) const;
   std::vector<int64_t> own_numbers(int64_t first) const;
-  void bring_rows(int64_t first) const;
+  void bring_rows(int64_t first);
 
   const std::shared_ptr<Stream> stream_;
   const StreamItineraryOptions options_;
@@ -67,7 +67,7 @@ class StreamItinerary final : public Itinerary {
   Cursor anchor_;
   int64_t anchored_ = 0;
   std::shared_ptr<StepRecords> records_;  // null: this rank reads all by itself
-  mutable int64_t brought_ = 0;           // rows of steps that begin below are on their way, or here
+  int64_t brought_ = 0;                   // rows of steps that begin below are on their way, or here
 };
 
 }  // namespace forebay

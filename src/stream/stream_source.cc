@@ -31,7 +31,7 @@ std::string StreamSource::key(int64_t id) const {
   return record ? log_->place_of(*record) : fmt::format("record {} of {}", id, log_->name());
 }
 
-Source::Fetch StreamSource::fetch(int64_t id) const {
+SampleSource::Fetch StreamSource::fetch(int64_t id) const {
   const std::shared_ptr<const LogRecord> record = this->record(id);
   if (record) return log_->fetch(*record).value_or(Fetch{});
   // What is reckoned before anything has come; or of a batch that nobody wants any more.

@@ -10,7 +10,7 @@
 namespace forebay {
 
 /// A log as a loader opens it. It has no number of samples: what there is to read, a Stream over it says (follow()).
-class StreamSource final : public Source {
+class StreamSource final : public SampleSource {
  public:
   explicit StreamSource(std::shared_ptr<const RecordLog> log) : log_(std::move(log)) {}
 

@@ -21,9 +21,9 @@ Hash128 identity_of_copy(const Hash128& identity, int64_t copy, const Copies& co
   return copies.alike || copy == 0 ? identity : hash128(identity.to_string() + " " + std::to_string(copy));
 }
 
-class ChosenSamples final : public Source {
+class ChosenSamples final : public SampleSource {
  public:
-  ChosenSamples(std::shared_ptr<const Source> all, std::vector<int64_t> chosen, const Copies& copies)
+  ChosenSamples(std::shared_ptr<const SampleSource> all, std::vector<int64_t> chosen, const Copies& copies)
       : all_(std::move(all)), chosen_(std::move(chosen)), copies_(copies) {}
 
   const Schema& schema() const override { return all_->schema(); }
@@ -53,7 +53,7 @@ class ChosenSamples final : public Source {
   int64_t different() const { return static_cast<int64_t>(chosen_.size()); }
   int64_t of(int64_t id) const { return chosen_[static_cast<size_t>(id % different())]; }
 
-  const std::shared_ptr<const Source> all_;
+  const std::shared_ptr<const SampleSource> all_;
   const std::vector<int64_t> chosen_;
   const Copies copies_;
 };
@@ -150,7 +150,7 @@ std::vector<int64_t> of_each_size(int64_t count, int64_t all, const SizeOf& size
 }
 
 std::vector<int64_t> samples_of_each_size(int64_t count, const Source& source) {
-  return of_each_size(count, source.size(), [&](int64_t id) { return source.fetch(id).size; });
+  return of_each_size(count, source.size(), [&](int64_t id) { return source.as_samples()->fetch(id).size; });
 }
 
 // Whole ones, until they have as many rows; two of them at least, so that there is more than one part.
@@ -170,14 +170,15 @@ std::vector<int64_t> units_of_each_size(int64_t rows, const UnitSource& source) 
 
 std::shared_ptr<const Source> chosen_of(std::shared_ptr<const Source> source, std::vector<int64_t> chosen,
                                         const Copies& copies) {
-  if (auto units = std::dynamic_pointer_cast<const UnitSource>(source))
+  if (auto units = shared_as_units(source))
     return std::make_shared<ChosenUnits>(std::move(units), std::move(chosen), copies);
-  return std::make_shared<ChosenSamples>(std::move(source), std::move(chosen), copies);
+  return std::make_shared<ChosenSamples>(std::shared_ptr<const SampleSource>(source, source->as_samples()),
+                                         std::move(chosen), copies);
 }
 
 std::shared_ptr<const Source> standing_for(std::shared_ptr<const Source> source, int64_t samples,
                                            const Copies& copies) {
-  const auto* units = dynamic_cast<const UnitSource*>(source.get());
+  const auto* units = source->as_units();
   std::vector<int64_t> ids =
       units != nullptr ? units_of_each_size(samples, *units) : samples_of_each_size(samples, *source);
   return chosen_of(std::move(source), std::move(ids), copies);
@@ -185,7 +186,7 @@ std::shared_ptr<const Source> standing_for(std::shared_ptr<const Source> source,
 
 bool can_be_repeated(const OpSpec& source) {
   if (source.opened == nullptr || is_source(source, SourceKind::kUserCode)) return false;
-  const auto* units = dynamic_cast<const UnitSource*>(source.opened.get());
+  const auto* units = source.opened->as_units();
   if (source.opened->size() == 0 || !source.opened->identity(0)) return false;
   return source.opened->learned_versions() == nullptr && (units == nullptr || units->kept_rows() == nullptr);
 }

@@ -36,8 +36,8 @@ TEST(FewSamples, AreThoseOfTheDataSetUnderNewNumbers) {
     EXPECT_EQ(chosen->key(number), all->key(id));
     EXPECT_EQ(chosen->identity(number), all->identity(id));
     Record got, wanted;
-    ASSERT_TRUE(chosen->load(number, {}, got).ok());
-    ASSERT_TRUE(all->load(id, {}, wanted).ok());
+    ASSERT_TRUE(chosen->as_samples()->load(number, {}, got).ok());
+    ASSERT_TRUE(all->as_samples()->load(id, {}, wanted).ok());
     EXPECT_EQ(*got[0].tensor.data<float>(), *wanted[0].tensor.data<float>());
   }
 }
@@ -47,7 +47,7 @@ TEST(FewSamples, OfATableAreUnits) {
   opening.put("t/a.parquet", table(0, {2, 3, 1}));
   opening.put("t/b.parquet", table(100, {4}));
   const auto all = *opening.open("t/*.parquet");
-  const auto chosen = std::dynamic_pointer_cast<const UnitSource>(chosen_of(all, {1, 3}));
+  const auto chosen = shared_as_units(chosen_of(all, {1, 3}));
   ASSERT_TRUE(chosen);
   EXPECT_EQ(chosen->units(), 2);
   EXPECT_EQ(chosen->size(), 7);
@@ -82,11 +82,11 @@ TEST(FewSamples, OfEqualSizesAreSpreadAndEachOfTheirCopiesIsAnother) {
 TEST(FewSamples, ReadAsFastAsTheDataSetWouldBe) {
   const auto all = ten_numbers();
   const auto few = standing_for(all, 5, {.count = 2});
-  ASSERT_TRUE(all->gathers(0));
-  ASSERT_TRUE(few->gathers(0));
+  ASSERT_TRUE(all->as_samples()->gathers(0));
+  ASSERT_TRUE(few->as_samples()->gathers(0));
   const std::vector<int64_t> ids{9, 0, 6};
   std::array<float, 3> out{};
-  ASSERT_TRUE(few->gather(0, ids, reinterpret_cast<uint8_t*>(out.data())).ok());
+  ASSERT_TRUE(few->as_samples()->gather(0, ids, reinterpret_cast<uint8_t*>(out.data())).ok());
   EXPECT_EQ(out, (std::array<float, 3>{8, 0, 2}));
 }
 
@@ -95,7 +95,7 @@ TEST(FewSamples, OfATableAreWholeUnits) {
   opening.put("t/a.parquet", table(0, {2, 3, 1}));
   opening.put("t/b.parquet", table(100, {4}));
   const auto all = *opening.open("t/*.parquet");
-  const auto few = std::dynamic_pointer_cast<const UnitSource>(standing_for(all, 3, {.count = 2}));
+  const auto few = shared_as_units(standing_for(all, 3, {.count = 2}));
   ASSERT_TRUE(few);
   EXPECT_EQ(few->units(), 4) << "a small one and a large one, twice";
   EXPECT_EQ(few->size(), 10);
@@ -104,7 +104,7 @@ TEST(FewSamples, OfATableAreWholeUnits) {
 }
 
 // Samples of those sizes, as far as a choice needs them.
-class OfSizes final : public Source {
+class OfSizes final : public SampleSource {
  public:
   explicit OfSizes(std::vector<uint64_t> sizes) : sizes_(std::move(sizes)) {}
   const Schema& schema() const override { return schema_; }
@@ -122,7 +122,7 @@ class OfSizes final : public Source {
 
 double mean_size(const Source& source) {
   double sum = 0;
-  for (int64_t id = 0; id < source.size(); ++id) sum += static_cast<double>(source.fetch(id).size);
+  for (int64_t id = 0; id < source.size(); ++id) sum += static_cast<double>(source.as_samples()->fetch(id).size);
   return sum / static_cast<double>(source.size());
 }
 

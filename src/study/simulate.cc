@@ -28,14 +28,14 @@ Status measure_sizes(const Source& source, const Selection& selection, Simulatio
         "stored; --sample-bytes)");
   };
   // Units tell nothing of the sizes of rows within, and an empty choice has none.
-  if (dynamic_cast<const UnitSource*>(&source) != nullptr || selection.size() == 0) return unknown();
+  if (source.as_units() != nullptr || selection.size() == 0) return unknown();
   double sum = 0, logs = 0, squares = 0;
   const int64_t looked = std::min<int64_t>(selection.size(), 4096);
   for (int64_t i = 0; i < looked; ++i) {
     // Evenly over all: neighbours are often alike. In doubles, whose product does not overflow.
     const int64_t index = static_cast<int64_t>(static_cast<double>(i) * static_cast<double>(selection.size()) /
                                                static_cast<double>(looked));
-    const auto size = static_cast<double>(source.fetch(selection.id_at(index)).size);
+    const auto size = static_cast<double>(source.as_samples()->fetch(selection.id_at(index)).size);
     // A logarithm of it would be none, and a spread made of it poison every figure.
     if (size <= 0) return unknown();
     sum += size;

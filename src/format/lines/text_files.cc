@@ -15,7 +15,7 @@ Buffer buffer_of(std::string text) {
   return Buffer(reinterpret_cast<uint8_t*>(kept->data()), kept->size(), kept);
 }
 
-class TextFiles final : public Source {
+class TextFiles final : public SampleSource {
  public:
   explicit TextFiles(std::shared_ptr<const Source> files) : files_(std::move(files)), schema_(files_->schema()) {
     schema_[0].name = "text";
@@ -29,10 +29,10 @@ class TextFiles final : public Source {
   std::string key(int64_t id) const override { return files_->key(id); }
   std::optional<Identity> identity(int64_t id) const override { return files_->identity(id); }
   const LearnedVersions* learned_versions() const override { return files_->learned_versions(); }
-  Fetch fetch(int64_t id) const override { return files_->fetch(id); }
+  Fetch fetch(int64_t id) const override { return files_->as_samples()->fetch(id); }
 
   Status load(int64_t id, Buffer fetched, Record& record) const override {
-    FOREBAY_RETURN_IF_ERROR(files_->load(id, std::move(fetched), record));
+    FOREBAY_RETURN_IF_ERROR(files_->as_samples()->load(id, std::move(fetched), record));
     Value& text = record[0];
     if (text.kind == FieldKind::kAny) return {};  // nobody asked for it
     FOREBAY_RETURN_IF_ERROR(check_text(text.bytes.span(), text.bytes.size()));

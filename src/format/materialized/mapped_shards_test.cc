@@ -87,14 +87,14 @@ std::vector<int64_t> ids_backwards() {
 TEST(MappedShards, RowsOfOneLengthAreGatheredWithoutFetchingAndAreTheValues) {
   const LocalFolder folder;
   const auto source = folder.open();
-  ASSERT_TRUE(source->gathers(0) && source->gathers(1));
-  EXPECT_EQ(source->fetch(3).store, nullptr);
+  ASSERT_TRUE(source->as_samples()->gathers(0) && source->as_samples()->gathers(1));
+  EXPECT_EQ(source->as_samples()->fetch(3).store, nullptr);
   EXPECT_FALSE(source->schema()[0].fetched);
   const std::vector<int64_t> ids = ids_backwards();
   std::vector<uint8_t> rows(ids.size() * kLength);
   std::vector<int64_t> labels(ids.size());
-  ASSERT_TRUE(source->gather(0, ids, rows.data()).ok());
-  ASSERT_TRUE(source->gather(1, ids, reinterpret_cast<uint8_t*>(labels.data())).ok());
+  ASSERT_TRUE(source->as_samples()->gather(0, ids, rows.data()).ok());
+  ASSERT_TRUE(source->as_samples()->gather(1, ids, reinterpret_cast<uint8_t*>(labels.data())).ok());
   for (size_t i = 0; i < ids.size(); ++i) {
     EXPECT_EQ(std::memcmp(rows.data() + i * kLength, row_tensor(ids[i]).buffer.data(), kLength), 0) << ids[i];
     EXPECT_EQ(labels[i], *tensor_of(DType::kInt64, {}, ids[i]).data<int64_t>());
@@ -110,8 +110,8 @@ TEST(MappedShards, IdentitiesAndVersionAreThoseOfTheSameFilesRead) {
   const auto mapped = folder.open();
   const StoreAndPath named{open_store(folder.root.string())->store, folder.root.string(), "elsewhere"};
   const auto read = open_materialized(named, *read_manifest(named, {}), real_codecs(), {}).value();
-  ASSERT_TRUE(mapped->gathers(0));
-  ASSERT_FALSE(read->gathers(0));
+  ASSERT_TRUE(mapped->as_samples()->gathers(0));
+  ASSERT_FALSE(read->as_samples()->gathers(0));
   EXPECT_EQ(mapped->version(), read->version());
   for (const int64_t id : {0, 19, 20, 39}) {
     EXPECT_EQ(mapped->identity(id), read->identity(id));
@@ -124,7 +124,7 @@ TEST(MappedShards, AFlippedBitIsTheSamplesOwn) {
   const auto source = folder.open();
   folder.flip(23);
   std::vector<uint8_t> rows(static_cast<size_t>(kRows * kLength));
-  const Status gathered = source->gather(0, ids_backwards(), rows.data());
+  const Status gathered = source->as_samples()->gather(0, ids_backwards(), rows.data());
   EXPECT_EQ(gathered.code(), Code::kCorrupt);
   EXPECT_NE(gathered.to_string().find("sample 3"), std::string::npos) << gathered.to_string();
   for (int64_t id = 0; id < kRows; ++id) EXPECT_EQ(read_sample(*source, id).ok(), id != 23) << id;
@@ -151,10 +151,10 @@ TEST(MappedShards, WhatIsNotInTheCacheOrHasSeveralFieldsInItsRangesIsRead) {
   const std::vector<MappedShards::Shard> shards{{folder.shard(0), fs::file_size(folder.shard(0))},
                                                 {folder.shard(1), fs::file_size(folder.shard(1))}};
   const bool left_the_cache = MappedShards::of(shards) == nullptr;  // a file system in memory keeps its pages
-  EXPECT_EQ(folder.open()->gathers(0), !left_the_cache);
+  EXPECT_EQ(folder.open()->as_samples()->gathers(0), !left_the_cache);
   const LocalFolder several({stored("more", FieldKind::kBytes)});
-  EXPECT_FALSE(several.open()->gathers(0));
-  EXPECT_TRUE(several.open()->gathers(1)) << "what is in the index is at hand in any case";
+  EXPECT_FALSE(several.open()->as_samples()->gathers(0));
+  EXPECT_TRUE(several.open()->as_samples()->gathers(1)) << "what is in the index is at hand in any case";
   const Record record = read_sample(*several.open(), 2).value();
   EXPECT_EQ(bytes_of_value(record[0]), bytes_of_value(Value::of(row_tensor(2))));
   EXPECT_EQ(bytes_of_value(record[2]), "bytes");

@@ -176,7 +176,7 @@ std::optional<Identity> MaterializedSamples::identity(int64_t id) const {
   return Identity(hasher.digest());
 }
 
-Source::Fetch MaterializedSamples::fetch(int64_t id) const {
+SampleSource::Fetch MaterializedSamples::fetch(int64_t id) const {
   if (!has_range_ || mapped_) return {};
   const Row row = row_of(id);
   // A store may refuse to read nothing; behind a shard's values there is always something.

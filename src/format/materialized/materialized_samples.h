@@ -24,7 +24,7 @@ struct ShardIndex {
 ///
 /// A sample's range is fetched and checked against its checksum. Where all samples have ranges of one length, which are one field as it is, and
 /// the shards could be mapped, nothing is fetched: rows are copied from there into their batches, many a call, and checked there.
-class MaterializedSamples final : public Source {
+class MaterializedSamples final : public SampleSource {
  public:
   /// `indices`: one a shard, as sample_shard.h describes them. Corrupt where they lack something. `local`: keys are paths of this host.
   static Result<std::shared_ptr<const Source>> make(std::shared_ptr<Store> store, MaterializedManifest manifest,

@@ -56,7 +56,7 @@ TEST(MaterializedSamples, FieldsAllInTheIndexAreReadWithoutFetchingAndOneInTheRa
     folder.put(*write_sample_shard(fields, 0, samples, real_codecs()), 9);
     const auto source = *folder.open();
     for (int64_t id = 0; id < 9; ++id) {
-      EXPECT_EQ(source->fetch(id).store == nullptr, outside == 0);
+      EXPECT_EQ(source->as_samples()->fetch(id).store == nullptr, outside == 0);
       expect_same(*read_sample(*source, id), samples[static_cast<size_t>(id)]);
     }
   }
@@ -166,7 +166,7 @@ TEST(MaterializedSamples, AFlippedBitIsTheSamplesOwn) {
     const bool lists = format == StoredFormat::kArrow;
     MadeFolder folder = folder_of(format, all_kinds(lists), 1, 20);
     const auto source = *folder.open();
-    const Source::Fetch fetch = source->fetch(7);
+    const SampleSource::Fetch fetch = source->as_samples()->fetch(7);
     const std::string key = "made/" + shard_file(0, format);
     const Buffer whole = *read_wait(*folder.store, {.key = key, .range = {}, .expected_size = {}}, {});
     Buffer flipped = Buffer::allocate(whole.size());

@@ -112,13 +112,13 @@ struct MadeFolder {
 };
 
 inline Result<Record> read_sample(const Source& source, int64_t id) {
-  const Source::Fetch fetch = source.fetch(id);
+  const SampleSource::Fetch fetch = source.as_samples()->fetch(id);
   Buffer fetched;
   if (fetch.store != nullptr) {
     FOREBAY_ASSIGN(fetched, read_wait(*fetch.store, fetch.request, {}));
   }
   Record record;
-  FOREBAY_RETURN_IF_ERROR(source.load(id, std::move(fetched), record));
+  FOREBAY_RETURN_IF_ERROR(source.as_samples()->load(id, std::move(fetched), record));
   WorkMemory memory;
   for (Value& value : record) FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
   return record;

@@ -33,7 +33,7 @@ std::shared_ptr<const Columns> one_row(uint64_t n) {
 }
 
 /// Knows some versions.
-class Learns final : public Source, private SharedVersions {
+class Learns final : public SampleSource, private SharedVersions {
  public:
   std::map<int64_t, uint64_t> known;
   Hash128 name(int64_t id) const override { return entry_of(static_cast<uint64_t>(1000 + id)); }

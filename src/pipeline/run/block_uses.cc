@@ -140,7 +140,7 @@ void BlockUses::look_again(WindowBatch& batch) const {
   for (size_t i = step.old_at; i < step.old_at + step.old.size(); ++i) {
     RowTask& task = batch.tasks[i];  // a task a row
     if (!task.is<RowTask::Waiting>() || !task.uses || task.in_cache()) continue;
-    if (batch.block_of(task)->units.front()->state != Unit::State::kAbsent) continue;
+    if (!batch.block_of(task)->units.front()->is<Unit::Waiting>()) continue;
     if (!core_.row_work.look_up_old(task, batch.job)) continue;
     task.looked_up = true;
     leave(batch, task);

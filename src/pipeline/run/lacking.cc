@@ -20,7 +20,7 @@ uint64_t joined_bytes(const ExecutionPlan& plan, const WindowBatch& batch) {
   if (!joined) return 0;
   uint64_t bytes = 0;
   for (const RowJob& row : batch.job.rows()) {
-    const uint64_t stored = plan.source->fetch(row.id).size, key = plan.source->key(row.id).size();
+    const uint64_t stored = plan.samples().fetch(row.id).size, key = plan.source->key(row.id).size();
     bytes += 2 * (stored + key + sizeof(int64_t));
   }
   return bytes;

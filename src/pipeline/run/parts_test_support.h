@@ -57,8 +57,8 @@ class HeldStore final : public Store {
 /// A run that never advances by itself.
 class StillRun : private Advancing {
  public:
-  StillRun(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const Itinerary> itinerary, RunnerOptions options)
-      : engine(std::make_shared<Engine>(1)), core(*engine, std::move(plan), std::move(itinerary), std::move(options)) {
+  StillRun(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<StepSource> steps, RunnerOptions options)
+      : engine(std::make_shared<Engine>(1)), core(*engine, std::move(plan), std::move(steps), std::move(options)) {
     core.serve(*this, alive_);
   }
   virtual ~StillRun() = default;
@@ -84,9 +84,9 @@ class StillRun : private Advancing {
 
 /// All parts below the window.
 struct Parts : StillRun {
-  Parts(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const Itinerary> itinerary, RunnerOptions options,
+  Parts(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<StepSource> steps, RunnerOptions options,
         int64_t rows_per_task = 1)
-      : StillRun(std::move(plan), std::move(itinerary), std::move(options)),
+      : StillRun(std::move(plan), std::move(steps), std::move(options)),
         units(core.plan->units ? std::make_unique<Units>(core, engine->units, [](const Unit&) { return true; })
                                : nullptr),
         uses(core, units.get(), rows_per_task), taking_back(core, uses), room(core, units.get(), taking_back, batches),
@@ -94,9 +94,9 @@ struct Parts : StillRun {
 
   /// The next batch of the itinerary, at the end of the window.
   WindowBatchPtr begin() {
-    StepPlan step = core.itinerary->step(planned_).value();
+    StepPlan step = core.steps->step(planned_).value();
     planned_ = step.after;
-    auto batch = std::make_shared<WindowBatch>(*core.plan, *core.itinerary, std::move(step), rows_per_task_);
+    auto batch = std::make_shared<WindowBatch>(*core.plan, *core.steps, std::move(step), rows_per_task_);
     batch->sequence = sequence_++;
     uses.plan(*batch);
     batches.push_back(batch);

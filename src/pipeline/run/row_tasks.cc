@@ -34,7 +34,7 @@ Step RowTasks::begin(const WindowBatchPtr& batch, RowTask& task, Actions& action
 
 Step RowTasks::start_fetching(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
   if (task.fetched_all) return claim_stored(batch, task);
-  const Source::Fetch fetch = core_.row_work.fetch_of(task, batch->job);
+  const SampleSource::Fetch fetch = core_.row_work.fetch_of(task, batch->job);
   // Reading on the compute thread saves a hand-over, as long as it does not wait; now and then it is tried again. An object of
   // unknown size may turn out to need more bytes than it has been given, so it is not read there.
   StoreLine& line = core_.fetcher.line(*fetch.store);
@@ -114,7 +114,7 @@ Step RowTasks::start_ahead(const WindowBatchPtr& batch, RowTask& task, Actions& 
 }
 
 Step RowTasks::begin_ahead(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
-  const Source::Fetch fetch = core_.row_work.fetch_of(task, batch->job);
+  const SampleSource::Fetch fetch = core_.row_work.fetch_of(task, batch->job);
   StoreLine& line = core_.fetcher.line(*fetch.store);
   if (!line.has_slot()) return Step::kNoSlot;
   // Nobody gives way to what is only ahead.
@@ -140,7 +140,7 @@ bool RowTasks::reserve_slots(WindowBatch& batch, const RowTask& task) const {
 }
 
 void RowTasks::read(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
-  Source::Fetch fetch = core_.row_work.fetch_of(task, batch->job);
+  SampleSource::Fetch fetch = core_.row_work.fetch_of(task, batch->job);
   if (!fetch.request.expected_size) fetch.request.set_aside_bytes = task.claim.bytes();
   // The bytes are the read's from here on: a task that is taken back meanwhile cannot give back memory that is being written to.
   const auto read = std::make_shared<Read>(*this, batch, batch->index_of(task), core_.fetcher.line(*fetch.store),

@@ -15,10 +15,10 @@ size_t idle_buffers(const ExecutionPlan& plan, const RunnerOptions& options) {
 
 }  // namespace
 
-RunCore::RunCore(Engine& engine, std::shared_ptr<const ExecutionPlan> what, std::shared_ptr<const Itinerary> order,
+RunCore::RunCore(Engine& engine, std::shared_ptr<const ExecutionPlan> what, std::shared_ptr<StepSource> order,
                  RunnerOptions with)
-    : plan(std::move(what)), itinerary(std::move(order)), options(std::move(with)),
-      row_work(plan, itinerary, options.bad_sample),
+    : plan(std::move(what)), steps(std::move(order)), options(std::move(with)),
+      row_work(plan, steps, options.bad_sample),
       memory(*engine.memory, options, idle_buffers(*plan, options), engine.batch_blocks()),
       fetcher({options.requests, options.find_requests, options.ranks}, *plan->fetch_counters),
       line(plan->store() != nullptr ? &fetcher.line(*plan->store()) : nullptr),

@@ -55,14 +55,14 @@ class RunCore {
  public:
   using Lock = std::unique_lock<std::mutex>;
 
-  RunCore(Engine& engine, std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const Itinerary> itinerary,
+  RunCore(Engine& engine, std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<StepSource> steps,
           RunnerOptions options);
   /// Before anything else: what moves this run on, and what has to live while something is under way.
   void serve(Advancing& run, std::weak_ptr<void> alive);
 
   // From any thread, without the lock:
   const std::shared_ptr<const ExecutionPlan> plan;
-  const std::shared_ptr<const Itinerary> itinerary;
+  const std::shared_ptr<StepSource> steps;
   const RunnerOptions options;
   const RowWork row_work;
   RunMemory memory;

@@ -18,9 +18,9 @@ constexpr int64_t kLookEvery = 1'000'000'000;
 }  // namespace
 
 Runner::Runner(std::shared_ptr<Engine> engine, std::shared_ptr<const ExecutionPlan> plan,
-               std::shared_ptr<const Itinerary> itinerary, RunnerOptions options)
+               std::shared_ptr<StepSource> steps, RunnerOptions options)
     : generation_(process_generation()), engine_(std::move(engine)),
-      window_(Window::make(*engine_, std::move(plan), std::move(itinerary), options)), core_(window_->core()),
+      window_(Window::make(*engine_, std::move(plan), std::move(steps), options)), core_(window_->core()),
       cores_(engine_->executor->cores()) {}
 
 Runner::~Runner() {

@@ -26,8 +26,8 @@ namespace forebay {
 class Runner {
  public:
   /// Threads and memory are those of `engine`, which it shares with others until it is closed.
-  Runner(std::shared_ptr<Engine> engine, std::shared_ptr<const ExecutionPlan> plan,
-         std::shared_ptr<const Itinerary> itinerary, RunnerOptions options);
+  Runner(std::shared_ptr<Engine> engine, std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<StepSource> steps,
+         RunnerOptions options);
   ~Runner();
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;

@@ -43,7 +43,7 @@ class MapCache final : public EntryCache {
 };
 
 /// Objects whose versions are known.
-class Known final : public Source {
+class Known final : public SampleSource {
  public:
   explicit Known(std::shared_ptr<const Source> of) : of_(std::move(of)) {}
   const Schema& schema() const override { return of_->schema(); }
@@ -52,9 +52,9 @@ class Known final : public Source {
   uint64_t index_bytes() const override { return 0; }
   std::string key(int64_t id) const override { return of_->key(id); }
   std::optional<Identity> identity(int64_t id) const override { return hash128(key(id)); }
-  Fetch fetch(int64_t id) const override { return of_->fetch(id); }
+  Fetch fetch(int64_t id) const override { return of_->as_samples()->fetch(id); }
   Status load(int64_t id, Buffer fetched, Record& record) const override {
-    return of_->load(id, std::move(fetched), record);
+    return of_->as_samples()->load(id, std::move(fetched), record);
   }
 
  private:

@@ -200,7 +200,7 @@ TEST(RunnerFetch, a_row_group_that_could_not_be_read_ahead_is_read_again_when_it
       rig.options = {.threads = 3, .requests = 4, .window_batches = 8, .memory = 64 << 20, .ahead_bytes = 32 << 20};
       const Schedule schedule({.epoch_size = 48, .batch_size = 4, .world_size = 1});
       const auto steps =
-          std::make_shared<const IndexedItinerary>(sequential_chunks_order(rig.rows), schedule, 5, 0, rig.epochs);
+          std::make_shared<IndexedItinerary>(sequential_chunks_order(rig.rows), schedule, 5, 0, rig.epochs);
       const auto runner = std::make_shared<Runner>(rig.engine, rig.plan(), steps, rig.options);
       const Outcome all = drain(*runner);
       EXPECT_TRUE(store->failed());

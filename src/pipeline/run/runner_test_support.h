@@ -21,7 +21,7 @@
 namespace forebay::runner_test {
 
 /// Samples made by hand: object `id` has `sizes[id]` bytes in a store, its label is 10 × id. Fields: bytes (fetched), label.
-class Objects final : public Source {
+class Objects final : public SampleSource {
  public:
   /// `guess`: the sizes are not known, and taken to be that.
   Objects(std::shared_ptr<Store> store, std::vector<uint64_t> sizes, std::optional<uint64_t> guess = {})
@@ -167,7 +167,7 @@ struct Rig {
     if (change_plan) change_plan(*plan);
     return plan;
   }
-  std::shared_ptr<const Itinerary> itinerary() const {
+  std::shared_ptr<StepSource> itinerary() const {
     const auto n = static_cast<int64_t>(sizes.size());
     std::shared_ptr<const Order> order = shuffled ? shuffled_order(n, 5) : sequential_order(n);
     return std::make_shared<IndexedItinerary>(

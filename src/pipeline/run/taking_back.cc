@@ -5,26 +5,17 @@
 namespace forebay {
 
 void TakingBack::drop_bytes(RowTask& task) const {
+  core_.end(task.making);
   task.claim.give_back();
   if (auto* ready = std::get_if<RowTask::Ready>(&task.at)) ready->grant.give_back();
-  task.fetched = Buffer();
-  task.fetched_all = false;
-  task.looked_up = false;
-  task.flight_key.reset();
-  task.beside = false;
-  core_.end(task.making);
-  task.kept.reset();
-  task.kept_at.reset();
   task.copied = Buffer();
-  task.record.clear();
-  task.extras.clear();
+  task.give_back();
 }
 
 void TakingBack::take_back(WindowBatch& batch, RowTask& task) const {
   batch.waiting_from = std::min(batch.waiting_from, batch.index_of(task));
   drop_bytes(task);
   uses_.use(batch, task);
-  task.stage = 0;
   task.at = RowTask::Waiting{};  // a read in flight keeps its claim until it lands; its answer is not wanted any more
 }
 
@@ -65,7 +56,7 @@ void TakingBack::forget_stand_ins(WindowBatch& batch) const {
     RowJob& row = batch.job.rows()[static_cast<size_t>(i)];
     if (row.attempt == 0) continue;
     row.attempt = 0;
-    row.id = batch.job.planned_id(*core_.itinerary, i);
+    row.id = batch.job.planned_id(*core_.steps, i);
   }
 }
 

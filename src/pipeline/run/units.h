@@ -62,7 +62,7 @@ class Units {
   const std::vector<uint32_t>& decodes() const { return decoded_; }
 
  private:
-  class Read;
+  class Arrival;
 
   Step start(const std::shared_ptr<Unit>& unit, const Asker& asker, Actions& actions);
   Step begin_fetching(Unit& unit, const Asker& asker);
@@ -70,17 +70,19 @@ class Units {
   std::optional<Step> others_have(const std::shared_ptr<Unit>& unit, const Asker& asker);
   std::unique_ptr<SharedUnits::Work> at_work(const Unit& unit) const;
   std::optional<Claim> claim(Use use, uint64_t bytes, const Asker& asker) const;
-  bool get_memory(Unit& unit, uint64_t bytes, const Asker& asker) const;
+  bool get_memory(Unit::Running& running, uint64_t bytes, const Asker& asker) const;
+  bool has_slot(const UnitPlace& place) {
+    return place.store == nullptr || core_.fetcher.line(*place.store).has_slot();
+  }
   static const Unit& first_missing(const UnitBlock& block);
 
-  void on_read(Read& read, Result<Buffer> result);
+  void on_read(Arrival& arrival, Result<Buffer> result);
   void work(const std::shared_ptr<Unit>& unit, WorkMemory& memory);
-  void after_decoding(Unit& unit, Result<std::shared_ptr<const Columns>> made, bool cold);
-  void decoding_failed(Unit& unit, const Status& status, bool again);
-  void keep(Unit& unit, std::shared_ptr<const Columns> rows);
+  void keep(Unit& unit, Unit::Running& running, std::shared_ptr<const Columns> rows);
+  void decoding_failed(Unit& unit, const Unit::Running& running, Status status, bool cold);
   void failed(Unit& unit, Status status);
-  void drop(Unit& unit) const;
-  void drop_freed(const UnitTable::Freed& freed) const;
+  static void drop(Unit& unit);
+  static void drop_freed(const UnitTable::Freed& freed);
 
   RunCore& core_;
   const UnitPlan& plan_;

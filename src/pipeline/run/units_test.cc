@@ -24,10 +24,10 @@ struct Bench : StillRun {
     return rig.plan();
   }
   // A block is one unit.
-  static std::shared_ptr<const Itinerary> in_order(const UnitRig& rig) {
+  static std::shared_ptr<StepSource> in_order(const UnitRig& rig) {
     const std::shared_ptr<const Order> order = sequential_chunks_order(rig.rows);
     const Schedule schedule({.epoch_size = order->size(), .batch_size = rig.batch, .world_size = 1});
-    return std::make_shared<const IndexedItinerary>(order, schedule, 5, 0, rig.epochs);
+    return std::make_shared<IndexedItinerary>(order, schedule, 5, 0, rig.epochs);
   }
   static HeldStore* rig_store(UnitRig& rig) { return static_cast<HeldStore*>(rig.store.get()); }
 
@@ -156,7 +156,7 @@ TEST(Units, one_that_is_given_up_keeps_the_bytes_of_its_reads_until_they_have_la
   EXPECT_EQ(bench.held(Use::kFetched), 1000u) << "they are one claim";
   bench.store.answer();
   EXPECT_EQ(bench.held(Use::kFetched), 0u);
-  EXPECT_EQ(bench.unit(block).state, Unit::State::kAbsent);
+  EXPECT_TRUE(bench.unit(block).is<Unit::Waiting>());
 }
 
 TEST(Units, one_that_is_given_up_while_a_thread_decodes_it_goes_when_the_thread_is_done) {
@@ -167,9 +167,9 @@ TEST(Units, one_that_is_given_up_while_a_thread_decodes_it_goes_when_the_thread_
   bench.move_on(block);
   bench.units.remove_user(block);
   bench.units.clear();
-  EXPECT_EQ(bench.unit(block).state, Unit::State::kDecoding);
+  EXPECT_TRUE(bench.unit(block).is<Unit::Running>());
   bench.carry_out(bench.actions);
-  EXPECT_EQ(bench.unit(block).state, Unit::State::kAbsent);
+  EXPECT_TRUE(bench.unit(block).is<Unit::Waiting>());
   bench.core.memory.trim();
   EXPECT_EQ(bench.core.memory.used(), 0u);
   EXPECT_EQ(bench.units.decodes(), std::vector<uint32_t>(10, 0)) << "what nobody wants is not decoded";
@@ -183,8 +183,9 @@ TEST(Units, storage_that_is_away_is_an_error_only_for_rows_that_are_due) {
     bench.move_on(block);
     bench.store.answer(unavailable("the server is away"));
     bench.answer_all();
-    EXPECT_EQ(bench.unit(block).state, due ? Unit::State::kBad : Unit::State::kAbsent);
-    EXPECT_EQ(bench.unit(block).status.code(), due ? Code::kUnavailable : Code::kOk);
+    EXPECT_EQ(bench.unit(block).is<Unit::Failed>(), due);
+    EXPECT_EQ(bench.unit(block).is<Unit::Waiting>(), !due);
+    EXPECT_EQ(bench.unit(block).status().code(), due ? Code::kUnavailable : Code::kOk);
     EXPECT_EQ(bench.held(Use::kFetched), 0u);
   }
 }
@@ -196,15 +197,16 @@ TEST(Units, what_storage_had_not_is_read_again_when_that_is_said) {
     bench.move_on(block);
     bench.store.answer(Status(code, "not now"));
     bench.answer_all();
-    ASSERT_EQ(bench.unit(block).state, Unit::State::kBad);
+    ASSERT_TRUE(bench.unit(block).is<Unit::Failed>());
     const bool away = code == Code::kUnavailable;
     bench.unit(block).pins = 2;
     bench.unit(block).lookers = 1;
     EXPECT_EQ(bench.units.forget_weather({block}), !away) << "a compute thread looks into it";
-    EXPECT_EQ(bench.unit(block).state, Unit::State::kBad);
+    EXPECT_TRUE(bench.unit(block).is<Unit::Failed>());
     bench.unit(block).lookers = 0;
     EXPECT_TRUE(bench.units.forget_weather({block}));
-    EXPECT_EQ(bench.unit(block).state, away ? Unit::State::kAbsent : Unit::State::kBad);
+    EXPECT_EQ(bench.unit(block).is<Unit::Waiting>(), away);
+    EXPECT_EQ(bench.unit(block).is<Unit::Failed>(), !away);
     bench.unit(block).pins = 0;
   }
 }
@@ -217,7 +219,7 @@ TEST(Units, an_object_that_is_gone_is_an_error_whether_due_or_not) {
   bench.store.answer(Status(Code::kNotFound, "no such object"));
   bench.answer_all();
   EXPECT_TRUE(block->ready());
-  EXPECT_EQ(bench.unit(block).status.code(), Code::kNotFound);
+  EXPECT_EQ(bench.unit(block).status().code(), Code::kNotFound);
 }
 
 TEST(Units, what_decoding_asks_for_is_granted_the_next_time) {
@@ -231,14 +233,14 @@ TEST(Units, what_decoding_asks_for_is_granted_the_next_time) {
     bench.move_on(block);
     bench.answer_all();
     bench.move_on(block);
-    const uint64_t granted = bench.unit(block).working.bytes();
+    const uint64_t granted = std::get<Unit::Running>(bench.unit(block).at).working.bytes();
     EXPECT_EQ(granted > before, round == 1) << granted;
     EXPECT_GE(granted, round == 0 ? 0u : 3'000u);
     before = granted;
     bench.carry_out(bench.actions);
   }
   EXPECT_TRUE(block->ready());
-  EXPECT_TRUE(bench.unit(block).status.ok());
+  EXPECT_TRUE(bench.unit(block).status().ok());
   EXPECT_EQ(bench.held(Use::kWorking), 0u);
 }
 
@@ -277,7 +279,7 @@ TEST(Units, what_another_run_is_at_work_on_is_waited_for_and_taken) {
   second.core.queue.reset();  // what it was told has been dealt with
   second.move_on(theirs);
   EXPECT_TRUE(theirs->ready());
-  EXPECT_EQ(second.unit(theirs).rows, first.unit(ours).rows) << "the same memory";
+  EXPECT_EQ(second.unit(theirs).rows(), first.unit(ours).rows()) << "the same memory";
   EXPECT_EQ(second.units.decodes(), std::vector<uint32_t>(10, 0));
   EXPECT_EQ(second.held(Use::kUnits) > 0, true) << "each pays for what it holds";
 }

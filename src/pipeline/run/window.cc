@@ -34,9 +34,9 @@ bool has_unit(const WindowBatch& batch, const Unit& unit) {
 
 }  // namespace
 
-Window::Window(Engine& engine, std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const Itinerary> itinerary,
+Window::Window(Engine& engine, std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<StepSource> steps,
                const RunnerOptions& options)
-    : core_(engine, std::move(plan), std::move(itinerary), options), rows_per_task_(rows_per_task(*core_.plan)),
+    : core_(engine, std::move(plan), std::move(steps), options), rows_per_task_(rows_per_task(*core_.plan)),
       units_(core_.plan->units
                  ? std::make_unique<Units>(
                        core_, engine.units,
@@ -44,11 +44,11 @@ Window::Window(Engine& engine, std::shared_ptr<const ExecutionPlan> plan, std::s
                  : nullptr),
       uses_(core_, units_.get(), rows_per_task_), taking_back_(core_, uses_),
       room_(core_, units_.get(), taking_back_, batches_), tasks_(core_, uses_, taking_back_, room_, batches_),
-      forms_(*core_.plan, core_.itinerary->batch_size(), options.ragged), consumer_trace_(*core_.plan->trace) {}
+      forms_(*core_.plan, core_.steps->batch_size(), options.ragged), consumer_trace_(*core_.plan->trace) {}
 
 std::shared_ptr<Window> Window::make(Engine& engine, std::shared_ptr<const ExecutionPlan> plan,
-                                     std::shared_ptr<const Itinerary> itinerary, const RunnerOptions& options) {
-  std::shared_ptr<Window> window(new Window(engine, std::move(plan), std::move(itinerary), options));
+                                     std::shared_ptr<StepSource> steps, const RunnerOptions& options) {
+  std::shared_ptr<Window> window(new Window(engine, std::move(plan), std::move(steps), options));
   window->core_.serve(*window, window);
   return window;
 }
@@ -59,12 +59,12 @@ bool Window::ready() const {
     // An error that came before it was due may be one that look_at_front() takes back.
     return front.complete && !front.retracting && (front.due || front.job.fatal.ok());
   }
-  return finished() || !core_.itinerary->failure().ok();
+  return finished() || !core_.steps->failure().ok();
 }
 
 Result<Delivery> Window::deliver(RunCore::Lock& lock) {
   if (batches_.empty()) {
-    FOREBAY_RETURN_IF_ERROR(core_.itinerary->failure());
+    FOREBAY_RETURN_IF_ERROR(core_.steps->failure());
     return Delivery{};
   }
   const WindowBatchPtr batch = batches_.front();
@@ -145,7 +145,7 @@ void Window::settled() {
 }
 
 Awaited Window::what_is_awaited() {
-  if (batches_.empty()) return core_.itinerary->known(planned_) ? Awaited::kPlan : Awaited::kArrival;
+  if (batches_.empty()) return core_.steps->known(planned_) ? Awaited::kPlan : Awaited::kArrival;
   WindowBatch& batch = *batches_.front();
   if (batch.assembling > 0 || batch.complete) return Awaited::kAssembly;
   if (batch.all_done()) return Awaited::kMemory;
@@ -164,7 +164,7 @@ Awaited Window::what_is_awaited() {
 
 std::string Window::awaited() {
   const Awaited what = what_is_awaited();
-  return sentence_of(what, what == Awaited::kArrival ? core_.itinerary->awaited() : name_of_oldest());
+  return sentence_of(what, what == Awaited::kArrival ? core_.steps->awaited() : name_of_oldest());
 }
 
 std::string Window::name_of_oldest() {
@@ -173,7 +173,7 @@ std::string Window::name_of_oldest() {
   const RowTask& task = batch.oldest();
   if (uses_.waits(batch, task)) return units_->name_of_missing(*batch.block_of(task));
   // The id in the row belongs to the compute thread while one is at work.
-  const int64_t id = task.is<RowTask::Running>() ? batch.job.planned_id(*core_.itinerary, task.begin)
+  const int64_t id = task.is<RowTask::Running>() ? batch.job.planned_id(*core_.steps, task.begin)
                                                  : batch.job.rows()[static_cast<size_t>(task.begin)].id;
   return fmt::format("'{}'", core_.plan->source->key(id));
 }

@@ -35,7 +35,7 @@ class Window final : private Advancing {
  public:
   /// Threads come with RunCore::queue; before, nothing can be advanced.
   static std::shared_ptr<Window> make(Engine& engine, std::shared_ptr<const ExecutionPlan> plan,
-                                      std::shared_ptr<const Itinerary> itinerary, const RunnerOptions& options);
+                                      std::shared_ptr<StepSource> steps, const RunnerOptions& options);
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;
 
@@ -51,7 +51,7 @@ class Window final : private Advancing {
 
   /// Of the next batch to deliver.
   const Cursor& cursor() const { return cursor_; }
-  bool finished() const { return core_.itinerary->finished(cursor_); }
+  bool finished() const { return core_.steps->finished(cursor_); }
   /// What the consumer waited for so far.
   const Waits& waits() const { return waits_; }
   /// It begins to wait.
@@ -75,7 +75,7 @@ class Window final : private Advancing {
   void drop();
 
  private:
-  Window(Engine& engine, std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const Itinerary> itinerary,
+  Window(Engine& engine, std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<StepSource> steps,
          const RunnerOptions& options);
 
   std::string name_of_oldest();
@@ -99,7 +99,7 @@ class Window final : private Advancing {
   int64_t batches_ahead() const;
   bool is_short() const;
   /// Large batches are planned by a compute thread: thousands of ids take longer than the consumer, or the lock, should be held up.
-  bool plans_elsewhere() const { return core_.itinerary->batch_size() >= 1024; }
+  bool plans_elsewhere() const { return core_.steps->batch_size() >= 1024; }
   void extend(Actions& actions);
   void plan_batches();
   WindowBatchPtr begin(StepPlan step) const;

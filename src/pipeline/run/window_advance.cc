@@ -125,7 +125,7 @@ void Window::advance_units_ahead(Actions& actions) {
     if (block->users == 0 || block->old) continue;  // all of its rows were in the cache; nothing follows
     const int64_t next = block->range.first + block->range.step * block->range.count;
     // The blocks of an epoch that will not come are not read.
-    if (next >= core_.itinerary->order()->size() && core_.itinerary->finished({block->epoch + 1, 0, 0})) continue;
+    if (next >= core_.steps->order()->size() && core_.steps->finished({block->epoch + 1, 0, 0})) continue;
     if (!units_->move_on(*units_->table().block_after(*block), {.order = kAheadOrder, .ahead = true}, actions)) return;
   }
 }

@@ -27,18 +27,18 @@ bool Window::is_short() const {
 
 void Window::extend(Actions& actions) {
   if (waits_.waiting() && nothing_planned()) {
-    core_.itinerary->awaits(planned_);
-    (void)core_.itinerary->hurry(planned_);
+    core_.steps->awaits(planned_);
+    (void)core_.steps->hurry(planned_);
   }
   if (!plans_elsewhere()) {
-    while (is_short() && core_.itinerary->known(planned_)) {
-      std::optional<StepPlan> step = core_.itinerary->step(planned_);
+    while (is_short() && core_.steps->known(planned_)) {
+      std::optional<StepPlan> step = core_.steps->step(planned_);
       if (!step) return;
       add(begin(std::move(*step)));
     }
     return;
   }
-  if (planning_ || !is_short() || core_.itinerary->finished(planned_) || !core_.itinerary->known(planned_)) return;
+  if (planning_ || !is_short() || core_.steps->finished(planned_) || !core_.steps->known(planned_)) return;
   planning_ = true;
   core_.post(actions, 0, Work::kPlan, [this](WorkMemory&) { plan_batches(); });
 }
@@ -49,7 +49,7 @@ void Window::plan_batches() {
     const Cursor at = planned_;
     const uint64_t wanted = plans_dropped_;
     lock.unlock();
-    std::optional<StepPlan> step = core_.itinerary->step(at);
+    std::optional<StepPlan> step = core_.steps->step(at);
     const WindowBatchPtr batch = step ? begin(std::move(*step)) : nullptr;
     lock.lock();
     // seek() came meanwhile: what was planned is of another place.
@@ -65,7 +65,7 @@ void Window::plan_batches() {
 }
 
 WindowBatchPtr Window::begin(StepPlan step) const {
-  return std::make_shared<WindowBatch>(*core_.plan, *core_.itinerary, std::move(step), rows_per_task_);
+  return std::make_shared<WindowBatch>(*core_.plan, *core_.steps, std::move(step), rows_per_task_);
 }
 
 void Window::add(const WindowBatchPtr& batch) {

@@ -75,8 +75,8 @@ class FolderLog final : public RecordLog {
   }
 
   Store* store() const override { return store_.get(); }
-  std::optional<Source::Fetch> fetch(const LogRecord& record) const override {
-    Source::Fetch fetch;
+  std::optional<SampleSource::Fetch> fetch(const LogRecord& record) const override {
+    SampleSource::Fetch fetch;
     fetch.store = store_.get();
     fetch.size = size_in_payload(record.payload);
     fetch.request.key = pattern_.base() + record.key;

@@ -48,7 +48,7 @@ class DealtLog final : public RecordLog {
   int compare(const std::string& a, const std::string& b) const override { return log_->compare(a, b); }
   Status check_offset(const std::string& offset) const override { return log_->check_offset(offset); }
   Store* store() const override { return log_->store(); }
-  std::optional<Source::Fetch> fetch(const LogRecord& record) const override { return log_->fetch(record); }
+  std::optional<SampleSource::Fetch> fetch(const LogRecord& record) const override { return log_->fetch(record); }
   Status load(const LogRecord& record, Buffer fetched, Record& out) const override {
     return log_->load(record, std::move(fetched), out);
   }

@@ -82,7 +82,7 @@ class DealtReadingTest : public testing::Test {
     std::vector<std::string> keys;
     for (const int64_t id : of.itinerary.indices(*of.itinerary.step(at))) {
       Record record;
-      const Status loaded = of.source->load(id, {}, record);
+      const Status loaded = of.source->as_samples()->load(id, {}, record);
       EXPECT_TRUE(loaded.ok()) << loaded.to_string();
       if (loaded.ok()) keys.emplace_back(reinterpret_cast<const char*>(record[0].bytes.data()), record[0].bytes.size());
     }
