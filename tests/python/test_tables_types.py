@@ -136,3 +136,19 @@ import pyarrow.parquet
 assert pyarrow.parquet.read_table({path!r}).num_rows == 3
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
+
+
+def test_a_column_comes_before_a_member_of_a_struct_with_its_whole_name_and_that_is_told(tmp_path):
+    both = pa.table([pa.array([{"b": 1, "c": 5}, {"b": 2, "c": 6}]), pa.array([10, 20])], names=["a", "a.b"])
+    pq.write_table(both, tmp_path / "both.parquet")
+    with pa.OSFile(str(tmp_path / "both.arrow"), "wb") as file, pa.ipc.new_file(file, both.schema) as writer:
+        writer.write_table(both)
+    for source in (lambda **how: fb.parquet(tmp_path / "both.parquet", **how), lambda **how: fb.arrow(tmp_path / "both.arrow", **how),
+                   lambda **how: fb.arrow(both, **how)):
+        for columns, expected in [(None, {"a.b": [10, 20], "a.c": [5, 6]}), (["a"], {"a.c": [5, 6]}), (["a.b"], {"a.b": [10, 20]})]:
+            with pytest.warns(fb.DataWarning, match=r"'a\.b'"), fb.Loader(source(columns=columns).batch(2), epochs=1) as loader:
+                (told,) = loader.warnings()
+                assert (told["kind"], told["count"], told["first"]) == ("twofold_names", 1, "a.b")
+                assert {name: batch[name].tolist() for batch in loader for name in batch} == expected
+    with fb.Loader(fb.arrow(both.select(["a"])).batch(2), epochs=1) as loader:
+        assert not loader.warnings()
