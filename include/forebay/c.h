@@ -97,7 +97,7 @@ FB_API const char* fb_last_error_message(void);
  *
  * pipeline_json: what Pipeline.to_json() gives in Python and in C++.
  * options_json: an object with any of the loader's options, named and meant as in Python: seed, epochs, steps_per_epoch, rank, world_size, threads, requests,
- *   memory, on_error, max_errors, storage_options, deal, hosts, peers, journal. Null or "": all as they are by default.
+ *   memory, on_error, max_errors, storage_options, deal, hosts, peers, journal, restart. Null or "": all as they are by default.
  * loader: the handle, to be freed by fb_loader_free; null after a failure.
  */
 FB_API fb_code fb_open(const char* pipeline_json, const char* options_json, fb_loader** loader);
@@ -137,6 +137,11 @@ typedef struct fb_loader_info {
 
 FB_API fb_code fb_loader_describe(fb_loader* loader, fb_loader_info* info);
 
+/*
+ * A new round of the program's loop begins. It goes on in the epoch that a round before left; with {"restart": true} it begins that epoch anew, unless a state was
+ * loaded since the last batch. An end of an epoch that fb_next() has not told yet is forgotten.
+ */
+FB_API fb_code fb_begin(fb_loader* loader);
 /* Goes to the beginning of an epoch. The current epoch keeps its position. */
 FB_API fb_code fb_set_epoch(fb_loader* loader, int64_t epoch);
 /* Where the loader stands, as JSON, the same on every rank; valid between any two batches. To be freed by fb_string_free. */

@@ -131,10 +131,17 @@ Result<Columns> ParquetTable::decode(int64_t number, std::span<const size_t> fie
     for (const size_t leaf : leaves) {
       what = fmt::format("the column '{}'", plan_.leaves[leaf].name);
       const bool as_plain = plain_footer_ != nullptr && read_plain(plan_.leaves[leaf], group.chunks[leaf]);
-      if (as_plain && plain == nullptr) {
-        FOREBAY_ASSIGN(plain, open(plain_footer_, arrow::TimeUnit::NANO));
-      }
-      FOREBAY_ASSIGN(const arrow::ArrayVector chunks, read(as_plain ? *plain : *reader, leaf));
+      const auto read_as_plain = [&]() -> Result<arrow::ArrayVector> {
+        if (plain == nullptr) {
+          FOREBAY_ASSIGN(plain, open(plain_footer_ ? plain_footer_ : plain_footer(), arrow::TimeUnit::NANO));
+        }
+        return read(*plain, leaf);
+      };
+      Result<arrow::ArrayVector> made = as_plain ? read_as_plain() : read(*reader, leaf);
+      // A dictionary may make strings of more than 2 GiB of little, and old writers do not tell how many.
+      const bool may_be_large = plan_.leaves[leaf].own.kind != FieldKind::kTensor && !plan_.leaves[leaf].steps.empty();
+      if (!as_plain && may_be_large && made.status().code() == Code::kUnsupported) made = read_as_plain();
+      FOREBAY_ASSIGN(const arrow::ArrayVector chunks, std::move(made));
       if (!plan_.leaves[leaf].int96) {
         FOREBAY_RETURN_IF_ERROR(writer.add(leaf, chunks, true));
         continue;

@@ -40,7 +40,11 @@ Result<std::shared_ptr<const TableFile>> ParquetTable::open(std::shared_ptr<parq
   table->file_size_ = file_size;
   FOREBAY_RETURN_IF_ERROR(table->make_plan(reading));
   FOREBAY_RETURN_IF_ERROR(table->read_groups());
-  FOREBAY_RETURN_IF_ERROR(table->make_plain_footer());
+  for (const Group& group : table->groups_) {
+    for (size_t i = 0; i < group.chunks.size() && table->plain_footer_ == nullptr; ++i) {
+      if (table->read_plain(table->plan_.leaves[i], group.chunks[i])) table->plain_footer_ = table->plain_footer();
+    }
+  }
   return std::shared_ptr<const TableFile>(std::move(table));
 }
 
@@ -77,19 +81,13 @@ bool ParquetTable::read_plain(const Leaf& leaf, const Chunk& chunk) const {
   return leaf.in_extension || large;
 }
 
-Status ParquetTable::make_plain_footer() {
-  bool wanted = false;
-  for (const Group& group : groups_) {
-    for (size_t i = 0; i < group.chunks.size(); ++i) wanted = wanted || read_plain(plan_.leaves[i], group.chunks[i]);
-  }
-  if (!wanted) return {};
+std::shared_ptr<parquet::FileMetaData> ParquetTable::plain_footer() const {
   constexpr std::string_view kKey = "ARROW:schema", kOther = "ARROW:-chema";
   std::string bytes = footer_->SerializeToString();
   for (size_t at = bytes.find(kKey); at != std::string::npos; at = bytes.find(kKey, at))
     bytes.replace(at, kKey.size(), kOther);
   auto length = static_cast<uint32_t>(bytes.size());
-  plain_footer_ = parquet::FileMetaData::Make(bytes.data(), &length);
-  return {};
+  return parquet::FileMetaData::Make(bytes.data(), &length);
 }
 
 Status ParquetTable::read_groups() {

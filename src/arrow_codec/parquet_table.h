@@ -66,7 +66,8 @@ class ParquetTable final : public TableFile {
   static constexpr uint64_t kLargeStrings = uint64_t{1} << 30;
   /// Whether a leaf is read as Parquet's own types say, without the Arrow schema that its writer kept in the footer.
   bool read_plain(const Leaf& leaf, const Chunk& chunk) const;
-  Status make_plain_footer();
+  /// The footer without the Arrow schema.
+  std::shared_ptr<parquet::FileMetaData> plain_footer() const;
 
   std::shared_ptr<parquet::FileMetaData> footer_;
   std::shared_ptr<parquet::FileMetaData> plain_footer_;  ///< without the Arrow schema; null where nothing is read so

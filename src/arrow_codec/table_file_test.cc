@@ -303,6 +303,31 @@ TEST(TablePlan, TensorsOfTooManyDimensionsOrOfNoneArePutAsideWithTheReason) {
   EXPECT_NE(plan->unmapped[3].second.find("without members"), std::string::npos);
 }
 
+TEST(TablePlan, AColumnComesBeforeAMemberOfAStructWithItsWholeName) {
+  const auto struct_of = [](std::vector<std::string> names) {
+    arrow::FieldVector members;
+    for (std::string& name : names) members.push_back(arrow::field(std::move(name), arrow::int8()));
+    return arrow::struct_(members);
+  };
+  const auto a = arrow::field("a", struct_of({"b", "c"})), a_b = arrow::field("a.b", arrow::utf8());
+  for (const auto& schema : {arrow::schema({a, a_b}), arrow::schema({a_b, a})}) {
+    const auto plan = plan_table(*schema, {});
+    ASSERT_TRUE(plan.ok()) << plan.status().to_string();
+    EXPECT_EQ(plan->schema.size(), 2u);
+    EXPECT_EQ(plan->schema[plan->schema.find("a.b").value()].kind, FieldKind::kText);
+    EXPECT_TRUE(plan->schema.find("a.c"));
+    ASSERT_EQ(plan->unmapped.size(), 1u);
+    EXPECT_EQ(plan->unmapped[0].first, "a.b");
+  }
+  const auto deep = arrow::schema(
+      {arrow::field("a", arrow::struct_({arrow::field("b", struct_of({"c"})), arrow::field("b.c", arrow::utf8())}))});
+  const auto plan = plan_table(*deep, {});
+  ASSERT_TRUE(plan.ok()) << plan.status().to_string();
+  ASSERT_EQ(plan->schema.size(), 1u);
+  EXPECT_EQ(plan->schema[0].kind, FieldKind::kText);
+  EXPECT_EQ(plan_table(*arrow::schema({a_b, a_b}), {}).status().code(), Code::kUnsupported);
+}
+
 TEST(TablePlan, DictionariesOfAnyKeptTypeGiveTheirValues) {
   const auto of_values = [](const std::shared_ptr<arrow::DataType>& type, const std::string& values) {
     const auto indices = from_json(arrow::int16(), "[1, 0, 1]");

@@ -1,5 +1,6 @@
 #include "arrow_codec/table_plan.h"
 
+#include <algorithm>
 #include <map>
 
 #include <arrow/type.h>
@@ -265,6 +266,9 @@ class FieldWriter {
           "null; rename the column where the table is written, or give another null=",
           name, plan_.leaves[(first.is_mask() ? first : second).leaf].name));
     }
+    if (plan_.leaves[first.leaf].name == plan_.leaves[second.leaf].name)
+      return unsupported(
+          fmt::format("two columns are called '{}'; rename one of them where the table is written", name));
     return unsupported(fmt::format(
         "two columns come to the field name '{}': one belongs to the column '{}', one to '{}'; rename one of "
         "them where the table is written",
@@ -278,6 +282,22 @@ class FieldWriter {
 
 }  // namespace
 
+static void leave_out_shadowed(TablePlan& plan) {
+  std::map<std::string, size_t> fewest_structs;
+  for (const Leaf& leaf : plan.leaves) {
+    const auto [place, is_new] = fewest_structs.emplace(leaf.name, leaf.structs.size());
+    if (!is_new) place->second = std::min(place->second, leaf.structs.size());
+  }
+  std::erase_if(plan.leaves, [&](const Leaf& leaf) {
+    const bool shadowed = leaf.structs.size() > fewest_structs.at(leaf.name);
+    if (shadowed)
+      plan.unmapped.emplace_back(leaf.name,
+                                 "a member of a struct, and a column has that whole name; rename one of "
+                                 "them where the table is written");
+    return shadowed;
+  });
+}
+
 Result<TablePlan> plan_table(const arrow::Schema& schema, const TableReading& reading) {
   Planner planner(reading);
   for (int i = 0; i < schema.num_fields(); ++i)
@@ -285,6 +305,7 @@ Result<TablePlan> plan_table(const arrow::Schema& schema, const TableReading& re
   TablePlan plan;
   plan.leaves = std::move(planner.leaves);
   plan.unmapped = std::move(planner.unmapped);
+  leave_out_shadowed(plan);
   FieldWriter writer(plan, reading.nulls.mask_ending);
   for (size_t i = 0; i < plan.leaves.size(); ++i) {
     choose_nulls(reading.nulls, plan.leaves[i]);

@@ -87,6 +87,7 @@ struct TablePlan {
 std::optional<TimeType> time_type(const TablePlan& plan, size_t field);
 TableFile::Origin origin(const TablePlan& plan, size_t field);
 
+/// Of a column and a member of a struct that come to one name, the column is the field and the member is in `unmapped`.
 /// Unsupported where two columns come to one name.
 /// A column of a type that has no place in a batch is no error here: it is in `unmapped`, with the reason. A value for nulls that does
 /// not fit, and a type that a column cannot be read as, are in Leaf::status.

@@ -62,7 +62,8 @@ class TableFile {
   virtual ~TableFile() = default;
   /// Every field the table gives.
   virtual const Schema& schema() const = 0;
-  /// Columns of the file that are no field, and why: "of type union, which has no place in a batch". Naming one is Unsupported.
+  /// Columns of the file that are no field, and why: "of type union, which has no place in a batch". Naming one is Unsupported,
+  /// but where a field has the same name: a member of a struct beside a column of that whole name.
   virtual std::vector<std::pair<std::string, std::string>> unmapped() const { return {}; }
   /// Why a field cannot be given under the reading of open(): InvalidArgument where the value for nulls does not fit it, or where the
   /// column cannot be read as the type that is wanted.

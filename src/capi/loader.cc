@@ -237,6 +237,15 @@ fb_code fb_loader_describe(fb_loader* loader, fb_loader_info* info) {
   return capi::guarded([&] { return capi::describe(loader, info); });
 }
 
+fb_code fb_begin(fb_loader* loader) {
+  return capi::guarded([&] {
+    return capi::in_turn(loader, [](Loader& open) {
+      open.begin_iteration();
+      return Status();
+    });
+  });
+}
+
 fb_code fb_set_epoch(fb_loader* loader, int64_t epoch) {
   return capi::guarded([&] { return capi::in_turn(loader, [&](Loader& open) { return open.set_epoch(epoch); }); });
 }

@@ -126,6 +126,12 @@ Status set_deal(const std::string& name, const OptionJson& value, LoaderOptions&
   return set_choice(name, value, kChoices, options.deal);
 }
 
+Status set_restart(const std::string& name, const OptionJson& value, LoaderOptions& options) {
+  if (!value.is_boolean()) return must_be(name, value, "true or false");
+  options.restart = value.get<bool>();
+  return {};
+}
+
 Status set_storage_options(const std::string& name, const OptionJson& value, LoaderOptions& options) {
   if (!value.is_object()) return must_be(name, value, "an object");
   for (const auto& [key, option] : value.items()) {
@@ -156,7 +162,7 @@ struct NamedOption {
   Status (*set)(const std::string& name, const OptionJson& value, LoaderOptions& options);
 };
 
-constexpr std::array<NamedOption, 15> kOptions = {{
+constexpr std::array<NamedOption, 16> kOptions = {{
     {"seed", set_seed},
     {"epochs", [](const std::string& name, const OptionJson& value,
                   LoaderOptions& options) { return set_number(name, value, 0, options.epochs); }},
@@ -180,6 +186,7 @@ constexpr std::array<NamedOption, 15> kOptions = {{
     {"peers", set_peers},
     {"journal", [](const std::string& name, const OptionJson& value,
                    LoaderOptions& options) { return set_text(name, value, options.journal); }},
+    {"restart", set_restart},
 }};
 
 Status unknown_option(const std::string& name) {

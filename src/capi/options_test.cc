@@ -16,7 +16,7 @@ TEST(Options, nothing_said_is_all_by_default) {
     const Result<LoaderOptions> read = options_from_json(text);
     ASSERT_TRUE(read.ok()) << read.status().to_string();
     EXPECT_EQ(read->seed, 0u);
-    EXPECT_FALSE(read->epochs || read->threads || read->memory || read->requests || read->max_errors);
+    EXPECT_FALSE(read->restart || read->epochs || read->threads || read->memory || read->requests || read->max_errors);
   }
 }
 
@@ -24,7 +24,8 @@ TEST(Options, each_has_its_place) {
   const Result<LoaderOptions> read = options_from_json(R"({
     "seed": 18446744073709551615, "epochs": 3, "steps_per_epoch": 9, "rank": 1, "world_size": 4, "threads": 2, "requests": 8,
     "memory": "2GiB", "on_error": "skip", "max_errors": 0.5, "storage_options": {"endpoint": "x", "retries": 3, "verify": false},
-    "deal": "local", "hosts": 2, "peers": ["a:1", "b:2"], "journal": "j"})");
+    "deal": "local", "hosts": 2, "peers": ["a:1", "b:2"], "journal": "j",
+    "restart": true})");
   ASSERT_TRUE(read.ok()) << read.status().to_string();
   EXPECT_EQ(read->seed, UINT64_MAX);
   EXPECT_EQ(read->epochs, 3);
@@ -42,6 +43,7 @@ TEST(Options, each_has_its_place) {
   EXPECT_EQ(read->hosts, 2);
   EXPECT_EQ(read->peers.addresses, (std::vector<std::string>{"a:1", "b:2"}));
   EXPECT_EQ(read->journal, "j");
+  EXPECT_TRUE(read->restart);
   EXPECT_EQ(options_from_json(R"({"max_errors": 7, "peers": "file:///meet"})")->max_errors->count, 7);
 }
 
@@ -52,6 +54,7 @@ TEST(Options, a_refusal_names_the_option_and_the_way_out) {
                                                        {R"({"epochs": "two"})", "epochs"},
                                                        {R"({"epochs": 99999999999})", "epochs"},
                                                        {R"({"rank": -1})", "rank"},
+                                                       {R"({"restart": 1})", "restart"},
                                                        {R"({"threads": 0})", "threads"},
                                                        {R"({"threads": "many"})", "auto"},
                                                        {R"({"memory": "much"})", "2GiB"},

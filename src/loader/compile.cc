@@ -97,6 +97,7 @@ class Compiler {
     }
     note_names_of_user_code();
     set_outputs(output);
+    if (packs() && whole.schemas[end_ - 1].open_ended) plan_->packed_field = output[0].name;
     if (packs() && input_.packing) plan_->packing = packing_of(*reader(), input_.packing);
     if (end_ < input_.end && !packs())
       plan_->rehearsed_field = def_of(input_.description->steps()[end_]).used({}, {}).makes.front();

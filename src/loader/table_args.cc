@@ -288,7 +288,7 @@ Result<std::shared_ptr<const UnitSource>> open_table_source(const OpSpec& source
     return open_table(std::move(at), request, *codecs, options.stop);
   }
   const auto memory = std::static_pointer_cast<const MemoryTables>(source.attachment);
-  return open_memory_tables(memory->tables, request.selection, *codecs, options.stop);
+  return open_memory_tables(memory->tables, request.selection, *codecs, options.stop, options.warnings);
 }
 
 }  // namespace forebay

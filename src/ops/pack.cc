@@ -2,6 +2,7 @@
 
 #include "ops/definition/args.h"
 #include "ops/definition/registry.h"
+#include "pipeline/block_rows.h"
 
 namespace forebay {
 namespace {
@@ -20,18 +21,14 @@ void check_sequence(const Field& field, Problems& problems) {
   }
 }
 
-// `key` is a name for people; every other field is data, which somebody wanted.
 void check_others(const std::string& packed, const Schema& schema, Problems& problems) {
-  std::string names;
+  std::vector<std::string> names;
   for (const Field& field : schema) {
-    if (field.name == packed || field.optional || (field.name == "key" && field.kind == FieldKind::kText)) continue;
-    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", field.name);
+    if (field.name != packed && !field.optional && !may_be_lost(field.name, field.kind)) names.push_back(field.name);
   }
   if (names.empty()) return;
-  problems.add(fmt::format("blocks hold the field '{}' alone, and {} would be lost", packed, names),
-               fmt::format("put .select(\"{}\") before .pack() to leave the others out; one field of several is "
-                           "made with .map",
-                           packed));
+  Problem lost = lost_beside_blocks(packed, names);
+  problems.add(std::move(lost.message), std::move(lost.remedy));
 }
 
 Field field_of_blocks(const std::string& name, int64_t length, DType dtype) {

@@ -4,9 +4,23 @@
 #include <cstring>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "base/convert.h"
 
 namespace forebay {
+
+bool may_be_lost(const std::string& name, FieldKind kind) {
+  // The type of an array is known when the data set is opened.
+  return name == "key" && (kind == FieldKind::kText || kind == FieldKind::kAny);
+}
+
+Problem lost_beside_blocks(const std::string& packed, const std::vector<std::string>& names) {
+  return {"", fmt::format("blocks hold the field '{}' alone, and '{}' would be lost", packed, fmt::join(names, "', '")),
+          fmt::format("put .select(\"{}\") before .pack() to leave the others out; one field of several is made with "
+                      ".map",
+                      packed)};
+}
 
 std::vector<BlockRow> rows_in_blocks(const StepPlan& step, int64_t length) {
   std::vector<BlockRow> rows(step.pieces.size());

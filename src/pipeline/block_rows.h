@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "base/schema.h"
 #include "forebay/batch.h"
+#include "forebay/pipeline.h"
 #include "pipeline/collate.h"
 #include "pipeline/itinerary.h"
 
@@ -25,6 +27,11 @@ struct PackingStep {
   std::string segments, positions;  ///< names of these fields
   double pad = 0;                   ///< where no sequence stands
 };
+
+/// Whether a field may be left out where another is packed: a key is a name for people, every other field is data.
+bool may_be_lost(const std::string& name, FieldKind kind);
+/// The problem of samples that have these fields beside the `packed` one, which blocks would lose.
+Problem lost_beside_blocks(const std::string& packed, const std::vector<std::string>& names);
 
 /// A row of a step on its way into its block: it writes all up to the next one.
 struct BlockRow {

@@ -98,6 +98,8 @@ struct ExecutionPlan {
   Schema output_schema;
   /// Where sequences are packed: the only output is a row of numbers, which goes into blocks.
   std::optional<PackingStep> packing = {};
+  /// Where a field is packed of samples that may have others, which user code made unasked: its name. Empty elsewhere.
+  std::string packed_field = {};
   /// Where old samples pass all stages again: the field that says which they are. Empty where none do.
   std::string rehearsed_field = {};
   std::vector<OutputField> outputs;

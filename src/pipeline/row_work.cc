@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "pipeline/block_rows.h"
 #include "pipeline/operator_trace.h"
 #include "pipeline/row_gather.h"
 #include "store/store.h"
@@ -266,9 +267,22 @@ Status RowWork::run_row(RowInput& input, BatchJob& batch, const RowPlacement& at
     const SampleContext context{batch.key(row, stage), &memory};
     FOREBAY_RETURN_IF_ERROR(run_ops(std::get<NativeStage>(plan_->stages[stage]), first_step_[stage], record, context));
   }
+  FOREBAY_RETURN_IF_ERROR(check_packed_alone(input.extras));
   FOREBAY_RETURN_IF_ERROR(write_row(batch, at, row, record, memory));
   if (plan_->output_schema.open_ended) batch.keep_extras(row, std::move(input.extras));
   return {};
+}
+
+// Found here and not by check(): what a function gives unasked is known only now.
+Status RowWork::check_packed_alone(const Extras& extras) const {
+  if (plan_->packed_field.empty()) return {};
+  std::vector<std::string> lost;
+  for (const auto& [name, value] : extras) {
+    if (!may_be_lost(name, value.kind)) lost.push_back(name);
+  }
+  if (lost.empty()) return {};
+  const Problem problem = lost_beside_blocks(plan_->packed_field, lost);
+  return invalid_argument(fmt::format("{}; {}", problem.message, problem.remedy));
 }
 
 Result<Record> RowWork::begin_row(RowInput& input, const RowPlacement& at, int64_t id) const {

@@ -137,6 +137,7 @@ class RowWork {
   bool open_kept(RowInput& input) const;
   Status run_row(RowInput& input, BatchJob& batch, const RowPlacement& at, int64_t row, WorkMemory& memory,
                  RowResult& result) const;
+  Status check_packed_alone(const Extras& extras) const;
   Result<Record> begin_row(RowInput& input, const RowPlacement& at, int64_t id) const;
   Status write_row(BatchJob& batch, const RowPlacement& at, int64_t row, Record& record, WorkMemory& memory) const;
   const CacheStage& cache_of(const RowInput& input) const {

@@ -58,7 +58,7 @@ def load():
     library.fb_last_error.argtypes = [POINTER(Failure)]
     for name in ("fb_state", "fb_stats", "fb_errors"):
         getattr(library, name).argtypes = [handle, POINTER(c_void_p)]
-    for name in ("fb_loader_close", "fb_loader_free", "fb_batch_free", "fb_string_free", "fb_cancel", "fb_canceller_free"):
+    for name in ("fb_begin", "fb_loader_close", "fb_loader_free", "fb_batch_free", "fb_string_free", "fb_cancel", "fb_canceller_free"):
         getattr(library, name).argtypes = [handle]
     for name in ("fb_batch_dlpack", "fb_batch_dlpack_versioned"):
         getattr(library, name).argtypes = [handle, c_int32, c_int32, POINTER(c_void_p)]

@@ -1,6 +1,7 @@
 """The C interface gives what the Python one gives, to the byte, and its texts and states are the same."""
 import ctypes
 import hashlib
+import itertools
 import json
 import threading
 import time
@@ -89,6 +90,24 @@ def test_ranks_share_an_epoch(library, photos, tmp_path, world_size):
             ids += list(batch.ids()[: batch.info.rows - batch.info.padding])
         loader.free()
     assert sorted(ids) == list(range(50))
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_round_that_begins_goes_on_or_begins_its_epoch_anew(library, photos, tmp_path, restart):
+    pipeline = arrays(photos, tmp_path)
+    loader = CLoader(library, pipeline, json.dumps({"seed": 7, "epochs": 2, "restart": restart}).encode())
+    with fb.Loader(pipeline, seed=7, epochs=2, restart=restart) as python:
+        for taken in (2, 1, len(python), 1, len(python)):
+            assert library.fb_begin(loader.handle) == OK
+            mine = [list(batch.ids()) for batch in itertools.islice(loader.epoch(), taken)]
+            assert mine == [list(batch.ids) for batch in itertools.islice(python, taken)]
+            assert json.loads(loader.text("fb_state")) == python.state_dict()
+        state = json.dumps(python.state_dict())
+        assert library.fb_load_state(loader.handle, state.encode(), 1) == library.fb_begin(loader.handle) == OK
+        assert json.loads(loader.text("fb_state")) == json.loads(state)
+    assert library.fb_begin(None) == INVALID_ARGUMENT
+    assert loader.free() == OK
+    assert library.fb_begin(loader.handle) == INVALID_ARGUMENT
 
 
 def test_states_go_both_ways(library, photos, tmp_path):

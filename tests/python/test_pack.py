@@ -281,3 +281,34 @@ def test_labels_and_masks_are_not_dropped_without_a_word():
     (problem,) = named.check()
     assert "'labels', 'mask' would be lost" in problem.message and '.select("tokens")' in problem.remedy
     assert len(epoch(fb.Dataset(Labelled()).select("tokens").pack(4).batch(1))) == 2
+    assert not fb.arrays(tokens=np.zeros((2, 3), np.int32), key=np.array(["a", "b"])).pack(4).batch(1).check(), "a name for people"
+
+
+def with_labels(sample):
+    return {**sample, "labels": sample["tokens"], "mask": np.ones(len(sample["tokens"]))}
+
+
+@pytest.mark.parametrize("on_error", ["raise", "skip", "replace"])
+@pytest.mark.parametrize("made", [
+    lambda: fb.Dataset(Labelled()),
+    lambda: fb.Dataset(Labelled(), version="1").cache(ram="1MiB", disk=0),
+    lambda: fb.Dataset(Labelled()).cast("int32", field="tokens"),
+    lambda: fb.Dataset(Labelled()).map(lambda sample: sample),
+    lambda: fb.Dataset(Labelled()).map(lambda sample: sample, fields=["tokens"]),
+    lambda: fb.Dataset(Labelled()).select("tokens").map(with_labels),
+    lambda: fb.arrays(tokens=np.zeros((2, 3), np.int32)).map(with_labels),
+    lambda: fb.arrays(tokens=np.zeros((2, 3), np.int32)).map(with_labels, fields=["tokens"]),
+    lambda: fb.arrays(tokens=np.zeros((2, 3), np.int32)).map(with_labels).filter(lambda sample: True),
+])
+def test_fields_that_are_known_at_the_first_sample_are_not_dropped_without_a_word(made, on_error):
+    with pytest.raises(fb.InvalidArgument) as caught:
+        epoch(made().pack(4).batch(1), on_error=on_error)
+    assert "'labels', 'mask'" in str(caught.value) and '.select("tokens")' in str(caught.value)
+    assert epoch(made().select("tokens").pack(4).batch(1), on_error=on_error)
+
+
+def test_a_key_of_user_code_may_be_left_out_where_it_is_a_text():
+    tokens = fb.arrays(tokens=np.zeros((2, 3), np.int32))
+    assert epoch(tokens.map(lambda sample: {**sample, "key": "a"}).pack(4).batch(1))
+    with pytest.raises(fb.InvalidArgument, match="'key' would be lost"):
+        epoch(tokens.map(lambda sample: {**sample, "key": 7}).pack(4).batch(1))

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import forebay as fb
-from sharing import serving  # noqa: F401  a server of the host's, where there is one
 
 STEPS = 5
 

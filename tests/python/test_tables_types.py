@@ -136,3 +136,51 @@ import pyarrow.parquet
 assert pyarrow.parquet.read_table({path!r}).num_rows == 3
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
+
+
+def test_a_column_comes_before_a_member_of_a_struct_with_its_whole_name_and_that_is_told(tmp_path):
+    both = pa.table([pa.array([{"b": 1, "c": 5}, {"b": 2, "c": 6}]), pa.array([10, 20])], names=["a", "a.b"])
+    pq.write_table(both, tmp_path / "both.parquet")
+    with pa.OSFile(str(tmp_path / "both.arrow"), "wb") as file, pa.ipc.new_file(file, both.schema) as writer:
+        writer.write_table(both)
+    for source in (lambda **how: fb.parquet(tmp_path / "both.parquet", **how), lambda **how: fb.arrow(tmp_path / "both.arrow", **how),
+                   lambda **how: fb.arrow(both, **how)):
+        for columns, expected in [(None, {"a.b": [10, 20], "a.c": [5, 6]}), (["a"], {"a.c": [5, 6]}), (["a.b"], {"a.b": [10, 20]})]:
+            with pytest.warns(fb.DataWarning, match=r"'a\.b'"), fb.Loader(source(columns=columns).batch(2), epochs=1) as loader:
+                (told,) = loader.warnings()
+                assert (told["kind"], told["count"], told["first"]) == ("twofold_names", 1, "a.b")
+                assert {name: batch[name].tolist() for batch in loader for name in batch} == expected
+    with fb.Loader(fb.arrow(both.select(["a"])).batch(2), epochs=1) as loader:
+        assert not loader.warnings()
+
+
+def as_footer_number(value):
+    """A number in Parquet's footer: zigzag, in groups of seven bits."""
+    value, groups = 2 * value, []
+    while value >= 128:
+        groups.append(value % 128 + 128)
+        value //= 128
+    return bytes([*groups, value])
+
+
+@pytest.mark.parametrize("type", [pa.binary(), pa.large_binary(), pa.string(), pa.large_string()])
+@pytest.mark.parametrize("layout", ["struct", "list", "list of structs"])
+def test_strings_in_structs_and_lists_that_a_row_group_has_more_than_2_gib_of(tmp_path, type, layout):
+    """The footer says that there are 3 GiB, so they are read as such are: without the Arrow schema that the writer kept."""
+    texts = [("é" * (i % 7)).encode() if i % 5 else None for i in range(3000)]
+    values = pa.array([text if text is None or "binary" in str(type) else text.decode() for text in texts], type)
+    struct = pa.StructArray.from_arrays([values, pa.array(range(3000), pa.int16())], names=["bytes", "n"])
+    column = struct if layout == "struct" else pa.ListArray.from_arrays(pa.array(range(0, 3001, 3), pa.int32()), values if layout == "list" else struct)
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"x": column}), path)
+    plain = fb.parquet(path, null="?" if "string" in str(type) else fb.NULL_MASK).batch(1000)
+    with fb.Loader(plain, epochs=1) as loader:
+        expected = fb.digest(loader)
+    file = path.read_bytes()
+    size = sum(len(text) for text in texts if text)
+    footer = file[-8 - int.from_bytes(file[-8:-4], "little"):-8]
+    assert footer.count(as_footer_number(size)) == 1, "of the bytes of the strings"
+    grown = footer.replace(as_footer_number(size), as_footer_number(3 << 30))
+    path.write_bytes(file[:-8 - len(footer)] + grown + len(grown).to_bytes(4, "little") + b"PAR1")
+    with fb.Loader(plain, epochs=1, memory="40GiB") as loader:
+        assert fb.digest(loader) == expected

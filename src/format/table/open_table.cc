@@ -95,9 +95,12 @@ Status read_alike(TableData& data, const TableSelection& selection, const TableM
   return {};
 }
 
-Result<UnitedSchema> unite(const TableData& data, const TableSelection& selection, const TableModel* model) {
+Result<UnitedSchema> unite(const TableData& data, const TableSelection& selection, const TableModel* model,
+                           DataWarnings* warnings) {
   const FilesToUnite files(data, model);
-  FOREBAY_ASSIGN(UnitedSchema united, unite_schemas(files.input(data, selection, model)));
+  UniteInput input = files.input(data, selection, model);
+  input.warnings = warnings;
+  FOREBAY_ASSIGN(UnitedSchema united, unite_schemas(input));
   // The model is there to be compared with, and gives no rows.
   if (model != nullptr) united.layout_of.erase(united.layout_of.begin());
   return united;
@@ -201,9 +204,10 @@ Hash128 version_of(const TableData& data, const TableReading& reading, const Has
 
 /// From parts and partitions to a table. `masked`: what a filter looks at; may be empty without one. `model`: null, or TableRequest::model.
 Result<std::shared_ptr<TableData>> build(std::shared_ptr<TableData> data, const TableSelection& selection,
-                                         const TableModel* model, Files masked, std::stop_token stop) {
+                                         const TableModel* model, Files masked, DataWarnings* warnings,
+                                         std::stop_token stop) {
   FOREBAY_RETURN_IF_ERROR(read_alike(*data, selection, model, masked));
-  FOREBAY_ASSIGN(data->schema, unite(*data, selection, model));
+  FOREBAY_ASSIGN(data->schema, unite(*data, selection, model, warnings));
   FOREBAY_RETURN_IF_ERROR(data->find_units());
   for (const PartitionColumn& column : data->partitions) {
     FOREBAY_ASSIGN(PartitionNull instead, partition_null(column, selection.reading.nulls));
@@ -280,8 +284,8 @@ Result<std::shared_ptr<const UnitSource>> open_table_files(TableFiles files, con
     data->parts.push_back(
         {std::move(entry.key), entry.size.value_or(0), entry.version, std::move(opened.files[i].file), {}, {}});
   }
-  FOREBAY_ASSIGN(data,
-                 build(std::move(data), request.selection, request.model.get(), std::move(masked), std::move(stop)));
+  FOREBAY_ASSIGN(data, build(std::move(data), request.selection, request.model.get(), std::move(masked), files.warnings,
+                             std::move(stop)));
   data->version = version_of(*data, request.selection.reading, {});
   return std::shared_ptr<const UnitSource>(std::make_shared<TableSource>(std::move(data)));
 }
@@ -294,7 +298,8 @@ std::shared_ptr<const TableModel> model_of(const UnitSource& table) {
 }
 
 Result<std::shared_ptr<const UnitSource>> open_memory_tables(Files tables, const TableSelection& selection,
-                                                             const TableCodecs& codecs, std::stop_token stop) {
+                                                             const TableCodecs& codecs, std::stop_token stop,
+                                                             DataWarnings* warnings) {
   if (tables.empty()) return invalid_argument("there is no table in the list");
   if (!selection.filter.empty() && selection.reading.nulls.kind != NullPolicy::Kind::kMask) {
     return unsupported(
@@ -309,7 +314,7 @@ Result<std::shared_ptr<const UnitSource>> open_memory_tables(Files tables, const
     part.name_in_memory = tables.size() == 1 ? "table in memory" : fmt::format("table {} in memory", i);
     data->parts.push_back(std::move(part));
   }
-  FOREBAY_ASSIGN(data, build(std::move(data), selection, nullptr, tables, std::move(stop)));
+  FOREBAY_ASSIGN(data, build(std::move(data), selection, nullptr, tables, warnings, std::move(stop)));
   // Tables in memory have neither sizes nor names to be told apart by.
   FOREBAY_ASSIGN(const Hash128 content, sample_content(TableSource(data)));
   data->version = version_of(*data, selection.reading, content);

@@ -54,9 +54,9 @@ Result<std::shared_ptr<const UnitSource>> open_table_files(TableFiles files, con
 /// The first file of a table of files, as a model for others.
 std::shared_ptr<const TableModel> model_of(const UnitSource& table);
 
-/// Tables in memory, one after the other. They are not read again, so `filter` is Unsupported unless nulls are masked.
+/// Tables in memory, one after the other. `warnings`: as UniteInput::warnings. They are not read again, so `filter` is Unsupported unless nulls are masked.
 Result<std::shared_ptr<const UnitSource>> open_memory_tables(std::vector<std::shared_ptr<const TableFile>> tables,
                                                              const TableSelection& selection, const TableCodecs& codecs,
-                                                             std::stop_token stop);
+                                                             std::stop_token stop, DataWarnings* warnings = nullptr);
 
 }  // namespace forebay

@@ -13,6 +13,10 @@ namespace forebay {
 namespace {
 
 constexpr size_t kDifferencesNamed = 10;
+constexpr LeftOutKind kTwofoldNames{
+    "twofold_names", "name is that of a column and of a struct or its member, and the column is read",
+    "names are those of columns and of structs or their members, and the columns are read",
+    "rename one of them where the table is written"};
 constexpr std::string_view kMaskEnding = "_valid";
 
 using Role = TableColumn::Role;
@@ -163,6 +167,7 @@ class Uniting {
     FOREBAY_RETURN_IF_ERROR(check_names());
     FOREBAY_RETURN_IF_ERROR(in_.columns ? pick_named() : pick_all());
     for (const std::string& name : in_.looked_at) FOREBAY_RETURN_IF_ERROR(look_at(name));
+    tell_twofold_names();
     // All files first, so that one message tells all that differs.
     for (size_t file = 0; file < in_.files.size(); ++file) lay_out(file);
     if (!refused_.ok()) return refused_;
@@ -299,6 +304,22 @@ class Uniting {
       if (in_.first_decides && known_.find(name) != nullptr && !first_has(name)) note_only_later(name);
     }
     return {};
+  }
+
+  /// A column of the whole name is read in place of a struct or its member. Nobody would know otherwise.
+  void tell_twofold_names() const {
+    if (in_.warnings == nullptr) return;
+    std::set<std::string> names;
+    for (size_t file = 0; file < in_.files.size(); ++file) {
+      if (known_.first_alike(file) != file) continue;
+      for (const auto& [name, why] : in_.files[file]->unmapped()) {
+        if (known_.find(name) != nullptr) names.insert(name);
+      }
+    }
+    for (const std::string& name : known_.order()) {
+      if (known_.is_struct(name)) names.insert(name);
+    }
+    for (const std::string& name : names) in_.warnings->add(kTwofoldNames, name);
   }
 
   Status look_at(const std::string& name) {

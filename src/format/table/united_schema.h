@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/data_warnings.h"
 #include "base/null_fill.h"
 #include "base/table_codec.h"
 #include "format/table/partitions.h"
@@ -50,6 +51,7 @@ struct UniteInput {
   TableReading reading = {};           ///< with which the files were opened
   /// The first file's columns are the table's: what other files lack, or have besides, is an error.
   bool first_decides = false;
+  DataWarnings* warnings = nullptr;  ///< is told of names that could be a column's and a struct's; may be null
 };
 
 /// The types that each file's columns are read as so that all files have one: `reading.types`, and those that differ, widened by
@@ -58,7 +60,7 @@ std::vector<ColumnTypes> common_types(const UniteInput& input);
 
 /// One schema for all files, which were opened with common_types(): the columns asked for, in that order, or all columns of all
 /// files in the order of the first that has them, and then the partition columns. Fields stand in files in any order. A name is that
-/// of a column; where there is none, it stands for the members of the struct of that name. A column that a file lacks, or of which the
+/// of a column (a name that could be a struct's or its member's as well is told as a warning); where there is none, it stands for the members of the struct of that name. A column that a file lacks, or of which the
 /// file says only that it is null (Arrow's null type), is null in the rows of that file.
 /// InvalidArgument, all at once (ten by name) and with both files' names, for types that cannot be united, in columns that somebody
 /// looks at; and for files that have no column in common, names that do not exist (with the nearest that does) and values for nulls

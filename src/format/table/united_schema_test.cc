@@ -23,6 +23,7 @@ struct Uniter {
   Names looked_at = {};
   NullPolicy::Kind nulls = NullPolicy::Kind::kError;
   bool first_decides = false;
+  DataWarnings* warnings = nullptr;
 
   Result<UnitedSchema> unite() const {
     const std::vector<std::shared_ptr<const TableFile>> files(stubs.begin(), stubs.end());
@@ -30,7 +31,7 @@ struct Uniter {
     for (size_t i = 0; i < files.size(); ++i) names.emplace_back(1, static_cast<char>('a' + i));
     NullPolicy policy;
     policy.kind = nulls;
-    return unite_schemas({files, names, partitions, columns, looked_at, policy, first_decides});
+    return unite_schemas({files, names, partitions, columns, looked_at, policy, first_decides, warnings});
   }
 };
 
@@ -84,6 +85,30 @@ TEST(UnitedSchema, the_columns_asked_for_come_in_that_order_and_each_once) {
   EXPECT_EQ(folders_last.columns.back().field.name, "day");
   EXPECT_EQ(folders_last.columns.back().from, TableColumn::From::kFolder);
   EXPECT_EQ(folders_last.layouts[0].back(), kNowhere) << "no file is read for it";
+}
+
+TEST(UnitedSchema, a_name_that_could_be_a_struct_or_its_member_is_a_column_and_is_told) {
+  const Stubs files = {stub_of({"a", "a.b", "a.c", "x.y"}), stub_of({"a.b"})};
+  files[0]->origins[2] = {2, {"a"}, false, false};
+  files[0]->unreadable = {{"a.b", "a member of a struct"}, {"z", "of type union"}};
+  for (const auto& [asked, given] : std::vector<std::pair<std::optional<Names>, Names>>{
+           {{}, {"a", "a.b", "a.c", "x.y"}}, {Names{"a"}, {"a"}}, {Names{"a.b"}, {"a.b"}}, {Names{"a.c"}, {"a.c"}}}) {
+    DataWarnings warnings;
+    Uniter uniter{files, {}, asked};
+    uniter.warnings = &warnings;
+    const auto united = uniter.unite();
+    ASSERT_TRUE(united.ok()) << united.status().to_string();
+    EXPECT_EQ(names_of(*united), given);
+    ASSERT_EQ(warnings.list().size(), 1u);
+    EXPECT_EQ(warnings.list()[0].kind, "twofold_names");
+    EXPECT_EQ(warnings.list()[0].count, 2);
+    EXPECT_EQ(warnings.list()[0].first, "a");
+  }
+  DataWarnings none;
+  Uniter plain{{stub_of({"a", "a.b", "x.y"})}};
+  plain.warnings = &none;
+  ASSERT_TRUE(plain.unite().ok());
+  EXPECT_TRUE(none.list().empty()) << "a dot alone makes no struct";
 }
 
 TEST(UnitedSchema, a_folder_column_has_a_mask_only_where_nulls_are_masked_and_one_is_null) {
