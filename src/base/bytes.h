@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -9,7 +10,10 @@
 
 namespace forebay {
 
-/// Numbers and texts end to end, in the byte order of the machine (what is kept never leaves it).
+static_assert(std::endian::native == std::endian::little);
+
+/// Writes numbers and texts end to end, little-endian as the machine is: cache files and the messages
+/// of services are made of these. Used by one thread.
 class ByteWriter {
  public:
   template <typename T>
@@ -21,14 +25,21 @@ class ByteWriter {
     put(static_cast<uint32_t>(text.size()));
     bytes_.append(text);
   }
+  /// Overwrites a number that was put at that place.
+  template <typename T>
+    requires std::is_arithmetic_v<T>
+  void put_at(size_t place, T value) {
+    std::memcpy(bytes_.data() + place, &value, sizeof value);
+  }
   const std::string& bytes() const { return bytes_; }
 
  private:
   std::string bytes_;
 };
 
-/// The other way, over bytes that nobody vouches for: once something does not fit, ok() is false and zeros are read.
-/// Views: what is read must outlive it. Never throws, never takes memory beyond the texts that are really there.
+/// Reads what ByteWriter wrote, from bytes that nobody vouches for. Once a field does not fit, ok() is
+/// false and zeros are read. The bytes must outlive the reader. It never throws, and takes memory only
+/// for texts that are really there. Used by one thread.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : left_(bytes) {}
