@@ -21,6 +21,16 @@ class ByteWriter {
   void put(T value) {
     bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
   }
+  /// The same as put() of each, at once.
+  template <typename... T>
+  void put_all(T... values) {
+    char packed[(sizeof(T) + ...)];
+    char* at = packed;
+    ((std::memcpy(at, &values, sizeof values), at += sizeof values), ...);
+    bytes_.append(packed, sizeof packed);
+  }
+  /// Room for that many bytes more.
+  void reserve(size_t bytes) { bytes_.reserve(bytes_.size() + bytes); }
   void put_text(std::string_view text) {
     put(static_cast<uint32_t>(text.size()));
     bytes_.append(text);

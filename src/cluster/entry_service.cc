@@ -23,14 +23,10 @@ std::vector<uint64_t> most_of_entries(std::span<const WantedEntry> wanted) {
 
 Buffer encode_entry_request(std::span<const WantedEntry> wanted) {
   MessageFields out(kEntryRequest);
-  for (const WantedEntry& each : wanted) {
-    out.put(each.key.high);
-    out.put(each.key.low);
-    out.put(each.most_bytes);
-    out.put(uint8_t{each.element.has_value()});
-    out.put(each.element.value_or(0));
-    out.put(each.kind);
-  }
+  out.reserve(kWantedEntryBytes * wanted.size());
+  for (const WantedEntry& each : wanted)
+    out.put_all(each.key.high, each.key.low, each.most_bytes, uint8_t{each.element.has_value()},
+                each.element.value_or(0), each.kind);
   return out.done();
 }
 

@@ -16,25 +16,21 @@ constexpr uint64_t kCountBytes = 4, kItemBytes = 1 + 8 + 8;
 
 uint64_t body_checksum(const Buffer& body) { return hash128(body.data(), body.size()).low; }
 
-void put_item(MessageFields& out, ItemState state, uint64_t bytes, uint64_t checksum) {
-  out.put(state);
-  out.put(bytes);
-  out.put(checksum);
-}
-
 }  // namespace
 
 Response encode_items(std::string_view kind, std::span<const uint64_t> most_bytes, std::vector<FoundItem> found) {
   MessageFields out(kind);
+  out.reserve(kCountBytes + kItemBytes * found.size());
   out.put(static_cast<uint32_t>(found.size()));
   std::vector<Buffer> bodies;
+  bodies.reserve(found.size());
   for (size_t i = 0; i < found.size(); ++i) {
     if (!found[i].body) {
-      put_item(out, found[i].coming ? ItemState::kComing : ItemState::kAbsent, found[i].coming.value_or(0), 0);
+      out.put_all(found[i].coming ? ItemState::kComing : ItemState::kAbsent, found[i].coming.value_or(0), uint64_t{0});
     } else if (found[i].body->size() > most_bytes[i]) {
-      put_item(out, ItemState::kTooLarge, found[i].body->size(), 0);
+      out.put_all(ItemState::kTooLarge, uint64_t{found[i].body->size()}, uint64_t{0});
     } else {
-      put_item(out, ItemState::kHere, found[i].body->size(), body_checksum(*found[i].body));
+      out.put_all(ItemState::kHere, uint64_t{found[i].body->size()}, body_checksum(*found[i].body));
       bodies.push_back(*std::move(found[i].body));
     }
   }
