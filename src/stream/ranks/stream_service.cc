@@ -51,7 +51,7 @@ void StreamService::begin_anew(uint64_t run) {
 
 void StreamService::decided(const Chunk& chunk) {
   const std::lock_guard lock(mutex_);
-  chunks_.push_back({chunk.first, chunk});
+  chunks_.push_back({chunk.first, encode_leader_response(chunk)});
 }
 
 void StreamService::begins(const std::vector<std::string>& after) {
@@ -61,7 +61,7 @@ void StreamService::begins(const std::vector<std::string>& after) {
 
 void StreamService::ended(int64_t first) {
   const std::lock_guard lock(mutex_);
-  chunks_.push_back({first, StreamEnd{}});
+  chunks_.push_back({first, encode_leader_response(StreamEnd{})});
 }
 
 void StreamService::linger() {
@@ -109,8 +109,7 @@ Result<Response> StreamService::answer(std::span<const uint8_t> bytes) {
   FOREBAY_ASSIGN(const RankRequest request, parse_rank_request(bytes));
   // Whatever it asks for, and of which run: it lives.
   note_heard(request.rank);
-  if (const auto* chunk = std::get_if<ChunkWanted>(&request.what))
-    return Response{encode_leader_response(find_chunk(request, chunk->first))};
+  if (const auto* chunk = std::get_if<ChunkWanted>(&request.what)) return Response{find_chunk(request, chunk->first)};
   if (std::holds_alternative<BeginningWanted>(request.what))
     return Response{encode_leader_response(find_beginning(request))};
   if (const auto* records = std::get_if<RecordsWanted>(&request.what))
@@ -163,18 +162,18 @@ std::vector<FoundItem> StreamService::find_rows(const RankRequest& request, cons
   return found;
 }
 
-LeaderResponse StreamService::find_chunk(const RankRequest& request, int64_t first) {
-  LeaderResponse response;
+Buffer StreamService::find_chunk(const RankRequest& request, int64_t first) {
+  Buffer response;
   Stream* to_tell = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    if (std::optional<LeaderResponse> other = elsewhere(request)) return *other;
-    if (!is_other_rank(request.rank)) return NotYet{};
+    if (std::optional<LeaderResponse> other = elsewhere(request)) return encode_leader_response(*other);
+    if (!is_other_rank(request.rank)) return encode_leader_response(NotYet{});
     const auto chunk = std::lower_bound(chunks_.begin(), chunks_.end(), first,
                                         [](const auto& one, int64_t sought) { return one.first < sought; });
-    if (chunk == chunks_.end()) return NotYet{};
+    if (chunk == chunks_.end()) return encode_leader_response(NotYet{});
     // A later one is there, so this one never will be.
-    if (chunk->first != first) return NoSuchChunk{};
+    if (chunk->first != first) return encode_leader_response(NoSuchChunk{});
     response = chunk->second;
     to_tell = note_asked(request.rank, first);
   }

@@ -55,7 +55,7 @@ class StreamService final : public Service, public ChunkWitness {
   Result<Response> answer(std::span<const uint8_t> request) override;
 
  private:
-  LeaderResponse find_chunk(const RankRequest& request, int64_t first);
+  Buffer find_chunk(const RankRequest& request, int64_t first);
   LeaderResponse find_beginning(const RankRequest& request);
   std::vector<FoundItem> find_records(const RankRequest& request, const RecordsWanted& wanted) const;
   std::vector<FoundItem> find_notes(const RankRequest& request, const NotesWanted& wanted) const;
@@ -84,7 +84,7 @@ class StreamService final : public Service, public ChunkWitness {
   int rank_ = 0;
   uint64_t run_ = 0;
   std::optional<StreamBeginning> beginning_;
-  std::deque<std::pair<int64_t, LeaderResponse>> chunks_;  // the first record, and Chunk or StreamEnd
+  std::deque<std::pair<int64_t, Buffer>> chunks_;  // the first record, and a LeaderResponse: the chunk, or the end
   std::vector<int64_t> asked_;  // by rank: the first record of the last chunk it asked for, or one of these
   std::vector<Time> heard_;     // by rank: when it last asked for anything
   std::shared_ptr<const KeptRecords> kept_;
