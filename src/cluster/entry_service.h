@@ -48,7 +48,7 @@ class EntrySource {
   virtual ~EntrySource() = default;
   /// The bytes of that entry. They must not change while the buffer lives.
   virtual std::optional<Buffer> entry(const Hash128& key) = 0;
-  /// What this host has learned of the version of that sample, if that is its name.
+  /// The version of that sample, if this host has learned one and that is the sample's name.
   virtual std::optional<uint64_t> version(const Hash128& /*name*/, int64_t /*sample*/) { return std::nullopt; }
   /// How much this host does before it makes and keeps what is made of that element, which it will do
   /// without having been asked to. The number falls. Must not wait.

@@ -139,7 +139,7 @@ TEST(EntryMessages, EveryOtherLengthIsCorrupt) {
   }
 }
 
-// Whoever has the token can compute checksums.
+// A stranger that has the token can compute checksums.
 TEST(EntryMessages, FieldsThatLieAreCorrupt) {
   const std::vector<WantedEntry> wanted = {{{1, 2}, 64}};
   const auto response_with = [&](uint32_t count, uint8_t state, uint64_t length) {

@@ -10,7 +10,7 @@
 
 namespace forebay {
 
-/// What came for one of the things that a call asked for.
+/// One item of a response: the answer about one of the things that a call asked for.
 struct ResponseItem {
   enum class State : uint8_t {
     kAbsent,    ///< the host does not have it
@@ -24,7 +24,7 @@ struct ResponseItem {
   Buffer body;  ///< part of the response's memory, at a multiple of 64 bytes
 };
 
-/// What a service has of one of them.
+/// One item as the service found it.
 struct FoundItem {
   std::optional<Buffer> body = {};
   std::optional<uint64_t> coming = {};  ///< without a body: the host will have it, and how much it does before

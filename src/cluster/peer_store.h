@@ -30,16 +30,16 @@ std::string version_key(const Hash128& name, int64_t sample);
 
 /// The cache entries of another host of the job as a store. Keys are those of entry_key() and version_key().
 ///
-/// A peer is never the only one that has something, so what goes wrong with it is no error: a read that finds nothing, of a host that is away,
-/// slow, a stranger's or a liar, gives no bytes at all, soon. Two answers say more: Cancelled, and
-/// OutOfBudget with the size for what is larger than ReadRequest::set_aside_bytes. One that is larger than
-/// ReadRequest::expected_size gives no bytes.
+/// A peer is never the only one that has something, so its failures are no errors: a read gives no bytes,
+/// soon, where the peer does not have the entry, is away or slow, refuses this host or lies. Two answers
+/// say more: Cancelled, and OutOfBudget with the size for an entry that is larger than
+/// ReadRequest::set_aside_bytes. One that is larger than ReadRequest::expected_size gives no bytes.
 ///
-/// Keys that are wanted at the same time travel together: while all its requests are under way, or as many bytes as its link
-/// brings soon (PeerPace), later ones gather.
+/// Entries that are wanted at the same time travel together: later ones gather while all calls are under
+/// way, or as many bytes as the link brings soon (PeerPace).
 ///
-/// What the peer says that it will make is waited for and asked for again (Patience): as long as the peer gets on, and no thread
-/// or request waits meanwhile.
+/// An entry that the peer is going to make is asked for again as long as the peer gets on (Patience). No
+/// thread and no call waits meanwhile. From any thread; the destructor answers all that is under way.
 class PeerStore : public Store {
  public:
   /// Whether asking is worth trying (PeerHealth); without waiting.

@@ -26,7 +26,7 @@ struct RunTerms {
   Status check_same(int rank, const RunTerms& leader) const;
 };
 
-/// What rank 0 answers to a rank that asks for its settings: nothing where it has not set them yet.
+/// The response of rank 0 to a rank that asks for its settings: nothing where they are not set yet.
 Buffer encode_run(const std::optional<RunTerms>& terms);
 /// Corrupt for what encode_run() does not make.
 Result<std::optional<RunTerms>> parse_run(std::span<const uint8_t> bytes);

@@ -61,7 +61,7 @@ struct PeerHost {
   JobPass pass;         ///< what the host wants to be shown
 };
 
-/// What a caller is ready to wait for and to take.
+/// The time that a caller waits, and the bytes that it takes.
 struct CallLimits {
   uint64_t most_bytes = 0;            ///< of the response; a longer one is refused before its memory is taken
   std::chrono::milliseconds in_all;   ///< until the response is complete

@@ -82,7 +82,7 @@ std::string own_address(const Place& place) {
   return parse_host_port(address).ok() ? address : address + ":0";
 }
 
-/// What the user's own way to meet gives.
+/// The way to meet that the user gave.
 class GivenRendezvous final : public Rendezvous {
  public:
   GivenRendezvous(const PeerOptions& options, int hosts, uint64_t generation)
@@ -151,7 +151,7 @@ Result<std::shared_ptr<Job>> open_job(const PeerOptions& options, const Place& p
   if (!meets(options)) FOREBAY_RETURN_IF_ERROR(check_addresses(options, place));
   Result<std::shared_ptr<const JobTls>> tls = job_tls_from_environment();
   if (!tls.ok()) return Status(tls.status().code(), "peers: " + tls.status().message());
-  // What was given is checked all the same.
+  // The options were checked all the same.
   if (place.world_size == 1) return std::shared_ptr<Job>();
   JobOptions job{.transport = http_peer_transport({.tls = std::move(*tls)}),
                  .rank = place.rank,

@@ -1,5 +1,5 @@
-// What a stranger, or a host that has lost its mind, sends to the others of a job: it is refused with a reason, or it is a request or a
-// response whose parts lie inside of it.
+// Bytes that a stranger, or a host that is broken, sends to the others of a job: they are refused with a
+// reason, or are a request or a response whose parts lie inside of them.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -28,7 +28,8 @@ struct SimulatedHost {
   Listening::Stats stats;
 };
 
-/// A call on its way, and whether bytes of its response come: links are shared, so that all responses on one come at the same time.
+/// A call on its way. `comes`: bytes of its response come. Links are shared, so that all responses on one
+/// come at the same time.
 struct Calling {
   PeerHost to;
   std::string service;

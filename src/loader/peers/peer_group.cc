@@ -8,7 +8,7 @@
 
 namespace forebay {
 
-/// What the caches of a loader keep. They may go: the listener does not hold on to what nobody uses.
+/// The entries of the caches of a loader. Caches may go: the listener does not hold on to them.
 class PeerGroup::Entries final : public EntrySource {
  public:
   std::optional<Buffer> entry(const Hash128& key) override {

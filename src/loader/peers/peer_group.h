@@ -22,7 +22,7 @@ namespace forebay {
 class PeerGroup : public std::enable_shared_from_this<PeerGroup> {
  public:
   PeerGroup();
-  /// What the listener of the job serves as kEntryServiceName. Outlives this group.
+  /// Served by the listener of the job as kEntryServiceName. It may outlive this group.
   std::shared_ptr<Service> service() const;
   /// Before caches join.
   void join_job(std::shared_ptr<Job> job);

@@ -40,9 +40,9 @@ class Decisions {
   void lend(std::shared_ptr<const KeptRecords> kept) { service_->lend(std::move(kept)); }
   void share(std::shared_ptr<RecordShelf> shelf, size_t partitions);
 
-  /// Ask a rank, and get an item for each thing that is wanted: for records that it keeps, as KeptRecords::bytes_of(); for what it has read, as RecordShelf::notes(), and for
-  /// records of that, as RecordShelf::row(). They wait, at most a second; errors of Transport::call(), and
-  /// Corrupt for what is no such response.
+  /// Ask a rank and wait, at most for kRankDeadline, for an item for each thing that is wanted: records that it
+  /// keeps, notes of what it has read, and rows of that (RecordsWanted, NotesWanted, RowsWanted). Errors of
+  /// Transport::call(), and Corrupt for what is no such response.
   Result<std::vector<ResponseItem>> ask_for_records(int rank, std::span<const int64_t> numbers,
                                                     const std::stop_token& stop) const;
   Result<std::vector<ResponseItem>> ask_for_notes(int rank, std::span<const NotesPlace> wanted,

@@ -143,7 +143,8 @@ bool FollowedChunks::note_heard(const Status& answered) {
   return true;
 }
 
-// Rank 0 says that it is in another run of the loader. All may be about to load a state, one after the other; for ever they are not.
+// Rank 0 is in another run of the loader. All ranks may be about to load a state, one after the other, but
+// they are not for ever.
 void FollowedChunks::note_elsewhere(uint64_t run) {
   // All begin with one, when they open.
   const auto loads = [](uint64_t count) { return fmt::format("{} time(s)", count - std::min<uint64_t>(count, 1)); };

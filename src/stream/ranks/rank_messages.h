@@ -50,7 +50,7 @@ struct RowsWanted {
   std::vector<SharedRow> rows;
 };
 
-/// What a rank of a stream asks another one.
+/// The request of a rank of a stream to another one.
 struct RankRequest {
   int rank = 0;      ///< who asks
   uint64_t run = 0;  ///< how often all ranks have gone elsewhere: record numbers of different runs are the same
@@ -70,7 +70,7 @@ struct StreamEnd {};    ///< nothing comes behind what is there
 struct StreamBeginning {
   std::vector<std::string> after;  ///< an offset for each partition
 };
-/// What rank 0 says of what it decides.
+/// The response of rank 0 to a ChunkWanted or BeginningWanted.
 using LeaderResponse = std::variant<NotYet, InAnotherRun, NoSuchChunk, StreamEnd, StreamBeginning, Chunk>;
 
 Buffer encode_leader_response(const LeaderResponse& response);

@@ -107,7 +107,7 @@ Status StreamService::check_heard() const {
 
 Result<Response> StreamService::answer(std::span<const uint8_t> bytes) {
   FOREBAY_ASSIGN(const RankRequest request, parse_rank_request(bytes));
-  // Whatever it asks for, and of which run: it lives.
+  // It lives, whatever it asks for and of which run.
   note_heard(request.rank);
   if (const auto* chunk = std::get_if<ChunkWanted>(&request.what)) return Response{find_chunk(request, chunk->first)};
   if (std::holds_alternative<BeginningWanted>(request.what))
@@ -122,7 +122,8 @@ Result<Response> StreamService::answer(std::span<const uint8_t> bytes) {
   return Response();
 }
 
-// Without the lock: who keeps records looks at the stream meanwhile, and the stream tells what it decides under its own.
+// Not under the lock: KeptRecords::keep() looks at the stream meanwhile, and the stream calls decided()
+// under its own.
 std::vector<FoundItem> StreamService::find_records(const RankRequest& request, const RecordsWanted& wanted) const {
   const std::shared_ptr<const KeptRecords> kept = under_lock(kept_);
   const bool same_run = request.run == under_lock(run_);
@@ -177,7 +178,8 @@ Buffer StreamService::find_chunk(const RankRequest& request, int64_t first) {
     response = chunk->second;
     to_tell = note_asked(request.rank, first);
   }
-  // Without the lock, which the stream takes under its own. It is alive: Decisions::close() waits for these calls before the stream goes.
+  // Not under the lock, which the stream takes under its own. The stream is alive: Decisions::close() waits
+  // for these calls before it goes.
   if (to_tell != nullptr) to_tell->look_again();
   return response;
 }
@@ -205,7 +207,7 @@ void StreamService::note_heard(int rank) {
   if (is_other_rank(rank)) heard_[static_cast<size_t>(rank)] = clock_();
 }
 
-// With the lock held, as all below. Whoever decides will, sooner or later; before its run has begun rank 0 is nowhere.
+// Called under the lock, as all below. Before its run has begun rank 0 is in none, and will be.
 std::optional<LeaderResponse> StreamService::elsewhere(const RankRequest& request) const {
   if (request.run == run_) return std::nullopt;
   return run_ > 0 ? LeaderResponse(InAnotherRun{run_}) : NotYet{};

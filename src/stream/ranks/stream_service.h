@@ -39,11 +39,12 @@ class StreamService final : public Service, public ChunkWitness {
   void lead(Stream* stream);
   void lend(std::shared_ptr<const KeptRecords> kept);
   void share(std::shared_ptr<RecordShelf> shelf);
-  /// What was decided before is of another run.
+  /// Forgets what was decided before: it is of another run.
   void begin_anew(uint64_t run);
   /// Unavailable where a rank that has asked for nothing for long is all that keeps more from being decided.
   Status check_heard() const;
-  /// Waits until all others have been told all that was decided, and have come for what was read for them, or have left; but not for long.
+  /// Waits some seconds at most until all others have been told all that was decided, and have come for what
+  /// was read for them, or have left.
   void linger();
 
   void decided(const Chunk& chunk) override;

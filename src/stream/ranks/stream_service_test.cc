@@ -124,7 +124,7 @@ TEST_F(StreamServiceTest, lends_what_it_keeps_and_says_what_it_may_keep) {
     for (const ResponseItem& item : items(4, RecordsWanted{{2, 4, 6, 7}}, 1, run)) found.push_back(item.state);
     return found;
   };
-  // Of even numbers this rank has the kept ones; those behind 6 have not been seen.
+  // This rank has the even numbers that are kept; those from 6 on have not been seen.
   EXPECT_EQ(states(1),
             (std::vector<ItemState>{ItemState::kHere, ItemState::kAbsent, ItemState::kComing, ItemState::kAbsent}));
   EXPECT_EQ(states(2)[0], ItemState::kAbsent) << "numbers of another run are others";
