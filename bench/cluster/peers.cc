@@ -23,6 +23,7 @@
 #include <thread>
 #include <vector>
 
+#include "cluster/entry_service.h"
 #include "cluster/http/http_peer_transport.h"
 #include "cluster/job_tls.h"
 #include "cluster/peer_store.h"
@@ -68,12 +69,12 @@ Buffer object_of(uint64_t bytes, uint64_t seed) {
   return made;
 }
 
-class Objects : public KeySource {
+class Objects : public EntrySource {
  public:
   explicit Objects(uint64_t bytes) {
     for (size_t i = 0; i < kObjects; ++i) objects_.push_back(object_of(bytes, i));
   }
-  std::optional<Buffer> find(const Hash128& key) override { return objects_[key.low % kObjects]; }
+  std::optional<Buffer> entry(const Hash128& key) override { return objects_[key.low % kObjects]; }
 
  private:
   std::vector<Buffer> objects_;
@@ -219,7 +220,10 @@ std::shared_ptr<Transport> transport_of_peers() {
 Measured peers(const Settings& settings) {
   ServerProcess server(settings.server_core, [&] {
     const auto transport = new std::shared_ptr<Transport>(transport_of_peers());
-    auto listening = (*transport)->listen("127.0.0.1:0", kPass, std::make_shared<Objects>(settings.bytes));
+    auto listening = (*transport)
+                         ->listen("127.0.0.1:0", kPass,
+                                  {{std::string(kEntryServiceName),
+                                    std::make_shared<EntryService>(std::make_shared<Objects>(settings.bytes))}});
     if (!listening.ok()) std::abort();
     const std::string address = (*listening)->address();
     return std::pair(listening->release(), std::atoi(address.substr(address.rfind(':') + 1).c_str()));
@@ -230,7 +234,7 @@ Measured peers(const Settings& settings) {
   const auto store = peer_store(transport, {"127.0.0.1:" + std::to_string(server.port()), kPass}, options);
   return run(settings, kInFlight, server, [&](uint64_t n, const auto& done) {
     ReadRequest request;
-    request.key = Hash128{n, n * 7919}.to_string();
+    request.key = entry_key({n, n * 7919});
     request.set_aside_bytes = settings.bytes + settings.bytes / 8;
     store->read(request, {}, [&settings, &done](Result<Buffer> bytes) {
       if (!bytes.ok() || bytes->size() != settings.bytes) {
@@ -248,7 +252,7 @@ Measured bare(const Settings& settings, uint64_t objects_an_answer) {
     return std::pair(bare_server, bare_server->port());
   });
   const auto transport = curl_transport();
-  const std::string url = "http://127.0.0.1:" + std::to_string(server.port()) + kKeysPath;
+  const std::string url = "http://127.0.0.1:" + std::to_string(server.port()) + "/";
   const auto connection = std::make_shared<HttpConnectionOptions>();
   connection->direct = true;
   return run(settings, 8, server, [&](uint64_t, const auto& done) {

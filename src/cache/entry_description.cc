@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "cache/bytes.h"
+#include "base/bytes.h"
 
 namespace forebay {
 

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "cluster/entry_service.h"
 #include "cluster/peer_health.h"
 #include "cluster/peer_pace.h"
 #include "store/calls.h"
@@ -25,9 +26,11 @@ constexpr size_t kManyKeys = 16;  // are enough of a question
 
 PeerHealth::Time now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
-/// One key on its way.
+using Items = Result<std::vector<ResponseItem>>;
+
+/// One entry on its way.
 struct PeerRead {
-  WantedKey wanted;
+  WantedEntry wanted;
   bool tells_size = false;  ///< what is too large is OutOfBudget
   std::shared_ptr<Call<Buffer>> call;
   int times_asked = 0;
@@ -184,37 +187,39 @@ class Peer : public std::enable_shared_from_this<Peer> {
     return question;
   }
 
-  AnswerLimits limits(const std::vector<WantedKey>& wanted) const {
+  CallLimits limits(const std::vector<WantedEntry>& wanted) const {
     uint64_t bytes = 0;
-    for (const WantedKey& each : wanted) bytes += each.most_bytes;
+    for (const WantedEntry& each : wanted) bytes += each.most_bytes;
     const auto times = static_cast<int64_t>(std::max<uint64_t>(1, bytes / options_.bytes));
-    return {2 * times * options_.deadline, options_.deadline};
+    return {most_entry_response_bytes(wanted), 2 * times * options_.deadline, options_.deadline};
   }
 
   void send(Question question) {
-    std::vector<WantedKey> wanted;
+    std::vector<WantedEntry> wanted;
     for (PeerRead& read : question.reads) {
       ++read.times_asked;
       wanted.push_back(read.wanted);
     }
-    const AnswerLimits within = limits(wanted);
-    transport_.fetch(
-        host_, std::move(wanted), within, stop_.get_token(),
-        [self = shared_from_this(), asked = std::move(question)](Result<std::vector<AnsweredKey>> answers) mutable {
-          Frame frame{self.get(), innermost_frame};
-          innermost_frame = &frame;
-          self->on_answer(std::move(asked), std::move(answers));
-          innermost_frame = frame.outer;
-          const std::lock_guard lock(self->mutex_);
-          --self->fetches_;
-          self->answered_.notify_all();
-        });
+    const CallLimits within = limits(wanted);
+    Buffer request = encode_entry_request(wanted);
+    transport_.call(host_, kEntryServiceName, std::move(request), within, stop_.get_token(),
+                    [self = shared_from_this(), asked = std::move(question),
+                     wanted = std::move(wanted)](const Result<Buffer>& response) mutable {
+                      Frame frame{self.get(), innermost_frame};
+                      innermost_frame = &frame;
+                      self->on_answer(std::move(asked), response.ok() ? parse_entry_response(wanted, *response)
+                                                                      : Items(response.status()));
+                      innermost_frame = frame.outer;
+                      const std::lock_guard lock(self->mutex_);
+                      --self->fetches_;
+                      self->answered_.notify_all();
+                    });
   }
 
-  void on_answer(Question question, Result<std::vector<AnsweredKey>> answers) {
+  void on_answer(Question question, Items answers) {
     uint64_t bytes = 0;
     if (answers.ok()) {
-      for (const AnsweredKey& each : *answers) bytes += each.body.size();
+      for (const ResponseItem& each : *answers) bytes += each.body.size();
     }
     {
       const std::lock_guard lock(mutex_);
@@ -225,7 +230,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
     for (size_t i = 0; i < reads.size(); ++i) {
       if (!answers.ok()) {
         give_nothing(reads[i]);
-      } else if ((*answers)[i].state == AnsweredKey::State::kComing) {
+      } else if ((*answers)[i].state == ResponseItem::State::kComing) {
         hold(std::move(reads[i]), (*answers)[i].bytes);
       } else {
         patience_.decided(reads[i].wait, now());
@@ -277,24 +282,24 @@ class Peer : public std::enable_shared_from_this<Peer> {
     read.call->answer(Buffer());
   }
 
-  void judge(const Result<std::vector<AnsweredKey>>& answers) {
+  void judge(const Items& answers) {
     if (!answers.ok()) {
       // A stop says nothing of the peer.
       const Code code = answers.status().code();
       if (code != Code::kCancelled) failed(answers.status().message(), code != Code::kUnavailable);
     } else if (std::ranges::any_of(*answers,
-                                   [](const AnsweredKey& a) { return a.state == AnsweredKey::State::kDamaged; })) {
+                                   [](const ResponseItem& a) { return a.state == ResponseItem::State::kDamaged; })) {
       failed("it sent damaged bytes", true);
     } else {
       health_.answered();
     }
   }
 
-  static void give(const PeerRead& read, AnsweredKey answer) {
-    if (answer.state == AnsweredKey::State::kTooLarge && read.tells_size) {
+  static void give(const PeerRead& read, ResponseItem answer) {
+    if (answer.state == ResponseItem::State::kTooLarge && read.tells_size) {
       read.call->answer(out_of_budget("an entry of a peer is larger than what was set aside", answer.bytes));
     } else {
-      read.call->answer(answer.state == AnsweredKey::State::kHere ? std::move(answer.body) : Buffer());
+      read.call->answer(answer.state == ResponseItem::State::kHere ? std::move(answer.body) : Buffer());
     }
   }
 
@@ -320,12 +325,18 @@ class Peer : public std::enable_shared_from_this<Peer> {
 
 thread_local const Peer::Frame* Peer::innermost_frame = nullptr;
 
-bool parse_peer_key(std::string_view text, WantedKey* wanted) {
+constexpr std::string_view kVersionPrefix = "version ";
+
+bool parse_entry_key(std::string_view text, WantedEntry* wanted) {
+  if (text.starts_with(kVersionPrefix)) {
+    wanted->kind = WantedEntry::Kind::kVersion;
+    text.remove_prefix(kVersionPrefix.size());
+  }
   const size_t at = text.find('@');
-  if (!Hash128::parse(std::string(text.substr(0, at)), &wanted->key)) return false;
-  if (at == std::string_view::npos) return true;
+  if (!Hash128::parse(text.substr(0, at), &wanted->key)) return false;
+  if (at == std::string_view::npos) return wanted->kind == WantedEntry::Kind::kEntry;
   const char* const end = text.data() + text.size();
-  return std::from_chars(text.data() + at + 1, end, wanted->element).ptr == end;
+  return std::from_chars(text.data() + at + 1, end, wanted->element.emplace()).ptr == end;
 }
 
 class PeerStoreOf final : public PeerStore {
@@ -346,7 +357,7 @@ class PeerStoreOf final : public PeerStore {
     read.tells_size = request.set_aside_bytes && !request.expected_size;
     read.wanted.most_bytes =
         std::min(request.expected_size.value_or(request.set_aside_bytes.value_or(kMostBytes)), kMostBytes);
-    if (!parse_peer_key(request.key, &read.wanted)) {
+    if (!parse_entry_key(request.key, &read.wanted)) {
       read.call->answer(Buffer());
       return;
     }
@@ -369,8 +380,11 @@ class PeerStoreOf final : public PeerStore {
 
 }  // namespace
 
-std::string peer_key(const Hash128& key, int64_t element) {
+std::string entry_key(const Hash128& key, int64_t element) {
   return element < 0 ? key.to_string() : fmt::format("{}@{}", key.to_string(), element);
+}
+std::string version_key(const Hash128& name, int64_t sample) {
+  return fmt::format("{}{}@{}", kVersionPrefix, name.to_string(), sample);
 }
 
 std::shared_ptr<PeerStore> peer_store(std::shared_ptr<Transport> transport, PeerHost host, PeerStoreOptions options) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "base/hash.h"
 #include "cluster/patience.h"
 #include "cluster/transport.h"
 #include "store/store.h"
@@ -21,21 +22,24 @@ struct PeerStoreOptions {
   PatienceLimits patience = {};
 };
 
-/// How a peer's store is asked for a key of its KeySource: 32 hexadecimal digits, and "@" with what it was made of where that is known.
-std::string peer_key(const Hash128& key, int64_t element = -1);
+/// The key under which a PeerStore reads a cache entry. `element`: the sample or chunk that the entry is
+/// made of; negative where that is not known.
+std::string entry_key(const Hash128& key, int64_t element = -1);
+/// The key under which it reads what the peer has learned of the version of that sample: eight bytes.
+std::string version_key(const Hash128& name, int64_t sample);
 
-/// Another host of the job as a store: keys are those of peer_key().
+/// The cache entries of another host of the job as a store. Keys are those of entry_key() and version_key().
 ///
-/// A peer is never the only one who has something, so what goes wrong with it is no error: a read that finds nothing, of a host that is away,
-/// slow, a stranger's or a liar, gives no bytes at all, soon. Two answers say more: Cancelled, and
-/// OutOfBudget with the size for what is larger than ReadRequest::set_aside_bytes. One that is larger than
-/// ReadRequest::expected_size gives no bytes.
+/// A peer is never the only one that has something, so its failures are no errors: a read gives no bytes,
+/// soon, where the peer does not have the entry, is away or slow, refuses this host or lies. Two answers
+/// say more: Cancelled, and OutOfBudget with the size for an entry that is larger than
+/// ReadRequest::set_aside_bytes. One that is larger than ReadRequest::expected_size gives no bytes.
 ///
-/// Keys that are wanted at the same time travel together: while all its requests are under way, or as many bytes as its link
-/// brings soon (PeerPace), later ones gather.
+/// Entries that are wanted at the same time travel together: later ones gather while all calls are under
+/// way, or as many bytes as the link brings soon (PeerPace).
 ///
-/// What the peer says that it will make is waited for and asked for again (Patience): as long as the peer gets on, and no thread
-/// or request waits meanwhile.
+/// An entry that the peer is going to make is asked for again as long as the peer gets on (Patience). No
+/// thread and no call waits meanwhile. From any thread; the destructor answers all that is under way.
 class PeerStore : public Store {
  public:
   /// Whether asking is worth trying (PeerHealth); without waiting.

@@ -14,7 +14,7 @@ namespace forebay {
 namespace {
 
 using conformance::kPass;
-using conformance::MemoryKeys;
+using conformance::MemoryEntries;
 using ReadAnswers = conformance::Answers<Buffer>;
 
 class PeerStoreTest : public testing::Test {
@@ -24,8 +24,8 @@ class PeerStoreTest : public testing::Test {
       const std::lock_guard lock(mutex_);
       log_.push_back(line);
     });
-    for (uint64_t i = 0; i < kObjects; ++i) keys_->put(key(i), text(i));
-    listening_ = std::move(*network_->transport()->listen("host:1", kPass, keys_));
+    for (uint64_t i = 0; i < kObjects; ++i) entries_->put(key(i), text(i));
+    listening_ = std::move(*network_->transport()->listen("host:1", kPass, conformance::serving(entries_)));
   }
   void TearDown() override { set_log_sink(nullptr); }
 
@@ -33,7 +33,7 @@ class PeerStoreTest : public testing::Test {
   static std::string text(uint64_t i) { return std::string(1000 + i, static_cast<char>('a' + i % 26)); }
   static ReadRequest request(uint64_t i, std::optional<uint64_t> set_aside = {}) {
     ReadRequest made;
-    made.key = key(i).to_string();
+    made.key = entry_key(key(i));
     made.set_aside_bytes = set_aside;
     return made;
   }
@@ -52,7 +52,7 @@ class PeerStoreTest : public testing::Test {
 
   static constexpr uint64_t kObjects = 300;
   const std::shared_ptr<SimulatedNetwork> network_ = SimulatedNetwork::make({});
-  const std::shared_ptr<MemoryKeys> keys_ = std::make_shared<MemoryKeys>();
+  const std::shared_ptr<MemoryEntries> entries_ = std::make_shared<MemoryEntries>();
   std::unique_ptr<Listening> listening_;
   std::mutex mutex_;
   std::vector<std::string> log_;
@@ -79,26 +79,26 @@ TEST_F(PeerStoreTest, WhatIsWantedTogetherTravelsTogether) {
   for (uint64_t i = 0; i < kObjects; ++i) peer->read(request(i, 2000), {}, answers.take());
   ASSERT_TRUE(answers.wait_for_count(kObjects));
   for (const Code code : answers.codes()) EXPECT_EQ(code, Code::kOk);
-  EXPECT_LT(listening_->stats().questions, kObjects / 4);
-  EXPECT_EQ(listening_->stats().found, kObjects);
+  EXPECT_LT(listening_->stats().calls, kObjects / 4);
+  EXPECT_EQ(entries_->found(), kObjects);
 }
 
 TEST_F(PeerStoreTest, WhatIsWantedMeanwhileTravelsTogetherBehindTheAnswer) {
   const auto network = SimulatedNetwork::make({}, /*manual=*/true);
-  const auto listening = std::move(*network->transport()->listen("host:1", kPass, keys_));
+  const auto listening = std::move(*network->transport()->listen("host:1", kPass, conformance::serving(entries_)));
   const auto peer = peer_store(network->transport(), {"host:1", kPass}, {.gathering = std::chrono::hours(1)});
   ReadAnswers answers;
   for (uint64_t i = 0; i < 9; ++i) peer->read(request(i, 2000), {}, answers.take());
   for (int i = 0; i < 4; ++i) network->advance(std::chrono::seconds(1));
   ASSERT_TRUE(answers.wait_for_count(9));
-  EXPECT_EQ(listening->stats().questions, 2u) << "the first for one key, the second for eight";
+  EXPECT_EQ(listening->stats().calls, 2u) << "the first for one key, the second for eight";
 }
 
 // Nobody waits for an answer that is late. The host has the first key once it was asked for the second.
 TEST_F(PeerStoreTest, BehindASlowAnswerOthersAreAskedForSoon) {
-  class OneNeedsTheOther final : public KeySource {
+  class OneNeedsTheOther final : public EntrySource {
    public:
-    std::optional<Buffer> find(const Hash128& wanted) override {
+    std::optional<Buffer> entry(const Hash128& wanted) override {
       std::unique_lock lock(mutex_);
       if (wanted == key(1)) {
         other_ = true;
@@ -115,12 +115,14 @@ TEST_F(PeerStoreTest, BehindASlowAnswerOthersAreAskedForSoon) {
     bool other_ = false;
   };
   const auto transport = http_peer_transport({});
-  const auto listening = std::move(*transport->listen("127.0.0.1:0", kPass, std::make_shared<OneNeedsTheOther>()));
+  const auto listening =
+      std::move(*transport->listen("127.0.0.1:0", kPass, conformance::serving(std::make_shared<OneNeedsTheOther>())));
   const auto peer = peer_store(transport, {listening->address(), kPass}, {.deadline = std::chrono::seconds(60)});
   ReadAnswers answers;
   for (uint64_t i = 0; i < 2; ++i) peer->read(request(i, 2000), {}, answers.take());
   ASSERT_TRUE(answers.wait_for_count(2));
-  EXPECT_EQ(listening->stats().found, 2u);
+  for (const Code code : answers.codes()) EXPECT_EQ(code, Code::kOk);
+  EXPECT_EQ(peer->stats().bytes, 20u);
 }
 
 TEST_F(PeerStoreTest, OneRequestBringsNoMoreThanItMay) {
@@ -128,7 +130,7 @@ TEST_F(PeerStoreTest, OneRequestBringsNoMoreThanItMay) {
   ReadAnswers answers;
   for (uint64_t i = 0; i < 100; ++i) peer->read(request(i, 2000), {}, answers.take());
   ASSERT_TRUE(answers.wait_for_count(100));
-  EXPECT_GE(listening_->stats().questions, 20u) << "five of 2000 bytes each";
+  EXPECT_GE(listening_->stats().calls, 20u) << "five of 2000 bytes each";
 }
 
 TEST_F(PeerStoreTest, ALargerEntryTellsItsSizeToWhoSetMemoryAside) {
@@ -148,10 +150,10 @@ TEST_F(PeerStoreTest, ADeadPeerCostsOneRequestAndIsLeftOut) {
   network_->set_health("host:1", HostHealth::kDead);
   EXPECT_EQ(read_text(*peer, 1), "");
   EXPECT_FALSE(peer->may_ask());
-  const int asked = keys_->asked();
+  const int asked = entries_->asked();
   network_->set_health("host:1", HostHealth::kWell);
   for (uint64_t i = 0; i < 100; ++i) EXPECT_EQ(read_text(*peer, i), "");
-  EXPECT_EQ(keys_->asked(), asked) << "it is not asked while it rests";
+  EXPECT_EQ(entries_->asked(), asked) << "it is not asked while it rests";
   EXPECT_EQ(lines(), 1u);
 }
 
@@ -175,7 +177,7 @@ TEST_F(PeerStoreTest, AFrozenPeerAnswersEverybodyAtTheDeadline) {
 
 TEST_F(PeerStoreTest, ASlowLinkBringsAllThatIsWantedAtOnce) {
   constexpr uint64_t kWanted = 240, kBytes = 20'000;
-  for (uint64_t i = 0; i < kWanted; ++i) keys_->put(key(kObjects + i), std::string(kBytes, static_cast<char>(i)));
+  for (uint64_t i = 0; i < kWanted; ++i) entries_->put(key(kObjects + i), std::string(kBytes, static_cast<char>(i)));
   // Two seconds of it, so that no deadline of one second for each answer holds where all is asked for at once.
   network_->set_link({.bytes_per_second = kWanted * kBytes / 2});
   const auto peer = store();
@@ -189,7 +191,7 @@ TEST_F(PeerStoreTest, ASlowLinkBringsAllThatIsWantedAtOnce) {
 }
 
 TEST_F(PeerStoreTest, OneLargeEntryHasItsTimeOnASlowLink) {
-  keys_->put(key(kObjects), std::string(10 << 20, 'x'));
+  entries_->put(key(kObjects), std::string(10 << 20, 'x'));
   network_->set_link({.bytes_per_second = 4 << 20});
   const auto peer = store();
   EXPECT_EQ(read(*peer, request(kObjects, 10 << 20))->size(), size_t{10} << 20);
@@ -249,19 +251,19 @@ TEST_F(PeerStoreTest, AStopIsAnsweredAndSaysNothingOfThePeer) {
 
 TEST_F(PeerStoreTest, WhatThePeerIsGoingToMakeIsWaitedForWithoutAThreadOrARequest) {
   constexpr uint64_t kWaiting = 200;
-  for (uint64_t i = 0; i < kWaiting; ++i) keys_->announce(static_cast<int64_t>(i), i + 1);
+  for (uint64_t i = 0; i < kWaiting; ++i) entries_->announce(static_cast<int64_t>(i), i + 1);
   const auto peer = store({.requests = 1});
   ReadAnswers answers;
   for (uint64_t i = 0; i < kWaiting; ++i) {
     ReadRequest coming;
-    coming.key = peer_key({i, 1'000'000 + i}, static_cast<int64_t>(i));
+    coming.key = entry_key({i, 1'000'000 + i}, static_cast<int64_t>(i));
     peer->read(coming, {}, answers.take());
   }
   EXPECT_EQ(read_text(*peer, 7), text(7)) << "what is there goes by";
   EXPECT_EQ(answers.count(), 0u);
   for (uint64_t i = 0; i < kWaiting; ++i) {
-    keys_->put({i, 1'000'000 + i}, text(i));
-    keys_->come(static_cast<int64_t>(i));
+    entries_->put({i, 1'000'000 + i}, text(i));
+    entries_->come(static_cast<int64_t>(i));
   }
   ASSERT_TRUE(answers.wait_for_count(kWaiting));
   for (const Code code : answers.codes()) EXPECT_EQ(code, Code::kOk);
@@ -269,10 +271,10 @@ TEST_F(PeerStoreTest, WhatThePeerIsGoingToMakeIsWaitedForWithoutAThreadOrAReques
 }
 
 TEST_F(PeerStoreTest, APeerThatStandsStillIsNotWaitedFor) {
-  keys_->announce(1, 10);
+  entries_->announce(1, 10);
   const auto peer = store({.patience = {.standstill = std::chrono::milliseconds(50)}});
   ReadRequest coming;
-  coming.key = peer_key({1, 1'000'000}, 1);
+  coming.key = entry_key({1, 1'000'000}, 1);
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(read(*peer, coming)->empty());
   EXPECT_TRUE(peer->may_ask()) << "what it has is asked for";
   EXPECT_EQ(read_text(*peer, 7), text(7));
@@ -283,9 +285,9 @@ TEST_F(PeerStoreTest, WhatIsWaitedForIsGivenUpWithThePeerAndEndsWithTheStore) {
     auto peer = store({.deadline = std::chrono::milliseconds(50)});
     ReadAnswers answers;
     for (int64_t i = 0; i < 20; ++i) {
-      keys_->announce(i, 10);
+      entries_->announce(i, 10);
       ReadRequest coming;
-      coming.key = peer_key({1, 1'000'000}, i);
+      coming.key = entry_key({1, 1'000'000}, i);
       peer->read(coming, {}, answers.take());
     }
     if (freezes) {

@@ -5,8 +5,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
+#include <utility>
 
+#include "cluster/entry_service.h"
 #include "cluster/token.h"
 #include "cluster/transport.h"
 #include "store/conformance.h"
@@ -19,18 +22,49 @@ inline Buffer bytes_of(const std::string& text) {
   return bytes;
 }
 
-/// Keys in memory, which count how often they were asked for.
-class MemoryKeys : public KeySource {
+/// A service that answers a request with the text that was put for it, in two pieces, and takes no other.
+class TextService : public Service {
  public:
-  std::optional<Buffer> find(const Hash128& key) override {
+  Result<Response> answer(std::span<const uint8_t> request) override {
     const std::lock_guard lock(mutex_);
     ++asked_;
-    const auto at = keys_.find(key.to_string());
-    return at == keys_.end() ? std::nullopt : std::optional(at->second);
+    const auto found = texts_.find({reinterpret_cast<const char*>(request.data()), request.size()});
+    if (found == texts_.end()) return corrupt("no such request");
+    const size_t half = found->second.size() / 2;
+    return Response{bytes_of(found->second.substr(0, half)), bytes_of(found->second.substr(half))};
+  }
+  void put(const std::string& request, const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    texts_[request] = text;
+  }
+  int asked() const {
+    const std::lock_guard lock(mutex_);
+    return asked_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, std::string> texts_;
+  int asked_ = 0;
+};
+
+/// The name under which tests serve theirs.
+inline const std::string kTexts = "texts";
+
+/// Entries in memory, which count how often they were asked for.
+class MemoryEntries : public EntrySource {
+ public:
+  std::optional<Buffer> entry(const Hash128& key) override {
+    const std::lock_guard lock(mutex_);
+    ++asked_;
+    const auto at = entries_.find(key.to_string());
+    if (at == entries_.end()) return std::nullopt;
+    ++found_;
+    return at->second;
   }
   void put(const Hash128& key, const std::string& text) {
     const std::lock_guard lock(mutex_);
-    keys_[key.to_string()] = bytes_of(text);
+    entries_[key.to_string()] = bytes_of(text);
   }
   /// From now on that element is said to come, after so much.
   void announce(int64_t element, uint64_t left) {
@@ -50,13 +84,22 @@ class MemoryKeys : public KeySource {
     const std::lock_guard lock(mutex_);
     return asked_;
   }
+  uint64_t found() const {
+    const std::lock_guard lock(mutex_);
+    return found_;
+  }
 
  private:
   mutable std::mutex mutex_;
-  std::map<std::string, Buffer> keys_;
+  std::map<std::string, Buffer> entries_;
   std::map<int64_t, uint64_t> coming_;
   int asked_ = 0;
+  uint64_t found_ = 0;
 };
+
+inline Services serving(std::shared_ptr<EntrySource> source) {
+  return {{std::string(kEntryServiceName), std::make_shared<EntryService>(std::move(source))}};
+}
 
 inline const JobPass kPass{"0123456789abcdef0123456789abcdef", 3};
 

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <map>
 #include <thread>
 
 #include "cluster/http/http_peer_transport.h"
@@ -15,11 +16,13 @@ namespace forebay {
 
 namespace {
 
+using conformance::bytes_of;
 using conformance::kPass;
-using conformance::MemoryKeys;
+using conformance::kTexts;
+using conformance::text_of;
+using conformance::TextService;
 using conformance::TransportDriver;
-using State = AnsweredKey::State;
-using FetchAnswers = conformance::Answers<std::vector<AnsweredKey>>;
+using CallAnswers = conformance::Answers<Buffer>;
 
 TransportDriver simulated_driver() {
   return {"Simulated", [] {
@@ -41,12 +44,12 @@ TransportDriver tls_driver() {
 }
 
 /// Answers once it is let go, like a host whose disk hangs.
-class HangingKeys : public KeySource {
+class HangingService : public Service {
  public:
-  std::optional<Buffer> find(const Hash128&) override {
+  Result<Response> answer(std::span<const uint8_t>) override {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return free_; });
-    return std::nullopt;
+    return Response();
   }
   void let_go() {
     const std::lock_guard lock(mutex_);
@@ -67,116 +70,123 @@ class TransportTest : public testing::TestWithParam<TransportDriver> {
   }
   void TearDown() override { set_log_sink(nullptr); }
 
-  std::unique_ptr<Listening> serve(const std::shared_ptr<KeySource>& keys) {
-    auto listening = server_->listen("127.0.0.1:0", kPass, keys);
+  std::unique_ptr<Listening> serve(const std::shared_ptr<Service>& service) {
+    auto listening = server_->listen("127.0.0.1:0", kPass, {{kTexts, service}});
     EXPECT_TRUE(listening.ok()) << listening.status().to_string();
     return std::move(*listening);
   }
-  static Result<std::vector<AnsweredKey>> fetch(Transport& from, const std::string& host, std::vector<WantedKey> wanted,
-                                                int deadline_ms = 20'000, const JobPass& pass = kPass) {
-    FetchAnswers answers;
-    from.fetch({host, pass}, std::move(wanted), std::chrono::milliseconds(deadline_ms), {}, answers.take());
-    EXPECT_TRUE(answers.wait_for_count(1));
-    return answers.last();
+  static Result<Buffer> call(Transport& from, const std::string& host, const std::string& request,
+                             uint64_t most_bytes = 1 << 20, const JobPass& pass = kPass,
+                             const std::string& service = kTexts) {
+    return call_and_wait(from, {host, pass}, service, bytes_of(request), {most_bytes, kPatience}, {});
   }
 
+  static constexpr std::chrono::seconds kPatience{20};
   const std::shared_ptr<Transport> server_ = GetParam().host(), client_ = GetParam().host();
-  const std::shared_ptr<MemoryKeys> keys_ = std::make_shared<MemoryKeys>();
+  const std::shared_ptr<TextService> texts_ = std::make_shared<TextService>();
 };
 
 }  // namespace
 
-TEST_P(TransportTest, BringsWhatIsThereAndSaysWhatIsNot) {
-  keys_->put({1, 2}, "some bytes");
-  keys_->put({3, 4}, "");
-  keys_->put({5, 6}, std::string(100'001, 'x'));
-  const auto listening = serve(keys_);
-  const auto answers = fetch(*client_, listening->address(),
-                             {{{1, 2}, 100}, {{9, 9}, 100}, {{3, 4}, 0}, {{5, 6}, 100'000}, {{5, 6}, 100'001}});
-  ASSERT_TRUE(answers.ok()) << answers.status().to_string();
-  ASSERT_EQ(answers->size(), 5u);
-  EXPECT_EQ((*answers)[0].state, State::kHere);
-  EXPECT_EQ(conformance::text_of((*answers)[0].body), "some bytes");
-  EXPECT_EQ((*answers)[1].state, State::kAbsent);
-  EXPECT_EQ((*answers)[2].state, State::kHere);
-  EXPECT_EQ((*answers)[2].bytes, 0u);
-  EXPECT_EQ((*answers)[3].state, State::kTooLarge);
-  EXPECT_EQ((*answers)[3].bytes, 100'001u);
-  EXPECT_EQ(conformance::text_of((*answers)[4].body), std::string(100'001, 'x'));
-  const Listening::Stats stats = listening->stats();
-  EXPECT_EQ(stats.questions, 1u);
-  EXPECT_EQ(stats.keys, 5u);
-  EXPECT_EQ(stats.found, 3u) << "one is there and stays there";
-  EXPECT_EQ(stats.bytes, 10u + 100'001u);
+TEST_P(TransportTest, BringsTheWholeResponseOfTheServiceThatIsCalled) {
+  texts_->put("short", "some bytes");
+  texts_->put("", "");
+  texts_->put("long", std::string(100'001, 'x'));
+  const auto listening = serve(texts_);
+  for (const auto& [request, text] :
+       std::map<std::string, std::string>{{"short", "some bytes"}, {"", ""}, {"long", std::string(100'001, 'x')}}) {
+    const Result<Buffer> response = call(*client_, listening->address(), request);
+    ASSERT_TRUE(response.ok()) << response.status().to_string();
+    EXPECT_EQ(text_of(*response), text);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(response->data()) % 64, 0u) << "can be used in place";
+  }
+  EXPECT_EQ(listening->stats().calls, 3u);
+  EXPECT_EQ(listening->stats().bytes, 10u + 100'001u);
 }
 
-TEST_P(TransportTest, BodiesCanBeUsedInPlace) {
-  for (uint64_t i = 0; i < 20; ++i) keys_->put({i, i}, std::string(i * 7, static_cast<char>('a' + i)));
-  const auto listening = serve(keys_);
-  std::vector<WantedKey> wanted;
-  for (uint64_t i = 0; i < 20; ++i) wanted.push_back({{i, i}, 1000});
-  const auto answers = fetch(*client_, listening->address(), wanted);
-  ASSERT_TRUE(answers.ok());
-  for (const AnsweredKey& each : *answers) EXPECT_EQ(reinterpret_cast<uintptr_t>(each.body.data()) % 64, 0u);
-}
-
-TEST_P(TransportTest, ManyAtOnceEachGetTheirOwn) {
-  for (uint64_t i = 0; i < 200; ++i) keys_->put({i, 0}, std::to_string(i * i));
-  const auto listening = serve(keys_);
-  std::vector<FetchAnswers> answers(200);
-  for (uint64_t i = 0; i < 200; ++i)
-    client_->fetch({listening->address(), kPass}, {{{i, 0}, 100}}, std::chrono::seconds(20), {}, answers[i].take());
-  for (uint64_t i = 0; i < 200; ++i) {
-    ASSERT_TRUE(answers[i].wait_for_count(1));
-    ASSERT_TRUE(answers[i].last().ok()) << answers[i].last().status().to_string();
-    EXPECT_EQ(conformance::text_of(answers[i].last()->front().body), std::to_string(i * i));
+TEST_P(TransportTest, EachServiceHasItsOwnName) {
+  const auto others = std::make_shared<TextService>();
+  texts_->put("x", "of texts");
+  others->put("x", "of others");
+  const auto listening = std::move(*server_->listen("127.0.0.1:0", kPass, {{kTexts, texts_}, {"others", others}}));
+  EXPECT_EQ(text_of(*call(*client_, listening->address(), "x")), "of texts");
+  EXPECT_EQ(text_of(*call(*client_, listening->address(), "x", 100, kPass, "others")), "of others");
+  for (const std::string unknown : {"", "text", "texts2", "../texts"}) {
+    const Result<Buffer> response = call(*client_, listening->address(), "x", 100, kPass, unknown);
+    EXPECT_EQ(response.status().code(), Code::kInvalidArgument) << unknown << response.status().to_string();
   }
 }
 
-TEST_P(TransportTest, WithoutKeysThereIsAnAnswerToo) {
-  const auto listening = serve(keys_);
-  const auto answers = fetch(*client_, listening->address(), {});
-  ASSERT_TRUE(answers.ok()) << answers.status().to_string();
-  EXPECT_TRUE(answers->empty());
+TEST_P(TransportTest, ManyAtOnceEachGetTheirOwn) {
+  for (int i = 0; i < 200; ++i) texts_->put(std::to_string(i), std::to_string(i * i));
+  const auto listening = serve(texts_);
+  std::vector<CallAnswers> answers(200);
+  for (size_t i = 0; i < 200; ++i)
+    client_->call({listening->address(), kPass}, kTexts, bytes_of(std::to_string(i)), {100, kPatience}, {},
+                  answers[i].take());
+  for (size_t i = 0; i < 200; ++i) {
+    ASSERT_TRUE(answers[i].wait_for_count(1));
+    ASSERT_TRUE(answers[i].last().ok()) << answers[i].last().status().to_string();
+    EXPECT_EQ(text_of(*answers[i].last()), std::to_string(i * i));
+  }
+}
+
+TEST_P(TransportTest, ARequestThatTheServiceDoesNotTakeIsRefused) {
+  const auto listening = serve(texts_);
+  const Result<Buffer> response = call(*client_, listening->address(), "nobody has put this");
+  EXPECT_EQ(response.status().code(), Code::kInvalidArgument) << response.status().to_string();
+  EXPECT_EQ(listening->stats().refused, 1u);
+  EXPECT_EQ(listening->stats().calls, 0u);
+}
+
+TEST_P(TransportTest, RequestsAndResponsesHaveALongestLength) {
+  const std::string longest(kMostRequestBytes, 'r');
+  texts_->put(longest, std::string(1000, 'a'));
+  texts_->put(longest + "r", "never");
+  const auto listening = serve(texts_);
+  EXPECT_EQ(call(*client_, listening->address(), longest, 1000)->size(), 1000u);
+  EXPECT_EQ(call(*client_, listening->address(), longest, 999).status().code(), Code::kCorrupt);
+  EXPECT_EQ(call(*client_, listening->address(), longest + "r").status().code(), Code::kInvalidArgument);
 }
 
 TEST_P(TransportTest, AHostThatIsAwayIsUnavailable) {
   std::string address;
   {
-    const auto listening = serve(keys_);
+    texts_->put("x", "there");
+    const auto listening = serve(texts_);
     address = listening->address();
-    EXPECT_TRUE(fetch(*client_, address, {{{1, 1}, 1}}).ok());
+    EXPECT_TRUE(call(*client_, address, "x").ok());
   }
-  const auto answers = fetch(*client_, address, {{{1, 1}, 1}});
+  const auto answers = call(*client_, address, "x");
   EXPECT_EQ(answers.status().code(), Code::kUnavailable) << answers.status().to_string();
 }
 
 TEST_P(TransportTest, AHostThatDoesNotAnswerIsUnavailableAfterTheDeadline) {
-  const auto hanging = std::make_shared<HangingKeys>();
+  const auto hanging = std::make_shared<HangingService>();
   const auto listening = serve(hanging);
-  const auto answers = fetch(*client_, listening->address(), {{{1, 1}, 1}}, 100);
+  const auto answers =
+      call_and_wait(*client_, {listening->address(), kPass}, kTexts, {}, {1, std::chrono::milliseconds(100)}, {});
   EXPECT_EQ(answers.status().code(), Code::kUnavailable) << answers.status().to_string();
   hanging->let_go();
 }
 
 TEST_P(TransportTest, AHostOfWhomNothingComesIsKnownLongBeforeASlowOneHasToBeReady) {
-  const auto hanging = std::make_shared<HangingKeys>();
+  const auto hanging = std::make_shared<HangingService>();
   const auto listening = serve(hanging);
-  FetchAnswers answers;
-  client_->fetch({listening->address(), kPass}, {{{1, 1}, 1}},
-                 AnswerLimits(std::chrono::hours(1), std::chrono::milliseconds(100)), {}, answers.take());
+  CallAnswers answers;
+  client_->call({listening->address(), kPass}, kTexts, {}, {1, std::chrono::hours(1), std::chrono::milliseconds(100)},
+                {}, answers.take());
   ASSERT_TRUE(answers.wait_for_count(1));
   EXPECT_EQ(answers.last().status().code(), Code::kUnavailable) << answers.last().status().to_string();
   hanging->let_go();
 }
 
 TEST_P(TransportTest, AStopIsAnsweredWithCancelled) {
-  const auto hanging = std::make_shared<HangingKeys>();
+  const auto hanging = std::make_shared<HangingService>();
   const auto listening = serve(hanging);
-  FetchAnswers answers;
+  CallAnswers answers;
   std::stop_source stop;
-  client_->fetch({listening->address(), kPass}, {{{1, 1}, 1}}, std::chrono::seconds(20), stop.get_token(),
-                 answers.take());
+  client_->call({listening->address(), kPass}, kTexts, {}, {1, kPatience}, stop.get_token(), answers.take());
   stop.request_stop();
   ASSERT_TRUE(answers.wait_for_count(1));
   EXPECT_EQ(answers.last().status().code(), Code::kCancelled) << answers.last().status().to_string();
@@ -184,46 +194,47 @@ TEST_P(TransportTest, AStopIsAnsweredWithCancelled) {
 }
 
 TEST_P(TransportTest, ItsEndAnswersWhatIsUnderWay) {
-  const auto hanging = std::make_shared<HangingKeys>();
+  const auto hanging = std::make_shared<HangingService>();
   const auto listening = serve(hanging);
-  FetchAnswers answers;
+  CallAnswers answers;
   {
     const auto other = GetParam().host();
-    other->fetch({listening->address(), kPass}, {{{1, 1}, 1}}, std::chrono::seconds(20), {}, answers.take());
+    other->call({listening->address(), kPass}, kTexts, {}, {1, kPatience}, {}, answers.take());
   }
   EXPECT_EQ(answers.count(), 1u);
   hanging->let_go();
 }
 
-TEST_P(TransportTest, AfterItsEndAServerAsksItsKeysNoMore) {
-  auto listening = serve(keys_);
-  FetchAnswers answers;
+TEST_P(TransportTest, AfterItsEndAListenerCallsNoService) {
+  auto listening = serve(texts_);
+  CallAnswers answers;
   for (uint64_t i = 0; i < 50; ++i)
-    client_->fetch({listening->address(), kPass}, {{{i, 0}, 100}}, std::chrono::seconds(20), {}, answers.take());
+    client_->call({listening->address(), kPass}, kTexts, bytes_of(std::to_string(i)), {100, kPatience}, {},
+                  answers.take());
   listening.reset();
-  const int asked = keys_->asked();
+  const int asked = texts_->asked();
   ASSERT_TRUE(answers.wait_for_count(50));
-  EXPECT_EQ(keys_->asked(), asked);
+  EXPECT_EQ(texts_->asked(), asked);
 }
 
 TEST_P(TransportTest, StrangersAndOldGenerationsAreRefusedAndToldNothing) {
-  keys_->put({1, 1}, "secret");
-  const auto listening = serve(keys_);
+  texts_->put("x", "secret");
+  const auto listening = serve(texts_);
   JobPass other = kPass, old = kPass;
   other.token.back() = 'X';
   --old.generation;
   for (const JobPass& pass : {other, old}) {
-    const auto answers = fetch(*client_, listening->address(), {{{1, 1}, 100}}, 20'000, pass);
+    const auto answers = call(*client_, listening->address(), "x", 100, pass);
     EXPECT_EQ(answers.status().code(), Code::kInvalidArgument) << answers.status().to_string();
     EXPECT_EQ(answers.status().to_string().find(kPass.token), std::string::npos);
   }
-  EXPECT_EQ(keys_->asked(), 0);
+  EXPECT_EQ(texts_->asked(), 0);
   EXPECT_EQ(listening->stats().refused, 2u);
 }
 
 TEST_P(TransportTest, AddressesThatAreNoneAreRefusedByName) {
   for (const std::string address : {"nowhere", "0.0.0.0:0", "", "host:port", "[::]:0", "127.0.0.1:99999"}) {
-    const auto listening = server_->listen(address, kPass, keys_);
+    const auto listening = server_->listen(address, kPass, {{kTexts, texts_}});
     ASSERT_FALSE(listening.ok()) << address;
     EXPECT_EQ(listening.status().code(), Code::kInvalidArgument) << listening.status().to_string();
     EXPECT_NE(listening.status().message().find("'" + address + "'"), std::string::npos)
@@ -232,13 +243,13 @@ TEST_P(TransportTest, AddressesThatAreNoneAreRefusedByName) {
 }
 
 TEST_P(TransportTest, APortThatIsTakenIsUnavailable) {
-  const auto first = serve(keys_);
-  const auto second = server_->listen(first->address(), kPass, keys_);
+  const auto first = serve(texts_);
+  const auto second = server_->listen(first->address(), kPass, {{kTexts, texts_}});
   EXPECT_EQ(second.status().code(), Code::kUnavailable) << second.status().to_string();
 }
 
 TEST_P(TransportTest, AShortTokenIsRefusedWithoutBeingShown) {
-  const auto listening = server_->listen("127.0.0.1:0", {"short", 0}, keys_);
+  const auto listening = server_->listen("127.0.0.1:0", {"short", 0}, {{kTexts, texts_}});
   EXPECT_EQ(listening.status().code(), Code::kInvalidArgument);
   EXPECT_EQ(listening.status().message().find("short"), std::string::npos) << listening.status().message();
 }

@@ -56,6 +56,7 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
   if (const auto* stream = dynamic_cast<const StreamSource*>(impl->source.get())) {
     FOREBAY_ASSIGN(impl->stream, StreamRun::open(*stream, description, options, impl->place));
     impl->source = impl->stream->source();
+    impl->job = impl->stream->job();
   } else if (options.steps_per_epoch || !options.journal.empty()) {
     return invalid_argument("steps_per_epoch= and journal= are for streams; the epochs of a data set have its length");
   }
@@ -64,6 +65,7 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
   impl->reading = begin_reading(*impl->source);
   if (!impl->stream) {
     FOREBAY_ASSIGN(impl->peers, open_peers(options.peers, impl->place, options.stop));
+    if (impl->peers) impl->job = impl->peers->job();
   }
   // Now that the data set's fields are known, what was taken on trust is checked.
   if (std::vector<Problem> problems = check(description, impl->source->schema()); !problems.empty())
@@ -121,10 +123,8 @@ Result<std::optional<Batch>> Loader::next_for(std::chrono::milliseconds timeout,
     runner->seek({at.epoch + 1, 0, 0});
     return std::optional<Batch>();
   }
-  if (impl_->peers) {
-    FOREBAY_RETURN_IF_ERROR(impl_->peers->check_run());
-    impl_->peers->stands_at(at.epoch, at.position);
-  }
+  if (impl_->job) FOREBAY_RETURN_IF_ERROR(impl_->job->check_run());
+  if (impl_->peers) impl_->peers->stands_at(at.epoch, at.position);
   Result<Runner::Delivery> delivery = runner->next_for(timeout);
   if (impl_->peers) impl_->peers->stands_at(runner->cursor().epoch, runner->cursor().position);
   if (impl_->rehearsal) impl_->rehearsal->stands_at(runner->cursor());
@@ -281,7 +281,7 @@ void Loader::close() {
   // First, so that nothing arrives for a runner that is closing.
   if (impl_->stream) impl_->stream->close();
   if (runner) runner->close();
-  if (impl_->peers) impl_->peers->close();
+  if (impl_->job) impl_->job->close();
   if (impl_->stream) impl_->stream->drop_records();
   // Behind the runner's end, so that the last rows are in the file.
   (void)end_trace();

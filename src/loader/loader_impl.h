@@ -49,7 +49,8 @@ struct Loader::Impl {
   std::string dealt;  // Ordering::dealt
   std::vector<std::shared_ptr<TieredCache>> caches;
   std::vector<std::pair<Hash128, std::shared_ptr<TieredCache>>> opened;
-  std::shared_ptr<PeerGroup> peers;              // null: none
+  std::shared_ptr<Job> job;                      // null: one rank, or ranks that do not speak with each other
+  std::shared_ptr<PeerGroup> peers;              // null: without a job, and for a stream
   std::shared_ptr<StreamRun> stream;             // null: the data set has an end
   std::shared_ptr<RehearsalRun> rehearsal;       // null: nothing old is asked for
   std::shared_ptr<KeptRows> kept_rows;           // null: old samples pass all steps again

@@ -85,7 +85,7 @@ Status Loader::Impl::prepare_samples(CompileInput& input) {
   FOREBAY_ASSIGN(RunnerOptions runner_options, choose_sizes(*plan, sizing));
   if (peers && !chosen.packing) set_first_homes(*peers, *plan, ordering, chosen.selection, schedule);
   dealt = ordering.dealt;
-  if (peers) tell_run(*peers, description(), *source, chosen, ordering, options.seed, place.world_size);
+  if (peers) tell_run(*job, description(), *source, chosen, ordering, options.seed, place.world_size);
   runner_options.beside = beside();
   const auto steps =
       std::make_shared<IndexedItinerary>(std::move(ordering.order), Schedule(schedule, std::move(ordering.deal)),

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "loader/check.h"
-#include "loader/open_peers.h"
+#include "loader/open_job.h"
 #include "loader/step_arguments.h"
 #include "ops/definition/args.h"
 #include "telemetry/log.h"
@@ -132,15 +132,12 @@ Result<std::shared_ptr<StreamRun>> StreamRun::open(const StreamSource& source, c
   if (stream.policy == BufferPolicy::kSpill) {
     FOREBAY_ASSIGN(stream.spill, spill_space(description, *source.log()));
   }
-  if (!journal) {
-    FOREBAY_ASSIGN(run->decisions_, open_decisions(options.peers, place, options.stop));
-  }
+  if (!journal) FOREBAY_RETURN_IF_ERROR(run->join_job(options, place));
   run->share_reading(description, source.log(), stream);
   run->stream_ = std::make_shared<Stream>(run->reading_ ? run->reading_->log() : source.log(), stream);
   if (run->reading_) run->reading_->attach(run->stream_);
   run->beginning_ = journal ? journal->header().place : run->stream_->beginning();
   run->repeats_ = journal != nullptr;
-  // A journal every rank reads by itself.
   if (journal) run->stream_->set_guide(std::move(journal));
   if (run->decisions_)
     run->decisions_->lead_or_follow(*run->stream_, terms_of(*run->stream_, schedule, description, options));
@@ -155,6 +152,20 @@ Result<std::shared_ptr<StreamRun>> StreamRun::open(const StreamSource& source, c
                                                                              .last = schedule.last});
   if (run->reading_) run->itinerary_->set_records(run->reading_);
   return run;
+}
+
+// A journal every rank reads by itself; otherwise the others follow rank 0.
+Status StreamRun::join_job(const LoaderOptions& options, const Place& place) {
+  if (place.world_size > 1 && !are_given(options.peers))
+    return invalid_argument(
+        fmt::format("the {} ranks of a stream must hear from rank 0 which records come next: give peers=, such as "
+                    "\"launcher\" or a folder that they share",
+                    place.world_size));
+  const auto service = std::make_shared<StreamService>();
+  FOREBAY_ASSIGN(std::shared_ptr<Job> job,
+                 open_job(options.peers, place, {{std::string(kStreamServiceName), service}}, options.stop));
+  if (job) decisions_ = std::make_shared<Decisions>(std::move(job), service);
+  return {};
 }
 
 // What decides which rank has which record, how many steps there are, and what they give each other.
@@ -195,11 +206,10 @@ Status StreamRun::open_kept(const Description& description, std::shared_ptr<cons
   kept_ = std::make_shared<KeptRecords>(std::move(log), std::move(options));
   if (!brings) return {};
   if (decisions_) decisions_->lend(kept_);
-  using Answers = Result<std::vector<AnsweredKey>>;
+  using Items = Result<std::vector<ResponseItem>>;
   exchange_ = std::make_unique<RecordExchange>(
       kept_, [ranks = decisions_.get()](int rank, std::span<const int64_t> numbers, const std::stop_token& stop) {
-        return ranks != nullptr ? ranks->ask_for_records(rank, numbers, stop)
-                                : Answers(unavailable("there is one rank"));
+        return ranks != nullptr ? ranks->ask_for_records(rank, numbers, stop) : Items(unavailable("there is one rank"));
       });
   return {};
 }

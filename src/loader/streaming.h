@@ -31,6 +31,8 @@ class StreamRun {
   std::shared_ptr<const Source> source() const { return source_; }
   std::shared_ptr<StepSource> itinerary() const;
   const Stream& stream() const { return *stream_; }
+  /// Null: one rank, or ranks that repeat a journal.
+  std::shared_ptr<Job> job() const { return decisions_ ? decisions_->job() : nullptr; }
   /// Records of steps that are behind stand in for those that have not come.
   bool keeps_old() const { return stream_->options().when_dry != WhenDry::kWait; }
   /// Samples of a step over all ranks.
@@ -86,6 +88,7 @@ class StreamRun {
 
  private:
   StreamRun() = default;
+  Status join_job(const LoaderOptions& options, const Place& place);
   void share_reading(const Description& description, const std::shared_ptr<const RecordLog>& log,
                      const StreamOptions& options);
   static RunTerms terms_of(const Stream& stream, const ScheduleOptions& schedule, const Description& description,

@@ -18,6 +18,12 @@ constexpr int64_t kMostRecords = int64_t{1} << 53;
 constexpr int64_t kMostDry = int64_t{1} << 24;  // takes memory by its number alone
 constexpr size_t kLongestOffset = 1024;
 
+Status no_chunk() { return invalid_argument("this is no chunk of a stream: {\"first\": …, \"parts\": […]} is wanted"); }
+
+Status no_beginning() {
+  return invalid_argument("a chunk of a stream begins behind what is no list of its partitions' offsets");
+}
+
 bool is_count(const Json& value) {
   return value.is_number_integer() && value.get<int64_t>() >= 0 && value.get<int64_t>() < kMostRecords;
 }
@@ -48,6 +54,28 @@ bool are_offsets(const Json& json, size_t partitions) {
   return json.is_array() && json.size() == partitions && std::ranges::all_of(json, is_offset);
 }
 
+Status check_chunk(const Chunk& chunk, size_t partitions) {
+  const auto is_number = [](int64_t number) { return number >= 0 && number < kMostRecords; };
+  if (!is_number(chunk.first) || chunk.dry < 0 || chunk.dry > kMostDry) return no_chunk();
+  if (chunk.dry > 0) return chunk.parts.empty() && chunk.after.empty() ? Status() : no_chunk();
+  int64_t records = 0;
+  const ChunkPart* before = nullptr;
+  for (const ChunkPart& part : chunk.parts) {
+    if (part.partition >= partitions || (before != nullptr && before->partition >= part.partition))
+      return invalid_argument(fmt::format("a chunk names partition {} of {}", part.partition, partitions));
+    before = &part;
+    if (!is_number(part.taken) || !is_number(part.dropped) || part.last.size() > kLongestOffset) return no_chunk();
+    // Each part is below kMostRecords, so that the sum is looked at before it could overflow.
+    if ((records += part.taken) >= kMostRecords) return invalid_argument("a chunk has more records than there can be");
+  }
+  // Behind one without records the same would be due again, for ever.
+  if (records == 0) return invalid_argument("a chunk of a stream has no records");
+  const bool begins = chunk.after.empty() || chunk.after.size() == partitions;
+  return begins && std::ranges::all_of(chunk.after, [](const auto& one) { return one.size() <= kLongestOffset; })
+             ? Status()
+             : no_beginning();
+}
+
 Result<Chunk> chunk_of(const Json& json, size_t partitions) {
   const bool numbered = json.is_object() && json.contains("first") && is_count(json["first"]);
   const bool dry = numbered && json.contains("dry") && is_count(json["dry"]) && json["dry"] != 0;
@@ -55,10 +83,9 @@ Result<Chunk> chunk_of(const Json& json, size_t partitions) {
     return Chunk{json["first"].get<int64_t>(), {}, json["dry"].get<int64_t>()};
   const bool whole =
       numbered && json.contains("parts") && json["parts"].is_array() && json["parts"].size() <= partitions;
-  if (!whole) return invalid_argument("this is no chunk of a stream: {\"first\": …, \"parts\": […]} is wanted");
+  if (!whole) return no_chunk();
   Chunk chunk;
   chunk.first = json["first"].get<int64_t>();
-  int64_t records = 0;
   for (const Json& part : json["parts"]) {
     if (!is_part(part)) return invalid_argument(fmt::format("{} is no part of a chunk", part.dump().substr(0, 80)));
     ChunkPart one;
@@ -66,20 +93,13 @@ Result<Chunk> chunk_of(const Json& json, size_t partitions) {
     one.last = part[1].get<std::string>();
     one.taken = part[2].get<int64_t>();
     if (part.size() > 3) one.dropped = part[3].get<int64_t>();
-    const bool in_order = chunk.parts.empty() || chunk.parts.back().partition < one.partition;
-    if (one.partition >= partitions || !in_order)
-      return invalid_argument(fmt::format("a chunk names partition {} of {}", one.partition, partitions));
-    // Each part is below kMostRecords, so that the sum is looked at before it could overflow.
-    if ((records += one.taken) >= kMostRecords) return invalid_argument("a chunk has more records than there can be");
     chunk.parts.push_back(std::move(one));
   }
-  // Behind one without records the same would be due again, for ever.
-  if (records == 0) return invalid_argument("a chunk of a stream has no records");
   if (json.contains("after")) {
-    if (!are_offsets(json["after"], partitions))
-      return invalid_argument("a chunk of a stream begins behind what is no list of its partitions' offsets");
+    if (!are_offsets(json["after"], partitions)) return no_beginning();
     chunk.after = json["after"].get<std::vector<std::string>>();
   }
+  FOREBAY_RETURN_IF_ERROR(check_chunk(chunk, partitions));
   return chunk;
 }
 
@@ -96,6 +116,38 @@ std::string Chunk::to_json() const { return json_of(*this).dump(); }
 Result<Chunk> Chunk::from_json(std::string_view text, size_t partitions) {
   if (nests_too_deep(text)) return chunk_of({}, partitions);
   return chunk_of(Json::parse(text, nullptr, /*allow_exceptions=*/false), partitions);
+}
+
+void Chunk::put(ByteWriter& out) const {
+  out.put(first);
+  out.put(dry);
+  out.put(static_cast<uint32_t>(parts.size()));
+  for (const ChunkPart& part : parts) {
+    out.put(static_cast<uint32_t>(part.partition));
+    out.put_text(part.last);
+    out.put(part.taken);
+    out.put(part.dropped);
+  }
+  out.put(static_cast<uint32_t>(after.size()));
+  for (const std::string& offset : after) out.put_text(offset);
+}
+
+Result<Chunk> Chunk::take(ByteReader& in, size_t partitions) {
+  Chunk chunk;
+  chunk.first = in.take<int64_t>();
+  chunk.dry = in.take<int64_t>();
+  for (auto count = in.take<uint32_t>(); count > 0 && in.ok(); --count) {
+    ChunkPart part;
+    part.partition = in.take<uint32_t>();
+    part.last = in.take_text();
+    part.taken = in.take<int64_t>();
+    part.dropped = in.take<int64_t>();
+    chunk.parts.push_back(std::move(part));
+  }
+  for (auto count = in.take<uint32_t>(); count > 0 && in.ok(); --count) chunk.after.push_back(in.take_text());
+  if (!in.ok()) return no_chunk();
+  FOREBAY_RETURN_IF_ERROR(check_chunk(chunk, partitions));
+  return chunk;
 }
 
 std::string StreamPlace::to_json(const std::vector<std::string>& partitions) const {

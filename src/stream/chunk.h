@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/bytes.h"
 #include "forebay/result.h"
 
 namespace forebay {
@@ -35,6 +36,10 @@ struct Chunk {
   std::string to_json() const;
   /// InvalidArgument for what is none, or names partitions that are not below `partitions`.
   static Result<Chunk> from_json(std::string_view text, size_t partitions);
+
+  /// The same as binary fields of a message, for the other ranks.
+  void put(ByteWriter& out) const;
+  static Result<Chunk> take(ByteReader& in, size_t partitions);
 };
 
 /// Where a stream stands: all that a checkpoint needs of it. The same on every rank.

@@ -16,31 +16,32 @@ namespace {
 
 constexpr int kUnauthorized = 401, kConflict = 409, kUpgradeRequired = 426;  // as the server of peers means them
 
-Result<std::vector<AnsweredKey>> judge_answer(const std::string& host, std::span<const WantedKey> wanted,
-                                              const Result<HttpResponse>& response, bool late) {
+Result<Buffer> judge_response(const std::string& host, Result<HttpResponse> response, bool late) {
+  const std::string key = "peer " + host;
   if (!response.ok()) {
-    if (late && response.status().code() == Code::kCancelled)
-      return unavailable("no answer in time").with_key("peer " + host);
-    if (response.status().code() == Code::kInvalidArgument)  // of certificates
-      return invalid_argument(response.status().message()).with_key("peer " + host);
-    return response.status();
+    const Status& failure = response.status();
+    if (late && failure.code() == Code::kCancelled) return unavailable("no answer in time").with_key(key);
+    if (failure.code() == Code::kInvalidArgument)  // of certificates
+      return invalid_argument(failure.message()).with_key(key);
+    if (failure.code() == Code::kUnsupported && failure.bytes_needed() > 0)
+      return corrupt(failure.message()).with_key(key);
+    return failure;
   }
-  if (response->status == kUpgradeRequired)
-    return invalid_argument("it asks for TLS, which this host was given no certificate for").with_key("peer " + host);
-  if (response->status == kUnauthorized)
-    return invalid_argument(
-               "it does not take this host's token: give all hosts of the job the same FOREBAY_CLUSTER_TOKEN")
-        .with_key("peer " + host);
-  if (response->status == kConflict)
-    return invalid_argument(
-               "it belongs to another start of the job: one of the two has been restarted (TORCHELASTIC_RESTART_COUNT "
-               "differs)")
-        .with_key("peer " + host);
-  if (response->status != 200)
-    return invalid_argument(fmt::format("refused with {}", response->status)).with_key("peer " + host);
-  Result<std::vector<AnsweredKey>> answers = parse_answer(wanted, response->body);
-  if (!answers.ok()) return answers.status().with_key("peer " + host);
-  return answers;
+  switch (response->status) {
+    case 200: return std::move(response->body);
+    case kUpgradeRequired:
+      return invalid_argument("it asks for TLS, which this host was given no certificate for").with_key(key);
+    case kUnauthorized:
+      return invalid_argument(
+                 "it does not take this host's token: give all hosts of the job the same FOREBAY_CLUSTER_TOKEN")
+          .with_key(key);
+    case kConflict:
+      return invalid_argument(
+                 "it belongs to another start of the job: one of the two has been restarted "
+                 "(TORCHELASTIC_RESTART_COUNT differs)")
+          .with_key(key);
+    default: return invalid_argument(fmt::format("refused with {}", response->status)).with_key(key);
+  }
 }
 
 HttpPeerOptions with_tls_served(HttpPeerOptions options) {
@@ -56,15 +57,14 @@ class HttpPeers final : public Transport {
   ~HttpPeers() override { deadlines_->close(); }
 
   Result<std::unique_ptr<Listening>> listen(const std::string& address, const JobPass& pass,
-                                            std::shared_ptr<KeySource> keys) override {
-    return http_server(address, pass, std::move(keys), options_.server);
+                                            Services services) override {
+    return http_server(address, pass, std::move(services), options_.server);
   }
 
-  void fetch(const PeerHost& host, std::vector<WantedKey> wanted, AnswerLimits limits, std::stop_token stop,
-             Done done) override {
+  void call(const PeerHost& host, std::string_view service, Buffer body, const CallLimits& limits, std::stop_token stop,
+            Done done) override {
     struct Asking {
       std::string host;
-      std::vector<WantedKey> wanted;
       std::shared_ptr<std::stop_source> late = std::make_shared<std::stop_source>();
       std::stop_token stop;
       std::unique_ptr<std::stop_callback<std::function<void()>>> on_stop;
@@ -72,17 +72,16 @@ class HttpPeers final : public Transport {
     };
     auto asking = std::make_shared<Asking>();
     asking->host = host.address;
-    asking->wanted = std::move(wanted);
     asking->stop = stop;
     asking->done = std::move(done);
     HttpRequest request;
     request.method = "POST";
-    request.url = fmt::format("{}://{}{}", options_.tls ? "https" : "http", host.address, kKeysPath);
+    request.url = fmt::format("{}://{}{}{}", options_.tls ? "https" : "http", host.address, kServicePath, service);
     request.headers = {{"Authorization", "Bearer " + host.pass.token},
                        {kGenerationHeader, std::to_string(host.pass.generation)},
                        {"Content-Type", "application/octet-stream"}};
-    request.body = encode_question(asking->wanted);
-    request.max_body_bytes = most_answer_bytes(asking->wanted);
+    request.body = std::move(body);
+    request.max_body_bytes = limits.most_bytes;
     request.connection = connection(limits.silence);
     deadlines_->add(asking->late, limits.in_all);
     if (stop.stop_possible())
@@ -94,9 +93,9 @@ class HttpPeers final : public Transport {
     transport_->send(std::move(request), asking->late->get_token(), [asking](Result<HttpResponse> response) {
       // Both end the transfer by the same token; only the caller's own stop is Cancelled.
       const bool late = asking->late->stop_requested() && !asking->stop.stop_requested();
-      Result<std::vector<AnsweredKey>> answers = judge_answer(asking->host, asking->wanted, response, late);
+      Result<Buffer> judged = judge_response(asking->host, std::move(response), late);
       const Done answer = std::exchange(asking->done, nullptr);
-      answer(std::move(answers));
+      answer(std::move(judged));
     });
   }
 

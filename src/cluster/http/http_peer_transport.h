@@ -15,7 +15,8 @@ struct HttpPeerOptions {
   std::shared_ptr<HttpTransport> transport = nullptr;  ///< null: one of its own, with a thread of its own
 };
 
-/// Peers by HTTP/1.1: http_server() serves, and libcurl asks, over as many connections a host as there are requests in flight. Proxies are not used.
+/// Calls over HTTP/1.1: http_server() serves, and libcurl calls, over as many connections a host as there
+/// are requests in flight. Proxies are not used.
 /// With TLS, hosts show each other certificates: who has none of the job, or speaks none, is Unavailable with the reason.
 std::shared_ptr<Transport> http_peer_transport(HttpPeerOptions options = {});
 

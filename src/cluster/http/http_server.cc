@@ -38,7 +38,6 @@ using Tcp = asio::ip::tcp;
 using PlainStream = beast::tcp_stream;
 using TlsStream = beast::ssl_stream<beast::tcp_stream>;
 
-constexpr std::array<char, 64> kZeros{};
 constexpr uint64_t kPatientBytes = 1 << 20;  // of an answer, that have the patience of a short one
 constexpr size_t kMostAtOnce = 4 << 20;      // that a socket is given
 constexpr uint32_t kMostHeaderBytes = 8 << 10;
@@ -47,10 +46,10 @@ constexpr uint8_t kTlsHandshake = 22;  // the first byte of whoever speaks TLS (
 /// What the connections of a server have in common.
 struct Served {
   std::string address;
-  std::shared_ptr<KeySource> keys;
+  Services services;
   HttpServerOptions options;
   std::string authorization, generation;
-  std::atomic<uint64_t> questions{0}, asked{0}, found{0}, bytes{0}, refused{0};
+  std::atomic<uint64_t> calls{0}, bytes{0}, refused{0};
   std::atomic<int> connections{0};
   std::optional<asio::ssl::context> tls;
 
@@ -65,7 +64,7 @@ struct Served {
   std::array<std::atomic<bool>, static_cast<size_t>(kNoTls) + NoTls::kKinds> told{};
 };
 
-/// One connection: question after question. Keeps itself alive while something is under way.
+/// One connection: request after request. Keeps itself alive while something is under way.
 template <typename Stream>
 class Session : public std::enable_shared_from_this<Session<Stream>> {
  public:
@@ -144,7 +143,7 @@ class Session : public std::enable_shared_from_this<Session<Stream>> {
   void read_head() {
     parser_.emplace();
     parser_->header_limit(kMostHeaderBytes);
-    parser_->body_limit(kMostQuestionBytes);
+    parser_->body_limit(kMostRequestBytes);
     connection().expires_after(served_->options.idle);
     http::async_read_header(
         stream_, buffer_, *parser_,
@@ -166,53 +165,47 @@ class Session : public std::enable_shared_from_this<Session<Stream>> {
     // Behind the token, so that strangers do not learn which generation there is.
     if (text(kGenerationHeader) != served_->generation)
       return refuse(Served::kOldGeneration, "a host of another generation of the job", "409 Conflict");
-    if (head.method() != http::verb::post || std::string_view(head.target().data(), head.target().size()) != kKeysPath)
-      return refuse(Served::kMalformed, "a question of another kind", "404 Not Found");
+    service_ = head.method() == http::verb::post ? find_service({head.target().data(), head.target().size()}) : nullptr;
+    if (service_ == nullptr) return refuse(Served::kMalformed, "a call of no service", "404 Not Found");
     connection().expires_after(served_->options.patience);
-    http::async_read(stream_, buffer_, *parser_, [self = this->shared_from_this()](beast::error_code failed, size_t) {
-      self->on_question(failed);
-    });
+    http::async_read(stream_, buffer_, *parser_,
+                     [self = this->shared_from_this()](beast::error_code failed, size_t) { self->on_request(failed); });
   }
 
-  void on_question(beast::error_code error) {
+  Service* find_service(std::string_view path) const {
+    if (!path.starts_with(kServicePath)) return nullptr;
+    path.remove_prefix(kServicePath.size());
+    const auto found = served_->services.find(path);
+    return found == served_->services.end() ? nullptr : found->second.get();
+  }
+
+  void on_request(beast::error_code error) {
     if (error == beast::error_code(http::error::body_limit))
-      return refuse(Served::kMalformed, "a question that is too long", "413 Payload Too Large");
+      return refuse(Served::kMalformed, "a request that is too long", "413 Payload Too Large");
     if (error) return;
-    const Result<std::vector<WantedKey>> wanted = parse_question(parser_->get().body());
-    if (!wanted.ok()) return refuse(Served::kMalformed, "a malformed question", "400 Bad Request");
     // On this thread, which may wait for a disk: a slow one holds up as many connections as there are threads.
-    parts_ = encode_answer(*wanted, find_all(*served_->keys, *wanted));
-    count(*wanted);
-    write_answer();
+    Result<Response> response = service_->answer(parser_->get().body());
+    if (!response.ok()) return refuse(Served::kMalformed, "a malformed request", "400 Bad Request");
+    response_ = *std::move(response);
+    write_response();
   }
 
-  void count(const std::vector<WantedKey>& wanted) const {
-    uint64_t bytes = 0;
-    for (const Buffer& body : parts_.bodies) bytes += body.size();
-    served_->questions.fetch_add(1, std::memory_order_relaxed);
-    served_->asked.fetch_add(wanted.size(), std::memory_order_relaxed);
-    served_->found.fetch_add(parts_.bodies.size(), std::memory_order_relaxed);
+  // All pieces in one gathered write: what is served is copied by the kernel alone.
+  void write_response() {
+    const uint64_t bytes = response_bytes(response_);
+    served_->calls.fetch_add(1, std::memory_order_relaxed);
     served_->bytes.fetch_add(bytes, std::memory_order_relaxed);
-  }
-
-  // The head and all bodies in one gathered write: what is served is copied by the kernel alone.
-  void write_answer() {
-    head_ = fmt::format("HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: {}\r\n\r\n",
-                        parts_.bytes);
+    head_ =
+        fmt::format("HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: {}\r\n\r\n", bytes);
     pieces_.clear();
     pieces_.emplace_back(head_.data(), head_.size());
-    pieces_.emplace_back(parts_.head.data(), parts_.head.size());
-    for (const Buffer& body : parts_.bodies) {
-      pieces_.emplace_back(body.data(), body.size());
-      if (body.size() % kZeros.size() != 0)
-        pieces_.emplace_back(kZeros.data(), kZeros.size() - body.size() % kZeros.size());
-    }
+    for (const Buffer& piece : response_) pieces_.emplace_back(piece.data(), piece.size());
     // It is for the asker to say whether an answer is too slow: that of one large entry may be.
-    connection().expires_after(served_->options.patience * (1 + parts_.bytes / kPatientBytes));
+    connection().expires_after(served_->options.patience * (1 + bytes / kPatientBytes));
     // As much as the socket takes each time: Asio's own condition is a way through its queues every 64 KiB.
     const auto all = [](const beast::error_code& error, size_t) { return error ? 0 : kMostAtOnce; };
     asio::async_write(stream_, pieces_, all, [self = this->shared_from_this()](beast::error_code error, size_t) {
-      self->parts_ = AnswerParts();
+      self->response_.clear();
       if (!error && self->parser_->get().keep_alive()) self->read_head();
     });
   }
@@ -233,17 +226,18 @@ class Session : public std::enable_shared_from_this<Session<Stream>> {
   beast::flat_buffer buffer_;
   std::optional<Request> parser_;
   std::string head_, host_;
-  AnswerParts parts_;
+  Service* service_ = nullptr;  ///< that the request is for; of the services that are served
+  Response response_;
   std::vector<asio::const_buffer> pieces_;
 };
 
 class HttpServer final : public Listening {
  public:
-  HttpServer(const JobPass& pass, std::shared_ptr<KeySource> keys, HttpServerOptions options)
+  HttpServer(const JobPass& pass, Services services, HttpServerOptions options)
       : context_(options.threads), acceptor_(asio::make_strand(context_)) {
     served_->authorization = "Bearer " + pass.token;
     served_->generation = std::to_string(pass.generation);
-    served_->keys = std::move(keys);
+    served_->services = std::move(services);
     if (options.tls) {
       ssl_ctx_st* const tls = options.tls->serving.get();
       SSL_CTX_up_ref(tls);  // Asio gives one back
@@ -253,7 +247,7 @@ class HttpServer final : public Listening {
   }
 
   ~HttpServer() override {
-    // Handlers that have not begun are dropped with the context, and their sessions with them; the key source is not asked any more.
+    // Handlers that have not begun are dropped with the context, and their sessions with them; no service is called any more.
     context_.stop();
     for (std::thread& thread : threads_) thread.join();
   }
@@ -281,8 +275,7 @@ class HttpServer final : public Listening {
   const std::string& address() const override { return served_->address; }
   Stats stats() const override {
     const auto get = [](const std::atomic<uint64_t>& counter) { return counter.load(std::memory_order_relaxed); };
-    return {get(served_->questions), get(served_->asked), get(served_->found), get(served_->bytes),
-            get(served_->refused)};
+    return {get(served_->calls), get(served_->bytes), get(served_->refused)};
   }
 
  private:
@@ -330,14 +323,14 @@ class HttpServer final : public Listening {
 
 }  // namespace
 
-Result<std::unique_ptr<Listening>> http_server(const std::string& address, const JobPass& pass,
-                                               std::shared_ptr<KeySource> keys, HttpServerOptions options) {
+Result<std::unique_ptr<Listening>> http_server(const std::string& address, const JobPass& pass, Services services,
+                                               HttpServerOptions options) {
   FOREBAY_RETURN_IF_ERROR(check_token(pass.token));
   FOREBAY_ASSIGN(const HostPort at, parse_host_port(address));
   if (is_any_address(at.host) && !options.any_interface)
     return invalid_argument(fmt::format(
         "'{}' would serve on all interfaces of this host; give the address that the other hosts reach it by", address));
-  auto server = std::make_unique<HttpServer>(pass, std::move(keys), std::move(options));
+  auto server = std::make_unique<HttpServer>(pass, std::move(services), std::move(options));
   FOREBAY_RETURN_IF_ERROR(server->open(at));
   return std::unique_ptr<Listening>(std::move(server));
 }

@@ -13,7 +13,6 @@
 
 #include "cluster/address.h"
 #include "cluster/job_tls_test_support.h"
-#include "cluster/message.h"
 #include "cluster/transport_conformance.h"
 #include "telemetry/log.h"
 
@@ -22,7 +21,8 @@ namespace forebay {
 namespace {
 
 using conformance::kPass;
-using conformance::MemoryKeys;
+using conformance::kTexts;
+using conformance::TextService;
 
 /// A connection as a stranger would make it.
 class RawConnection {
@@ -62,23 +62,21 @@ class HttpServerTest : public testing::Test {
       const std::lock_guard lock(mutex_);
       log_.push_back(line);
     });
-    keys_->put({1, 1}, "the secret of the job");
+    texts_->put(question(), "the secret of the job");
   }
   void TearDown() override {
     listening_.reset();
     set_log_sink(nullptr);
   }
   void serve(HttpServerOptions options = {}) {
-    auto made = http_server("127.0.0.1:0", kPass, keys_, options);
+    auto made = http_server("127.0.0.1:0", kPass, {{kTexts, texts_}}, options);
     ASSERT_TRUE(made.ok()) << made.status().to_string();
     listening_ = std::move(*made);
   }
-  static std::string question() {
-    const std::vector<WantedKey> wanted = {{{1, 1}, 1000}};
-    return conformance::text_of(encode_question(wanted));
-  }
+  static std::string question() { return "what is the secret of the others"; }
+  static std::string path() { return std::string(kServicePath) + kTexts; }
   static std::string head(const std::string& authorization, const std::string& generation, size_t length,
-                          const std::string& target = kKeysPath) {
+                          const std::string& target = path()) {
     return fmt::format(
         "POST {} HTTP/1.1\r\nHost: x\r\nAuthorization: {}\r\nX-Forebay-Generation: {}\r\nContent-Length: {}\r\n"
         "Connection: close\r\n\r\n",
@@ -94,14 +92,15 @@ class HttpServerTest : public testing::Test {
   void expect_nothing_leaked(const std::string& answer) const {
     EXPECT_EQ(answer.find("secret"), std::string::npos) << answer;
     EXPECT_EQ(answer.find(kPass.token), std::string::npos);
-    EXPECT_EQ(keys_->asked(), 0);
+    EXPECT_EQ(texts_->asked(), asked_);
   }
   std::vector<std::string> log() {
     const std::lock_guard lock(mutex_);
     return log_;
   }
 
-  const std::shared_ptr<MemoryKeys> keys_ = std::make_shared<MemoryKeys>();
+  const std::shared_ptr<TextService> texts_ = std::make_shared<TextService>();
+  int asked_ = 0;  ///< how often the service was
   std::unique_ptr<Listening> listening_;
   std::mutex mutex_;
   std::vector<std::string> log_;
@@ -145,13 +144,15 @@ TEST_F(HttpServerTest, AnotherGenerationIsRefused) {
 
 TEST_F(HttpServerTest, MalformedQuestionsAreRefused) {
   serve();
-  expect_nothing_leaked(ask(good_head(10) + "0123456789"));
-  expect_nothing_leaked(ask(good_head(question().size() + 1) + question() + "x"));
-  expect_nothing_leaked(ask(good_head(kMostQuestionBytes + 1)));
+  for (const std::string& wrong : {std::string("0123456789"), question() + "x"}) {
+    ++asked_;
+    expect_nothing_leaked(ask(good_head(wrong.size()) + wrong));
+  }
+  expect_nothing_leaked(ask(good_head(kMostRequestBytes + 1)));
   expect_nothing_leaked(ask(good_head(size_t{1} << 60)));
   expect_nothing_leaked(ask(head("Bearer " + kPass.token, "3", question().size(), "/etc/passwd") + question()));
-  expect_nothing_leaked(ask("GET " + std::string(kKeysPath) + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " +
-                            kPass.token + "\r\nX-Forebay-Generation: 3\r\n\r\n"));
+  expect_nothing_leaked(ask("GET " + path() + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + kPass.token +
+                            "\r\nX-Forebay-Generation: 3\r\n\r\n"));
   expect_nothing_leaked(ask(std::string(100'000, 'h')));
   expect_nothing_leaked(ask("POST / HTTP/1.1\r\nX: " + std::string(20'000, 'h')));
   EXPECT_LE(log().size(), 2u);
@@ -236,7 +237,7 @@ TEST_F(HttpServerTest, ItsEndDoesNotWaitForOpenConnections) {
 }
 
 TEST_F(HttpServerTest, AnAddressOfAnotherHostIsRefusedByName) {
-  const auto made = http_server("192.0.2.1:0", kPass, keys_);
+  const auto made = http_server("192.0.2.1:0", kPass, {{kTexts, texts_}});
   EXPECT_EQ(made.status().code(), Code::kInvalidArgument) << made.status().to_string();
   EXPECT_NE(made.status().message().find("192.0.2.1"), std::string::npos);
 }
@@ -244,7 +245,7 @@ TEST_F(HttpServerTest, AnAddressOfAnotherHostIsRefusedByName) {
 TEST_F(HttpServerTest, AllInterfacesOnlyWhereThatIsAskedFor) {
   HttpServerOptions options;
   options.any_interface = true;
-  EXPECT_TRUE(http_server("0.0.0.0:0", kPass, keys_, options).ok());
+  EXPECT_TRUE(http_server("0.0.0.0:0", kPass, {{kTexts, texts_}}, options).ok());
 }
 
 }  // namespace forebay

@@ -21,7 +21,8 @@ namespace forebay {
 namespace {
 
 using conformance::kPass;
-using conformance::MemoryKeys;
+using conformance::kTexts;
+using conformance::TextService;
 
 const JobCertificates& job_certificates() {
   static const JobCertificates made;
@@ -40,7 +41,7 @@ class PeerTlsTest : public testing::Test {
       const std::lock_guard lock(mutex_);
       log_.push_back(line);
     });
-    keys_->put({1, 1}, "the secret of the job");
+    texts_->put("x", "the secret of the job");
   }
   void TearDown() override {
     listening_.reset();
@@ -49,15 +50,13 @@ class PeerTlsTest : public testing::Test {
 
   void serve(std::shared_ptr<const JobTls> tls) {
     serving_ = patient_transport(std::move(tls));
-    auto listening = serving_->listen("127.0.0.1:0", kPass, keys_);
+    auto listening = serving_->listen("127.0.0.1:0", kPass, {{kTexts, texts_}});
     ASSERT_TRUE(listening.ok()) << listening.status().to_string();
     listening_ = std::move(*listening);
   }
-  Result<std::vector<AnsweredKey>> ask(Transport& from) {
-    conformance::Answers<std::vector<AnsweredKey>> answers;
-    from.fetch({listening_->address(), kPass}, {{{1, 1}, 100}}, std::chrono::seconds(20), {}, answers.take());
-    EXPECT_TRUE(answers.wait_for_count(1));
-    return answers.last();
+  Result<Buffer> ask(Transport& from, const JobPass& pass = kPass) {
+    return call_and_wait(from, {listening_->address(), pass}, kTexts, conformance::bytes_of("x"),
+                         {6'000'000, std::chrono::seconds(20)}, {});
   }
   /// What is said to a host that asks with `tls`; the server refuses it each time, and says why once, with `server_words`.
   std::string refusal(std::shared_ptr<const JobTls> tls, const std::string& server_words) {
@@ -77,7 +76,7 @@ class PeerTlsTest : public testing::Test {
     const auto heard = [&] { return listening_->stats().refused >= times && !log().empty(); };
     for (int wait = 0; wait < 10'000 && !heard(); ++wait) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     EXPECT_EQ(listening_->stats().refused, times);
-    EXPECT_EQ(keys_->asked(), 0);
+    EXPECT_EQ(texts_->asked(), 0);
     const std::vector<std::string> lines = log();
     ASSERT_EQ(lines.size(), 1u);
     EXPECT_NE(lines.front().find(server_words), std::string::npos) << lines.front();
@@ -92,7 +91,7 @@ class PeerTlsTest : public testing::Test {
   }
   std::string takes_not() const { return listening_->address() + " does not take the TLS certificate of this host ("; }
 
-  const std::shared_ptr<MemoryKeys> keys_ = std::make_shared<MemoryKeys>();
+  const std::shared_ptr<TextService> texts_ = std::make_shared<TextService>();
   std::shared_ptr<Transport> serving_;
   std::unique_ptr<Listening> listening_;
   std::mutex mutex_;
@@ -102,28 +101,21 @@ class PeerTlsTest : public testing::Test {
 }  // namespace
 
 TEST_F(PeerTlsTest, HostsOfTheJobAreServedWhateverTheirNames) {
-  keys_->put({1, 1}, std::string(5'000'001, 'x'));
+  texts_->put("x", std::string(5'000'001, 'x'));
   serve(job_certificates().tls());
-  const auto asking = patient_transport(job_certificates().tls());
-  conformance::Answers<std::vector<AnsweredKey>> answers;
-  asking->fetch({listening_->address(), kPass}, {{{1, 1}, 6'000'000}}, std::chrono::seconds(20), {}, answers.take());
-  ASSERT_TRUE(answers.wait_for_count(1));
-  ASSERT_TRUE(answers.last().ok()) << answers.last().status().to_string();
-  EXPECT_EQ(conformance::text_of(answers.last()->front().body), std::string(5'000'001, 'x'));
+  const Result<Buffer> answer = ask(*patient_transport(job_certificates().tls()));
+  ASSERT_TRUE(answer.ok()) << answer.status().to_string();
+  EXPECT_EQ(conformance::text_of(*answer), std::string(5'000'001, 'x'));
   EXPECT_TRUE(log().empty());
 }
 
 TEST_F(PeerTlsTest, TheTokenIsWantedToo) {
   serve(job_certificates().tls());
-  const auto asking = patient_transport(job_certificates().tls());
-  conformance::Answers<std::vector<AnsweredKey>> answers;
   JobPass other = kPass;
   other.token.back() = 'X';
-  asking->fetch({listening_->address(), other}, {{{1, 1}, 100}}, std::chrono::seconds(20), {}, answers.take());
-  ASSERT_TRUE(answers.wait_for_count(1));
-  EXPECT_EQ(answers.last().status().message(),
+  EXPECT_EQ(ask(*patient_transport(job_certificates().tls()), other).status().message(),
             "it does not take this host's token: give all hosts of the job the same FOREBAY_CLUSTER_TOKEN");
-  EXPECT_EQ(keys_->asked(), 0);
+  EXPECT_EQ(texts_->asked(), 0);
 }
 
 TEST_F(PeerTlsTest, AHostWithoutTlsIsRefusedByOneWithIt) {
@@ -174,7 +166,7 @@ TEST_F(PeerTlsTest, AHostWithoutACertificateIsRefused) {
   serve(job_certificates().tls());
   HttpRequest request;
   request.method = "POST";
-  request.url = fmt::format("https://{}{}", listening_->address(), kKeysPath);
+  request.url = fmt::format("https://{}{}{}", listening_->address(), kServicePath, kTexts);
   auto trusting = std::make_shared<HttpConnectionOptions>();
   trusting->direct = true;
   trusting->verify = false;
@@ -200,7 +192,7 @@ TEST_F(PeerTlsTest, WhatAHostWithoutTlsHasIsLeftToStorage) {
   const auto store = peer_store(patient_transport(job_certificates().tls()), {listening_->address(), kPass}, {});
   for (int i = 0; i < 3; ++i) {
     ReadRequest request;
-    request.key = Hash128{1, 1}.to_string();
+    request.key = entry_key({1, 1});
     const Result<Buffer> bytes = read_wait(*store, request, {});
     ASSERT_TRUE(bytes.ok()) << bytes.status().to_string();
     EXPECT_TRUE(bytes->empty());

@@ -13,22 +13,23 @@ namespace forebay {
 struct SimulatedLink {
   uint64_t seed = 0;
   std::chrono::microseconds latency{100};  ///< one way
-  double bytes_per_second = 1e9;           ///< of each host that sends; answers wait for each other
-  double loss = 0;                         ///< of questions: these are never answered
-  double flips = 0;                        ///< of answers: one bit of these comes the other way round
+  double bytes_per_second = 1e9;           ///< of each host that sends; responses wait for each other
+  double loss = 0;                         ///< of requests: these are never answered
+  double flips = 0;                        ///< of responses: one bit of these comes the other way round
 };
 
 /// How a host of it is.
 enum class HostHealth : uint8_t {
   kWell,
   kDead,    ///< nobody listens: whoever asks is told at once
-  kFrozen,  ///< it takes questions and answers none
+  kFrozen,  ///< it takes requests and answers none
 };
 
-/// Hosts in one process. What they send goes through message.h as on any wire. May be used from any thread.
+/// Hosts in one process that call each other without a socket: the twin of the network for tests. All its
+/// times (latency, limits of calls) are of one clock. May be used from any thread.
 class SimulatedNetwork {
  public:
-  /// `manual`: time goes on with advance() alone.
+  /// `manual`: time goes on with advance() alone. What arrives within one step comes before limits that end in it.
   static std::shared_ptr<SimulatedNetwork> make(SimulatedLink link, bool manual = false);
   virtual ~SimulatedNetwork() = default;
 

@@ -83,7 +83,7 @@ class PeerCache final : public TieredCache {
     asked_.add_another(entry);
     Found found;
     found.store = place.store;
-    found.request.key = peer_key(entry, element);
+    found.request.key = entry_key(entry, element);
     found.request.set_aside_bytes = guess_.load(std::memory_order_relaxed);
     return found;
   }
@@ -93,7 +93,7 @@ class PeerCache final : public TieredCache {
     if (!may_ask(place) || versions_in_vain_.take(name)) return std::nullopt;
     Found found;
     found.store = place.store;
-    found.request.key = peer_key(version_key(name), id);
+    found.request.key = version_key(name, id);
     found.request.expected_size = sizeof(uint64_t);
     return found;
   }
@@ -165,14 +165,6 @@ class PeerCache final : public TieredCache {
 };
 
 }  // namespace
-
-Hash128 version_key(const Hash128& name) {
-  Hasher hasher;
-  hasher.update("version");
-  hasher.update_value(name.high);
-  hasher.update_value(name.low);
-  return hasher.digest();
-}
 
 std::shared_ptr<TieredCache> peer_cache(std::shared_ptr<TieredCache> own, PeerOf peer_of) {
   return std::make_shared<PeerCache>(std::move(own), std::move(peer_of));

@@ -15,10 +15,6 @@ struct PeerPlace {
 };
 using PeerOf = std::function<PeerPlace(int64_t element)>;
 
-/// By which key a host is asked for what it has learned of the version of a sample with that name (LearnedVersions::name). The answer is eight bytes:
-/// SharedVersions::learned().
-Hash128 version_key(const Hash128& name);
-
 /// A cache of this host, and behind it what a peer keeps of the same place. What a peer does not have after all, or gives damaged, is made as if
 /// there were no peers, and the next time the peer is asked again.
 ///

@@ -64,12 +64,18 @@ class PeerGroupTest : public testing::Test {
  protected:
   void SetUp() override {
     set_log_sink([](const std::string&) {});
+    const std::vector<std::string> addresses = {"a:1", "b:1"};
     for (int rank = 0; rank < 2; ++rank) {
-      const std::vector<PeerHost> hosts = {{"a:1", kJobPass}, {"b:1", kJobPass}};
-      auto group = PeerGroup::open(network_->transport(), hosts[static_cast<size_t>(rank)]);
-      ASSERT_TRUE(group.ok()) << group.status().to_string();
-      (*group)->know(hosts, rank);
-      groups_.push_back(std::move(*group));
+      const auto way = static_rendezvous(addresses, kJobPass.token, kJobPass.generation);
+      const auto group = std::make_shared<PeerGroup>();
+      auto job = Job::open({.transport = network_->transport(),
+                            .rank = rank,
+                            .own = {addresses[static_cast<size_t>(rank)], kJobPass},
+                            .services = {{std::string(kEntryServiceName), group->service()}}},
+                           *way, {});
+      ASSERT_TRUE(job.ok()) << job.status().to_string();
+      group->join_job(std::move(*job));
+      groups_.push_back(group);
       // Caches of one folder are one within a process, so each host has its own.
       CacheOptions options;
       options.ram_bytes = options.disk_bytes = 1 << 20;
@@ -191,17 +197,19 @@ TEST_F(PeerGroupTest, DeadFrozenAndDamagedPeersHaveNothing) {
 
 TEST_F(PeerGroupTest, AnEntryOfALiarIsNotTakenForAnother) {
   // The peer's own memory is wrong: what it has under this name is an entry of another name, with checksums that are right.
-  class Liar : public KeySource {
+  class Liar : public EntrySource {
    public:
     explicit Liar(std::shared_ptr<TieredCache> cache) : cache_(std::move(cache)) {}
-    std::optional<Buffer> find(const Hash128&) override { return cache_->stored(entry_of(5)); }
+    std::optional<Buffer> entry(const Hash128&) override { return cache_->stored(entry_of(5)); }
 
    private:
     const std::shared_ptr<TieredCache> cache_;
   };
   own_[1]->put(entry_of(5), one_row(5), 1, KeepIn::kAnyTier);
-  groups_[1]->close();
-  const auto lying = network_->transport()->listen("b:1", kJobPass, std::make_shared<Liar>(own_[1]));
+  groups_[1]->job()->close();
+  const auto lying = network_->transport()->listen(
+      "b:1", kJobPass,
+      {{std::string(kEntryServiceName), std::make_shared<EntryService>(std::make_shared<Liar>(own_[1]))}});
   ASSERT_TRUE(lying.ok());
   EXPECT_FALSE(get(7));
   EXPECT_TRUE(get(5));
@@ -210,7 +218,7 @@ TEST_F(PeerGroupTest, AnEntryOfALiarIsNotTakenForAnother) {
 TEST_F(PeerGroupTest, AClosedGroupServesNothingAndStillAsks) {
   own_[0]->put(entry_of(2), one_row(2), 1, KeepIn::kAnyTier);
   own_[1]->put(entry_of(1), one_row(1), 1, KeepIn::kAnyTier);
-  groups_[0]->close();
+  groups_[0]->job()->close();
   EXPECT_FALSE(caches_[1]->find(entry_of(2)));
   EXPECT_TRUE(get(1));
 }

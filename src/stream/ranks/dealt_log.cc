@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds kNotesSoon{1}, kNotesLater{20};
 constexpr std::chrono::seconds kNotesPatience{2};
 // A thread each, however many ranks there are.
 constexpr size_t kMostFollowers = 4;
-// Partitions of one question (kMostKeys); a topic may have thousands.
+// Partitions of one request (kMostRankItems); a topic may have thousands.
 constexpr size_t kMostAskedFor = 512;
 // So many ranks are asked as often as kNotesLater says; of more each is asked less often.
 constexpr size_t kAskedOften = 4;
@@ -136,12 +136,14 @@ class FollowingReader final : public LogReader {
 
   Status ask_for_notes(int rank, std::span<Followed* const> asked, const std::stop_token& stop,
                        std::vector<LogRecord>& records) {
-    std::vector<DealtLog::NotesWanted> notes;
+    std::vector<NotesPlace> notes;
     for (const Followed* const followed : asked) notes.push_back({followed->partition, followed->notes});
-    FOREBAY_ASSIGN(const std::vector<AnsweredKey> answers, ask_(rank, notes, stop));
-    for (size_t i = 0; i < std::min(asked.size(), answers.size()); ++i)
-      if (answers[i].state == AnsweredKey::State::kHere)
+    FOREBAY_ASSIGN(const std::vector<ResponseItem> answers, ask_(rank, notes, stop));
+    for (size_t i = 0; i < std::min(asked.size(), answers.size()); ++i) {
+      if (answers[i].state == ResponseItem::State::kAbsent) return forgotten();
+      if (answers[i].state == ResponseItem::State::kHere)
         FOREBAY_RETURN_IF_ERROR(take_notes(answers[i].body, *asked[i], records));
+    }
     return {};
   }
 
@@ -149,7 +151,6 @@ class FollowingReader final : public LogReader {
   static Status forgotten() { return not_found("it has forgotten what it has read since this rank last asked"); }
 
   Status take_notes(const Buffer& body, Followed& followed, std::vector<LogRecord>& records) {
-    if (body.empty()) return forgotten();
     FOREBAY_ASSIGN(const std::vector<RecordNote> notes, parse_notes(body.span()));
     for (const RecordNote& note : notes) FOREBAY_RETURN_IF_ERROR(check(note));
     for (const RecordNote& note : notes) {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/message.h"
+#include "stream/ranks/rank_messages.h"
 #include "stream/ranks/record_shelf.h"
 #include "stream/record_log.h"
 
@@ -20,14 +20,9 @@ namespace forebay {
 /// record once. Where the rank that reads a partition is gone, does not answer, or has gone on without this one, this one reads it itself from where it was.
 class DealtLog final : public RecordLog {
  public:
-  /// The notes of a partition from that one on.
-  struct NotesWanted {
-    size_t partition = 0;
-    uint64_t from = 0;
-  };
   /// Asks a rank, and waits: Decisions::ask_for_notes().
-  using Ask = std::function<Result<std::vector<AnsweredKey>>(int rank, std::span<const NotesWanted> wanted,
-                                                             const std::stop_token& stop)>;
+  using Ask = std::function<Result<std::vector<ResponseItem>>(int rank, std::span<const NotesPlace> wanted,
+                                                              const std::stop_token& stop)>;
 
   DealtLog(std::shared_ptr<const RecordLog> log, int rank, int ranks, std::shared_ptr<RecordShelf> shelf, Ask ask)
       : log_(std::move(log)), rank_(rank), ranks_(ranks), shelf_(std::move(shelf)), ask_(std::move(ask)),

@@ -11,7 +11,7 @@ DealtReading::DealtReading(std::shared_ptr<const RecordLog> log, std::shared_ptr
       shared_log_(std::make_shared<DealtLog>(
           log_, ranks_->rank(), ranks_->ranks(), shelf_,
           // Not a share of it: whoever reads ends before the ranks part.
-          [ranks = ranks_.get()](int rank, std::span<const DealtLog::NotesWanted> wanted, const std::stop_token& stop) {
+          [ranks = ranks_.get()](int rank, std::span<const NotesPlace> wanted, const std::stop_token& stop) {
             return ranks->ask_for_notes(rank, wanted, stop);
           })) {}
 

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "cluster/simulated/simulated_network.h"
 #include "stream/ranks/dealt_log.h"
+#include "stream/ranks/ranks_test_support.h"
 #include "stream/stream_itinerary.h"
 #include "stream/stream_source.h"
 #include "stream/stream_test_support.h"
@@ -56,19 +56,13 @@ struct ReadingRank {
 class DealtReadingTest : public testing::Test {
  protected:
   void open(StreamOptions options = chunks_of(kGlobal), RecordShelf::Limits limits = {1 << 20, 1 << 20}) {
-    std::vector<PeerHost> hosts;
-    for (int rank = 0; rank < kWorld; ++rank) hosts.push_back({address(rank), pass_});
-    for (int rank = 0; rank < kWorld; ++rank) {
-      const std::shared_ptr<Decisions> decisions = *Decisions::open(network_->transport(), hosts[rank]);
-      decisions->know(hosts, rank);
-      ranks_.push_back(std::make_unique<ReadingRank>(log_, decisions, limits, options));
-    }
+    for (int rank = 0; rank < kWorld; ++rank)
+      ranks_.push_back(std::make_unique<ReadingRank>(log_, rank_of(*network_, rank, kWorld), limits, options));
     for (const auto& rank : ranks_) rank->go(rank->stream->beginning());
   }
   void TearDown() override {
     for (auto rank = ranks_.rbegin(); rank != ranks_.rend(); ++rank) (*rank)->close();
   }
-  static std::string address(int rank) { return "rank" + std::to_string(rank) + ":1"; }
 
   // The keys of a step of one rank, as its trainer gets them; empty where it does not come.
   std::vector<std::string> step(int rank, int64_t number) {
@@ -123,7 +117,6 @@ class DealtReadingTest : public testing::Test {
 
   const std::shared_ptr<MemoryLog> log_ = log_with({kRecords, kRecords, kRecords, kRecords}, 1000);
   const std::shared_ptr<SimulatedNetwork> network_ = SimulatedNetwork::make({});
-  const JobPass pass_{"a-token-that-is-long-enough", 1};
   std::vector<std::unique_ptr<ReadingRank>> ranks_;
 };
 
@@ -159,7 +152,7 @@ TEST_F(DealtReadingTest, a_rank_that_is_gone_costs_no_record) {
   open();
   std::vector<std::string> found = steps(0, 20);
   // Its own steps go on: it is the network that is gone.
-  network_->set_health(address(2), HostHealth::kDead);
+  network_->set_health(rank_addresses(kWorld)[2], HostHealth::kDead);
   for (size_t p = 0; p < 4; ++p) log_->append(p, kGlobal);
   for (int64_t number = 20; number < kSteps + 4; ++number)
     for (int rank = 0; rank < kWorld; ++rank) {
@@ -199,8 +192,8 @@ TEST(DealtLogTest, a_rank_that_is_given_up_is_named_once) {
   const auto log = log_with({3, 3, 3}, 1000);
   const DealtLog dealt(log, 0, kWorld,
                        std::make_shared<RecordShelf>(3, 0, kWorld, RecordShelf::Limits{1 << 20, 1 << 20}),
-                       [](int, std::span<const DealtLog::NotesWanted>, const std::stop_token&) {
-                         return Result<std::vector<AnsweredKey>>(not_found("gone on"));
+                       [](int, std::span<const NotesPlace>, const std::stop_token&) {
+                         return Result<std::vector<ResponseItem>>(not_found("gone on"));
                        });
   std::vector<std::string> lines;
   set_log_sink([&](const std::string& line) { lines.push_back(line); });

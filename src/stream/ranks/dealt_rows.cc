@@ -59,12 +59,12 @@ Status DealtRows::read_again(int64_t number, const std::stop_token& stop) {
   return {};
 }
 
-std::vector<DealtRows::Asked> DealtRows::asked_for(std::span<const int64_t> numbers) const {
-  std::vector<Asked> asked;
+std::vector<SharedRow> DealtRows::asked_for(std::span<const int64_t> numbers) const {
+  std::vector<SharedRow> asked;
   for (const int64_t number : numbers) {
     const std::shared_ptr<const LogRecord> record = stream_->record(number);
     // One that is behind by now is asked for in vain.
-    asked.push_back(record ? Asked{record->partition, RecordShelf::hash_of(record->offset)} : Asked{});
+    asked.push_back(record ? SharedRow{record->partition, RecordShelf::hash_of(record->offset)} : SharedRow{});
   }
   return asked;
 }

@@ -31,12 +31,8 @@ class DealtRows final : public AwaitedRecords {
   Status read_again(int64_t number, const std::stop_token& stop) override;
   bool stand_in(int64_t /*number*/) override { return false; }
 
-  /// How others are asked for these: of each its partition, and RecordShelf::hash_of() its offset.
-  struct Asked {
-    size_t partition = 0;
-    uint64_t offset_hash = 0;
-  };
-  std::vector<Asked> asked_for(std::span<const int64_t> numbers) const;
+  /// How others are asked for these.
+  std::vector<SharedRow> asked_for(std::span<const int64_t> numbers) const;
 
  private:
   const std::shared_ptr<const RecordLog> log_;

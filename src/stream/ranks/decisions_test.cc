@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cluster/simulated/simulated_network.h"
+#include "stream/ranks/ranks_test_support.h"
 #include "stream/stream_test_support.h"
 
 namespace forebay {
@@ -30,10 +30,6 @@ class Gate final : public ChunkWitness {
 
 class DecisionsTest : public testing::Test {
  protected:
-  void SetUp() override {
-    first_->know(hosts_, 0);
-    second_->know(hosts_, 1);
-  }
   void TearDown() override {
     first_->begin_anew();  // so that nobody waits for rank 1 to ask for the last chunk
     second_->close();
@@ -46,10 +42,7 @@ class DecisionsTest : public testing::Test {
   }
 
   const std::shared_ptr<SimulatedNetwork> network_ = SimulatedNetwork::make({});
-  const JobPass pass_{"a-token-that-is-long-enough", 1};
-  const std::vector<PeerHost> hosts_{{"rank0:1", pass_}, {"rank1:1", pass_}};
-  const std::shared_ptr<Decisions> first_ = *Decisions::open(network_->transport(), hosts_[0]);
-  const std::shared_ptr<Decisions> second_ = *Decisions::open(network_->transport(), hosts_[1]);
+  const std::shared_ptr<Decisions> first_ = rank_of(*network_, 0, 2), second_ = rank_of(*network_, 1, 2);
 };
 
 // Three threads with three locks: the one that keeps a record, the one that decides a chunk, and the one that answers another rank.

@@ -1,10 +1,9 @@
 #include "stream/ranks/followed_chunks.h"
 
 #include <algorithm>
-#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace forebay {
 
@@ -15,34 +14,17 @@ constexpr size_t kMostTold = 1024;  // chunks that were not needed yet
 constexpr std::chrono::milliseconds kShortestRest{1}, kLongestRest{20};
 constexpr std::chrono::seconds kSignOfLife{
     10};  // who needs nothing asks that often, so that rank 0 knows that it is there
-// A chunk is tens of bytes a partition, and a topic may have thousands of these.
-constexpr uint64_t kMostChunkBytes = uint64_t{16} << 20;
 
-std::string_view text_of(const Buffer& body) { return {reinterpret_cast<const char*>(body.data()), body.size()}; }
-
-// Nothing where it is no list of offsets of that log.
-std::optional<std::vector<std::string>> parse_offsets(std::string_view text, const RecordLog& log) {
-  const nlohmann::json offsets = nlohmann::json::parse(text, nullptr, false);
-  if (!offsets.is_array() || offsets.size() != log.partitions().size()) return std::nullopt;
-  std::vector<std::string> parsed;
-  for (const nlohmann::json& offset : offsets) {
-    if (!offset.is_string()) return std::nullopt;
-    parsed.push_back(offset.get<std::string>());
-    if (!parsed.back().empty() && !log.check_offset(parsed.back()).ok()) return std::nullopt;
-  }
-  return parsed;
-}
-
-bool is_here(const Result<std::vector<AnsweredKey>>& answer) {
-  return answer.ok() && answer->size() == 1 && answer->front().state == AnsweredKey::State::kHere;
+bool are_of(const RecordLog& log, const std::vector<std::string>& offsets) {
+  return std::ranges::all_of(offsets,
+                             [&](const std::string& one) { return one.empty() || log.check_offset(one).ok(); });
 }
 
 }  // namespace
 
-FollowedChunks::FollowedChunks(std::shared_ptr<Transport> transport, PeerHost leader, int rank, RunTerms terms,
-                               Stream& stream, std::chrono::milliseconds patience)
-    : transport_(std::move(transport)), leader_(std::move(leader)), rank_(rank), terms_(std::move(terms)),
-      patience_(patience), stream_(stream), thread_([this](std::stop_token stop) { ask_on(std::move(stop)); }) {}
+FollowedChunks::FollowedChunks(std::shared_ptr<Job> job, Stream& stream, std::chrono::milliseconds patience)
+    : job_(std::move(job)), patience_(patience), stream_(stream),
+      thread_([this](std::stop_token stop) { ask_on(std::move(stop)); }) {}
 
 void FollowedChunks::stop() {
   thread_.request_stop();
@@ -50,9 +32,9 @@ void FollowedChunks::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void FollowedChunks::begin_anew(uint64_t seeks) {
+void FollowedChunks::begin_anew(uint64_t run) {
   const std::lock_guard lock(mutex_);
-  seeks_ = seeks;
+  run_ = run;
   asks_beginning_ = false;
   beginning_.reset();
   next_.reset();
@@ -104,21 +86,17 @@ void FollowedChunks::ask_on(std::stop_token stop) {
   while (!stop.stop_requested()) {
     const bool wants = changed_.wait_for(lock, stop, kSignOfLife, [&] { return wants_more(); });
     if (stop.stop_requested() || (!wants && has_all())) continue;
-    const RankQuestion what = wants ? question() : RankQuestion::kRun;
-    const int64_t first = what == RankQuestion::kChunk ? *next_ : 0;
-    const uint64_t seeks = seeks_;
+    const bool checks = wants && !same_run_;
+    const RankRequest asked = wants ? request() : RankRequest{job_->rank(), run_, SignOfLife{}};
     lock.unlock();
-    const RankKey key{what, rank_, seeks, static_cast<uint64_t>(first)};
-    const Result<std::vector<AnsweredKey>> answer =
-        ask_rank(*transport_, leader_, {{key.key(), kMostChunkBytes, kComesSoonerOrLater}}, stop);
+    const Result<bool> same = checks ? job_->ask_run(stop) : true;
+    const Result<Buffer> response = checks ? Buffer() : ask(asked, stop);
     lock.lock();
     if (stop.stop_requested()) return;
     if (!wants) continue;  // as long as nothing is needed rank 0 may be silent
     // begin_anew() or at() came meanwhile: the answer is of another run, or of another place of this one.
-    if (seeks != seeks_ || (what == RankQuestion::kChunk && next_ != first)) continue;
-    const bool news = what == RankQuestion::kRun         ? take_run(answer)
-                      : what == RankQuestion::kBeginning ? take_beginning(answer)
-                                                         : take(first, answer);
+    if (!is_current(asked)) continue;
+    const bool news = checks ? check_run(same) : take(asked, response);
     if (news) {
       rest = kShortestRest;
       lock.unlock();
@@ -132,84 +110,108 @@ void FollowedChunks::ask_on(std::stop_token stop) {
   }
 }
 
-// Nothing is read before the beginning is known, so nothing is decided either; and nothing of another run is wanted.
-RankQuestion FollowedChunks::question() const {
-  if (!same_run_) return RankQuestion::kRun;
-  return wants_beginning() ? RankQuestion::kBeginning : RankQuestion::kChunk;
+// Nothing is read before the beginning is known, so nothing is decided either.
+RankRequest FollowedChunks::request() const {
+  RankRequest request{job_->rank(), run_, BeginningWanted{}};
+  if (!wants_beginning()) request.what = ChunkWanted{*next_};
+  return request;
+}
+
+bool FollowedChunks::is_current(const RankRequest& asked) const {
+  const auto* const chunk = std::get_if<ChunkWanted>(&asked.what);
+  return asked.run == run_ && (chunk == nullptr || next_ == chunk->first);
+}
+
+// A response that was damaged on the way is none.
+Result<Buffer> FollowedChunks::ask(const RankRequest& request, const std::stop_token& stop) const {
+  FOREBAY_ASSIGN(Buffer response, job_->ask(0, kStreamServiceName, encode_rank_request(request),
+                                            {kMostLeaderBytes, kRankDeadline}, stop));
+  if (!std::holds_alternative<SignOfLife>(request.what))
+    FOREBAY_RETURN_IF_ERROR(check_leader_response(response.span()));
+  return response;
 }
 
 // True where rank 0 has been silent for too long.
-bool FollowedChunks::note_answer(const Result<std::vector<AnsweredKey>>& answer) {
+bool FollowedChunks::note_heard(const Status& answered) {
   const auto now = std::chrono::steady_clock::now();
-  // From the first question that failed on: with enough told there may have been none for long.
-  if (answer.ok() || trouble_.empty()) heard_ = now;
-  trouble_ = answer.ok() ? "" : answer.status().message();
+  // From the first call that failed on: with enough told there may have been none for long.
+  if (answered.ok() || trouble_.empty()) heard_ = now;
+  trouble_ = answered.message();
   if (now - heard_ <= patience_) return false;
   failure_ = unavailable(fmt::format("rank 0, which decides what comes next, has not answered for {} s: {}",
                                      std::chrono::ceil<std::chrono::seconds>(patience_).count(), trouble_));
   return true;
 }
 
-// Whether rank 0 says that it is of another run of the loader. All may be about to load a state, one after the other; for ever they are not.
-bool FollowedChunks::note_elsewhere(const Result<std::vector<AnsweredKey>>& answer) {
-  const std::optional<uint64_t> seeks =
-      is_here(answer) ? ElsewhereAnswer::from(text_of(answer->front().body)) : std::nullopt;
-  if (!seeks) {
-    if (answer.ok()) elsewhere_since_.reset();
-    return false;
-  }
+// Rank 0 is in another run of the loader. All ranks may be about to load a state, one after the other, but
+// they are not for ever.
+void FollowedChunks::note_elsewhere(uint64_t run) {
   // All begin with one, when they open.
   const auto loads = [](uint64_t count) { return fmt::format("{} time(s)", count - std::min<uint64_t>(count, 1)); };
   trouble_ = fmt::format(
       "it has loaded a state {}, and rank {} {}: load the same states on all ranks, and start all "
       "again where one is",
-      loads(*seeks), rank_, loads(seeks_));
+      loads(run), job_->rank(), loads(run_));
   const auto now = std::chrono::steady_clock::now();
   if (!elsewhere_since_) elsewhere_since_ = now;
   if (now - *elsewhere_since_ > patience_)
     failure_ = Status(Code::kStateMismatch, "rank 0, which decides what comes next, is elsewhere: " + trouble_);
-  return true;
 }
 
-bool FollowedChunks::take_run(const Result<std::vector<AnsweredKey>>& answer) {
-  if (note_answer(answer)) return true;
-  if (!is_here(answer)) return false;
-  failure_ = terms_.check_same(rank_, text_of(answer->front().body));
-  // Otherwise it is asked again, and refused again, wherever this loader goes.
-  same_run_ = failure_.ok();
-  return true;
-}
-
-bool FollowedChunks::take_beginning(const Result<std::vector<AnsweredKey>>& answer) {
-  if (note_answer(answer)) return true;
-  if (note_elsewhere(answer)) return !failure_.ok();
-  if (!is_here(answer)) return false;
-  beginning_ = parse_offsets(text_of(answer->front().body), stream_.log());
-  if (!beginning_) failure_ = Status(Code::kCorrupt, "rank 0 gave something else than where the stream begins");
-  return true;
+bool FollowedChunks::check_run(const Result<bool>& same) {
+  // Rank 0 is asked again, and refuses again, wherever this loader goes.
+  if (same.status().code() == Code::kStateMismatch) failure_ = same.status();
+  if (!failure_.ok() || note_heard(same.status())) return true;
+  same_run_ = same.ok() && *same;
+  return same_run_;
 }
 
 // Whether it is known now what comes, or that nothing will.
-bool FollowedChunks::take(int64_t first, const Result<std::vector<AnsweredKey>>& answer) {
-  if (note_answer(answer)) return true;
-  if (note_elsewhere(answer)) return !failure_.ok();
-  // Mostly kComing: it is not decided yet, for which there is no limit. A stream may be quiet for days.
-  if (!is_here(answer)) return false;
-  const std::string_view text = text_of(answer->front().body);
-  if (text == kNoSuchChunk) {
+bool FollowedChunks::take(const RankRequest& request, const Result<Buffer>& answer) {
+  if (note_heard(answer.status())) return true;
+  if (!answer.ok()) return false;
+  Result<LeaderResponse> response = parse_leader_response(answer->span(), stream_.log().partitions().size());
+  if (!response.ok()) {
+    failure_ =
+        Status(Code::kCorrupt, "rank 0 gave something else than what comes next: " + response.status().message());
+    return true;
+  }
+  if (const auto* elsewhere = std::get_if<InAnotherRun>(&*response)) {
+    note_elsewhere(elsewhere->run);
+    return !failure_.ok();
+  }
+  elsewhere_since_.reset();
+  // It is not decided yet, for which there is no limit. A stream may be quiet for days.
+  if (std::holds_alternative<NotYet>(*response)) return false;
+  const auto* const chunk = std::get_if<ChunkWanted>(&request.what);
+  return chunk == nullptr ? take_beginning(*std::move(response)) : take_chunk(chunk->first, *std::move(response));
+}
+
+bool FollowedChunks::take_beginning(LeaderResponse response) {
+  auto* const beginning = std::get_if<StreamBeginning>(&response);
+  if (beginning != nullptr && are_of(stream_.log(), beginning->after)) {
+    beginning_ = std::move(beginning->after);
+  } else {
+    failure_ = Status(Code::kCorrupt, "rank 0 gave something else than where the stream begins");
+  }
+  return true;
+}
+
+bool FollowedChunks::take_chunk(int64_t first, LeaderResponse response) {
+  if (std::holds_alternative<NoSuchChunk>(response)) {
     failure_ =
         Status(Code::kStateMismatch,
                fmt::format("rank 0 has no batch (or window) that begins with record {}, of which rank {} would go "
                            "on, any more: start all ranks again, from one state",
-                           first, rank_));
+                           first, job_->rank()));
     return true;
   }
-  if (text == "end") {
+  if (std::holds_alternative<StreamEnd>(response)) {
     told_.push_back({first, std::nullopt});
     return ended_ = true;
   }
-  Result<Chunk> chunk = Chunk::from_json(text, stream_.log().partitions().size());
-  if (!chunk.ok() || chunk->first != first) {
+  auto* const chunk = std::get_if<Chunk>(&response);
+  if (chunk == nullptr || chunk->first != first) {
     failure_ = Status(Code::kCorrupt, "rank 0 gave something else than the next chunk of the stream");
     return true;
   }

@@ -13,23 +13,25 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/run_terms.h"
-#include "stream/ranks/rank_questions.h"
+#include "cluster/job.h"
+#include "stream/ranks/rank_messages.h"
 #include "stream/stream.h"
 
 namespace forebay {
 
-/// What rank 0 decides, for the stream of another rank: a thread asks for it, ahead of what is needed.
+/// Follows what rank 0 decides, for the stream of another rank. A thread of its own asks for it ahead of what
+/// is needed, once rank 0 has told the same settings (Job::ask_run()).
+///
+/// The stream calls at() and beginning() under its lock and must outlive stop().
 class FollowedChunks final : public ChunkGuide {
  public:
   /// `patience`: with a rank 0 that is silent, or has gone elsewhere than this rank.
-  FollowedChunks(std::shared_ptr<Transport> transport, PeerHost leader, int rank, RunTerms terms, Stream& stream,
-                 std::chrono::milliseconds patience = kLongestSilence);
+  FollowedChunks(std::shared_ptr<Job> job, Stream& stream, std::chrono::milliseconds patience = kLongestSilence);
   ~FollowedChunks() override { stop(); }
   void stop();
 
   /// What was told is of another run.
-  void begin_anew(uint64_t seeks);
+  void begin_anew(uint64_t run);
   Result<Answer> at(int64_t first) override;
   std::optional<std::vector<std::string>> beginning() override;
   std::string awaited() const override;
@@ -41,22 +43,22 @@ class FollowedChunks final : public ChunkGuide {
   bool wants_more() const;
   void ask_on(std::stop_token stop);
   bool has_all() const { return ended_ || !failure_.ok(); }
-  bool note_elsewhere(const Result<std::vector<AnsweredKey>>& answer);
-  bool note_answer(const Result<std::vector<AnsweredKey>>& answer);
-  RankQuestion question() const;
-  bool take_run(const Result<std::vector<AnsweredKey>>& answer);
-  bool take_beginning(const Result<std::vector<AnsweredKey>>& answer);
-  bool take(int64_t first, const Result<std::vector<AnsweredKey>>& answer);
+  bool check_run(const Result<bool>& same);
+  RankRequest request() const;
+  bool is_current(const RankRequest& asked) const;
+  Result<Buffer> ask(const RankRequest& request, const std::stop_token& stop) const;
+  bool take(const RankRequest& request, const Result<Buffer>& answer);
+  bool take_chunk(int64_t first, LeaderResponse response);
+  bool take_beginning(LeaderResponse response);
+  bool note_heard(const Status& answered);
+  void note_elsewhere(uint64_t run);
 
-  const std::shared_ptr<Transport> transport_;
-  const PeerHost leader_;
-  const int rank_;
-  const RunTerms terms_;
+  const std::shared_ptr<Job> job_;
   const std::chrono::milliseconds patience_;
   Stream& stream_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
-  uint64_t seeks_ = 0;
+  uint64_t run_ = 0;
   bool same_run_ = false;  // as rank 0 has
   bool asks_beginning_ = false;
   std::optional<std::vector<std::string>> beginning_;

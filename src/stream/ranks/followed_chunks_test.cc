@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cluster/simulated/simulated_network.h"
-#include "stream/ranks/rank_answers.h"
+#include "stream/ranks/ranks_test_support.h"
 #include "stream/stream_test_support.h"
 
 namespace forebay {
@@ -15,8 +14,9 @@ class FollowedChunksTest : public testing::Test {
   struct Follower {
     Follower(FollowedChunksTest& test, int rank, std::chrono::milliseconds patience = 60s)
         : stream(log_with({100}), chunks_of(10)),
-          chunks(std::make_shared<FollowedChunks>(test.network_->transport(), test.leader_, rank, RunTerms{}, stream,
-                                                  patience)) {
+          job(rank_job(*test.network_, rank, 3, std::make_shared<StreamService>())) {
+      job->set_run({});
+      chunks = std::make_shared<FollowedChunks>(job, stream, patience);
       stream.set_guide(chunks);
     }
     ~Follower() { chunks->stop(); }
@@ -25,26 +25,23 @@ class FollowedChunksTest : public testing::Test {
       stream.seek(stream.beginning());
     }
     Stream stream;
-    const std::shared_ptr<FollowedChunks> chunks;
+    const std::shared_ptr<Job> job;
+    std::shared_ptr<FollowedChunks> chunks;
   };
 
   void SetUp() override {
-    answers_->know(0, 3);
-    answers_->tell_run(RunTerms{}.to_json());
+    service_->know(0, 3);
+    leader_->set_run({});
   }
-  void decide(int64_t chunk) { answers_->decided({10 * chunk, {{0, std::to_string(10 * chunk + 10), 10, 0}}, 0}); }
-  std::optional<Buffer> ask(RankQuestion what, int rank, uint64_t number) {
-    return answers_->find(RankKey{what, rank, 1, number}.key());
-  }
+  void decide(int64_t chunk) { service_->decided({10 * chunk, {{0, std::to_string(10 * chunk + 10), 10, 0}}, 0}); }
 
   const std::shared_ptr<SimulatedNetwork> network_ = SimulatedNetwork::make({});
-  const PeerHost leader_{"rank0:1", {"a-token-that-is-long-enough", 1}};
-  const std::shared_ptr<RankAnswers> answers_ = std::make_shared<RankAnswers>();
-  const std::unique_ptr<Listening> listening_ = *network_->transport()->listen(leader_.address, leader_.pass, answers_);
+  const std::shared_ptr<StreamService> service_ = std::make_shared<StreamService>();
+  const std::shared_ptr<Job> leader_ = rank_job(*network_, 0, 3, service_);
 };
 
 TEST_F(FollowedChunksTest, ranks_that_stay_at_different_places_are_told_so) {
-  answers_->begin_anew(1);
+  service_->begin_anew(1);
   Follower follower(*this, 1, 50ms);
   follower.begin(2);
   EXPECT_FALSE(wait_known(follower.stream, 10));
@@ -53,14 +50,14 @@ TEST_F(FollowedChunksTest, ranks_that_stay_at_different_places_are_told_so) {
       follower.stream.failure().message(),
       "rank 0, which decides what comes next, is elsewhere: it has loaded a state 0 time(s), and rank 1 1 time(s): "
       "load the same states on all ranks, and start all again where one is");
-  answers_->begin_anew(3);
+  service_->begin_anew(3);
   decide(0);
   follower.begin(3);
   EXPECT_TRUE(wait_known(follower.stream, 10)) << follower.stream.failure().to_string();
 }
 
 TEST_F(FollowedChunksTest, who_is_first_to_load_a_state_waits_for_rank_0_to_do_so) {
-  answers_->begin_anew(1);
+  service_->begin_anew(1);
   Follower follower(*this, 1);
   follower.begin(2);
   EXPECT_FALSE(follower.stream.known(10));
@@ -71,13 +68,13 @@ TEST_F(FollowedChunksTest, who_is_first_to_load_a_state_waits_for_rank_0_to_do_s
   EXPECT_EQ(follower.stream.awaited(),
             "rank 0: it has loaded a state 0 time(s), and rank 1 1 time(s): "
             "load the same states on all ranks, and start all again where one is");
-  answers_->begin_anew(2);
+  service_->begin_anew(2);
   decide(0);
   EXPECT_TRUE(wait_known(follower.stream, 10)) << follower.stream.failure().to_string();
 }
 
 TEST_F(FollowedChunksTest, a_rank_that_is_started_again_alone_is_told_that_rank_0_has_gone_on) {
-  answers_->begin_anew(1);
+  service_->begin_anew(1);
   for (int64_t chunk = 0; chunk < 3; ++chunk) decide(chunk);
   {
     Follower first(*this, 1), second(*this, 2);
@@ -96,22 +93,20 @@ TEST_F(FollowedChunksTest, a_rank_that_is_started_again_alone_is_told_that_rank_
       "ranks again, from one state");
 }
 
-TEST_F(FollowedChunksTest, a_rank_that_the_others_wait_for_and_that_asks_for_nothing_is_gone) {
-  answers_->begin_anew(1);
-  for (int64_t chunk = 0; chunk < 1024; ++chunk) decide(chunk);
-  EXPECT_FALSE(answers_->may_decide());
-  ASSERT_TRUE(ask(RankQuestion::kChunk, 1, 5000));
-  const auto before = std::chrono::steady_clock::now();
-  ASSERT_TRUE(ask(RankQuestion::kRun, 2, 0)) << "a sign of life";
-  const auto after = std::chrono::steady_clock::now();
-  EXPECT_TRUE(answers_->check_heard(before + 60s).ok());
-  const Status gone = answers_->check_heard(after + 60s + 1ms);
-  EXPECT_EQ(gone.code(), Code::kUnavailable);
-  EXPECT_EQ(gone.message(),
-            "rank 2, which is 1024 batches (or windows) behind, has asked rank 0 for nothing for 60 s: it is gone, or "
-            "does not reach rank 0; start all ranks again, from a state");
-  ASSERT_TRUE(ask(RankQuestion::kChunk, 2, 5000));
-  EXPECT_TRUE(answers_->check_heard(after + 600s).ok()) << "nobody waits for it any more";
+TEST_F(FollowedChunksTest, a_rank_with_other_settings_asks_for_nothing) {
+  service_->begin_anew(1);
+  decide(0);
+  leader_->set_run({{{"seed", "7"}}});
+  const auto job = rank_job(*network_, 2, 3, std::make_shared<StreamService>());
+  job->set_run({{{"seed", "8"}}});
+  Stream stream(log_with({100}), chunks_of(10));
+  const auto chunks = std::make_shared<FollowedChunks>(job, stream);
+  stream.set_guide(chunks);
+  chunks->begin_anew(1);
+  stream.seek(stream.beginning());
+  EXPECT_FALSE(wait_known(stream, 10));
+  EXPECT_EQ(stream.failure().code(), Code::kStateMismatch);
+  chunks->stop();
 }
 
 }  // namespace

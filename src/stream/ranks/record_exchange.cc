@@ -10,10 +10,10 @@ namespace forebay {
 
 namespace {
 
-// Between questions about what is coming: twice as long each time. A question is 32 bytes a record.
+// Between questions about what is coming: twice as long each time. A request is 8 bytes a record.
 constexpr std::chrono::milliseconds kAskSoon{1}, kAskLater{20};
 constexpr std::chrono::seconds kAskPatience{10};  // with a rank that is some steps behind
-// Fewer than a question may have (kMostKeys): its answer must be here as a whole before the deadline.
+// Fewer than a question may have (kMostRankItems): its answer must be here as a whole before the deadline.
 constexpr size_t kMostAskedAtOnce = 256;  // of one rank
 // An answer that was not here by then may have been too large: a quarter is asked for next.
 constexpr std::chrono::milliseconds kTakesLong{500};
@@ -128,7 +128,7 @@ void RecordExchange::ask_owner(int owner, std::vector<Wanted>& records, const st
   std::vector<int64_t> numbers;
   for (const Wanted& record : records) numbers.push_back(record.number);
   const Clock::time_point asked = Clock::now();
-  const Result<std::vector<AnsweredKey>> answer = ask_(owner, numbers, stop);
+  const Result<std::vector<ResponseItem>> answer = ask_(owner, numbers, stop);
   if (!answer.ok() && records.size() > 1 && Clock::now() - asked >= kTakesLong) {
     most = (records.size() + kFewer - 1) / kFewer;
     health.abandoned();
@@ -143,10 +143,10 @@ void RecordExchange::ask_owner(int owner, std::vector<Wanted>& records, const st
   most = std::min(2 * most, kMostAskedAtOnce);
   // What it neither has nor will have stays unknown, and is read again; so is what came damaged.
   for (size_t i = 0; i < records.size(); ++i) {
-    const AnsweredKey& one = (*answer)[i];
-    if (one.state == AnsweredKey::State::kHere && records_->lend(records[i].number, one.body).ok())
+    const ResponseItem& one = (*answer)[i];
+    if (one.state == ResponseItem::State::kHere && records_->lend(records[i].number, one.body).ok())
       records[i].outcome = Outcome::kLent;
-    if (one.state == AnsweredKey::State::kComing && Clock::now() - records[i].since < kAskPatience)
+    if (one.state == ResponseItem::State::kComing && Clock::now() - records[i].since < kAskPatience)
       records[i].outcome = Outcome::kLater;
   }
 }

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "cluster/message.h"
+#include "cluster/items.h"
 #include "cluster/peer_health.h"
 #include "stream/awaited_records.h"
 
@@ -24,8 +24,8 @@ namespace forebay {
 class RecordExchange {
  public:
   /// Asks a rank for records, and waits: Decisions::ask_for_records().
-  using Ask = std::function<Result<std::vector<AnsweredKey>>(int rank, std::span<const int64_t> numbers,
-                                                             const std::stop_token& stop)>;
+  using Ask = std::function<Result<std::vector<ResponseItem>>(int rank, std::span<const int64_t> numbers,
+                                                              const std::stop_token& stop)>;
   RecordExchange(std::shared_ptr<AwaitedRecords> records, Ask ask);
   ~RecordExchange() { close(); }
 

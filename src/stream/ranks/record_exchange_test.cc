@@ -34,7 +34,7 @@ class RecordExchangeTest : public testing::Test {
   }
   void TearDown() override { exchange_->close(); }
 
-  Result<std::vector<AnsweredKey>> ask(int rank, std::span<const int64_t> numbers) {
+  Result<std::vector<ResponseItem>> ask(int rank, std::span<const int64_t> numbers) {
     ++asked_;
     if (rank == 2 && before_rank_2_) std::exchange(before_rank_2_, nullptr)();
     largest_ = std::max<size_t>(largest_, numbers.size());
@@ -43,12 +43,12 @@ class RecordExchangeTest : public testing::Test {
       return unavailable("too much for a second");
     }
     if (gone_[rank]) return unavailable("nobody is there");
-    std::vector<AnsweredKey> answers;
+    std::vector<ResponseItem> answers;
     for (const int64_t number : numbers) {
-      AnsweredKey answer;
-      if (kept_[rank]->will_know(number)) answer.state = AnsweredKey::State::kComing;
+      ResponseItem answer;
+      if (kept_[rank]->will_know(number)) answer.state = ResponseItem::State::kComing;
       if (const std::optional<Buffer> bytes = kept_[rank]->bytes_of(number)) {
-        answer.state = AnsweredKey::State::kHere;
+        answer.state = ResponseItem::State::kHere;
         answer.body = *bytes;
       }
       answers.push_back(std::move(answer));
@@ -265,7 +265,7 @@ TEST_F(RecordExchangeTest, what_memory_has_no_room_for_comes_from_the_disk_and_t
   kept_[0] = std::make_shared<KeptRecords>(log_, KeptOptions{{0, kRanks}, 2'500, disk});
   exchange_->close();
   exchange_ = std::make_unique<RecordExchange>(kept_[0], [](int, std::span<const int64_t>, const std::stop_token&) {
-    return Result<std::vector<AnsweredKey>>(unavailable("nobody is asked"));
+    return Result<std::vector<ResponseItem>>(unavailable("nobody is asked"));
   });
   exchange_->on_arrival([] {});
   keep(0, own);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -9,7 +10,10 @@
 
 namespace forebay {
 
-/// Numbers and texts end to end, in the byte order of the machine (what is kept never leaves it).
+static_assert(std::endian::native == std::endian::little);
+
+/// Writes numbers and texts end to end, little-endian as the machine is: cache files and the messages
+/// of services are made of these. Used by one thread.
 class ByteWriter {
  public:
   template <typename T>
@@ -17,9 +21,25 @@ class ByteWriter {
   void put(T value) {
     bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
   }
+  /// The same as put() of each, at once.
+  template <typename... T>
+  void put_all(T... values) {
+    char packed[(sizeof(T) + ...)];
+    char* at = packed;
+    ((std::memcpy(at, &values, sizeof values), at += sizeof values), ...);
+    bytes_.append(packed, sizeof packed);
+  }
+  /// Room for that many bytes more.
+  void reserve(size_t bytes) { bytes_.reserve(bytes_.size() + bytes); }
   void put_text(std::string_view text) {
     put(static_cast<uint32_t>(text.size()));
     bytes_.append(text);
+  }
+  /// Overwrites a number that was put at that place.
+  template <typename T>
+    requires std::is_arithmetic_v<T>
+  void put_at(size_t place, T value) {
+    std::memcpy(bytes_.data() + place, &value, sizeof value);
   }
   const std::string& bytes() const { return bytes_; }
 
@@ -27,8 +47,9 @@ class ByteWriter {
   std::string bytes_;
 };
 
-/// The other way, over bytes that nobody vouches for: once something does not fit, ok() is false and zeros are read.
-/// Views: what is read must outlive it. Never throws, never takes memory beyond the texts that are really there.
+/// Reads what ByteWriter wrote, from bytes that nobody vouches for. Once a field does not fit, ok() is
+/// false and zeros are read. The bytes must outlive the reader. It never throws, and takes memory only
+/// for texts that are really there. Used by one thread.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : left_(bytes) {}

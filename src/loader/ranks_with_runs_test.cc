@@ -1,82 +1,14 @@
-#include "loader/peers/run_check.h"
-
+// Whether ranks that are opened with different pipelines or options are told what differs.
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <future>
 #include <thread>
 
-#include "cluster/simulated/simulated_network.h"
 #include "loader/loader_test_support.h"
-#include "loader/peers/peer_group.h"
 #include "store/scratch_folder.h"
 
 namespace forebay {
-
-namespace {
-
-using namespace std::chrono_literals;
-
-const JobPass kRunPass{"0123456789abcdef0123456789abcdef", 1};
-
-class RunCheckTest : public testing::Test {
- protected:
-  void SetUp() override {
-    const std::vector<PeerHost> hosts = {{"a:1", kRunPass}, {"b:1", kRunPass}, {"c:1", kRunPass}};
-    for (int rank = 0; rank < 3; ++rank) {
-      auto group = PeerGroup::open(network_->transport(), hosts[static_cast<size_t>(rank)]);
-      ASSERT_TRUE(group.ok()) << group.status().to_string();
-      (*group)->know(hosts, rank);
-      ranks_.push_back(std::move(*group));
-    }
-  }
-
-  /// What that rank says of its run as soon as it says anything, or after some looks.
-  Status looked(int rank, int looks = 10'000) {
-    Status told;
-    for (int i = 0; i < looks && told.ok(); ++i) {
-      std::this_thread::sleep_for(1ms);
-      told = ranks_[static_cast<size_t>(rank)]->check_run();
-    }
-    return told;
-  }
-
-  const std::shared_ptr<SimulatedNetwork> network_ = SimulatedNetwork::make({});
-  std::vector<std::shared_ptr<PeerGroup>> ranks_;
-};
-
-}  // namespace
-
-TEST_F(RunCheckTest, a_rank_that_has_another_run_than_rank_0_is_told_what_differs) {
-  ranks_[0]->set_run({{{"seed", "7"}, {"batch size", "4"}, {"samples", "21"}}});
-  ranks_[1]->set_run({{{"seed", "7"}, {"batch size", "4"}, {"samples", "21"}}});
-  ranks_[2]->set_run({{{"seed", "8"}, {"batch size", "4"}, {"samples", "20"}}});
-  for (int times = 0; times < 2; ++times) {
-    const Status told = looked(2);
-    EXPECT_EQ(told.code(), Code::kStateMismatch);
-    EXPECT_EQ(told.message(),
-              "rank 2 has another run than rank 0: seed=8 (7 there), samples=20 (21 there); give all ranks the same");
-  }
-  for (const int rank : {0, 1}) EXPECT_TRUE(looked(rank, 50).ok()) << rank;
-}
-
-TEST_F(RunCheckTest, nobody_waits_for_a_rank_0_that_is_not_there_or_knows_its_run_later) {
-  network_->set_health("a:1", HostHealth::kDead);
-  ranks_[1]->set_run({{{"seed", "7"}}});
-  ranks_[2]->set_run({{{"seed", "8"}}});
-  EXPECT_TRUE(looked(2, 100).ok());
-  network_->set_health("a:1", HostHealth::kWell);
-  EXPECT_TRUE(looked(2, 100).ok());
-  ranks_[0]->set_run({{{"seed", "7"}}});
-  EXPECT_EQ(looked(2).code(), Code::kStateMismatch);
-  EXPECT_TRUE(looked(1, 50).ok());
-}
-
-TEST_F(RunCheckTest, one_may_go_while_its_question_is_on_its_way) {
-  network_->set_health("a:1", HostHealth::kFrozen);
-  ranks_[1]->set_run({{{"seed", "7"}}});
-  ranks_[1].reset();
-}
 
 namespace {
 
@@ -99,7 +31,7 @@ class RanksWithRuns : public testing::Test {
     for (int batches = 0; batches < 300; ++batches) {
       const Result<std::optional<Batch>> batch = follows->next();
       if (!batch.ok()) return batch.status();
-      std::this_thread::sleep_for(1ms);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     return {};
   }

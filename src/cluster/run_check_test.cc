@@ -1,0 +1,125 @@
+#include "cluster/run_check.h"
+
+#include <gtest/gtest.h>
+
+#include "cluster/message.h"
+#include "cluster/simulated/simulated_network.h"
+#include "cluster/transport_conformance.h"
+
+namespace forebay {
+
+namespace {
+
+using namespace std::chrono_literals;
+using conformance::kPass;
+
+RunTerms terms_of(const std::string& seed, const std::string& samples = "21") {
+  return {{{"seed", seed}, {"batch size", "4"}, {"samples", samples}}};
+}
+
+/// Rank 0 of three at the address "a:1". All times are of the network's clock.
+class RunCheckTest : public testing::Test {
+ protected:
+  /// Asks that check now, and lets rank 0 answer.
+  Status look(RunCheck& check) {
+    const Status said = check.look(now_);
+    pass(1s);
+    return said;
+  }
+  void pass(std::chrono::nanoseconds time) {
+    network_->advance(time);
+    now_ += time;
+  }
+  std::unique_ptr<RunCheck> check_of(int rank, RunTerms terms) {
+    return std::make_unique<RunCheck>(network_->transport(), PeerHost{"a:1", kPass}, rank, std::move(terms));
+  }
+
+  const std::shared_ptr<SimulatedNetwork> network_ = SimulatedNetwork::make({}, /*manual=*/true);
+  const std::shared_ptr<RunService> leader_ = std::make_shared<RunService>();
+  const std::unique_ptr<Listening> listening_ =
+      std::move(*network_->transport()->listen("a:1", kPass, {{std::string(kRunServiceName), leader_}}));
+  RunCheck::Time now_{0};
+};
+
+}  // namespace
+
+TEST_F(RunCheckTest, a_rank_that_has_other_settings_than_rank_0_is_told_what_differs) {
+  leader_->set_terms(terms_of("7"));
+  const auto same = check_of(1, terms_of("7")), other = check_of(2, terms_of("8", "20"));
+  EXPECT_TRUE(look(*other).ok()) << "the answer is on its way";
+  for (int times = 0; times < 2; ++times) {
+    const Status told = look(*other);
+    EXPECT_EQ(told.code(), Code::kStateMismatch);
+    EXPECT_EQ(told.message(),
+              "rank 2 has another run than rank 0: seed=8 (7 there), samples=20 (21 there); give all ranks the same");
+  }
+  EXPECT_EQ(other->ask({}).status().code(), Code::kStateMismatch) << "known without a question";
+  for (int times = 0; times < 3; ++times) EXPECT_TRUE(look(*same).ok());
+  EXPECT_TRUE(*same->ask({}));
+  EXPECT_EQ(listening_->stats().calls, 2u) << "one for each rank";
+}
+
+TEST_F(RunCheckTest, a_term_says_what_to_do_and_one_of_another_version_is_left_out) {
+  RunTerms own = terms_of("8"), leader = terms_of("7");
+  own.terms.push_back({"deal", "count", "give deal="});
+  own.terms.push_back({"new", "1"});
+  leader.terms.push_back({"deal", "local"});
+  leader.terms.push_back({"old", "2"});
+  EXPECT_EQ(own.check_same(1, leader).message(),
+            "rank 1 has another run than rank 0: seed=8 (7 there), deal=count (local there); give all ranks the same; "
+            "give deal=");
+}
+
+TEST_F(RunCheckTest, nobody_waits_for_a_rank_0_that_is_not_there_or_sets_its_terms_later) {
+  const auto other = check_of(2, terms_of("8"));
+  for (const HostHealth health : {HostHealth::kDead, HostHealth::kFrozen, HostHealth::kWell}) {
+    network_->set_health("a:1", health);
+    for (int times = 0; times < 5; ++times) EXPECT_TRUE(look(*other).ok());
+  }
+  leader_->set_terms(terms_of("7"));
+  pass(10s);  // the longest pause
+  EXPECT_TRUE(look(*other).ok());
+  EXPECT_EQ(look(*other).code(), Code::kStateMismatch);
+}
+
+TEST_F(RunCheckTest, rank_0_is_asked_less_and_less_often) {
+  const auto other = check_of(1, terms_of("7"));
+  for (int millisecond = 0; millisecond < 20'000; millisecond += 10) {
+    EXPECT_TRUE(other->look(now_).ok());
+    pass(10ms);
+  }
+  EXPECT_EQ(listening_->stats().calls, 10u) << "after 0, 50, 150, … 6350 and then each 5000 ms";
+}
+
+TEST_F(RunCheckTest, nonsense_of_rank_0_is_nobodys_error) {
+  network_->set_link({.flips = 1});
+  leader_->set_terms(terms_of("7"));
+  const auto other = check_of(1, terms_of("8"));
+  for (int times = 0; times < 5; ++times) EXPECT_TRUE(look(*other).ok());
+}
+
+TEST_F(RunCheckTest, one_may_go_while_its_call_is_on_its_way) {
+  network_->set_health("a:1", HostHealth::kFrozen);
+  auto other = check_of(1, terms_of("7"));
+  EXPECT_TRUE(other->look(now_).ok());
+  other.reset();
+  pass(10s);
+}
+
+TEST(RunTermsTest, come_back_as_they_were_and_nothing_else_is_taken) {
+  EXPECT_FALSE(*parse_run(encode_run(std::nullopt).span()));
+  const Buffer bytes = encode_run(terms_of("7"));
+  const auto read = parse_run(bytes.span());
+  ASSERT_TRUE(read.ok() && *read) << read.status().to_string();
+  ASSERT_EQ((*read)->terms.size(), 3u);
+  EXPECT_EQ((*read)->terms[2].name, "samples");
+  EXPECT_EQ((*read)->terms[2].value, "21");
+  for (size_t size = 0; size < bytes.size(); ++size)
+    EXPECT_EQ(parse_run(bytes.span().first(size)).status().code(), Code::kCorrupt) << size;
+  MessageFields lies("fbrunrs1");  // a text that is longer than what is left
+  lies.put(uint8_t{1});
+  lies.put(UINT32_MAX);
+  EXPECT_EQ(parse_run(lies.done().span()).status().code(), Code::kCorrupt);
+}
+
+}  // namespace forebay

@@ -1,0 +1,239 @@
+#include "stream/ranks/stream_service.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace forebay {
+
+namespace {
+
+constexpr size_t kMostAhead = 1024;         // chunks that are decided and not asked for by all
+constexpr std::chrono::seconds kLinger{5};  // for ranks that have not asked for the last chunks yet
+constexpr std::chrono::seconds kLongestUnheard{
+    60};                                     // of a rank that the others wait for; one that lives asks for something
+constexpr std::chrono::seconds kHoldOut{2};  // and for those that have not come for what was read for them
+
+}  // namespace
+
+void StreamService::know(int rank, int ranks) {
+  const std::lock_guard lock(mutex_);
+  rank_ = rank;
+  asked_.assign(static_cast<size_t>(ranks), kNever);
+  heard_.assign(static_cast<size_t>(ranks), clock_());
+}
+
+void StreamService::lead(Stream* stream) {
+  const std::lock_guard lock(mutex_);
+  stream_ = stream;
+}
+
+void StreamService::lend(std::shared_ptr<const KeptRecords> kept) {
+  const std::lock_guard lock(mutex_);
+  kept_ = std::move(kept);
+}
+
+void StreamService::share(std::shared_ptr<RecordShelf> shelf) {
+  const std::lock_guard lock(mutex_);
+  shelf_ = std::move(shelf);
+}
+
+void StreamService::begin_anew(uint64_t run) {
+  const std::lock_guard lock(mutex_);
+  run_ = run;
+  beginning_.reset();
+  chunks_.clear();
+  std::fill(asked_.begin(), asked_.end(), kNever);
+  if (shelf_) shelf_->begin_anew(run);
+}
+
+void StreamService::decided(const Chunk& chunk) {
+  const std::lock_guard lock(mutex_);
+  chunks_.push_back({chunk.first, encode_leader_response(chunk)});
+}
+
+void StreamService::begins(const std::vector<std::string>& after) {
+  const std::lock_guard lock(mutex_);
+  beginning_ = StreamBeginning{after};
+}
+
+void StreamService::ended(int64_t first) {
+  const std::lock_guard lock(mutex_);
+  chunks_.push_back({first, encode_leader_response(StreamEnd{})});
+}
+
+void StreamService::linger() {
+  std::unique_lock lock(mutex_);
+  asked_for_.wait_for(lock, kLinger, [&] { return all_are_told(); });
+  if (shelf_) asked_for_.wait_for(lock, kHoldOut, [&] { return !shelf_->is_awaited() || all_have_left(); });
+}
+
+bool StreamService::all_are_told() const {
+  if (chunks_.empty() && !beginning_) return true;
+  const int64_t last = chunks_.empty() ? kKnowsBeginning : chunks_.back().first;
+  return std::all_of(asked_.begin() + 1, asked_.end(), [&](int64_t asked) { return asked >= last; });
+}
+
+bool StreamService::all_have_left() const {
+  for (size_t rank = 0; rank < asked_.size(); ++rank)
+    if (rank != static_cast<size_t>(rank_) && asked_[rank] != kLeft) return false;
+  return true;
+}
+
+bool StreamService::may_decide() {
+  const std::lock_guard lock(mutex_);
+  return chunks_.size() < kMostAhead;
+}
+
+std::string StreamService::awaited() const {
+  const std::lock_guard lock(mutex_);
+  return fmt::format("rank {}, which is {} chunks behind", slowest(), chunks_.size());
+}
+
+Status StreamService::check_heard() const {
+  const Time now = clock_();
+  const std::lock_guard lock(mutex_);
+  if (chunks_.size() < kMostAhead || asked_.size() < 2) return {};
+  const int rank = slowest();
+  if (now - heard_[static_cast<size_t>(rank)] <= kLongestUnheard) return {};
+  return unavailable(
+      fmt::format("rank {}, which is {} batches (or windows) behind, has asked rank 0 for nothing for {} s: it is "
+                  "gone, or does not reach rank "
+                  "0; start all ranks again, from a state",
+                  rank, chunks_.size(), kLongestUnheard.count()));
+}
+
+Result<Response> StreamService::answer(std::span<const uint8_t> bytes) {
+  FOREBAY_ASSIGN(const RankRequest request, parse_rank_request(bytes));
+  // It lives, whatever it asks for and of which run.
+  note_heard(request.rank);
+  if (const auto* chunk = std::get_if<ChunkWanted>(&request.what)) return Response{find_chunk(request, chunk->first)};
+  if (std::holds_alternative<BeginningWanted>(request.what))
+    return Response{encode_leader_response(find_beginning(request))};
+  if (const auto* records = std::get_if<RecordsWanted>(&request.what))
+    return encode_rank_items(kMostRecordBytes, find_records(request, *records));
+  if (const auto* notes = std::get_if<NotesWanted>(&request.what))
+    return encode_rank_items(kMostNoteBytes, find_notes(request, *notes));
+  if (const auto* rows = std::get_if<RowsWanted>(&request.what))
+    return encode_rank_items(kMostRecordBytes, find_rows(request, *rows));
+  if (std::holds_alternative<Goodbye>(request.what)) leave(request);
+  return Response();
+}
+
+// Not under the lock: KeptRecords::keep() looks at the stream meanwhile, and the stream calls decided()
+// under its own.
+std::vector<FoundItem> StreamService::find_records(const RankRequest& request, const RecordsWanted& wanted) const {
+  const std::shared_ptr<const KeptRecords> kept = under_lock(kept_);
+  const bool same_run = request.run == under_lock(run_);
+  std::vector<FoundItem> found(wanted.numbers.size());
+  for (size_t i = 0; kept && i < found.size(); ++i) {
+    const int64_t number = wanted.numbers[i];
+    if (kept->will_know(number)) found[i].coming = 1;
+    if (same_run) found[i].body = kept->bytes_of(number);
+  }
+  return found;
+}
+
+// A shelf knows its run by itself: what it gives belongs together with what it forgets.
+std::vector<FoundItem> StreamService::find_notes(const RankRequest& request, const NotesWanted& wanted) const {
+  const std::shared_ptr<RecordShelf> shelf = under_lock(shelf_);
+  std::vector<FoundItem> found;
+  for (const NotesPlace& place : wanted.places) {
+    std::optional<Buffer> notes;
+    if (shelf) notes = shelf->notes(request.run, request.rank, place.partition, place.from);
+    if (!notes) {
+      found.push_back({.coming = 1});
+    } else {
+      found.push_back(notes->empty() ? FoundItem{} : FoundItem{std::move(notes)});
+    }
+  }
+  return found;
+}
+
+std::vector<FoundItem> StreamService::find_rows(const RankRequest& request, const RowsWanted& wanted) {
+  const std::shared_ptr<RecordShelf> shelf = under_lock(shelf_);
+  std::vector<FoundItem> found;
+  for (const SharedRow& row : wanted.rows)
+    found.push_back({shelf ? shelf->row(request.run, row.partition, row.offset_hash) : std::nullopt});
+  // Under the lock, or linger() could look, miss this, and then wait.
+  const std::lock_guard lock(mutex_);
+  asked_for_.notify_all();
+  return found;
+}
+
+Buffer StreamService::find_chunk(const RankRequest& request, int64_t first) {
+  Buffer response;
+  Stream* to_tell = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::optional<LeaderResponse> other = elsewhere(request)) return encode_leader_response(*other);
+    if (!is_other_rank(request.rank)) return encode_leader_response(NotYet{});
+    const auto chunk = std::lower_bound(chunks_.begin(), chunks_.end(), first,
+                                        [](const auto& one, int64_t sought) { return one.first < sought; });
+    if (chunk == chunks_.end()) return encode_leader_response(NotYet{});
+    // A later one is there, so this one never will be.
+    if (chunk->first != first) return encode_leader_response(NoSuchChunk{});
+    response = chunk->second;
+    to_tell = note_asked(request.rank, first);
+  }
+  // Not under the lock, which the stream takes under its own. The stream is alive: Decisions::close() waits
+  // for these calls before it goes.
+  if (to_tell != nullptr) to_tell->look_again();
+  return response;
+}
+
+LeaderResponse StreamService::find_beginning(const RankRequest& request) {
+  const std::lock_guard lock(mutex_);
+  if (std::optional<LeaderResponse> other = elsewhere(request)) return *other;
+  if (!beginning_ || !is_other_rank(request.rank)) return NotYet{};
+  (void)note_asked(request.rank, kKnowsBeginning);
+  return *beginning_;
+}
+
+void StreamService::leave(const RankRequest& request) {
+  Stream* to_tell = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    if (request.run != run_ || !is_other_rank(request.rank)) return;
+    to_tell = note_asked(request.rank, kLeft);
+  }
+  if (to_tell != nullptr) to_tell->look_again();
+}
+
+void StreamService::note_heard(int rank) {
+  const std::lock_guard lock(mutex_);
+  if (is_other_rank(rank)) heard_[static_cast<size_t>(rank)] = clock_();
+}
+
+// Called under the lock, as all below. Before its run has begun rank 0 is in none, and will be.
+std::optional<LeaderResponse> StreamService::elsewhere(const RankRequest& request) const {
+  if (request.run == run_) return std::nullopt;
+  return run_ > 0 ? LeaderResponse(InAnotherRun{run_}) : NotYet{};
+}
+
+int StreamService::slowest() const {
+  return static_cast<int>(std::min_element(asked_.begin() + 1, asked_.end()) - asked_.begin());
+}
+
+bool StreamService::is_other_rank(int rank) const { return rank != rank_ && static_cast<size_t>(rank) < asked_.size(); }
+
+// The stream that may decide more now, if that is news.
+Stream* StreamService::note_asked(int rank, int64_t first) {
+  int64_t& asked = asked_[static_cast<size_t>(rank)];
+  asked = std::max(asked, first);
+  asked_for_.notify_all();
+  return forget_what_all_have() ? stream_ : nullptr;
+}
+
+// A rank that asks for a chunk has all before it. True where more may be decided now.
+bool StreamService::forget_what_all_have() {
+  // Before all have asked it is kNever, and nothing is forgotten.
+  const int64_t least = *std::min_element(asked_.begin() + 1, asked_.end());
+  const bool full = chunks_.size() >= kMostAhead;
+  while (!chunks_.empty() && chunks_.front().first < least) chunks_.pop_front();
+  return full && chunks_.size() < kMostAhead;
+}
+
+}  // namespace forebay

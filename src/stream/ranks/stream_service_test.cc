@@ -1,0 +1,167 @@
+#include "stream/ranks/stream_service.h"
+
+#include <gtest/gtest.h>
+
+#include "cluster/message.h"
+#include "stream/stream_test_support.h"
+
+namespace forebay {
+namespace {
+
+using ItemState = ResponseItem::State;
+
+// Rank 0 of three, in its first run. Time goes on by hand.
+class StreamServiceTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    service_.know(0, 3);
+    service_.begin_anew(1);
+  }
+  Result<Buffer> answer(const RankRequest& request) {
+    FOREBAY_ASSIGN(const Response response, service_.answer(encode_rank_request(request).span()));
+    return joined(response);
+  }
+  LeaderResponse leader(const RankRequest& request) {
+    const Result<Buffer> response = answer(request);
+    return *parse_leader_response(response->span(), 1);
+  }
+  template <typename Wanted>
+  std::vector<ResponseItem> items(size_t count, Wanted wanted, int rank = 1, uint64_t run = 1) {
+    return *parse_rank_items(count, kMostRecordBytes, *answer({rank, run, std::move(wanted)}));
+  }
+  LeaderResponse chunk(int64_t first, int rank = 1, uint64_t run = 1) {
+    return leader({rank, run, ChunkWanted{first}});
+  }
+  void decide(int64_t number) { service_.decided({10 * number, {{0, std::to_string(10 * number + 10), 10, 0}}, 0}); }
+
+  StreamService::Time now_{};
+  StreamService service_{[this] { return now_; }};
+};
+
+TEST_F(StreamServiceTest, says_what_is_decided_what_never_will_be_and_where_the_stream_ends) {
+  EXPECT_TRUE(std::holds_alternative<NotYet>(chunk(0)));
+  decide(0);
+  decide(1);
+  service_.ended(20);
+  ASSERT_TRUE(std::holds_alternative<Chunk>(chunk(10)));
+  EXPECT_EQ(std::get<Chunk>(chunk(10)).parts.front().last, "20");
+  EXPECT_TRUE(std::holds_alternative<StreamEnd>(chunk(20)));
+  EXPECT_TRUE(std::holds_alternative<NoSuchChunk>(chunk(5))) << "a later one is there";
+  EXPECT_TRUE(std::holds_alternative<NotYet>(chunk(30)));
+  EXPECT_TRUE(std::holds_alternative<NotYet>(chunk(0, 3))) << "no such rank";
+}
+
+TEST_F(StreamServiceTest, says_where_the_run_begins) {
+  const RankRequest wanted{2, 1, BeginningWanted{}};
+  EXPECT_TRUE(std::holds_alternative<NotYet>(leader(wanted)));
+  service_.begins({"17"});
+  EXPECT_EQ(std::get<StreamBeginning>(leader(wanted)).after, (std::vector<std::string>{"17"}));
+}
+
+TEST_F(StreamServiceTest, a_rank_of_another_run_is_told_which_one_this_is) {
+  decide(0);
+  service_.begins({"17"});
+  EXPECT_EQ(std::get<InAnotherRun>(chunk(0, 1, 2)).run, 1u);
+  EXPECT_EQ(std::get<InAnotherRun>(leader({1, 0, BeginningWanted{}})).run, 1u);
+  StreamService before;
+  before.know(0, 3);
+  const Result<Response> response = before.answer(encode_rank_request({1, 1, ChunkWanted{0}}).span());
+  EXPECT_TRUE(std::holds_alternative<NotYet>(*parse_leader_response(joined(*response).span(), 1)))
+      << "nowhere before its run has begun";
+}
+
+TEST_F(StreamServiceTest, what_all_have_asked_for_is_forgotten_and_whoever_has_left_needs_nothing) {
+  for (int64_t number = 0; number < 3; ++number) decide(number);
+  for (const int rank : {1, 2}) (void)chunk(10, rank);
+  EXPECT_TRUE(std::holds_alternative<NoSuchChunk>(chunk(0)));
+  EXPECT_TRUE(answer({2, 1, Goodbye{}}).ok());
+  (void)chunk(20, 1);
+  EXPECT_TRUE(std::holds_alternative<NoSuchChunk>(chunk(10)));
+}
+
+TEST_F(StreamServiceTest, a_goodbye_of_another_run_is_none) {
+  decide(0);
+  decide(1);
+  EXPECT_TRUE(answer({2, 9, Goodbye{}}).ok());
+  (void)chunk(10, 1);
+  EXPECT_TRUE(std::holds_alternative<Chunk>(chunk(0, 2)));
+}
+
+TEST_F(StreamServiceTest, a_rank_that_the_others_wait_for_and_that_asks_for_nothing_is_gone) {
+  for (int64_t number = 0; number < 1024; ++number) decide(number);
+  EXPECT_FALSE(service_.may_decide());
+  (void)chunk(5000, 1);
+  now_ += 59s;
+  EXPECT_TRUE(service_.check_heard().ok());
+  EXPECT_TRUE(answer({2, 1, SignOfLife{}}).ok());
+  now_ += 60s;
+  EXPECT_TRUE(service_.check_heard().ok());
+  (void)chunk(5000, 1);
+  now_ += 1ms;
+  const Status gone = service_.check_heard();
+  EXPECT_EQ(gone.code(), Code::kUnavailable);
+  EXPECT_EQ(gone.message(),
+            "rank 2, which is 1024 batches (or windows) behind, has asked rank 0 for nothing for 60 s: it is gone, or "
+            "does not reach rank 0; start all ranks again, from a state");
+  (void)chunk(10'220, 1);
+  (void)chunk(10'220, 2);
+  now_ += 600s;
+  EXPECT_TRUE(service_.check_heard().ok()) << "nobody waits for it any more";
+  EXPECT_TRUE(service_.may_decide());
+}
+
+TEST_F(StreamServiceTest, lends_what_it_keeps_and_says_what_it_may_keep) {
+  EXPECT_EQ(items(1, RecordsWanted{{0}})[0].state, ItemState::kAbsent) << "nothing is kept yet";
+  const auto log = log_with({100}, 1000);
+  const auto kept = std::make_shared<KeptRecords>(log, KeptOptions{.share = {0, 2}});
+  Stream stream(log, chunks_of(10));
+  stream.seek(stream.beginning());
+  ASSERT_TRUE(wait_known(stream, 10));
+  ASSERT_TRUE(kept->keep(stream, std::vector<int64_t>{0, 1, 2}, 6).ok());
+  service_.lend(kept);
+  const auto states = [&](uint64_t run) {
+    std::vector<ItemState> found;
+    for (const ResponseItem& item : items(4, RecordsWanted{{2, 4, 6, 7}}, 1, run)) found.push_back(item.state);
+    return found;
+  };
+  // This rank has the even numbers that are kept; those from 6 on have not been seen.
+  EXPECT_EQ(states(1),
+            (std::vector<ItemState>{ItemState::kHere, ItemState::kAbsent, ItemState::kComing, ItemState::kAbsent}));
+  EXPECT_EQ(states(2)[0], ItemState::kAbsent) << "numbers of another run are others";
+  EXPECT_EQ(items(1, RecordsWanted{{2}})[0].body.size(), kept->bytes_of(2)->size());
+  stream.stop();
+}
+
+TEST_F(StreamServiceTest, tells_what_it_reads_and_gives_each_record_once) {
+  EXPECT_EQ(items(1, NotesWanted{{{0, 0}}})[0].state, ItemState::kComing) << "nothing is shared yet";
+  const auto shelf = std::make_shared<RecordShelf>(1, 0, 3, RecordShelf::Limits{1 << 20, 1});
+  shelf->begin_anew(1);
+  service_.share(shelf);
+  LogRecord record;
+  record.offset = "5";
+  record.key = "k";
+  record.payload = Buffer::allocate(10);
+  std::fill_n(record.payload.data(), 10, uint8_t{1});
+  shelf->add({record}, {});
+  EXPECT_EQ(items(1, NotesWanted{{{0, 0}}})[0].state, ItemState::kHere);
+  EXPECT_EQ(items(1, NotesWanted{{{0, 1}}})[0].state, ItemState::kComing);
+  EXPECT_EQ(items(1, NotesWanted{{{9, 0}}})[0].state, ItemState::kComing) << "no such partition";
+  shelf->add({record}, {});  // the first note does not fit beside the second one
+  EXPECT_EQ(items(1, NotesWanted{{{0, 0}}}, 2)[0].state, ItemState::kAbsent) << "forgotten";
+  const RowsWanted rows{{{0, RecordShelf::hash_of("5")}, {0, 1}, {9, 1}}};
+  EXPECT_EQ(items(3, rows, 1, 2)[0].state, ItemState::kAbsent) << "of another run";
+  const std::vector<ResponseItem> given = items(3, rows);
+  EXPECT_EQ(given[0].state, ItemState::kHere);
+  EXPECT_EQ(given[1].state, ItemState::kAbsent);
+  EXPECT_EQ(given[2].state, ItemState::kAbsent);
+  EXPECT_EQ(items(3, rows)[0].state, ItemState::kAbsent) << "it was given";
+}
+
+TEST_F(StreamServiceTest, strangers_bytes_are_refused) {
+  const std::vector<uint8_t> nonsense(100, 7);
+  EXPECT_EQ(service_.answer(nonsense).status().code(), Code::kCorrupt);
+  EXPECT_EQ(service_.answer({}).status().code(), Code::kCorrupt);
+}
+
+}  // namespace
+}  // namespace forebay
