@@ -6,14 +6,14 @@
 
 #include <fmt/format.h>
 
+#include "format/files/braces.h"
+#include "format/files/glob.h"
+#include "format/files/left_out.h"
+#include "format/files/open_store.h"
+#include "format/files/path_pattern.h"
+#include "format/files/stat_all.h"
+#include "format/files/walk.h"
 #include "format/object_source.h"
-#include "format/objects/braces.h"
-#include "format/objects/glob.h"
-#include "format/objects/left_out.h"
-#include "format/objects/open_store.h"
-#include "format/objects/path_pattern.h"
-#include "format/objects/stat_all.h"
-#include "format/objects/walk.h"
 #include "store/http/http_url.h"
 
 namespace forebay {
