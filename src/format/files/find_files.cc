@@ -13,7 +13,6 @@
 #include "format/files/path_pattern.h"
 #include "format/files/stat_all.h"
 #include "format/files/walk.h"
-#include "store/http/http_url.h"
 
 namespace forebay {
 
@@ -124,12 +123,6 @@ Status check_links(const Search& search) {
       .with_key(search.store.display_name(*search.dead_links.begin()));
 }
 
-Status nothing_there(Store& store, const std::string& name, const std::string& searched) {
-  return not_found(fmt::format("nothing matches '{}'{}; the nearest folder that exists is '{}'",
-                               store.remote() ? store.display_name(name) : name, taken_as_pattern(name),
-                               nearest_folder(store, searched + "x")));
-}
-
 /// A name in which nothing is special: a file, or else a folder. Gives the base of the keys.
 Result<std::string> look_up(Search& search, const std::string& name) {
   Store& store = search.store;
@@ -156,7 +149,8 @@ Result<std::string> look_up(Search& search, const std::string& name) {
   FOREBAY_RETURN_IF_ERROR(check_links(search));
   if (!search.found.empty()) return base;
   const Result<ListPage> listed = list_any();
-  if (!listed.ok() || (listed->objects.empty() && listed->prefixes.empty())) return nothing_there(store, name, name);
+  if (!listed.ok() || (listed->objects.empty() && listed->prefixes.empty()))
+    return nothing_matches(store, name, name, name + "x");
   return not_found(
       fmt::format("no file that ends in {} below '{}'; files of other names are found by a pattern such as '{}**'",
                   fmt::join(search.place.endings, ", "), store.display_name(base), base));
@@ -181,7 +175,8 @@ Result<DataFiles> find_pattern(StoreAndPath at, const DataPlace& place, std::sto
     }
   }
   FOREBAY_RETURN_IF_ERROR(check_links(search));
-  if (search.found.empty()) return nothing_there(*at.store, at.path, Glob(alternatives.front()).base());
+  if (search.found.empty())
+    return nothing_matches(*at.store, at.path, at.path, Glob(alternatives.front()).base() + "x");
   DataFiles result{at.store, base, {}, at.warnings};
   for (auto& [key, entry] : search.found) result.files.push_back(std::move(entry));
   // Files that somebody names one by one are those that he wants.
@@ -198,14 +193,8 @@ std::string common_folders(std::string_view a, std::string_view b) {
 Result<DataFiles> find_list(StoreAndPath at, const std::vector<std::string>& names) {
   FoundFiles found;
   for (const std::string& name : names) {
-    FOREBAY_ASSIGN(UrlPlace file, parse_url(name));
-    if (file.store != at.name) {
-      return invalid_argument(
-          fmt::format("'{}' lies in another store than '{}', the first of the list; a table is of "
-                      "one store (one bucket): make a pipeline for each",
-                      url_for_messages(name), url_for_messages(names.front())));
-    }
-    found.emplace(file.path, DataFile{file.path, {}, 0});
+    FOREBAY_ASSIGN(const std::string key, parse_listed(name, names.front(), at.name));
+    found.emplace(key, DataFile{key, {}, 0});
   }
   DataFiles result{at.store, folders_of(found.begin()->first), {}, at.warnings};
   result.base = common_folders(result.base, folders_of(found.rbegin()->first));  // sorted: these two differ most

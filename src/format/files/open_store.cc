@@ -9,6 +9,7 @@
 #include "format/files/imitate_link.h"
 #include "format/files/remote_stores.h"
 #include "store/bounded/bounded_store.h"
+#include "store/http/http_url.h"
 #include "store/local/local_store.h"
 #include "store/s3/s3_options.h"
 
@@ -103,6 +104,15 @@ Result<UrlPlace> parse_url(std::string_view url) {
     return unsupported(fmt::format("'{}': write s3://{}", url, url.substr(scheme.size() + 3)));
   return unsupported(fmt::format(
       "'{}': no storage is called '{}'; known are plain paths, file://, s3://, http:// and https://", url, scheme));
+}
+
+Result<std::string> parse_listed(std::string_view url, std::string_view first, std::string_view store) {
+  FOREBAY_ASSIGN(UrlPlace place, parse_url(url));
+  if (place.store == store) return std::move(place.path);
+  return invalid_argument(
+      fmt::format("'{}' lies in another store than '{}', the first of the list; a list is of one store (one bucket): "
+                  "make a pipeline for each",
+                  url_for_messages(url), url_for_messages(first)));
 }
 
 Result<StoreAndPath> open_store(std::string_view url, const StorageOptions& options, std::optional<int> most) {

@@ -21,6 +21,8 @@ struct UrlPlace {
 };
 /// Plain paths, file://, s3:// and http(s)://; others are Unsupported and say so.
 Result<UrlPlace> parse_url(std::string_view url);
+/// The key of `url`, one of a list that begins with `first` in `store` (UrlPlace::store). InvalidArgument where it lies in another store.
+Result<std::string> parse_listed(std::string_view url, std::string_view first, std::string_view store);
 
 struct StoreAndPath {
   std::shared_ptr<Store> store;

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "format/files/stat_all.h"
+
 namespace forebay {
 
 namespace {
@@ -92,11 +94,16 @@ Result<std::string> escape_existing(Store& store, const std::string& path, std::
   return escaped(real) + path.substr(begin);
 }
 
-std::string taken_as_pattern(std::string_view path) {
-  if (first_special(path) == std::string_view::npos) return "";
-  return " (taken as a pattern, since nothing has exactly this name; to name a file or folder with *, ?, [ or { in it, "
-         "write "
-         "[*], [?], [[] or [{] for that character)";
+Status nothing_matches(Store& store, const std::string& name, const std::string& pattern, const std::string& searched) {
+  const std::string origin = name == pattern ? "" : fmt::format(" (one of the names of '{}')", pattern);
+  const std::string_view escapes =
+      first_special(pattern) == std::string::npos
+          ? ""
+          : " (taken as a pattern, since nothing has exactly this name; to name a file or folder with *, ?, [ or { in "
+            "it, write [*], [?], [[] or [{] for that character)";
+  return not_found(fmt::format("nothing matches '{}'{}{}; the nearest folder that exists is '{}'",
+                               store.remote() ? store.display_name(name) : name, origin, escapes,
+                               nearest_folder(store, searched)));
 }
 
 }  // namespace forebay

@@ -28,8 +28,8 @@ std::string pattern_base(std::string_view pattern);
 /// folder in `store`. Asks the store only where there are special characters. Cancelled after a stop. Waits.
 Result<std::string> escape_existing(Store& store, const std::string& path, std::stop_token stop);
 
-/// For the end of a message that nothing was found: says that `path` was taken as a pattern, and how to escape. Empty where `path` is no
-/// pattern.
-std::string taken_as_pattern(std::string_view path);
+/// The refusal (NotFound) of a name or pattern that nothing matches. Tells how to escape special characters, and the nearest folder
+/// above `searched`, a key, that exists. `name` is `pattern` or one of the names that its braces spell out.
+Status nothing_matches(Store& store, const std::string& name, const std::string& pattern, const std::string& searched);
 
 }  // namespace forebay

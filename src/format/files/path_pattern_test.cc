@@ -21,7 +21,9 @@ TEST(PathPattern, an_escaped_name_is_a_pattern_of_that_name_alone) {
     EXPECT_TRUE(matches_name(pattern, name)) << pattern;
     EXPECT_EQ(pattern_base(pattern + "/*.txt"), name + "/");
     EXPECT_EQ(Glob(pattern + "/*.txt").base(), name + "/");
-    EXPECT_TRUE(taken_as_pattern(pattern).empty());
+    const Status nothing = nothing_matches(*memory_store(), pattern, pattern, pattern);
+    EXPECT_EQ(nothing.code(), Code::kNotFound);
+    EXPECT_EQ(nothing.message().find("taken as a pattern"), std::string::npos) << "its special characters are escaped";
   }
 }
 
