@@ -1,29 +1,16 @@
 #include "format/files/listing_boundaries.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <optional>
-
-#include <fmt/format.h>
-
-#include "base/folder_entries.h"
-#include "base/hash.h"
+#include <string_view>
 
 namespace forebay {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr uint64_t kPartNames = 950;  // a page has 1,000: some may come until the next walk
-constexpr std::string_view kListingMagic = "forebay listing 1\n";
-constexpr size_t kHashBytes = 32;
+constexpr IndexKind kBoundaryKind = {"boundaries", BoundaryFiles::kMaxFileBytes, BoundaryFiles::kMaxFiles};
 
 void put(std::string* out, std::string_view text) {
   const auto size = static_cast<uint32_t>(text.size());
@@ -46,9 +33,8 @@ bool may_cut(const std::string& folder, const std::string& name) {
 }
 
 /// Every name belongs to the folder before it, which ends in '/' (or is empty) as no name does.
-std::string serialised(const std::string& listing, const Boundaries& boundaries) {
+std::string serialised(const Boundaries& boundaries) {
   std::string payload;
-  put(&payload, listing);
   for (const auto& [folder, names] : boundaries) {
     put(&payload, folder);
     for (const std::string& name : names) put(&payload, name);
@@ -56,9 +42,8 @@ std::string serialised(const std::string& listing, const Boundaries& boundaries)
   return payload;
 }
 
-Boundaries parsed(std::string_view payload, const std::string& listing) {
+Boundaries parsed(std::string_view payload) {
   Boundaries boundaries;
-  if (take(&payload) != listing) return boundaries;
   std::vector<std::string>* names = nullptr;
   std::string folder;
   while (auto text = take(&payload)) {
@@ -72,19 +57,6 @@ Boundaries parsed(std::string_view payload, const std::string& listing) {
     }
   }
   return boundaries;
-}
-
-bool write_file(const std::string& path, std::string_view text) {
-  // No link: whoever put it there would choose what is overwritten.
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return false;
-  bool ok = true;
-  while (ok && !text.empty()) {
-    const ssize_t written = ::write(fd, text.data(), text.size());
-    ok = written > 0;
-    if (ok) text.remove_prefix(static_cast<size_t>(written));
-  }
-  return ::close(fd) == 0 && ok;
 }
 
 }  // namespace
@@ -111,46 +83,16 @@ Boundaries BoundaryRecorder::boundaries() && {
   return boundaries;
 }
 
-std::string BoundaryFiles::path(const std::string& listing) const {
-  return fmt::format("{}/{}.boundaries", folder_, hash128(listing).to_string());
-}
+BoundaryFiles::BoundaryFiles(std::string folder) : files_(kBoundaryKind, std::move(folder)) {}
 
 Boundaries BoundaryFiles::load(const std::string& listing) const {
-  std::error_code error;
-  if (!fs::is_regular_file(path(listing), error)) return {};
-  std::ifstream in(path(listing), std::ios::binary | std::ios::ate);
-  // Of the file that is open: another process may put a longer or shorter one in its place at any time.
-  const auto size = static_cast<uint64_t>(in.tellg());
-  if (!in || size > kMaxFileBytes || size < kListingMagic.size() + kHashBytes) return {};
-  std::string text(size, '\0');
-  in.seekg(0);
-  if (!in.read(text.data(), static_cast<std::streamsize>(text.size()))) return {};
-  const std::string_view payload = std::string_view(text).substr(kListingMagic.size() + kHashBytes);
-  if (!text.starts_with(kListingMagic) || text.substr(kListingMagic.size(), kHashBytes) != hash128(payload).to_string())
-    return {};
-  fs::last_write_time(path(listing), fs::file_time_type::clock::now(), error);  // used: not the first to go
-  return parsed(payload, listing);
+  const LoadedIndex loaded = files_.load(listing);
+  return loaded.state == LoadedIndex::State::kFound ? parsed(loaded.payload) : Boundaries();
 }
 
 void BoundaryFiles::save(const std::string& listing, const Boundaries& boundaries) const {
-  const std::string payload = serialised(listing, boundaries);
-  if (payload.size() + kListingMagic.size() + kHashBytes > kMaxFileBytes) return;
-  std::error_code error;
-  const fs::path parent = fs::path(folder_).parent_path();
-  if (!parent.empty()) fs::create_directories(parent, error);
-  if (::mkdir(folder_.c_str(), 0700) != 0 && errno != EEXIST) return;
-  // Other processes may save the same listing now; whoever renames last wins.
-  const std::string aside = fmt::format("{}.{}.new", path(listing), ::getpid());
-  if (write_file(aside, fmt::format("{}{}{}", kListingMagic, hash128(payload).to_string(), payload))) {
-    fs::rename(aside, path(listing), error);
-  }
-  fs::remove(aside, error);
-  remove_oldest();
-}
-
-void BoundaryFiles::remove_oldest() const {
-  remove_oldest_files(folder_, kMaxFiles,
-                      [](std::string_view name) { return name.ends_with(".boundaries") || name.ends_with(".new"); });
+  files_.save(listing, serialised(boundaries));
+  files_.remove_oldest();
 }
 
 }  // namespace forebay

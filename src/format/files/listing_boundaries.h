@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "format/files/index_files.h"
+
 namespace forebay {
 
 /// Folder → names that cut it into parts of about one page each, ascending.
@@ -25,23 +27,20 @@ class BoundaryRecorder {
   std::map<std::string, std::vector<std::pair<std::string, uint64_t>>> runs_;
 };
 
-/// Keeps boundaries in files of `folder`, one for each listing: readable by its owner only, written aside and renamed, checked
-/// by a hash, at most kMaxFileBytes each and kMaxFiles of them (the longest unused go). What cannot be read or written is as
-/// if it were not there.
+/// Saves boundaries as index files (index_files.h) in `folder`, one for each listing.
 class BoundaryFiles {
  public:
   static constexpr uint64_t kMaxFileBytes = 16 << 20;
   static constexpr size_t kMaxFiles = 256;
 
-  explicit BoundaryFiles(std::string folder) : folder_(std::move(folder)) {}
+  explicit BoundaryFiles(std::string folder);
   /// `listing`: what is listed, such as "s3://bucket/photos/".
   Boundaries load(const std::string& listing) const;
   void save(const std::string& listing, const Boundaries& boundaries) const;
-  std::string path(const std::string& listing) const;
+  std::string path(const std::string& listing) const { return files_.path(listing); }
 
  private:
-  void remove_oldest() const;
-  const std::string folder_;
+  const IndexFiles files_;
 };
 
 }  // namespace forebay

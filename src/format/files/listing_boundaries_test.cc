@@ -4,12 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <thread>
 
 #include <fmt/format.h>
 
-#include "base/hash.h"
 #include "store/scratch_folder.h"
 
 namespace forebay {
@@ -68,8 +65,7 @@ struct BoundaryFilesTest : testing::Test {
       const auto size = static_cast<uint32_t>(text.size());
       payload.append(reinterpret_cast<const char*>(&size), sizeof size).append(text);
     }
-    std::ofstream(files.path(listing), std::ios::binary) << "forebay listing 1\n"
-                                                         << hash128(payload).to_string() << payload;
+    EXPECT_TRUE(IndexFiles({"boundaries", 1 << 20, 1}, folder).save(listing, payload));
   }
 
   const ScratchFolder scratch;
@@ -88,23 +84,16 @@ TEST_F(BoundaryFilesTest, WhatWasSavedLastIsLoadedWhateverBytesNamesHave) {
   EXPECT_EQ(entries().size(), 2u) << "nothing is left aside";
 }
 
-TEST_F(BoundaryFilesTest, AFileOfAnotherListingUnderThisNameIsNone) {
-  files.save("one", some);
-  fs::copy_file(files.path("one"), files.path("two"));
-  EXPECT_TRUE(files.load("two").empty());
-}
-
 TEST_F(BoundaryFilesTest, NamesThatCannotCutTheirFolderMakeTheFileNone) {
   files.save("l", some);
-  forge("l", {"l", "d/", "d/a", "d/b"});
+  forge("l", {"d/", "d/a", "d/b"});
   ASSERT_EQ(files.load("l"), (Boundaries{{"d/", {"d/a", "d/b"}}})) << "the forging itself";
   const std::vector<std::vector<std::string>> lies = {
-      {"l", "d/a"},               // of no folder
-      {"l", "d/", "d/b", "d/a"},  // not ascending: parts would overlap
-      {"l", "d/", "d/a", "d/a"},  // an empty part
-      {"l", "d/", "e/a"},         // of another folder
-      {"l", "d/", "d/e/a"},       // of a folder below
-      {"m", "d/", "d/a"},         // of another listing
+      {"d/a"},               // of no folder
+      {"d/", "d/b", "d/a"},  // not ascending: parts would overlap
+      {"d/", "d/a", "d/a"},  // an empty part
+      {"d/", "e/a"},         // of another folder
+      {"d/", "d/e/a"},       // of a folder below
   };
   for (const auto& texts : lies) {
     forge("l", texts);
@@ -120,45 +109,6 @@ TEST_F(BoundaryFilesTest, WhatIsTooLargeIsNotSavedAndNotRead) {
   EXPECT_EQ(files.load("l"), some) << "what was there stays";
   fs::resize_file(files.path("l"), BoundaryFiles::kMaxFileBytes + 1);
   EXPECT_TRUE(files.load("l").empty());
-}
-
-TEST_F(BoundaryFilesTest, TheLongestUnusedGoFirstAndOthersFilesStay) {
-  fs::create_directories(folder);
-  scratch.write("cache/listings/notes.txt", "mine");
-  for (size_t i = 0; i < BoundaryFiles::kMaxFiles; ++i) {
-    files.save(std::to_string(i), some);
-    const auto age = std::chrono::hours(BoundaryFiles::kMaxFiles - i);
-    fs::last_write_time(files.path(std::to_string(i)), fs::file_time_type::clock::now() - age);
-  }
-  scratch.write("cache/listings/left.1.new", "of a process that ended");
-  fs::last_write_time(folder + "/left.1.new", fs::file_time_type::clock::now() - std::chrono::hours(9999));
-  EXPECT_EQ(files.load("0"), some) << "used: it is young again";
-  files.save("new", some);
-  EXPECT_FALSE(fs::exists(folder + "/left.1.new"));
-  EXPECT_TRUE(files.load("1").empty());
-  for (const char* kept : {"0", "2", "new"}) EXPECT_EQ(files.load(kept), some) << kept;
-  EXPECT_TRUE(fs::exists(folder + "/notes.txt"));
-}
-
-TEST_F(BoundaryFilesTest, ALinkIsReplacedAndNotFollowed) {
-  fs::create_directories(folder);
-  scratch.write("precious", "text");
-  fs::create_symlink(scratch.path("precious"), files.path("l"));
-  files.save("l", some);
-  EXPECT_EQ(files.load("l"), some);
-  EXPECT_EQ(fs::file_size(scratch.path("precious")), 4u);
-}
-
-TEST_F(BoundaryFilesTest, WhoeverLoadsWhileOthersSaveGetsAllOfOneOfThem) {
-  const Boundaries other = {{"d/", {"d/zzz"}}};
-  files.save("l", some);
-  std::jthread writer([&] {
-    for (int i = 0; i < 200; ++i) files.save("l", i % 2 == 0 ? other : some);
-  });
-  for (int i = 0; i < 200; ++i) {
-    const Boundaries loaded = files.load("l");
-    EXPECT_TRUE(loaded == some || loaded == other) << testing::PrintToString(loaded);
-  }
 }
 
 }  // namespace
