@@ -6,7 +6,7 @@
 #include <mutex>
 #include <thread>
 
-#include "format/table/joined_reads.h"
+#include "format/files/joined_reads.h"
 #include "store/memory/memory_store.h"
 
 namespace forebay {

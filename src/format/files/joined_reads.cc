@@ -1,4 +1,4 @@
-#include "format/table/joined_reads.h"
+#include "format/files/joined_reads.h"
 
 #include <algorithm>
 
