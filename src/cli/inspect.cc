@@ -12,7 +12,7 @@
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/storage_flags.h"
-#include "format/objects/open_store.h"
+#include "format/files/open_store.h"
 #include "runtime/host.h"
 
 namespace forebay {

@@ -98,7 +98,7 @@ Result<ShardsReport> inspect_shards(const std::vector<std::string>& urls, const 
   ShardsReport report;
   report.url = urls.size() == 1 ? urls.front() : fmt::format("{} and {} more", urls.front(), urls.size() - 1);
   FOREBAY_ASSIGN(StoreAndPath at, open_store(urls.front(), storage));
-  FOREBAY_ASSIGN(TableFiles files, find_table_files(std::move(at), {urls.size() > 1, urls, kShardEndings}, stop));
+  FOREBAY_ASSIGN(DataFiles files, find_data_files(std::move(at), {urls.size() > 1, urls, kShardEndings}, stop));
   const Result<std::string> caches = default_cache_folder();
   FOREBAY_ASSIGN(const std::vector<TarIndex> indexes,
                  read_shard_indexes(files, {.kept = caches.ok() ? kept_indexes_folder(*caches) : ""}, stop));

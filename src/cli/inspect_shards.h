@@ -9,7 +9,7 @@
 
 #include "cli/failure.h"
 #include "cli/inspect_report.h"
-#include "format/objects/open_store.h"
+#include "format/files/open_store.h"
 #include "format/webdataset/tar_index.h"
 
 namespace forebay {

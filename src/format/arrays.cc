@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 
 #include "base/remembered_hashes.h"
-#include "format/mapped_file.h"
+#include "format/files/mapped_file.h"
+#include "format/files/open_store.h"
 #include "format/npy_file.h"
-#include "format/objects/open_store.h"
 #include "format/text_rows.h"
 
 namespace forebay {

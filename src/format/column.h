@@ -10,7 +10,7 @@
 #include "base/column_type.h"
 #include "base/hash.h"
 #include "base/record.h"
-#include "format/objects/key_table.h"
+#include "format/files/key_table.h"
 
 namespace forebay {
 

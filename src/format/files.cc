@@ -6,15 +6,14 @@
 
 #include <fmt/format.h>
 
+#include "format/files/braces.h"
+#include "format/files/glob.h"
+#include "format/files/left_out.h"
+#include "format/files/open_store.h"
+#include "format/files/path_pattern.h"
+#include "format/files/stat_all.h"
+#include "format/files/walk.h"
 #include "format/object_source.h"
-#include "format/objects/braces.h"
-#include "format/objects/glob.h"
-#include "format/objects/left_out.h"
-#include "format/objects/open_store.h"
-#include "format/objects/path_pattern.h"
-#include "format/objects/stat_all.h"
-#include "format/objects/walk.h"
-#include "store/http/http_url.h"
 
 namespace forebay {
 
@@ -27,13 +26,6 @@ std::unique_ptr<Source> make_source(std::shared_ptr<Store> store, std::string ba
   return std::make_unique<ObjectSource>(
       std::move(store), [base = std::move(base)](std::string_view key) { return base + std::string(key); },
       std::move(keys), std::vector<Column>(), sizes, learns_versions);
-}
-
-Status nothing_matches(Store& store, const std::string& pattern, const std::string& name) {
-  const std::string alternative = name == pattern ? "" : fmt::format(" (one of the names of '{}')", pattern);
-  return not_found(fmt::format("nothing matches '{}'{}{}; the nearest folder that exists is '{}'",
-                               store.remote() ? store.display_name(name) : name, alternative, taken_as_pattern(pattern),
-                               nearest_folder(store, Glob(name).base() + "x")));
 }
 
 /// What one pattern with wildcards matches, added to `found` by full key. A base that does not exist matches nothing.
@@ -75,8 +67,9 @@ Status look_up(Store& store, const std::string& pattern, const std::vector<std::
     return invalid_argument(
         fmt::format("'{}' {}; for the files below a folder use '{}/**'", pattern, asked.message(), pattern));
   }
-  if (asked.ok() && missing) return nothing_matches(store, pattern, names[static_cast<size_t>(*missing)]);
-  return asked;
+  if (!asked.ok() || !missing) return asked;
+  const std::string& name = names[static_cast<size_t>(*missing)];
+  return nothing_matches(store, name, pattern, name + "x");
 }
 
 }  // namespace
@@ -96,7 +89,7 @@ Result<std::unique_ptr<Source>> open_files(std::shared_ptr<Store> store, const s
     }
   }
   FOREBAY_RETURN_IF_ERROR(look_up(*store, given, names, stop, found));
-  if (found.empty()) return nothing_matches(*store, given, given);
+  if (found.empty()) return nothing_matches(*store, given, given, Glob(given).base() + "x");
 
   // Braces may spell out folders too: keys begin behind what all names have before the first special character.
   const std::string base = pattern_base(pattern);
@@ -112,14 +105,7 @@ Result<std::unique_ptr<Source>> open_file_list(StoreAndPath place, std::vector<s
   const std::string first = names[0];
   KeyTableBuilder keys(keep_versions);
   for (std::string& name : names) {
-    FOREBAY_ASSIGN(UrlPlace file, parse_url(name));
-    if (file.store != place.name) {
-      return invalid_argument(
-          fmt::format("'{}' lies in another store than '{}', the first of the list; a list is of one "
-                      "store (one bucket): make a pipeline for each",
-                      url_for_messages(name), url_for_messages(first)));
-    }
-    name = std::move(file.path);
+    FOREBAY_ASSIGN(name, parse_listed(name, first, place.name));
     keys.add(name, 0);
   }
   // A request for each name is as much as an epoch costs; what is missing is told when it is read.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/source.h"
-#include "format/objects/open_store.h"
+#include "format/files/open_store.h"
 
 namespace forebay {
 

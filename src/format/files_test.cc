@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "format/objects/open_store.h"
+#include "format/files/open_store.h"
 #include "store/local/local_store.h"
 #include "store/memory/memory_store.h"
 #include "store/scratch_folder.h"

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "base/sniff.h"
-#include "format/objects/left_out.h"
-#include "format/objects/walk.h"
+#include "format/files/left_out.h"
+#include "format/files/walk.h"
 
 namespace forebay {
 

@@ -11,7 +11,7 @@
 
 #include "base/data_warnings.h"
 #include "base/source.h"
-#include "format/objects/key_table.h"
+#include "format/files/key_table.h"
 #include "store/store.h"
 
 namespace forebay {

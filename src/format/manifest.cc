@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "base/sniff.h"
+#include "format/files/open_store.h"
+#include "format/files/stat_all.h"
 #include "format/object_source.h"
-#include "format/objects/open_store.h"
-#include "format/objects/stat_all.h"
 #include "format/table/load_codecs.h"
 #include "format/table_manifest.h"
 #include "store/http/http_url.h"

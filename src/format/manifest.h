@@ -12,7 +12,7 @@
 #include "base/column_type.h"
 #include "base/source.h"
 #include "format/column.h"
-#include "format/objects/open_store.h"
+#include "format/files/open_store.h"
 
 namespace forebay {
 

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/sniff.h"
-#include "format/mapped_file.h"
+#include "format/files/mapped_file.h"
 
 namespace forebay {
 

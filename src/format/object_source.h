@@ -8,7 +8,7 @@
 
 #include "base/shared_versions.h"
 #include "format/column.h"
-#include "format/objects/key_table.h"
+#include "format/files/key_table.h"
 #include "format/seen_versions.h"
 #include "store/store.h"
 

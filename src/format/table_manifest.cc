@@ -125,7 +125,7 @@ Result<Columns> read_unit(const UnitSource& source, int64_t unit, const std::sto
 Result<ManifestTable> read_table_manifest(const StoreAndPath& place, const ObjectInfo& file,
                                           const ManifestLayout& layout, const TableCodecs& codecs,
                                           const std::stop_token& stop) {
-  TableFiles files{place.store, place.path, {{place.path, file.size, file.version}}};
+  DataFiles files{place.store, place.path, {{place.path, file.size, file.version}}};
   FOREBAY_ASSIGN(const auto source, open_table_files(std::move(files), {}, codecs, stop));
   if (source->size() == 0) return not_found("the manifest has no rows");
   const std::string& path_column = layout.path_column;

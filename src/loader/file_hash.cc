@@ -1,7 +1,7 @@
 #include "loader/file_hash.h"
 
 #include "base/hash.h"
-#include "format/mapped_file.h"
+#include "format/files/mapped_file.h"
 
 namespace forebay {
 

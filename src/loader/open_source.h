@@ -9,7 +9,7 @@
 
 #include "base/data_warnings.h"
 #include "base/source.h"
-#include "format/objects/open_store.h"
+#include "format/files/open_store.h"
 #include "pipeline/description.h"
 
 namespace forebay {

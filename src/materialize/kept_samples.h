@@ -12,9 +12,9 @@
 #include "base/columns.h"
 #include "base/source.h"
 #include "base/table_codec.h"
+#include "format/files/open_store.h"
 #include "format/materialized/manifest.h"
 #include "format/materialized/shard_identities.h"
-#include "format/objects/open_store.h"
 
 namespace forebay {
 

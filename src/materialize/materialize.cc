@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
-#include "format/objects/open_store.h"
+#include "format/files/open_store.h"
 #include "format/table/load_codecs.h"
 #include "loader/cache_place.h"
 #include "loader/distributed.h"

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "format/files/imitate_link.h"
+#include "format/files/remote_stores.h"
 #include "format/materialized/manifest.h"
-#include "format/objects/imitate_link.h"
-#include "format/objects/remote_stores.h"
 #include "store/s3/s3_store.h"
 #include "store/s3/s3_writer.h"
 #include "telemetry/log.h"

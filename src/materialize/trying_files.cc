@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/unit_source.h"
 #include "forebay/materialize.h"
-#include "format/objects/open_store.h"
+#include "format/files/open_store.h"
 #include "loader/sources.h"
 #include "materialize/cut.h"
 #include "study/few_samples.h"

@@ -11,7 +11,7 @@
 
 #include "base/buffer_chain.h"
 #include "forebay/result.h"
-#include "format/objects/open_store.h"
+#include "format/files/open_store.h"
 
 namespace forebay {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "format/objects/open_store.h"
+#include "format/files/open_store.h"
 #include "servers/variable.h"
 #include "store/store.h"
 

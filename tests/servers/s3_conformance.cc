@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "format/objects/open_store.h"
+#include "format/files/open_store.h"
 #include "servers/variable.h"
 #include "store/conformance.h"
 #include "store/s3/s3_store.h"

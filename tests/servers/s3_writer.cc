@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include "format/objects/open_store.h"
+#include "format/files/open_store.h"
 #include "servers/variable.h"
 #include "store/conformance.h"
 #include "store/http/curl_transport.h"

@@ -10,9 +10,9 @@
 
 #include <fmt/format.h>
 
+#include "format/files/find_files.h"
 #include "format/hdf5/hdf5_file.h"
 #include "format/table/table_data.h"
-#include "format/table/table_files.h"
 #include "format/table/table_source.h"
 
 namespace forebay {
@@ -26,7 +26,7 @@ constexpr size_t kFilesAtOnce = 16, kBadFilesNamed = 10;
 /// Opens the files of one request, several at a time. What is wrong with one of them does not end the others: all are told.
 class FileOpener {
  public:
-  FileOpener(TableFiles& files, const Hdf5Request& request, std::stop_token stop)
+  FileOpener(DataFiles& files, const Hdf5Request& request, std::stop_token stop)
       : files_(files), request_(request), stop_(std::move(stop)), opened_(files.files.size()) {}
 
   Status run() {
@@ -68,7 +68,7 @@ class FileOpener {
     }
   }
 
-  Result<std::shared_ptr<const TableFile>> open(TableFileEntry& entry) {
+  Result<std::shared_ptr<const TableFile>> open(DataFile& entry) {
     if (stop_.stop_requested()) return cancelled("stopped while the files were being opened");
     if (!entry.size) {
       FOREBAY_ASSIGN(const ObjectInfo info, stat_wait(*files_.store, entry.key, stop_));
@@ -104,7 +104,7 @@ class FileOpener {
         fmt::format("{}\nCorrect them, or leave them out by a narrower pattern or a list of the others", text));
   }
 
-  TableFiles& files_;
+  DataFiles& files_;
   const Hdf5Request& request_;
   const std::stop_token stop_;
   std::vector<std::shared_ptr<const TableFile>> opened_;
@@ -158,8 +158,7 @@ Status no_windows_fit(const Hdf5Request& request) {
 }  // namespace
 
 Result<std::shared_ptr<const UnitSource>> open_hdf5(StoreAndPath at, const Hdf5Request& request, std::stop_token stop) {
-  FOREBAY_ASSIGN(TableFiles files,
-                 find_table_files(std::move(at), {request.is_list, request.names, kHdf5Endings}, stop));
+  FOREBAY_ASSIGN(DataFiles files, find_data_files(std::move(at), {request.is_list, request.names, kHdf5Endings}, stop));
   FileOpener opener(files, request, std::move(stop));
   FOREBAY_RETURN_IF_ERROR(opener.run());
   auto data = std::make_shared<TableData>();
@@ -168,7 +167,7 @@ Result<std::shared_ptr<const UnitSource>> open_hdf5(StoreAndPath at, const Hdf5R
   data->group_word = request.windows ? "span of windows" : "span of rows";
   data->decoded_by = made_by(request);
   for (size_t i = 0; i < files.files.size(); ++i) {
-    TableFileEntry& entry = files.files[i];
+    DataFile& entry = files.files[i];
     data->parts.push_back(
         {std::move(entry.key), entry.size.value_or(0), entry.version, std::move(opener.opened()[i]), {}, {}});
   }

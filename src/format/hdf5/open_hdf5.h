@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/unit_source.h"
+#include "format/files/open_store.h"
 #include "format/hdf5/column.h"
-#include "format/objects/open_store.h"
 
 namespace forebay {
 

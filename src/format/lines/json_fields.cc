@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "codec/json_tree.h"
-#include "format/lines/json_nan.h"
+#include "format/json_nan.h"
 
 namespace forebay {
 

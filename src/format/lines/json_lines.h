@@ -5,8 +5,8 @@
 #include <stop_token>
 #include <vector>
 
+#include "format/json_nan.h"
 #include "format/lines/json_fields.h"
-#include "format/lines/json_nan.h"
 #include "format/lines/line_source.h"
 
 namespace forebay {

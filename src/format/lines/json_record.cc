@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "format/lines/json_nan.h"
+#include "format/json_nan.h"
 
 namespace forebay {
 

@@ -1,27 +1,16 @@
 #include "format/lines/line_index_files.h"
 
-#include <sys/stat.h>
-
-#include <algorithm>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 
 #include <fmt/format.h>
-
-#include "base/folder_entries.h"
-#include "base/replace_file.h"
 
 namespace forebay {
 
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr std::string_view kLinesMagic = "forebay lines 2\n";
-constexpr size_t kLinesHashBytes = 32;
 constexpr size_t kSliceNumbers = 5;
-constexpr uintmax_t kMostIndexBytes = 1 << 30;  // of 25 million slices: what is larger was not written here
+// 1 GiB is 25 million slices.
+constexpr IndexKind kLinesKind = {"lines", 1 << 30, LineIndexFiles::kMaxFiles};
 
 std::string serialised(const TextForm& form, std::span<const LineSlice> slices) {
   std::string payload;
@@ -54,7 +43,7 @@ std::optional<LineIndex> parsed(std::string_view payload, uint64_t size) {
     const LineSlice slice = {
         numbers[0],     numbers[1], static_cast<int64_t>(numbers[2]), rows, static_cast<int64_t>(numbers[3]),
         numbers[4] == 1};
-    // The hash tells damage; this, what would be read wrongly: no row is shorter than a byte.
+    // The checksum tells damage; this, what would be read wrongly: no row is shorter than a byte.
     const bool possible = slice.begin >= before && slice.begin < slice.end && slice.end <= size &&
                           slice.first_line >= rows && slice.rows > 0 && numbers[3] <= slice.end - slice.begin;
     if (!possible) return std::nullopt;
@@ -65,54 +54,30 @@ std::optional<LineIndex> parsed(std::string_view payload, uint64_t size) {
   return index;
 }
 
-std::optional<std::string> whole_file(const std::string& path) {
-  std::error_code error;
-  if (!fs::is_regular_file(path, error) || fs::file_size(path, error) > kMostIndexBytes) return std::nullopt;
-  std::ifstream in(path, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  return in ? std::optional(std::move(text)) : std::nullopt;
-}
-
 }  // namespace
 
-bool LineIndexFiles::keeps(const LineFile& file) const {
-  return !options_.index_folder.empty() && file.version != 0 && file.size >= kLeastBytes;
+LineIndexFiles::LineIndexFiles(const Store& store, const OpenLinesOptions& options)
+    : store_(store), options_(options), files_(kLinesKind, options.index_folder) {}
+
+bool LineIndexFiles::keeps(const LineFile& file) const { return file.version != 0 && file.size >= kLeastBytes; }
+
+std::string LineIndexFiles::identity(const LineFile& file) const {
+  return fmt::format("{}\n{} {} {} {}", store_.display_name(file.key), file.size, file.version, options_.block_bytes,
+                     options_.rows == LineRows::kAll ? "all" : "not blank");
 }
 
-std::string LineIndexFiles::path(const LineFile& file) const {
-  const std::string what = fmt::format("{}\n{} {} {} {}", store_.display_name(file.key), file.size, file.version,
-                                       options_.block_bytes, options_.rows == LineRows::kAll ? "all" : "not blank");
-  return fmt::format("{}/{}.lines", options_.index_folder, hash128(what).to_string());
-}
+std::string LineIndexFiles::path(const LineFile& file) const { return files_.path(identity(file)); }
 
 std::optional<LineIndex> LineIndexFiles::load(const LineFile& file) const {
   if (!keeps(file)) return std::nullopt;
-  const std::optional<std::string> text = whole_file(path(file));
-  if (!text || !text->starts_with(kLinesMagic) || text->size() < kLinesMagic.size() + kLinesHashBytes)
-    return std::nullopt;
-  const std::string_view payload = std::string_view(*text).substr(kLinesMagic.size() + kLinesHashBytes);
-  if (text->substr(kLinesMagic.size(), kLinesHashBytes) != hash128(payload).to_string()) return std::nullopt;
-  std::error_code error;
-  fs::last_write_time(path(file), fs::file_time_type::clock::now(), error);  // used: not the first to go
-  return parsed(payload, file.size);
+  const LoadedIndex loaded = files_.load(identity(file));
+  return loaded.state == LoadedIndex::State::kFound ? parsed(loaded.payload, file.size) : std::nullopt;
 }
 
 void LineIndexFiles::save(const LineFile& file, std::span<const LineSlice> slices) const {
   if (!keeps(file)) return;
-  std::error_code error;
-  const fs::path parent = fs::path(options_.index_folder).parent_path();
-  if (!parent.empty()) fs::create_directories(parent, error);
-  if (::mkdir(options_.index_folder.c_str(), 0700) != 0 && errno != EEXIST) return;
-  const std::string payload = serialised(file.form, slices);
-  // Without it the next opening scans once more.
-  const Status ignored =
-      replace_file(path(file), fmt::format("{}{}{}", kLinesMagic, hash128(payload).to_string(), payload));
-  remove_oldest();
-}
-
-void LineIndexFiles::remove_oldest() const {
-  remove_oldest_files(options_.index_folder, kMaxFiles,
-                      [](std::string_view name) { return name.ends_with(".lines") || name.ends_with(".lines.tmp"); });
+  files_.save(identity(file), serialised(file.form, slices));
+  files_.remove_oldest();
 }
 
 }  // namespace forebay

@@ -1,7 +1,6 @@
 #include "format/lines/line_index_files.h"
 
 #include <filesystem>
-#include <fstream>
 
 #include <gtest/gtest.h>
 
@@ -51,21 +50,6 @@ TEST_F(LineIndexFilesTest, nothing_is_kept_of_small_files_or_without_a_version) 
   files.save({"a", LineIndexFiles::kLeastBytes, 0, {}}, slices_);
   files.save({"a", LineIndexFiles::kLeastBytes - 1, 7, {}}, slices_);
   EXPECT_FALSE(std::filesystem::exists(options_.index_folder));
-}
-
-TEST_F(LineIndexFilesTest, damage_is_as_if_nothing_were_there) {
-  const LineIndexFiles files(store_, options_);
-  files.save(file_, slices_);
-  std::ifstream in(files.path(file_), std::ios::binary);
-  const std::string whole((std::istreambuf_iterator<char>(in)), {});
-  for (size_t i = 0; i < whole.size(); ++i) {
-    std::string damaged = whole;
-    damaged[i] = static_cast<char>(damaged[i] ^ 1);
-    std::ofstream(files.path(file_), std::ios::binary) << damaged;
-    EXPECT_EQ(files.load(file_), std::nullopt) << i;
-    std::ofstream(files.path(file_), std::ios::binary) << whole.substr(0, i);
-    EXPECT_EQ(files.load(file_), std::nullopt) << i;
-  }
 }
 
 TEST_F(LineIndexFilesTest, slices_that_no_such_file_has_are_not_believed) {

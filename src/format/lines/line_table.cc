@@ -5,21 +5,21 @@
 
 #include <fmt/format.h>
 
+#include "format/files/stat_all.h"
 #include "format/lines/line_index_files.h"
 #include "format/lines/scan_files.h"
-#include "format/objects/stat_all.h"
 
 namespace forebay {
 
 namespace {
 
 /// Sizes and versions that no listing gave.
-Status ask_sizes(Store& store, std::vector<TableFileEntry>& files, std::stop_token stop) {
+Status ask_sizes(Store& store, std::vector<DataFile>& files, std::stop_token stop) {
   std::vector<size_t> unknown;
   for (size_t i = 0; i < files.size(); ++i) {
     if (!files[i].size) unknown.push_back(i);
   }
-  const auto file_at = [&](int64_t i) -> TableFileEntry& { return files[unknown[static_cast<size_t>(i)]]; };
+  const auto file_at = [&](int64_t i) -> DataFile& { return files[unknown[static_cast<size_t>(i)]]; };
   FOREBAY_RETURN_IF_ERROR(stat_all(
       store, static_cast<int64_t>(unknown.size()), [&](int64_t i) { return file_at(i).key; }, std::move(stop),
       [&](int64_t i, const ObjectInfo* info) {
@@ -70,14 +70,14 @@ std::string default_line_index_folder() {
 Result<std::shared_ptr<const LineTable>> open_lines(StoreAndPath at, const std::vector<std::string>& names,
                                                     bool is_list, const OpenLinesOptions& options,
                                                     std::stop_token stop) {
-  FOREBAY_ASSIGN(TableFiles found, find_table_files(std::move(at), {is_list, names, options.endings}, stop));
+  FOREBAY_ASSIGN(DataFiles found, find_data_files(std::move(at), {is_list, names, options.endings}, stop));
   FOREBAY_RETURN_IF_ERROR(ask_sizes(*found.store, found.files, stop));
   auto table = std::make_shared<LineTable>();
   table->store = found.store;
   table->base = found.base;
   table->rows = options.rows;
   Hasher hasher;
-  for (const TableFileEntry& file : found.files) {
+  for (const DataFile& file : found.files) {
     table->files.push_back({file.key, *file.size, file.version, {}});
     // Not versions: copies of the same files elsewhere are the same data set.
     hasher.update(fmt::format("{} {}\n", table->name(table->files.back()), *file.size));

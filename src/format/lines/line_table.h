@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "format/files/find_files.h"
 #include "format/lines/text_form.h"
-#include "format/table/table_files.h"
 #include "store/store.h"
 
 namespace forebay {
@@ -57,7 +57,7 @@ struct OpenLinesOptions {
 /// "~/.cache/forebay/lines", or what the environment says in its place.
 std::string default_line_index_folder();
 
-/// Finds the files (see find_table_files), asks for the sizes that no listing gave, and reads through all whose index is not kept: many blocks at once,
+/// Finds the files (see find_data_files), asks for the sizes that no listing gave, and reads through all whose index is not kept: many blocks at once,
 /// in memory that does not grow with the files. `names`: those of a list, or else one pattern.
 /// NotFound where nothing matches, and for pointers of Git LFS and the like; Unsupported for compressed files and others that are no text.
 Result<std::shared_ptr<const LineTable>> open_lines(StoreAndPath at, const std::vector<std::string>& names,

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "base/sniff.h"
+#include "format/files/reading_jobs.h"
 #include "format/lines/line_index_files.h"
 #include "format/lines/row_scanner.h"
-#include "format/table/reading_jobs.h"
 
 namespace forebay {
 

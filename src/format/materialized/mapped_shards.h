@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "format/mapped_file.h"
+#include "format/files/mapped_file.h"
 
 namespace forebay {
 

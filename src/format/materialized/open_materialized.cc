@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "format/files/reading_jobs.h"
 #include "format/materialized/index_columns.h"
 #include "format/materialized/materialized_samples.h"
 #include "format/materialized/materialized_units.h"
 #include "format/table/open_table.h"
-#include "format/table/reading_jobs.h"
 
 namespace forebay {
 
@@ -77,7 +77,7 @@ Result<std::shared_ptr<const Source>> open_units(const StoreAndPath& folder, Mat
                                                  const std::vector<Columns>& indices, const TableCodecs& codecs,
                                                  std::stop_token stop) {
   UnitHashes hashes(manifest.fields);
-  TableFiles files{folder.store, below(folder.path, ""), {}};
+  DataFiles files{folder.store, below(folder.path, ""), {}};
   for (size_t i = 0; i < manifest.shards.size(); ++i) {
     files.files.push_back({shard_key(folder, manifest, i), manifest.shards[i].bytes, 0});
     if (Status added = hashes.add(indices[i]); !added.ok()) return Status(added).with_key(files.files.back().key);

@@ -5,8 +5,8 @@
 
 #include "base/source.h"
 #include "base/table_codec.h"
+#include "format/files/open_store.h"
 #include "format/materialized/manifest.h"
-#include "format/objects/open_store.h"
 
 namespace forebay {
 

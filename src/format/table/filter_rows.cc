@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "format/table/joined_reads.h"
-#include "format/table/reading_jobs.h"
+#include "format/files/joined_reads.h"
+#include "format/files/reading_jobs.h"
 #include "format/table/table_index.h"
 
 namespace forebay {

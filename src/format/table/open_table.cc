@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "format/files/find_files.h"
 #include "format/table/filter_rows.h"
-#include "format/table/table_files.h"
 #include "format/table/table_index.h"
 #include "format/table/table_source.h"
 
@@ -251,17 +251,17 @@ Result<Hash128> sample_content(const TableSource& source) {
 
 Result<std::shared_ptr<const UnitSource>> open_table(StoreAndPath at, const TableRequest& request,
                                                      const TableCodecs& codecs, std::stop_token stop) {
-  TablePlace place{request.is_list, request.names, kArrowEndings};
+  DataPlace place{request.is_list, request.names, kArrowEndings};
   if (request.format == TableRequest::Format::kParquet) place.endings = kParquetEndings;
-  FOREBAY_ASSIGN(TableFiles files, find_table_files(std::move(at), place, stop));
+  FOREBAY_ASSIGN(DataFiles files, find_data_files(std::move(at), place, stop));
   return open_table_files(std::move(files), request, codecs, std::move(stop));
 }
 
-Result<std::shared_ptr<const UnitSource>> open_table_files(TableFiles files, const TableRequest& request,
+Result<std::shared_ptr<const UnitSource>> open_table_files(DataFiles files, const TableRequest& request,
                                                            const TableCodecs& codecs, std::stop_token stop) {
   const bool parquet = request.format == TableRequest::Format::kParquet;
   std::vector<std::string> below;
-  for (const TableFileEntry& entry : files.files) below.push_back(entry.key.substr(files.base.size()));
+  for (const DataFile& entry : files.files) below.push_back(entry.key.substr(files.base.size()));
   FOREBAY_ASSIGN(std::vector<PartitionColumn> partitions, partition_columns(below));
   FOREBAY_RETURN_IF_ERROR(take_types(partitions, request.selection.reading.types));
   if (request.model && !below.empty())
@@ -279,7 +279,7 @@ Result<std::shared_ptr<const UnitSource>> open_table_files(TableFiles files, con
   Files masked;
   data->shelf = opened.shelf;
   for (size_t i = 0; i < opened.files.size(); ++i) {
-    TableFileEntry& entry = files.files[i];
+    DataFile& entry = files.files[i];
     masked.push_back(std::move(opened.files[i].masked));
     data->parts.push_back(
         {std::move(entry.key), entry.size.value_or(0), entry.version, std::move(opened.files[i].file), {}, {}});

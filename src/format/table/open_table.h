@@ -9,10 +9,10 @@
 
 #include "base/table_codec.h"
 #include "base/unit_source.h"
-#include "format/objects/open_store.h"
+#include "format/files/find_files.h"
+#include "format/files/open_store.h"
 #include "format/table/partitions.h"
 #include "format/table/row_filter.h"
-#include "format/table/table_files.h"
 
 namespace forebay {
 
@@ -48,7 +48,7 @@ Result<std::shared_ptr<const UnitSource>> open_table(StoreAndPath at, const Tabl
                                                      const TableCodecs& codecs, std::stop_token stop);
 
 /// The same of files that have been found.
-Result<std::shared_ptr<const UnitSource>> open_table_files(TableFiles files, const TableRequest& request,
+Result<std::shared_ptr<const UnitSource>> open_table_files(DataFiles files, const TableRequest& request,
                                                            const TableCodecs& codecs, std::stop_token stop);
 
 /// The first file of a table of files, as a model for others.

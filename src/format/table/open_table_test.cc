@@ -331,7 +331,7 @@ TEST(OpenTable, a_file_that_comes_later_is_opened_like_the_first) {
   at.put("d/l=1/e.parquet", table(40, {1}));
   TableRequest request;
   const auto open = [&](const std::string& below) {
-    TableFiles files{at.store, "d/", {{"d/" + below, std::nullopt, 0}}};
+    DataFiles files{at.store, "d/", {{"d/" + below, std::nullopt, 0}}};
     return open_table_files(std::move(files), request, at.codecs, {});
   };
   const auto first = must(open("k=1/a.parquet"));
@@ -353,7 +353,7 @@ TEST(OpenTable, a_file_that_comes_later_has_texts_in_its_folders_name_where_the_
   at.put("d/k=7/b.parquet", table(10, {1}));
   TableRequest request;
   const auto open = [&](const std::string& below) {
-    TableFiles files{at.store, "d/", {{"d/" + below, std::nullopt, 0}}};
+    DataFiles files{at.store, "d/", {{"d/" + below, std::nullopt, 0}}};
     return must(open_table_files(std::move(files), request, at.codecs, {}));
   };
   request.model = model_of(*open("k=x/a.parquet"));

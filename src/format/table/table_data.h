@@ -50,7 +50,7 @@ struct UndecidedRows {
 /// different fields of it.
 struct TableData {
   std::shared_ptr<Store> store;  ///< null for tables in memory
-  std::string base;              ///< see TableFiles
+  std::string base;              ///< see DataFiles
   std::string group_word;        ///< "row group"
   std::vector<TablePart> parts;
   std::shared_ptr<const TableShelf> shelf;  ///< of their indices; null for tables in memory

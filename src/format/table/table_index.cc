@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "base/sniff.h"
-#include "format/table/joined_reads.h"
-#include "format/table/reading_jobs.h"
+#include "format/files/joined_reads.h"
+#include "format/files/reading_jobs.h"
 
 namespace forebay {
 
@@ -28,11 +28,11 @@ struct Shelf {
 
 /// What is shared by the jobs.
 struct IndexRun {
-  IndexRun(TableFiles& found, const IndexOptions& how, std::stop_token until)
+  IndexRun(DataFiles& found, const IndexOptions& how, std::stop_token until)
       : files(found), options(how), stop(std::move(until)), shelf(how, how.reading),
         masked_shelf(how, masks_for_filters(how.reading.types)), opened(found.files.size()) {}
 
-  TableFiles& files;
+  DataFiles& files;
   const IndexOptions& options;
   const std::stop_token stop;
   const Shelf shelf, masked_shelf;
@@ -133,7 +133,7 @@ class IndexJob final : public ReadingJob {
 
   IndexRun& run_;
   const size_t file_;
-  TableFileEntry& entry_;
+  DataFile& entry_;
   Buffer tail_;
   std::vector<ReadRequest> asked_;  ///< what the index wants besides its tail and the pieces
   std::vector<TableFile::Piece> pieces_;
@@ -166,7 +166,7 @@ TableReading masks_for_filters(const ColumnTypes& types) {
   return {std::move(nulls), types};
 }
 
-Result<OpenedTables> read_indices(TableFiles& files, const IndexOptions& options, std::stop_token stop) {
+Result<OpenedTables> read_indices(DataFiles& files, const IndexOptions& options, std::stop_token stop) {
   IndexRun run(files, options, stop);
   ReadingJobsOptions jobs;
   FOREBAY_RETURN_IF_ERROR(run_reading_jobs(

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/table_codec.h"
-#include "format/table/table_files.h"
+#include "format/files/find_files.h"
 #include "format/table/table_shelf.h"
 
 namespace forebay {
@@ -38,6 +38,6 @@ struct IndexOptions {
 
 /// Reads the indices of all files, many at a time, and fills in the sizes that were not known. Files that are missing, damaged or of
 /// a kind that cannot be read are told all at once (ten by name). What is kept of an index is small (TableShelf).
-Result<OpenedTables> read_indices(TableFiles& files, const IndexOptions& options, std::stop_token stop);
+Result<OpenedTables> read_indices(DataFiles& files, const IndexOptions& options, std::stop_token stop);
 
 }  // namespace forebay

@@ -12,8 +12,8 @@ using namespace table_test;  // NOLINT: these tests are written in its words
 namespace {
 
 /// Files of the store, of sizes that nobody knows yet.
-TableFiles unsized(std::shared_ptr<Store> store, const Names& keys) {
-  TableFiles files{std::move(store), "", {}};
+DataFiles unsized(std::shared_ptr<Store> store, const Names& keys) {
+  DataFiles files{std::move(store), "", {}};
   for (const std::string& key : keys) files.files.push_back({key, {}, 0});
   return files;
 }
@@ -76,7 +76,7 @@ TEST(TableIndex, sizes_that_nobody_knew_are_known_then) {
   store->put("a", bytes);
   FakeCounts counts;
   const FakeCodec codec(&counts);
-  TableFiles files = unsized(store, {"a"});
+  DataFiles files = unsized(store, {"a"});
   const auto opened = read_indices(files, by(codec), {});
   ASSERT_TRUE(opened.ok()) << opened.status().to_string();
   EXPECT_EQ(files.files[0].size, bytes.size());
@@ -92,7 +92,7 @@ TEST(TableIndex, a_filter_sees_nulls_whatever_the_user_wants_of_them) {
   NullPolicy masks;
   masks.kind = NullPolicy::Kind::kMask;
   for (const TableCodec* codec : {static_cast<const TableCodec*>(&plain), static_cast<const TableCodec*>(&headed)}) {
-    TableFiles files = unsized(store, {"a"});
+    DataFiles files = unsized(store, {"a"});
     const auto errors = read_indices(files, by(*codec, {"a"}), {}).value();
     EXPECT_EQ(errors.files[0].file->schema().names(), "a, b, t");
     EXPECT_EQ(errors.files[0].masked->schema().names(), "a, a" + std::string(kFilterMaskEnding) + ", b, t");
@@ -106,7 +106,7 @@ TEST(TableIndex, what_an_index_wants_besides_the_end_of_the_file_is_read) {
   store->put("a", "HEAD...." + table(0, {2}).to_bytes());
   store->put("b", "....HEAD" + table(0, {2}).to_bytes());
   const HeadedCodec codec(nullptr);
-  TableFiles good = unsized(store, {"a"}), bad = unsized(store, {"a", "b"});
+  DataFiles good = unsized(store, {"a"}), bad = unsized(store, {"a", "b"});
   EXPECT_TRUE(read_indices(good, by(codec), {}).ok());
   expect_error(read_indices(bad, by(codec), {}).status(), Code::kCorrupt,
                {"memory:b", "the head is missing", "restore the file"});
@@ -122,13 +122,13 @@ TEST(TableIndex, ten_bad_files_are_named_in_their_order_and_the_rest_counted) {
     if (i % 3 == 2) store->put(keys.back(), std::string_view());
   }
   const FakeCodec codec(nullptr);
-  TableFiles files = unsized(store, keys);
+  DataFiles files = unsized(store, keys);
   const Status status = read_indices(files, by(codec), {}).status();
   expect_error(status, Code::kCorrupt,
                {"14 of 15 files cannot be read:\n  memory:f01: ", "f02: the file is empty (0 bytes)",
                 "memory:f03: ", "memory:f10: ", "and 4 more"});
   EXPECT_EQ(status.message().find("f11"), std::string::npos) << status.message();
-  TableFiles gone = unsized(store, {"f00", "f03"});
+  DataFiles gone = unsized(store, {"f00", "f03"});
   expect_error(read_indices(gone, by(codec), {}).status(), Code::kNotFound, {"memory:f03", "leave it out"});
 }
 
@@ -136,13 +136,13 @@ TEST(TableIndex, a_store_that_does_not_answer_is_no_bad_file) {
   const auto store = memory_store();
   store->put("a", table(0, {1}).to_bytes());
   const FakeCodec codec(nullptr);
-  TableFiles failing = unsized(slow_store(store, {.error_rate = 1}), {"a"});
+  DataFiles failing = unsized(slow_store(store, {.error_rate = 1}), {"a"});
   const Status status = read_indices(failing, by(codec), {}).status();
   expect_error(status, Code::kUnavailable, {"memory:a"});
   EXPECT_EQ(status.message().find("restore"), std::string::npos);
   std::stop_source stopped;
   stopped.request_stop();
-  TableFiles files = unsized(store, {"a"});
+  DataFiles files = unsized(store, {"a"});
   EXPECT_EQ(read_indices(files, by(codec), stopped.get_token()).status().code(), Code::kCancelled);
 }
 
@@ -152,7 +152,7 @@ TEST(TableIndex, an_index_cut_at_any_byte_is_told_and_nothing_else_happens) {
   const FakeCodec codec(nullptr);
   for (size_t size = 0; size < whole.size(); ++size) {
     store->put("a", whole.substr(0, size));
-    TableFiles files = unsized(store, {"a"});
+    DataFiles files = unsized(store, {"a"});
     EXPECT_EQ(read_indices(files, by(codec), {}).status().code(), Code::kCorrupt) << size;
   }
 }

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "format/objects/key_table.h"
+#include "format/files/key_table.h"
 
 namespace forebay {
 

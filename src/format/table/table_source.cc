@@ -8,7 +8,7 @@
 
 #include "base/suggest.h"
 #include "forebay/string_list.h"
-#include "format/table/joined_reads.h"
+#include "format/files/joined_reads.h"
 
 namespace forebay {
 

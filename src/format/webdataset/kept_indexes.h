@@ -7,14 +7,14 @@
 #include <string>
 #include <string_view>
 
+#include "format/files/index_files.h"
 #include "format/webdataset/tar_index.h"
 
 namespace forebay {
 
-/// Indexes of shards in files of a folder, so that a later opening need not read the shards' headers again: readable by their owner only,
-/// written aside and renamed, checked by a hash, kMostFiles of them (the longest unused go). An index is known by the shard's name,
-/// size and version, so that of a shard that has changed is not found. What cannot be read or written is as if it were not there.
-/// Or beside the shards, for all hosts that read them: `a.tar.tarindex`, readable by all; what is damaged or of another state of its shard is told, and made anew.
+/// Saves the indexes of shards as index files (index_files.h), so that a later opening need not read the shards' headers again: in a
+/// cache folder, or beside the shards for all hosts that read them (`a.tar.tarindex`, readable by all; a warning tells of damaged and
+/// stale ones, which are made anew). A shard is identified by its name, size and version; without a version nothing is saved.
 class KeptIndexes {
  public:
   static constexpr std::string_view kBeside = ".tarindex";  ///< ends the names of those beside shards
@@ -22,8 +22,7 @@ class KeptIndexes {
   static constexpr size_t kMostFiles = 16'384;
 
   /// Nothing is kept where `folder` is empty.
-  explicit KeptIndexes(std::string folder, bool beside = false, NameSplit split = NameSplit::kFirstDot)
-      : folder_(std::move(folder)), beside_(beside), split_(split) {}
+  explicit KeptIndexes(std::string folder, bool beside = false, NameSplit split = NameSplit::kFirstDot);
   struct Shard {
     std::string name;  ///< as messages have it
     uint64_t size = 0;
@@ -32,7 +31,7 @@ class KeptIndexes {
   std::optional<TarIndex> load(const Shard& shard) const;
   void save(const Shard& shard, const TarIndex& index) const;
   /// Where there are too many, but for those beside shards.
-  void remove_oldest() const;
+  void remove_oldest() const { files_.remove_oldest(); }
   /// One warning of all indexes beside shards that could not be used, and of those that could not be written.
   void tell() const;
   std::string path(const Shard& shard) const;
@@ -45,9 +44,8 @@ class KeptIndexes {
     std::string first;
     void add(const std::string& path);
   };
-  bool keeps(const Shard& shard) const { return shard.version != 0 && (beside_ || !folder_.empty()); }
 
-  const std::string folder_;
+  const IndexFiles files_;  ///< those in the folder; not used where they lie beside the shards
   const bool beside_;
   const NameSplit split_;
   mutable Trouble damaged_, stale_, unwritten_;

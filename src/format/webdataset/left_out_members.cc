@@ -25,7 +25,7 @@ constexpr std::array<LeftOutKind, TarIndex::kAsideKinds> kMembers = {
 constexpr LeftOutKind kEmptyShards{"shards_without_samples", "tar shard holds no sample", "tar shards hold no sample",
                                    "restore them, or leave them out"};
 
-Status no_samples(const TableFiles& files, std::span<const TarIndex> indexes) {
+Status no_samples(const DataFiles& files, std::span<const TarIndex> indexes) {
   const auto aside =
       std::ranges::find_if(indexes, [](const TarIndex& index) { return index.aside[TarIndex::kNoField].count > 0; });
   const std::string beside =
@@ -39,7 +39,7 @@ Status no_samples(const TableFiles& files, std::span<const TarIndex> indexes) {
 
 }  // namespace
 
-Status tell_left_out_members(const TableFiles& files, std::span<const TarIndex> indexes, bool halves) {
+Status tell_left_out_members(const DataFiles& files, std::span<const TarIndex> indexes, bool halves) {
   if (!indexes.empty() && std::ranges::all_of(indexes, [](const TarIndex& index) { return index.samples.empty(); }))
     return no_samples(files, indexes);
   if (files.warnings == nullptr) return {};

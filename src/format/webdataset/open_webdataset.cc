@@ -40,7 +40,7 @@ Status is_refused(const std::string& extension, const std::string& shard) {
 
 constexpr size_t kMostFields = 256;
 
-Result<std::vector<ShardField>> found_fields(const TableFiles& files, std::span<const TarIndex> indexes,
+Result<std::vector<ShardField>> found_fields(const DataFiles& files, std::span<const TarIndex> indexes,
                                              std::span<const std::string> optional) {
   std::vector<ShardField> fields;
   for (const auto& [extension, shard] : extensions_of(indexes)) {
@@ -102,7 +102,7 @@ void hash_index(Hasher& hasher, std::string_view key, uint64_t size, const TarIn
   hasher.update(fmt::format("{}:{} {} {} {}\n", key.size(), key, size, index.samples.size(), content.to_string()));
 }
 
-Hash128 version_of(const TableFiles& files, std::span<const TarIndex> indexes, std::span<const ShardField> fields,
+Hash128 version_of(const DataFiles& files, std::span<const TarIndex> indexes, std::span<const ShardField> fields,
                    uint64_t unit_bytes) {
   Hasher hasher;
   // Without the folder that they are in: the same shards elsewhere are the same data set.
@@ -143,10 +143,9 @@ Status check_shard_fields(std::span<const ShardField> fields) {
 
 Result<std::shared_ptr<const UnitSource>> open_webdataset(StoreAndPath at, const WebdatasetRequest& request,
                                                           std::stop_token stop) {
-  FOREBAY_ASSIGN(TableFiles files,
-                 find_table_files(std::move(at), {request.is_list, request.names, kTarEndings}, stop));
+  FOREBAY_ASSIGN(DataFiles files, find_data_files(std::move(at), {request.is_list, request.names, kTarEndings}, stop));
   if (!request.is_list)
-    std::erase_if(files.files, [](const TableFileEntry& file) { return file.key.ends_with(KeptIndexes::kBeside); });
+    std::erase_if(files.files, [](const DataFile& file) { return file.key.ends_with(KeptIndexes::kBeside); });
   if (request.beside && files.store->remote())
     return invalid_argument(
         "index=\"beside\" is for shards in local folders; leave it out, and the index is kept on this host");
@@ -165,7 +164,7 @@ Result<std::shared_ptr<const UnitSource>> open_webdataset(StoreAndPath at, const
   FOREBAY_RETURN_IF_ERROR(check_found(units->fields, request.optional, indexes, request.split));
   units->version = version_of(files, indexes, units->fields, request.unit_bytes);
   for (size_t i = 0; i < indexes.size(); ++i) {
-    const TableFileEntry& file = files.files[i];
+    const DataFile& file = files.files[i];
     // Each goes as soon as it is cut into units: all of them together are many times as large.
     units->add({file.key, *file.size, file.version, 0}, std::exchange(indexes[i], {}), request.unit_bytes);
   }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/unit_source.h"
-#include "format/table/table_files.h"
+#include "format/files/find_files.h"
 #include "format/webdataset/shard_units.h"
 
 namespace forebay {

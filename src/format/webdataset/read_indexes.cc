@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/sniff.h"
-#include "format/table/reading_jobs.h"
+#include "format/files/reading_jobs.h"
 #include "format/webdataset/kept_indexes.h"
 #include "format/webdataset/tar_walker.h"
 
@@ -24,11 +24,11 @@ constexpr uint64_t kLargeGapBytes = 1 << 20;
 constexpr size_t kShardsNamed = 10;
 
 struct ShardRun {
-  ShardRun(TableFiles& found, const ShardIndexOptions& options)
+  ShardRun(DataFiles& found, const ShardIndexOptions& options)
       : files(found), split(options.split), kept(options.kept, options.beside, options.split),
         indexes(found.files.size()) {}
 
-  TableFiles& files;
+  DataFiles& files;
   const NameSplit split;
   const KeptIndexes kept;
   std::vector<TarIndex> indexes;
@@ -131,7 +131,7 @@ class ShardJob final : public ReadingJob {
 
   ShardRun& run_;
   const size_t file_;
-  TableFileEntry& entry_;
+  DataFile& entry_;
   std::optional<TarWalker> walker_;
   SampleGrouper grouper_;
   bool again_ = false;  // the second pass, which finds what links lead to
@@ -163,7 +163,7 @@ Status bad_shards(const ShardRun& run) {
 
 }  // namespace
 
-Result<std::vector<TarIndex>> read_shard_indexes(TableFiles& files, const ShardIndexOptions& options,
+Result<std::vector<TarIndex>> read_shard_indexes(DataFiles& files, const ShardIndexOptions& options,
                                                  std::stop_token stop) {
   ShardRun run(files, options);
   ReadingJobsOptions jobs;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "forebay/result.h"
-#include "format/table/table_files.h"
+#include "format/files/find_files.h"
 #include "format/webdataset/tar_index.h"
 
 namespace forebay {
@@ -17,7 +17,7 @@ struct ShardIndexOptions {
   bool beside = false;    ///< they stand beside the shards, which are local files
   NameSplit split = NameSplit::kFirstDot;
 };
-Result<std::vector<TarIndex>> read_shard_indexes(TableFiles& files, const ShardIndexOptions& options,
+Result<std::vector<TarIndex>> read_shard_indexes(DataFiles& files, const ShardIndexOptions& options,
                                                  std::stop_token stop);
 
 }  // namespace forebay

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "format/mapped_file.h"
+#include "format/files/mapped_file.h"
 #include "format/npy_file.h"
 #include "ops/definition/args.h"
 #include "ops/definition/element_types.h"

@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "base/utf8.h"
 #include "codec/tokenizer/text_tokenizer.h"
-#include "format/mapped_file.h"
+#include "format/files/mapped_file.h"
 #include "ops/column/column.h"
 #include "ops/definition/args.h"
 #include "ops/definition/registry.h"

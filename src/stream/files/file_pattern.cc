@@ -11,9 +11,9 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
-#include "format/objects/braces.h"
-#include "format/objects/glob.h"
-#include "format/objects/path_pattern.h"
+#include "format/files/braces.h"
+#include "format/files/glob.h"
+#include "format/files/path_pattern.h"
 #include "store/local/local_file.h"
 #include "store/local/local_store.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "format/objects/open_store.h"
+#include "format/files/open_store.h"
 #include "stream/record_log.h"
 #include "stream/rows/row_log.h"
 

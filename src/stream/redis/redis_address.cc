@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "format/objects/braces.h"
+#include "format/files/braces.h"
 #include "stream/broker/broker_options.h"
 #include "stream/broker_url.h"
 

@@ -18,7 +18,7 @@ constexpr size_t kBlockBytes = size_t{1} << 10;
 
 Result<std::shared_ptr<const UnitSource>> open_file_table(std::shared_ptr<OpenedFile> file, const std::string& path,
                                                           const RowReading& reading, const std::stop_token& stop) {
-  TableFiles files;
+  DataFiles files;
   files.base = reading.pattern.base();
   files.files.push_back({path, file->size(), 0});
   // What is open already: the table must not be opened by name again, which may be another file's by now.

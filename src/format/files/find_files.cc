@@ -1,0 +1,229 @@
+#include "format/files/find_files.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "format/files/braces.h"
+#include "format/files/glob.h"
+#include "format/files/lake_folders.h"
+#include "format/files/left_out.h"
+#include "format/files/path_pattern.h"
+#include "format/files/stat_all.h"
+#include "format/files/walk.h"
+
+namespace forebay {
+
+namespace {
+
+// A map: alternatives of a pattern may overlap, and ids follow the byte order of the keys.
+using FoundFiles = std::map<std::string, DataFile>;
+
+DataFile entry_of(const ObjectInfo& info, std::string key) { return {std::move(key), info.size, info.version}; }
+
+std::string_view last_name(std::string_view path) {
+  if (path.ends_with('/')) path.remove_suffix(1);
+  return path.substr(path.rfind('/') + 1);
+}
+
+std::string folders_of(std::string_view key) { return std::string(key.substr(0, key.rfind('/') + 1)); }
+
+bool ends_in(std::string_view name, std::span<const std::string_view> endings) {
+  return std::ranges::any_of(endings, [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
+/// What a search for files gathers.
+struct Search {
+  Store& store;
+  const DataPlace& place;
+  std::stop_token stop;
+  DataWarnings* warnings;
+  FoundFiles found = {};
+  std::set<std::string> dead_links = {};  // to files, or to folders that may have held some
+  LakeFolders lakes = {};
+};
+
+void take_file(Search& search, ObjectInfo& object) {
+  if (object.dead_link) {
+    search.dead_links.insert(std::move(object.key));
+    return;
+  }
+  DataFile entry = entry_of(object, object.key);
+  // A socket, a FIFO or a device, which no listing gives a version: asking for it says what it is.
+  if (object.size == 0 && object.version == 0) entry.size.reset();
+  search.found.emplace(std::move(object.key), std::move(entry));
+}
+
+void leave_out(Search& search, const LeftOutKind& kind, std::string_view key, const std::string& base) {
+  if (search.warnings != nullptr) search.warnings->add(kind, key.substr(base.size()));
+}
+
+/// A dead link that is no file of the table: it may have been a folder with more of them.
+void leave_out_link(Search& search, const std::string& key, const std::string& base) {
+  if (may_name_folder(last_name(key)))
+    search.dead_links.insert(key);
+  else
+    leave_out(search, kDeadLinks, key, base);
+}
+
+/// Everything below `folder`.
+Status search_folder(Search& search, const std::string& folder) {
+  const Status walked = walk(search.store, folder, search.stop, [&](const std::string& in, ListPage& page) {
+    for (ObjectInfo& object : page.objects) {
+      const std::string_view name = last_name(object.key);
+      if (is_aside(name)) continue;
+      if (ends_in(name, search.place.endings))
+        take_file(search, object);
+      else if (object.dead_link)
+        leave_out_link(search, object.key, folder);
+      else if (looks_like_data(name))
+        leave_out(search, kUnreadFiles, object.key, folder);
+    }
+    for (const std::string& link : page.circular) leave_out(search, kCircularLinks, link, folder);
+    search.lakes.look_at(in, page.prefixes);
+    std::erase_if(page.prefixes, [&](const std::string& below) { return is_aside(last_name(below)); });
+  });
+  return walked.code() == Code::kNotFound ? Status() : walked;
+}
+
+Status search_pattern(Search& search, const std::string& pattern) {
+  const Glob glob(pattern);
+  const std::string& base = glob.base();
+  const bool takes_aside = is_aside(last_name(pattern));
+  const auto may_match_below = [&](const std::string& folder) {
+    return !is_aside(last_name(folder)) && glob.may_match_below(std::string_view(folder).substr(base.size()));
+  };
+  const Status walked = walk(search.store, base, search.stop, [&](const std::string& in, ListPage& page) {
+    for (ObjectInfo& object : page.objects) {
+      const bool aside = !takes_aside && is_aside(last_name(object.key));
+      if (!aside && glob.matches(std::string_view(object.key).substr(base.size())))
+        take_file(search, object);
+      else if (object.dead_link && may_match_below(object.key + '/'))
+        leave_out_link(search, object.key, base);
+    }
+    for (const std::string& link : page.circular) {
+      if (may_match_below(link + '/')) leave_out(search, kCircularLinks, link, base);
+    }
+    search.lakes.look_at(in, page.prefixes);
+    std::erase_if(page.prefixes, [&](const std::string& below) { return !may_match_below(below); });
+  });
+  return walked.code() == Code::kNotFound ? Status() : walked;
+}
+
+/// Half a table must not be lost with a folder that is not there.
+Status check_links(const Search& search) {
+  if (search.dead_links.empty()) return {};
+  const bool one = search.dead_links.size() == 1;
+  return not_found(fmt::format(
+                       "{} symbolic link{} nowhere, to a file of the data or to a folder that may hold some: fetch the "
+                       "content (git annex get, dvc pull), mount the disk, remove the links, or give the list of files",
+                       search.dead_links.size(), one ? " leads" : "s lead"))
+      .with_key(search.store.display_name(*search.dead_links.begin()));
+}
+
+/// A name in which nothing is special: a file, or else a folder. Gives the base of the keys.
+Result<std::string> look_up(Search& search, const std::string& name) {
+  Store& store = search.store;
+  const bool folder_said = name.empty() || name.ends_with('/');
+  const std::string base = folder_said ? name : name + "/";
+  const auto list_any = [&] {
+    ListRequest any;
+    any.prefix = base;
+    any.max_keys = 1;
+    return list_wait(store, any, search.stop);
+  };
+  if (!folder_said) {
+    const Result<ObjectInfo> info = stat_wait(store, name, search.stop);
+    // An object of 0 bytes beside a folder of its name is a marker that consoles of buckets leave.
+    if (info.ok() && (info->size > 0 || !store.remote() || !list_any().ok())) {
+      search.found.emplace(name, entry_of(*info, name));
+      return folders_of(name);
+    }
+    const Code code = info.status().code();
+    // Unsupported: a local store found a folder of that name.
+    if (!info.ok() && code != Code::kNotFound && code != Code::kUnsupported) return info.status();
+  }
+  FOREBAY_RETURN_IF_ERROR(search_folder(search, base));
+  FOREBAY_RETURN_IF_ERROR(check_links(search));
+  if (!search.found.empty()) return base;
+  const Result<ListPage> listed = list_any();
+  if (!listed.ok() || (listed->objects.empty() && listed->prefixes.empty()))
+    return nothing_matches(store, name, name, name + "x");
+  return not_found(
+      fmt::format("no file that ends in {} below '{}'; files of other names are found by a pattern such as '{}**'",
+                  fmt::join(search.place.endings, ", "), store.display_name(base), base));
+}
+
+Result<DataFiles> find_pattern(StoreAndPath at, const DataPlace& place, std::stop_token stop) {
+  FOREBAY_ASSIGN(const std::string pattern, escape_existing(*at.store, at.path, stop));
+  FOREBAY_ASSIGN(const std::vector<std::string> alternatives, expand_braces(pattern));
+  Search search{*at.store, place, stop, at.warnings};
+  std::string base = pattern_base(pattern);  // braces count, too: the names in them may be partition folders
+  bool by_name = true;
+  for (const std::string& alternative : alternatives) {
+    const std::string name = without_escapes(alternative);
+    if (first_wildcard(alternative) != std::string::npos) {
+      by_name = false;
+      FOREBAY_RETURN_IF_ERROR(search_pattern(search, alternative));
+    } else if (alternatives.size() > 1) {
+      search.found.emplace(name, DataFile{name, {}, 0});  // asked for when it is opened
+    } else {
+      FOREBAY_ASSIGN(base, look_up(search, name));
+      by_name = search.found.size() == 1 && search.found.contains(name);
+    }
+  }
+  FOREBAY_RETURN_IF_ERROR(check_links(search));
+  if (search.found.empty())
+    return nothing_matches(*at.store, at.path, at.path, Glob(alternatives.front()).base() + "x");
+  DataFiles result{at.store, base, {}, at.warnings};
+  for (auto& [key, entry] : search.found) result.files.push_back(std::move(entry));
+  // Files that somebody names one by one are those that he wants.
+  if (!by_name) FOREBAY_RETURN_IF_ERROR(search.lakes.refuse(result, stop));
+  return result;
+}
+
+/// The folders that both begin with.
+std::string common_folders(std::string_view a, std::string_view b) {
+  const size_t same = static_cast<size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+  return folders_of(a.substr(0, same));
+}
+
+Result<DataFiles> find_list(StoreAndPath at, const std::vector<std::string>& names) {
+  FoundFiles found;
+  for (const std::string& name : names) {
+    FOREBAY_ASSIGN(const std::string key, parse_listed(name, names.front(), at.name));
+    found.emplace(key, DataFile{key, {}, 0});
+  }
+  DataFiles result{at.store, folders_of(found.begin()->first), {}, at.warnings};
+  result.base = common_folders(result.base, folders_of(found.rbegin()->first));  // sorted: these two differ most
+  for (auto& [key, entry] : found) result.files.push_back(std::move(entry));
+  return result;
+}
+
+/// Plain HTTP cannot be listed, and '?' begins the query of a URL.
+Result<DataFiles> find_urls(StoreAndPath at) {
+  const std::string& pattern = at.path;
+  if (pattern.find('*') != std::string::npos || pattern.ends_with('/')) {
+    return unsupported("plain HTTP cannot be listed: spell the files out with braces ({000..099}) or give a list");
+  }
+  FOREBAY_ASSIGN(const std::vector<std::string> names, expand_braces(pattern));
+  return find_list(std::move(at), names);
+}
+
+}  // namespace
+
+// Spark writes partition folders of a column called "_x" as "_x=1".
+bool is_aside(std::string_view name) {
+  return name.starts_with('.') || (name.starts_with('_') && name.find('=') == std::string_view::npos) ||
+         name.ends_with(".crc");
+}
+
+Result<DataFiles> find_data_files(StoreAndPath at, const DataPlace& place, std::stop_token stop) {
+  if (place.is_list) return find_list(std::move(at), place.names);
+  if (at.name == "http") return find_urls(std::move(at));
+  return find_pattern(std::move(at), place, std::move(stop));
+}
+
+}  // namespace forebay

@@ -1,0 +1,128 @@
+#include "format/files/mapped_file.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cerrno>
+#include <mutex>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace forebay {
+namespace {
+
+/// Where a thread goes on when it touches a page of the mapping that the file no longer has.
+struct Escape {
+  sigjmp_buf where;
+  const uint8_t* begin;
+  const uint8_t* end;
+};
+// Volatile, since the handler reads it: the compiler must not move the touching out of the guard.
+thread_local Escape* volatile t_escape = nullptr;
+
+struct sigaction g_before;
+
+void pass_on(int signal, siginfo_t* info, void* context) {
+  if ((g_before.sa_flags & SA_SIGINFO) != 0) return g_before.sa_sigaction(signal, info, context);
+  if (g_before.sa_handler != SIG_DFL && g_before.sa_handler != SIG_IGN) return g_before.sa_handler(signal);
+  struct sigaction by_default = {};
+  // So that it ends the process as it would have without us, with a core where one is wanted.
+  ::sigaction(signal, &by_default, nullptr);
+  ::raise(signal);
+}
+
+void on_bus_error(int signal, siginfo_t* info, void* context) {
+  Escape* const escape = t_escape;
+  const auto* at = static_cast<const uint8_t*>(info->si_addr);
+  // Another's handler that was put before this one may have raised the signal again, which says no address.
+  const bool raised = info->si_code <= 0;
+  if (escape != nullptr && (raised || (at >= escape->begin && at < escape->end))) ::siglongjmp(escape->where, 1);
+  pass_on(signal, info, context);
+}
+
+// The handler has to be the first to be asked: others (Python's faulthandler) may have come since.
+void install_handler() {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  struct sigaction now = {};
+  ::sigaction(SIGBUS, nullptr, &now);
+  if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_bus_error) return;
+  g_before = now;
+  struct sigaction ours = {};
+  ours.sa_sigaction = on_bus_error;
+  // Left by a jump, so the signal must not stay blocked.
+  ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  ::sigaction(SIGBUS, &ours, nullptr);
+}
+
+// The kernel asks no handler where the signal is blocked, as all are on the engine's threads.
+void unblock_signal() {
+  sigset_t bus_error;
+  sigemptyset(&bus_error);
+  sigaddset(&bus_error, SIGBUS);
+  pthread_sigmask(SIG_UNBLOCK, &bus_error, nullptr);
+}
+
+// A function of its own, with nothing in it that a jump could leave half changed.
+bool touched_all(Escape& escape, void (*touch)(void*), void* given) {
+  // Without the signal mask, which would be a system call for each row: SA_NODEFER leaves nothing to restore.
+  if (::sigsetjmp(escape.where, 0) != 0) {
+    t_escape = nullptr;
+    return false;
+  }
+  t_escape = &escape;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  touch(given);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  t_escape = nullptr;
+  return true;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
+  uint64_t size = 0;
+  auto file = open_regular(path, &size);
+  if (!file.ok()) return file.status().with_key(path);
+  if (size == 0) return corrupt("is empty").with_key(path);
+  struct ::stat info;
+  if (::fstat(file->get(), &info) != 0) return status_of_errno(errno).with_key(path);
+  void* memory = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file->get(), 0);
+  if (memory == MAP_FAILED) return status_of_errno(errno).with_key(path);
+  install_handler();
+  return std::shared_ptr<const MappedFile>(
+      new MappedFile(path, std::move(*file), static_cast<const uint8_t*>(memory), size, version_of_file(info)));
+}
+
+MappedFile::~MappedFile() { ::munmap(const_cast<uint8_t*>(data_), size_); }
+
+Status MappedFile::read_with(void (*touch)(void*), void* given) const {
+  // Once a thread: masks are a thread's own, and a system call for each row would cost more than the copy.
+  static thread_local bool unblocked = false;
+  if (!std::exchange(unblocked, true)) unblock_signal();
+  Escape escape;
+  escape.begin = data_;
+  escape.end = data_ + size_;
+  if (touched_all(escape, touch, given)) return {};
+  unblock_signal();  // who wraps handlers, as ThreadSanitizer does, may have blocked more than was asked for
+  return became_shorter();
+}
+
+Status MappedFile::check_length() const {
+  struct ::stat now;
+  if (::fstat(file_.get(), &now) != 0) return status_of_errno(errno).with_key(path_);
+  return static_cast<uint64_t>(now.st_size) >= size_ ? Status() : became_shorter();
+}
+
+Status MappedFile::became_shorter() const {
+  return unavailable(
+             fmt::format("the file became shorter than the {} bytes that it had when it was opened; put it back and "
+                         "open the loader again, and replace files by renaming others to their names",
+                         size_))
+      .with_key(path_);
+}
+
+}  // namespace forebay

@@ -1,0 +1,71 @@
+#include "format/files/stat_all.h"
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+
+namespace forebay {
+
+namespace {
+constexpr int64_t kInFlight = 64;
+
+struct Progress {
+  std::mutex mutex;
+  std::condition_variable answered;
+  int64_t in_flight = 0;
+  Status error;
+};
+}  // namespace
+
+Status stat_all(Store& store, int64_t count, const std::function<std::string(int64_t)>& key, std::stop_token stop,
+                const std::function<void(int64_t, const ObjectInfo*)>& on_info) {
+  const auto progress = std::make_shared<Progress>();
+  std::stop_source ended;
+  const std::stop_callback pass_on(stop, [&ended] { ended.request_stop(); });
+  std::unique_lock lock(progress->mutex);
+  for (int64_t i = 0; i < count; ++i) {
+    // No stop token: the store has it, and answers all that it was asked.
+    progress->answered.wait(lock, [&] { return progress->in_flight < kInFlight || !progress->error.ok(); });
+    if (!progress->error.ok()) break;
+    ++progress->in_flight;
+    // A store may answer before stat() returns, and the answer takes the lock.
+    lock.unlock();
+    store.stat(key(i), ended.get_token(), [progress, i, &on_info](Result<ObjectInfo> info) {
+      const std::lock_guard in_answer(progress->mutex);
+      if (info.ok())
+        on_info(i, &*info);
+      else if (info.status().code() == Code::kNotFound)
+        on_info(i, nullptr);
+      else if (progress->error.ok())
+        progress->error = info.status();
+      --progress->in_flight;
+      progress->answered.notify_all();
+    });
+    lock.lock();
+  }
+  progress->answered.wait(lock, [&] { return progress->in_flight == 0 || !progress->error.ok(); });
+  // Nobody wants the other answers any more. Without the lock: a store may answer what is stopped at once.
+  lock.unlock();
+  ended.request_stop();
+  lock.lock();
+  progress->answered.wait(lock, [&] { return progress->in_flight == 0; });
+  return progress->error;
+}
+
+std::string nearest_folder(Store& store, const std::string& key) {
+  std::string folder = key;
+  while (true) {
+    if (folder.ends_with('/')) folder.pop_back();  // one: a bucket may have folders without a name
+    const size_t slash = folder.rfind('/');
+    folder.resize(slash == std::string::npos ? 0 : slash + 1);
+    ListRequest request;
+    request.prefix = folder;
+    request.max_keys = 1;
+    if (folder.empty() || folder == "/" || list_wait(store, request, {}).ok()) {
+      const std::string shown = store.display_name(folder);
+      return shown.empty() ? "." : shown;
+    }
+  }
+}
+
+}  // namespace forebay

@@ -1,0 +1,92 @@
+#include "format/files/walk.h"
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "format/files/listing_boundaries.h"
+#include "format/files/listing_plan.h"
+
+namespace forebay {
+
+namespace {
+
+class Walk : public std::enable_shared_from_this<Walk> {
+ public:
+  Walk(Store& store, ListingPlan plan, const ListingPlan::OnPage& on_page)
+      : store_(store), plan_(std::move(plan)), on_page_(on_page) {}
+
+  Status run(std::stop_token stop) {
+    const std::stop_callback pass_on(stop, [self = shared_from_this()] { self->stop_.request_stop(); });
+    std::unique_lock lock(mutex_);
+    // Also after an error until nothing is in flight: answers use `on_page`, which is the caller's.
+    while (error_.ok() ? !plan_.done() : plan_.in_flight() > 0) {
+      // Whoever brought the error: what else is in flight is wanted no more.
+      if (!error_.ok() && !stop_.stop_requested()) {
+        lock.unlock();
+        stop_.request_stop();  // calls back the stores, which answer under the lock
+        lock.lock();
+        continue;
+      }
+      std::optional<ListingPlan::Part> part = error_.ok() ? plan_.next() : std::nullopt;
+      if (!part) {
+        answered_.wait(lock);
+        continue;
+      }
+      // A store may answer at once, on this thread, and the answer takes the lock.
+      lock.unlock();
+      start(std::move(*part));
+      lock.lock();
+    }
+    return error_;
+  }
+
+  ListingPlan& plan() { return plan_; }
+
+ private:
+  void start(ListingPlan::Part part) {
+    const ListRequest request = part.request;
+    store_.list(request, stop_.get_token(), [self = shared_from_this(), part = std::move(part)](Result<ListPage> page) {
+      const std::lock_guard in_answer(self->mutex_);
+      if (page.ok() && self->error_.ok()) {
+        self->plan_.take(part, *page, self->on_page_);
+      } else {
+        self->plan_.give_up();
+        if (self->error_.ok()) self->error_ = page.status();
+      }
+      self->answered_.notify_all();
+    });
+  }
+
+  Store& store_;
+  std::mutex mutex_;
+  std::condition_variable answered_;
+  ListingPlan plan_;
+  const ListingPlan::OnPage& on_page_;
+  Status error_;
+  std::stop_source stop_;
+};
+
+}  // namespace
+
+Status walk(Store& store, const std::string& prefix, std::stop_token stop, const ListingPlan::OnPage& on_page) {
+  const ListingTraits traits = store.listing();
+  const BoundaryFiles files(traits.boundaries_folder);
+  const bool keeps = traits.in_ranges && !traits.boundaries_folder.empty();
+  const std::string listing = store.display_name(prefix);
+  const Boundaries known = keeps ? files.load(listing) : Boundaries();
+  auto state = std::make_shared<Walk>(store, ListingPlan(traits, known, prefix), on_page);
+  Status walked = state->run(stop);
+  if (walked.ok() && state->plan().entries() == 0 && !known.empty()) {
+    // Parts cannot tell an empty folder from one that is not there.
+    state = std::make_shared<Walk>(store, ListingPlan(traits, {}, prefix), on_page);
+    walked = state->run(std::move(stop));
+  }
+  if (!walked.ok() || !keeps) return walked;
+  const Boundaries now = state->plan().boundaries();
+  if (now != known) files.save(listing, now);
+  return walked;
+}
+
+}  // namespace forebay
