@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Whether profile() states what a full run keeps and gives, over random pipelines (profile_truth_cases.py).
 
-    bench/engine/profile_truth.py [--cases 200] [--first 0] [--time 4] [--no-rates] [--out FILE.jsonl]
+    bench/engine/profile_truth.py [--cases 200] [--first 0] [--time 4] [--no-rates] [--tries 3] [--out FILE.jsonl]
 
-Of each case every cache that profile() tried is run over all samples, and the bytes that it keeps are compared with those stated; the best
-pipeline is run for a second, and its speed is compared with the one stated. Bytes within 15 % and 0.8 of the speed are right. Exit code 1
-where a case is wrong in bytes.
+Each cache that profile() tried is run over all samples, and the bytes that it keeps are compared with those stated. The best pipeline takes
+turns with the plain one, and its speed is compared with the one stated; so is how many times as fast as the plain one it is, which a machine that
+others use changes less. A case below 0.8 is profiled and run again, up to --tries times. Bytes within 15 % and 0.8 of the speed are right.
+Exit code 1 where a case is wrong in bytes. With --no-rates all looks at speeds are short, and more caches are tried in the time.
 """
 import argparse
 import json
@@ -19,6 +20,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 
 import forebay as fb  # noqa: E402
+from forebay import _trying  # noqa: E402
 
 import profile_truth_cases as cases  # noqa: E402
 
@@ -47,17 +49,31 @@ def kept_by(pipeline):
             return arrived(loader)
 
 
-def rate_of(pipeline, seconds=1.0):
+def rates_in_turns(best, plain, turns=4, seconds=0.5):
+    """[(samples/s of the best pipeline, of the plain one)], both open and their caches full, a turn of each after the other."""
+    def turn(loader):
+        samples, began = 0, time.perf_counter()
+        while time.perf_counter() - began < seconds:
+            for batch in loader:
+                samples += len(batch.ids)
+        return samples / (time.perf_counter() - began)
+
     with tempfile.TemporaryDirectory() as folder:
         os.environ["FOREBAY_CACHE_DIR"] = folder
-        with fb.Loader(pipeline, seed=3) as loader:
-            for _ in loader:
-                pass
-            samples, began = 0, time.perf_counter()
-            while time.perf_counter() - began < seconds:
-                for batch in loader:
-                    samples += len(batch.ids)
-            return samples / (time.perf_counter() - began)
+        with fb.Loader(best, seed=3) as cached, fb.Loader(plain, seed=3) as as_it_is:
+            for loader in (cached, as_it_is):
+                for _ in loader:
+                    pass
+            return [(turn(cached), turn(as_it_is)) for _ in range(turns)]
+
+
+def speed_of(found, pipeline):
+    """What was given ÷ what was stated: of the speed, and of how many times as fast as the plain pipeline it is."""
+    turns = rates_in_turns(found.best.pipeline, pipeline)
+    best, plain = (statistics.mean(turn[i] for turn in turns) for i in (0, 1))
+    stated = found.best.samples_per_second.value
+    stated_plain = next(one.samples_per_second.value for one in found.strategies if one.tier == "nothing")
+    return {"stated": stated, "stated_plain": stated_plain, "turns": turns, "speed": best / stated, "times": best / plain / (stated / stated_plain)}
 
 
 def looked_at(seed, options):
@@ -71,8 +87,10 @@ def looked_at(seed, options):
             kept, declined = kept_by(one.pipeline)
             record["strategies"].append({"name": one.name, "stated": one.bytes.value, "kept": kept, "declined": declined})
         if options.rates:
-            record["stated_rate"] = found.best.samples_per_second.value
-            record["rate"] = rate_of(found.best.pipeline)
+            record["speeds"] = [speed_of(found, pipeline)]
+            # A machine that others use is at times slower: a wrong estimate is wrong again.
+            while record["speeds"][-1]["speed"] < SHARE_OF_RATE and len(record["speeds"]) < options.tries:
+                record["speeds"].append(speed_of(fb.profile(pipeline, time=options.time, files=None), pipeline))
         return record
 
 
@@ -86,9 +104,12 @@ def main():
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--time", type=float, default=4, help="seconds for each profile()")
     parser.add_argument("--no-rates", dest="rates", action="store_false")
+    parser.add_argument("--tries", type=int, default=3, help="of a best pipeline that is too slow")
     parser.add_argument("--best-only", action="store_true", help="bytes of the best strategy alone")
     parser.add_argument("--out")
     options = parser.parse_args()
+    if not options.rates:
+        _trying.pace = 0.05
     records = []
     for seed in range(options.first, options.first + options.cases):
         record = looked_at(seed, options)
@@ -98,8 +119,9 @@ def main():
                 file.write(json.dumps(record) + "\n")
         for one in wrong_bytes(record):
             print(f"BYTES {record['case']}: {one['name']} is stated to take {one['stated']:.0f} and keeps {one['kept']}, {one['declined']} declined")
-        if options.rates and record["rate"] < SHARE_OF_RATE * record["stated_rate"]:
-            print(f"SPEED {record['case']}: {record['best']} is stated to give {record['stated_rate']:.0f} and gives {record['rate']:.0f}")
+        if options.rates and record["speeds"][-1]["speed"] < SHARE_OF_RATE:
+            shares = ", ".join(f"{one['speed']:.2f} ({one['times']:.2f})" for one in record["speeds"])
+            print(f"SPEED {record['case']}: {record['best']} gives {shares} of what was stated (of how many times as fast)")
         sys.stdout.flush()
     strategies = [one for record in records for one in record["strategies"]]
     off = sorted(abs(one["stated"] / max(one["kept"], 1) - 1) for one in strategies)
@@ -107,10 +129,11 @@ def main():
     print(f"{len(records)} pipelines, {len(strategies)} caches: bytes off by {statistics.median(off or [0]):.4f} in the middle and "
           f"{max(off or [0]):.3f} at most; {wrong} pipelines with a cache off by more than {WITHIN}")
     if options.rates:
-        shares = sorted(record["rate"] / record["stated_rate"] for record in records)
-        low = sum(share < SHARE_OF_RATE for share in shares)
-        print(f"speed of the best: {shares[0]:.2f} to {shares[-1]:.2f} of what was stated, {statistics.median(shares):.2f} in the middle; "
-              f"{low} below {SHARE_OF_RATE}")
+        for figure in ("speed", "times"):
+            shares = sorted(record["speeds"][0][figure] for record in records)
+            ever = sum(max(one[figure] for one in record["speeds"]) < SHARE_OF_RATE for record in records)
+            print(f"{figure} of the best, first try: {shares[0]:.2f} to {shares[-1]:.2f} of what was stated, {statistics.median(shares):.2f} in the "
+                  f"middle, {sum(share < SHARE_OF_RATE for share in shares)} below {SHARE_OF_RATE}; {ever} below in each try")
     return 1 if wrong else 0
 
 

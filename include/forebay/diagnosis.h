@@ -85,6 +85,7 @@ struct DiagnoseOptions {
   /// Measures the first remedy's gain once more, on a loader opened for it alone and over all samples: a cache, as the pipeline would have
   /// it, is filled by a whole epoch before.
   bool verify = false;
+  double pace = 1;  ///< of the usual length of each look; tests of everything but speeds have little time
   bool can_use_processes =
       false;  ///< `open` can run functions of the user's in worker processes that do not run there yet
   OpenChanged open = {};

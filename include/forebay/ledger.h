@@ -26,8 +26,9 @@ struct StepStats {
   uint64_t bytes_in = 0, bytes_out = 0;
   /// CPU time on compute threads. Exact in sum; how it is divided among operators is sampled (one row in eight).
   double busy_seconds = 0;
-  double busy_uncertainty_seconds = 0;  ///< 95 of 100 times it is not further off than this
-  double waiting_seconds = 0;           ///< for storage or user code
+  /// 95 of 100 times it is not further off than this, for this run: the same work may take other CPU time in another.
+  double busy_uncertainty_seconds = 0;
+  double waiting_seconds = 0;  ///< for storage or user code
 };
 
 /// What one store did since it was made; loaders that read from one store share it. For what each number means see visit().

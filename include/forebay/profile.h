@@ -45,6 +45,7 @@ struct Strategy {
   StrategyTier tier = StrategyTier::kNothing;
   std::string compression = {};           ///< "", "lz4" or "zstd"
   Estimate bytes = {};                    ///< that all samples take there
+  double entries = 0;                     ///< that a cache has of them
   Estimate preparation_seconds = {};      ///< of the epoch in which they are kept; of files, of writing them before it
   Estimate rate = {};                     ///< samples a second in the epochs after it
   SampleCost preparing = {}, kept = {};   ///< in that epoch, and after it
@@ -101,6 +102,7 @@ struct Profile {
 struct ProfileOptions {
   LoaderOptions loader;
   std::optional<int64_t> samples = {};  ///< else 1 in 100, and at least 1,000
+  double pace = 1;                      ///< as DiagnoseOptions::pace
   double budget_seconds = 60;           ///< no further strategy is tried after that
   ProfileWeights weights = {};
   OpenChanged open = {};

@@ -15,6 +15,8 @@ from .loader import Loader
 from .pipeline import Pipeline
 
 
+pace = 1.0  # of the usual length of each look; tests of everything but speeds have little time
+
 _GONE = 2**64 - 1  # the place of a step that is not there
 
 

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import Any, Callable, Mapping
 
-from . import _core
+from . import _core, _trying
 from ._trying import Opener, can_move, moved, numbers_of, seconds_of
 from .pipeline import Pipeline
 
@@ -109,6 +109,7 @@ def diagnose(
         budget_seconds=seconds_of("budget", budget),
         verify=bool(verify),
         can_use_processes=any(map(can_move, pipeline._functions.values())),
+        pace=_trying.pace,
     )
     data = json.loads(found.to_json())
     remedies = [

@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from typing import Any, Mapping, Sequence
 
-from . import _core
+from . import _core, _trying
 from ._options import _bytes, _count, _count_or_auto
 from ._trying import Opener, moved, numbers_of, seconds_of
 from .errors import InvalidArgument
@@ -156,6 +156,7 @@ def profile(
         budget_seconds=_duration(time),
         weights=_weights(weights),
         files=None if files is None else os.fsdecode(files),
+        pace=_trying.pace,
     )
     return _told(found, pipeline)
 

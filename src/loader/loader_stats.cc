@@ -11,46 +11,54 @@ namespace forebay {
 
 namespace {
 
-// The CPU time of all rows, and of those that were looked at: how that divides among the steps is known of these.
-struct RowsSeen {
-  double all_ns = 0, looked_at_ns = 0;
-  double rows = 0, squares = 0;  // of those that were looked at; ns²
+/// A step's part in the CPU time of all rows.
+struct Part {
+  double ns = 0;
+  double off = 0;  // 95 of 100 times it is not further off
 };
 
-RowsSeen rows_of(const ExecutionPlan& plan) {
-  int64_t looked_at = plan.write_counters->looked_at_ns;
-  for (const Stage& stage : plan.stages) {
-    const auto* native = std::get_if<NativeStage>(&stage);
-    for (size_t i = 0; native != nullptr && i < native->ops.size(); ++i)
-      looked_at += native->ops[i].counters->looked_at_ns;
+// Of each class of rows a step's share is a ratio of two sums over those that were looked at; its variance is that of what the rows' parts differ
+// from that share by (W. G. Cochran, Sampling Techniques, 3rd ed., 6.3 and 6.11). Twice its root: 95 of 100 times the share is not further off.
+double off_of_share(const StepCounters::LookedAt& seen, const RowCounters::Class& rows, double share) {
+  const auto count = static_cast<double>(rows.looked_at);
+  const double differing = seen.squares - 2 * share * seen.products + share * share * rows.looked_at_squares;
+  return 2 * std::sqrt(std::max(differing, 0.0) * count / (count - 1)) / static_cast<double>(rows.looked_at_ns);
+}
+
+Part part_of(const StepCounters& step, const RowCounters& rows) {
+  double ns = 0, looked_at_ns = 0;
+  for (size_t i = 0; i < kRowClasses; ++i) {
+    ns += static_cast<double>(step.looked_at[i].ns);
+    looked_at_ns += static_cast<double>(rows.classes[i].looked_at_ns);
   }
-  const RowCounters& counters = *plan.row_counters;
-  return {static_cast<double>(counters.cpu_ns), static_cast<double>(looked_at), static_cast<double>(counters.looked_at),
-          counters.looked_at_squares};
+  Part part;
+  if (ns == 0) return part;
+  double squares = 0;
+  for (size_t i = 0; i < kRowClasses; ++i) {
+    const RowCounters::Class& of_class = rows.classes[i];
+    const auto all_ns = static_cast<double>(of_class.cpu_ns);
+    const bool seen = of_class.looked_at_ns > 0;
+    // Where none was looked at they are taken to be as the others are.
+    const double share = seen ? static_cast<double>(step.looked_at[i].ns) / static_cast<double>(of_class.looked_at_ns)
+                              : ns / looked_at_ns;
+    part.ns += share * all_ns;
+    // One alone says nothing of the others, which may be all this step's or none of it.
+    const double off =
+        of_class.looked_at < 2 ? std::max(share, 1 - share) : off_of_share(step.looked_at[i], of_class, share);
+    squares += std::pow(off * all_ns, 2);
+  }
+  part.off = std::sqrt(squares);
+  return part;
 }
 
-// A step's share is a ratio of two sums over a sample of rows; its variance is that of what the rows' parts differ from that share by
-// (W. G. Cochran, Sampling Techniques, 3rd ed., 6.3). Twice its root: 95 of 100 times the share is not further off.
-double uncertainty_ns(const StepCounters& counters, const RowsSeen& rows) {
-  if (rows.looked_at_ns <= 0 || counters.looked_at_ns == 0) return 0;
-  const double share = static_cast<double>(counters.looked_at_ns) / rows.looked_at_ns;
-  const double part = share * rows.all_ns;
-  if (rows.rows < 2) return part;
-  const double differing =
-      counters.looked_at_squares - 2 * share * counters.looked_at_products + share * share * rows.squares;
-  const double of_share = 2 * std::sqrt(std::max(differing, 0.0) * rows.rows / (rows.rows - 1)) / rows.looked_at_ns;
-  return std::min(of_share * rows.all_ns, part);
-}
-
-StepStats step_stats(std::string name, const StepCounters& counters, const RowsSeen& rows = {}) {
-  const double of_rows =
-      rows.looked_at_ns > 0 ? rows.all_ns * static_cast<double>(counters.looked_at_ns) / rows.looked_at_ns : 0;
+StepStats step_stats(std::string name, const StepCounters& counters, const RowCounters* rows = nullptr) {
+  const Part of_rows = rows != nullptr ? part_of(counters, *rows) : Part();
   return {std::move(name),
           counters.samples,
           counters.bytes_in,
           counters.bytes_out,
-          (static_cast<double>(counters.busy_ns) + of_rows) * 1e-9,
-          uncertainty_ns(counters, rows) * 1e-9,
+          (static_cast<double>(counters.busy_ns) + of_rows.ns) * 1e-9,
+          of_rows.off * 1e-9,
           static_cast<double>(counters.waiting_ns) * 1e-9};
 }
 
@@ -59,14 +67,14 @@ std::string place_of(const Store& store) {
   return !place.empty() ? place : store.remote() ? "http" : "files";
 }
 
-void add_stage(const Stage& stage, bool rehearses, const RowsSeen& rows, std::vector<StepStats>& steps) {
+void add_stage(const Stage& stage, bool rehearses, const RowCounters& rows, std::vector<StepStats>& steps) {
   if (const auto* foreign = std::get_if<ForeignStage>(&stage)) {
     steps.push_back(step_stats(foreign->name, *foreign->counters));
   } else if (const auto* cache = std::get_if<CacheStage>(&stage)) {
     steps.push_back(step_stats(rehearses ? "rehearse" : "cache", *cache->counters));
   } else {
     for (const NativeOp& op : std::get<NativeStage>(stage).ops)
-      steps.push_back(step_stats(op.name, *op.counters, rows));
+      steps.push_back(step_stats(op.name, *op.counters, &rows));
   }
 }
 
@@ -113,10 +121,10 @@ std::vector<StepStats> stats_of_steps(const ExecutionPlan& plan) {
     for (const UnitOp& op : plan.units->ops) steps.push_back(step_stats(op.name, *op.counters));
   }
   if (plan.fetches) steps.push_back(step_stats("fetch", *plan.fetch_counters));
-  const RowsSeen rows = rows_of(plan);
-  for (size_t i = 0; i < plan.stages.size(); ++i) add_stage(plan.stages[i], plan.rehearsal_stage == i, rows, steps);
+  for (size_t i = 0; i < plan.stages.size(); ++i)
+    add_stage(plan.stages[i], plan.rehearsal_stage == i, *plan.row_counters, steps);
   // Rows are written into their batch on the thread that made them, so its share is one of the rows' time, too.
-  steps.push_back(step_stats("batch", *plan.write_counters, rows));
+  steps.push_back(step_stats("batch", *plan.write_counters, plan.row_counters.get()));
   return steps;
 }
 

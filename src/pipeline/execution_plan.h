@@ -108,7 +108,7 @@ struct ExecutionPlan {
   std::shared_ptr<StepCounters> write_counters = std::make_shared<StepCounters>();
   /// Told what happens when, while there is one.
   std::shared_ptr<TraceSwitch> trace = std::make_shared<TraceSwitch>();
-  /// Of rows in `stages` and in writing; which step had what part of it: StepCounters::looked_at_ns.
+  /// Of rows in `stages` and in writing; which step had what part of it: StepCounters::looked_at.
   std::shared_ptr<RowCounters> row_counters = std::make_shared<RowCounters>();
 
   /// Bytes of one batch of `rows` rows in its fixed-shape fields.

@@ -83,11 +83,7 @@ class RowTime {
       counters_[parts[i].first]->look_at(parts[i].second, cpu_ns);
       trace_.add(parts[i].first, parts[i].second);
     }
-    all_.cpu_ns.fetch_add(cpu_ns, std::memory_order_relaxed);
-    if (count == 0) return;
-    all_.looked_at.fetch_add(1, std::memory_order_relaxed);
-    all_.looked_at_squares.fetch_add(static_cast<double>(cpu_ns) * static_cast<double>(cpu_ns),
-                                     std::memory_order_relaxed);
+    all_.add(cpu_ns, count > 0);
   }
   RowTime(const RowTime&) = delete;
   RowTime& operator=(const RowTime&) = delete;

@@ -36,7 +36,7 @@ std::function<void()> step_of(const nb::object& step) {
 
 Diagnosis run_diagnosis(const PyDescription& description, std::optional<int> threads, std::optional<int> requests,
                         std::optional<uint64_t> memory, const nb::object& step, const nb::object& open,
-                        double budget_seconds, bool verify, bool can_use_processes) {
+                        double budget_seconds, bool verify, bool can_use_processes, double pace) {
   DiagnoseOptions options;
   options.loader.threads = threads;
   options.loader.requests = requests;
@@ -44,6 +44,7 @@ Diagnosis run_diagnosis(const PyDescription& description, std::optional<int> thr
   options.step = step_of(step);
   options.budget_seconds = budget_seconds;
   options.verify = verify;
+  options.pace = pace;
   options.can_use_processes = can_use_processes;
   options.open = failing_with_a_status(opened_by(open, description.keep));
   options.poll = look_at_signals;
@@ -84,7 +85,7 @@ void bind_diagnose(nb::module_& module) {
       .def("remedies", &remedies_of, arg("of"), "Of each change the description, and where the steps stand now.");
   module.def("diagnose", &run_diagnosis, arg("description"), nb::kw_only(), arg("threads").none(),
              arg("requests").none(), arg("memory").none(), arg("step").none(), arg("open"), arg("budget_seconds"),
-             arg("verify"), arg("can_use_processes"));
+             arg("verify"), arg("can_use_processes"), arg("pace"));
 }
 
 }  // namespace forebay::python

@@ -27,12 +27,13 @@ using Weights = std::tuple<double, double, double>;
 Profile run_profile(const PyDescription& description, std::optional<int> threads, std::optional<int> requests,
                     std::optional<uint64_t> memory, const nb::object& open, const nb::object& open_whole,
                     std::optional<int64_t> samples, double budget_seconds, const Weights& weights,
-                    std::optional<std::string> files) {
+                    std::optional<std::string> files, double pace) {
   ProfileOptions options;
   options.loader.threads = threads;
   options.loader.requests = requests;
   options.loader.memory = memory;
   options.samples = samples;
+  options.pace = pace;
   options.budget_seconds = budget_seconds;
   options.weights = {std::get<0>(weights), std::get<1>(weights), std::get<2>(weights)};
   options.open = failing_with_a_status(opened_by(open, description.keep));
@@ -88,7 +89,7 @@ void bind_profile(nb::module_& module) {
   module.def("weights_named", &named, arg("name"), "(preparation, storage, throughput), or None.");
   module.def("profile", &run_profile, arg("description"), nb::kw_only(), arg("threads").none(), arg("requests").none(),
              arg("memory").none(), arg("open"), arg("open_whole"), arg("samples").none(), arg("budget_seconds"),
-             arg("weights"), arg("files").none());
+             arg("weights"), arg("files").none(), arg("pace"));
 }
 
 }  // namespace forebay::python

@@ -300,7 +300,7 @@ class Study {
       // The largest form on the way, since where the cache will stand is not known here; too few is safe, too many declines.
       if (step.samples > 0) most = std::max(most, step.bytes_out / static_cast<uint64_t>(step.samples));
     }
-    const double in_time = median_of(base_.rates) * kWarmingSeconds;
+    const double in_time = median_of(base_.rates) * options_.pace * kWarmingSeconds;
     return whole_batches(static_cast<int64_t>(std::min(in_time, static_cast<double>(cache_bytes() / most))));
   }
 
@@ -355,7 +355,7 @@ class Study {
   const Description& description_;
   const DiagnoseOptions& options_;
   LoaderOptions loader_options_ = options_.loader;
-  const TrialContext context_{options_.step, options_.stop, options_.poll, options_.hand_over};
+  const TrialContext context_{options_.step, options_.stop, options_.poll, options_.hand_over, options_.pace};
   const int64_t begun_ns_ = monotonic_ns();
   OpenLoader as_it_is_;
   std::shared_ptr<const Source> with_versions_;  ///< open for a cache, which is known by them

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <vector>
+
+#include "cache/disk_tier.h"
+#include "cache/segment_format.h"
 
 namespace forebay {
 
@@ -64,6 +68,13 @@ uint64_t budget_for(const Estimate& bytes) {
   const double high = bytes.high.value_or(bytes.value * kUnknownError);
   const bool exact = bytes.low == bytes.value && bytes.high == bytes.value;
   return static_cast<uint64_t>((exact ? high : std::max(high, bytes.value * kLeastError)) * kSlack);
+}
+
+uint64_t disk_budget_for(const Estimate& bytes, double entries) {
+  const double index = entries * static_cast<double>(kSegmentRowBytes);
+  return budget_for({bytes.value + index, bytes.low ? std::optional(*bytes.low + index) : std::nullopt,
+                     bytes.high ? std::optional(*bytes.high + index) : std::nullopt}) +
+         DiskTier::kLeastBudget;
 }
 
 }  // namespace forebay

@@ -19,5 +19,7 @@ Estimate bytes_of_all(const Filling& filling, const Loader& part, const Loader& 
 
 /// Budget of a cache that is to keep so many bytes: room for the error of the estimate, at least 15 % unless the figure is exact.
 uint64_t budget_for(const Estimate& bytes);
+/// The same on a disk, where a budget holds the index of its entries and whole blocks as well.
+uint64_t disk_budget_for(const Estimate& bytes, double entries);
 
 }  // namespace forebay

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <utility>
 
 #include "study/changes.h"
 #include "study/study_test_support.h"
+#include "study/working_folder.h"
 
 namespace forebay {
 namespace {
@@ -52,6 +54,27 @@ TEST(KeptBytes, HaveABudgetWithRoomForTheirError) {
   EXPECT_GE(budget_for({1000, 990, 1010}), 1150) << "an estimate errs by more than its interval at times";
   EXPECT_GE(budget_for({1000, 200, 1800}), 1800);
   EXPECT_GE(budget_for({1000}), 1500) << "nothing is known of its error";
+}
+
+TEST(KeptBytes, OnADiskHaveABudgetThatHoldsAllOfThem) {
+  for (const auto& [count, wide] : {std::pair<int64_t, int64_t>{3, 1}, {500, 1}, {500, 100}, {20'000, 1}}) {
+    const auto folder = WorkingFolder::make();
+    const auto filled = [&](uint64_t budget, const char* name) {
+      const auto loader = open(numbers(count, wide)
+                                   .map([](Sample&) { return Status(); }, {.version = "1"})
+                                   .cache({.ram = uint64_t{0}, .disk = budget, .dir = folder->path() + name})
+                                   .batch(50));
+      const Result<Filling> filling = fill_what_fits(*loader, {});
+      EXPECT_TRUE(filling.ok()) << filling.status().to_string();
+      return *filling;
+    };
+    const Filling all = filled(1 << 30, "/large");
+    ASSERT_EQ(all.declined, 0U);
+    const auto bytes = static_cast<double>(all.entry_bytes);
+    const Filling again = filled(disk_budget_for({bytes, bytes, bytes}, static_cast<double>(all.entries)), "/just");
+    EXPECT_EQ(again.declined, 0U) << count;
+    EXPECT_EQ(again.entry_bytes, all.entry_bytes);
+  }
 }
 
 }  // namespace

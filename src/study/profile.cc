@@ -1,6 +1,7 @@
 #include "forebay/profile.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -36,6 +37,7 @@ constexpr double kEnoughCopies = 3;
 constexpr double kMostOfTrial = 0.8;  // of what a trial may keep: entries take more than what is in them
 constexpr TrialLength kUnchanged{.windows = 6, .window_seconds = 0.3};
 constexpr TrialLength kTurn{.windows = 1, .window_seconds = 0.25};
+constexpr TrialLength kFinalTurn{.windows = 1, .window_seconds = 0.5};
 constexpr int kTurns = 4;
 constexpr TrialLength kAlone{.windows = 4, .window_seconds = 0.25};
 constexpr double kOvertimeSeconds = 10;
@@ -69,7 +71,7 @@ class Profiling {
       }
     }
     FOREBAY_RETURN_IF_ERROR(compare_the_fastest());
-    say_of_the_whole_time();
+    take_scale();
     judge(profile_.strategies, profile_.weights, profile_.size);
     FOREBAY_RETURN_IF_ERROR(measure_the_best());
     profile_.seconds = seconds();
@@ -109,6 +111,15 @@ class Profiling {
     profile_.samples = std::min(std::max(samples, kLeastTrialBatches * batch), profile_.size);
   }
 
+  // A filter leaves a part of them: so many of the source's as are `profile_.samples` behind it. A take() leaves its number of however many.
+  int64_t samples_of_source() const {
+    const OpSpec source = as_it_is_->opened().description().steps().front();
+    if (source.opened == nullptr || find_step(plain_.description, OpRole::kTake) != nullptr) return profile_.samples;
+    const double left =
+        static_cast<double>(profile_.size) / static_cast<double>(std::max<int64_t>(source.opened->size(), 1));
+    return std::max(profile_.samples, static_cast<int64_t>(std::ceil(static_cast<double>(profile_.samples) / left)));
+  }
+
   // What cannot be run is told, and the rest goes on.
   Status try_out(Strategy strategy) {
     const std::string name = strategy.name;
@@ -130,9 +141,10 @@ class Profiling {
     FOREBAY_ASSIGN(Filling filling, fill(*loader, context_, kTrialBytes));
     const auto size = static_cast<double>(profile_.size);
     strategy.bytes = bytes_of_all(filling, *loader, *as_it_is_);
+    strategy.entries = growth_from(*loader, *as_it_is_, filling.entries) * static_cast<double>(filling.entries);
     if (const int64_t copies = copies_of(strategy); copies > 1) {
       // In a folder of its own, so that all of them are made: so many tell better how long that takes.
-      auto few = standing_for(with_versions_, profile_.samples, {.count = copies});
+      auto few = standing_for(with_versions_, samples_of_source(), {.count = copies});
       FOREBAY_ASSIGN(loader, open(for_trial(over(plain_.description, std::move(few)), strategy, std::nullopt,
                                             kTrialBytes, folder.path() + "/copies")));
       FOREBAY_ASSIGN(filling, fill(*loader, context_, kTrialBytes));
@@ -152,12 +164,12 @@ class Profiling {
   Result<OpenLoader> open_over_few(const Strategy& strategy, const std::string& folder) {
     if (!with_versions_) {
       FOREBAY_ASSIGN(OpenLoader loader,
-                     open(for_trial(plain_.description, strategy, profile_.samples, kTrialBytes, folder)));
+                     open(for_trial(plain_.description, strategy, samples_of_source(), kTrialBytes, folder)));
       const OpSpec source = loader->opened().description().steps().front();
       if (!can_be_repeated(source)) return loader;
       with_versions_ = source.opened;
     }
-    const Description few = over(plain_.description, standing_for(with_versions_, profile_.samples));
+    const Description few = over(plain_.description, standing_for(with_versions_, samples_of_source()));
     return open(for_trial(few, strategy, std::nullopt, kTrialBytes, folder));
   }
 
@@ -168,17 +180,18 @@ class Profiling {
     copies = 1;
     if (!with_versions_) return copies;
     // Of a table they are whole row groups. They are made once more, beside those that were tried.
-    const auto few = static_cast<double>(standing_for(with_versions_, profile_.samples)->size());
     const auto size = static_cast<double>(profile_.size), tried = static_cast<double>(profile_.samples);
+    const double left = tried / static_cast<double>(samples_of_source());
+    const double few = left * static_cast<double>(standing_for(with_versions_, samples_of_source())->size());
     const double a_sample = std::max(strategy.bytes.value, 1.0) / size;
     const double enough = std::max(kEnoughBytes / a_sample, kEnoughCopies * few);
     const double most = std::min({size, in_time_ - tried, kMostOfTrial * static_cast<double>(kTrialBytes) / a_sample});
     return copies = std::max<int64_t>(static_cast<int64_t>(std::min(enough, most) / few), 1);
   }
 
-  Status look_at_it_kept(Strategy& strategy, Loader& loader) {
+  Status look_at_it_kept(Strategy& strategy, Loader& loader, const TrialLength& turn = kTurn) {
     const Ledger before = loader.stats();
-    FOREBAY_ASSIGN(strategy.rate, rate_once_kept(loader));
+    FOREBAY_ASSIGN(strategy.rate, rate_once_kept(loader, turn));
     strategy.kept = cost_between(before, loader.stats(), strategy.rate.value);
     return {};
   }
@@ -220,8 +233,8 @@ class Profiling {
     std::set<std::string> looked_at;
     while (true) {
       const Strategy& best = profile_.strategies.front();
-      const bool is_cache = best.tier == StrategyTier::kMemory || best.tier == StrategyTier::kDisk;
-      if (!is_cache || !looked_at.insert(best.name).second) return {};
+      if (best.tier == StrategyTier::kFiles || !looked_at.insert(best.name).second) return {};
+      if (best.tier == StrategyTier::kNothing) return look_at_it_unchanged_again();
       const double end = options_.budget_seconds + kOvertimeSeconds;
       if (looked_at.size() > kMostMeasured || seconds() + best.preparation_seconds.value > end) {
         profile_.others.push_back(
@@ -232,6 +245,14 @@ class Profiling {
       FOREBAY_RETURN_IF_ERROR(measure(profile_.strategies.front()));
       judge(profile_.strategies, profile_.weights, profile_.size);
     }
+  }
+
+  Status look_at_it_unchanged_again() {
+    FOREBAY_RETURN_IF_ERROR(let_rest(*as_it_is_, context_));
+    FOREBAY_ASSIGN(const Observation seen, observe(*as_it_is_, context_, kUnchanged));
+    as_it_is_rates_ = seen.rates;
+    take_scale();
+    return {};
   }
 
   Status measure(Strategy& strategy) {
@@ -254,6 +275,7 @@ class Profiling {
       if (filling.declined == 0 && loader->world_size() == 1) {
         const auto bytes = static_cast<double>(filling.entry_bytes);
         strategy.bytes = {bytes, bytes, bytes};
+        strategy.entries = static_cast<double>(filling.entries);
       }
       return take_measured_rate(strategy, *loader);
     }
@@ -263,6 +285,7 @@ class Profiling {
   void make_room(Strategy& strategy, const Filling& filling) {
     const auto kept = static_cast<double>(filling.entries), all = kept + static_cast<double>(filling.declined);
     strategy.bytes = {static_cast<double>(filling.entry_bytes) * all / kept};
+    strategy.entries = all;
     Changed changed = as_written(plain_.description, strategy);
     strategy.pipeline = pipeline_of(changed);
     strategy.steps = behind_plain(changed.steps);
@@ -270,19 +293,21 @@ class Profiling {
 
   Status take_measured_rate(Strategy& strategy, Loader& loader) {
     const double stated = strategy.rate.value;
-    FOREBAY_RETURN_IF_ERROR(look_at_it_kept(strategy, loader));
+    FOREBAY_RETURN_IF_ERROR(look_at_it_kept(strategy, loader, kFinalTurn));
     if (strategy.rate.value < kDisappoints * stated)
       profile_.others.push_back(fmt::format(
           "{}: {:.0f} samples/s over a part of the samples, and {:.0f} when it was run as it is handed over",
           strategy.name, stated, strategy.rate.value));
+    take_scale();
     return {};
   }
 
-  // Machines are now faster and now slower: rates are on the scale of the first look at the pipeline as it is, and that was seconds of a minute.
-  void say_of_the_whole_time() {
-    Strategy& unchanged = profile_.strategies.front();
+  // Machines are now faster and now slower, and rates are on the scale of the pipeline as it is: of all looks at it since the last scale. The one
+  // that the answer has is of the turns in which the best strategy ran as it is handed over, so that its rate is what it had there.
+  void take_scale() {
+    Strategy& unchanged = *std::ranges::find(profile_.strategies, StrategyTier::kNothing, &Strategy::tier);
     if (!as_it_is_rates_.empty()) {
-      const Estimate rate = mean_of(as_it_is_rates_);
+      const Estimate rate = mean_of(std::exchange(as_it_is_rates_, {}));
       const double factor = rate.value / unchanged.rate.value;
       for (Strategy& strategy : profile_.strategies) correct_rate(strategy, factor);
       unchanged.rate = rate;
@@ -309,7 +334,7 @@ class Profiling {
                    options_.files({.pipeline = plain,
                                    .as_it_is = *as_it_is_,
                                    .behind = *strategy.behind,
-                                   .samples = profile_.samples,
+                                   .samples = samples_of_source(),
                                    .copies = copies_behind_.try_emplace(*strategy.behind, 1).first->second,
                                    .folder = folder.path() + "/files",
                                    .most_samples = left * unchanged_.rate.value,
@@ -368,7 +393,7 @@ class Profiling {
 
   bool slow_batches() const { return batch_size(plain_.description) >= kSlowBatch * unchanged_.rate.value; }
   // Machines are now faster and now slower: it runs in turns with the pipeline as it is, and how many times as fast it is counts.
-  Result<Estimate> rate_once_kept(Loader& loader) {
+  Result<Estimate> rate_once_kept(Loader& loader, const TrialLength& turn_length) {
     // A turn is a quarter of a second: with batches slower than that the pipeline as it is would take all the time.
     if (slow_batches()) {
       FOREBAY_ASSIGN(const Observation seen, observe(loader, context_, kAlone));
@@ -380,7 +405,7 @@ class Profiling {
       // Who is first changes, as in diagnose(): drift and warmth fall on both alike.
       for (const bool with : {turn % 2 == 0, turn % 2 != 0}) {
         FOREBAY_RETURN_IF_ERROR(let_rest(with ? *as_it_is_ : loader, context_));
-        FOREBAY_ASSIGN(const Observation seen, observe(with ? loader : *as_it_is_, context_, kTurn));
+        FOREBAY_ASSIGN(const Observation seen, observe(with ? loader : *as_it_is_, context_, turn_length));
         (with ? kept : as_it_is) = seen.rates.front();
       }
       turns.push_back({as_it_is, kept});
@@ -429,12 +454,12 @@ class Profiling {
 
   const ProfileOptions& options_;
   LoaderOptions loader_options_ = options_.loader;
-  const TrialContext context_{{}, options_.stop, options_.poll, options_.hand_over};
+  const TrialContext context_{{}, options_.stop, options_.poll, options_.hand_over, options_.pace};
   const Changed plain_;
   const int64_t begun_ns_ = monotonic_ns();
   OpenLoader as_it_is_;
   Strategy unchanged_;
-  std::vector<double> as_it_is_rates_;           ///< of it, all along
+  std::vector<double> as_it_is_rates_;           ///< of it, since the last take_scale()
   double in_time_ = 0;                           ///< samples that may be made for a strategy
   std::shared_ptr<const Source> with_versions_;  ///< all samples; null where they cannot be numbered anew
   std::map<size_t, int64_t> copies_behind_;      ///< of each sample, by step behind which it is kept

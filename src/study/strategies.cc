@@ -115,8 +115,10 @@ Changed for_trial(const Description& description, const Strategy& strategy, std:
 
 Changed as_written(const Description& description, const Strategy& strategy, const std::string& folder) {
   // A cache that is slightly too small declines samples for as long as it lives.
-  Json args = cache_args(strategy, budget_for(strategy.bytes));
-  if (!folder.empty() && strategy.tier == StrategyTier::kDisk) args["dir"] = folder;
+  const bool on_disk = strategy.tier == StrategyTier::kDisk;
+  Json args =
+      cache_args(strategy, on_disk ? disk_budget_for(strategy.bytes, strategy.entries) : budget_for(strategy.bytes));
+  if (!folder.empty() && on_disk) args["dir"] = folder;
   return with_cache(description, strategy.behind, args, std::nullopt);
 }
 

@@ -7,6 +7,7 @@
 
 #include "loader/check.h"
 #include "loader/step_arguments.h"
+#include "study/kept_bytes.h"
 #include "study/study_test_support.h"
 
 namespace forebay {
@@ -69,8 +70,14 @@ TEST(Strategies, ATrialIsOverFewSamplesAndOnlyInItsTier) {
 TEST(Strategies, WhatIsWrittenHasRoomForAllSamples) {
   Strategy strategy = strategies_for(pictures().description())[6];
   strategy.bytes = {1000, 900, 1200};
+  strategy.entries = 10;
   const Changed written = as_written(pictures().description(), strategy);
-  EXPECT_EQ(cache_of(written.description)->args, (Json{{"ram", 0}, {"disk", 1260}, {"compression", "lz4"}}));
+  EXPECT_EQ(cache_of(written.description)->args,
+            (Json{{"ram", 0}, {"disk", disk_budget_for(strategy.bytes, 10)}, {"compression", "lz4"}}));
+  strategy.tier = StrategyTier::kMemory;
+  strategy.compression = "";
+  EXPECT_EQ(cache_of(as_written(pictures().description(), strategy).description)->args,
+            (Json{{"ram", 1260}, {"disk", 0}}));
   EXPECT_EQ(find_step(written.description, OpRole::kTake), nullptr) << "over all samples";
 }
 

@@ -129,7 +129,7 @@ Result<Observation> observe(Loader& loader, const TrialContext& context, const T
     // One batch alone tells how long it took and not how they overlap: two, unless that takes too long.
     do {
       FOREBAY_RETURN_IF_ERROR(consumer.take());
-    } while (seconds_since(begun_ns) < (consumer.batches < 2 ? kLongSeconds : length.window_seconds));
+    } while (seconds_since(begun_ns) < (consumer.batches < 2 ? kLongSeconds : context.pace * length.window_seconds));
     const double seconds = seconds_since(begun_ns);
     seen.rates.push_back(static_cast<double>(consumer.samples) / seconds);
     seen.samples += static_cast<double>(consumer.samples);
@@ -152,7 +152,7 @@ Status let_rest(Loader& loader, const TrialContext& context) {
     before = now;
     if (context.stop.stop_requested()) return cancelled("stopped");
     if (context.poll) context.poll();
-    std::this_thread::sleep_for(kLook);
+    std::this_thread::sleep_for(context.pace * kLook);
   }
   return {};
 }

@@ -19,6 +19,7 @@ struct TrialContext {
   std::stop_token stop = {};
   std::function<void()> poll = {};  ///< called now and then on the calling thread; may throw
   HandOver hand_over = {};          ///< what a face does with a batch before its consumer has it
+  double pace = 1;                  ///< see DiagnoseOptions::pace
 };
 
 struct TrialLength {

@@ -79,7 +79,9 @@ void tell_step(Teller& to, const StepStats& step) {
               "CPU time on compute threads; exact in sum, divided among the operators of a row by one row in eight",
               "seconds");
   to.gauge("busy_uncertainty_seconds", step.busy_uncertainty_seconds,
-           "how far off that may be, 95 of 100 times: from how the rows that were looked at differ", "seconds");
+           "how far off that may be, 95 of 100 times: from how the rows that were looked at differ, for this run; the "
+           "same work may take other CPU time in another",
+           "seconds");
   to.counter("waiting_seconds", step.waiting_seconds,
              "waiting for storage or user code, summed over requests and calls", "seconds");
 }

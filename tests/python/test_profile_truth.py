@@ -8,6 +8,7 @@ import pytest
 from project import ROOT
 
 import forebay as fb
+from forebay import _trying
 
 sys.path.append(str(ROOT / "bench" / "engine"))
 import profile_truth  # noqa: E402
@@ -17,7 +18,8 @@ CASES = int(os.environ.get("FOREBAY_PROFILED", "6"))
 
 
 @pytest.fixture(autouse=True)
-def own_cache_folder(monkeypatch, tmp_path):
+def bytes_alone_matter(monkeypatch, tmp_path):
+    monkeypatch.setattr(_trying, "pace", 0.02)
     monkeypatch.setenv("FOREBAY_CACHE_DIR", str(tmp_path / "cache"))
 
 

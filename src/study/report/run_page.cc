@@ -42,7 +42,7 @@ Section waits_section(const Ledger& ledger, const RunFinding& finding, const Run
 Bar busy_bar(const StepStats& step, double all) {
   const double half = step.busy_uncertainty_seconds;
   return {step.name, step.busy_seconds, fmt::format("{} ± {}", of_time(step.busy_seconds, all), seconds_text(half)),
-          step.busy_seconds - half, std::min(step.busy_seconds + half, all)};
+          std::max(step.busy_seconds - half, 0.0), std::min(step.busy_seconds + half, all)};
 }
 
 Section steps_section(const Ledger& ledger) {
