@@ -119,7 +119,7 @@ def test_counters_only_grow_from_scrape_to_scrape(photos):
                 now = {}
                 for family in scrape(server.url).values():
                     for one in of_loader(family, loader) if family.type in ("counter", "histogram") else ():
-                        now[one.name, *sorted(one.labels.items())] = one.value
+                        now[(one.name, *sorted(one.labels.items()))] = one.value
                 assert now and not {key for key in before if now[key] < before[key]}
                 before = now
 
