@@ -20,7 +20,7 @@ namespace forebay {
 ///
 /// | state | meaning | what a waiter may do |
 /// |---|---|---|
-/// | working | a read is in flight, or a thread or user code is at work: the flight moves on by itself | wait |
+/// | working | it has just begun, a read is in flight, or a thread or user code is at work: the flight moves on by itself | wait |
 /// | resting | the maker needs memory or a thread of its own loader, perhaps for long | wait, unless it is the oldest element of its loader |
 /// | ended | the entry was put into the cache, or failed, or was revoked | look it up again |
 ///
@@ -43,13 +43,14 @@ class SingleFlight : public std::enable_shared_from_this<SingleFlight> {
 
   static std::shared_ptr<SingleFlight> make() { return std::make_shared<SingleFlight>(); }
 
-  /// The caller makes the entry from now on, until the flight ends. The flight is resting. Null where another one makes it.
+  /// The caller makes the entry from now on, until the flight ends. The flight is working: it either ends or rests before its maker waits
+  /// for anything. Null where another one makes it.
   std::unique_ptr<Flight> begin(const Hash128& entry);
   /// `told` is called once: when the entry's flight ends, or begins to rest. False where there is no flight.
   bool wait(const Hash128& entry, std::function<void()> told);
 
   struct Look {
-    bool working = false;
+    bool working = true;
     std::optional<Stored> stored;  ///< of a resting flight whose maker has them
   };
   /// The entry's flight; nothing where there is none.

@@ -13,9 +13,16 @@ namespace forebay {
 Step RowTasks::start(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
   if (!may_make(batch, task)) return Step::kMoved;
   const Step step = begin(batch, task, actions);
-  // Nobody waits for what has to wait itself before it has begun.
-  if (step != Step::kMoved) core_.end(task.making);
+  begun(task, step);
   return step;
+}
+
+// Nobody waits for what has to wait itself before it has begun.
+void RowTasks::begun(RowTask& task, Step step) const {
+  if (step != Step::kMoved)
+    core_.end(task.making);
+  else if (task.is<RowTask::Ready>())
+    rests(task);
 }
 
 Step RowTasks::begin(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
@@ -109,7 +116,7 @@ Step RowTasks::start_ahead(const WindowBatchPtr& batch, RowTask& task, Actions& 
   if (core_.plan->starts_with_user_code()) return start(batch, task, actions);
   if (!may_make(batch, task) || task.kept) return Step::kMoved;
   const Step step = begin_ahead(batch, task, actions);
-  if (step != Step::kMoved) core_.end(task.making);
+  begun(task, step);
   return step;
 }
 

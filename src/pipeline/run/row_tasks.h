@@ -36,6 +36,7 @@ class RowTasks {
   bool await(const WindowBatchPtr& batch, RowTask& task);
   bool make_beside(const WindowBatchPtr& batch, RowTask& task) const;
   void told(WindowBatch& batch, size_t index, uint64_t ticket);
+  void begun(RowTask& task, Step step) const;
   void rests(RowTask& task) const;
   Step begin(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
   Step start_fetching(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
