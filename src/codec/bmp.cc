@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "codec/bmp_header.h"
-#include "codec/bmp_rle.h"
 #include "codec/pixels.h"
 
 namespace forebay {
@@ -65,7 +64,7 @@ class Giver {
   std::vector<uint8_t> row_;
 };
 
-Status decode_plain(Bytes bytes, const BmpHeader& header, const Rect& crop, Giver& giver) {
+Status decode_rows(Bytes bytes, const BmpHeader& header, const Rect& crop, Giver& giver) {
   const auto row_bytes = static_cast<uint64_t>(header.row_bytes());
   // The padding behind the last row may be missing.
   const auto last_row_bytes = static_cast<uint64_t>((header.width * header.bits + 7) / 8);
@@ -79,17 +78,6 @@ Status decode_plain(Bytes bytes, const BmpHeader& header, const Rect& crop, Give
   return {};
 }
 
-Status decode_runs(Bytes bytes, BmpHeader header, const Rect& crop, Giver& giver) {
-  std::vector<uint8_t> indices(static_cast<size_t>(crop.width * crop.height));
-  FOREBAY_RETURN_IF_ERROR(unpack_bmp_runs(bytes, header, crop, indices.data()));
-  // The runs have been unpacked to a byte a pixel.
-  header.bits = 8;
-  for (int64_t y = 0; y < crop.height; ++y) {
-    giver.give(header, indices.data() + y * crop.width, 0);
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<ImageInfo> probe_bmp(Bytes bytes) {
@@ -98,25 +86,22 @@ Result<ImageInfo> probe_bmp(Bytes bytes) {
   info.format = ImageFormat::kBmp;
   info.stored_width = header.width;
   info.stored_height = header.height;
-  info.progressive = header.coding != BmpCoding::kPlain;
   return info;
 }
 
 Status decode_bmp(Bytes bytes, const ImageInfo& info, const Rect& crop, ColorMode mode, RowSink& sink) {
   FOREBAY_ASSIGN(const BmpHeader header, read_bmp_header(bytes));
-  const bool runs = header.coding != BmpCoding::kPlain;
-  if (header.width != info.stored_width || header.height != info.stored_height || runs != info.progressive) {
+  if (header.width != info.stored_width || header.height != info.stored_height) {
     return corrupt("BMP whose header is not the one that was read before");
   }
   if (mode == ColorMode::kPalette && header.bits > 8) return no_palette("a BMP of more than 8 bits a pixel");
   Giver giver(crop, mode, sink);
-  return runs ? decode_runs(bytes, header, crop, giver) : decode_plain(bytes, header, crop, giver);
+  return decode_rows(bytes, header, crop, giver);
 }
 
-uint64_t bmp_working_bytes(const ImageInfo& info, const Rect& crop, ColorMode) {
+uint64_t bmp_working_bytes(const ImageInfo&, const Rect& crop, ColorMode) {
   constexpr uint64_t kFixedBytes = 16 * 1024;
-  const uint64_t frame = info.progressive ? static_cast<uint64_t>(crop.width) * static_cast<uint64_t>(crop.height) : 0;
-  return kFixedBytes + static_cast<uint64_t>(crop.width) * 4 + frame;
+  return kFixedBytes + static_cast<uint64_t>(crop.width) * 4;
 }
 
 }  // namespace forebay

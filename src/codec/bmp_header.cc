@@ -9,15 +9,11 @@ namespace forebay {
 namespace {
 
 constexpr size_t kFileHeader = 14;
-constexpr uint32_t kOs2Header = 12, kOs2LongHeader = 64;
 
 uint32_t u16(Bytes bytes, size_t at) { return uint32_t{bytes[at]} | uint32_t{bytes[at + 1]} << 8; }
 uint32_t u32(Bytes bytes, size_t at) { return u16(bytes, at) | u16(bytes, at + 2) << 16; }
 
-bool is_known_size(uint32_t size) {
-  return size == kOs2Header || size == 40 || size == 52 || size == 56 || size == kOs2LongHeader || size == 108 ||
-         size == 124;
-}
+bool is_known_size(uint32_t size) { return size == 40 || size == 52 || size == 56 || size == 108 || size == 124; }
 
 /// False where the bits of the mask are not one run.
 bool set_channel(uint32_t mask, BmpChannel& channel) {
@@ -58,27 +54,24 @@ Status read_masks(Bytes bytes, uint32_t header_size, BmpHeader& header) {
 }
 
 Status read_coding(Bytes bytes, uint32_t header_size, BmpHeader& header) {
-  enum : uint32_t { kPlain = 0, kRle8 = 1, kRle4 = 2, kMasks = 3 };
+  enum : uint32_t { kPlain = 0, kMasks = 3 };
   set_default_channels(header);
-  const uint32_t compression = header_size == kOs2Header ? uint32_t{kPlain} : u32(bytes, kFileHeader + 16);
+  const uint32_t compression = u32(bytes, kFileHeader + 16);
   if (compression == kPlain) return {};
-  if (compression == kMasks && header_size != kOs2LongHeader) return read_masks(bytes, header_size, header);
-  if (compression == kRle8 && header.bits == 8) header.coding = BmpCoding::kRle8;
-  if (compression == kRle4 && header.bits == 4) header.coding = BmpCoding::kRle4;
-  if (header.coding == BmpCoding::kPlain) {
-    return unsupported(fmt::format("BMP of {} bits a pixel with compression {}", header.bits, compression));
-  }
-  return {};
+  if (compression == kMasks) return read_masks(bytes, header_size, header);
+  return unsupported(
+      fmt::format("BMP of {} bits a pixel with compression {} (1 and 2 are run lengths); save it without, or as PNG",
+                  header.bits, compression));
 }
 
 /// Reads the palette and answers where it ends.
 Result<uint64_t> read_palette(Bytes bytes, uint32_t header_size, BmpHeader& header) {
   const uint64_t begin = kFileHeader + uint64_t{header_size};
   if (header.bits > 8) return begin;
-  const uint32_t used = header_size == kOs2Header ? 0 : u32(bytes, kFileHeader + 32);
+  const uint32_t used = u32(bytes, kFileHeader + 32);
   const uint64_t colors = used == 0 ? uint64_t{1} << header.bits : used;
   if (colors > 65536) return corrupt(fmt::format("BMP with a palette of {} colours", colors));
-  const uint64_t entry = header_size == kOs2Header ? 3 : 4;
+  constexpr uint64_t entry = 4;
   if (bytes.size() < begin + entry * colors) return corrupt("BMP ends early, inside its palette");
   for (uint64_t i = 0; i < std::min<uint64_t>(colors, 256); ++i) {
     for (uint64_t c = 0; c < 3; ++c) header.palette[3 * i + c] = bytes[begin + entry * i + 2 - c];
@@ -86,19 +79,13 @@ Result<uint64_t> read_palette(Bytes bytes, uint32_t header_size, BmpHeader& head
   return begin + entry * colors;
 }
 
-Status read_size(Bytes bytes, uint32_t header_size, BmpHeader& header) {
-  if (header_size == kOs2Header) {
-    header.width = u16(bytes, kFileHeader + 4);
-    header.height = u16(bytes, kFileHeader + 6);
-    header.bits = static_cast<int>(u16(bytes, kFileHeader + 10));
-  } else {
-    header.width = static_cast<int32_t>(u32(bytes, kFileHeader + 4));
-    header.height = static_cast<int32_t>(u32(bytes, kFileHeader + 8));
-    header.bits = static_cast<int>(u16(bytes, kFileHeader + 14));
-    header.top_down = header.height < 0;
-    // No overflow: it is a number of 32 bits in one of 64.
-    if (header.top_down) header.height = -header.height;
-  }
+Status read_size(Bytes bytes, BmpHeader& header) {
+  header.width = static_cast<int32_t>(u32(bytes, kFileHeader + 4));
+  header.height = static_cast<int32_t>(u32(bytes, kFileHeader + 8));
+  header.bits = static_cast<int>(u16(bytes, kFileHeader + 14));
+  header.top_down = header.height < 0;
+  // No overflow: it is a number of 32 bits in one of 64.
+  if (header.top_down) header.height = -header.height;
   if (header.width <= 0 || header.height <= 0) {
     return corrupt(fmt::format("BMP of {} × {} pixels", header.width, header.height));
   }
@@ -118,10 +105,12 @@ Status read_size(Bytes bytes, uint32_t header_size, BmpHeader& header) {
 Result<BmpHeader> read_bmp_header(Bytes bytes) {
   if (bytes.size() < kFileHeader + 4) return corrupt("BMP ends early, inside its header");
   const uint32_t header_size = u32(bytes, kFileHeader);
-  if (!is_known_size(header_size)) return unsupported(fmt::format("BMP with a header of {} bytes", header_size));
+  if (!is_known_size(header_size))
+    return unsupported(fmt::format(
+        "BMP with a header of {} bytes (12 and 64 are those of OS/2); save it anew, or as PNG", header_size));
   if (bytes.size() < kFileHeader + header_size) return corrupt("BMP ends early, inside its header");
   BmpHeader header;
-  FOREBAY_RETURN_IF_ERROR(read_size(bytes, header_size, header));
+  FOREBAY_RETURN_IF_ERROR(read_size(bytes, header));
   FOREBAY_RETURN_IF_ERROR(read_coding(bytes, header_size, header));
   FOREBAY_ASSIGN(const uint64_t after_palette, read_palette(bytes, header_size, header));
   header.data_offset = u32(bytes, 10);

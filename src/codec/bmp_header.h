@@ -7,8 +7,6 @@
 
 namespace forebay {
 
-enum class BmpCoding : uint8_t { kPlain, kRle8, kRle4 };
-
 /// One channel of a pixel: the bits of `mask`, scaled to 0 … 255.
 struct BmpChannel {
   uint32_t mask = 0;
@@ -23,8 +21,7 @@ struct BmpChannel {
 struct BmpHeader {
   int64_t width = 0, height = 0;
   bool top_down = false;
-  int bits = 24;  ///< a pixel
-  BmpCoding coding = BmpCoding::kPlain;
+  int bits = 24;                           ///< a pixel
   std::array<BmpChannel, 3> channels{};    ///< red, green, blue, where bits >= 16
   BmpChannel alpha;                        ///< where masks name one
   std::array<uint8_t, 256 * 3> palette{};  ///< RGB, where bits <= 8; entries that the file does not have are black
@@ -33,7 +30,8 @@ struct BmpHeader {
   int64_t row_bytes() const { return ((width * bits + 31) >> 3) & ~int64_t{3}; }
 };
 
-/// Reads the header and the palette, of Windows 3 to 5 and OS/2 1 and 2.
+/// Reads the header and the palette, of Windows 3 to 5. Run lengths, and the headers of OS/2, are Unsupported: no training data were
+/// ever found to have them.
 Result<BmpHeader> read_bmp_header(Bytes bytes);
 
 }  // namespace forebay

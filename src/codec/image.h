@@ -52,7 +52,7 @@ struct ImageInfo {
   int components = 3;
   int bits = 8;
   bool lossless = false;     ///< a JPEG made by process 14
-  bool progressive = false;  ///< or interlaced, or run-length coded: rows do not come from top to bottom
+  bool progressive = false;  ///< or interlaced: rows do not come from top to bottom
   /// What must be held of the whole picture at once: the coefficients of a JPEG in several scans, the pixels of a lossless
   /// WebP. 0: decoded row by row.
   uint64_t frame_bytes = 0;

@@ -1,8 +1,7 @@
 #include "codec/png_chunks.h"
 
 #include <fmt/format.h>
-
-#include "codec/crc32.h"
+#include <libdeflate.h>
 
 namespace forebay {
 namespace {
@@ -25,7 +24,7 @@ bool is_allowed(PngColor color, int bits) {
 }  // namespace
 
 bool PngChunk::crc_is_right() const {
-  return crc32(whole.subspan(4, 4 + payload.size())) == big_u32(whole, 8 + payload.size());
+  return libdeflate_crc32(0, whole.data() + 4, 4 + payload.size()) == big_u32(whole, 8 + payload.size());
 }
 
 Result<PngChunk> PngChunks::next() {

@@ -1,9 +1,10 @@
 #pragma once
 
+#include <libdeflate.h>
+
 #include <string_view>
 
 #include "codec/codec_test_support.h"
-#include "codec/crc32.h"
 #include "codec/png_chunks.h"
 
 namespace forebay::codec_test {
@@ -17,7 +18,7 @@ inline void put_chunk(Blob& to, std::string_view type, const Blob& payload) {
   Blob body(type.begin(), type.end());
   body.insert(body.end(), payload.begin(), payload.end());
   to.insert(to.end(), body.begin(), body.end());
-  put_u32(to, crc32(body));
+  put_u32(to, libdeflate_crc32(0, body.data(), body.size()));
 }
 
 /// A zlib stream that packs nothing.

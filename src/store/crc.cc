@@ -1,5 +1,7 @@
 #include "store/crc.h"
 
+#include <libdeflate.h>
+
 #include <array>
 #include <cstddef>
 #include <cstring>
@@ -66,10 +68,7 @@ __attribute__((target("sse4.2"))) uint32_t crc32c_by_instruction(std::span<const
 
 }  // namespace
 
-uint32_t crc32_iso(std::span<const uint8_t> bytes) {
-  static constexpr TableCrc<uint32_t, 0xedb88320> kCrc;
-  return kCrc(bytes);
-}
+uint32_t crc32_iso(std::span<const uint8_t> bytes) { return libdeflate_crc32(0, bytes.data(), bytes.size()); }
 
 uint32_t crc32c(std::span<const uint8_t> bytes) {
 #if defined(__x86_64__)
