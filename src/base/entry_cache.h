@@ -37,7 +37,7 @@ class EntryCache {
   /// Where another host of the job may tell what it has learned of the version of sample `id`, which is called `name`
   /// (LearnedVersions::name). Its bytes are for version_of(). Nothing where nobody can be asked, or was asked in vain just now.
   virtual std::optional<Found> find_version(const Hash128& /*name*/, int64_t /*id*/) { return std::nullopt; }
-  /// What SharedVersions::tell() takes, out of the bytes that find_version()'s request gave. Nothing where the host has not learned it.
+  /// What LearnedVersions::tell() takes, out of the bytes that find_version()'s request gave. Nothing where the host has not learned it.
   virtual std::optional<uint64_t> version_of(const Hash128& /*name*/, const Buffer& /*stored*/) { return std::nullopt; }
   /// Entries of this place that somebody in the process is making; null where two may make the same.
   virtual std::shared_ptr<SingleFlight> flights() { return nullptr; }

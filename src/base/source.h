@@ -89,7 +89,8 @@ class SampleSource : public Source {
 };
 
 /// What a source of objects without a listing knows of their versions: what answers of their store said, for as long as the source
-/// lives. Every method may be called from any thread, and none waits.
+/// lives. The hosts of a job share it, so that an object that one of them has read is known to the others. Every method may be called
+/// from any thread, and none waits.
 class LearnedVersions {
  public:
   virtual ~LearnedVersions() = default;
@@ -102,6 +103,11 @@ class LearnedVersions {
   /// What the sample is known by that was made of bytes of that version; identity(id) from here on. 0: the store does not tell versions, so that it
   /// does not last, and a warning says so once.
   virtual Identity learn(int64_t id, uint64_t version) const = 0;
+  /// What was learned of sample `id`, for tell() of another host's source: a version or, where the store tells none, a random number of
+  /// the source that read the object, which holds in this job alone. Nothing where nothing was learned.
+  virtual std::optional<uint64_t> learned(int64_t id) const = 0;
+  /// What another host has learned: identity(id) from here on, unless this source has learned something itself.
+  virtual void tell(int64_t id, uint64_t learned) const = 0;
 };
 
 }  // namespace forebay

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/shared_versions.h"
+#include "base/source.h"
 #include "format/column.h"
 #include "format/files/key_table.h"
 #include "format/seen_versions.h"
@@ -21,7 +21,7 @@ enum class SizesAre : uint8_t {
 
 /// Objects of a store, one a sample: fields `bytes` and `key`, then what the index knows besides. The id is the place
 /// in the key table. Where sizes are not known fetch() estimates them: the mean of what was read so far.
-class ObjectSource final : public SampleSource, private SharedVersions {
+class ObjectSource final : public SampleSource, private LearnedVersions {
  public:
   /// `store_key` makes the store's key of a sample's. `learns_versions`: of a remote store whose objects' versions the table does not have;
   /// eight bytes a sample.

@@ -171,7 +171,7 @@ TEST(ObjectSource, WhereTheStoreTellsNoVersionTheIdentityHoldsInThisJobAlone) {
   ASSERT_EQ(warnings.size(), 2u) << "each source says it once";
 
   const auto third = SourceOf{.learns = true}.open();
-  shared_versions(*third)->tell(0, *shared_versions(*one)->learned(0));
+  third->learned_versions()->tell(0, *one->learned_versions()->learned(0));
   EXPECT_EQ(third->identity(0), here) << "another host has told what it learned";
   EXPECT_NE(warnings[0].find("'memory:d/a'"), std::string::npos) << warnings[0];
   EXPECT_EQ(one->index_bytes(), SourceOf{}.open()->index_bytes() + 16) << "eight bytes a sample";

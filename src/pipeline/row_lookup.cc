@@ -5,7 +5,6 @@
 #include <utility>
 #include <variant>
 
-#include "base/shared_versions.h"
 #include "pipeline/row_work.h"
 #include "store/store.h"
 
@@ -62,7 +61,7 @@ void RowWork::look_up(RowInput& input, const BatchJob& batch) const {
   // Others are asked for what has to be read, and is known to them by the same name: versions that are learned are shared in a job, also those that
   // hold for it alone.
   const bool asks_others =
-      input.entry && plan_->fetches && (input.entry->lasting || shared_versions(*plan_->source) != nullptr);
+      input.entry && plan_->fetches && (input.entry->lasting || plan_->source->learned_versions() != nullptr);
   std::optional<EntryCache::Found> found =
       input.entry ? stage->find(*input.entry, input.entry_id, asks_others) : std::nullopt;
   if (!found) return ask_version(input);
@@ -97,10 +96,7 @@ void RowWork::ask_version(RowInput& input) const {
   input.version = std::make_shared<std::atomic<uint64_t>>(0);
   if (input.entry || !versions->ask(input.entry_id) || !plan_->cached()->cache) return;
   const CacheStage& stage = *plan_->cached();
-  auto other = shared_versions(*plan_->source) != nullptr
-                   ? stage.cache->find_version(versions->name(input.entry_id), input.entry_id)
-                   : std::nullopt;
-  if (other) {
+  if (auto other = stage.cache->find_version(versions->name(input.entry_id), input.entry_id)) {
     input.asks = Asks::kVersionOfOther;
     input.version_at = SampleSource::Fetch{other->store, std::move(other->request), sizeof(uint64_t)};
   } else if (stage.made_before(*versions, input.entry_id)) {
@@ -111,11 +107,9 @@ void RowWork::ask_version(RowInput& input) const {
 
 // What was asked for has been answered.
 void RowWork::learn_version(const RowInput& input) const {
-  if (input.asks == Asks::kVersion) {
-    const uint64_t version = input.version->load(std::memory_order_relaxed);
-    return plan_->source->learned_versions()->answered(input.entry_id, version);
-  }
-  const SharedVersions& versions = *shared_versions(*plan_->source);
+  const LearnedVersions& versions = *plan_->source->learned_versions();
+  if (input.asks == Asks::kVersion)
+    return versions.answered(input.entry_id, input.version->load(std::memory_order_relaxed));
   const std::optional<uint64_t> told = plan_->cached()->cache->version_of(versions.name(input.entry_id), input.fetched);
   if (told) versions.tell(input.entry_id, *told);
 }

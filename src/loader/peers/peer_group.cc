@@ -4,7 +4,7 @@
 #include <shared_mutex>
 #include <utility>
 
-#include "base/shared_versions.h"
+#include "base/source.h"
 
 namespace forebay {
 
@@ -23,7 +23,7 @@ class PeerGroup::Entries final : public EntrySource {
   // Only the name of that very sample is answered.
   std::optional<uint64_t> version(const Hash128& name, int64_t sample) override {
     if (!has_home_.load(std::memory_order_acquire) || !source_) return std::nullopt;
-    const SharedVersions* const versions = shared_versions(*source_);
+    const LearnedVersions* const versions = source_->learned_versions();
     if (versions == nullptr || sample >= source_->size() || name != versions->name(sample)) return std::nullopt;
     return versions->learned(sample);
   }

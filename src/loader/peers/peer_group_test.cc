@@ -6,7 +6,7 @@
 #include <map>
 #include <thread>
 
-#include "base/shared_versions.h"
+#include "base/source.h"
 #include "cluster/simulated/simulated_network.h"
 #include "store/scratch_folder.h"
 #include "telemetry/log.h"
@@ -33,7 +33,7 @@ std::shared_ptr<const Columns> one_row(uint64_t n) {
 }
 
 /// Knows some versions.
-class Learns final : public SampleSource, private SharedVersions {
+class Learns final : public SampleSource, private LearnedVersions {
  public:
   std::map<int64_t, uint64_t> known;
   Hash128 name(int64_t id) const override { return entry_of(static_cast<uint64_t>(1000 + id)); }
