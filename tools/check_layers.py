@@ -4,9 +4,10 @@
     tools/check_layers.py [ROOT]
 
 Prints every offending line with the rule that it breaks; exit code 1 if there is one. Also refused: include cycles
-between files or folders, third-party headers in include/forebay, examples that reach behind the public headers, names that
+between files or folders, modules of python/forebay that import each other when they are loaded, third-party headers in include/forebay, examples that reach behind the public headers, names that
 say nothing (utils, helpers, common, misc, manager), and two types of the same name.
 """
+import ast
 import re
 import sys
 from pathlib import Path
@@ -172,6 +173,26 @@ def check_cycles(root):
             yield root, 0, names, f"{kind} that include each other in a circle"
 
 
+def python_imports(path, top):
+    """The modules of the package that a module imports when it is loaded: neither in functions nor for types alone."""
+    package = path.relative_to(top).parent.parts
+    for statement in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(statement, ast.ImportFrom) and statement.level:
+            within = [*package[:len(package) - statement.level + 1], *(statement.module or "").split(".")]
+            folder = top.joinpath(*(part for part in within if part))
+            for name in statement.names:
+                # Something of a module, or a module itself; what a package's own __init__ has comes from there.
+                places = [folder.with_suffix(".py"), folder / f"{name.name}.py", folder / name.name / "__init__.py"]
+                yield from (place for place in places if place.is_file())
+
+
+def check_python_cycles(root):
+    top = root / "python"
+    graph = {path: set(python_imports(path, top)) - {path} for path in sorted(top.rglob("*.py"))} if top.is_dir() else {}
+    if cycle := find_cycle(graph):
+        yield root, 0, " -> ".join(str(path.relative_to(root)) for path in cycle), "Python modules that import each other in a circle"
+
+
 def folder_of(root, path):
     """A module, or a folder in it."""
     parts = path.relative_to(root).parts
@@ -214,7 +235,7 @@ def check_types(root):
 
 def main(arguments):
     root = Path(arguments[0] if arguments else Path(__file__).resolve().parent.parent).resolve()
-    problems = [*check_includes(root), *check_cycles(root), *check_names(root), *check_types(root)]
+    problems = [*check_includes(root), *check_cycles(root), *check_python_cycles(root), *check_names(root), *check_types(root)]
     for path, line, name, problem in problems:
         place = path.relative_to(root) if path != root else Path(".")
         print(f"{place}:{line}: {name}: {problem}" if line else f"{place}: {name}: {problem}")

@@ -92,6 +92,15 @@ def test_cycles_between_folders_are_found(tree):
     assert "folders that include each other in a circle" in output
 
 
+def test_cycles_between_python_modules_are_found_where_they_load_each_other(tree):
+    package = {"python/forebay/__init__.py": "from .a import A\n", "python/forebay/a.py": "from . import b\nfrom ._core import x\n"}
+    for back, code in (("from .a import A\n", 1), ("from . import a\n", 1), ("def f():\n    from .a import A\n", 0),
+                       ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .a import A\n", 0)):
+        found, output = tree({**package, "python/forebay/b.py": back})
+        assert found == code
+        assert ("a.py -> python/forebay/b.py -> python/forebay/a.py" in output) == bool(code)
+
+
 @pytest.mark.parametrize("name", ["src/plan/utils.h", "src/store/misc/a.h", "src/ops/cache_manager.cc"])
 def test_names_that_say_nothing_are_refused(tree, name):
     code, output = tree({name: ""})
