@@ -31,9 +31,9 @@ from servers.daemon import die_with_parent  # noqa: E402
 
 WARM = 4
 REDIS, REDIS_PORT = "shared Redis", 6399
-WAYS = {"regular": {"peers": None, "cache": False, "deal": "count"}, "cache alone": {"peers": None, "cache": True, "deal": "count"},
+WAYS = {"regular": {"peers": None, "cache": False, "shard_by": "count"}, "cache alone": {"peers": None, "cache": True, "shard_by": "count"},
         REDIS: None,
-        "count": {"peers": "folder", "cache": True, "deal": "count"}, "local": {"peers": "folder", "cache": True, "deal": "local"}}
+        "count": {"peers": "folder", "cache": True, "shard_by": "count"}, "local": {"peers": "folder", "cache": True, "shard_by": "locality"}}
 USUAL = {"samples": 960, "hosts": 4, "batch": 16, "mean": 20_000, "train": 500, "link": 1e9, "feeds": 1.0, "share": None, "later": 3}
 # Twelve: storage's rate (in hosts that it feeds), link, share of the data set that all hosts keep, batch, deal.
 SETTINGS = [USUAL | change for change in (
@@ -138,7 +138,7 @@ def run(setting, way, objects, folder, epochs):
         server = ObjectServer(lab.storage, lab.STORAGE, folder / "store", objects)
         try:
             with RedisJob(lab, server, setting, epochs) if way == REDIS else Job(
-                    lab, server, folder, peers=chosen["peers"], cache={"ram": room, "disk": 0} if chosen["cache"] else None, deal=chosen["deal"],
+                    lab, server, folder, peers=chosen["peers"], cache={"ram": room, "disk": 0} if chosen["cache"] else None, shard_by=chosen["shard_by"],
                     batch=setting["batch"], side=0, epochs=epochs, memory=f"{2 * room + (4 << 20)}B") as job:
                 found = epochs_of(job, server, setting, epochs or WARM + setting["later"])
         finally:

@@ -1,6 +1,6 @@
 """Namespaced hosts whose caches hold a part of the data set: how often storage is read, as its log has it.
 
-    python bench/cluster/reads.py [--hosts 4] [--shares 0.12,0.25,0.47,0.75] [--deals local,count] [--beside BYTES] [--rounds 1] [--json FILE]
+    python bench/cluster/reads.py [--hosts 4] [--shares 0.12,0.25,0.47,0.75] [--deals locality,count] [--beside BYTES] [--rounds 1] [--json FILE]
 
 Needs root (network namespaces), nginx and iproute2. 960 objects of 20 kB are kept as they are stored; each host takes five epochs in batches of 16. With a
 share a that is kept at the end (entries ÷ objects), later epochs have to read (1 - a) of the objects; what is read more is told, beside the requests
@@ -42,21 +42,21 @@ def measure(objects, folder, hosts, share, deal, beside):
     with Lab(hosts, link=1e9, storage_rate=200e6) as lab:
         server = ObjectServer(lab.storage, lab.STORAGE, folder / "store", objects)
         try:
-            with Job(lab, server, folder, cache={"ram": f"{room}B", "disk": 0}, deal=deal, batch=BATCH, side=0, epochs=EPOCHS, **memory) as job:
+            with Job(lab, server, folder, cache={"ram": f"{room}B", "disk": 0}, shard_by=deal, batch=BATCH, side=0, epochs=EPOCHS, **memory) as job:
                 reads = reads_of(job, server)
                 kept = job.sum_of(lambda stats: stats["caches"][0]["ram"]["entries"])
                 hedges = job.sum_of(lambda stats: stats["stores"][0]["hedges"])
         finally:
             server.close()
     later = (EPOCHS - 1) * (OBJECTS - kept)
-    return {"hosts": hosts, "deal": deal, "kept": kept / OBJECTS, "reads": reads, "more": sum(reads) - OBJECTS - later, "later": later, "hedges": hedges}
+    return {"hosts": hosts, "shard_by": deal, "kept": kept / OBJECTS, "reads": reads, "more": sum(reads) - OBJECTS - later, "later": later, "hedges": hedges}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hosts", default="4")
     parser.add_argument("--shares", default="0.12,0.25,0.47,0.75")
-    parser.add_argument("--deals", default="local,count")
+    parser.add_argument("--deals", default="locality,count")
     parser.add_argument("--beside", type=int)
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--json", type=Path)

@@ -4,7 +4,7 @@
 
 FOLDER: a folder of pictures per class. Needs PyTorch. All ranks run in this process, one after another, on one thread.
 
-1. Gradients of single samples, added up in the order of the samples' positions: final weights by `deal="count"`, by `deal="local"` and of one
+1. Gradients of single samples, added up in the order of the samples' positions: final weights by `shard_by="count"`, by `shard_by="locality"` and of one
    rank alone are compared bit by bit.
 2. As it is usually done: each rank the gradient of its rows, then their mean over the ranks. Rounding differs, so final losses over all
    photographs are compared, seed by seed, beside what another seed changes.
@@ -49,7 +49,7 @@ def pipeline(folder, batch):
 
 def steps(folder, seed, epochs, deal, ranks):
     """Of each step what every rank gets: (positions, pictures, labels)."""
-    how = {"deal": deal, "hosts": ranks} if ranks > 1 else {}
+    how = {"shard_by": deal, "hosts": ranks} if ranks > 1 else {}
     whole = pipeline(folder, BATCH * RANKS // ranks)
     loaders = [fb.Loader(whole, seed=seed, epochs=epochs, rank=rank, world_size=ranks, **how) for rank in range(ranks)]
     for together in zip(*(batches(loader, epochs) for loader in loaders)):
@@ -126,7 +126,7 @@ def main():
     classes = len(fb.images(given.folder).classes)
 
     weights, dealt = {}, {}
-    for name, deal, ranks in (("count", "count", RANKS), ("local", "local", RANKS), ("one rank", "count", 1)):
+    for name, deal, ranks in (("count", "count", RANKS), ("local", "locality", RANKS), ("one rank", "count", 1)):
         model, dealt[name] = train(given.folder, classes, 0, given.epochs, deal, ranks, in_order)
         weights[name] = digest(model)
     moved = sum(len(set(a) - set(b)) for one, other in zip(dealt["count"], dealt["local"]) for a, b in zip(one, other))
@@ -139,7 +139,7 @@ def main():
     losses = []
     for seed in range(given.seeds):
         found = [loss_on(train(given.folder, classes, seed, given.epochs, deal, RANKS, by_ranks)[0], given.folder)
-                 for deal in ("count", "local")]
+                 for deal in ("count", "locality")]
         losses.append([loss for loss, _ in found])
         print(f"{'seed ' + str(seed):<10}{found[0][0]:>13.5f}{found[1][0]:>13.5f}{found[0][1]:>14.3f}{found[1][1]:>14.3f}")
     if given.seeds > 1:

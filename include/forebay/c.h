@@ -97,7 +97,7 @@ FB_API const char* fb_last_error_message(void);
  *
  * pipeline_json: what Pipeline.to_json() gives in Python and in C++.
  * options_json: an object with any of the loader's options, named and meant as in Python: seed, epochs, steps_per_epoch, rank, world_size, threads, requests,
- *   memory, on_error, max_errors, storage_options, deal, hosts, peers, journal, restart. Null or "": all as they are by default.
+ *   memory, on_error, max_errors, storage_options, shard_by, hosts, peers, journal, restart. Null or "": all as they are by default.
  * loader: the handle, to be freed by fb_loader_free; null after a failure.
  */
 FB_API fb_code fb_open(const char* pipeline_json, const char* options_json, fb_loader** loader);

@@ -22,10 +22,10 @@ namespace forebay {
 enum class OnError : uint8_t { kRaise, kSkip, kReplace };
 
 /// Which rank gets which rows of a global batch; never which rows there are, so a run may go on under another one.
-enum class DealBy : uint8_t {
-  kAuto,  ///< kLocal where the pipeline has a `.cache()` and more than one host (or process, for caches in memory) keeps samples
-  kCount,  ///< rows in turn, equal numbers
-  kLocal,  ///< equal numbers, each rank first what its host keeps: what it got in the first epoch
+enum class ShardBy : uint8_t {
+  kAuto,  ///< kLocality where the pipeline has a `.cache()` and more than one host (or process, for caches in memory) keeps samples
+  kCount,     ///< rows in turn, equal numbers
+  kLocality,  ///< equal numbers, each rank first what its host keeps: what it got in the first epoch
 };
 
 /// How many different bad samples of an epoch are borne: a count (an integer), or a share of the data set (0.0 to 1.0).
@@ -73,7 +73,7 @@ struct LoaderOptions {
   OnError on_error = OnError::kRaise;
   std::optional<ErrorLimit> max_errors = {};  ///< any number where not given
   std::map<std::string, std::string> storage_options = {};
-  DealBy deal = DealBy::kAuto;  ///< the same on every rank; row groups are dealt by lane, whatever this says
+  ShardBy shard_by = ShardBy::kAuto;  ///< the same on every rank; row groups are dealt by lane, whatever this says
   std::optional<int> hosts =
       {};  ///< how many the ranks are on, the same on every rank; else from torchrun or Slurm variables
   /// Processes of the job on this host, which share its cores and memory; else from the launcher's variables, else 1.

@@ -116,9 +116,9 @@ def _on_error(value: Any) -> str:
     return value
 
 
-def _deal(value: Any) -> str:
-    if not isinstance(value, str) or value not in ("auto", "count", "local"):
-        raise InvalidArgument(f"deal is {value!r}; it can be 'auto', 'count' or 'local'")
+def _shard_by(value: Any) -> str:
+    if not isinstance(value, str) or value not in ("auto", "count", "locality"):
+        raise InvalidArgument(f"shard_by is {value!r}; it can be 'auto', 'count' or 'locality'")
     return value
 
 

@@ -16,7 +16,7 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 from . import _core, _process_group, _ray_train
 from ._feeding import UserStream
 from ._loader_reports import LoaderReports
-from ._options import _bytes, _converter, _count, _count_or_auto, _deal, _json, _max_errors, _on_error, _peers, _seed, _share, plain_options
+from ._options import _bytes, _converter, _count, _count_or_auto, _shard_by, _json, _max_errors, _on_error, _peers, _seed, _share, plain_options
 from ._parts import own
 from ._workers import STUCK_AFTER_S, Workers, default_workers
 from .errors import DataWarning, Error, InvalidArgument, UserFailure
@@ -67,9 +67,9 @@ class Loader(LoaderReports):
             "verify_checksums", "write_checksums", "listing_cache", "requester_pays" (of a bucket whose readers pay); what is not given comes from where the AWS tools look. S3 and HTTP: "ca_file", "verify",
             "proxy", "timeout_s", "connect_timeout_s", "retries"; HTTP: "header_NAME". Any store: "imitate_latency_ms" and
             others that put a slow link before it. A name that is not known is InvalidArgument with those that are.
-        deal: which rank gets which rows of a global batch, never which rows there are: a run may go on under another one. "count":
-            equal numbers, in turn. "local": equal numbers, each rank first what its host keeps, which is what it got in the first
-            epoch; a few per cent move. "auto": "local" where the pipeline has a `.cache()` and it is known what keeps what. The
+        shard_by: which rank gets which rows of a global batch, never which rows there are: a run may go on under another one. "count":
+            equal numbers, in turn. "locality": equal numbers, each rank first what its host keeps, which is what it got in the first
+            epoch; a few per cent move. "auto": "locality" where the pipeline has a `.cache()` and it is known what keeps what. The
             same on every rank: with "auto" all ranks must have a `.cache()` of one kind, in memory or on disk, or none. Row groups of tables and shards are dealt by lane, whatever this says.
         hosts: how many hosts the ranks are on, equal numbers of neighbouring ranks each; the same on every rank. None: what
             torchrun or Slurm say. Caches in memory alone belong to their process: each rank then counts as a host.
@@ -110,7 +110,7 @@ class Loader(LoaderReports):
         max_errors: int | float | None = None,
         output: str = "numpy",
         storage_options: Mapping[str, Any] | None = None,
-        deal: str = "auto",
+        shard_by: str = "auto",
         hosts: int | None = None,
         peers: Sequence[str] | str | None = None,
         restart: bool = False,
@@ -145,7 +145,7 @@ class Loader(LoaderReports):
             "on_error": _on_error(on_error),
             "max_errors": _max_errors(max_errors),
             "storage_options": plain_options(storage_options),
-            "deal": _deal(deal),
+            "shard_by": _shard_by(shard_by),
             "hosts": _count("hosts", hosts, least=1),
             "local_ranks": local_ranks,
             **_peers(peers),
@@ -420,8 +420,8 @@ def _check_ranks(loaders: tuple[Loader, ...]) -> None:
         raise InvalidArgument("digest: the loaders differ in data set, pipeline or seed: their fingerprints are not the same")
     if len(deals := {loader._core.deal() for loader in loaders}) > 1:
         raise InvalidArgument(
-            f"digest: the ranks are dealt rows in different ways ({_listed(sorted(deals))}), so that some samples come twice and others never: deal='auto' follows "
-            "the .cache() of each rank, in memory or on disk, and what its launcher says of hosts; give all of them the same, or deal= and hosts="
+            f"digest: the ranks are dealt rows in different ways ({_listed(sorted(deals))}), so that some samples come twice and others never: shard_by='auto' follows "
+            "the .cache() of each rank, in memory or on disk, and what its launcher says of hosts; give all of them the same, or shard_by= and hosts="
         )
     places = {(state["epoch"], state["position"]) for state in (loader.state_dict() for loader in loaders)}
     if len(places) > 1:

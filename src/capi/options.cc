@@ -120,10 +120,10 @@ Status set_on_error(const std::string& name, const OptionJson& value, LoaderOpti
   return set_choice(name, value, kChoices, options.on_error);
 }
 
-Status set_deal(const std::string& name, const OptionJson& value, LoaderOptions& options) {
-  constexpr std::array<std::pair<const char*, DealBy>, 3> kChoices = {
-      {{"auto", DealBy::kAuto}, {"count", DealBy::kCount}, {"local", DealBy::kLocal}}};
-  return set_choice(name, value, kChoices, options.deal);
+Status set_shard_by(const std::string& name, const OptionJson& value, LoaderOptions& options) {
+  constexpr std::array<std::pair<const char*, ShardBy>, 3> kChoices = {
+      {{"auto", ShardBy::kAuto}, {"count", ShardBy::kCount}, {"locality", ShardBy::kLocality}}};
+  return set_choice(name, value, kChoices, options.shard_by);
 }
 
 Status set_restart(const std::string& name, const OptionJson& value, LoaderOptions& options) {
@@ -180,7 +180,7 @@ constexpr std::array<NamedOption, 16> kOptions = {{
     {"on_error", set_on_error},
     {"max_errors", set_max_errors},
     {"storage_options", set_storage_options},
-    {"deal", set_deal},
+    {"shard_by", set_shard_by},
     {"hosts", [](const std::string& name, const OptionJson& value,
                  LoaderOptions& options) { return set_number(name, value, 1, options.hosts); }},
     {"peers", set_peers},

@@ -24,7 +24,7 @@ TEST(Options, each_has_its_place) {
   const Result<LoaderOptions> read = options_from_json(R"({
     "seed": 18446744073709551615, "epochs": 3, "steps_per_epoch": 9, "rank": 1, "world_size": 4, "threads": 2, "requests": 8,
     "memory": "2GiB", "on_error": "skip", "max_errors": 0.5, "storage_options": {"endpoint": "x", "retries": 3, "verify": false},
-    "deal": "local", "hosts": 2, "peers": ["a:1", "b:2"], "journal": "j",
+    "shard_by": "locality", "hosts": 2, "peers": ["a:1", "b:2"], "journal": "j",
     "restart": true})");
   ASSERT_TRUE(read.ok()) << read.status().to_string();
   EXPECT_EQ(read->seed, UINT64_MAX);
@@ -39,7 +39,7 @@ TEST(Options, each_has_its_place) {
   EXPECT_EQ(read->max_errors->share, 0.5);
   EXPECT_EQ(read->storage_options,
             (std::map<std::string, std::string>{{"endpoint", "x"}, {"retries", "3"}, {"verify", "false"}}));
-  EXPECT_EQ(read->deal, DealBy::kLocal);
+  EXPECT_EQ(read->shard_by, ShardBy::kLocality);
   EXPECT_EQ(read->hosts, 2);
   EXPECT_EQ(read->peers.addresses, (std::vector<std::string>{"a:1", "b:2"}));
   EXPECT_EQ(read->journal, "j");
@@ -64,7 +64,7 @@ TEST(Options, a_refusal_names_the_option_and_the_way_out) {
                                                        {R"({"on_error": 1})", "on_error"},
                                                        {R"({"max_errors": 1.5})", "share"},
                                                        {R"({"max_errors": true})", "max_errors"},
-                                                       {R"({"deal": "x"})", "local"},
+                                                       {R"({"shard_by": "x"})", "locality"},
                                                        {R"({"peers": "a:1"})", "host:port"},
                                                        {R"({"peers": [1]})", "host:port"},
                                                        {R"({"storage_options": 3})", "object"},

@@ -74,7 +74,7 @@ Result<JobPlan> plan_job(const Pipeline& pipeline, const JobRequest& request) {
   FOREBAY_ASSIGN(Ordering ordering,
                  choose_order(find_step(description, OpRole::kOrder), *source, *selection, request.seed));
   FOREBAY_RETURN_IF_ERROR(
-      choose_deal(description, options, {request.deal, static_cast<int>(request.hosts)}, &ordering));
+      choose_deal(description, options, {request.shard_by, static_cast<int>(request.hosts)}, &ordering));
   const PlacementOptions keeping{.hosts = {world, request.ranks_per_host},
                                  .batch_size = options.batch_size,
                                  .lanes = ordering.in_groups ? ordering.lanes : 1,
@@ -82,13 +82,15 @@ Result<JobPlan> plan_job(const Pipeline& pipeline, const JobRequest& request) {
   const Placement placement(ordering.order, keeping);
   const Schedule schedule(options, ordering.deal);
   const bool keeps = find_step(description, OpRole::kKeep) != nullptr;
-  JobPlan plan{.deal = {},
+  JobPlan plan{.shard_by = {},
                .hosts = request.hosts,
                .ranks = world,
                .batch = options.batch_size,
                .samples = options.epoch_size,
                .steps = schedule.steps()};
-  plan.deal = ordering.in_groups && ordering.lanes > 1 ? "lanes" : ordering.deal == deal_by_count() ? "count" : "local";
+  plan.shard_by = ordering.in_groups && ordering.lanes > 1 ? "lanes"
+                  : ordering.deal == deal_by_count()       ? "count"
+                                                           : "locality";
   if (keeps) {
     plan.least_kept = INT64_MAX;
     for (int64_t host = 0; host < keeping.hosts.count(); ++host) {
@@ -102,7 +104,7 @@ Result<JobPlan> plan_job(const Pipeline& pipeline, const JobRequest& request) {
 
 SortedJson job_to_json(const JobPlan& plan) {
   return {{"batch", plan.batch},
-          {"deal", plan.deal},
+          {"shard_by", plan.shard_by},
           {"hosts", plan.hosts},
           {"kept_a_host", {plan.least_kept, plan.most_kept}},
           {"ranks", plan.ranks},
@@ -123,7 +125,7 @@ void print_job(const JobPlan& plan, const Console& console) {
   };
   fmt::print(console.out, "{} samples, {} ranks on {} host{}, {} rows a rank: {} step{} an epoch, dealt by {}\n",
              plan.samples, plan.ranks, plan.hosts, plan.hosts == 1 ? "" : "s", plan.batch, plan.steps,
-             plan.steps == 1 ? "" : "s", plan.deal);
+             plan.steps == 1 ? "" : "s", plan.shard_by);
   fmt::print(console.out, "first epoch: every sample is read from storage, once\n");
   if (plan.most_kept == 0) {
     fmt::print(console.out,

@@ -18,12 +18,12 @@ struct JobRequest {
   uint64_t seed = 0;
   std::map<std::string, std::string> storage;
   std::stop_token stop;
-  DealBy deal = DealBy::kAuto;
+  ShardBy shard_by = ShardBy::kAuto;
 };
 
 /// What a job will read from where, in rows: told from the plan before it starts.
 struct JobPlan {
-  std::string deal;  ///< "local", "count", or "lanes" for row groups
+  std::string shard_by;  ///< "locality", "count", or "lanes" for row groups
   int64_t hosts = 1, ranks = 1, batch = 1, samples = 0, steps = 0;
   int64_t least_kept = 0, most_kept = 0;  ///< samples that a host keeps
   int64_t steps_gone_through = 0, own = 0, moved = 0,

@@ -13,8 +13,8 @@ namespace {
 
 const std::map<std::string, OnError> kOnError = {
     {"raise", OnError::kRaise}, {"skip", OnError::kSkip}, {"replace", OnError::kReplace}};
-const std::map<std::string, DealBy> kDeals = {
-    {"auto", DealBy::kAuto}, {"count", DealBy::kCount}, {"local", DealBy::kLocal}};
+const std::map<std::string, ShardBy> kShardBy = {
+    {"auto", ShardBy::kAuto}, {"count", ShardBy::kCount}, {"locality", ShardBy::kLocality}};
 
 // What has a point is a share, as a float is in Python.
 ErrorLimit error_limit_of(const std::string& text) {
@@ -30,15 +30,15 @@ ErrorLimit error_limit_of(const std::string& text) {
 
 }  // namespace
 
-void add_deal(CommandLine& line, std::string& name) {
+void add_shard_by(CommandLine& line, std::string& name) {
   line.app()
-      .add_option("--deal", name, "which rank gets which rows; local: what its host keeps")
+      .add_option("--shard-by", name, "which rank gets which rows; locality: what its host keeps")
       ->type_name("auto|count|local")
-      ->check(CLI::IsMember({"auto", "count", "local"}).description(""))
+      ->check(CLI::IsMember({"auto", "count", "locality"}).description(""))
       ->default_str(name);
 }
 
-DealBy deal_named(const std::string& name) { return kDeals.at(name); }
+ShardBy shard_by_named(const std::string& name) { return kShardBy.at(name); }
 
 LoaderFlags::LoaderFlags(CommandLine& line, Which which) {
   CLI::App& app = line.app();
@@ -60,7 +60,7 @@ LoaderFlags::LoaderFlags(CommandLine& line, Which which) {
          "--max-errors", set_limit,
          "different bad records of an epoch that are borne: a count, or a share from 0.0 to 1.0")
       ->type_name("N");
-  add_deal(line, deal_);
+  add_shard_by(line, shard_by_);
   line.add_number("--hosts", options_.hosts, 1, 1 << 20, "how many the ranks are on; else as the launcher says");
   storage_.emplace(line);
 }
@@ -68,7 +68,7 @@ LoaderFlags::LoaderFlags(CommandLine& line, Which which) {
 LoaderOptions LoaderFlags::options() const {
   LoaderOptions options = options_;
   options.on_error = kOnError.at(on_error_);
-  options.deal = deal_named(deal_);
+  options.shard_by = shard_by_named(shard_by_);
   if (storage_) options.storage_options = storage_->options();
   return options;
 }

@@ -23,13 +23,13 @@ class LoaderFlags {
 
  private:
   LoaderOptions options_;
-  std::string on_error_ = "raise", deal_ = "auto";
+  std::string on_error_ = "raise", shard_by_ = "auto";
   std::optional<StorageFlags> storage_;
 };
 
-/// --deal, into `name`, which must be "auto" and live until the line is read; and what it then says.
-void add_deal(CommandLine& line, std::string& name);
-DealBy deal_named(const std::string& name);
+/// --shard-by, into `name`, which must be "auto" and live until the line is read; and what it then says.
+void add_shard_by(CommandLine& line, std::string& name);
+ShardBy shard_by_named(const std::string& name);
 
 /// What a stream must be given for its epochs to end, under the name that it has here.
 Status check_ends(const Pipeline& pipeline, const LoaderOptions& options);

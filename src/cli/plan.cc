@@ -52,7 +52,7 @@ Result<EpochPlan> make_plan(const Pipeline& pipeline, PlanOptions& options, std:
                                          .rank = 0,
                                          .world_size = 1,
                                          .storage_options = std::move(options.storage),
-                                         .deal = options.plan.deal.deal,
+                                         .shard_by = options.plan.shard_by.shard_by,
                                          .stop = std::move(stop)}));
   FOREBAY_RETURN_IF_ERROR(loader->prepare());
   return loader->plan(options.plan.epoch, options.plan.rank, options.plan.world_size, options.plan.max_steps);
@@ -119,14 +119,14 @@ int plan_verb(const Arguments& arguments, const Console& console) {
   line.add_number("--hosts", options.hosts, 1, 1 << 20,
                   "what a job on so many hosts reads from where, in place of steps");
   line.add_number("--ranks-per-host", options.ranks_per_host, 1, 1 << 20, "with --hosts")->capture_default_str();
-  std::string deal = "auto";
-  add_deal(line, deal);
+  std::string shard_by = "auto";
+  add_shard_by(line, shard_by);
   app.add_flag("--mixing", options.mixing, "for tables: how well blocks of row groups mix, beside a flat shuffle");
   const StorageFlags storage(line);
   if (const auto code = line.parse(arguments, console)) return *code;
   options.json = line.json();
   options.storage = storage.options();
-  options.plan.deal.deal = deal_named(deal);
+  options.plan.shard_by.shard_by = shard_by_named(shard_by);
   if (options.plan.rank >= options.plan.world_size) {
     return line.misuse(
         fmt::format("was asked for rank {} of {}; ranks count from 0", options.plan.rank, options.plan.world_size),
@@ -155,8 +155,9 @@ int plan_verb(const Arguments& arguments, const Console& console) {
   const Interrupt interrupt;
   if (options.mixing) return report_mixing(*pipeline, options, interrupt.token(), console);
   if (options.hosts) {
-    const Result<JobPlan> job = plan_job(*pipeline, {*options.hosts, options.ranks_per_host, options.plan.seed,
-                                                     options.storage, interrupt.token(), options.plan.deal.deal});
+    const Result<JobPlan> job =
+        plan_job(*pipeline, {*options.hosts, options.ranks_per_host, options.plan.seed, options.storage,
+                             interrupt.token(), options.plan.shard_by.shard_by});
     if (!job.ok()) return report_failure(job.status(), options.json, console);
     if (options.json)
       print_json(job_to_json(*job), console);

@@ -191,10 +191,10 @@ TEST(PlanVerb, AnotherDealIsPlannedWhereItIsAskedFor) {
     line.insert(line.end(), more.begin(), more.end());
     return forebay(line).json();
   };
-  EXPECT_EQ(planned({"--hosts", "2"})["deal"], "local");
-  EXPECT_EQ(planned({"--hosts", "2", "--deal", "count"})["deal"], "count");
+  EXPECT_EQ(planned({"--hosts", "2"})["shard_by"], "locality");
+  EXPECT_EQ(planned({"--hosts", "2", "--shard-by", "count"})["shard_by"], "count");
   const std::vector<std::string> later{"--world", "2", "--epoch", "1"},
-      by_count{"--world", "2", "--epoch", "1", "--deal", "count"};
+      by_count{"--world", "2", "--epoch", "1", "--shard-by", "count"};
   EXPECT_NE(planned(later)["steps"], planned(by_count)["steps"]);
 }
 

@@ -61,13 +61,14 @@ TEST_F(RunCheckTest, a_rank_that_has_other_settings_than_rank_0_is_told_what_dif
 
 TEST_F(RunCheckTest, a_term_says_what_to_do_and_one_of_another_version_is_left_out) {
   RunTerms own = terms_of("8"), leader = terms_of("7");
-  own.terms.push_back({"deal", "count", "give deal="});
+  own.terms.push_back({"shard_by", "count", "give shard_by="});
   own.terms.push_back({"new", "1"});
-  leader.terms.push_back({"deal", "local"});
+  leader.terms.push_back({"shard_by", "locality"});
   leader.terms.push_back({"old", "2"});
-  EXPECT_EQ(own.check_same(1, leader).message(),
-            "rank 1 has another run than rank 0: seed=8 (7 there), deal=count (local there); give all ranks the same; "
-            "give deal=");
+  EXPECT_EQ(
+      own.check_same(1, leader).message(),
+      "rank 1 has another run than rank 0: seed=8 (7 there), shard_by=count (locality there); give all ranks the same; "
+      "give shard_by=");
 }
 
 TEST_F(RunCheckTest, nobody_waits_for_a_rank_0_that_is_not_there_or_sets_its_terms_later) {

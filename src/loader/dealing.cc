@@ -41,15 +41,16 @@ Status check_deal(const DealRequest& request, int64_t world_size) {
 Status choose_deal(const Description& description, const ScheduleOptions& schedule, const DealRequest& request,
                    Ordering* ordering) {
   FOREBAY_RETURN_IF_ERROR(check_deal(request, schedule.world_size));
-  if (ordering->in_groups || request.deal == DealBy::kCount) return {};
+  if (ordering->in_groups || request.shard_by == ShardBy::kCount) return {};
   const Keeps keeps = what_keeps(description);
-  if (request.deal == DealBy::kAuto && keeps == Keeps::kNothing) return {};
+  if (request.shard_by == ShardBy::kAuto && keeps == Keeps::kNothing) return {};
   const int64_t count = keepers(request, schedule.world_size, keeps);
   if (count == 0) {
-    if (request.deal == DealBy::kAuto) return {};
+    if (request.shard_by == ShardBy::kAuto) return {};
     return invalid_argument(
-        "deal='local' needs to know which ranks share a host, and the launcher does not tell all ranks alike; give "
-        "hosts= (how many there are), the same on every rank, or deal='count'");
+        "shard_by='locality' needs to know which ranks share a host, and the launcher does not tell all ranks alike; "
+        "give "
+        "hosts= (how many there are), the same on every rank, or shard_by='count'");
   }
   // One keeper has everything whoever reads it: the plain deal moves nothing.
   if (count == 1) return {};
@@ -58,7 +59,7 @@ Status choose_deal(const Description& description, const ScheduleOptions& schedu
   const PlacementOptions options{
       .hosts = hosts, .batch_size = schedule.batch_size, .pads = schedule.last == LastPolicy::kPad};
   ordering->deal = deal_by_place(ordering->order, std::make_shared<const Placement>(ordering->order, options));
-  ordering->dealt = fmt::format("local, hosts {}", hosts.count());
+  ordering->dealt = fmt::format("locality, hosts {}", hosts.count());
   return {};
 }
 

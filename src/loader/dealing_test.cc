@@ -33,7 +33,7 @@ Result<bool> is_local(const Pipeline& pipeline, int64_t world, const DealRequest
 TEST(ChooseDeal, CountIsWhatRunsWithoutACacheHave) {
   const Pipeline plain = arrays({{"x", counting(400)}}).shuffle().batch(4);
   EXPECT_FALSE(*is_local(plain, 8, {.known_hosts = 4}));
-  EXPECT_TRUE(*is_local(plain, 8, {.deal = DealBy::kLocal, .known_hosts = 4}));
+  EXPECT_TRUE(*is_local(plain, 8, {.shard_by = ShardBy::kLocality, .known_hosts = 4}));
 }
 
 TEST(ChooseDeal, WithACacheOnDiskHostsKeepAndWithOneInMemoryProcesses) {
@@ -46,7 +46,7 @@ TEST(ChooseDeal, WithACacheOnDiskHostsKeepAndWithOneInMemoryProcesses) {
 
 TEST(ChooseDeal, WhatIsNotKnownOfHostsIsCountByItselfAndRefusedWhereItWasAskedFor) {
   EXPECT_FALSE(*is_local(kept(400, "1MiB", "1MiB"), 8, {}));
-  const auto asked = is_local(kept(400, "1MiB", "1MiB"), 8, {.deal = DealBy::kLocal});
+  const auto asked = is_local(kept(400, "1MiB", "1MiB"), 8, {.shard_by = ShardBy::kLocality});
   ASSERT_FALSE(asked.ok());
   EXPECT_EQ(asked.status().code(), Code::kInvalidArgument);
   EXPECT_NE(asked.status().to_string().find("hosts="), std::string::npos);
@@ -59,7 +59,7 @@ TEST(ChooseDeal, HostsThatCannotBeAreRefused) {
 }
 
 TEST(ChooseDeal, RowGroupsAreDealtByLaneWhateverIsAskedFor) {
-  EXPECT_FALSE(*is_local(kept(400, "1MiB", "0"), 8, {.deal = DealBy::kLocal}, /*in_groups=*/true));
+  EXPECT_FALSE(*is_local(kept(400, "1MiB", "0"), 8, {.shard_by = ShardBy::kLocality}, /*in_groups=*/true));
 }
 
 TEST(ChooseDeal, ThePlanIsThatOfTheLoaderAndFromTheSecondEpochOnRanksGetWhatTheyHad) {

@@ -20,7 +20,7 @@ Result<EpochPlan> plan_epoch(const Description& description, const UnitSource* u
     return invalid_argument(fmt::format("rank {} cannot be planned in a world of {}: ranks are 0 to {}", request.rank,
                                         request.world_size, request.world_size - 1));
   }
-  FOREBAY_RETURN_IF_ERROR(choose_deal(description, options, request.deal, &ordering));
+  FOREBAY_RETURN_IF_ERROR(choose_deal(description, options, request.shard_by, &ordering));
   const Schedule schedule(options, ordering.deal);
   EpochPlan plan{.size = options.epoch_size, .steps = schedule.steps(), .first = {}};
   int64_t position = 0;

@@ -15,7 +15,7 @@ struct PlanRequest {
   uint64_t seed = 0;
   int64_t epoch = 0, rank = 0, world_size = 1;
   int64_t max_steps = INT64_MAX;  ///< only the first so many
-  DealRequest deal = {};
+  DealRequest shard_by = {};
 };
 
 /// What one rank of so many gets in an epoch, from the plan alone. `units`: those of the source; null where its samples are read one

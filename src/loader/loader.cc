@@ -38,7 +38,7 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
   // Before anything is opened: a rank that is wrong must not cost a listing first.
   FOREBAY_ASSIGN(impl->place, find_place(options.rank, options.world_size, process_environment()));
   if (options.local_ranks) impl->place.local_ranks = std::clamp(*options.local_ranks, 1, impl->place.world_size);
-  FOREBAY_RETURN_IF_ERROR(check_deal({options.deal, options.hosts}, impl->place.world_size));
+  FOREBAY_RETURN_IF_ERROR(check_deal({options.shard_by, options.hosts}, impl->place.world_size));
   if (options.epochs && *options.epochs < 0)
     return invalid_argument(fmt::format("epochs={} is negative", *options.epochs));
   DataWarnings left_out;

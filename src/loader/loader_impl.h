@@ -103,7 +103,7 @@ struct Loader::Impl {
 
   // With as many ranks as that.
   DealRequest dealing(int64_t world_size) const {
-    return {options.deal, options.hosts, world_size == place.world_size ? place.hosts : 0};
+    return {options.shard_by, options.hosts, world_size == place.world_size ? place.hosts : 0};
   }
 
   PassWatch watch_of_passes();

@@ -47,19 +47,19 @@ void tell_run(Job& job, const Description& description, const Source& source, co
   if (shuffle != nullptr && ordering.in_groups)
     order =
         fmt::format("block {}, lanes {}{}", ordering.block, ordering.lanes, bool_arg(*shuffle, "ramp") ? ", ramp" : "");
-  job.set_run(
-      {{{"seed", fmt::format("{}", seed)},
-        {"batch size", fmt::format("{}", batch_size(description))},
-        {"last", batch == nullptr ? "partial" : batch->args.value("last", "partial")},
-        {"ranks", fmt::format("{}", world_size)},
-        {"shuffle", std::move(order)},
-        {"deal", ordering.dealt,
-         "deal='auto' follows the .cache() of each rank, in memory or on disk: give deal= and hosts= where these "
-         "differ"},
-        {"samples", fmt::format("{}", chosen.size())},
-        {"data set", short_hash(source.version()),
-         "another job, or a loader that ranks open in another order, wants peers of its own"},
-        {"choice of samples", short_hash(hash_of_choice(description, chosen))}}});
+  job.set_run({{{"seed", fmt::format("{}", seed)},
+                {"batch size", fmt::format("{}", batch_size(description))},
+                {"last", batch == nullptr ? "partial" : batch->args.value("last", "partial")},
+                {"ranks", fmt::format("{}", world_size)},
+                {"shuffle", std::move(order)},
+                {"shard_by", ordering.dealt,
+                 "shard_by='auto' follows the .cache() of each rank, in memory or on disk: give shard_by= and hosts= "
+                 "where these "
+                 "differ"},
+                {"samples", fmt::format("{}", chosen.size())},
+                {"data set", short_hash(source.version()),
+                 "another job, or a loader that ranks open in another order, wants peers of its own"},
+                {"choice of samples", short_hash(hash_of_choice(description, chosen))}}});
 }
 
 void set_first_homes(PeerGroup& peers, const ExecutionPlan& plan, const Ordering& ordering,

@@ -65,9 +65,10 @@ TEST_F(RanksWithRuns, are_told_what_would_have_samples_come_twice) {
   expect_told(numbers(12).batch(3), "batch size=3 (2 there)");
   expect_told(numbers(12).batch(2, {.last = "drop"}), "last=drop (partial there)");
   expect_told(arrays({{"x", counting(12)}}).cache({.ram = "1MiB", .disk = "0"}).batch(2), "shuffle=none (given there)");
-  expect_told(numbers(12).batch(2), "deal=count (local, hosts 2 there)", {.seed = 7, .deal = DealBy::kCount});
+  expect_told(numbers(12).batch(2), "shard_by=count (locality, hosts 2 there)",
+              {.seed = 7, .shard_by = ShardBy::kCount});
   // A host with no room for a cache, say.
-  expect_told(arrays({{"x", counting(12)}}).shuffle().batch(2), "deal=count (local, hosts 2 there)");
+  expect_told(arrays({{"x", counting(12)}}).shuffle().batch(2), "shard_by=count (locality, hosts 2 there)");
   const Status told = heard(numbers(12).batch(2), numbers(13).batch(2));
   EXPECT_NE(told.message().find("samples=13 (12 there), data set="), std::string::npos) << told.message();
 }

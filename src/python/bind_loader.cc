@@ -26,11 +26,11 @@ OnError on_error_of(const std::string& name) {
   raise(invalid_argument("on_error is '" + name + "'; it can be 'raise', 'skip' or 'replace'"));
 }
 
-DealBy deal_of(const std::string& name) {
-  if (name == "auto") return DealBy::kAuto;
-  if (name == "count") return DealBy::kCount;
-  if (name == "local") return DealBy::kLocal;
-  raise(invalid_argument("deal is '" + name + "'; it can be 'auto', 'count' or 'local'"));
+ShardBy shard_by_of(const std::string& name) {
+  if (name == "auto") return ShardBy::kAuto;
+  if (name == "count") return ShardBy::kCount;
+  if (name == "locality") return ShardBy::kLocality;
+  raise(invalid_argument("shard_by is '" + name + "'; it can be 'auto', 'count' or 'locality'"));
 }
 
 std::optional<ErrorLimit> error_limit_of(nb::handle value) {
@@ -90,7 +90,7 @@ void open(PyLoader* self, const PyDescription& description, uint64_t seed, std::
           std::optional<int64_t> steps_per_epoch, std::string journal, std::string rehearsal, std::optional<int> rank,
           std::optional<int> world_size, std::optional<int> threads, std::optional<int> requests,
           std::optional<uint64_t> memory, const std::string& on_error, nb::object max_errors,
-          std::map<std::string, std::string> storage_options, const std::string& deal, std::optional<int> hosts,
+          std::map<std::string, std::string> storage_options, const std::string& shard_by, std::optional<int> hosts,
           std::optional<int> local_ranks, std::vector<std::string> peers, std::string token,
           std::optional<uint64_t> generation, const nb::object& meet, std::optional<std::string> share, int together,
           std::vector<std::string> program, bool restart, nb::object convert) {
@@ -109,7 +109,7 @@ void open(PyLoader* self, const PyDescription& description, uint64_t seed, std::
   options.on_error = on_error_of(on_error);
   options.max_errors = error_limit_of(max_errors);
   options.storage_options = std::move(storage_options);
-  options.deal = deal_of(deal);
+  options.shard_by = shard_by_of(shard_by);
   options.hosts = hosts;
   options.local_ranks = local_ranks;
   options.log_warnings = false;  // Python's own warnings tell them
@@ -128,7 +128,7 @@ void bind_loader(nb::module_& module) {
       .def("__init__", &open, arg("description"), nb::kw_only(), arg("seed"), arg("epochs").none(),
            arg("steps_per_epoch") = nb::none(), arg("journal") = "", arg("rehearsal") = "", arg("rank").none(),
            arg("world_size").none(), arg("threads").none(), arg("requests").none(), arg("memory").none(),
-           arg("on_error"), arg("max_errors").none(), arg("storage_options"), arg("deal") = "auto",
+           arg("on_error"), arg("max_errors").none(), arg("storage_options"), arg("shard_by") = "auto",
            arg("hosts") = nb::none(), arg("local_ranks") = nb::none(), arg("peers"), arg("token"),
            arg("generation").none(), arg("meet").none(), arg("share").none() = nb::none(), arg("together") = 0,
            arg("program") = std::vector<std::string>(), arg("restart") = false, arg("convert").none())

@@ -8,7 +8,7 @@ from job import Job, add
 
 KINDS = ("killed", "frozen", "cut off", "slowed to 1 %", "disk full")
 LINK = 1e9
-JOB = {"peers": "addresses", "cache": {"ram": "256KiB", "disk": "2MiB"}, "disk_size": "4m", "side": 96, "deal": "count", "memory": "8MiB"}
+JOB = {"peers": "addresses", "cache": {"ram": "256KiB", "disk": "2MiB"}, "disk_size": "4m", "side": 96, "shard_by": "count", "memory": "8MiB"}
 USED_LIMIT_S = 90
 
 

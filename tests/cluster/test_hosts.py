@@ -6,7 +6,7 @@ from lab import Lab
 EPOCHS = 3
 
 
-@pytest.mark.parametrize("hosts, peers, deal", [(1, None, "auto"), (2, "folder", "auto"), (3, "folder", "count"), (4, "folder", "local"),
+@pytest.mark.parametrize("hosts, peers, deal", [(1, None, "auto"), (2, "folder", "auto"), (3, "folder", "count"), (4, "folder", "locality"),
                                                 (4, "addresses", "count"), (4, None, "auto")])
 @pytest.mark.parametrize("cache", [{"ram": "64MiB", "disk": 0}, {"ram": 0, "disk": "64MiB"}], ids=["memory", "disk"])
 def test_same_data_on_many_hosts(objects, tmp_path, hosts, peers, deal, cache):
@@ -14,6 +14,6 @@ def test_same_data_on_many_hosts(objects, tmp_path, hosts, peers, deal, cache):
         server = objects(lab)
         expected = truth(lab, server, EPOCHS)
         found = {}
-        with Job(lab, server, tmp_path, peers=peers, cache=cache, deal=deal) as job:
+        with Job(lab, server, tmp_path, peers=peers, cache=cache, shard_by=deal) as job:
             job.steps(EPOCHS * 240 // (4 * hosts), found)
         assert [found[epoch] for epoch in range(EPOCHS)] == expected

@@ -66,7 +66,7 @@ class Host:
         environment = {name: value for name, value in os.environ.items() if name not in LAUNCHERS}
         environment |= {"PYTHONPATH": os.path.dirname(__file__), "FOREBAY_CLUSTER_TOKEN": token, **(variables or {})}
         given = {"pipeline": {"photos": str(photos), **options},
-                 "loader": {"rank": rank, "world_size": world, "peers": peers, "threads": 2, "deal": "count", **(loader or {})}}
+                 "loader": {"rank": rank, "world_size": world, "peers": peers, "threads": 2, "shard_by": "count", **(loader or {})}}
         self.process = subprocess.Popen([*prefix, sys.executable, "-c", HOST, json.dumps(given)], stdin=subprocess.PIPE, text=True,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
 

@@ -33,8 +33,8 @@ def test_digests_by_count_and_by_place_are_that_of_one_process(photos, world_siz
         with fb.Loader(pipeline.batch(5), seed=7) as one:
             alone = digest_of_epoch(epoch, [one])
         fingerprints = set()
-        for deal in ("count", "local"):
-            loaders = open_ranks(pipeline.batch(2), world_size, seed=7, deal=deal, hosts=hosts)
+        for deal in ("count", "locality"):
+            loaders = open_ranks(pipeline.batch(2), world_size, seed=7, shard_by=deal, hosts=hosts)
             assert digest_of_epoch(epoch, loaders) == alone, (deal, epoch)
             fingerprints |= {loader.fingerprint for loader in loaders}
             close(loaders)
@@ -46,7 +46,7 @@ def test_digests_by_count_and_by_place_are_that_of_one_process(photos, world_siz
 @pytest.mark.parametrize("n", [1, 7, 60, 203])
 def test_exactly_once_in_equal_steps(n, world_size, hosts, last):
     pipeline = fb.arrays(x=np.arange(n)).shuffle().batch(4, last=last)
-    loaders = open_ranks(pipeline, world_size, seed=1, epochs=2, deal="local", hosts=hosts)
+    loaders = open_ranks(pipeline, world_size, seed=1, epochs=2, shard_by="locality", hosts=hosts)
     for _ in range(2):
         per_rank = [list(loader) for loader in loaders]
         assert len({len(batches) for batches in per_rank}) == 1
@@ -59,7 +59,7 @@ def test_exactly_once_in_equal_steps(n, world_size, hosts, last):
 def test_from_the_second_epoch_on_ranks_get_what_their_host_had():
     n = 6400
     pipeline = fb.arrays(x=np.arange(n)).shuffle().batch(32)
-    loaders = open_ranks(pipeline, 4, seed=3, deal="local", hosts=2)
+    loaders = open_ranks(pipeline, 4, seed=3, shard_by="locality", hosts=2)
     first, second = rows_of_epoch(loaders), rows_of_epoch(loaders)
     close(loaders)
     again = sum(len((set(first[2 * h]) | set(first[2 * h + 1])) & (set(second[2 * h]) | set(second[2 * h + 1]))) for h in range(2))
@@ -71,8 +71,8 @@ def test_a_run_goes_on_under_the_other_deal_and_on_other_hosts():
     pipeline = fb.arrays(x=np.arange(n)).shuffle()
     seen = []
     state = None
-    for world_size, hosts, batch, deal in [(4, 2, 3, "local"), (3, 3, 5, "count"), (6, 2, 4, "local"), (1, 1, 7, "local")]:
-        loaders = open_ranks(pipeline.batch(batch), world_size, seed=9, deal=deal, hosts=hosts)
+    for world_size, hosts, batch, deal in [(4, 2, 3, "locality"), (3, 3, 5, "count"), (6, 2, 4, "locality"), (1, 1, 7, "locality")]:
+        loaders = open_ranks(pipeline.batch(batch), world_size, seed=9, shard_by=deal, hosts=hosts)
         for loader in loaders:
             if state:
                 loader.load_state_dict(state)
@@ -103,19 +103,19 @@ def test_caches_in_memory_make_each_rank_a_host_by_itself():
 def test_hosts_come_from_the_launcher(monkeypatch):
     pipeline = fb.arrays(x=np.arange(1000)).shuffle().batch(10)
     with pytest.raises(InvalidArgument, match="hosts="):
-        fb.Loader(pipeline, rank=0, world_size=4, deal="local")
+        fb.Loader(pipeline, rank=0, world_size=4, shard_by="locality")
     for name, value in {"RANK": "1", "WORLD_SIZE": "4", "LOCAL_WORLD_SIZE": "2", "GROUP_WORLD_SIZE": "2"}.items():
         monkeypatch.setenv(name, value)
-    with fb.Loader(pipeline, seed=3, deal="local") as told, fb.Loader(pipeline, seed=3, deal="local", hosts=2) as given:
+    with fb.Loader(pipeline, seed=3, shard_by="locality") as told, fb.Loader(pipeline, seed=3, shard_by="locality", hosts=2) as given:
         for loader in (told, given):
             loader.set_epoch(1)
         assert rows_of_epoch([told]) == rows_of_epoch([given])
     monkeypatch.setenv("GROUP_WORLD_SIZE", "3")  # divides no 4 ranks
     with pytest.raises(InvalidArgument, match="hosts="):
-        fb.Loader(pipeline, deal="local")
+        fb.Loader(pipeline, shard_by="locality")
 
 
-@pytest.mark.parametrize("options", [{"deal": "near"}, {"deal": None}, {"hosts": 0}, {"hosts": 5}, {"hosts": "2"}])
+@pytest.mark.parametrize("options", [{"shard_by": "near"}, {"shard_by": None}, {"hosts": 0}, {"hosts": 5}, {"hosts": "2"}])
 def test_what_cannot_be_is_refused(options):
     with pytest.raises(InvalidArgument, match=next(iter(options))):
         fb.Loader(fb.arrays(x=np.arange(9)).batch(1), rank=0, world_size=4, **options)

@@ -88,12 +88,12 @@ def test_a_digest_is_of_all_ranks_each_once_in_any_order(world_size, ranks):
 
 
 def test_a_digest_is_of_ranks_that_are_dealt_alike(tmp_path):
-    """deal="auto" follows each rank's cache: samples would come twice, and others never."""
+    """shard_by="auto" follows each rank's cache: samples would come twice, and others never."""
     def with_cache(**kept):
         return fb.arrays(x=np.arange(20)).shuffle().cache(dir=str(tmp_path), **kept).batch(2)
 
     (one,), (two,) = loaders([0], 2, with_cache(ram="1MiB", disk=0)), loaders([1], 2, with_cache(ram=0, disk="1MiB"))
-    with pytest.raises(fb.InvalidArgument, match="dealt rows in different ways \\(count and local, hosts 2\\).*deal= and hosts="):
+    with pytest.raises(fb.InvalidArgument, match="dealt rows in different ways \\(count and locality, hosts 2\\).*shard_by= and hosts="):
         fb.digest(one, two)
     assert fb.digest(one, loaders([1], 2, with_cache(ram="2MiB", disk=0))[0])
 

@@ -18,7 +18,7 @@ import forebay as fb
 {first}
 from peering import epoch_of, pipeline
 peers, photos, told = sys.argv[1:]
-with fb.Loader(pipeline(photos), seed=7, peers=peers, deal="count") as loader:
+with fb.Loader(pipeline(photos), seed=7, peers=peers, shard_by="count") as loader:
     epochs = [epoch_of(loader) for _ in range({epochs})]
     found = {{"world": loader.world_size, "epochs": epochs, "peer_hits": loader.stats()["caches"][0]["peer_hits"]}}
     with open(f"{{told}}/{{loader.rank}}.json", "w") as file:
@@ -123,7 +123,7 @@ def test_ray_train_and_its_ranks(photos, tmp_path, way):
 
         import forebay as fb
 
-        with fb.Loader(pipeline(given["photos"]), seed=7, deal="count", peers=given["peers"]) as loader:
+        with fb.Loader(pipeline(given["photos"]), seed=7, shard_by="count", peers=given["peers"]) as loader:
             assert loader.world_size == ray.train.get_context().get_world_size()
             epochs = [epoch_of(loader) for _ in range(EPOCHS)]
             Path(given["told"], f"{loader.rank}.json").write_text(json.dumps(epochs))

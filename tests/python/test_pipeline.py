@@ -73,7 +73,7 @@ def test_documented_defaults_are_in_the_signatures():
     assert defaults(fb.Pipeline.batch) == {"last": "partial", "ragged": None}
     assert defaults(fb.Loader) == {
         "seed": 0, "epochs": None, "rank": None, "world_size": None, "threads": "auto", "requests": "auto", "memory": "auto",
-        "on_error": "raise", "max_errors": None, "output": "numpy", "storage_options": None, "deal": "auto", "hosts": None, "peers": None,
+        "on_error": "raise", "max_errors": None, "output": "numpy", "storage_options": None, "shard_by": "auto", "hosts": None, "peers": None,
         "restart": False, "steps_per_epoch": None, "journal": None, "rehearsal": None,
         "share": None, "together": False}
 

@@ -93,5 +93,5 @@ def test_ranks_with_peers_read_every_object_once_between_them(ranks, objects, ki
 
 def test_caches_with_peers_none_ask_nobody():
     with Objects(40) as server:
-        run_job(2, source=server.source("bucket"), cache={**IN_MEMORY, "peers": "none"}, batch=4, threads=1, deal="count")
+        run_job(2, source=server.source("bucket"), cache={**IN_MEMORY, "peers": "none"}, batch=4, threads=1, shard_by="count")
         assert server.reads() > 1.01 * 40

@@ -84,7 +84,7 @@ def test_plan_says_before_a_job_what_it_reads_from_where(photos, tmp_path):
     assert told.returncode == 0, told.stderr
     plan = json.loads(told.stdout)
     second = plan["second_epoch"]
-    assert plan["deal"] == "local" and plan["ranks"] == 4
+    assert plan["shard_by"] == "locality" and plan["ranks"] == 4
     assert second["own"] + second["moved"] == plan["samples"] and second["storage"] == 0
     assert second["own"] > second["moved"]
     assert "later epochs" in run("plan", tmp_path / "p.json", "--hosts", 2).stdout

@@ -141,7 +141,7 @@ template <typename Archive>
 void fields(Archive& archive, LoaderOptions& value) {
   archive(value.seed, value.epochs, value.rank, value.world_size, value.threads, value.requests, value.memory);
   checked_enum(archive, value.on_error, OnError::kReplace);
-  checked_enum(archive, value.deal, DealBy::kLocal);
+  checked_enum(archive, value.shard_by, ShardBy::kLocality);
   archive(value.storage_options, value.hosts);
   bool limited = value.max_errors.has_value();
   archive(limited);
