@@ -115,7 +115,7 @@ class Tiers final : public TieredCache {
   bool admits(uint64_t bytes) const override {
     if (foreign()) return false;
     count_size(bytes);
-    return ram_->fits(bytes) || (disk_ && disk_->admits(bytes));
+    return ram_->fits(bytes) || (disk_ && disk_->admits(bytes_on_disk(bytes)));
   }
 
   void put(const Hash128& entry, std::shared_ptr<const Columns> columns, double seconds, KeepIn where,
@@ -174,7 +174,18 @@ class Tiers final : public TieredCache {
   bool put_on_disk(const Hash128& entry, const Columns& columns, const Buffer& plain, double seconds) {
     if (compression_ == Compression::kNone) return disk_->put(entry, plain.span(), seconds);
     const Result<Buffer> packed = encode_entry(entry, columns, compression_);
-    return packed.ok() && disk_->put(entry, packed->span(), seconds);
+    if (!packed.ok()) return false;
+    plain_bytes_.fetch_add(plain.size(), std::memory_order_relaxed);
+    packed_bytes_.fetch_add(packed->size(), std::memory_order_relaxed);
+    return disk_->put(entry, packed->span(), seconds);
+  }
+
+  /// Of an entry of so many bytes; where it is compressed, as well as those before it were. The first one is tried.
+  uint64_t bytes_on_disk(uint64_t bytes) const {
+    if (compression_ == Compression::kNone) return bytes;
+    const auto plain = static_cast<double>(plain_bytes_.load(std::memory_order_relaxed));
+    const auto packed = static_cast<double>(packed_bytes_.load(std::memory_order_relaxed));
+    return plain > 0 ? static_cast<uint64_t>(static_cast<double>(bytes) * packed / plain) : 0;
   }
 
   const uint64_t generation_ = process_generation();
@@ -186,6 +197,7 @@ class Tiers final : public TieredCache {
   const std::shared_ptr<SingleFlight> flights_ = SingleFlight::make();
   SeenEntries seen_;
   std::atomic<uint64_t> misses_{0};
+  std::atomic<uint64_t> plain_bytes_{0}, packed_bytes_{0};  ///< of entries that were compressed, before and after
   mutable std::atomic<uint64_t> sizes_{0}, size_bytes_{0};
 };
 

@@ -133,6 +133,18 @@ TEST_F(Caches, WhatIsDeclinedIsNotPrepared) {
   EXPECT_LE(admitted, 1) << "now and then it is tried again";
 }
 
+// A row group may be larger than all of a budget that holds it compressed.
+TEST_F(Caches, AnEntryIsAdmittedByItsCompressedSize) {
+  const auto cache = open(0, 256 << 10, 1, Compression::kZstd);
+  EXPECT_TRUE(cache->admits(kMiB)) << "how well it compresses is not known yet";
+  fill(*cache, 0, 3);
+  const auto stored = static_cast<double>(cache->stats().disk.bytes);
+  ASSERT_GT(stored, 0);
+  EXPECT_TRUE(cache->admits(257 << 10)) << "it compresses as the others do";
+  EXPECT_FALSE(cache->admits(uint64_t{1} << 40));
+  EXPECT_GT(cache->stats().disk.declined, 0u) << "what is larger than the budget counts, too";
+}
+
 TEST_F(Caches, TheOptimumIsBudgetOverBytes) {
   const auto cache = open(kMiB, 0);
   for (int epoch = 0; epoch < 3; ++epoch) {

@@ -152,11 +152,11 @@ std::optional<DiskTier::Found> DiskTier::find(const Hash128& id) {
 }
 
 bool DiskTier::admits(uint64_t bytes) const {
-  if (writing_off_.load(std::memory_order_relaxed) || bytes > budget_bytes_.load(std::memory_order_relaxed))
-    return false;
+  if (writing_off_.load(std::memory_order_relaxed)) return false;
   if (bytes <= room_left_.load(std::memory_order_relaxed)) return true;
   // Now and then it is tried all the same: other processes end, and their room is free again.
-  return declined_.fetch_add(1, std::memory_order_relaxed) % kTryAgainEvery == kTryAgainEvery - 1;
+  const bool again = declined_.fetch_add(1, std::memory_order_relaxed) % kTryAgainEvery == kTryAgainEvery - 1;
+  return again && bytes <= budget_bytes_.load(std::memory_order_relaxed);
 }
 
 bool DiskTier::put(const Hash128& id, std::span<const uint8_t> entry, double seconds) {

@@ -23,6 +23,12 @@ def short_looks():
         yield
 
 
+@pytest.fixture
+def usual_looks(monkeypatch):
+    """For what depends on which of several is the fastest, or on what a look sees meanwhile."""
+    monkeypatch.setattr(_trying, "pace", 1.0)
+
+
 @pytest.fixture(scope="module")
 def photos(tmp_path_factory):
     return write_photos(tmp_path_factory.mktemp("diagnose") / "photos")
@@ -165,7 +171,7 @@ def test_the_first_remedy_can_be_made_and_measured_again(slow_pipeline, tmp_path
     assert 0.2 < found.remedies[0].gain / found.verified_gain < 5, str(found)
 
 
-def test_a_cache_that_is_being_filled_is_told_from_slow_storage(photos):
+def test_a_cache_that_is_being_filled_is_told_from_slow_storage(photos, usual_looks):
     found = fb.diagnose(pictures(photos).cache(ram="100MB", disk=0).batch(1), budget=0, requests=1, storage_options={"imitate_latency_ms": 100})
     assert found.limit == "cache", str(found)
     assert ".cache() was being filled, at" in str(found) and "Until then it looks like" in str(found)
@@ -238,14 +244,14 @@ def test_ctrl_c_ends_it(photos, ctrl_c):
     timer.join()
 
 
-def test_what_is_found_of_arrays_keeps_them(tmp_path, monkeypatch):
+def test_what_is_found_of_arrays_keeps_them(tmp_path, monkeypatch, usual_looks):
     """Arrays that were copied (of another layout, or lists) are in the pipeline alone."""
     monkeypatch.setenv("FOREBAY_CACHE_DIR", str(tmp_path))
 
     def found():
         pipeline = fb.arrays(x=np.arange(400_000, dtype=np.float64).reshape(2000, 200)[:, ::2]).map(wait_a_millisecond, version="1").batch(10)
         remedies = fb.diagnose(pipeline, budget=10).remedies
-        return [remedy.pipeline for remedy in remedies] + [fb.profile(pipeline, samples=40, time=5).best.pipeline]
+        return [remedy.pipeline for remedy in remedies] + [fb.profile(pipeline, samples=40, time=5, files=None).best.pipeline]
 
     pipelines = found()
     np.random.rand(5_000_000)  # whoever takes memory now may get theirs

@@ -134,10 +134,11 @@ class ThreadsIterator(RaisesFree, Passes, _BaseDataLoaderIter):
     def _close(self) -> None:
         if self._shut_down or os.getpid() != self._process:  # after a fork the threads, and what they hold, are not here
             return
-        self._shut_down = True
         self._tasks.clear()
         self._feed.close()
-        for stuck in self._pool.stop():
+        stuck_ones = self._pool.stop()
+        self._shut_down = True  # behind the rest: after an interrupt in between, the end of the iterator does it again
+        for stuck in stuck_ones:
             warnings.warn(f"left running: {stuck} and did not return within {STUCK_AFTER_S:.0f} s", RuntimeWarning, stacklevel=3)
 
     _shutdown_workers = _close  # what PyTorch calls it, and some frameworks with it
