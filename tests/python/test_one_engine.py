@@ -1,4 +1,5 @@
 """Loaders of a process share its compute threads, its memory and the row groups that any of them holds."""
+import gc
 import os
 import pathlib
 import threading
@@ -56,7 +57,8 @@ def compute_threads():
 
 
 def none_left():
-    """Joined threads are counted for a moment longer."""
+    """Joined threads are counted for a moment longer, and an exception that a test caught may hold a loader until it is collected."""
+    gc.collect()
     until = time.monotonic() + 60
     while compute_threads() and time.monotonic() < until:
         time.sleep(0.01)
