@@ -10,10 +10,10 @@ std::unique_ptr<SingleFlight::Flight> SingleFlight::begin(const Hash128& entry) 
   return std::unique_ptr<Flight>(new Flight(shared_from_this(), entry));
 }
 
-bool SingleFlight::wait(const Hash128& entry, std::function<void()> told) {
+bool SingleFlight::wait(const Hash128& entry, Wait what, std::function<void()> told) {
   const std::lock_guard lock(mutex_);
   const auto found = flights_.find(entry);
-  if (found == flights_.end()) return false;
+  if (found == flights_.end() || (what == Wait::kWorking && !found->second.look.working)) return false;
   found->second.waiting.push_back(std::move(told));
   return true;
 }

@@ -46,8 +46,11 @@ class SingleFlight : public std::enable_shared_from_this<SingleFlight> {
   /// The caller makes the entry from now on, until the flight ends. The flight is working: it either ends or rests before its maker waits
   /// for anything. Null where another one makes it.
   std::unique_ptr<Flight> begin(const Hash128& entry);
-  /// `told` is called once: when the entry's flight ends, or begins to rest. False where there is no flight.
-  bool wait(const Hash128& entry, std::function<void()> told);
+  /// Which flights are waited for.
+  enum class Wait : uint8_t { kAny, kWorking };
+  /// `told` is called once: when the entry's flight ends, or begins to rest. False, and `told` is never called, where there is no such
+  /// flight: whoever waits for working ones alone is not left with one that began to rest just before.
+  bool wait(const Hash128& entry, Wait what, std::function<void()> told);
 
   struct Look {
     bool working = true;

@@ -19,12 +19,12 @@ void call(const SingleFlight::Told& told) {
 TEST(SingleFlight, an_entry_is_made_by_one_and_the_others_are_told_when_that_ends) {
   const auto flights = SingleFlight::make();
   int told = 0;
-  EXPECT_FALSE(flights->wait(entry(1), [&] { ++told; })) << "nobody makes it";
+  EXPECT_FALSE(flights->wait(entry(1), SingleFlight::Wait::kAny, [&] { ++told; })) << "nobody makes it";
   auto first = flights->begin(entry(1));
   ASSERT_TRUE(first);
   EXPECT_FALSE(flights->begin(entry(1)));
   EXPECT_TRUE(flights->begin(entry(2))) << "another entry";
-  for (int i = 0; i < 3; ++i) EXPECT_TRUE(flights->wait(entry(1), [&] { ++told; }));
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(flights->wait(entry(1), SingleFlight::Wait::kAny, [&] { ++told; }));
   first.reset();
   EXPECT_EQ(told, 3);
   EXPECT_TRUE(flights->begin(entry(1)));
@@ -36,7 +36,7 @@ TEST(SingleFlight, waiters_are_told_when_a_flight_begins_to_rest_and_find_what_i
   const auto flight = flights->begin(entry(1));
   EXPECT_TRUE(flights->look(entry(1))->working) << "or who looks between its beginning and its read would read as well";
   int told = 0;
-  ASSERT_TRUE(flights->wait(entry(1), [&] { ++told; }));
+  ASSERT_TRUE(flights->wait(entry(1), SingleFlight::Wait::kAny, [&] { ++told; }));
   call(flight->rests(SingleFlight::Stored{Buffer::allocate(7), 3}));
   EXPECT_EQ(told, 1);
   const auto look = flights->look(entry(1));
@@ -48,6 +48,23 @@ TEST(SingleFlight, waiters_are_told_when_a_flight_begins_to_rest_and_find_what_i
   call(flight->rests());
   EXPECT_TRUE(flights->look(entry(1))->stored) << "it still has them";
   EXPECT_EQ(told, 1) << "who was told has to wait again";
+}
+
+// Between a look and the wait another thread may have changed the flight.
+TEST(SingleFlight, only_a_flight_that_is_working_is_waited_for_where_a_resting_one_may_rest_for_ever) {
+  const auto flights = SingleFlight::make();
+  int told = 0;
+  const auto waits = [&] { return flights->wait(entry(1), SingleFlight::Wait::kWorking, [&] { ++told; }); };
+  EXPECT_FALSE(waits()) << "there is none";
+  auto flight = flights->begin(entry(1));
+  EXPECT_TRUE(waits());
+  call(flight->rests());
+  EXPECT_EQ(told, 1);
+  EXPECT_FALSE(waits()) << "nothing would tell of a rest that has begun";
+  flight->works();
+  EXPECT_TRUE(waits());
+  flight.reset();
+  EXPECT_EQ(told, 2);
 }
 
 TEST(SingleFlight, ending_twice_ends_no_other_flight_of_the_entry) {
@@ -73,7 +90,7 @@ TEST(SingleFlight, many_threads_make_each_entry_once) {
           std::atomic<bool> told = false;
           if (auto flight = flights->begin(entry(i))) {
             if (made[i] == 0) ++made[i];
-          } else if (flights->wait(entry(i), [&] { told = true, told.notify_all(); })) {
+          } else if (flights->wait(entry(i), SingleFlight::Wait::kAny, [&] { told = true, told.notify_all(); })) {
             told.wait(false);
           }
         }

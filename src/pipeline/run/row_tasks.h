@@ -33,7 +33,7 @@ class RowTasks {
   class Call;
 
   bool may_make(const WindowBatchPtr& batch, RowTask& task);
-  bool await(const WindowBatchPtr& batch, RowTask& task);
+  bool await(const WindowBatchPtr& batch, RowTask& task, SingleFlight::Wait what);
   bool make_beside(const WindowBatchPtr& batch, RowTask& task) const;
   void told(WindowBatch& batch, size_t index, uint64_t ticket);
   void begun(RowTask& task, Step step) const;

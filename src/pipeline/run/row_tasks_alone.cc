@@ -20,19 +20,20 @@ bool RowTasks::may_make(const WindowBatchPtr& batch, RowTask& task) {
     if (task.making) {
       // An earlier look may be one from before it was put, also by a loader that has learned the version since.
       task.looked_up = task.looked_up && task.entry && !core_.row_work.is_kept_now(task);
-    } else if (is_oldest(batches_, *batch, &task) ? !make_beside(batch, task) && await(batch, task)
-                                                  : await(batch, task)) {
+    } else if (!is_oldest(batches_, *batch, &task)) {
+      if (await(batch, task, SingleFlight::Wait::kAny)) return false;
+    } else if (!make_beside(batch, task) && await(batch, task, SingleFlight::Wait::kWorking)) {
       return false;
     }
   }
 }
 
-// False where the entry's flight has ended, so that the cache is to be looked at again.
-bool RowTasks::await(const WindowBatchPtr& batch, RowTask& task) {
+// False where the entry's flight has ended, or rests now and is not to be waited for, so that all is to be looked at again.
+bool RowTasks::await(const WindowBatchPtr& batch, RowTask& task, SingleFlight::Wait what) {
   const uint64_t ticket = ++tickets_;
   const size_t index = batch->index_of(task);
   const bool waits = core_.row_work.flights()->wait(
-      *task.flight_key, [this, weak = core_.weakly_alive(), weak_batch = std::weak_ptr(batch), index, ticket] {
+      *task.flight_key, what, [this, weak = core_.weakly_alive(), weak_batch = std::weak_ptr(batch), index, ticket] {
         const std::shared_ptr<void> alive = weak.lock();
         const WindowBatchPtr of = alive ? weak_batch.lock() : nullptr;
         if (of) told(*of, index, ticket);
