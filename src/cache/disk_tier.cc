@@ -153,10 +153,11 @@ std::optional<DiskTier::Found> DiskTier::find(const Hash128& id) {
 
 bool DiskTier::admits(uint64_t bytes) const {
   if (writing_off_.load(std::memory_order_relaxed)) return false;
-  if (bytes <= room_left_.load(std::memory_order_relaxed)) return true;
+  const bool could_fit = bytes <= budget_bytes_.load(std::memory_order_relaxed);
+  if (could_fit && bytes <= room_left_.load(std::memory_order_relaxed)) return true;
   // Now and then it is tried all the same: other processes end, and their room is free again.
   const bool again = declined_.fetch_add(1, std::memory_order_relaxed) % kTryAgainEvery == kTryAgainEvery - 1;
-  return again && bytes <= budget_bytes_.load(std::memory_order_relaxed);
+  return again && could_fit;
 }
 
 bool DiskTier::put(const Hash128& id, std::span<const uint8_t> entry, double seconds) {
