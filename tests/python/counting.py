@@ -125,7 +125,7 @@ def ids_of(loader, epochs):
 RANK = """
 import json, sys
 from counting import ids_of, opened
-given = json.loads(sys.argv[1])
+given = json.loads(sys.stdin.readline())  # no argument: it may be long
 epochs = given.pop("take")
 with opened(**given) as loader:
     print(json.dumps("ready"), flush=True)
@@ -139,7 +139,9 @@ class Rank:
     def __init__(self, **given):
         environment = {name: value for name, value in os.environ.items() if name not in LAUNCHERS}
         environment |= {"PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")]), "FOREBAY_CLUSTER_TOKEN": TOKEN}
-        self.process = subprocess.Popen([sys.executable, "-c", RANK, json.dumps(given)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+        self.process = subprocess.Popen([sys.executable, "-c", RANK], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+        self.process.stdin.write(json.dumps(given) + "\n")
+        self.process.stdin.flush()
 
     def line(self):
         assert select.select([self.process.stdout], [], [], 240)[0], "a rank that says nothing"
