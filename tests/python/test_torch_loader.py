@@ -34,6 +34,12 @@ class Rows(Dataset):
         return i
 
 
+@pytest.fixture(autouse=True)
+def collected():
+    """Iterators that tests before this one interrupted end, with their processes, when they are collected."""
+    gc.collect()
+
+
 def ours():
     return [thread.name for thread in threading.enumerate() if thread.name.startswith("forebay")]
 
