@@ -71,19 +71,23 @@ def test_types_come_out_as_they_went_in(source, dtype):
 class AllTypes:
     """A field of each type."""
 
+    def __init__(self, dtypes):
+        self.dtypes = dtypes
+
     def __len__(self):
         return 4
 
     def __getitem__(self, i):
-        return {dtype: example(dtype)[i] for dtype in [*PLAIN, "bfloat16"]}
+        return {dtype: example(dtype)[i] for dtype in self.dtypes}
 
 
-def test_types_come_out_of_worker_processes_as_they_went_in():
-    with fb.Loader(fb.Dataset(AllTypes(), workers="processes").batch(4), epochs=2, output="torch") as loader:
+@pytest.mark.parametrize("output, dtypes", [("torch", [*PLAIN, "bfloat16"]), ("numpy", PLAIN)])
+def test_types_come_out_of_worker_processes_as_they_went_in(output, dtypes):
+    with fb.Loader(fb.Dataset(AllTypes(dtypes), workers="processes").batch(4), epochs=2, output=output) as loader:
         for _ in range(2):
             (batch,) = loader
-            for dtype in [*PLAIN, "bfloat16"]:
-                assert bits(batch[dtype]) == bits(example(dtype)), dtype
+            for dtype in dtypes:
+                assert bits(batch[dtype]) == bits(example(dtype) if output == "torch" else example(dtype).numpy()), dtype
 
 
 @pytest.mark.parametrize("dtype", [*PLAIN, "bfloat16"])
