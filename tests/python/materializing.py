@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import tarfile
+import time
 
 import numpy as np
 
@@ -139,14 +140,23 @@ def writer(what, folder, shards=9, format="arrow", *more, **options):
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
 
 
-def killed_at_some_moment(start, draw, longest_s=0.4):
-    """Starts a writer and kills it at a random moment once it has begun; whether it had not ended before."""
-    process = start()
-    assert process.stdout.readline() == "ready\n", process.communicate()
-    try:
-        process.wait(timeout=draw.uniform(0, longest_s))
-    except subprocess.TimeoutExpired:
-        process.send_signal(signal.SIGKILL)
-    _, err = process.communicate()
-    assert process.returncode in (0, -signal.SIGKILL), err
-    return process.returncode != 0
+class Killer:
+    """Kills writers at random moments of the time that one needs, which is measured by those that end before."""
+
+    def __init__(self, draw):
+        self._draw, self._longest_s = draw, 0.4
+        self.killed = 0
+
+    def kills(self, process):
+        """Kills a writer once it has begun; whether it had not ended before."""
+        assert process.stdout.readline() == "ready\n", process.communicate()
+        began = time.monotonic()
+        try:
+            process.wait(timeout=self._draw.uniform(0, self._longest_s))
+            self._longest_s = time.monotonic() - began
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+        _, err = process.communicate()
+        assert process.returncode in (0, -signal.SIGKILL), err
+        self.killed += process.returncode != 0
+        return process.returncode != 0

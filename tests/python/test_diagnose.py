@@ -1,10 +1,10 @@
 """fb.diagnose(): the cause is named, changes are tried, and what it gives can be run. What it says of many set-ups: bench/engine/diagnose_causes.py."""
+import itertools
 import os
 import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 import numpy as np
@@ -237,11 +237,15 @@ def ctrl_c():
 
 
 def test_ctrl_c_ends_it(photos, ctrl_c):
-    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
+    calls = itertools.count()
+
+    def interrupts(sample):
+        if next(calls) == 50:
+            os.kill(os.getpid(), signal.SIGINT)
+        return sample
+
     with pytest.raises(KeyboardInterrupt):
-        fb.diagnose(pictures(photos).batch(4), 10)
-    timer.join()
+        fb.diagnose(pictures(photos).map(interrupts).batch(4), 10)
 
 
 def test_what_is_found_of_arrays_keeps_them(tmp_path, monkeypatch, usual_looks):

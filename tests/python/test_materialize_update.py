@@ -4,7 +4,7 @@ import random
 import shutil
 
 import pytest
-from materializing import digests, files_in, killed_at_some_moment, made, numbers, photographs, table, write_tables, writer, written
+from materializing import Killer, digests, files_in, made, numbers, photographs, table, write_tables, writer, written
 
 import forebay as fb
 
@@ -49,11 +49,11 @@ def test_an_update_killed_at_any_moment_ends_as_one_that_was_not(tables, tmp_pat
     write_tables(folder, files=1, first=7)
     written(folder, tmp_path / "scratch")
     expected = files_in(tmp_path / "scratch")
-    draw = random.Random(1)
+    killer = Killer(random.Random(1))
     for _ in range(int(os.environ.get("FOREBAY_KILLS", 20)) // 4):
         shutil.rmtree(tmp_path / "new", ignore_errors=True)
         shutil.copytree(tmp_path / "old", tmp_path / "new")
-        killed_at_some_moment(lambda: writer(folder, tmp_path / "new", 9, "arrow", "update"), draw)
+        killer.kills(writer(folder, tmp_path / "new", 9, "arrow", "update"))
         written(folder, tmp_path / "new", update=True)
         assert files_in(tmp_path / "new") == expected
 

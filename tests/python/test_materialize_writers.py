@@ -5,7 +5,7 @@ import resource
 import shutil
 
 import pytest
-from materializing import files_in, killed_at_some_moment, made, numbers, table, writer, written
+from materializing import Killer, files_in, made, numbers, table, writer, written
 
 import forebay as fb
 
@@ -17,16 +17,14 @@ def test_a_writer_killed_at_any_moment_leaves_nothing_wrong(kind, tables, tmp_pa
     written(what, tmp_path / "whole")
     expected = files_in(tmp_path / "whole")
     kills = int(os.environ.get("FOREBAY_KILLS", 20)) // 2
-    draw, folder, killed = random.Random(kills), tmp_path / "killed", 0
+    killer, folder = Killer(random.Random(kills)), tmp_path / "killed"
     for _ in range(kills):
-        if not killed_at_some_moment(lambda: writer(what, folder), draw):
+        if not killer.kills(writer(what, folder)):
             assert files_in(folder) == expected
             shutil.rmtree(folder)
-        else:
-            killed += 1
     written(what, folder)
     assert files_in(folder) == expected
-    assert killed > 0, "no writer was killed while it ran"
+    assert killer.killed > 0, "no writer was killed while it ran"
 
 
 def test_two_writers_at_once_write_what_one_writes(tmp_path):
