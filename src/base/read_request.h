@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +22,9 @@ struct ReadRequest {
   /// Where the size is not known: memory that the reader has set aside. A larger object is kOutOfBudget, with its size as
   /// `bytes_needed()`, before any memory is taken.
   std::optional<uint64_t> set_aside_bytes = {};
+  /// Called where that is too little, once the size is known: sets aside so many bytes in all, and returns whether there
+  /// were so many. Null: there are no more. From any thread, perhaps more than once; must not block.
+  std::function<bool(uint64_t bytes)> set_aside = {};
   /// Memory to read to, where the caller has some of its own: what comes back is its beginning. A store may as well ignore it.
   Buffer into = {};
   /// Where the reader wants to know which version of the object it gets: set before the answer to a number that changes when the

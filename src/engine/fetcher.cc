@@ -38,12 +38,35 @@ void Fetcher::begin(const Flight& flight) {
   ++in_flight_;
 }
 
+bool Flight::set_aside(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  return !has_landed_ && (bytes <= claim_.bytes() || claim_.try_grow(bytes - claim_.bytes()));
+}
+
+uint64_t Flight::claimed_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return claim_.bytes();
+}
+
+Claim Flight::take_claim() {
+  const std::lock_guard lock(mutex_);
+  has_landed_ = true;
+  return std::move(claim_);
+}
+
 void Fetcher::send(const FlightPtr& flight) {
   StoreLine& line = flight->line_;
   // Before read(), which may answer from inside: the answer reads it.
   flight->begun_ns_ = monotonic_ns();
   if (line.share_) flight->sent_ = line.share_->sent();
-  line.store_.read(flight->request_, stop_.get_token(), [flight, &counters = counters_](Result<Buffer> result) {
+  ReadRequest request = flight->request_;
+  if (request.set_aside_bytes && !request.expected_size) {
+    request.set_aside = [weak = std::weak_ptr(flight)](uint64_t bytes) {
+      const FlightPtr on_its_way = weak.lock();
+      return on_its_way != nullptr && on_its_way->set_aside(bytes);
+    };
+  }
+  line.store_.read(request, stop_.get_token(), [flight, &counters = counters_](Result<Buffer> result) {
     // Before landed(), which may be the end of the loader and so of the line.
     if (flight->line_.share_) flight->line_.share_->ended(flight->sent_, result.ok());
     counters.waiting_ns.fetch_add(monotonic_ns() - flight->begun_ns_, std::memory_order_relaxed);

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <stop_token>
 #include <vector>
 
@@ -58,10 +59,11 @@ class StoreLine {
 };
 
 /// One read on its way. Made by whoever wants the bytes, as a shared_ptr; lives until it has landed.
-class Flight {
+class Flight : public std::enable_shared_from_this<Flight> {
  public:
+  /// `bytes`: memory for what comes. Where the size is not known (ReadRequest::set_aside_bytes) it is made larger on the way.
   Flight(StoreLine& line, ReadRequest request, Claim bytes)
-      : claim(std::move(bytes)), line_(line), request_(std::move(request)) {}
+      : line_(line), request_(std::move(request)), claim_(std::move(bytes)) {}
   virtual ~Flight() = default;
   Flight(const Flight&) = delete;
   Flight& operator=(const Flight&) = delete;
@@ -70,16 +72,24 @@ class Flight {
   const ReadRequest& request() const { return request_; }
   /// When it was sent (monotonic_ns()).
   int64_t begun_ns() const { return begun_ns_; }
-  Claim claim;  ///< of the bytes that come; belongs to the fetcher's owner, as the flight itself
+  /// The memory for what came, once it has landed; belongs to the fetcher's owner, as the flight itself.
+  Claim take_claim();
+  /// How much it is now.
+  uint64_t claimed_bytes() const;
 
  private:
   friend class Fetcher;
   /// The answer; called once, on any thread, without a lock. Has to lead to Fetcher::end().
   virtual void landed(Result<Buffer> result) = 0;
 
+  bool set_aside(uint64_t bytes);
+
   StoreLine& line_;
   const ReadRequest request_;
   int64_t begun_ns_ = 0;
+  mutable std::mutex mutex_;  ///< of what follows: a hedged request may ask for memory when another one has landed
+  Claim claim_;
+  bool has_landed_ = false;
   ConcurrencyControl::Sent sent_;
 };
 using FlightPtr = std::shared_ptr<Flight>;

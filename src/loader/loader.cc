@@ -163,6 +163,7 @@ std::vector<BatchFieldDescription> Loader::batch_fields() const {
 }
 std::vector<std::string> Loader::classes() const { return classes_of(*impl_->source); }
 std::vector<int64_t> Loader::row_groups() const { return row_group_begins(*impl_->source); }
+std::vector<uint64_t> Loader::row_group_bytes() const { return forebay::row_group_bytes(*impl_->source); }
 int64_t Loader::size() const { return impl_->prepared && !impl_->stream ? impl_->chosen.size() : 0; }
 
 int64_t Loader::epoch() const {

@@ -42,4 +42,12 @@ std::vector<int64_t> row_group_begins(const Source& source) {
   return begins;
 }
 
+std::vector<uint64_t> row_group_bytes(const Source& source) {
+  std::vector<uint64_t> bytes;
+  const auto* units = source.as_units();
+  for (int64_t unit = 0; units != nullptr && unit < units->units(); ++unit)
+    bytes.push_back(units->unit_cost(unit).decoded_bytes);
+  return bytes;
+}
+
 }  // namespace forebay

@@ -12,6 +12,11 @@ Status larger_than_set_aside(uint64_t set_aside, uint64_t size) {
   return out_of_budget(fmt::format("{} bytes, and {} were set aside for it", size, set_aside), size);
 }
 
+bool fits_set_aside(const ReadRequest& request, uint64_t bytes) {
+  if (!request.set_aside_bytes || bytes <= *request.set_aside_bytes) return true;
+  return request.set_aside && request.set_aside(bytes);
+}
+
 Status read_failure(const ReadRequest& request, const Status& failure) {
   const uint64_t needed = failure.bytes_needed(), given = request.set_aside_bytes.value_or(0);
   // Transports refuse what is longer than they were allowed as Unsupported; only the request tells why they were.
@@ -31,8 +36,7 @@ Result<ByteRange> resolve_range(const ReadRequest& request, uint64_t size) {
         .with_range(range);
   }
   // Of a whole object that has grown beyond what was guessed: whoever asked may ask again with more memory.
-  if (request.set_aside_bytes && range.length > *request.set_aside_bytes)
-    return larger_than_set_aside(*request.set_aside_bytes, range.length);
+  if (!fits_set_aside(request, range.length)) return larger_than_set_aside(*request.set_aside_bytes, range.length);
   return range;
 }
 

@@ -17,6 +17,9 @@ Result<ByteRange> resolve_range(const ReadRequest& request, uint64_t size);
 /// "changed: the listing said 10 bytes, now 7".
 Status size_changed(uint64_t expected, uint64_t now);
 
+/// Whether what the reader of an object of unknown size has set aside is so much, now that it could set aside more.
+bool fits_set_aside(const ReadRequest& request, uint64_t bytes);
+
 /// OutOfBudget, with `size` as what is needed.
 Status larger_than_set_aside(uint64_t set_aside, uint64_t size);
 

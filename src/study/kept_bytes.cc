@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -18,13 +19,15 @@ constexpr double kLeastError = 1.15;     // of an estimate whose interval is nar
 constexpr double kUnknownError = 1.5;    // of an estimate without an interval
 
 struct RowGroups {
-  double count = 0, rows = 0;
+  double count = 0, bytes = 0;
 };
 
 // Row groups with a sample of this loader. Each of them is decoded, and kept, as a whole.
 RowGroups row_groups_of(const Loader& loader) {
   const std::vector<int64_t> begins = loader.row_groups();
-  const RowGroups all{static_cast<double>(begins.size() - 1), static_cast<double>(begins.back())};
+  const std::vector<uint64_t> bytes = loader.row_group_bytes();
+  const RowGroups all{static_cast<double>(bytes.size()),
+                      static_cast<double>(std::reduce(bytes.begin(), bytes.end(), uint64_t{0}))};
   // So many samples leave out hardly any row group, and their ids would take long to look up.
   if (loader.size() == begins.back() || loader.size() > kMostIds) return all;
   const Result<EpochPlan> plan = loader.plan(0, 0, 1, std::numeric_limits<int64_t>::max());
@@ -37,7 +40,7 @@ RowGroups row_groups_of(const Loader& loader) {
       if (unit + 1 >= begins.size() || seen[unit]) continue;
       seen[unit] = true;
       some.count += 1;
-      some.rows += static_cast<double>(begins[unit + 1] - begins[unit]);
+      some.bytes += static_cast<double>(bytes[unit]);
     }
   }
   return some;
@@ -50,8 +53,8 @@ double growth_from(const Loader& part, const Loader& all, uint64_t entries) {
   if (part.row_groups().size() > 1) {
     const RowGroups some = row_groups_of(part);
     // A rank of several keeps its share of them. A row group of one row is the same either way.
-    if (kept > 0 && kept <= some.count && some.rows > 0)
-      return row_groups_of(all).rows / (some.rows * kept / some.count);
+    if (kept > 0 && kept <= some.count && some.bytes > 0)
+      return row_groups_of(all).bytes / (some.bytes * kept / some.count);
   }
   return static_cast<double>(all.size()) * part.world_size() / static_cast<double>(std::max<int64_t>(part.size(), 1));
 }

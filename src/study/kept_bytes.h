@@ -8,9 +8,10 @@
 
 namespace forebay {
 
-/// Number of times that the bytes of a full cache grow from a loader over a part of the samples to one over all of them. Entries are samples,
-/// or whole row groups where the cache stands among column operators; `entries`, the number that `part` keeps after an epoch, tells which. Row
-/// groups count by their rows, since they differ in size. Both loaders are prepared, and a row group counts where a sample of it is chosen.
+/// Number of times that the bytes of a full cache grow from a loader over a part of the samples to one over all of them.
+/// Entries are samples, or whole row groups where the cache stands among column operators; `entries`, the number that
+/// `part` keeps after an epoch, tells which. Row groups count by the bytes of their columns, since they differ in size,
+/// and where a sample of them is chosen. Both loaders are prepared.
 double growth_from(const Loader& part, const Loader& all, uint64_t entries);
 
 /// Bytes of a cache of all samples, from an epoch over a part of them. The interval is that of bytes of an entry; it is a point where the

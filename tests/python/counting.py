@@ -1,5 +1,6 @@
 """An object server that counts what it is asked, and jobs of several ranks that read from it."""
 import collections
+import csv
 import hashlib
 import http.server
 import json
@@ -7,6 +8,7 @@ import os
 import select
 import subprocess
 import sys
+import tempfile
 import threading
 import urllib.parse
 
@@ -15,7 +17,6 @@ from peering import TOKEN, free_addresses
 
 import forebay as fb
 
-KINDS = ("list", "bucket")  # addresses that nobody lists; objects of a bucket, whose listing tells their versions
 EPOCHS = 3
 
 
@@ -24,14 +25,21 @@ class _Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
 
-class Objects:
-    """Objects of one web server, which is a bucket, too. `versions`: whether answers have an ETag."""
+def filled(count, bytes_each):
+    """Contents of so many objects of about that size."""
+    keys = [f"{i:05}.bin" for i in range(count)]
+    return {key: (key.encode() * (bytes_each // len(key) + 12))[: bytes_each + 17 * i % 97] for i, key in enumerate(keys)}
 
-    def __init__(self, count, bytes_each=2000, versions=True, delay_s=0.0):
-        self.keys = [f"{i:05}.bin" for i in range(count)]
-        self.gets, self.heads, self.versions = collections.Counter(), collections.Counter(), versions
+
+class Objects:
+    """Objects of one web server, which is a bucket, too: so many, or `contents` by key. `versions`: whether answers have an ETag."""
+
+    def __init__(self, contents, bytes_each=2000, versions=True, delay_s=0.0):
+        self.contents = filled(contents, bytes_each) if isinstance(contents, int) else contents
+        self.keys = list(self.contents)
+        self.gets, self.heads, self.versions, self.sent = collections.Counter(), collections.Counter(), versions, 0
         self.lock = threading.Lock()
-        sizes = {key: bytes_each + 17 * i % 97 for i, key in enumerate(self.keys)}
+        self.folder = tempfile.TemporaryDirectory()
         objects = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -41,15 +49,21 @@ class Objects:
             def answer(self, body):
                 url = urllib.parse.urlsplit(self.path)
                 if "list-type" in url.query:
-                    return self.give(objects.listing(sizes), {"Content-Type": "application/xml"})
-                key = url.path.rsplit("/", 1)[-1]
-                if key not in sizes:
+                    return self.give(objects.listing(urllib.parse.parse_qs(url.query)), {"Content-Type": "application/xml"})
+                key = url.path.rpartition("/d/")[2]
+                if key not in objects.contents:
                     return self.give(b"", {}, status=404)
+                content, headers = objects.contents[key], {"ETag": objects.etag(key)} if objects.versions else {}
+                begin, end = 0, len(content)
+                if "Range" in self.headers:
+                    first, last = self.headers["Range"].removeprefix("bytes=").split("-")
+                    begin, end = (max(end - int(last), 0), end) if not first else (int(first), min(int(last) + 1, end))
+                    headers["Content-Range"] = f"bytes {begin}-{end - 1}/{len(content)}"
                 with objects.lock:
                     (objects.gets if body else objects.heads)[key] += 1
+                    objects.sent += end - begin if body else 0
                 threading.Event().wait(delay_s)
-                content = (key.encode() * (sizes[key] // len(key) + 1))[: sizes[key]]
-                return self.give(content, {"ETag": objects.etag(key)} if objects.versions else {}, body)
+                return self.give(content[begin:end], headers, body, 206 if "Range" in self.headers else 200)
 
             def give(self, content, headers, body=True, status=200):
                 self.send_response(status)
@@ -75,14 +89,25 @@ class Objects:
     def etag(self, key):
         return f'"{hashlib.md5(key.encode()).hexdigest()}"'
 
-    def listing(self, sizes):
-        of_each = "".join(f"<Contents><Key>d/{key}</Key><Size>{size}</Size><ETag>{self.etag(key)}</ETag></Contents>" for key, size in sizes.items())
+    def listing(self, query):
+        prefix = query.get("prefix", [""])[0]
+        below = [key for key in sorted("d/" + key for key in self.keys) if key.startswith(prefix)]
+        here = [key for key in below if "/" not in key[len(prefix):]]
+        folders = sorted({prefix + key[len(prefix):].split("/")[0] + "/" for key in below if "/" in key[len(prefix):]})
+        of_each = "".join(f"<Contents><Key>{key}</Key><Size>{len(self.contents[key[2:]])}</Size><ETag>{self.etag(key[2:])}</ETag></Contents>" for key in here)
+        of_each += "".join(f"<CommonPrefixes><Prefix>{folder}</Prefix></CommonPrefixes>" for folder in folders)
         return f"<ListBucketResult><IsTruncated>false</IsTruncated>{of_each}</ListBucketResult>".encode()
 
     def source(self, kind):
-        """As arguments of `opened()`."""
+        """As arguments of `opened()`: of a "list" of addresses or a "manifest" of them nobody lists versions, of all else listings tell them."""
+        urls = [f"{self.url}/d/{key}" for key in self.keys]
         if kind == "list":
-            return {"kind": kind, "urls": [f"{self.url}/d/{key}" for key in self.keys]}
+            return {"kind": kind, "urls": urls}
+        if kind == "manifest":
+            path = os.path.join(self.folder.name, "manifest.csv")
+            with open(path, "w", newline="") as file:
+                csv.writer(file).writerows([["path", "label"], *([url, number % 7] for number, url in enumerate(urls))])
+            return {"kind": kind, "path": path}
         return {"kind": kind, "endpoint": self.url}
 
     def reads(self):
@@ -91,9 +116,16 @@ class Objects:
             gets, self.gets = self.gets, collections.Counter()
             return sum(gets.values())
 
+    def data_sets(self):
+        """Bytes that were sent since this was asked last, in data sets."""
+        with self.lock:
+            sent, self.sent = self.sent, 0
+            return sent / sum(map(len, self.contents.values()))
+
     def close(self):
         self.server.shutdown()
         self.server.server_close()
+        self.folder.cleanup()
 
     def __enter__(self):
         return self
@@ -102,13 +134,24 @@ class Objects:
         self.close()
 
 
+BUCKETS = {
+    "bucket": lambda: fb.files("s3://bucket/d/*.bin"),
+    "images": lambda: fb.images("s3://bucket/d"),
+    "lines": lambda: fb.jsonl("s3://bucket/d/*.jsonl"),
+    "shards": lambda: fb.webdataset("s3://bucket/d/*.tar"),
+    "tables": lambda: fb.parquet("s3://bucket/d/*.parquet"),
+}
+
+
 def opened(source, cache, batch, mapped=False, **options):
     if source["kind"] == "list":
-        files = fb.files(source["urls"])
+        samples = fb.files(source["urls"])
+    elif source["kind"] == "manifest":
+        samples = fb.manifest(source["path"])
     else:
-        files = fb.files("s3://bucket/d/*.bin")
+        samples = BUCKETS[source["kind"]]()
         options["storage_options"] = {"endpoint": source["endpoint"], "anonymous": "true"}
-    shuffled = files.shuffle()
+    shuffled = samples.shuffle()
     if mapped:
         shuffled = shuffled.map(shouted, fields="bytes", version="1")
     return fb.Loader(shuffled.cache(**cache).batch(batch), seed=7, **options)
@@ -128,6 +171,7 @@ from counting import ids_of, opened
 given = json.loads(sys.stdin.readline())  # no argument: it may be long
 epochs = given.pop("take")
 with opened(**given) as loader:
+    len(loader)
     print(json.dumps("ready"), flush=True)
     sys.stdin.readline()
     print(json.dumps(ids_of(loader, epochs)), flush=True)
@@ -144,7 +188,9 @@ class Rank:
         self.process.stdin.flush()
 
     def line(self):
-        assert select.select([self.process.stdout], [], [], 240)[0], "a rank that says nothing"
+        answers = select.poll()  # with many connections numbers of files are too large for select()
+        answers.register(self.process.stdout, select.POLLIN)
+        assert answers.poll(240_000), "a rank that says nothing"
         return json.loads(self.process.stdout.readline())
 
     def go(self):
@@ -152,13 +198,14 @@ class Rank:
         self.process.stdin.flush()
 
 
-def run_job(ranks, take=EPOCHS, **given):
-    """What the ranks of a job gave in `take` epochs, over all of them. Each goes at its own pace."""
+def run_job(ranks, take=EPOCHS, when_open=lambda: None, **given):
+    """What the ranks of a job gave in `take` epochs, over all of them. Each goes at its own pace; `when_open` is called when all know their samples."""
     peers = free_addresses(ranks) if ranks > 1 else None
     job = [Rank(take=take, rank=rank, world_size=ranks, peers=peers, **given) for rank in range(ranks)]
     try:
         for rank in job:
             assert rank.line() == "ready"
+        when_open()
         for rank in job:
             rank.go()
         took = [rank.line() for rank in job]

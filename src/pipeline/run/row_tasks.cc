@@ -57,7 +57,6 @@ Step RowTasks::start_fetching(const WindowBatchPtr& batch, RowTask& task, Action
     if (!room_.make(*batch, &task, fetch.size)) return Step::kNoBytes;
   }
   task.claim = std::move(*claim);
-  widen(task.claim, fetch.request, task, line);
   if (synchronous) {
     task.at = RowTask::Ready{};
   } else {
@@ -130,7 +129,6 @@ Step RowTasks::begin_ahead(const WindowBatchPtr& batch, RowTask& task, Actions& 
   std::optional<Claim> claim = core_.memory.take(Use::kFetched, fetch.size);
   if (!claim) return Step::kNoBytes;
   task.claim = std::move(*claim);
-  widen(task.claim, fetch.request, task, line);
   // Where everything is read ahead, nothing else would ever find that the page cache has it by now.
   if (!line.reads_now() && fetch.request.expected_size && line.try_now()) {
     task.at = RowTask::Ready{};
@@ -138,12 +136,6 @@ Step RowTasks::begin_ahead(const WindowBatchPtr& batch, RowTask& task, Actions& 
     read(batch, task, actions);
   }
   return Step::kMoved;
-}
-
-// An object that is larger than its memory is read twice, and how large it may be is only a guess before the first answer.
-void RowTasks::widen(Claim& claim, const ReadRequest& request, const RowTask& task, const StoreLine& line) const {
-  const bool is_known = request.expected_size || request.range || request.version_only || task.size > 0;
-  if (!is_known) claim.try_grow(core_.memory.beyond_guess(line.limit()));
 }
 
 bool RowTasks::reserve_slots(WindowBatch& batch, const RowTask& task) const {

@@ -43,7 +43,6 @@ class RowTasks {
   Step claim_stored(const WindowBatchPtr& batch, RowTask& task) const;
   Step start_ahead(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
   Step begin_ahead(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
-  void widen(Claim& claim, const ReadRequest& request, const RowTask& task, const StoreLine& line) const;
   bool reserve_slots(WindowBatch& batch, const RowTask& task) const;
   void read(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
   void call_user(const WindowBatchPtr& batch, RowTask& task);

@@ -18,11 +18,10 @@ void RowTasks::on_read(Read& read, Result<Buffer> result) {
   const auto* wanted = std::get_if<RowTask::Fetching>(&task.at);
   // Taken back since, and perhaps asked for anew: this answer is nobody's.
   if (wanted == nullptr || wanted->flight != &read) {
-    read.claim.give_back();
-    return;
+    return read.take_claim().give_back();
   }
   task.at = RowTask::Ready{};
-  if (!claim_actual(task, std::move(read.claim), result)) {
+  if (!claim_actual(task, read.take_claim(), result)) {
     taking_back_.take_back(batch, task);
   } else if (result.status().code() == Code::kUnavailable && !is_front(batches_, batch)) {
     taking_back_.take_back(batch, task);  // storage may be back by the time this batch is due

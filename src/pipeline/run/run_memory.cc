@@ -31,21 +31,12 @@ bool RunMemory::full() const {
   return now.used - now.idle + now.set_aside >= now.capacity;
 }
 
-// Beyond what is held and what the batches of the window will need.
-uint64_t RunMemory::spare(const ByteBudget::Snapshot& now) const {
+// What is held and what the batches of the window will need is not spare.
+bool RunMemory::leaves_room(uint64_t bytes) const {
+  const ByteBudget::Snapshot now = budget_->snapshot();
   const uint64_t held = now.by_use[static_cast<size_t>(Use::kBatches)];
   const uint64_t taken = now.used - now.idle + now.set_aside + (window_bytes_ > held ? window_bytes_ - held : 0);
-  return now.capacity > taken ? now.capacity - taken : 0;
-}
-
-bool RunMemory::leaves_room(uint64_t bytes) const { return bytes <= spare(budget_->snapshot()); }
-
-// All reads at once take less than half of what is spare.
-uint64_t RunMemory::beyond_guess(int reads) const {
-  const ByteBudget::Snapshot now = budget_->snapshot();
-  const uint64_t fetched = now.by_use[static_cast<size_t>(Use::kFetched)];
-  const uint64_t ahead = ahead_bytes_ > fetched ? ahead_bytes_ - fetched : 0;
-  return std::min(spare(now), ahead) / (2 * static_cast<uint64_t>(std::max(reads, 1)));
+  return taken + bytes <= now.capacity;
 }
 
 bool RunMemory::leaves_last_step(uint64_t bytes) const {

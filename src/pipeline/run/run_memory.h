@@ -48,9 +48,6 @@ class RunMemory {
   /// Whether a younger batch may fetch so much. Not where entries of a cache would have to go, in each step anew, for the front one to be put
   /// together.
   bool leaves_last_step(uint64_t bytes) const;
-  /// How much more than its guess an object of unknown size may have while it is read, where so many are read at once: a share of what
-  /// nobody needs now.
-  uint64_t beyond_guess(int reads) const;
   /// Whether so much more may be fetched ahead of the window.
   bool may_fetch_ahead(uint64_t bytes) const;
   /// Whether anything fetched is held.
@@ -67,8 +64,6 @@ class RunMemory {
   void close_pools() const;
 
  private:
-  uint64_t spare(const ByteBudget::Snapshot& now) const;
-
   const uint64_t window_bytes_, ahead_bytes_, bytes_per_thread_;
   const bool has_entries_;
   uint64_t last_step_ = 0;  ///< the most so far

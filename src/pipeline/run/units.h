@@ -79,7 +79,7 @@ class Units {
   void on_read(Arrival& arrival, Result<Buffer> result);
   void work(const std::shared_ptr<Unit>& unit, WorkMemory& memory);
   void keep(Unit& unit, Unit::Running& running, std::shared_ptr<const Columns> rows);
-  void decoding_failed(Unit& unit, const Unit::Running& running, Status status, bool cold);
+  void decoding_failed(Unit& unit, Unit::Read input, Status status, bool cold);
   void failed(Unit& unit, Status status);
   static void drop(Unit& unit);
   static void drop_freed(const UnitTable::Freed& freed);

@@ -59,19 +59,19 @@ void Units::work(const std::shared_ptr<Unit>& unit, WorkMemory& memory) {
   core_.ended();
   --decoding_;
   running.working.give_back();
-  running.input.claim.reset();
   if (running.input.on_thread) core_.fetcher.line(*running.input.place.store).found(made.cold);
   if (running.given_up || core_.closed) {
     unit->at = Unit::Waiting{};
   } else if (made.rows.ok()) {
     keep(*unit, running, std::move(*made.rows));
   } else {
-    decoding_failed(*unit, running, made.rows.status(), made.cold);
+    decoding_failed(*unit, std::move(running.input), made.rows.status(), made.cold);
   }
 }
 
 void Units::keep(Unit& unit, Unit::Running& running, std::shared_ptr<const Columns> rows) {
   if (!running.input.place.cached) ++decoded_[static_cast<size_t>(unit.number)];
+  running.input.claim.reset();
   const uint64_t bytes = held_bytes(*rows, running.memory);
   running.memory = Buffer();
   Claim claim = std::move(running.rows);
@@ -85,16 +85,18 @@ void Units::keep(Unit& unit, Unit::Running& running, std::shared_ptr<const Colum
   unit.at = Unit::Ready{std::move(rows), std::move(claim)};
 }
 
-// It begins anew where bytes were not at hand, where the cache's entry was damaged, and where it asks for more memory than last
-// time; otherwise all of its rows are bad.
-void Units::decoding_failed(Unit& unit, const Unit::Running& running, Status status, bool cold) {
+// It begins anew where bytes were not at hand and where the cache's entry was damaged, and decodes the same bytes again where it
+// asks for more memory than last time; otherwise all of its rows are bad.
+void Units::decoding_failed(Unit& unit, Unit::Read input, Status status, bool cold) {
   const uint64_t own = core_.options.working_bytes_per_thread;
   const uint64_t beyond = status.bytes_needed() > own ? status.bytes_needed() - own : 0;
-  const bool damaged_entry = running.input.place.cached && status.code() == Code::kCorrupt;
+  const bool damaged_entry = input.place.cached && status.code() == Code::kCorrupt;
   const bool lacks_memory = status.code() == Code::kOutOfBudget && unit.needs < beyond;
   unit.needs = lacks_memory ? beyond : 0;
-  if (cold || damaged_entry || lacks_memory)
+  if (cold || damaged_entry)
     unit.at = Unit::Waiting{};
+  else if (lacks_memory)
+    unit.at = std::move(input);
   else
     unit.at = Unit::Failed{std::move(status)};
 }

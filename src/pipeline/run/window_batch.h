@@ -62,7 +62,7 @@ struct RowTask : RowInput {
   }
   uint64_t held_bytes() const {
     const auto* fetching = std::get_if<Fetching>(&at);
-    return claim.bytes() + (fetching != nullptr ? fetching->flight->claim.bytes() : 0);
+    return claim.bytes() + (fetching != nullptr ? fetching->flight->claimed_bytes() : 0);
   }
 };
 

@@ -218,22 +218,24 @@ bool CurlTransfer::header_line(std::string_view line) {
   return true;
 }
 
-Status CurlTransfer::refuse(uint64_t size) const {
+bool CurlTransfer::may_have(uint64_t size) {
+  if (size <= request_.max_body_bytes) return true;
   // Where the size was not announced all that is known is that there is more: twice as much each time, so that there are few times.
   const uint64_t needed = announced_ > 0 ? size : std::max(size, 2 * std::min(request_.max_body_bytes, UINT64_MAX / 2));
-  return unsupported(fmt::format("the answer of {} is too long: {} bytes or more, and {} are allowed", origin_, size,
-                                 request_.max_body_bytes))
-      .with_bytes_needed(needed);
+  if (response_.status / 100 == 2 && request_.may_have && request_.may_have(needed)) {
+    request_.max_body_bytes = needed;
+    return true;
+  }
+  failure_ = unsupported(fmt::format("the answer of {} is too long: {} bytes or more, and {} are allowed", origin_,
+                                     size, request_.max_body_bytes))
+                 .with_bytes_needed(needed);
+  return false;
 }
 
 bool CurlTransfer::end_of_headers() {
   // RFC 9112, section 6.3: it goes before Content-Length.
   if (!response_.header("transfer-encoding").empty()) announced_ = -1;
-  if (has_body() && announced_ > 0 && static_cast<uint64_t>(announced_) > request_.max_body_bytes) {
-    failure_ = refuse(static_cast<uint64_t>(announced_));
-    return false;
-  }
-  return true;
+  return !has_body() || announced_ <= 0 || may_have(static_cast<uint64_t>(announced_));
 }
 
 size_t CurlTransfer::on_body(char* bytes, size_t size, size_t count, void* transfer) {
@@ -253,10 +255,7 @@ bool CurlTransfer::take_body(const char* bytes, size_t size) {
 bool CurlTransfer::room_for(size_t size) {
   Buffer& body = response_.body;
   if (size <= body.size()) return true;
-  if (size > request_.max_body_bytes) {
-    failure_ = refuse(size);
-    return false;
-  }
+  if (!may_have(size)) return false;
   // Doubled, so that bytes are copied about once more in all, however long the answer is.
   uint64_t wanted = std::max<uint64_t>({size, size_t{16} << 10, body.size() * 2});
   if (announced_ > 0 && body.empty()) {

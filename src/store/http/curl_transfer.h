@@ -72,7 +72,7 @@ class CurlTransfer {
   bool end_of_headers();
   bool take_body(const char* bytes, size_t size);
   bool room_for(size_t size);
-  Status refuse(uint64_t size) const;
+  bool may_have(uint64_t size);
   Status no_connection() const;
   bool has_body() const;
 

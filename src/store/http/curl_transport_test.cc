@@ -143,6 +143,8 @@ TEST(CurlTransport, BodiesOfUnknownLengthArrive) {
   const auto refused = send_wait(*transport, small);
   EXPECT_EQ(refused.status().code(), Code::kUnsupported);
   EXPECT_NE(refused.status().message().find("40000 are allowed"), std::string::npos) << refused.status().message();
+  small.may_have = [](uint64_t bytes) { return bytes == 80'000; };  // twice as much, since nothing was announced
+  EXPECT_EQ(text_of(send_wait(*transport, small)->body), part + "end");
 }
 
 TEST(CurlTransport, AnAnnouncedLengthIsRefusedBeforeItsMemoryIsTaken) {

@@ -48,6 +48,7 @@ struct Wanted {
   std::optional<ByteRange> range;
   uint64_t expected_bytes = 0, max_bytes = 0;
   bool may_be_empty = false;  ///< that there is no such range since the object has no bytes is an answer, too
+  std::function<bool(uint64_t bytes)> may_have = {};  ///< HttpRequest::may_have
 };
 
 Wanted wanted_by(const ReadRequest& request) {
@@ -57,7 +58,7 @@ Wanted wanted_by(const ReadRequest& request) {
             std::max({end, request.expected_size.value_or(0), kWholeForPart}) + kSpareBytes};
   }
   if (request.expected_size) return {"GET", {}, *request.expected_size, *request.expected_size + kSpareBytes};
-  return {"GET", {}, 0, request.set_aside_bytes.value_or(kMaxUnknownBytes)};
+  return {"GET", {}, 0, request.set_aside_bytes.value_or(kMaxUnknownBytes), false, request.set_aside};
 }
 
 std::optional<HttpHeader> login(const HttpUrl& url) {
@@ -151,6 +152,7 @@ HttpRequest Core::request_of(const HttpUrl& url, const Wanted& wanted, bool same
   }
   request.expected_body_bytes = wanted.expected_bytes;
   request.max_body_bytes = wanted.max_bytes;
+  request.may_have = wanted.may_have;
   request.connection = options_.connection;
   return request;
 }

@@ -75,6 +75,23 @@ TEST(HttpStore, NoMoreIsFetchedThanWasSetAside) {
   EXPECT_TRUE(read_wait(*store, request, {}).ok());
 }
 
+TEST(HttpStore, MoreIsSetAsideOnTheWayWhereTheReaderHasMore) {
+  const ObjectServer server({{"/x", std::string(500'000, 'x')}});
+  const auto store = http_store();
+  std::atomic<uint64_t> asked = 0;
+  ReadRequest request = whole(server.url("/x"));
+  request.set_aside_bytes = 1000;
+  request.set_aside = [&](uint64_t bytes) {
+    asked = bytes;
+    return bytes <= 600'000;
+  };
+  EXPECT_EQ(text_of(read_wait(*store, request, {}).value()).size(), 500'000u);
+  EXPECT_EQ(asked, 500'000u);
+  EXPECT_EQ(store->stats().requests, 1u);
+  request.set_aside = [](uint64_t) { return false; };
+  EXPECT_EQ(read_wait(*store, request, {}).status().code(), Code::kOutOfBudget);
+}
+
 TEST(HttpStore, AnObjectThatChangesIsCorruptAndNamed) {
   ObjectServer server(Targets{{"/x", "0123456789"}, {"/y", "1"}});
   const auto store = http_store();

@@ -55,6 +55,8 @@ struct HttpRequest {
   Buffer body;                          ///< of PUT and POST
   uint64_t expected_body_bytes = 0;     ///< of the answer: memory taken at once; 0 where it is not known
   uint64_t max_body_bytes = 64u << 20;  ///< a longer answer is refused before its memory is taken
+  /// Asked before it is refused, where the answer is a success: whether it may have so many bytes. Null: it may not.
+  std::function<bool(uint64_t bytes)> may_have = {};
   std::shared_ptr<const HttpConnectionOptions> connection;  ///< null: the defaults
   int first_byte_within_ms = 0;  ///< after the start, whatever phase it is in by then; 0: as `connection` says
   std::shared_ptr<HttpObserver> observer;

@@ -133,6 +133,7 @@ Result<HttpRequest> S3Client::make(Exchange& exchange, const Credentials& creden
   request.body = asked.body;
   request.expected_body_bytes = asked.expected_body_bytes;
   request.max_body_bytes = asked.max_body_bytes;
+  request.may_have = asked.may_have;
   request.connection = connection_;
   if (!credentials.anonymous()) {
     const ToSign to_sign{asked.method, std::move(address.host), std::move(address.path),

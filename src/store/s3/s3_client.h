@@ -26,6 +26,7 @@ struct S3Request {
   Buffer body = {};
   uint64_t expected_body_bytes = 0;
   uint64_t max_body_bytes = 16 << 20;
+  std::function<bool(uint64_t bytes)> may_have = {};  ///< HttpRequest::may_have
   bool hedge = false;
   std::vector<int> also = {};  ///< statuses that are answers, and no errors
   /// Looks at an answer that succeeded, within its attempt: kUnavailable is tried again. May be called by two attempts at once.

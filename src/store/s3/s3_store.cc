@@ -79,6 +79,7 @@ S3Request get_request(const ReadRequest& request, bool verify) {
   get.expected_body_bytes = request.expected_size.value_or(0);
   get.max_body_bytes = request.expected_size ? *request.expected_size + kGrownBytes
                                              : request.set_aside_bytes.value_or(kMostUnknownBytes);
+  get.may_have = request.set_aside;
   return get;
 }
 
