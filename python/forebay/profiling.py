@@ -134,7 +134,8 @@ def profile(
 
     Args:
         pipeline: as for a Loader. A `.cache()` in it is left out. Its functions are run.
-        samples: how many, spread over the data set; "auto" is 1 in 100 and at least 1,000, as far as the time allows.
+        samples: how many, spread over the data set; "auto" is 1 in 100 and at least 1,000, as far as the time allows, and all
+            of a data set that takes a small part of the time.
         time: after which nothing more is tried: seconds, or a text such as "90s" or "5min".
         weights: what matters. "throughput": speed; "deadline": preparing and speed; "storage": room and speed; or numbers for
             `preparation`, `storage` and `throughput`, as a dict or in this order. Each is scaled to the range that was found (PRESTO,

@@ -15,6 +15,9 @@ namespace forebay {
 namespace {
 
 constexpr int64_t kLookedAt = 100'000;  // sizes, of data sets that have more
+constexpr int64_t kExchanged = 300;     // units of a table that are thought of in the place of another one
+constexpr size_t kExchanges = 10;
+constexpr double kBalanced = 0.05, kMostBeyond = 4;
 
 // The first of the copies is the sample itself.
 Hash128 identity_of_copy(const Hash128& identity, int64_t copy, const Copies& copies) {
@@ -153,17 +156,76 @@ std::vector<int64_t> samples_of_each_size(int64_t count, const Source& source) {
   return of_each_size(count, source.size(), [&](int64_t id) { return source.as_samples()->fetch(id).size; });
 }
 
-// Whole ones, until they have as many rows; two of them at least, so that there is more than one part.
+/// Rows of some units, and the bytes of their columns.
+struct UnitSum {
+  double rows = 0, bytes = 0;
+
+  UnitSum operator+(const UnitSum& other) const { return {rows + other.rows, bytes + other.bytes}; }
+  UnitSum operator-(const UnitSum& other) const { return {rows - other.rows, bytes - other.bytes}; }
+  /// How far the bytes of a row are from those of another sum, as a part of these.
+  double off(const UnitSum& all) const {
+    return all.bytes > 0 ? std::abs(bytes * all.rows / (rows * all.bytes) - 1) : 0;
+  }
+};
+
+UnitSum sum_of(const UnitSource& source, int64_t unit) {
+  return {static_cast<double>(source.unit_begin(unit + 1) - source.unit_begin(unit)),
+          static_cast<double>(source.unit_cost(unit).decoded_bytes)};
+}
+
+UnitSum sum_of(const UnitSource& source, std::span<const int64_t> units) {
+  return std::accumulate(units.begin(), units.end(), UnitSum(),
+                         [&](const UnitSum& sum, int64_t unit) { return sum + sum_of(source, unit); });
+}
+
+// Another one is added to the chosen or takes the place of one of them, again and again, until a row of theirs has as many bytes as one of
+// all has: what is kept of rows then grows with their number as with their bytes. As many rows as are wanted stay.
+void balance(std::vector<int64_t>& chosen, const UnitSource& source, double rows, const UnitSum& all) {
+  const std::vector<int64_t> others = spread(kExchanged, source.units());
+  UnitSum now = sum_of(source, chosen);
+  for (size_t turn = 0; turn < kExchanges && now.off(all) > kBalanced; ++turn) {
+    UnitSum best = now;
+    std::pair<size_t, int64_t> exchange{};
+    for (size_t i = 0; i <= chosen.size(); ++i) {
+      const UnitSum rest = i < chosen.size() ? now - sum_of(source, chosen[i]) : now;
+      for (const int64_t other : others) {
+        const UnitSum then = rest + sum_of(source, other);
+        const bool fits = then.rows >= rows && then.rows <= std::max(kMostBeyond * rows, now.rows);
+        if (!fits || then.off(all) >= best.off(all) || std::ranges::find(chosen, other) != chosen.end()) continue;
+        best = then;
+        exchange = {i, other};
+      }
+    }
+    if (best.off(all) >= now.off(all)) break;
+    if (exchange.first == chosen.size()) chosen.emplace_back();
+    chosen[exchange.first] = exchange.second;
+    now = best;
+  }
+  std::ranges::sort(chosen);
+}
+
+// Whole ones, until they have as many rows; two of them at least, so that there is more than one part. Where these are not balanced
+// more are looked at, and the most balanced ones taken.
 std::vector<int64_t> units_of_each_size(int64_t rows, const UnitSource& source) {
+  const std::vector<int64_t> every = spread(source.units(), source.units());
+  const UnitSum all = sum_of(source, every);
+  const auto wanted = static_cast<double>(rows);
+  std::vector<int64_t> best;
+  double off = 0;
   for (int64_t count = std::min<int64_t>(2, source.units()); count < source.units(); count = count * 3 / 2 + 1) {
     std::vector<int64_t> units =
         of_each_size(count, source.units(), [&](int64_t unit) { return source.unit_cost(unit).fetched_bytes; });
-    const int64_t have = std::accumulate(units.begin(), units.end(), int64_t{0}, [&](int64_t sum, int64_t unit) {
-      return sum + source.unit_begin(unit + 1) - source.unit_begin(unit);
-    });
-    if (have >= rows) return units;
+    if (sum_of(source, units).rows < wanted) continue;
+    balance(units, source, wanted, all);
+    const UnitSum have = sum_of(source, units);
+    if (!best.empty() && have.rows > kMostBeyond * wanted) return best;
+    if (best.empty() || have.off(all) < off) {
+      off = have.off(all);
+      best = std::move(units);
+    }
+    if (off <= kBalanced) return best;
   }
-  return spread(source.units(), source.units());
+  return best.empty() ? every : best;
 }
 
 }  // namespace

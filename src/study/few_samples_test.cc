@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -101,6 +102,60 @@ TEST(FewSamples, OfATableAreWholeUnits) {
   EXPECT_EQ(few->size(), 10);
   EXPECT_EQ(few->unit_name(0), all->unit_name(2));
   EXPECT_EQ(few->unit_name(1), all->unit_name(3));
+}
+
+// Units of that many rows and bytes a row, as far as a choice needs them.
+class OfUnits final : public UnitSource {
+ public:
+  explicit OfUnits(std::vector<std::pair<int64_t, uint64_t>> units) : units_(std::move(units)) {}
+  const Schema& schema() const override { return schema_; }
+  int64_t size() const override { return unit_begin(units()); }
+  Hash128 version() const override { return {}; }
+  uint64_t index_bytes() const override { return 0; }
+  std::string key(int64_t id) const override { return std::to_string(id); }
+  int64_t units() const override { return static_cast<int64_t>(units_.size()); }
+  int64_t unit_begin(int64_t unit) const override {
+    return std::accumulate(units_.begin(), units_.begin() + unit, int64_t{0},
+                           [](int64_t sum, const auto& each) { return sum + each.first; });
+  }
+  std::string unit_name(int64_t unit) const override { return std::to_string(unit); }
+  UnitCost unit_cost(int64_t unit) const override {
+    const auto& [rows, bytes] = units_[static_cast<size_t>(unit)];
+    return {static_cast<uint64_t>(rows) * bytes / 2, static_cast<uint64_t>(rows) * bytes};
+  }
+  UnitFetch unit_fetch(int64_t) const override { return {}; }
+  Result<Columns> decode(int64_t, std::vector<Buffer>, WorkMemory&) const override { return Columns(); }
+  std::optional<Hash128> unit_identity(int64_t) const override { return {}; }
+  Result<std::shared_ptr<const UnitSource>> with_fields(std::span<const std::string>) const override {
+    return internal_error("never asked");
+  }
+
+ private:
+  const std::vector<std::pair<int64_t, uint64_t>> units_;
+  const Schema schema_;
+};
+
+TEST(FewSamples, OfATableHaveRowsOfTheMeanSizeOfAll) {
+  std::vector<std::pair<int64_t, uint64_t>> mixed(10, {64, 300});
+  mixed.insert(mixed.end(), 10, {64, 4});
+  mixed.push_back({640, 4});
+  std::vector<std::pair<int64_t, uint64_t>> growing;
+  for (int64_t i = 0; i < 200; ++i) growing.emplace_back(10 + i % 7, static_cast<uint64_t>(i) * 10 + 1);
+  for (const auto& units : {mixed, growing}) {
+    const auto all = std::make_shared<OfUnits>(units);
+    const auto bytes_of = [](const UnitSource& source) {
+      double bytes = 0;
+      for (int64_t unit = 0; unit < source.units(); ++unit)
+        bytes += static_cast<double>(source.unit_cost(unit).decoded_bytes);
+      return bytes / static_cast<double>(source.size());
+    };
+    for (const int64_t rows : {100, 200, 500}) {
+      const auto few = shared_as_units(standing_for(all, rows));
+      EXPECT_GE(few->size(), rows);
+      EXPECT_LE(few->size(), std::max<int64_t>(4 * rows, 800));
+      EXPECT_NEAR(bytes_of(*few) / bytes_of(*all), 1, 0.1) << rows << " of " << all->size();
+    }
+  }
 }
 
 // Samples of those sizes, as far as a choice needs them.

@@ -31,6 +31,7 @@ constexpr int64_t kLeastSamples = 1000, kOneIn = 100;
 constexpr int64_t kLeastTrialBatches = 2;
 // The other half is for the turns in which each strategy is looked at once it is filled.
 constexpr double kFilling = 0.5;  // of the time, that filling caches may take
+constexpr double kWhole = 0.3;    // of that: a data set that takes no more is tried whole
 constexpr uint64_t kTrialBytes = 1'000'000'000;
 constexpr double kEnoughBytes = 128e6;  // that are more than the caches of the cores hold
 constexpr double kEnoughCopies = 3;
@@ -103,7 +104,9 @@ class Profiling {
     in_time_ = options_.budget_seconds * kFilling * unchanged_.rate.value /
                static_cast<double>(std::max<size_t>(strategies, 1));
     int64_t samples = wanted;
-    if (!options_.samples && static_cast<double>(wanted) > in_time_) {
+    if (!options_.samples && static_cast<double>(profile_.size) <= kWhole * in_time_) {
+      samples = profile_.size;  // nothing has to be carried over
+    } else if (!options_.samples && static_cast<double>(wanted) > in_time_) {
       samples = static_cast<int64_t>(in_time_);
       profile_.others.push_back(fmt::format("{} samples, as many as were wanted: {} are made in the time that there is",
                                             wanted, std::max(samples, kLeastTrialBatches * batch)));
