@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "loader/compile.h"
+#include "loader/compile/compile.h"
 
 namespace forebay {
 namespace {

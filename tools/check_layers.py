@@ -194,9 +194,9 @@ def check_python_cycles(root):
 
 
 def folder_of(root, path):
-    """A module, or a folder in it."""
+    """A module, a folder in it, or its public headers: promises that any folder of the module may know."""
     parts = path.relative_to(root).parts
-    return PUBLIC_HEADERS.get(path.name, "base") if parts[0] == "include" else "/".join(parts[1:-1])
+    return "include/" + PUBLIC_HEADERS.get(path.name, "base") if parts[0] == "include" else "/".join(parts[1:-1])
 
 
 def check_names(root):

@@ -8,11 +8,11 @@
 
 #include <fmt/format.h>
 
-#include "loader/dealing.h"
-#include "loader/open_source.h"
-#include "loader/ordering.h"
-#include "loader/step_arguments.h"
-#include "loader/unbounded_rules.h"
+#include "loader/compile/ordering.h"
+#include "loader/describe/open_source.h"
+#include "loader/describe/step_arguments.h"
+#include "loader/describe/unbounded_rules.h"
+#include "loader/samples/dealing.h"
 #include "pipeline/selection.h"
 #include "plan/placement.h"
 #include "plan/schedule.h"

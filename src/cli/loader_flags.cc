@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "cli/whole_number.h"
-#include "loader/unbounded_rules.h"
+#include "loader/describe/unbounded_rules.h"
 
 namespace forebay {
 namespace {

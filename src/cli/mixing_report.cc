@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 
 #include "base/unit_source.h"
-#include "loader/open_source.h"
-#include "loader/ordering.h"
-#include "loader/step_arguments.h"
+#include "loader/compile/ordering.h"
+#include "loader/describe/open_source.h"
+#include "loader/describe/step_arguments.h"
 #include "pipeline/description.h"
 
 namespace forebay {

@@ -9,8 +9,8 @@
 #include "cli/command_line.h"
 #include "cli/failure.h"
 #include "forebay/pipeline.h"
-#include "loader/epoch_plan.h"
-#include "loader/ordering.h"
+#include "loader/compile/ordering.h"
+#include "loader/samples/epoch_plan.h"
 #include "plan/mixing.h"
 
 namespace forebay {

@@ -12,10 +12,10 @@
 #include "cli/mixing_report.h"
 #include "cli/storage_flags.h"
 #include "forebay/loader.h"
-#include "loader/epoch_plan.h"
-#include "loader/ordering.h"
-#include "loader/sources.h"
-#include "loader/step_arguments.h"
+#include "loader/compile/ordering.h"
+#include "loader/describe/sources.h"
+#include "loader/describe/step_arguments.h"
+#include "loader/samples/epoch_plan.h"
 #include "pipeline/description.h"
 
 namespace forebay {

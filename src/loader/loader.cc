@@ -6,14 +6,14 @@
 #include <fmt/format.h>
 
 #include "loader/batch_fields.h"
-#include "loader/check.h"
-#include "loader/epoch_plan.h"
+#include "loader/describe/check.h"
+#include "loader/describe/open_kinds.h"
+#include "loader/describe/open_source.h"
+#include "loader/describe/source_description.h"
+#include "loader/describe/step_arguments.h"
 #include "loader/loader_impl.h"
-#include "loader/loader_stats.h"
-#include "loader/open_kinds.h"
-#include "loader/open_source.h"
-#include "loader/source_description.h"
-#include "loader/step_arguments.h"
+#include "loader/run/loader_stats.h"
+#include "loader/samples/dealing.h"
 #include "pipeline/run/run_trace.h"
 #include "telemetry/log.h"
 
@@ -36,57 +36,40 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
   const Description& description = pipeline.description();
   if (std::vector<Problem> problems = check(description); !problems.empty()) return problems_as_status(problems);
   // Before anything is opened: a rank that is wrong must not cost a listing first.
-  FOREBAY_ASSIGN(impl->place, find_place(options.rank, options.world_size, process_environment()));
-  if (options.local_ranks) impl->place.local_ranks = std::clamp(*options.local_ranks, 1, impl->place.world_size);
-  FOREBAY_RETURN_IF_ERROR(check_deal({options.shard_by, options.hosts}, impl->place.world_size));
+  FOREBAY_ASSIGN(Place place, find_place(options.rank, options.world_size, process_environment()));
+  if (options.local_ranks) place.local_ranks = std::clamp(*options.local_ranks, 1, place.world_size);
+  FOREBAY_RETURN_IF_ERROR(check_deal({options.shard_by, options.hosts}, place.world_size));
   if (options.epochs && *options.epochs < 0)
     return invalid_argument(fmt::format("epochs={} is negative", *options.epochs));
   DataWarnings left_out;
-  FOREBAY_ASSIGN(impl->source, open_source(description.steps().front(),
-                                           {.storage_options = options.storage_options,
-                                            .stop = options.stop,
-                                            .keep_versions = find_step(description, OpRole::kKeep) != nullptr,
-                                            .requests = options.requests,
-                                            .memory = options.memory,
-                                            .warnings = &left_out}));
+  FOREBAY_ASSIGN(
+      std::shared_ptr<const Source> source,
+      open_source(description.steps().front(), {.storage_options = options.storage_options,
+                                                .stop = options.stop,
+                                                .keep_versions = find_step(description, OpRole::kKeep) != nullptr,
+                                                .requests = options.requests,
+                                                .memory = options.memory,
+                                                .warnings = &left_out}));
   impl->warnings = left_out.list();
   for (const DataWarning& warning : impl->warnings) {
     if (options.log_warnings) log_warning(warning.message);
   }
-  if (const auto* stream = dynamic_cast<const StreamSource*>(impl->source.get())) {
-    FOREBAY_ASSIGN(impl->stream, StreamRun::open(*stream, description, options, impl->place));
-    impl->source = impl->stream->source();
-    impl->job = impl->stream->job();
-  } else if (options.steps_per_epoch || !options.journal.empty()) {
-    return invalid_argument("steps_per_epoch= and journal= are for streams; the epochs of a data set have its length");
-  }
-  if (!options.rehearsal.empty() && find_step(description, OpRole::kRehearse) == nullptr)
-    return invalid_argument("rehearsal= is for pipelines with a .rehearse()");
-  impl->reading = begin_reading(*impl->source);
-  if (!impl->stream) {
-    FOREBAY_ASSIGN(impl->peers, open_peers(options.peers, impl->place, options.stop));
-    if (impl->peers) impl->job = impl->peers->job();
-  }
+  const SizingInput sizes = {.threads = options.threads,
+                             .requests = options.requests,
+                             .memory = options.memory,
+                             .batch_size = batch_size(description),
+                             .engine = Engine::limits(),
+                             .local_ranks = place.local_ranks,
+                             .ranks = place.world_size};
+  impl->input = {pipeline, std::move(options), std::move(place), sizes};
+  impl->reading = begin_reading(*source);
+  FOREBAY_ASSIGN(impl->run, open_run(impl->input, std::move(source)));
+  impl->input.options.peers.gather = {};  // called once
   // Now that the data set's fields are known, what was taken on trust is checked.
-  if (std::vector<Problem> problems = check(description, impl->source->schema()); !problems.empty())
+  if (std::vector<Problem> problems = check(description, impl->run->source()->schema()); !problems.empty())
     return problems_as_status(problems);
-  impl->sizes = {.threads = options.threads,
-                 .requests = options.requests,
-                 .memory = options.memory,
-                 .batch_size = batch_size(description),
-                 .engine = Engine::limits(),
-                 .local_ranks = impl->place.local_ranks,
-                 .ranks = impl->place.world_size};
-  impl->pipeline = pipeline;
-  options.peers.gather = {};  // called once
-  impl->options = std::move(options);
   // Passes are for whoever has the loader: user code in them is called there, and close() ends them.
-  bool passes = find_step(description, OpRole::kFilter) != nullptr || find_step(description, OpRole::kPack) != nullptr;
-  if (find_step(description, OpRole::kRehearse) != nullptr) {
-    FOREBAY_ASSIGN(const std::string classes, RehearsalRun::field_to_read(description, *impl->source));
-    passes |= !classes.empty();
-  }
-  if (!passes) FOREBAY_RETURN_IF_ERROR(impl->prepare());
+  if (!impl->run->passes()) FOREBAY_RETURN_IF_ERROR(impl->prepare());
   return std::unique_ptr<Loader>(new Loader(std::move(impl)));
 }
 
@@ -94,8 +77,8 @@ Status Loader::prepare() { return impl_->prepare(); }
 
 void Loader::begin_iteration() {
   impl_->epoch_over = false;
-  if (!impl_->options.restart || impl_->at_loaded_place || impl_->stream || !impl_->prepared || !impl_->usable().ok())
-    return;
+  const bool restarts = impl_->input.options.restart && !impl_->run->is_endless() && !impl_->at_loaded_place;
+  if (!restarts || !impl_->prepared || !impl_->usable().ok()) return;
   const Cursor at = impl_->current()->cursor();
   if (at.position > 0) impl_->go_to_beginning_of(at.epoch);
 }
@@ -123,12 +106,9 @@ Result<std::optional<Batch>> Loader::next_for(std::chrono::milliseconds timeout,
     runner->seek({at.epoch + 1, 0, 0});
     return std::optional<Batch>();
   }
-  if (impl_->job) FOREBAY_RETURN_IF_ERROR(impl_->job->check_run());
-  if (impl_->peers) impl_->peers->stands_at(at.epoch, at.position);
+  FOREBAY_RETURN_IF_ERROR(impl_->run->before_batch(at));
   Result<Runner::Delivery> delivery = runner->next_for(timeout);
-  if (impl_->peers) impl_->peers->stands_at(runner->cursor().epoch, runner->cursor().position);
-  if (impl_->rehearsal) impl_->rehearsal->stands_at(runner->cursor());
-  if (impl_->stream) impl_->stream->stands_at(runner->cursor());
+  impl_->run->stands_at(runner->cursor());
   impl_->at_loaded_place &= runner->cursor() == at;
   // An error may stand in the place of an epoch's last batch, too.
   impl_->epoch_over = runner->cursor().epoch != at.epoch;
@@ -141,30 +121,28 @@ Result<std::optional<Batch>> Loader::next_for(std::chrono::milliseconds timeout,
 
 int64_t Loader::batches_per_epoch() const {
   const std::shared_ptr<Runner> runner = impl_->current();
-  return impl_->prepared && runner ? impl_->itinerary->batches(runner->cursor()).value_or(-1) : 0;
+  return impl_->prepared && runner ? impl_->run->steps()->batches(runner->cursor()).value_or(-1) : 0;
 }
 
 Result<EpochPlan> Loader::plan(int64_t epoch, int64_t rank, int64_t world_size, int64_t max_steps) const {
   if (!impl_->prepared) return invalid_argument("plan(): call prepare() first");
-  if (impl_->stream) return invalid_argument("plan(): of a stream only what has arrived is known");
-  return plan_epoch(impl_->description(), impl_->units(), impl_->chosen,
-                    {impl_->options.seed, epoch, rank, world_size, max_steps, impl_->dealing(world_size)});
+  return impl_->run->plan(epoch, rank, world_size, max_steps);
 }
 
 Pipeline Loader::opened() const {
   OpSpec step = impl_->description().steps().front();
-  step.opened = impl_->source;
+  step.opened = impl_->run->source();
   return Pipeline(std::make_shared<const Description>(std::move(step)));
 }
 
-std::vector<FieldDescription> Loader::source_fields() const { return describe_fields(*impl_->source); }
+std::vector<FieldDescription> Loader::source_fields() const { return describe_fields(*impl_->run->source()); }
 std::vector<BatchFieldDescription> Loader::batch_fields() const {
   return impl_->prepared && impl_->plan ? describe_batch_fields(*impl_->plan) : std::vector<BatchFieldDescription>();
 }
-std::vector<std::string> Loader::classes() const { return classes_of(*impl_->source); }
-std::vector<int64_t> Loader::row_groups() const { return row_group_begins(*impl_->source); }
-std::vector<uint64_t> Loader::row_group_bytes() const { return forebay::row_group_bytes(*impl_->source); }
-int64_t Loader::size() const { return impl_->prepared && !impl_->stream ? impl_->chosen.size() : 0; }
+std::vector<std::string> Loader::classes() const { return classes_of(*impl_->run->source()); }
+std::vector<int64_t> Loader::row_groups() const { return row_group_begins(*impl_->run->source()); }
+std::vector<uint64_t> Loader::row_group_bytes() const { return forebay::row_group_bytes(*impl_->run->source()); }
+int64_t Loader::size() const { return impl_->prepared ? impl_->run->size() : 0; }
 
 int64_t Loader::epoch() const {
   const std::shared_ptr<Runner> runner = impl_->current();
@@ -175,8 +153,9 @@ bool Loader::finished() const {
   const std::shared_ptr<Runner> runner = impl_->current();
   if (!impl_->prepared || !runner) return false;
   const Cursor at = runner->cursor();
-  if (impl_->options.epochs && impl_->itinerary->epoch_over({})) return at.epoch >= *impl_->options.epochs;
-  return impl_->itinerary->finished(at);
+  const std::optional<int64_t> epochs = impl_->input.options.epochs;
+  if (epochs && impl_->run->steps()->epoch_over({})) return at.epoch >= *epochs;
+  return impl_->run->steps()->finished(at);
 }
 
 Status Loader::set_epoch(int64_t epoch) {
@@ -187,37 +166,37 @@ Status Loader::set_epoch(int64_t epoch) {
   const std::shared_ptr<Runner> runner = impl_->current();
   // As frameworks call it before each epoch: where the loader stands there already, its position stays.
   if (epoch == runner->cursor().epoch) return {};
-  if (impl_->stream)
+  if (impl_->run->is_endless())
     return invalid_argument("set_epoch(): a stream goes on where it stands; load_state_dict() goes to another place");
   impl_->go_to_beginning_of(epoch);
   impl_->epoch_over = false;
   return {};
 }
 
-int Loader::rank() const { return impl_->place.rank; }
-int Loader::world_size() const { return impl_->place.world_size; }
-const Pipeline& Loader::pipeline() const { return impl_->pipeline; }
+int Loader::rank() const { return impl_->input.place.rank; }
+int Loader::world_size() const { return impl_->input.place.world_size; }
+const Pipeline& Loader::pipeline() const { return impl_->input.pipeline; }
 
 std::string Loader::fingerprint() const {
   if (!impl_->prepared || impl_->in_child()) return "";
-  const Checkpoint state = impl_->checkpoint();
+  const Checkpoint state = impl_->identity();
   return hash128(state.dataset + state.pipeline + state.seed).to_string();
 }
 
-std::string Loader::deal() const { return impl_->prepared ? impl_->dealt : ""; }
+std::string Loader::deal() const { return impl_->prepared ? impl_->run->shard_assignment() : ""; }
 
 std::string Loader::state() const {
   if (!impl_->prepared || impl_->in_child()) return "";
-  // Whoever goes on from the state finds in the journal what is before it, also after a kill.
-  if (impl_->stream) (void)impl_->stream->flush_journal();
-  return impl_->checkpoint().to_json();
+  Checkpoint state = impl_->identity();
+  impl_->run->save(impl_->runner->cursor(), state);
+  return state.to_json();
 }
 
 Status Loader::load_state(const std::string& json, bool strict) {
   FOREBAY_RETURN_IF_ERROR(impl_->usable());
   FOREBAY_RETURN_IF_ERROR(impl_->prepare());
   FOREBAY_ASSIGN(const Checkpoint saved, Checkpoint::from_json(json));
-  FOREBAY_RETURN_IF_ERROR(check_same(saved, impl_->checkpoint(), strict));
+  FOREBAY_RETURN_IF_ERROR(check_same(saved, impl_->identity(), impl_->run->is_endless(), strict));
   FOREBAY_RETURN_IF_ERROR(impl_->go_to(saved));
   impl_->epoch_over = false;
   impl_->at_loaded_place = true;
@@ -227,19 +206,15 @@ Status Loader::load_state(const std::string& json, bool strict) {
 Status Loader::journal(const std::string& path) {
   FOREBAY_RETURN_IF_ERROR(impl_->usable());
   FOREBAY_RETURN_IF_ERROR(impl_->prepare());
-  if (!impl_->stream)
-    return invalid_argument("journal(): what a data set gives follows from the seed; only streams need one");
-  return impl_->stream->write_journal(path, impl_->current()->cursor());
+  return impl_->run->write_journal(path, impl_->current()->cursor());
 }
 
 Ledger Loader::stats() const {
   Ledger stats;
   if (impl_->in_child() || !impl_->prepared) return stats;
-  add_plan(*impl_->plan, impl_->caches, stats);
-  if (impl_->peers) impl_->peers->add_to(stats);
-  if (impl_->stream) impl_->stream->add_to(stats);
-  if (impl_->kept_rows) stats.rehearsal = impl_->kept_rows->stats();
-  stats.index_bytes = impl_->source->index_bytes() + (impl_->classes ? impl_->classes->bytes() : 0);
+  add_plan(*impl_->plan, stats);
+  stats.index_bytes = impl_->run->source()->index_bytes();
+  impl_->run->add_to(stats);
   const std::shared_ptr<Runner> runner = impl_->current();
   if (!runner) return stats;
   add_run(*runner, stats);
@@ -280,10 +255,9 @@ void Loader::close() {
   // One after the other: threads that end here are joined once.
   const std::lock_guard closing(impl_->closing);
   // First, so that nothing arrives for a runner that is closing.
-  if (impl_->stream) impl_->stream->close();
+  impl_->run->stop();
   if (runner) runner->close();
-  if (impl_->job) impl_->job->close();
-  if (impl_->stream) impl_->stream->drop_records();
+  impl_->run->release();
   // Behind the runner's end, so that the last rows are in the file.
   (void)end_trace();
   std::shared_ptr<Engine> engine;  // ends behind the lock

@@ -7,8 +7,8 @@
 #include <map>
 #include <span>
 
-#include "loader/kept_rows.h"
 #include "loader/loader_test_support.h"
+#include "loader/run/kept_rows.h"
 #include "pipeline/cache_stage.h"
 
 namespace forebay {

@@ -6,8 +6,8 @@
 #include <fmt/ranges.h>
 
 #include "forebay/profile.h"
-#include "loader/check.h"
-#include "loader/materialized_steps.h"
+#include "loader/describe/check.h"
+#include "loader/describe/materialized_steps.h"
 
 namespace forebay {
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "loader/materialized_steps.h"
+#include "loader/describe/materialized_steps.h"
 #include "study/study_test_support.h"
 
 namespace forebay {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/unit_source.h"
-#include "loader/check.h"
-#include "loader/materialized_steps.h"
+#include "loader/describe/check.h"
+#include "loader/describe/materialized_steps.h"
 #include "materialize/cut.h"
 #include "materialize/shard_plan.h"
 #include "materialize/stored_pictures.h"

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "loader/checkpoint.h"
+#include "loader/run/checkpoint.h"
 
 namespace forebay {
 

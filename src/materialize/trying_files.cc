@@ -13,7 +13,7 @@
 #include "base/unit_source.h"
 #include "forebay/materialize.h"
 #include "format/files/open_store.h"
-#include "loader/sources.h"
+#include "loader/describe/sources.h"
 #include "materialize/cut.h"
 #include "study/few_samples.h"
 

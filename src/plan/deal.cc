@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "plan/run_of.h"
+#include "plan/equal_part.h"
 
 namespace forebay {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 class DealByCount final : public Deal {
  public:
   void slots(const GlobalBatch& batch, int64_t rank, std::vector<int64_t>* out) const override {
-    const Run run = run_of(batch.slots, batch.world_size, rank);
+    const EqualPart run = equal_part(batch.slots, batch.world_size, rank);
     out->resize(static_cast<size_t>(run.length));
     std::iota(out->begin(), out->end(), run.begin);
   }
@@ -23,7 +23,7 @@ class DealByLane final : public Deal {
 
   void slots(const GlobalBatch& batch, int64_t rank, std::vector<int64_t>* out) const override {
     if (lanes_ == 1 || batch.world_size == 1) return deal_by_count()->slots(batch, rank, out);
-    const Run run = run_of(batch.slots, batch.world_size, rank);
+    const EqualPart run = equal_part(batch.slots, batch.world_size, rank);
     const int64_t end = run.begin + run.length;
     out->clear();
     int64_t place = 0;  // in the batch, lane by lane

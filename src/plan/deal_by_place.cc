@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "plan/deal.h"
+#include "plan/equal_part.h"
 #include "plan/order.h"
 #include "plan/placement.h"
-#include "plan/run_of.h"
 
 // Rows come from *origins*: first the hosts that keep some, then (with lanes) the hosts that own lanes whose rows nobody keeps, then nobody.
 // A *grant* lets a rank take so many rows of an origin. All grants are decided from counts alone; one pass over the batch hands rows
@@ -29,7 +29,7 @@ class Granting {
       : left_(std::move(counts)), hosts_(hosts), owners_(owners), world_(batch.world_size),
         lacks_(static_cast<size_t>(batch.world_size)) {
     // What it gets by count: steps must be as long on all ranks whatever hosts keep.
-    for (int64_t rank = 0; rank < world_; ++rank) lack(rank) = run_of(batch.slots, world_, rank).length;
+    for (int64_t rank = 0; rank < world_; ++rank) lack(rank) = equal_part(batch.slots, world_, rank).length;
     // A rank has about one grant of each kind of origin.
     grants_.reserve(3 * lacks_.size());
   }
@@ -59,7 +59,7 @@ class Granting {
   void own(int64_t origin, int64_t host) {
     const int64_t first = hosts_.first_rank(host), ranks = hosts_.ranks(host), rows = left(origin);
     for (int64_t i = 0; i < ranks && rows > 0; ++i)
-      grant(origin, first + i, std::min(run_of(rows, ranks, i).length, lack(first + i)));
+      grant(origin, first + i, std::min(equal_part(rows, ranks, i).length, lack(first + i)));
     for (int64_t i = 0; i < ranks && left(origin) > 0; ++i)
       // What is left after the even division, in the order of ranks: the result depends on counts alone.
       grant(origin, first + i, std::min(left(origin), lack(first + i)));
@@ -200,7 +200,7 @@ class DealByPlace final : public Deal {
     auto& [grants, current] = granted;
     out->begins.clear();
     for (int64_t rank = 0; rank < batch.world_size; ++rank)
-      out->begins.push_back(run_of(batch.slots, batch.world_size, rank).begin);
+      out->begins.push_back(equal_part(batch.slots, batch.world_size, rank).begin);
     out->begins.push_back(batch.slots);
     std::vector<int64_t> next(out->begins.begin(), out->begins.end() - 1);
     out->slots.resize(static_cast<size_t>(batch.slots));

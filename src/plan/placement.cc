@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "plan/deal.h"
-#include "plan/run_of.h"
+#include "plan/equal_part.h"
 
 namespace forebay {
 
@@ -63,7 +63,7 @@ Placement::Kept Placement::turn_by_count(int64_t position) const {
 int64_t Placement::tail_begin(int64_t host) const {
   const int64_t tail = order_->size() - whole_, rank = options_.hosts.first_rank(host);
   return options_.pads ? std::min(rank * options_.batch_size, tail)
-                       : run_of(tail, options_.hosts.world_size, rank).begin;
+                       : equal_part(tail, options_.hosts.world_size, rank).begin;
 }
 
 Placement::Kept Placement::turn_by_lane(int64_t position) const {

@@ -11,10 +11,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "loader/check.h"
-#include "loader/file_hash.h"
-#include "loader/source_args.h"
-#include "loader/table_args.h"
+#include "loader/describe/check.h"
+#include "loader/describe/file_hash.h"
+#include "loader/describe/source_args.h"
+#include "loader/describe/table_args.h"
 #include "python/array.h"
 #include "python/raise.h"
 #include "python/text.h"

@@ -6,7 +6,7 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 
-#include "loader/stream_args.h"
+#include "loader/describe/stream_args.h"
 #include "python/description.h"
 #include "python/text.h"
 #include "stream/pushed_log.h"

@@ -7,7 +7,7 @@
 #include "base/suggest.h"
 #include "forebay/engine.h"
 #include "forebay/ledger.h"
-#include "loader/catalog_json.h"
+#include "loader/describe/catalog_json.h"
 #include "python/batch.h"
 #include "python/description.h"
 #include "python/diagnose.h"

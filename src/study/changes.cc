@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "base/byte_size.h"
-#include "loader/check.h"
-#include "loader/step_arguments.h"
+#include "loader/describe/check.h"
+#include "loader/describe/step_arguments.h"
 #include "pipeline/cache_rules.h"
 #include "runtime/host.h"
 

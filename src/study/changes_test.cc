@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "forebay/pipeline.h"
-#include "loader/step_arguments.h"
+#include "loader/describe/step_arguments.h"
 #include "runtime/host.h"
 #include "study/study_test_support.h"
 

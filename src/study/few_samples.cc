@@ -8,7 +8,7 @@
 
 #include "base/part_search.h"
 #include "base/unit_source.h"
-#include "loader/sources.h"
+#include "loader/describe/sources.h"
 
 namespace forebay {
 

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "format/table/open_table_test_support.h"
-#include "loader/open_source.h"
+#include "loader/describe/open_source.h"
 #include "pipeline/description.h"
 #include "study/study_test_support.h"
 

@@ -11,8 +11,8 @@
 
 #include "base/clock.h"
 #include "cache/budget_limits.h"
-#include "loader/open_step_cache.h"
-#include "loader/step_arguments.h"
+#include "loader/compile/open_step_cache.h"
+#include "loader/describe/step_arguments.h"
 #include "study/contenders.h"
 #include "study/estimate.h"
 #include "study/few_samples.h"

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "loader/check.h"
+#include "loader/describe/check.h"
 #include "study/kept_bytes.h"
 
 namespace forebay {

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "loader/check.h"
-#include "loader/step_arguments.h"
+#include "loader/describe/check.h"
+#include "loader/describe/step_arguments.h"
 #include "study/kept_bytes.h"
 #include "study/study_test_support.h"
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "forebay/pipeline.h"
-#include "loader/check.h"
+#include "loader/describe/check.h"
 #include "pipeline/description.h"
 
 static void require(bool holds, const char* what) {

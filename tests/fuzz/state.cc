@@ -5,7 +5,7 @@
 #include <string>
 
 #include "forebay/loader.h"
-#include "loader/checkpoint.h"
+#include "loader/run/checkpoint.h"
 
 using namespace forebay;
 

@@ -1,8 +1,11 @@
 """Nothing vanishes: what is listed and what is told are together what is there, in folders, tables and buckets."""
 import collections
+import io
+import json
 import os
 import random
 import socket
+import tarfile
 import warnings
 
 import numpy as np
@@ -276,22 +279,45 @@ def test_in_a_bucket_too(seed):
         assert set(keys_of(batches)) == pictures | unread and not failed and not told
 
 
+def write_lines(path, rows):
+    path.write_text("".join(json.dumps({"a": row}) + "\n" for row in rows))
+
+
+def write_shard(path, rows):
+    with tarfile.open(path, "w") as shard:
+        for row in rows:
+            member = tarfile.TarInfo(f"{path.stem}-{row}.a")
+            member.size = 3
+            shard.addfile(member, io.BytesIO(b"abc"))
+
+
+# ending: (source, writer; None: the fixture's)
+MANY_ROWS = {
+    "parquet": (lambda folder: fb.parquet(folder, columns=["a"]), None),
+    "txt": (fb.text, write_lines),
+    "jsonl": (fb.jsonl, write_lines),
+    "tar": (fb.webdataset, write_shard),
+}
+
+
 @pytest.mark.parametrize("seed", range(20))
-def test_of_a_table_every_file_is_read_told_or_an_error(tmp_path, parquet, monkeypatch, seed):
+@pytest.mark.parametrize("ending", MANY_ROWS)
+def test_of_files_with_many_samples_every_one_is_read_told_or_an_error(tmp_path, parquet, monkeypatch, ending, seed):
     rng = random.Random(seed)
+    source, write = MANY_ROWS[ending]
     rows, unread, must_fail = 0, set(), False
     for i in range(1, 2 + rng.randrange(8)):
         folder = tmp_path / "t" / rng.choice(["", "deep", "n[1]", "n{a,b}"])
         kind = rng.choice(["table", "table", "unread", "dead", "dead folder", "beside", "socket"])
         folder.mkdir(parents=True, exist_ok=True)
         if kind == "table" or i == 1:
-            parquet(folder / f"{i}.parquet", range(i))
+            (write or parquet)(folder / f"{i}.{ending}", range(i))
             rows += i
         elif kind == "unread":
-            (folder / f"{i}.parquet.zst").write_bytes(b"?")
-            unread.add(str((folder / f"{i}.parquet.zst").relative_to(tmp_path / "t")))
+            (folder / f"{i}.{ending}.zst").write_bytes(b"?")
+            unread.add(str((folder / f"{i}.{ending}.zst").relative_to(tmp_path / "t")))
         elif kind == "dead":
-            (folder / f"{i}.parquet").symlink_to("/not/fetched")
+            (folder / f"{i}.{ending}").symlink_to("/not/fetched")
             must_fail = True
         elif kind == "dead folder":
             (folder / f"part{i}").symlink_to("/not/mounted")
@@ -299,14 +325,14 @@ def test_of_a_table_every_file_is_read_told_or_an_error(tmp_path, parquet, monke
         elif kind == "socket":
             monkeypatch.chdir(folder)  # paths of sockets are short
             with socket.socket(socket.AF_UNIX) as listening:
-                listening.bind(f"{i}.parquet")
+                listening.bind(f"{i}.{ending}")
             must_fail = True
         else:
             (folder / "_SUCCESS").touch()
     try:
-        batches, failed, told = opened(fb.parquet(tmp_path / "t", columns=["a"]))
+        batches, failed, told = opened(source(tmp_path / "t"))
     except fb.Error as error:
-        assert must_fail and type(error) in (fb.NotFound, fb.Unsupported) and (".parquet" in str(error) or "part" in str(error)), error
+        assert must_fail and type(error) in (fb.NotFound, fb.Unsupported) and (f".{ending}" in str(error) or "part" in str(error)), error
         return
     assert bool(failed) == must_fail and sum(len(batch.ids) for batch in batches) == rows
     assert told == ({"unread_files": (len(unread), min(unread))} if unread else {})

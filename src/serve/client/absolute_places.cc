@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "loader/check.h"
-#include "loader/sources.h"
+#include "loader/describe/check.h"
+#include "loader/describe/sources.h"
 
 namespace forebay {
 

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "loader/step_arguments.h"
-#include "loader/unbounded_rules.h"
+#include "loader/describe/step_arguments.h"
+#include "loader/describe/unbounded_rules.h"
 #include "pipeline/description.h"
 #include "serve/client/absolute_places.h"
 

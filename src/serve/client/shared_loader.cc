@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "loader/checkpoint.h"
-#include "loader/distributed.h"
+#include "loader/peers/distributed.h"
+#include "loader/run/checkpoint.h"
 #include "pipeline/description.h"
 #include "runtime/fork_guard.h"
 #include "serve/client/connection.h"

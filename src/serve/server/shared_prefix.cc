@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/byte_size.h"
-#include "loader/check.h"
+#include "loader/describe/check.h"
 #include "pipeline/cache_rules.h"
 
 namespace forebay {

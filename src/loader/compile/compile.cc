@@ -1,0 +1,393 @@
+#include "loader/compile/compile.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/unit_source.h"
+#include "loader/compile/cache_place.h"
+#include "loader/compile/needed_steps.h"
+#include "loader/compile/packing_step.h"
+#include "loader/compile/step_bytes.h"
+#include "loader/compile/untouched_field.h"
+#include "loader/describe/check.h"
+#include "loader/describe/sources.h"
+#include "loader/describe/user_code.h"
+#include "pipeline/cache_rules.h"
+
+namespace forebay {
+
+namespace {
+
+// Place of each step among the random ones of the user's description.
+std::vector<uint32_t> random_indices(const Description& description) {
+  std::vector<uint32_t> indices;
+  uint32_t next = 0;
+  for (const OpSpec& op : description.steps()) {
+    indices.push_back(next);
+    if (is_random_step(op, catalog())) ++next;
+  }
+  return indices;
+}
+
+const OpDef& def_of(const OpSpec& op) { return *catalog().find(op.name); }
+
+bool is_python(const OpSpec& op) { return def_of(op).role == OpRole::kFunction && !op.attachment; }
+
+// In any order, and without what user code makes anyway where no step of the plan names it.
+bool same_fields(const Schema& a, const Schema& b) {
+  const auto missing = [](const Schema& from, const Schema& in) {
+    return std::any_of(from.begin(), from.end(), [&](const Field& field) {
+      const auto found = in.find(field.name);
+      if (!found) return !in.open_ended || field.kind != FieldKind::kAny;
+      return in[*found].to_string() != field.to_string();
+    });
+  };
+  return a.open_ended == b.open_ended && !missing(a, b) && !missing(b, a);
+}
+
+Schema filter_answer() {
+  Field keep;
+  keep.name = "keep";
+  keep.dtype = DType::kBool;
+  return Schema({keep});
+}
+
+constexpr uint32_t kPackedForm = 1;  // counts changes of how entries of tables are laid out
+class Compiler {
+ public:
+  explicit Compiler(const CompileInput& input)
+      : input_(input), indices_(random_indices(*input.description)), end_(input.end) {
+    for (size_t i = 1; i < end_; ++i) {
+      const OpSpec& op = input.description->steps()[i];
+      const OpRole role = def_of(op).role;
+      if (role == OpRole::kPack || (role == OpRole::kRehearse && !rehearses_here(op, catalog()))) end_ = i;
+      packs_ |= role == OpRole::kPack;
+    }
+  }
+
+  Result<std::shared_ptr<const ExecutionPlan>> run() {
+    const Inference whole = infer(*input_.description, input_.source->schema(), catalog());
+    if (!whole.problems.empty()) return internal_error(problems_as_status(whole.problems).message());
+    const auto units = shared_as_units(input_.source);
+    reduce(whole, units != nullptr);
+    plan_ = std::make_shared<ExecutionPlan>();
+    plan_->source = input_.source;
+    if (units) {
+      FOREBAY_ASSIGN(plan_->source, with_wanted_fields(*units, needed_.wanted.front()));
+    }
+    inference_ = infer(needed_.description, plan_->source->schema(), catalog(), Rules::kFields);
+    FOREBAY_RETURN_IF_ERROR(check_reduced(whole));
+    plan_->selection = input_.selection;
+    plan_->seed = input_.seed;
+    for (const Field& field : input_.source->schema())
+      plan_->fetches |= !units && field.fetched && needed_.wanted.front().contains(field.name);
+    if (is_source(step_at(0), SourceKind::kUserCode)) {
+      plan_->stages.push_back(foreign_stage(step_at(0), 0, 0, {}, inference_.schemas[0]));
+    }
+    size_t begin = 1;
+    if (units) {
+      FOREBAY_ASSIGN(begin, add_unit_ops());
+    }
+    for (size_t i = begin; i < needed_.steps.size(); ++i) FOREBAY_RETURN_IF_ERROR(add_step(i));
+    Schema output = inference_.schemas.back();
+    if (input_.as_filter) {
+      FOREBAY_RETURN_IF_ERROR(add_filter(input_.description->steps()[input_.end], output));
+      output = filter_answer();
+    }
+    note_names_of_user_code();
+    set_outputs(output);
+    if (packs() && whole.schemas[end_ - 1].open_ended) plan_->packed_field = output[0].name;
+    if (packs() && input_.packing) plan_->packing = packing_of(*reader(), input_.packing);
+    if (end_ < input_.end && !packs())
+      plan_->rehearsed_field = def_of(input_.description->steps()[end_]).used({}, {}).makes.front();
+    if (units_) {
+      units_->gathers_rows = plan_->stages.empty() && !output.open_ended;
+      plan_->units = units_;
+    }
+    return std::shared_ptr<const ExecutionPlan>(plan_);
+  }
+
+ private:
+  const OpSpec& step_at(size_t i) const { return needed_.description.steps()[i]; }
+  bool packs() const { return packs_; }
+  // What looks at samples at their end, and gives something else: a filter, or what packs them.
+  const OpSpec* reader() const { return input_.as_filter || packs() ? &input_.description->steps()[end_] : nullptr; }
+
+  void reduce(const Inference& whole, bool units) {
+    const Description& description = *input_.description;
+    Wanted wanted(whole.schemas[end_ - 1]);
+    std::vector<std::string> asked;
+    if (const OpSpec* const by = reader()) {
+      asked = def_of(*by).used(*by, whole.schemas[end_ - 1]).reads;
+      if (!asked.empty()) wanted = Wanted(asked);
+    }
+    const Schema& all = whole.schemas[0];
+    needed_ = needed_steps(description, end_, whole, wanted, catalog(),
+                           [&](const Wanted& first) { return units ? read_of_units(all, first) : all; });
+    if (asked.empty()) return;
+    // So that user code before it is asked for these fields.
+    OpSpec select;
+    select.name = "select";
+    select.args["fields"] = asked;
+    needed_.description = needed_.description.append(std::move(select));
+    needed_.steps.push_back(end_);
+    needed_.wanted.push_back(std::move(wanted));
+  }
+
+  // A plan with another meaning than the description must never run.
+  Status check_reduced(const Inference& whole) const {
+    std::string wrong;
+    if (!inference_.problems.empty()) wrong = problems_as_status(inference_.problems).message();
+    const Schema& made = inference_.schemas.back();
+    const Schema& promised = whole.schemas[end_ - 1];
+    if (wrong.empty() && reader() == nullptr && !same_fields(made, promised))
+      wrong = fmt::format("it gives ({}) in place of ({})", made.to_string(), promised.to_string());
+    if (wrong.empty()) return {};
+    return internal_error(fmt::format("the plan of a pipeline is wrong: {}\nthe pipeline:\n{}\nits plan:\n{}", wrong,
+                                      input_.description->to_string(), needed_.description.to_string()));
+  }
+
+  Status add_step(size_t i) {
+    const OpSpec& op = step_at(i);
+    const OpDef& def = def_of(op);
+    const size_t step = needed_.steps[i];
+    const Schema &before = inference_.schemas[i - 1], &after = inference_.schemas[i];
+    if (def.role == OpRole::kKeep) return add_cache(i);
+    if (def.role == OpRole::kRehearse) return add_rehearsal(i);
+    if (def.role == OpRole::kBatch) return {};
+    if (is_python(op)) {
+      plan_->stages.push_back(foreign_stage(op, step, indices_[step], before, after));
+      forget_unnamed();
+      return {};
+    }
+    if (def.role == OpRole::kFunction) {
+      add_native(op.name, native_map(std::static_pointer_cast<const MapAttachment>(op.attachment), before, after,
+                                     def.used(op, before).reads));
+      return {};
+    }
+    chosen_ |= def.role == OpRole::kChoice;
+    FOREBAY_ASSIGN(std::unique_ptr<RecordOp> compiled, def.compile(op, before, indices_[step]));
+    if (!compiled) return {};
+    add_native(op.name, std::move(compiled));
+    plan_->working_bytes += working_bytes(def.used(op, before), before, after);
+    return {};
+  }
+
+  // Behind a choice of fields, what user code made before it and nobody named is gone.
+  void forget_unnamed() {
+    if (!std::exchange(chosen_, false)) return;
+    if (auto* foreign = std::get_if<ForeignStage>(&plan_->stages.back())) foreign->forgets_extras = true;
+    if (auto* cache = std::get_if<CacheStage>(&plan_->stages.back())) cache->forgets_extras = true;
+  }
+
+  // Of a renaming only what somebody looks at is left.
+  bool renamed_away(size_t i, const std::string& name) const {
+    const OpSpec& said = input_.description->steps()[needed_.steps[i]];
+    const std::vector<std::string> olds = def_of(said).used(said, inference_.schemas[i - 1]).reads;
+    return def_of(said).role == OpRole::kNames && std::find(olds.begin(), olds.end(), name) != olds.end();
+  }
+
+  // What user code gives in place of another field. Fields that it makes unasked must not have the name of one that a later step makes.
+  void note_names_of_user_code() {
+    for (Stage& stage : plan_->stages) {
+      auto* foreign = std::get_if<ForeignStage>(&stage);
+      if (foreign == nullptr) continue;
+      size_t i = 1;
+      while (i < needed_.steps.size() && needed_.steps[i] <= foreign->step) ++i;
+      for (; i < needed_.steps.size(); ++i) {
+        const OpSpec& op = step_at(i);
+        const OpRole role = def_of(op).role;
+        if (role == OpRole::kChoice || role == OpRole::kFunction) break;
+        if (role != OpRole::kNames && role != OpRole::kValues) continue;
+        const FieldUse use = def_of(op).used(op, inference_.schemas[i - 1]);
+        if (!use.or_else.empty()) foreign->stand_ins.emplace_back(use.reads.front(), use.or_else);
+        for (const std::string& name : use.makes) {
+          const bool in_place = std::find(use.reads.begin(), use.reads.end(), name) != use.reads.end();
+          if (!in_place && !foreign->output_schema.find(name) && !renamed_away(i, name))
+            foreign->later_names.emplace_back(name, op.name);
+        }
+      }
+    }
+  }
+
+  Status add_filter(const OpSpec& op, const Schema& before) {
+    if (def_of(op).role == OpRole::kOnly) {
+      FOREBAY_ASSIGN(std::unique_ptr<RecordOp> tests, def_of(op).compile(op, before, 0));
+      add_native(op.name, std::move(tests));
+    } else if (op.attachment) {
+      add_native(op.name, native_filter(std::static_pointer_cast<const FilterAttachment>(op.attachment), before,
+                                        def_of(op).used(op, before).reads));
+    } else {
+      plan_->stages.push_back(foreign_stage(op, input_.end, indices_[input_.end], before, filter_answer()));
+      forget_unnamed();
+    }
+    return {};
+  }
+
+  // At least one: rows are counted by it.
+  static Schema read_of_units(const Schema& all, const Wanted& wanted) {
+    std::vector<Field> read;
+    for (const Field& field : all) {
+      if (wanted.contains(field.name)) read.push_back(field);
+    }
+    if (read.empty() && all.size() > 0) read.push_back(all[0]);
+    return Schema(std::move(read));
+  }
+
+  static Result<std::shared_ptr<const UnitSource>> with_wanted_fields(const UnitSource& source, const Wanted& wanted) {
+    std::vector<std::string> names;
+    for (const Field& field : read_of_units(source.schema(), wanted)) names.push_back(field.name);
+    return source.with_fields(names);
+  }
+
+  // The steps that can be done to whole units, up to the first that looks at single samples: where the others begin.
+  Result<size_t> add_unit_ops() {
+    units_ = std::make_shared<UnitPlan>();
+    units_->source = std::static_pointer_cast<const UnitSource>(plan_->source);
+    size_t i = 1;
+    std::optional<size_t> cache;
+    for (; i < needed_.steps.size(); ++i) {
+      const OpSpec& op = step_at(i);
+      const OpDef& def = def_of(op);
+      if (def.role == OpRole::kKeep) {
+        cache = i;
+        units_->cached_after = units_->ops.size();
+        continue;
+      }
+      if (!def.compile_columns) break;
+      FOREBAY_ASSIGN(std::unique_ptr<ColumnOp> compiled, def.compile_columns(op, inference_.schemas[i - 1]));
+      if (!compiled) break;
+      units_->ops.push_back({op.name, std::move(compiled), std::make_shared<StepCounters>()});
+      set_made_bytes(units_->ops.back(), def.used(op, inference_.schemas[i - 1]), inference_.schemas[i - 1],
+                     inference_.schemas[i]);
+    }
+    if (!cache || !input_.open_cache) units_->cached_after = units_->ops.size();
+    units_->packed = PackedRows(inference_.schemas[i - 1]);
+    units_->place = place_of(i, inference_.schemas[i - 1]);
+    if (cache && input_.open_cache) FOREBAY_RETURN_IF_ERROR(open_unit_cache(*cache));
+    return i;
+  }
+
+  // Packed rows and columns are kept at one place of their own each: which it is depends on the steps behind the cache.
+  Status open_unit_cache(size_t i) {
+    const Schema& kept = inference_.schemas[i];
+    Hasher hasher;
+    const Hash128 place = place_of(i, kept);
+    hasher.update_value(place.high);
+    hasher.update_value(place.low);
+    hasher.update(units_->caches_packed() ? "packed" : "columns");
+    units_->cache_place = hasher.digest();
+    const uint64_t least = fixed_bytes(kept) * static_cast<uint64_t>(units_->source->fewest_rows());
+    FOREBAY_ASSIGN(units_->cache, input_.open_cache(needed_.steps[i], units_->cache_place, least));
+    return {};
+  }
+
+  Status add_cache(size_t i) {
+    if (!input_.open_cache) return {};
+    Schema kept;
+    CacheStage stage = stage_at(i, &kept);
+    if (kept.size() == 0 && !stage.schema.open_ended) return {};
+    stage.place = place_of(i, kept);
+    FOREBAY_ASSIGN(stage.cache, input_.open_cache(needed_.steps[i], stage.place, fixed_bytes(kept)));
+    plan_->cache_stage = plan_->stages.size();
+    plan_->stages.emplace_back(std::move(stage));
+    forget_unnamed();
+    return {};
+  }
+
+  Status add_rehearsal(size_t i) {
+    Schema kept;
+    CacheStage stage = stage_at(i, &kept);
+    stage.cache = input_.kept_results;
+    plan_->rehearsal_stage = plan_->stages.size();
+    plan_->stages.emplace_back(std::move(stage));
+    forget_unnamed();
+    return {};
+  }
+
+  // Fields that nobody looks at are not kept: their values may never have been made.
+  CacheStage stage_at(size_t i, Schema* kept) const {
+    CacheStage stage;
+    stage.schema = inference_.schemas[i - 1];
+    for (const Field& field : stage.schema) {
+      const bool wanted = needed_.wanted[i].contains(field.name);
+      stage.from_source.push_back(
+          wanted ? untouched_field(needed_.description, inference_, *input_.source, field.name, i) : std::nullopt);
+      stage.kept.push_back(wanted && !stage.from_source.back());
+      if (stage.kept.back()) kept->push_back(field);
+    }
+    return stage;
+  }
+
+  // What there is in front of a step (of all that are needed): the steps that were carried out, and those of the fields that came
+  // of them that are `kept`.
+  Hash128 place_of(size_t cache, const Schema& kept) const {
+    Hasher hasher;
+    const size_t step = cache < needed_.steps.size() ? needed_.steps[cache] : input_.description->steps().size();
+    const Hash128 prefix = place_identity(*input_.description, step);
+    hasher.update_value(prefix.high);
+    hasher.update_value(prefix.low);
+    for (size_t i = 1; i < cache; ++i) hasher.update(step_at(i).name + identity_text(step_at(i).args) + ";");
+    for (const Field& field : kept) hasher.update(field.to_string() + ";");
+    hasher.update_value(kPackedForm);
+    return hasher.digest();
+  }
+
+  void add_native(const std::string& name, std::unique_ptr<RecordOp> op) {
+    if (plan_->stages.empty() || !std::holds_alternative<NativeStage>(plan_->stages.back()))
+      plan_->stages.push_back(NativeStage());
+    std::get<NativeStage>(plan_->stages.back()).ops.push_back({name, std::move(op), std::make_shared<StepCounters>()});
+  }
+
+  // Where the source has an output field whose values only went through steps that choose or name fields.
+  std::optional<size_t> source_field(std::string name) const {
+    for (size_t i = needed_.steps.size(); i-- > 1;) {
+      const OpRole role = def_of(step_at(i)).role;
+      if (role == OpRole::kChoice || role == OpRole::kBatch) continue;
+      if (role != OpRole::kNames) return std::nullopt;
+      name = name_before(step_at(i), name);
+    }
+    return input_.as_filter ? std::nullopt : input_.source->schema().find(name);
+  }
+
+  void set_outputs(const Schema& schema) {
+    plan_->output_schema = schema;
+    bool any_may_differ = false;
+    for (size_t i = 1; i < needed_.steps.size(); ++i) any_may_differ |= is_python(step_at(i));
+    for (const Field& field : schema) {
+      OutputField output;
+      output.field = field;
+      if (field.fixed_shape() && !field.pad_value) {
+        output.row_bytes = static_cast<size_t>(field.shape.elements()) * dtype_size(field.dtype);
+      }
+      // A field that no operator has touched since the source can be copied by the source.
+      const std::optional<size_t> from = source_field(field.name);
+      const SampleSource* const samples = input_.source->as_samples();
+      output.gathered = output.row_bytes && from && samples != nullptr && samples->gathers(*from);
+      output.source_field = from.value_or(0);
+      output.may_differ = any_may_differ && output.row_bytes && !output.gathered;
+      if (packs()) {  // into blocks, however long they are
+        output.row_bytes.reset();
+        output.gathered = output.may_differ = false;
+      }
+      plan_->outputs.push_back(std::move(output));
+    }
+  }
+
+  const CompileInput& input_;
+  const std::vector<uint32_t> indices_;
+  size_t end_;  // of the steps that are carried out on samples
+  bool packs_ = false;
+  NeededSteps needed_;
+  Inference inference_;  // of these
+  bool chosen_ = false;  // a choice of fields stands behind the latest stage of user code or cache
+  std::shared_ptr<ExecutionPlan> plan_;
+  std::shared_ptr<UnitPlan> units_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const ExecutionPlan>> compile(const CompileInput& input) { return Compiler(input).run(); }
+
+}  // namespace forebay

@@ -1,0 +1,54 @@
+#include "loader/compile/kept_beside.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "format/table/load_codecs.h"
+#include "loader/compile/open_step_cache.h"
+#include "store/store.h"
+
+namespace forebay {
+
+namespace {
+
+uint64_t limit_of(const TieredCache& cache, std::optional<uint64_t> memory) {
+  // A cache may be shared with another loader, whose larger budget is not for this one to count.
+  return std::min(cache.stats().ram.budget_bytes, cached_at_most(memory));
+}
+
+}  // namespace
+
+std::vector<RunnerOptions::Beside> kept_beside(const ExecutionPlan& plan,
+                                               const std::vector<std::shared_ptr<TieredCache>>& caches,
+                                               std::optional<uint64_t> memory) {
+  std::vector<RunnerOptions::Beside> beside;
+  const auto add = [&](Use use, std::shared_ptr<KeptBytes> kept, ByteBudget::Beside kind, uint64_t most = UINT64_MAX,
+                       uint64_t set_aside = 0) {
+    if (kept) beside.push_back({use, std::move(kept), kind, most, set_aside});
+  };
+  if (const Store* store = plan.store()) add(Use::kReads, store->idle_memory(), ByteBudget::Beside::kIdle);
+  if (plan.units) {
+    if (const Result<const TableCodecs*> codecs = load_table_codecs(); codecs.ok()) {
+      // It lives as long as the process.
+      add(Use::kColumns, std::shared_ptr<KeptBytes>(std::shared_ptr<void>(), &(*codecs)->idle_memory()),
+          ByteBudget::Beside::kIdle);
+    }
+  }
+  // Of all caches together no more than of one, or nothing would be left for who reads ahead.
+  uint64_t left = cached_at_most(memory);
+  for (const auto& cache : caches) {
+    const uint64_t most = limit_of(*cache, memory), set_aside = std::min(most, left);
+    left -= set_aside;
+    add(Use::kCaches, cache->entries(), ByteBudget::Beside::kEntries, most, set_aside);
+    add(Use::kIndex, cache->index(), ByteBudget::Beside::kEntries);
+  }
+  return beside;
+}
+
+uint64_t cached_bytes(const std::vector<std::shared_ptr<TieredCache>>& caches, std::optional<uint64_t> memory) {
+  uint64_t bytes = 0;
+  for (const auto& cache : caches) bytes += limit_of(*cache, memory);
+  return bytes;
+}
+
+}  // namespace forebay

@@ -1,0 +1,211 @@
+#include "loader/compile/needed_steps.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace forebay {
+
+namespace {
+
+bool among(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Builds the description step by step, and knows which fields the samples have where it stands.
+class Builder {
+ public:
+  Builder(const OpSpec& source, const Schema& given, Wanted wanted, const Catalog& catalog) : catalog_(catalog) {
+    needed_.description = Description(source);
+    needed_.steps.push_back(0);
+    needed_.wanted.push_back(std::move(wanted));
+    for (const Field& field : given) names_.insert(field.name);
+    user_code_ = given.open_ended;
+  }
+
+  /// `before` and `behind`: around the step, where it stands in the user's description.
+  void append(const OpSpec& op, size_t step, const Schema& before, const Schema& behind, const Wanted& after) {
+    const OpDef& def = *catalog_.find(op.name);
+    const FieldUse whole = def.used(op, before);
+    OpSpec narrowed = op;
+    if (def.role == OpRole::kChoice) narrowed.args["fields"] = kept(whole, after);
+    if (def.role == OpRole::kNames) narrowed.args["names"] = renamed(whole, after);
+    if (whole.each && whole.reads.size() > 1) narrowed.args["field"] = kept(whole, after);
+    FieldUse use = def.used(narrowed, before);
+    if (def.role != OpRole::kChoice && drop_unwanted_namesakes(def.role, use, step) && def.role == OpRole::kNames) {
+      narrowed.args["names"] = renamed(whole, after);  // some were only to be taken out of the way
+      use = def.used(narrowed, before);
+    }
+    const bool nothing_left = (def.role == OpRole::kChoice && narrowed.args["fields"].empty()) ||
+                              (def.role == OpRole::kNames && narrowed.args["names"].empty());
+    if (nothing_left) {
+      needed_.wanted.back() = after;
+      return;
+    }
+    follow(def.role, use, behind);
+    user_code_ |= def.role == OpRole::kFunction;
+    if (def.role == OpRole::kFunction && !op.attachment && use.reads.empty())
+      names_.clear();  // what it gives is not known
+    push(std::move(narrowed), step, after);
+  }
+
+  NeededSteps finish() { return std::move(needed_); }
+
+ private:
+  void push(OpSpec op, size_t step, Wanted after) {
+    needed_.description = needed_.description.append(std::move(op));
+    needed_.steps.push_back(step);
+    needed_.wanted.push_back(std::move(after));
+  }
+
+  // A field that nobody wants, and whose step to drop or rename it is left out, must not stand in the way of a new one. Whether any did.
+  bool drop_unwanted_namesakes(OpRole role, const FieldUse& use, size_t step) {
+    const Wanted& wanted = needed_.wanted.back();
+    const auto in_the_way = [&](const std::string& name) {
+      if (role == OpRole::kNames && among(use.reads, name)) return false;  // it gets another name in the same step
+      return names_.contains(name) && !wanted.contains(name);
+    };
+    if (std::none_of(use.makes.begin(), use.makes.end(), in_the_way)) return false;
+    // What is wanted may be made by user code: before this step, or only behind it.
+    std::set<std::string> kept = wanted.names();
+    if (!user_code_) std::erase_if(kept, [&](const std::string& name) { return !names_.contains(name); });
+    if (kept.empty()) return false;
+    names_ = std::move(kept);
+    OpSpec select;
+    select.name = "select";
+    select.args["fields"] = std::vector<std::string>(names_.begin(), names_.end());
+    push(std::move(select), step, wanted);
+    return true;
+  }
+
+  static Json kept(const FieldUse& use, const Wanted& after) {
+    Json names = Json::array();
+    for (const std::string& name : use.reads) {
+      if (after.contains(name)) names.push_back(name);
+    }
+    return names;
+  }
+
+  // The pairs whose new name is wanted; and, as in an exchange of names, those that take a field which is there, wanted or not, out
+  // of the way of one of these.
+  Json renamed(const FieldUse& use, const Wanted& after) const {
+    Json names = Json::object();
+    std::set<std::string> made;
+    // Until nothing is added: a name that is taken out of the way may itself stand in another's way.
+    for (bool more = true; more;) {
+      more = false;
+      for (size_t i = 0; i < use.reads.size(); ++i) {
+        const bool out_of_the_way = made.contains(use.reads[i]) && names_.contains(use.reads[i]);
+        if (names.contains(use.reads[i]) || !(after.contains(use.makes[i]) || out_of_the_way)) continue;
+        names[use.reads[i]] = use.makes[i];
+        more = made.insert(use.makes[i]).second;
+      }
+    }
+    return names;
+  }
+
+  void follow(OpRole role, const FieldUse& use, const Schema& behind) {
+    if (role == OpRole::kChoice)
+      std::erase_if(names_, [&](const std::string& name) { return !among(use.reads, name); });
+    if (role == OpRole::kNames) std::erase_if(names_, [&](const std::string& name) { return among(use.reads, name); });
+    if (role == OpRole::kValues) {  // a stack takes the place of what it is made of
+      for (const std::string& name : use.reads) {
+        if (!behind.find(name)) names_.erase(name);
+      }
+    }
+    if (role != OpRole::kChoice) names_.insert(use.makes.begin(), use.makes.end());
+  }
+
+  const Catalog& catalog_;
+  NeededSteps needed_;
+  std::set<std::string> names_;
+  bool user_code_ = false;  // some step before may have made any field
+};
+
+}  // namespace
+
+Wanted::Wanted(const Schema& schema) : all_(schema.open_ended) {
+  for (const Field& field : schema) names_.insert(field.name);
+}
+
+bool Wanted::step_back(const OpSpec& op, const OpDef& def, const Schema& before) {
+  const FieldUse use = def.used(op, before);
+  switch (def.role) {
+    case OpRole::kTake:
+    case OpRole::kOnly:
+    case OpRole::kFilter:
+    case OpRole::kBuffer:
+    case OpRole::kOrder: return false;
+    case OpRole::kBatch:  // says of some fields how their rows lie
+    case OpRole::kKeep: return true;
+    case OpRole::kPack: return false;  // where needed steps end
+    case OpRole::kRehearse:            // where they end, or in their midst
+      for (const std::string& name : use.makes) names_.erase(name);
+      return true;
+    case OpRole::kChoice: return choice_back(use);
+    case OpRole::kNames: return names_back(use);
+    case OpRole::kFunction: return function_back(use);
+    case OpRole::kValues: return values_back(use, before);
+  }
+  return true;
+}
+
+bool Wanted::choice_back(const FieldUse& use) {
+  std::set<std::string> before;
+  for (const std::string& name : use.reads) {
+    if (contains(name)) before.insert(name);
+  }
+  names_ = std::move(before);
+  all_ = false;
+  return true;
+}
+
+bool Wanted::names_back(const FieldUse& use) {
+  std::set<std::string> before = names_;
+  for (const std::string& name : use.makes) before.erase(name);
+  for (size_t i = 0; i < use.reads.size(); ++i) {
+    if (contains(use.makes[i])) before.insert(use.reads[i]);
+  }
+  names_ = std::move(before);
+  return true;
+}
+
+// It runs whether or not its results are looked at: it may find a sample bad.
+bool Wanted::function_back(const FieldUse& use) {
+  names_.insert(use.reads.begin(), use.reads.end());
+  all_ |= use.reads.empty();
+  return true;
+}
+
+bool Wanted::values_back(const FieldUse& use, const Schema& before) {
+  const auto wanted = [&](const std::string& name) { return contains(name); };
+  if (!all_ && std::none_of(use.makes.begin(), use.makes.end(), wanted)) return false;
+  std::set<std::string> reads;
+  for (const std::string& name : use.reads) {
+    if (!use.each || wanted(name)) reads.insert(name);
+  }
+  for (const std::string& name : use.makes) names_.erase(name);
+  names_.insert(reads.begin(), reads.end());
+  for (const std::string& name : use.optional) {
+    if (before.find(name)) names_.insert(name);
+  }
+  return true;
+}
+
+NeededSteps needed_steps(const Description& description, size_t end, const Inference& inference, Wanted wanted,
+                         const Catalog& catalog, const std::function<Schema(const Wanted&)>& given) {
+  const std::vector<OpSpec>& steps = description.steps();
+  std::vector<std::pair<size_t, Wanted>> needed;  // last first, each with what is wanted behind it
+  // From the last step backwards, as what is wanted is known there; then built forwards, as names are.
+  for (size_t i = end; i-- > 1;) {
+    Wanted after = wanted;
+    if (wanted.step_back(steps[i], *catalog.find(steps[i].name), inference.schemas[i - 1]))
+      needed.emplace_back(i, std::move(after));
+  }
+  Builder builder(steps[0], given(wanted), wanted, catalog);
+  for (auto at = needed.rbegin(); at != needed.rend(); ++at)
+    builder.append(steps[at->first], at->first, inference.schemas[at->first - 1], inference.schemas[at->first],
+                   at->second);
+  return builder.finish();
+}
+
+}  // namespace forebay

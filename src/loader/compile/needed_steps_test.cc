@@ -1,0 +1,238 @@
+#include "loader/compile/needed_steps.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <string>
+
+#include "forebay/pipeline.h"
+#include "loader/describe/check.h"
+
+namespace forebay {
+namespace {
+
+using Names = std::vector<std::string>;
+
+Field scalar(std::string name) {
+  Field field;
+  field.name = std::move(name);
+  field.dtype = DType::kFloat32;
+  return field;
+}
+
+Schema scalars(const Names& names) {
+  Schema schema;
+  for (const std::string& name : names) schema.push_back(scalar(name));
+  return schema;
+}
+
+/// A pipeline over a table of such columns, of which nothing is ever read.
+Pipeline table() { return parquet("a.parquet"); }
+
+NeededSteps needed_of(const Pipeline& pipeline, const Schema& source, const Names& wanted, bool only_wanted = false) {
+  const Description& description = pipeline.description();
+  const Inference inference = infer(description, source, catalog());
+  for (const Problem& problem : inference.problems) ADD_FAILURE() << problem.op << ": " << problem.message;
+  return needed_steps(description, description.steps().size(), inference, Wanted(wanted), catalog(),
+                      [&](const Wanted& first) {
+                        Schema given;
+                        for (const Field& field : source)
+                          if (!only_wanted || first.contains(field.name)) given.push_back(field);
+                        return given;
+                      });
+}
+
+Names steps_of(const NeededSteps& needed) {
+  Names steps;
+  for (size_t i = 1; i < needed.description.steps().size(); ++i) {
+    const OpSpec& step = needed.description.steps()[i];
+    steps.push_back(step.name + step.args.dump());
+  }
+  return steps;
+}
+
+Names needed(const Pipeline& pipeline, const Names& wanted) {
+  return steps_of(needed_of(pipeline, scalars({"a", "b", "c"}), wanted));
+}
+
+TEST(NeededSteps, leave_out_what_nobody_looks_at) {
+  const Pipeline pipeline = table().log1p({"a"}).clip({.min = 0, .field = {"b"}});
+  EXPECT_EQ(needed(pipeline, {"a"}), Names{R"(log1p{"field":"a"})"});
+  EXPECT_EQ(needed(pipeline, {"b"}).size(), 1u);
+  EXPECT_EQ(needed(pipeline, {"c"}), Names{});
+  EXPECT_EQ(needed(pipeline, {"a", "b"}).size(), 2u);
+}
+
+TEST(NeededSteps, work_on_those_fields_alone_of_several_that_somebody_looks_at) {
+  EXPECT_EQ(needed(table().log1p({"a", "b", "c"}), {"c", "a"}), Names{R"(log1p{"field":["a","c"]})"});
+  EXPECT_EQ(needed(table().select({"a", "b"}), {"b"}), Names{R"(select{"fields":["b"]})"});
+}
+
+TEST(NeededSteps, follow_a_field_through_all_of_its_names) {
+  const Pipeline pipeline =
+      table().log1p({"a"}).rename({{"a", "x"}}).clip({.min = 0, .field = {"x"}}).rename({{"x", "y"}});
+  EXPECT_EQ(needed(pipeline, {"y"}).size(), 4u);
+  EXPECT_EQ(needed(pipeline, {"b"}), Names{});
+  // Afterwards b is what was a.
+  EXPECT_EQ(needed(table().log1p({"a"}).rename({{"a", "b"}, {"b", "a"}}), {"b"}).front(), R"(log1p{"field":"a"})");
+  EXPECT_EQ(needed(table().log1p({"a"}).rename({{"a", "b"}, {"b", "a"}}), {"a"}).size(), 1u) << "the exchange alone";
+}
+
+// b was to get out of the way of what becomes b, into a name that c has left; of all that only b is looked at.
+TEST(NeededSteps, rename_no_field_that_had_to_go_already) {
+  const Pipeline pipeline = table().rename({{"c", "e"}}).rename({{"a", "b"}, {"b", "c"}});
+  EXPECT_EQ(needed(pipeline, {"b"}), (Names{R"(select{"fields":["a"]})", R"(rename{"names":{"a":"b"}})"}));
+  const Inference whole = infer(pipeline.select({"b"}).description(), scalars({"a", "b", "c"}), catalog());
+  EXPECT_TRUE(whole.problems.empty());
+}
+
+TEST(NeededSteps, rename_no_field_that_a_stack_took_the_place_of) {
+  const Pipeline pipeline =
+      table().stack({"a", "b"}, "x").rename({{"c", "b"}, {"x", "c"}}).rename({{"c", "b"}, {"b", "e"}});
+  EXPECT_EQ(steps_of(needed_of(pipeline, scalars({"a", "b", "c"}), {"b"}, true)),
+            (Names{R"(stack{"fields":["a","b"],"name":"x"})", R"(rename{"names":{"x":"c"}})",
+                   R"(rename{"names":{"c":"b"}})"}));
+}
+
+TEST(NeededSteps, of_what_is_stacked_are_all_that_make_its_parts) {
+  const Pipeline pipeline = table().log1p({"a"}).clip({.min = 0, .field = {"b"}}).stack({"a", "b"}, "both");
+  EXPECT_EQ(needed(pipeline, {"both"}).size(), 3u);
+  EXPECT_EQ(needed(pipeline, {"c"}), Names{});
+}
+
+TEST(NeededSteps, keep_a_function_that_runs_for_what_it_may_find_bad) {
+  const MapFunction nothing = [](Sample&) { return Status(); };
+  const Pipeline named = table().log1p({"a"}).log1p({"b"}).map(nothing, {.fields = {"a"}});
+  EXPECT_EQ(needed(named, {"c"}).size(), 2u) << "the function, and what it looks at";
+  const Pipeline unnamed = table().log1p({"a"}).log1p({"b"}).map(nothing);
+  EXPECT_EQ(needed(unnamed, {"c"}).size(), 3u) << "it may look at anything";
+}
+
+TEST(NeededSteps, leave_out_what_decides_only_which_samples_come_and_how) {
+  const Pipeline pipeline = table().shuffle().take(10).log1p({"a"});
+  EXPECT_EQ(needed(pipeline, {"a"}), Names{R"(log1p{"field":"a"})"});
+}
+
+TEST(NeededSteps, say_of_each_which_step_of_the_users_it_is_and_what_is_wanted_behind_it) {
+  const NeededSteps steps =
+      needed_of(table().log1p({"b"}).log1p({"a"}).rename({{"a", "x"}}), scalars({"a", "b"}), {"x"});
+  EXPECT_EQ(steps.steps, (std::vector<size_t>{0, 2, 3}));
+  ASSERT_EQ(steps.wanted.size(), 3u);
+  EXPECT_TRUE(steps.wanted[0].contains("a"));
+  EXPECT_FALSE(steps.wanted[0].contains("b"));
+  EXPECT_TRUE(steps.wanted[2].contains("x"));
+}
+
+TEST(Wanted, of_what_user_code_may_add_to_is_whatever_there_is) {
+  Schema open = scalars({"a"});
+  open.open_ended = true;
+  EXPECT_TRUE(Wanted(open).everything());
+  EXPECT_TRUE(Wanted(open).contains("anything"));
+  EXPECT_FALSE(Wanted(scalars({"a"})).contains("anything"));
+}
+
+// ---- any pipeline
+
+// What each field is, as a formula of the source's fields.
+using Formulas = std::map<std::string, std::string>;
+
+Formulas reckoned(const Description& description, const Schema& source) {
+  Formulas now;
+  for (const Field& field : source) now[field.name] = field.name;
+  for (size_t i = 1; i < description.steps().size(); ++i) {
+    const OpSpec& step = description.steps()[i];
+    const auto names = [&](const char* arg) { return field_list(step.args.value(arg, Json())); };
+    if (step.name == "select") {
+      const Names kept = names("fields");
+      std::erase_if(now, [&](const auto& one) { return std::ranges::find(kept, one.first) == kept.end(); });
+    } else if (step.name == "rename") {
+      const Formulas before = now;
+      for (const auto& [from, to] : step.args["names"].items()) now.erase(from);
+      for (const auto& [from, to] : step.args["names"].items()) now[to.get<std::string>()] = before.at(from);
+    } else if (step.name == "stack") {
+      std::string all;
+      for (const std::string& name : names("fields")) all += now.at(name) + ",";
+      for (const std::string& name : names("fields")) now.erase(name);
+      now[step.args["name"].get<std::string>()] = "[" + all + "]";
+    } else {
+      for (const std::string& name : names("field")) now.at(name) = step.name + "(" + now.at(name) + ")";
+    }
+  }
+  return now;
+}
+
+class RandomPipelines {
+ public:
+  explicit RandomPipelines(uint32_t seed) : random_(seed) {}
+
+  /// With steps at random, as far as they are legal where they stand.
+  Pipeline next(const Schema& source, size_t most) {
+    Pipeline pipeline = table();
+    for (size_t step = random_() % (most + 1); step > 0; --step) {
+      const Pipeline longer = with_step(pipeline, infer(pipeline.description(), source, catalog()).schemas.back());
+      if (infer(longer.description(), source, catalog()).problems.empty()) pipeline = longer;
+    }
+    return pipeline;
+  }
+
+  Names some_of(const Schema& schema) {
+    Names names;
+    for (const Field& field : schema) names.push_back(field.name);
+    std::shuffle(names.begin(), names.end(), random_);
+    names.resize(1 + random_() % names.size());
+    return names;
+  }
+
+ private:
+  Pipeline with_step(const Pipeline& pipeline, const Schema& here) {
+    switch (random_() % 6) {
+      case 0: return pipeline.select(some_of(here));
+      case 1:
+      case 2: {
+        std::map<std::string, std::string> names;
+        for (const std::string& name : some_of(here))
+          names[name] = std::string(1, static_cast<char>('a' + random_() % 6));
+        return pipeline.rename(names);
+      }
+      case 3: return pipeline.stack(some_of(here), std::string(1, static_cast<char>('a' + random_() % 6)));
+      case 4: return pipeline.log1p(some_of(here));
+      default: return pipeline.clip({.min = 0, .field = some_of(here)});
+    }
+  }
+
+  std::mt19937 random_;
+};
+
+// With all of the source's fields, or with only those that are asked for: what is looked at is what the whole pipeline makes of it, and
+// what is left of the pipeline is legal.
+TEST(NeededSteps, of_any_pipeline_make_the_same_of_what_is_looked_at) {
+  const Schema source = scalars({"a", "b", "c", "d"});
+  RandomPipelines random(1);
+  size_t left_out = 0;
+  for (int trial = 0; trial < 6000; ++trial) {
+    const Pipeline pipeline = random.next(source, 8);
+    const Schema end = infer(pipeline.description(), source, catalog()).schemas.back();
+    const Names wanted = random.some_of(end);
+    const Formulas whole = reckoned(pipeline.description(), source);
+    for (const bool only_wanted : {false, true}) {
+      SCOPED_TRACE(std::to_string(trial) + ": " + pipeline.to_string() + (only_wanted ? " reading little" : ""));
+      const NeededSteps steps = needed_of(pipeline, source, wanted, only_wanted);
+      Schema given;
+      for (const Field& field : source)
+        if (!only_wanted || steps.wanted[0].contains(field.name)) given.push_back(field);
+      const Inference inferred = infer(steps.description, given, catalog());
+      for (const Problem& problem : inferred.problems) FAIL() << problem.op << ": " << problem.message;
+      const Formulas little = reckoned(steps.description, given);
+      for (const std::string& name : wanted) ASSERT_EQ(little.at(name), whole.at(name)) << name;
+      ASSERT_EQ(steps.steps.size(), steps.description.steps().size());
+      ASSERT_EQ(steps.wanted.size(), steps.description.steps().size());
+      left_out += pipeline.description().steps().size() > steps.steps.size() ? 1 : 0;
+    }
+  }
+  EXPECT_GT(left_out, 500u) << "there is something to leave out in many of them";
+}
+
+}  // namespace
+}  // namespace forebay

@@ -1,0 +1,79 @@
+#include "loader/compile/open_step_cache.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/byte_size.h"
+#include "cache/budget_limits.h"
+#include "loader/compile/cache_place.h"
+#include "loader/describe/check.h"
+#include "ops/definition/args.h"
+#include "pipeline/cache_stage.h"
+#include "telemetry/log.h"
+
+namespace forebay {
+
+namespace {
+
+// What has no version could never be found again: the cache at `step` stays empty, and without a word nobody would know why.
+void tell_of_no_version(size_t step, const std::string& sample) {
+  log_warning(fmt::format(
+      "{}: cache keeps nothing: '{}' has no version by which it could be told from other data; the run goes "
+      "on without it",
+      step, sample));
+}
+
+void tell_of_memory_only(size_t step, bool in_memory) {
+  log_warning(
+      fmt::format("{}: cache keeps {}: a later run could not tell whether the data set has changed; give fb.Dataset(…, "
+                  "version=\"1\") and change that with the data{}",
+                  step, in_memory ? "nothing on disk" : "nothing",
+                  in_memory ? ", or use .cache(disk=0)" : ", or give ram= a size"));
+}
+
+void tell_of_too_little_memory(size_t step, uint64_t ram, uint64_t most, uint64_t memory) {
+  log_warning(fmt::format(
+      "{}: cache: ram={} is more than half of memory={}, which bounds all that a loader holds; {} are used. "
+      "Raise memory= to keep more",
+      step, format_byte_size(ram), format_byte_size(memory), format_byte_size(most)));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<TieredCache>> open_step_cache(const Description& description, size_t step, const Hash128& place,
+                                                     uint64_t least_bytes, const Source& source,
+                                                     const Selection& selection, std::optional<uint64_t> memory,
+                                                     int local_ranks) {
+  const OpSpec& op = description.steps()[step];
+  const Args args(op.args, catalog().find(op.name)->args);
+  const auto text = [&](const char* name) { return args.has(name) ? args.text(name) : std::string(); };
+  const Compression compression = compression_from_name(text("compression")).value_or(Compression::kNone);
+  const uint64_t usual = std::min(usual_memory(local_ranks), cached_at_most(memory));
+  CacheOptions options{.ram_bytes = args.json("ram") == "auto" ? usual : args.bytes("ram"),
+                       .disk_bytes = args.json("disk") == "auto" ? CacheOptions::kHalfOfDisk : args.bytes("disk"),
+                       .dir = text("dir"),
+                       .place = place,
+                       .description = place_description(description, step),
+                       .compression = compression,
+                       .entry_bytes = compression == Compression::kNone ? least_bytes : 0};
+  if (const uint64_t most = cached_at_most(memory); options.ram_bytes > most) {
+    tell_of_too_little_memory(step, options.ram_bytes, most, *memory);
+    if (options.ram_bytes >= options.entry_bytes) options.entry_bytes = 0;  // not ram= is what is too little
+    options.ram_bytes = most;
+  }
+  if (selection.size() == 0) return open_cache(options);
+  const int64_t first = selection.id_at(0);
+  // One sample stands for all: a source knows the identities of all of its samples, or of none.
+  const std::optional<Identity> identity = source.identity(first);
+  if (!identity && source.learned_versions() == nullptr) tell_of_no_version(step, source.key(first));
+  if (identity && !identity->lasting) {
+    if (options.disk_bytes > 0) tell_of_memory_only(step, options.ram_bytes > 0);
+    options.disk_bytes = 0;
+    // Entries of sources that are gone would keep a shared one full.
+    options.place = entry_key(place, identity->hash);
+  }
+  return open_cache(options);
+}
+
+}  // namespace forebay

@@ -1,0 +1,145 @@
+#include "loader/compile/ordering.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/unit_source.h"
+#include "loader/describe/check.h"
+#include "loader/describe/step_arguments.h"
+#include "pipeline/selection.h"
+#include "telemetry/log.h"
+
+namespace forebay {
+
+namespace {
+
+// Ids of a selection ascend.
+int64_t selected_before(const Selection& selection, int64_t id) {
+  int64_t begin = 0, end = selection.size();
+  while (begin < end) {
+    const int64_t middle = begin + (end - begin) / 2;
+    if (selection.id_at(middle) < id) {
+      begin = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  return begin;
+}
+
+}  // namespace
+
+std::vector<int64_t> selected_rows(const UnitSource& source, const Selection& selection) {
+  std::vector<int64_t> rows;
+  int64_t before = 0;
+  for (int64_t unit = 0; unit < source.units(); ++unit) {
+    // Found by halving, not counted: a selection of 10^9 rows is not gone through for each opening.
+    const int64_t end = selected_before(selection, source.unit_begin(unit + 1));
+    rows.push_back(end - before);
+    before = end;
+  }
+  return rows;
+}
+
+std::shared_ptr<const Selection> all_of(const Source& source) {
+  std::shared_ptr<const Selection> all = first_samples(source.size());
+  // What a table's filter= left out; the filter is part of the description, and so of its fingerprint.
+  const auto* const units = source.as_units();
+  if (units == nullptr || units->kept_rows() == nullptr) return all;
+  return std::make_shared<const MarkedSamples>(std::move(all), *units->kept_rows());
+}
+
+std::shared_ptr<const Selection> records_of_stream() {
+  class Records final : public Selection {
+   public:
+    // Not 0: sizes of batches are reckoned by what one sample takes.
+    int64_t size() const override { return 1; }
+    int64_t id_at(int64_t index) const override { return index; }
+  };
+  return std::make_shared<Records>();
+}
+
+std::shared_ptr<const Selection> taken(const OpSpec& take, const Source* source,
+                                       std::shared_ptr<const Selection> from) {
+  const int64_t size = std::max<int64_t>(int_arg(&take, "n", 0), 0);
+  if (!bool_arg(take, "spread")) return first_of(std::move(from), size);
+  const auto* const units = source != nullptr ? source->as_units() : nullptr;
+  if (units == nullptr) return spread_over(std::move(from), size);
+  const std::vector<int64_t> rows = selected_rows(*units, *from);
+  return spread_over_units(std::move(from), rows, size);
+}
+
+std::shared_ptr<const Selection> chosen_unread(const Description& description, const Source* source, int64_t size) {
+  std::shared_ptr<const Selection> chosen = source != nullptr ? all_of(*source) : first_samples(size);
+  for (const OpSpec& step : description.steps())
+    if (catalog().has_role(step, OpRole::kTake)) chosen = taken(step, source, std::move(chosen));
+  return chosen;
+}
+
+namespace {
+
+// `chunks`: rows of each chunk that is read as a whole; none where samples are read one by one.
+Result<Ordering> order_of(const OpSpec* shuffle, int64_t size, std::optional<std::vector<int64_t>> chunks,
+                          uint64_t seed) {
+  Ordering ordering;
+  ordering.deal = deal_by_count();
+  ordering.in_groups = chunks.has_value();
+  if (!chunks) {
+    ordering.order = shuffle != nullptr ? shuffled_order(size, seed) : sequential_order(size);
+    return ordering;
+  }
+  if (shuffle == nullptr) {
+    ordering.order = sequential_chunks_order(*chunks);
+    return ordering;
+  }
+  ordering.block = int_arg(shuffle, "block", kDefaultBlock);
+  ordering.lanes = int_arg(shuffle, "lanes", 1);
+  if (ordering.lanes > 1) {
+    ordering.deal = deal_by_lane(ordering.lanes);
+    ordering.dealt = "lane";
+  }
+  FOREBAY_ASSIGN(ordering.order, blockwise_order({.chunk_rows = std::move(*chunks),
+                                                  .block = ordering.block,
+                                                  .lanes = ordering.lanes,
+                                                  .seed = seed,
+                                                  .ramp = bool_arg(*shuffle, "ramp")}));
+  return ordering;
+}
+
+}  // namespace
+
+Result<Ordering> choose_order(const OpSpec* shuffle, const Source& source, const Selection& selection, uint64_t seed) {
+  return choose_order(shuffle, source.as_units(), selection, seed);
+}
+
+Result<Ordering> choose_order(const OpSpec* shuffle, const UnitSource* units, const Selection& selection,
+                              uint64_t seed) {
+  std::optional<std::vector<int64_t>> chunks;
+  if (units != nullptr) chunks = selected_rows(*units, selection);
+  return order_of(shuffle, selection.size(), std::move(chunks), seed);
+}
+
+Result<Ordering> choose_order(const OpSpec* shuffle, const UnitSource* units, const Packing& packing, uint64_t seed) {
+  std::optional<std::vector<int64_t>> chunks;
+  if (units != nullptr) chunks = packing.blocks_of_groups();
+  return order_of(shuffle, packing.size(), std::move(chunks), seed);
+}
+
+int64_t lanes_of_rank(const Ordering& ordering, int64_t world_size) {
+  if (ordering.lanes % world_size == 0) return ordering.lanes / world_size;
+  // The cuts on either side may go through a lane.
+  return std::min(ordering.lanes, ordering.lanes / world_size + 2);
+}
+
+void warn_of_shared_lanes(const Ordering& ordering, int64_t world_size) {
+  if (ordering.block <= 1 || ordering.lanes >= world_size) return;
+  log_warning(
+      fmt::format("{} ranks share {} lane{} of the table, so each of them decodes row groups that others decode, too; "
+                  "give .shuffle(lanes={}), or a multiple of that",
+                  world_size, ordering.lanes, ordering.lanes == 1 ? "" : "s", world_size));
+}
+
+}  // namespace forebay

@@ -1,0 +1,51 @@
+#include "loader/compile/packing_step.h"
+
+#include <utility>
+
+#include "base/hash.h"
+#include "loader/compile/ordering.h"
+#include "loader/describe/check.h"
+#include "ops/definition/args.h"
+
+namespace forebay {
+
+namespace {
+Args args_of(const OpSpec& pack) { return {pack.args, catalog().find(pack.name)->args}; }
+}  // namespace
+
+std::string packed_field(const OpSpec& pack) { return args_of(pack).text("field"); }
+
+Result<std::shared_ptr<const Packing>> pack_rows(const OpSpec& pack, std::vector<uint32_t> lengths,
+                                                 const UnitSource* units, const Selection& selection) {
+  const Args args = args_of(pack);
+  const std::vector<int64_t> groups = units != nullptr ? selected_rows(*units, selection) : std::vector<int64_t>();
+  FOREBAY_ASSIGN(Packing packing,
+                 Packing::make(std::move(lengths), groups,
+                               {.length = args.integer("length"), .open_blocks = args.integer("open_blocks")}));
+  return std::make_shared<const Packing>(std::move(packing));
+}
+
+PackingStep packing_of(const OpSpec& pack, std::shared_ptr<const Packing> blocks) {
+  const FieldUse use = catalog().find(pack.name)->used(pack, {});
+  return {std::move(blocks), use.makes[1], use.makes[2], args_of(pack).number("pad_value")};
+}
+
+std::string version_of(const Packing& packing) {
+  Hasher hasher;
+  hasher.update_value(packing.length());
+  hasher.update_value(packing.size());
+  // Lengths decide all of a packing but its options, which the pipeline's fingerprint has.
+  for (const uint32_t length : packing.lengths()) hasher.update_value(length);
+  return hasher.digest().to_string();
+}
+
+uint64_t packed_bytes(const ExecutionPlan& plan, int64_t blocks) {
+  if (!plan.packing) return 0;
+  constexpr size_t kLargestItem = 8;
+  const Field& field = plan.outputs.front().field;
+  const size_t item = field.kind == FieldKind::kTensor ? dtype_size(field.dtype) : kLargestItem;
+  return static_cast<uint64_t>(blocks) * static_cast<uint64_t>(plan.packing->blocks->length()) *
+         (item + 2 * sizeof(int32_t));
+}
+
+}  // namespace forebay

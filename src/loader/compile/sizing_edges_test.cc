@@ -1,0 +1,213 @@
+// What is chosen keeps its promises for any plan: a batch fits, nothing is divided by nothing, and the figure of a refusal is enough.
+#include <gtest/gtest.h>
+
+#include "loader/compile/memory_bound.h"
+#include "loader/compile/sizing.h"
+#include "pipeline/selection.h"
+#include "runtime/host.h"
+
+namespace forebay {
+namespace {
+
+constexpr uint64_t kRows = 64;
+
+/// Row groups in memory, whose sizes are all that is asked for.
+class SizedUnits final : public UnitSource {
+ public:
+  SizedUnits(int64_t units, uint64_t decoded, uint64_t stored) : units_(units), cost_{stored, decoded} {}
+  const Schema& schema() const override { return schema_; }
+  int64_t size() const override { return units_ * static_cast<int64_t>(kRows); }
+  Hash128 version() const override { return {}; }
+  uint64_t index_bytes() const override { return 0; }
+  std::string key(int64_t) const override { return ""; }
+  int64_t units() const override { return units_; }
+  int64_t unit_begin(int64_t unit) const override { return unit * static_cast<int64_t>(kRows); }
+  std::string unit_name(int64_t) const override { return ""; }
+  UnitCost unit_cost(int64_t) const override { return cost_; }
+  UnitFetch unit_fetch(int64_t) const override { return {}; }
+  Result<Columns> decode(int64_t, std::vector<Buffer>, WorkMemory&) const override { return internal_error("never"); }
+  std::optional<Hash128> unit_identity(int64_t) const override { return std::nullopt; }
+  Result<std::shared_ptr<const UnitSource>> with_fields(std::span<const std::string>) const override {
+    return internal_error("never");
+  }
+
+ private:
+  const int64_t units_;
+  const UnitCost cost_;
+  const Schema schema_;
+};
+
+ExecutionPlan rows_of(size_t row_bytes) {
+  ExecutionPlan plan;
+  plan.source = std::make_shared<SizedUnits>(1, 0, 0);
+  plan.selection = first_samples(1000);
+  plan.outputs.emplace_back().row_bytes = row_bytes;
+  return plan;
+}
+
+ExecutionPlan units_of(int64_t units, uint64_t decoded, uint64_t stored, size_t row_bytes = 8) {
+  ExecutionPlan plan = rows_of(row_bytes);
+  auto unit_plan = std::make_shared<UnitPlan>();
+  unit_plan->source = std::make_shared<SizedUnits>(units, decoded, stored);
+  plan.source = unit_plan->source;
+  plan.selection = first_samples(plan.source->size());
+  plan.units = unit_plan;
+  return plan;
+}
+
+TEST(SizingEdges, OfSingleSamplesHoldTheirPromisesForAnyShape) {
+  for (const size_t row : {size_t{0}, size_t{1}, size_t{4096}, size_t{64} << 20}) {
+    for (const int64_t batch : {1, 7, 4096}) {
+      for (const int threads : {1, 2, 64, 1024}) {
+        SCOPED_TRACE(std::to_string(row) + " " + std::to_string(batch) + " " + std::to_string(threads));
+        const ExecutionPlan plan = rows_of(row);
+        const auto options = choose_sizes(plan, {.threads = threads, .batch_size = batch});
+        ASSERT_TRUE(options.ok()) << options.status().to_string();
+        EXPECT_EQ(options->threads, threads);
+        EXPECT_GE(options->window_batches, 3);
+        EXPECT_LE(options->window_batches, 256);
+        EXPECT_GE(options->memory, plan.batch_bytes(batch)) << "one batch fits";
+        EXPECT_GE(options->memory, options->memory_least);
+        EXPECT_LE(options->ahead_bytes, options->memory);
+        EXPECT_LE(plan.batch_bytes(batch) + options->working_bytes_per_thread * static_cast<uint64_t>(threads),
+                  options->memory)
+            << "what threads keep leaves room for a batch";
+      }
+    }
+  }
+}
+
+TEST(SizingEdges, TheLeastMemoryIsEnoughAndAByteLessIsNot) {
+  for (const size_t row : {size_t{1}, size_t{100}, size_t{1} << 20}) {
+    for (const int64_t batch : {1, 33, 1000}) {
+      const ExecutionPlan plan = rows_of(row);
+      const uint64_t least = plan.batch_bytes(batch) + 1;
+      EXPECT_TRUE(choose_sizes(plan, {.memory = least, .batch_size = batch}).ok());
+      const Status refused = choose_sizes(plan, {.memory = least - 1, .batch_size = batch}).status();
+      ASSERT_EQ(refused.code(), Code::kOutOfBudget) << refused.to_string();
+      EXPECT_NE(refused.message().find("memory=" + std::to_string(least - 1)), std::string::npos);
+      EXPECT_NE(refused.message().find(std::to_string(refused.bytes_needed())), std::string::npos)
+          << "the figure is in the words, too";
+      EXPECT_TRUE(choose_sizes(plan, {.memory = refused.bytes_needed(), .batch_size = batch}).ok());
+    }
+  }
+}
+
+TEST(SizingEdges, ABatchWhoseBytesNoNumberHoldsIsRefusedAndNotTakenForASmallOne) {
+  for (const int64_t batch : {int64_t{1} << 24, int64_t{1} << 30, int64_t{INT32_MAX}}) {
+    const Status refused = choose_sizes(rows_of(size_t{3} << 40), {.batch_size = batch}).status();
+    EXPECT_EQ(refused.code(), Code::kOutOfBudget) << batch;
+    EXPECT_NE(refused.message().find("make the batch"), std::string::npos) << refused.message();
+  }
+  ExecutionPlan several = rows_of(size_t{1} << 33);
+  several.outputs.resize(4, several.outputs.front());
+  EXPECT_EQ(choose_sizes(several, {.batch_size = int64_t{1} << 29}).status().code(), Code::kOutOfBudget);
+}
+
+TEST(SizingEdges, TheLimitsOfThreadsAndRequestsAreTakenAndThoseBeyondAreNot) {
+  const ExecutionPlan plan = rows_of(8);
+  EXPECT_TRUE(choose_sizes(plan, {.threads = 1}).ok());
+  EXPECT_TRUE(choose_sizes(plan, {.threads = 1024}).ok());
+  EXPECT_EQ(choose_sizes(plan, {.threads = 1025}).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(choose_sizes(plan, {.requests = 65'536})->requests, 65'536);
+  EXPECT_EQ(choose_sizes(plan, {.requests = 65'537}).status().code(), Code::kInvalidArgument);
+  EXPECT_FALSE(choose_sizes(plan, {.requests = 1})->find_requests) << "a number that was given is not looked for";
+  EXPECT_TRUE(choose_sizes(plan, {})->find_requests);
+}
+
+TEST(SizingEdges, GivenThreadsAreOnesOwnAndOthersAreShared) {
+  EXPECT_TRUE(choose_sizes(rows_of(8), {.threads = 2})->own_threads);
+  EXPECT_FALSE(choose_sizes(rows_of(8), {})->own_threads);
+}
+
+TEST(SizingEdges, AnEmptySelectionNeedsNoMemoryForSamples) {
+  ExecutionPlan plan = rows_of(8);
+  plan.selection = first_samples(0);
+  EXPECT_TRUE(choose_sizes(plan, {.batch_size = 4}).ok());
+}
+
+// Sources of many rows a unit
+
+TEST(SizingEdges, OfUnitsHoldThoseThatAreMixedOneOnItsWayAndABatch) {
+  constexpr uint64_t kUnit = 1 << 20;
+  for (const int64_t block : {1, 4, 16}) {
+    for (const int64_t lanes : {1, 3}) {
+      const auto options = choose_sizes(units_of(200, kUnit, kUnit / 2),
+                                        {.threads = 1, .batch_size = 32, .block = block, .lanes = lanes});
+      ASSERT_TRUE(options.ok());
+      EXPECT_GE(options->memory_least, static_cast<uint64_t>(lanes * (block + 1)) * kUnit + kUnit + kUnit / 2);
+      EXPECT_GE(options->memory, options->memory_least);
+      EXPECT_LE(options->ahead_bytes, options->memory);
+      EXPECT_GE(options->window_batches, 3);
+      EXPECT_LE(options->window_batches, 16);
+    }
+  }
+}
+
+TEST(SizingEdges, FewUnitsNeedNoMoreThanTheyAre) {
+  constexpr uint64_t kUnit = 1 << 20;
+  const auto few = choose_sizes(units_of(2, kUnit, kUnit), {.threads = 1, .block = 1000});
+  ASSERT_TRUE(few.ok());
+  EXPECT_LT(few->memory_least, 5 * kUnit) << "two, one that is decoded, and its stored bytes";
+}
+
+TEST(SizingEdges, ATableWithoutRowGroupsCanBeOpened) {
+  EXPECT_TRUE(choose_sizes(units_of(0, 0, 0), {.batch_size = 4}).ok());
+}
+
+TEST(SizingEdges, TooLittleMemoryForABlockSaysWhichBlockWouldFit) {
+  constexpr uint64_t kUnit = 1 << 20;
+  const ExecutionPlan plan = units_of(200, kUnit, kUnit);
+  const auto refused = [&](uint64_t memory, int64_t block, int64_t lanes) {
+    const Status status =
+        choose_sizes(plan, {.threads = 1, .memory = memory, .batch_size = 8, .block = block, .lanes = lanes}).status();
+    EXPECT_EQ(status.code(), Code::kOutOfBudget);
+    EXPECT_TRUE(
+        choose_sizes(plan,
+                     {.threads = 1, .memory = status.bytes_needed(), .batch_size = 8, .block = block, .lanes = lanes})
+            .ok())
+        << "the figure is enough";
+    return status.message();
+  };
+  const std::string smaller_block = refused(10 * kUnit, 16, 1);
+  EXPECT_NE(smaller_block.find("or shuffle with block="), std::string::npos) << smaller_block;
+  const std::string fewer_lanes = refused(10 * kUnit, 2, 8);
+  EXPECT_NE(fewer_lanes.find("block=1 and lanes="), std::string::npos) << fewer_lanes;
+  const std::string nothing_fits = refused(kUnit, 4, 2);
+  EXPECT_NE(nothing_fits.find("write the table with smaller row groups"), std::string::npos) << nothing_fits;
+}
+
+TEST(SizingEdges, TheBlockThatWasAdvisedFits) {
+  constexpr uint64_t kUnit = 1 << 20;
+  const ExecutionPlan plan = units_of(200, kUnit, kUnit);
+  for (uint64_t memory = 5 * kUnit; memory < 20 * kUnit; memory += kUnit / 3) {
+    SizingInput input{.threads = 1, .memory = memory, .batch_size = 8, .block = 64};
+    const Status refused = choose_sizes(plan, input).status();
+    ASSERT_EQ(refused.code(), Code::kOutOfBudget);
+    const size_t at = refused.message().find("shuffle with block=");
+    ASSERT_NE(at, std::string::npos) << refused.message();
+    input.block = std::stoll(refused.message().substr(at + 19));
+    EXPECT_TRUE(choose_sizes(plan, input).ok()) << memory << " " << input.block;
+    ++input.block;
+    EXPECT_FALSE(choose_sizes(plan, input).ok()) << "more would have fitted: " << memory << " " << input.block;
+  }
+}
+
+TEST(SizingEdges, TheBoundIsNeverLessThanWhatIsNeeded) {
+  for (const int64_t units : {1, 3, 50}) {
+    for (const uint64_t decoded : {uint64_t{1000}, uint64_t{1} << 22}) {
+      for (const int64_t block : {1, 8}) {
+        const ExecutionPlan plan = units_of(units, decoded, decoded / 3);
+        const SizingInput input{.threads = 2, .batch_size = 16, .block = block, .lanes = 2};
+        const auto options = choose_sizes(plan, input);
+        ASSERT_TRUE(options.ok());
+        EXPECT_GE(memory_bound(plan, input, 2), plan.batch_bytes(16));
+        EXPECT_GE(memory_bound(plan, {.batch_size = 32, .block = block, .lanes = 2}, 2), memory_bound(plan, input, 2))
+            << "a larger batch needs no less";
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace forebay

@@ -1,0 +1,66 @@
+#include "loader/describe/catalog_json.h"
+
+#include <array>
+#include <span>
+#include <string_view>
+
+#include "loader/describe/check.h"
+#include "loader/describe/sources.h"
+
+namespace forebay {
+
+namespace {
+
+template <typename Enum>
+std::string_view word(std::span<const std::string_view> words, Enum value) {
+  return words[static_cast<size_t>(value)];
+}
+
+// In the order of the enums, as are all lists of words here.
+constexpr std::array<std::string_view, 13> kRoles = {"values",   "choice", "names", "function", "take",
+                                                     "only",     "filter", "order", "batch",    "keep",
+                                                     "rehearse", "buffer", "pack"};
+constexpr std::array<std::string_view, 3> kKinds = {"samples", "table", "user code"};
+constexpr std::array<std::string_view, 13> kTypes = {"int",           "float",  "bool",  "text",  "size",
+                                                     "floats",        "fields", "dtype", "bytes", "number or word",
+                                                     "text by field", "pairs",  "json"};
+constexpr std::array<std::string_view, 6> kArgUses = {"value", "place", "random", "run", "version", "disk bytes"};
+constexpr std::array<std::string_view, 4> kForms = {"plain", "named", "list", "pairs"};
+constexpr std::array<std::string_view, 3> kFaces = {"all", "python", "c++"};
+
+Json describe(std::span<const ArgDef> args) {
+  Json list = Json::array();
+  for (const ArgDef& arg : args) {
+    list.push_back({{"name", arg.name},
+                    {"type", word(kTypes, arg.type)},
+                    {"required", arg.required},
+                    {"default", arg.default_value},
+                    {"form", word(kForms, arg.form)},
+                    {"use", word(kArgUses, arg.use)},
+                    {"faces", word(kFaces, arg.faces)},
+                    {"or_within", arg.or_within},
+                    {"help", arg.help}});
+  }
+  return list;
+}
+
+}  // namespace
+
+Json describe_catalog() {
+  Json operators = Json::array(), all_sources = Json::array();
+  for (const auto& [name, def] : catalog().ops()) {
+    operators.push_back({{"name", name},
+                         {"role", word(kRoles, def.role)},
+                         {"random", def.random},
+                         {"function", holds_function(def.role)},
+                         {"help", def.help},
+                         {"args", describe(def.args)}});
+  }
+  for (const SourceDef& def : sources()) {
+    all_sources.push_back(
+        {{"name", def.name}, {"kind", word(kKinds, def.kind)}, {"help", def.help}, {"args", describe(def.args)}});
+  }
+  return {{"operators", std::move(operators)}, {"sources", std::move(all_sources)}};
+}
+
+}  // namespace forebay

@@ -1,0 +1,57 @@
+#include "loader/describe/check.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "loader/describe/source_args.h"
+#include "loader/describe/sources.h"
+#include "loader/describe/unbounded_rules.h"
+#include "loader/describe/user_code.h"
+#include "ops/definition/registry.h"
+
+namespace forebay {
+
+const Catalog& catalog() {
+  static const Catalog instance = [] {
+    std::vector<OpDef> ops = all_ops();
+    // Here and not in all_ops(): they call the user's functions, of which the module of operators knows nothing.
+    ops.push_back(map_op());
+    ops.push_back(filter_op());
+    return Catalog(std::move(ops));
+  }();
+  return instance;
+}
+
+Schema announced_schema(const OpSpec& source) {
+  const SourceDef* const def = find_source(source.name);
+  if (def != nullptr) return def->announced(source);
+  Schema unknown;
+  unknown.open_ended = true;
+  return unknown;
+}
+
+std::vector<Problem> check(const Description& description, const Schema& source) {
+  std::vector<Problem> problems = description.steps().empty()
+                                      ? std::vector<Problem>{{"", "the pipeline is empty", "begin with a source"}}
+                                      : check_source(description.steps().front());
+  if (!problems.empty()) return problems;
+  // Not where the source is wrong: nothing is known of its fields then, and each step would complain of that.
+  problems = infer(description, source, catalog()).problems;
+  for (Problem& problem : unbounded_problems(description)) problems.push_back(std::move(problem));
+  return problems;
+}
+
+std::vector<Problem> check(const Description& description) {
+  return check(description, description.steps().empty() ? Schema() : announced_schema(description.steps().front()));
+}
+
+Status problems_as_status(const std::vector<Problem>& problems) {
+  std::string text = problems.size() == 1 ? "the pipeline has a problem:"
+                                          : fmt::format("the pipeline has {} problems:", problems.size());
+  for (const Problem& problem : problems)
+    text += fmt::format("\n  {}: {}; {}", problem.op, problem.message, problem.remedy);
+  return invalid_argument(std::move(text));
+}
+
+}  // namespace forebay

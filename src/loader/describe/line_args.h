@@ -1,0 +1,19 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/source.h"
+#include "loader/describe/open_source.h"
+#include "pipeline/operator.h"
+
+namespace forebay {
+
+/// The sources `text` and `jsonl`: what is wrong with their arguments in themselves, and how they are opened. `pattern` is a text or a list of
+/// texts; `fields` an object from name to type; `null` as tables have it, but for masks.
+void check_text(const OpSpec& source, std::vector<Problem>& found);
+void check_jsonl(const OpSpec& source, std::vector<Problem>& found);
+Result<std::shared_ptr<const Source>> open_text_step(const OpSpec& source, const OpenSourceOptions& options);
+Result<std::shared_ptr<const Source>> open_jsonl_step(const OpSpec& source, const OpenSourceOptions& options);
+
+}  // namespace forebay

@@ -1,0 +1,109 @@
+#include "loader/describe/materialized_steps.h"
+
+#include <utility>
+#include <vector>
+
+#include "loader/describe/check.h"
+#include "store/http/http_url.h"
+
+namespace forebay {
+
+namespace {
+
+bool in_fingerprint(const OpSpec& step) {
+  // None of the three changes samples or their order, so states go on across them.
+  return !catalog().has_role(step, OpRole::kBatch) && !catalog().has_role(step, OpRole::kKeep) &&
+         !catalog().has_role(step, OpRole::kBuffer);
+}
+
+// Passwords and signatures stay with whoever has them.
+Json without_secrets(const Json& value) {
+  if (value.is_string()) return url_for_messages(value.get<std::string>());
+  if (!value.is_array()) return value;
+  Json list = Json::array();
+  for (const Json& one : value) list.push_back(without_secrets(one));
+  return list;
+}
+
+Json json_of(const OpSpec& step, bool source) {
+  Json args = step.args;
+  bool hidden = false;
+  for (auto& [name, value] : args.items()) {
+    if (!source) break;
+    Json shown = without_secrets(value);
+    hidden = hidden || shown != value;
+    value = std::move(shown);
+  }
+  Json json = {{"op", step.name}, {"args", std::move(args)}};
+  if (hidden) json["hidden"] = true;
+  if (!step.attachment_name.empty()) json["attachment"] = step.attachment_name;
+  return json;
+}
+
+OpSpec step_from(const Json& json) {
+  const auto text = [&](const char* name) {
+    const Json value = json.value(name, Json());
+    return value.is_string() ? value.get<std::string>() : std::string();
+  };
+  OpSpec step;
+  step.name = text("op");
+  step.args = json.value("args", Json());
+  if (!step.args.is_object()) step.args = Json::object();
+  step.attachment_name = text("attachment");
+  return step;
+}
+
+}  // namespace
+
+StepsBefore steps_before(const Description& description, size_t last) {
+  StepsBefore before;
+  Json steps = Json::array();
+  for (size_t i = 0; i <= last && i < description.steps().size(); ++i) {
+    const OpSpec& step = description.steps()[i];
+    if (catalog().has_role(step, OpRole::kOrder)) {
+      before.order_at = steps.size();
+    } else if (in_fingerprint(step)) {
+      steps.push_back(json_of(step, i == 0));
+    }
+  }
+  before.steps = steps.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return before;
+}
+
+Hash128 fingerprint_of(const Description& description, const Source& source) {
+  if (source.steps_before().empty()) return description.fingerprint(catalog());
+  // Written by us and checked by its reader; what it may lack leaves another fingerprint.
+  const Json before = Json::parse(source.steps_before(), nullptr, /*allow_exceptions=*/false);
+  std::vector<OpSpec> steps;
+  if (before.is_object() && before.contains("steps") && before["steps"].is_array())
+    for (const Json& step : before["steps"])
+      if (step.is_object()) steps.push_back(step_from(step));
+  const size_t order_at = before.is_object() ? before.value("order_at", SIZE_MAX) : SIZE_MAX;
+  for (size_t i = 1; i < description.steps().size(); ++i) {
+    const OpSpec& step = description.steps()[i];
+    const bool order = catalog().has_role(step, OpRole::kOrder) && order_at <= steps.size();
+    steps.insert(order ? steps.begin() + static_cast<std::ptrdiff_t>(order_at) : steps.end(), step);
+  }
+  if (steps.empty()) return description.fingerprint(catalog());
+  Description original(std::move(steps.front()));
+  for (size_t i = 1; i < steps.size(); ++i) original = original.append(std::move(steps[i]));
+  return original.fingerprint(catalog());
+}
+
+bool same_but_source(const std::string& steps, const std::string& others) {
+  Json a = Json::parse(steps, nullptr, /*allow_exceptions=*/false);
+  Json b = Json::parse(others, nullptr, /*allow_exceptions=*/false);
+  if (!a.is_array() || !b.is_array() || a.empty() || b.empty() || !a[0].is_object() || !b[0].is_object()) return false;
+  for (Json* const json : {&a, &b})
+    for (const char* name : {"args", "hidden"}) (*json)[0].erase(name);
+  return a == b;
+}
+
+std::optional<OpSpec> original_source(const std::string& steps) {
+  const Json json = Json::parse(steps, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_array() || json.empty() || !json[0].is_object()) return std::nullopt;
+  if (json[0].contains("attachment") || json[0].contains("hidden")) return std::nullopt;
+  return step_from(json[0]);
+}
+
+}  // namespace forebay

@@ -1,0 +1,38 @@
+#include "loader/describe/open_source.h"
+
+#include <fmt/format.h>
+
+#include "base/unit_source.h"
+#include "loader/describe/check.h"
+#include "loader/describe/sources.h"
+#include "store/store.h"
+
+namespace forebay {
+
+Result<StoreAndPath> place_of(const std::string& url, const OpenSourceOptions& options) {
+  FOREBAY_ASSIGN(StoreAndPath place, open_store(url, options.storage_options, options.requests));
+  place.warnings = options.warnings;
+  return place;
+}
+
+Result<std::shared_ptr<const Source>> open_source(const OpSpec& source, const OpenSourceOptions& options) {
+  if (source.opened) return source.opened;
+  const SourceDef* const def = find_source(source.name);
+  return def == nullptr ? problems_as_status(check(Description(source))) : def->open(source, options);
+}
+
+std::shared_ptr<void> begin_reading(const Source& source) {
+  if (source.size() == 0) return nullptr;
+  const auto* units = source.as_units();
+  Store* const store = units != nullptr ? units->unit_fetch(0).store : source.as_samples()->fetch(0).store;
+  return store != nullptr ? store->begin_reading() : nullptr;
+}
+
+Result<std::vector<std::string>> class_names(const OpSpec& source, const OpenSourceOptions& options) {
+  if (const SourceDef* const def = find_source(source.name); def != nullptr && def->classes)
+    return def->classes(source, options);
+  return invalid_argument(
+      fmt::format("the source is {}; only images have classes (the folders below the root)", source.name));
+}
+
+}  // namespace forebay

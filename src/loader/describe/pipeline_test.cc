@@ -1,0 +1,255 @@
+// What the C++ face writes down of what was typed: arguments, numbers, problems, and what of it comes back from JSON.
+
+#include "forebay/pipeline.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "loader/compile/ordering.h"
+#include "loader/compile/step_bytes.h"
+#include "loader/describe/catalog_json.h"
+#include "loader/describe/check.h"
+#include "loader/describe/sources.h"
+#include "pipeline/description.h"
+
+namespace forebay {
+namespace {
+
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+
+const OpSpec& last_step(const Pipeline& pipeline) { return pipeline.description().steps().back(); }
+std::string last_args(const Pipeline& pipeline) { return last_step(pipeline).args.dump(); }
+
+const Pipeline kPictures = images("photos").decode_image();
+
+TEST(PipelineFace, arguments_that_say_nothing_are_left_out) {
+  EXPECT_EQ(last_args(kPictures.shuffle()), "{}");
+  EXPECT_EQ(last_args(kPictures.shuffle({.block = 3})), R"({"block":3})");
+  EXPECT_EQ(last_args(kPictures.clip({.max = 2, .field = {"x"}})), R"({"max":2,"field":"x"})");
+  EXPECT_EQ(last_args(kPictures.batch(3)), R"({"n":3,"last":"partial"})");
+}
+
+TEST(PipelineFace, one_name_or_size_is_written_as_itself_and_several_as_a_list) {
+  EXPECT_EQ(last_args(kPictures.log1p({"x"})), R"({"field":"x"})");
+  EXPECT_EQ(last_args(kPictures.log1p({"x", "y"})), R"({"field":["x","y"]})");
+  EXPECT_EQ(last_step(kPictures.center_crop(7)).args["n"], 7);
+  EXPECT_EQ(last_step(kPictures.center_crop({7, 9})).args["n"], Json({7, 9}));
+}
+
+// Pipelines that are equal in all faces have one fingerprint: a whole number is written as Python would.
+TEST(PipelineFace, whole_numbers_are_written_as_whole_and_others_as_they_are) {
+  const auto min_of = [](double value) {
+    return last_step(kPictures.clip({.min = value, .field = {"x"}})).args["min"];
+  };
+  EXPECT_EQ(min_of(3.0).dump(), "3");
+  EXPECT_EQ(min_of(-0x1p53).dump(), "-9007199254740992");
+  EXPECT_TRUE(min_of(0x1p60).is_number_float()) << "beyond what is exact";
+  EXPECT_EQ(min_of(0.5).dump(), "0.5");
+  EXPECT_EQ(last_args(kPictures.clip({.min = -kUnbounded, .max = kUnbounded, .field = {"x"}})), R"({"field":"x"})")
+      << "an infinite limit is none";
+}
+
+TEST(PipelineFace, numbers_that_json_has_not_are_words_and_come_back) {
+  for (const auto& [value, word] :
+       {std::pair(kUnbounded, "inf"), std::pair(-kUnbounded, "-inf"), std::pair(std::nan(""), "nan")}) {
+    const Pipeline padded = kPictures.pad("x", value);
+    EXPECT_EQ(last_step(padded).args["value"], word);
+    EXPECT_EQ(Pipeline::from_json(padded.to_json().value())->to_string(), padded.to_string());
+  }
+}
+
+TEST(PipelineFace, every_step_leaves_the_pipeline_before_it_as_it_was) {
+  const std::string before = kPictures.to_string();
+  const Pipeline one = kPictures.resize(8), other = kPictures.random_flip();
+  EXPECT_EQ(kPictures.to_string(), before);
+  EXPECT_NE(one.to_string(), other.to_string());
+}
+
+TEST(PipelineFace, everything_without_code_goes_through_json_and_back) {
+  const Pipeline all[] = {
+      images("photos", {.split_by = "none"}).decode_image({.mode = "gray"}).random_resized_crop(8).batch(4),
+      files(std::vector<std::string>{"a", "b"}),
+      manifest("list.csv", {.root = "there", .path = "file"}),
+      arrays({{"x", {Tensor(), "x.npy"}}}).shuffle({.lanes = 2, .ramp = true}).take(5),
+      parquet("t/*.parquet", {.columns = {"a"}})
+          .hash_bucket(9, {.field = {"a"}})
+          .cache({.ram = "1GiB", .disk = uint64_t{0}}),
+      kPictures.color_jitter({.brightness = {0.1}, .hue = {-0.1, 0.1}})
+          .normalize(imagenet())
+          .layout("hwc")
+          .cast("uint8"),
+  };
+  for (const Pipeline& pipeline : all) {
+    const auto json = pipeline.to_json();
+    ASSERT_TRUE(json.ok()) << json.status().to_string();
+    const auto back = Pipeline::from_json(*json);
+    ASSERT_TRUE(back.ok()) << back.status().to_string();
+    EXPECT_EQ(back->to_string(), pipeline.to_string());
+    EXPECT_EQ(back->description().fingerprint(catalog()), pipeline.description().fingerprint(catalog()));
+  }
+}
+
+TEST(PipelineFace, code_and_memory_of_the_program_cannot_be_saved_and_are_named) {
+  const MapFunction nothing = [](Sample&) { return Status(); };
+  const auto mapped = kPictures.map(nothing, {.name = "augment"}).to_json();
+  EXPECT_EQ(mapped.status().code(), Code::kInvalidArgument);
+  EXPECT_NE(mapped.status().message().find("augment"), std::string::npos) << mapped.status().message();
+  EXPECT_FALSE(arrays({{"x", {Tensor::allocate(DType::kInt8, {3}), ""}}}).to_json().ok());
+}
+
+// ---- check()
+
+TEST(CheckPipeline, of_nothing_says_to_begin) {
+  const auto problems = Pipeline().check();
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].remedy, "begin with a source");
+  EXPECT_FALSE(Pipeline().classes().ok());
+}
+
+TEST(CheckPipeline, names_the_place_of_each_problem_among_the_steps) {
+  const Pipeline wrong = kPictures.random_crop(0).random_flip({.p = 3}).batch(0);
+  const auto problems = wrong.check();
+  ASSERT_EQ(problems.size(), 3u);
+  EXPECT_EQ(problems[0].op, "2: random_crop");
+  EXPECT_EQ(problems[1].op, "3: random_flip");
+  EXPECT_EQ(problems[2].op, "4: batch");
+  const Status status = problems_as_status(problems);
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_TRUE(status.message().starts_with("the pipeline has 3 problems:\n  2: random_crop: ")) << status.message();
+}
+
+TEST(CheckPipeline, steps_that_say_how_all_is_read_are_there_once) {
+  const Pipeline log = stream("redis://host/0/x", {.fields = {{"x", "int64"}}});
+  for (const Pipeline& twice : {log.buffer().buffer(), log.shuffle({.window = 9}).shuffle({.window = 9})}) {
+    const auto problems = twice.batch(2).check();
+    ASSERT_EQ(problems.size(), 1u);
+    EXPECT_EQ(problems[0].op.substr(0, 2), "2:");
+    EXPECT_NE(problems[0].message.find("already"), std::string::npos) << problems[0].message;
+  }
+}
+
+TEST(CheckPipeline, a_source_that_is_wrong_hides_what_would_follow_from_it) {
+  const auto made = Pipeline::from_json(
+      R"({"forebay_pipeline": 1, "steps": [{"op": "imges", "root": "x"}, {"op": "resize", "size": 0}]})");
+  ASSERT_TRUE(made.ok());
+  const auto problems = made->check();
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].op, "0: imges");
+}
+
+TEST(CheckPipeline, a_mistyped_operator_is_told_with_the_nearest) {
+  const auto made = Pipeline::from_json(
+      R"({"forebay_pipeline": 1, "steps": [{"op": "images", "root": "x"}, {"op": "random_crp", "n": 3}]})");
+  const auto problems = made->check();
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].remedy, "did you mean 'random_crop'?");
+}
+
+// ---- what is said of all of them
+
+TEST(CatalogJson, says_everything_of_each_operator_and_source_once) {
+  const Json all = describe_catalog();
+  std::set<std::string> names;
+  for (const char* list : {"operators", "sources"}) {
+    for (const Json& one : all[list]) {
+      EXPECT_TRUE(names.insert(one["name"]).second) << one["name"];
+      EXPECT_FALSE(one["help"].get<std::string>().empty()) << one["name"];
+      for (const Json& arg : one["args"]) {
+        for (const char* word : {"name", "type", "form", "use", "faces"})
+          EXPECT_FALSE(arg[word].get<std::string>().empty()) << one["name"] << " " << word;
+        EXPECT_FALSE(arg["required"].get<bool>() && !arg["default"].is_null()) << one["name"] << " " << arg["name"];
+      }
+    }
+  }
+  EXPECT_EQ(all["operators"].size(), catalog().ops().size());
+  EXPECT_EQ(all["sources"].size(), sources().size());
+  EXPECT_TRUE(names.contains("map") && names.contains("filter") && names.contains("images"));
+}
+
+TEST(CatalogJson, calls_roles_and_types_by_words_that_say_what_they_are) {
+  const Json all = describe_catalog();
+  const auto role = [&](std::string_view name) {
+    for (const Json& one : all["operators"])
+      if (one["name"] == name) return one["role"].get<std::string>();
+    return std::string("none");
+  };
+  EXPECT_EQ(role("resize"), "values");
+  EXPECT_EQ(role("select"), "choice");
+  EXPECT_EQ(role("rename"), "names");
+  EXPECT_EQ(role("map"), "function");
+  EXPECT_EQ(role("take"), "take");
+  EXPECT_EQ(role("filter"), "filter");
+  EXPECT_EQ(role("shuffle"), "order");
+  EXPECT_EQ(role("batch"), "batch");
+  EXPECT_EQ(role("cache"), "keep");
+}
+
+TEST(Sources, are_found_by_name_and_by_kind) {
+  for (const SourceDef& def : sources()) EXPECT_EQ(find_source(def.name), &def);
+  EXPECT_EQ(find_source("image"), nullptr);
+  EXPECT_TRUE(is_source({"parquet", {}, nullptr, ""}, SourceKind::kTable));
+  EXPECT_FALSE(is_source({"images", {}, nullptr, ""}, SourceKind::kTable));
+  EXPECT_TRUE(is_source({"dataset", {}, nullptr, ""}, SourceKind::kUserCode));
+  EXPECT_FALSE(is_source({"resize", {}, nullptr, ""}, SourceKind::kSamples));
+  Schema unknown = announced_schema({"nothing of the kind", {}, nullptr, ""});
+  EXPECT_TRUE(unknown.open_ended);
+}
+
+// ---- what steps take
+
+Field of_shape(std::string name, DType dtype, Shape shape) {
+  Field field;
+  field.name = std::move(name);
+  field.dtype = dtype;
+  field.shape = shape;
+  return field;
+}
+
+TEST(StepBytes, of_a_row_are_those_of_its_fields_of_known_shape) {
+  const Schema schema({of_shape("a", DType::kFloat32, {3, 4}), of_shape("list", DType::kInt64, {Shape::kUnknown}),
+                       of_shape("b", DType::kUint8, {})});
+  EXPECT_EQ(fixed_bytes(schema), 49u);
+  EXPECT_EQ(fixed_bytes(Schema()), 0u);
+}
+
+TEST(StepBytes, of_an_operator_are_its_new_columns_and_how_much_its_lists_grow) {
+  const Schema before({of_shape("a", DType::kUint8, {}), of_shape("l", DType::kInt16, {Shape::kUnknown}),
+                       of_shape("s", DType::kFloat64, {Shape::kUnknown})});
+  Schema after = before;
+  for (size_t i = 0; i < after.size(); ++i) after[i].dtype = DType::kFloat32;
+  UnitOp op;
+  set_made_bytes(op, {{"a", "l", "s"}, {"a", "l", "s", "gone"}}, before, after);
+  EXPECT_EQ(op.made_row_bytes, 4u);
+  EXPECT_EQ(op.list_growth, 2u + 1) << "twice what int16 takes, and no less than what there was";
+  EXPECT_GE(working_bytes({{"a"}, {"a"}}, before, after), 4096u);
+}
+
+// ---- orders
+
+TEST(ChooseOrder, of_single_samples_is_shuffled_or_not_and_has_all_of_them) {
+  class Ten final : public Selection {
+   public:
+    int64_t size() const override { return 10; }
+    int64_t id_at(int64_t index) const override { return index; }
+  };
+  const Ten ten;
+  const UnitSource* const none = nullptr;
+  const OpSpec shuffle{"shuffle", Json::object(), nullptr, ""};
+  const Ordering plain = choose_order(nullptr, none, ten, 1).value();
+  const Ordering mixed = choose_order(&shuffle, none, ten, 1).value();
+  std::set<int64_t> ids;
+  bool same = true;
+  for (int64_t position = 0; position < 10; ++position) {
+    EXPECT_EQ(plain.order->id_at(0, position), position);
+    ids.insert(mixed.order->id_at(0, position));
+    same = same && mixed.order->id_at(0, position) == mixed.order->id_at(1, position);
+  }
+  EXPECT_EQ(ids.size(), 10u);
+  EXPECT_FALSE(same) << "another order in every epoch";
+}
+
+}  // namespace
+}  // namespace forebay

@@ -1,0 +1,50 @@
+#include "loader/describe/step_arguments.h"
+
+#include <algorithm>
+
+#include "loader/describe/check.h"
+#include "ops/definition/args.h"
+
+namespace forebay {
+
+namespace {
+
+LastPolicy last_policy(const OpSpec* batch) {
+  if (batch == nullptr) return LastPolicy::kPartial;
+  const std::string last = Args(batch->args, catalog().find(batch->name)->args).text("last");
+  if (last == "drop") return LastPolicy::kDrop;
+  return last == "pad" ? LastPolicy::kPad : LastPolicy::kPartial;
+}
+
+}  // namespace
+
+const OpSpec* find_step(const Description& description, OpRole role) {
+  for (size_t i = 1; i < description.steps().size(); ++i) {
+    if (catalog().has_role(description.steps()[i], role)) return &description.steps()[i];
+  }
+  return nullptr;
+}
+
+int64_t int_arg(const OpSpec* op, const char* name, int64_t otherwise) {
+  if (op == nullptr) return otherwise;
+  const Json value = op->args.value(name, Json());
+  return value.is_number_integer() ? value.get<int64_t>() : otherwise;
+}
+
+bool bool_arg(const OpSpec& op, const char* name) {
+  const Json value = op.args.value(name, Json());
+  return value.is_boolean() && value.get<bool>();
+}
+
+int64_t batch_size(const Description& description) { return int_arg(find_step(description, OpRole::kBatch), "n", 1); }
+
+int64_t old_rows(const Description& description) { return int_arg(find_step(description, OpRole::kRehearse), "n", 0); }
+
+ScheduleOptions schedule_of(const Description& description, int64_t samples, int64_t world_size) {
+  return {.epoch_size = samples,
+          .batch_size = batch_size(description),
+          .world_size = world_size,
+          .last = last_policy(find_step(description, OpRole::kBatch))};
+}
+
+}  // namespace forebay

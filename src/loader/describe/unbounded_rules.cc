@@ -1,0 +1,88 @@
+#include "loader/describe/unbounded_rules.h"
+
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "loader/describe/check.h"
+#include "loader/describe/sources.h"
+#include "loader/describe/stream_args.h"
+#include "pipeline/catalog.h"
+
+namespace forebay {
+
+namespace {
+
+using Advice = std::pair<std::string, std::string>;
+
+std::optional<Advice> wrong_in_a_stream(const OpSpec& step) {
+  const OpDef* const def = catalog().find(step.name);
+  if (def == nullptr) return std::nullopt;
+  switch (def->role) {
+    case OpRole::kTake:
+      return Advice("a stream has no first samples to choose", "leave it out; epochs= and steps_per_epoch= end a run");
+    case OpRole::kOnly:
+    case OpRole::kFilter:
+      return Advice(
+          "which of a stream's samples it drops is not known before they come, and steps would be of other sizes",
+          "drop them where the stream is written, or in on_error=\"skip\"");
+    case OpRole::kPack:
+      return Advice("the lengths of all rows must be known", "write blocks of one length to the stream");
+    case OpRole::kKeep: return Advice("a stream's samples come once", "leave it out; .rehearse() keeps old ones");
+    case OpRole::kOrder:
+      if (step.args.contains("block") || step.args.contains("lanes") || step.args.contains("ramp"))
+        return Advice("block=, lanes= and ramp= are for data sets", "give window=, the samples that are mixed");
+      if (!step.args.contains("window"))
+        return Advice("a stream has no whole to shuffle", "give window=, the samples that are mixed");
+      return std::nullopt;
+    default: return std::nullopt;
+  }
+}
+
+std::optional<Advice> wrong_in_a_data_set(const OpSpec& step) {
+  if (catalog().has_role(step, OpRole::kBuffer))
+    return Advice("the source is a data set, which comes no faster than it is read",
+                  "leave it out; memory= bounds what is read ahead");
+  if (catalog().has_role(step, OpRole::kOrder) && step.args.contains("window"))
+    return Advice("window= is for streams", "leave it out: a data set is shuffled as a whole");
+  return std::nullopt;
+}
+
+std::optional<Problem> wrong_when_dry(const std::vector<OpSpec>& steps) {
+  const OpSpec* buffer = nullptr;
+  bool rehearses = false;
+  for (const OpSpec& step : steps) {
+    if (catalog().has_role(step, OpRole::kBuffer)) buffer = &step;
+    rehearses |= catalog().has_role(step, OpRole::kRehearse);
+  }
+  const Json when_dry = buffer != nullptr ? buffer->args.value("when_dry", Json()) : Json();
+  if (when_dry == "rehearse" && !rehearses)
+    return Problem{buffer->name, "when_dry=\"rehearse\" needs old samples, and there is no .rehearse()",
+                   "add .rehearse(n, capacity) before .batch(), or give when_dry=\"repeat\""};
+  if (when_dry == "repeat" && rehearses)
+    return Problem{buffer->name, "when_dry=\"repeat\" and .rehearse() keep different old samples",
+                   "give when_dry=\"rehearse\", which takes those of .rehearse()"};
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool is_unbounded(const OpSpec& source) {
+  const SourceDef* const def = find_source(source.name);
+  return def != nullptr && (def->unbounded || follows(source));
+}
+
+std::vector<Problem> unbounded_problems(const Description& description) {
+  std::vector<Problem> problems;
+  const std::vector<OpSpec>& steps = description.steps();
+  if (steps.empty()) return problems;
+  const bool unbounded = is_unbounded(steps.front());
+  if (std::optional<Problem> dry = wrong_when_dry(steps)) problems.push_back(std::move(*dry));
+  for (size_t i = 1; i < steps.size(); ++i) {
+    const std::optional<Advice> wrong = unbounded ? wrong_in_a_stream(steps[i]) : wrong_in_a_data_set(steps[i]);
+    if (wrong) problems.push_back({fmt::format("{}: {}", i, steps[i].name), wrong->first, wrong->second});
+  }
+  return problems;
+}
+
+}  // namespace forebay

@@ -1,0 +1,300 @@
+#include "loader/describe/user_code.h"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <new>
+
+#include <fmt/format.h>
+
+#include "forebay/string_list.h"
+#include "loader/describe/check.h"
+#include "ops/definition/args.h"
+#include "pipeline/catalog.h"
+
+namespace forebay {
+
+namespace {
+
+Tensor as_tensor(const Value& value) {
+  if (value.kind == FieldKind::kTensor) return value.tensor;
+  return {DType::kUint8, Shape{static_cast<int64_t>(value.bytes.size())}, value.bytes};
+}
+
+Result<Sample> sample_of(Record& record, const Schema& schema, const std::vector<std::string>& fields,
+                         WorkMemory& memory) {
+  Sample sample;
+  for (size_t i = 0; i < record.size(); ++i) {
+    const std::string& name = schema[i].name;
+    if (!fields.empty() && std::find(fields.begin(), fields.end(), name) == fields.end()) continue;
+    FOREBAY_RETURN_IF_ERROR(record[i].materialize(memory));
+    if (record[i].kind != FieldKind::kAny) sample.emplace(name, as_tensor(record[i]));
+  }
+  return sample;
+}
+
+// The function may change what it gets in place; the memory may be the data set's own (an array's row, a table of labels).
+Status make_own(Sample& sample, WorkMemory& memory) {
+  for (auto& [name, tensor] : sample) {
+    FOREBAY_RETURN_IF_ERROR(memory.reserve(tensor.nbytes()));
+    Tensor copy = Tensor::allocate(tensor.dtype, tensor.shape);
+    if (copy.nbytes() > 0) std::memcpy(copy.buffer.data(), tensor.buffer.data(), copy.nbytes());
+    tensor = std::move(copy);
+  }
+  return {};
+}
+
+// Whether the memory holds what the shape says. Dimension by dimension: a product of what user code gives may not fit into 64 bits.
+bool holds(const Tensor& tensor) {
+  uint64_t room = tensor.buffer.size() / dtype_size(tensor.dtype);
+  if (std::find(tensor.shape.begin(), tensor.shape.end(), 0) != tensor.shape.end()) return true;
+  for (const int64_t dim : tensor.shape) room /= static_cast<uint64_t>(dim);
+  return room > 0;
+}
+
+// Bytes, text and lists of them stay what they were, as long as they look like it.
+Result<Value> value_of(const std::string& name, Tensor tensor, FieldKind before) {
+  const bool possible = tensor.shape.rank() < Shape::kMaxRank &&
+                        std::all_of(tensor.shape.begin(), tensor.shape.end(), [](int64_t dim) { return dim >= 0; });
+  if (!possible || !holds(tensor)) {
+    return invalid_argument(fmt::format("the function gave '{}' as {} {} in {} bytes of memory", name,
+                                        dtype_name(tensor.dtype), tensor.shape.to_string(), tensor.buffer.size()));
+  }
+  const bool string = tensor.dtype == DType::kUint8 && tensor.shape.rank() == 1;
+  if (!string || before == FieldKind::kTensor || before == FieldKind::kAny) return Value::of(std::move(tensor));
+  Buffer bytes = tensor.buffer.slice(0, tensor.nbytes());
+  if (before == FieldKind::kBytes) return Value::of_bytes(std::move(bytes));
+  if (before == FieldKind::kText) return Value::of_text(std::move(bytes));
+  if (StringList::is_valid(bytes.span())) return Value::of_list(before, std::move(bytes));
+  return invalid_argument(
+      fmt::format("the function gave '{}' as bytes that are no list of strings; make them with StringList::pack, or "
+                  "give another name to what they are",
+                  name));
+}
+
+// What the user's function throws is a failure of the sample; memory that ran out is one of the machine.
+template <typename Call>
+Status guarded(Call&& call) {
+  try {
+    return call();
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    return Status(Code::kUser, error.what())
+        .with_payload(std::make_shared<std::exception_ptr>(std::current_exception()));
+  } catch (...) {
+    return Status(Code::kUser, "the function threw something that is no std::exception")
+        .with_payload(std::make_shared<std::exception_ptr>(std::current_exception()));
+  }
+}
+
+class NativeMap final : public RecordOp {
+ public:
+  NativeMap(std::shared_ptr<const MapAttachment> attachment, Schema before, Schema after,
+            std::vector<std::string> fields)
+      : attachment_(std::move(attachment)), before_(std::move(before)), after_(std::move(after)),
+        fields_(std::move(fields)) {}
+
+  Status apply(Record& record, const SampleContext& context) const override {
+    FOREBAY_ASSIGN(Sample sample, sample_of(record, before_, fields_, *context.memory));
+    FOREBAY_RETURN_IF_ERROR(make_own(sample, *context.memory));
+    FOREBAY_RETURN_IF_ERROR(guarded([&] { return attachment_->function(sample); }));
+    Record made(after_.size());
+    for (size_t i = 0; i < after_.size(); ++i) {
+      const std::string& name = after_[i].name;
+      const std::optional<size_t> old = before_.find(name);
+      auto found = sample.find(name);
+      if (found != sample.end()) {
+        FOREBAY_ASSIGN(made[i], value_of(name, std::move(found->second), old ? record[*old].kind : FieldKind::kTensor));
+      } else if (old) {
+        made[i] = std::move(record[*old]);
+      } else {
+        return unsupported(fmt::format("the function did not give the field '{}'", name));
+      }
+    }
+    record = std::move(made);
+    return {};
+  }
+
+ private:
+  const std::shared_ptr<const MapAttachment> attachment_;
+  const Schema before_, after_;
+  const std::vector<std::string> fields_;
+};
+
+class NativeFilter final : public RecordOp {
+ public:
+  NativeFilter(std::shared_ptr<const FilterAttachment> attachment, Schema before, std::vector<std::string> fields)
+      : attachment_(std::move(attachment)), before_(std::move(before)), fields_(std::move(fields)) {}
+
+  Status apply(Record& record, const SampleContext& context) const override {
+    FOREBAY_ASSIGN(const Sample sample, sample_of(record, before_, fields_, *context.memory));
+    bool keep = false;
+    FOREBAY_RETURN_IF_ERROR(guarded([&]() -> Status {
+      FOREBAY_ASSIGN(keep, attachment_->function(sample));
+      return {};
+    }));
+    Tensor answer = Tensor::allocate(DType::kBool, {});
+    *answer.data<uint8_t>() = keep ? 1 : 0;
+    record.clear();
+    record.push_back(Value::of(std::move(answer)));
+    return {};
+  }
+
+ private:
+  const std::shared_ptr<const FilterAttachment> attachment_;
+  const Schema before_;
+  const std::vector<std::string> fields_;
+};
+
+void check_fields(const OpSpec& op, const Schema& schema, std::vector<Problem>& problems) {
+  if (schema.open_ended || !op.args.contains("fields")) return;
+  for (const std::string& name : field_list(op.args["fields"])) {
+    if (schema.find(name)) continue;
+    problems.push_back(
+        {"", fmt::format("there is no field '{}'", name), fmt::format("the fields here are: {}", schema.names())});
+  }
+}
+
+// Whoever has a function says its name, also where another language holds it.
+void check_function(const OpSpec& op, Problems& problems) {
+  if (op.attachment || !op.attachment_name.empty()) return;
+  problems.add(
+      "its function is missing; a pipeline read from JSON has none",
+      fmt::format("take the step out, and put .{}(function) behind Pipeline.from_json(...) in your program", op.name));
+}
+
+Schema without_types(const Schema& schema, const std::vector<std::string>& fields) {
+  Schema result;
+  for (const Field& field : schema) {
+    if (std::find(fields.begin(), fields.end(), field.name) == fields.end()) {
+      result.push_back(field);
+    } else {
+      Field any;
+      any.name = field.name;
+      any.kind = FieldKind::kAny;
+      any.pad_value = field.pad_value;
+      any.pad_length = field.pad_length;
+      result.push_back(std::move(any));
+    }
+  }
+  result.open_ended = true;
+  return result;
+}
+
+// What a function that may change everything leaves: nothing is known of it but how fields are to be padded.
+Schema only_padding(const Schema& schema) {
+  Schema result;
+  for (const Field& field : schema) {
+    if (!field.pad_value) continue;
+    Field padded;
+    padded.name = field.name;
+    padded.kind = FieldKind::kAny;
+    padded.pad_value = field.pad_value;
+    padded.pad_length = field.pad_length;
+    result.push_back(std::move(padded));
+  }
+  return result;
+}
+
+}  // namespace
+
+OpDef map_op() {
+  OpDef def;
+  def.name = "map";
+  def.help = "the user's own function, sample by sample";
+  def.args = {
+      {"fields", ArgType::kFields, false, nullptr, "the fields it gets and may change; all by default"},
+      {"adds", ArgType::kFields, false, nullptr, "fields that a C++ function makes", ArgForm::kPlain, ArgUse::kValue,
+       ArgFaces::kCpp},
+      {"random", ArgType::kBool, false, false, "called with a random generator made for the sample", ArgForm::kPlain,
+       ArgUse::kRandom, ArgFaces::kPython},
+      {"workers", ArgType::kText, false, "threads", "where it runs", ArgForm::kPlain, ArgUse::kRun, ArgFaces::kPython},
+      {"version", ArgType::kText, false, nullptr, "changes when the function does; needed by caches", ArgForm::kPlain,
+       ArgUse::kVersion},
+      {"epoch", ArgType::kBool, false, false, "called with the number of the epoch, as `epoch=`", ArgForm::kNamed,
+       ArgUse::kValue, ArgFaces::kPython}};
+  def.role = OpRole::kFunction;
+  def.uses = [](const OpSpec& op, const Schema&) {
+    FieldUse use;
+    use.reads = use.makes = field_list(op.args.value("fields", Json()));
+    for (std::string& name : field_list(op.args.value("adds", Json()))) use.makes.push_back(std::move(name));
+    return use;
+  };
+  def.infer = [args = def.args](const OpSpec& op, Schema& schema, std::vector<Problem>& found) {
+    Problems problems(found);
+    check_args(op.args, args, problems);
+    check_function(op, problems);
+    check_fields(op, schema, found);
+    const std::vector<std::string> fields = field_list(op.args.value("fields", Json()));
+    if (op.attachment) {
+      // A C++ function works on the sample in place and says what it adds.
+      std::vector<std::string> changed = fields;
+      for (const Field& field : schema) {
+        if (fields.empty()) changed.push_back(field.name);
+      }
+      schema = without_types(schema, changed);
+      for (const std::string& name : field_list(op.args.value("adds", Json()))) {
+        Field added;
+        added.name = name;
+        added.kind = FieldKind::kAny;
+        if (!schema.find(name)) schema.push_back(std::move(added));
+      }
+      schema.open_ended = false;
+    } else {
+      schema = fields.empty() ? only_padding(schema) : without_types(schema, fields);
+      schema.open_ended = true;
+    }
+  };
+  return def;
+}
+
+OpDef filter_op() {
+  OpDef def;
+  def.name = "filter";
+  def.help = "keeps the samples for which a function is true; decided once over the data set";
+  def.args = {{"fields", ArgType::kFields, false, nullptr, "the fields it gets; all by default"}};
+  def.role = OpRole::kFilter;
+  def.uses = [](const OpSpec& op, const Schema&) { return FieldUse{field_list(op.args.value("fields", Json())), {}}; };
+  def.infer = [args = def.args](const OpSpec& op, Schema& schema, std::vector<Problem>& found) {
+    Problems problems(found);
+    check_args(op.args, args, problems);
+    check_function(op, problems);
+    check_fields(op, schema, found);
+  };
+  return def;
+}
+
+std::unique_ptr<RecordOp> native_map(std::shared_ptr<const MapAttachment> attachment, Schema before, Schema after,
+                                     std::vector<std::string> fields) {
+  return std::make_unique<NativeMap>(std::move(attachment), std::move(before), std::move(after), std::move(fields));
+}
+
+std::unique_ptr<RecordOp> native_filter(std::shared_ptr<const FilterAttachment> attachment, Schema before,
+                                        std::vector<std::string> fields) {
+  return std::make_unique<NativeFilter>(std::move(attachment), std::move(before), std::move(fields));
+}
+
+ForeignStage foreign_stage(const OpSpec& op, size_t step, uint32_t random_index, const Schema& before,
+                           const Schema& after) {
+  ForeignStage stage;
+  stage.name = op.attachment_name.empty() ? op.name : fmt::format("{}({})", op.name, op.attachment_name);
+  stage.step = step;
+  stage.random_index = random_index;
+  stage.counters = std::make_shared<StepCounters>();
+  stage.output_schema = after;
+  if (step == 0) return stage;
+  const OpDef& def = *catalog().find(op.name);
+  const std::vector<std::string> fields = def.used(op, before).reads;
+  // Who names fields gives only these back; who gets all gives all.
+  stage.merge = !fields.empty() && def.role == OpRole::kFunction;
+  stage.takes_all = fields.empty();
+  for (size_t i = 0; i < before.size(); ++i) {
+    if (!fields.empty() && std::find(fields.begin(), fields.end(), before[i].name) == fields.end()) continue;
+    stage.inputs.push_back(i);
+    stage.input_schema.push_back(before[i]);
+  }
+  return stage;
+}
+
+}  // namespace forebay

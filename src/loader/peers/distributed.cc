@@ -1,0 +1,190 @@
+#include "loader/peers/distributed.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "telemetry/log.h"
+
+namespace forebay {
+
+namespace {
+
+struct Launcher {
+  const char *rank, *world_size, *local_ranks, *hosts;
+};
+constexpr Launcher kTorchrun = {"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE"};
+// Ranks of a host are set by --ntasks-per-node alone; without it slurm_local_ranks() looks further.
+constexpr Launcher kSlurm = {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_NTASKS_PER_NODE", "SLURM_STEP_NUM_NODES"};
+constexpr Launcher kMpis[] = {
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", nullptr},
+    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", nullptr},
+};
+
+// Its value without the blanks around; nothing where it is not set, or empty.
+std::optional<std::string> value_of(const Environment& environment, const char* name) {
+  constexpr const char* kBlanks = " \t\r\n";
+  std::optional<std::string> text = environment(name);
+  if (!text) return std::nullopt;
+  const size_t begin = text->find_first_not_of(kBlanks);
+  if (begin == std::string::npos) return std::nullopt;
+  return text->substr(begin, text->find_last_not_of(kBlanks) - begin + 1);
+}
+
+std::optional<int> parse(const std::string& text) {
+  int value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [parsed, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && parsed == end ? std::optional(value) : std::nullopt;
+}
+
+Result<int> number(const char* name, const std::string& text) {
+  if (const std::optional<int> value = parse(text)) return *value;
+  return invalid_argument(fmt::format(
+      "the environment variable {} is '{}', which is no number that a rank or a size can be; set it right, unset it, "
+      "or give rank= and world_size=",
+      name, text));
+}
+
+// Of a list such as "4(x2),3", Slurm's for nodes of 4, 4 and 3 tasks, the number of a node; nothing where it has none, or is none.
+std::optional<int> tasks_of_node(std::string_view list, int node) {
+  while (!list.empty()) {
+    const std::string_view part = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(list.size(), part.size() + 1));
+    const size_t times_at = part.find("(x");
+    const auto tasks = parse(std::string(part.substr(0, times_at)));
+    std::optional<int> times = 1;
+    if (times_at != std::string_view::npos)
+      times = part.ends_with(')') ? parse(std::string(part.substr(times_at + 2, part.size() - times_at - 3)))
+                                  : std::nullopt;
+    if (!tasks || !times || *tasks < 1 || *times < 1) return std::nullopt;
+    if (node < *times) return tasks;
+    node -= *times;
+  }
+  return std::nullopt;
+}
+
+// srun gives each task the list of its step, and its node's place in it.
+std::optional<int> slurm_local_ranks(const Environment& environment) {
+  const auto node = value_of(environment, "SLURM_NODEID"), list = value_of(environment, "SLURM_STEP_TASKS_PER_NODE");
+  const std::optional<int> number = node ? parse(*node) : std::nullopt;
+  return list && number && *number >= 0 ? tasks_of_node(*list, *number) : std::nullopt;
+}
+
+bool tells(const Launcher& launcher, const Environment& environment) {
+  return value_of(environment, launcher.rank) && value_of(environment, launcher.world_size);
+}
+
+// The script of an sbatch job has SLURM_PROCID and SLURM_NTASKS as well, which is what the job may start: only what srun started is a task.
+bool is_slurm_task(const Environment& environment) {
+  return tells(kSlurm, environment) && value_of(environment, "SLURM_STEP_ID").has_value();
+}
+
+// mpirun starts its processes by steps of its own where it runs in a job of Slurm's, so that Slurm's variables are of those.
+bool says_the_same(const Launcher& mpi, const Environment& environment) {
+  return value_of(environment, mpi.rank) == value_of(environment, kSlurm.rank) &&
+         value_of(environment, mpi.world_size) == value_of(environment, kSlurm.world_size);
+}
+
+const Launcher* launcher_of(const Environment& environment) {
+  if (tells(kTorchrun, environment)) return &kTorchrun;
+  const bool slurm = is_slurm_task(environment);
+  for (const Launcher& mpi : kMpis) {
+    // Slurm knows the hosts, too.
+    if (tells(mpi, environment)) return slurm && says_the_same(mpi, environment) ? &kSlurm : &mpi;
+  }
+  return slurm ? &kSlurm : nullptr;
+}
+
+Result<Place> read_place(const Launcher& launcher, const Environment& environment) {
+  Place place;
+  FOREBAY_ASSIGN(place.rank, number(launcher.rank, *value_of(environment, launcher.rank)));
+  FOREBAY_ASSIGN(place.world_size, number(launcher.world_size, *value_of(environment, launcher.world_size)));
+  if (const auto local = value_of(environment, launcher.local_ranks)) {
+    FOREBAY_ASSIGN(place.local_ranks, number(launcher.local_ranks, *local));
+  } else if (&launcher == &kSlurm) {
+    place.local_ranks = slurm_local_ranks(environment).value_or(place.local_ranks);
+  }
+  // Ranks a host differ from host to host, so they are no number that all ranks agree on.
+  if (launcher.hosts != nullptr) {
+    const auto hosts = value_of(environment, launcher.hosts);
+    place.hosts = hosts ? parse(*hosts).value_or(0) : 0;
+  }
+  return place;
+}
+
+// What mpirun starts has variables of Slurm's that are not the same everywhere, so an MPI's own go first.
+std::string job_of(const Environment& environment) {
+  if (tells(kTorchrun, environment)) return value_of(environment, "TORCHELASTIC_RUN_ID").value_or("");
+  if (tells(kMpis[0], environment)) return value_of(environment, "PMIX_NAMESPACE").value_or("");
+  // Components of a heterogeneous job are jobs to Slurm.
+  if (tells(kMpis[1], environment) || !is_slurm_task(environment) || value_of(environment, "SLURM_HET_SIZE")) return "";
+  const auto job = value_of(environment, "SLURM_JOB_ID");
+  if (!job) return "";
+  return fmt::format("{}.{}.{}", *job, *value_of(environment, "SLURM_STEP_ID"),
+                     value_of(environment, "SLURM_RESTART_COUNT").value_or("0"));
+}
+
+void tell_of_half(const Environment& environment) {
+  const auto tasks = value_of(environment, kSlurm.world_size);
+  if (tells(kSlurm, environment) && *tasks != "1")
+    log_warning(
+        fmt::format("SLURM_NTASKS is '{}' but SLURM_STEP_ID is not set, so that srun did not start this process: it is "
+                    "taken for the only rank; start one for each task with srun",
+                    *tasks));
+  const auto rank = value_of(environment, "RANK"), size = value_of(environment, "WORLD_SIZE");
+  if (rank && !size && *rank != "0") {
+    log_warning(fmt::format("RANK is '{}' but WORLD_SIZE is not set: this is taken for the only rank", *rank));
+  } else if (size && !rank && *size != "1") {
+    log_warning(fmt::format("WORLD_SIZE is '{}' but RANK is not set: this is taken for the only rank", *size));
+  }
+}
+
+// Where the launcher says that this process is. With `given`, rank and size are known otherwise, and nothing here is in the way.
+Result<Place> launched_place(const Environment& environment, bool given) {
+  if (const Launcher* const launcher = launcher_of(environment)) {
+    Result<Place> place = read_place(*launcher, environment);
+    return place.ok() || !given ? place : Place();
+  }
+  if (!given) tell_of_half(environment);
+  return Place();
+}
+
+}  // namespace
+
+Environment process_environment() {
+  return [](const char* name) -> std::optional<std::string> {
+    const char* value = std::getenv(name);
+    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+  };
+}
+
+Result<Place> find_place(std::optional<int> rank, std::optional<int> world_size, const Environment& environment) {
+  FOREBAY_ASSIGN(Place place, launched_place(environment, rank && world_size));
+  if (world_size && !rank && *world_size != place.world_size) {
+    if (*world_size != 1) return invalid_argument(fmt::format("world_size={} needs rank= too", *world_size));
+    place.rank = 0;
+  }
+  // The launcher's hosts are those of another world.
+  if (world_size && *world_size != place.world_size) place.hosts = 0;
+  place.job = rank || world_size ? "" : job_of(environment);
+  if (world_size) place.world_size = *world_size;
+  if (rank) place.rank = *rank;
+  if (place.world_size < 1)
+    return invalid_argument(fmt::format("world_size is {}; it must be 1 or more", place.world_size));
+  if (place.rank < 0 || place.rank >= place.world_size) {
+    return invalid_argument(
+        fmt::format("rank {} is out of range for a world of {}: ranks are 0 to {}; give both rank= and "
+                    "world_size=",
+                    place.rank, place.world_size, place.world_size - 1));
+  }
+  // Where ranks are not spread evenly nobody can compute which of them share a host.
+  if (place.hosts < 1 || place.world_size % place.hosts != 0) place.hosts = 0;
+  if (place.local_ranks < 1 || place.local_ranks > place.world_size) place.local_ranks = 1;
+  return place;
+}
+
+}  // namespace forebay

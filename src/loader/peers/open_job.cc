@@ -1,0 +1,167 @@
+#include "loader/peers/open_job.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "cluster/address.h"
+#include "cluster/http/http_peer_transport.h"
+#include "cluster/job_tls.h"
+#include "cluster/rendezvous.h"
+#include "cluster/token.h"
+#include "loader/peers/meetings.h"
+#include "telemetry/log.h"
+
+namespace forebay {
+
+namespace {
+
+// torchrun starts all ranks anew when one has died: hosts of before are strangers then.
+uint64_t generation_of(const PeerOptions& options) {
+  if (options.generation) return *options.generation;
+  uint64_t restarts = 0;
+  const char* count = std::getenv("TORCHELASTIC_RESTART_COUNT");
+  if (count != nullptr) std::from_chars(count, count + std::string_view(count).size(), restarts);
+  return restarts;
+}
+
+Result<std::string> token_of(const PeerOptions& options) {
+  std::string token = options.token;
+  if (token.empty()) {
+    FOREBAY_ASSIGN(token, token_from_environment());
+  }
+  if (token.empty())
+    return invalid_argument(
+        "peers: the hosts of a job tell each other from strangers by a token; give all of them the same "
+        "FOREBAY_CLUSTER_TOKEN (`openssl rand -hex 16` makes one), or FOREBAY_CLUSTER_TOKEN_FILE");
+  FOREBAY_RETURN_IF_ERROR(check_token(token));
+  return token;
+}
+
+// One address for each rank, in their order.
+Status check_addresses(const PeerOptions& options, const Place& place) {
+  for (const std::string& address : options.addresses) {
+    if (address.find("://") != std::string::npos)
+      return invalid_argument(fmt::format(
+          "peers: '{}' is neither \"host:port\" nor a folder that hosts share, which is \"file:///FOLDER\"", address));
+  }
+  if (options.addresses.size() != static_cast<size_t>(place.world_size))
+    return invalid_argument(
+        fmt::format("peers: {} addresses for {} ranks; give one \"host:port\" for each rank, in their order",
+                    options.addresses.size(), place.world_size));
+  FOREBAY_RETURN_IF_ERROR(token_of(options).status());
+  for (const std::string& address : options.addresses) {
+    const Result<HostPort> at = parse_host_port(address);
+    if (!at.ok()) return invalid_argument("peers: " + at.status().message());
+    if (at->port == 0)
+      return invalid_argument(fmt::format("peers: '{}' has no port that others could ask at", address));
+    if (std::ranges::count(options.addresses, address) > 1)
+      return invalid_argument(fmt::format("peers: '{}' is given twice; each rank listens at its own", address));
+  }
+  return {};
+}
+
+constexpr std::string_view kFolderScheme = "file://";
+constexpr std::chrono::seconds kMeetingDeadline(120);
+
+/// Where this host listens, if nobody else says where, and at which port if any: FOREBAY_CLUSTER_ADDRESS, else what its name is looked up as, or
+/// its address on the network.
+std::string own_address(const Place& place) {
+  constexpr std::string_view kLoopback = "127.0.0.1";
+  const char* given = std::getenv("FOREBAY_CLUSTER_ADDRESS");
+  const bool is_given = given != nullptr && *given != '\0';
+  const std::string address = is_given ? given : own_host_address();
+  if (!is_given && address == kLoopback && place.local_ranks < place.world_size)
+    log_warning(
+        "peers: no address of this host is found that others could reach it by; where ranks are on other hosts, set "
+        "FOREBAY_CLUSTER_ADDRESS on each of them");
+  return parse_host_port(address).ok() ? address : address + ":0";
+}
+
+/// The way to meet that the user gave.
+class GivenRendezvous final : public Rendezvous {
+ public:
+  GivenRendezvous(const PeerOptions& options, int hosts, uint64_t generation)
+      : options_(options), hosts_(hosts), generation_(generation) {}
+  Result<Membership> meet(int rank, const HostCard& card, std::chrono::milliseconds, std::stop_token) override {
+    FOREBAY_ASSIGN(const std::vector<std::string> cards, options_.gather(card_text(card), rank, hosts_));
+    if (cards.size() != static_cast<size_t>(hosts_))
+      return corrupt(fmt::format("{} ranks have met, and there are {}", cards.size(), hosts_));
+    Membership met{generation_, {}};
+    for (const std::string& text : cards) {
+      FOREBAY_ASSIGN(HostCard host, parse_card(text));
+      met.hosts.push_back(std::move(host));
+    }
+    return met;
+  }
+
+ private:
+  const PeerOptions& options_;
+  const int hosts_;
+  const uint64_t generation_;
+};
+
+Result<std::unique_ptr<Rendezvous>> way_to_meet(const PeerOptions& options, const Place& place, uint64_t generation,
+                                                std::shared_ptr<const void>* held) {
+  const int hosts = place.world_size;
+  if (options.gather) return std::unique_ptr<Rendezvous>(std::make_unique<GivenRendezvous>(options, hosts, generation));
+  const std::string folder = options.addresses.front().substr(kFolderScheme.size());
+  if (!folder.starts_with('/'))
+    return invalid_argument(
+        fmt::format("'{}' is no folder of this host; give file:///FOLDER", options.addresses.front()));
+  MeetingPlace meeting = take_meeting(folder, place.rank, generation);
+  *held = std::move(meeting.held);
+  return folder_rendezvous(folder, hosts, generation, meeting.number, place.job);
+}
+
+bool meets(const PeerOptions& options) {
+  return options.gather || (options.addresses.size() == 1 && options.addresses.front().starts_with(kFolderScheme));
+}
+
+// Each rank makes a token of its own and hands it out with its address, so that only those who meet have it.
+Result<std::shared_ptr<Job>> meet_and_open(const PeerOptions& options, const Place& place, JobOptions job,
+                                           std::stop_token stop) {
+  job.own.address = own_address(place);
+  FOREBAY_ASSIGN(const std::unique_ptr<Rendezvous> way,
+                 way_to_meet(options, place, job.own.pass.generation, &job.held));
+  FOREBAY_ASSIGN(job.own.pass.token, new_token());
+  return Job::open(std::move(job), *way, std::move(stop));
+}
+
+Result<std::shared_ptr<Job>> open_at_addresses(const PeerOptions& options, JobOptions job, std::stop_token stop) {
+  job.own.address = options.addresses[static_cast<size_t>(job.rank)];
+  FOREBAY_ASSIGN(job.own.pass.token, token_of(options));
+  const auto all = static_rendezvous(options.addresses, job.own.pass.token, job.own.pass.generation);
+  Result<std::shared_ptr<Job>> opened = Job::open(std::move(job), *all, std::move(stop));
+  if (opened.status().code() != Code::kUnavailable) return opened;
+  return Status(Code::kUnavailable, opened.status().message() +
+                                        ": each loader that is open needs addresses of its own (or "
+                                        "peers=\"file:///FOLDER\", where it finds some)");
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Job>> open_job(const PeerOptions& options, const Place& place, Services services,
+                                      std::stop_token stop) {
+  if (!are_given(options)) return std::shared_ptr<Job>();
+  if (!meets(options)) FOREBAY_RETURN_IF_ERROR(check_addresses(options, place));
+  Result<std::shared_ptr<const JobTls>> tls = job_tls_from_environment();
+  if (!tls.ok()) return Status(tls.status().code(), "peers: " + tls.status().message());
+  // The options were checked all the same.
+  if (place.world_size == 1) return std::shared_ptr<Job>();
+  JobOptions job{.transport = http_peer_transport({.tls = std::move(*tls)}),
+                 .rank = place.rank,
+                 .own = {{}, {{}, generation_of(options)}},
+                 .services = std::move(services),
+                 .deadline = kMeetingDeadline};
+  Result<std::shared_ptr<Job>> opened = meets(options) ? meet_and_open(options, place, std::move(job), std::move(stop))
+                                                       : open_at_addresses(options, std::move(job), std::move(stop));
+  if (opened.ok()) return opened;
+  return Status(opened.status().code(), "peers: " + opened.status().message()).with_key(opened.status().key());
+}
+
+}  // namespace forebay

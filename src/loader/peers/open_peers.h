@@ -1,0 +1,29 @@
+#pragma once
+
+#include <memory>
+#include <stop_token>
+
+#include "forebay/loader.h"
+#include "loader/compile/ordering.h"
+#include "loader/peers/distributed.h"
+#include "loader/peers/peer_group.h"
+#include "loader/samples/chosen_samples.h"
+#include "pipeline/description.h"
+
+namespace forebay {
+
+/// Makes a loader over a data set one of the ranks of its job, with a service for its cache entries. Null and
+/// errors as open_job().
+Result<std::shared_ptr<PeerGroup>> open_peers(const PeerOptions& options, const Place& place, std::stop_token stop);
+
+/// Sets what decides which rank gets which samples as the settings of the job (Job::set_run()). Budgets and
+/// paths do not decide it.
+void tell_run(Job& job, const Description& description, const Source& source, const ChosenSamples& chosen,
+              const Ordering& ordering, uint64_t seed, int64_t world_size);
+
+/// Makes the rank that is dealt an element in epoch 0 its owner (home_by_placement()). The group's caches are
+/// those of `plan`.
+void set_first_homes(PeerGroup& peers, const ExecutionPlan& plan, const Ordering& ordering,
+                     std::shared_ptr<const Selection> selection, const ScheduleOptions& schedule);
+
+}  // namespace forebay

@@ -1,0 +1,172 @@
+#include "loader/run/data_set_run.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "loader/compile/kept_beside.h"
+#include "loader/compile/open_step_cache.h"
+#include "loader/compile/ordering.h"
+#include "loader/describe/materialized_steps.h"
+#include "loader/describe/step_arguments.h"
+#include "loader/peers/open_peers.h"
+#include "loader/run/epoch_by_epoch.h"
+#include "loader/run/loader_stats.h"
+#include "loader/run/sample_labels.h"
+#include "loader/samples/epoch_plan.h"
+#include "pipeline/cache_rules.h"
+
+namespace forebay {
+
+namespace {
+
+/// The samples of a data set's steps. Ids are enough to find them again.
+class IndexedSamples final : public RunSamples {
+ public:
+  IndexedSamples(const SampleLabels& labels, std::shared_ptr<const Source> source,
+                 std::shared_ptr<const Selection> selection, std::shared_ptr<const IndexedItinerary> steps)
+      : labels_(labels), source_(std::move(source)), selection_(std::move(selection)), steps_(std::move(steps)) {}
+
+  Result<std::vector<Rehearsal::Sample>> of(const StepPlan& step) const override {
+    const int64_t behind = steps_->schedule().next_position(step.at.position);
+    std::vector<int64_t> ids(static_cast<size_t>(std::min(behind, selection_->size()) - step.at.position));
+    steps_->order()->ids_at(step.at.epoch, step.at.position, ids);
+    const std::vector<int64_t> indices = ids;
+    selection_->ids_at(ids);
+    FOREBAY_ASSIGN(const std::vector<int64_t> labels, labels_.of(*source_, indices, ids));
+    std::vector<Rehearsal::Sample> samples;
+    for (size_t i = 0; i < ids.size(); ++i) samples.push_back({ids[i], labels[i]});
+    return samples;
+  }
+
+  Status find(std::span<const int64_t> ids, const std::string&) override {
+    if (std::ranges::all_of(ids, [&](int64_t id) { return id < source_->size(); })) return {};
+    return invalid_argument("\"rehearsal\" of this state keeps samples that the data set does not have");
+  }
+
+ private:
+  const SampleLabels labels_;
+  const std::shared_ptr<const Source> source_;
+  const std::shared_ptr<const Selection> selection_;
+  const std::shared_ptr<const IndexedItinerary> steps_;
+};
+
+std::vector<std::shared_ptr<TieredCache>> without_places(
+    const std::vector<std::pair<Hash128, std::shared_ptr<TieredCache>>>& caches) {
+  std::vector<std::shared_ptr<TieredCache>> all;
+  for (const auto& [place, cache] : caches) all.push_back(cache);
+  return all;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<DataSetRun>> DataSetRun::open(const RunInput& input, std::shared_ptr<const Source> source) {
+  const LoaderOptions& options = input.options;
+  if (options.steps_per_epoch || !options.journal.empty())
+    return invalid_argument("steps_per_epoch= and journal= are for streams; the epochs of a data set have its length");
+  std::shared_ptr<DataSetRun> run(new DataSetRun(input, std::move(source)));
+  FOREBAY_ASSIGN(run->peers_, open_peers(options.peers, input.place, options.stop));
+  return run;
+}
+
+bool DataSetRun::passes() const {
+  const Description& description = input_.description();
+  return find_step(description, OpRole::kFilter) != nullptr || find_step(description, OpRole::kPack) != nullptr;
+}
+
+// A pass over all samples and the epochs share one: two caches of one place would each keep what the pass kept.
+Result<std::shared_ptr<EntryCache>> DataSetRun::open_cache(size_t step, const Hash128& cached, uint64_t least_bytes) {
+  for (const auto& [known, cache] : caches_)
+    if (known == cached) return std::shared_ptr<EntryCache>(cache);
+  FOREBAY_ASSIGN(std::shared_ptr<TieredCache> cache,
+                 open_step_cache(input_.description(), step, cached, least_bytes, *source_, *chosen_.selection,
+                                 input_.sizes.memory, input_.sizes.local_ranks));
+  const Json asks = input_.description().steps()[step].args.value("peers", Json());
+  if (peers_ && asks != "none") cache = peers_->join(std::move(cache));
+  caches_.emplace_back(cached, cache);
+  return std::shared_ptr<EntryCache>(std::move(cache));
+}
+
+Status DataSetRun::choose(RunSetup& setup) {
+  setup.compile.open_cache = std::bind_front(&DataSetRun::open_cache, this);
+  FOREBAY_ASSIGN(chosen_, choose_samples(setup.compile, setup.sizes, setup.watch));
+  setup.compile.selection = chosen_.selection;
+  FOREBAY_RETURN_IF_ERROR(pack_samples(setup.compile, setup.sizes, setup.watch, &chosen_));
+  setup.compile.packing = chosen_.packing;
+  schedule_ = schedule_of(input_.description(), chosen_.size(), input_.place.world_size);
+  return schedule_.check();
+}
+
+Status DataSetRun::order(RunSetup& setup) {
+  const Description& description = input_.description();
+  const int64_t ranks = input_.place.world_size;
+  FOREBAY_ASSIGN(ordering_,
+                 chosen_.order(find_step(description, OpRole::kOrder), source_->as_units(), input_.options.seed));
+  warn_of_shared_lanes(ordering_, ranks);
+  FOREBAY_RETURN_IF_ERROR(choose_deal(description, schedule_, dealing(ranks), &ordering_));
+  setup.sizes.block = ordering_.block;
+  setup.sizes.lanes = lanes_of_rank(ordering_, ranks);
+  setup.sizes.caches += cached_bytes(without_places(caches_), input_.sizes.memory);
+  return {};
+}
+
+Status DataSetRun::open_steps(RunSetup& setup) {
+  const Description& description = input_.description();
+  const LoaderOptions& options = input_.options;
+  if (peers_ && !chosen_.packing) set_first_homes(*peers_, *setup.plan, ordering_, chosen_.selection, schedule_);
+  if (peers_)
+    tell_run(*peers_->job(), description, *source_, chosen_, ordering_, options.seed, input_.place.world_size);
+  for (RunnerOptions::Beside& kept : kept_beside(*setup.plan, without_places(caches_), input_.sizes.memory))
+    setup.runner.beside.push_back(std::move(kept));
+  indexed_ = std::make_shared<IndexedItinerary>(ordering_.order, Schedule(schedule_, ordering_.deal), options.seed,
+                                                input_.place.rank, options.epochs, chosen_.packing);
+  steps_ = indexed_;
+  if (follows_epoch(description.steps().front())) steps_ = std::make_shared<EpochByEpoch>(indexed_);
+  return {};
+}
+
+// Hosts are known of the job as it runs, and not of others.
+DealRequest DataSetRun::dealing(int64_t world_size) const {
+  const Place& place = input_.place;
+  return {input_.options.shard_by, input_.options.hosts, world_size == place.world_size ? place.hosts : 0};
+}
+
+Result<EpochPlan> DataSetRun::plan(int64_t epoch, int64_t rank, int64_t world_size, int64_t max_steps) const {
+  return plan_epoch(input_.description(), source_->as_units(), chosen_,
+                    {input_.options.seed, epoch, rank, world_size, max_steps, dealing(world_size)});
+}
+
+std::shared_ptr<RunSamples> DataSetRun::samples(const SampleLabels& labels) {
+  return std::make_shared<IndexedSamples>(labels, source_, chosen_.selection, indexed_);
+}
+
+Status DataSetRun::before_batch(const Cursor& at) {
+  if (!peers_) return {};
+  FOREBAY_RETURN_IF_ERROR(peers_->job()->check_run());
+  stands_at(at);
+  return {};
+}
+
+void DataSetRun::stands_at(const Cursor& at) {
+  if (peers_) peers_->stands_at(at.epoch, at.position);
+}
+
+void DataSetRun::save(const Cursor& at, Checkpoint& state) const { state.cursor = at; }
+
+Result<Run::GoOn> DataSetRun::load(const Checkpoint&) {
+  return GoOn([] {});
+}
+
+Status DataSetRun::write_journal(const std::string&, const Cursor&) {
+  return invalid_argument("journal(): what a data set gives follows from the seed; only streams need one");
+}
+
+void DataSetRun::add_to(Ledger& ledger) const {
+  add_caches(without_places(caches_), ledger);
+  if (peers_) peers_->add_to(ledger);
+}
+
+void DataSetRun::release() {
+  if (peers_) peers_->job()->close();
+}
+
+}  // namespace forebay

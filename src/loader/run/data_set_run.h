@@ -1,0 +1,64 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cache/cache.h"
+#include "loader/peers/peer_group.h"
+#include "loader/run/run.h"
+#include "loader/samples/chosen_samples.h"
+#include "loader/samples/dealing.h"
+
+namespace forebay {
+
+/// A run over a data set: samples that are known before it begins, in an order that follows from the seed.
+class DataSetRun final : public Run {
+ public:
+  /// Connects the ranks, where the options ask for that.
+  static Result<std::shared_ptr<DataSetRun>> open(const RunInput& input, std::shared_ptr<const Source> source);
+
+  std::shared_ptr<const Source> source() const override { return source_; }
+  bool passes() const override;
+
+  Status choose(RunSetup& setup) override;
+  Status order(RunSetup& setup) override;
+  Status open_steps(RunSetup& setup) override;
+  std::shared_ptr<StepSource> steps() const override { return steps_; }
+
+  int64_t size() const override { return chosen_.size(); }
+  std::string choice() const override { return chosen_.version; }
+  std::string shard_assignment() const override { return ordering_.dealt; }
+  Result<EpochPlan> plan(int64_t epoch, int64_t rank, int64_t world_size, int64_t max_steps) const override;
+  std::shared_ptr<RunSamples> samples(const SampleLabels& labels) override;
+
+  Status before_batch(const Cursor& at) override;
+  void stands_at(const Cursor& at) override;
+
+  void save(const Cursor& at, Checkpoint& state) const override;
+  Result<GoOn> load(const Checkpoint& saved) override;
+  bool is_endless() const override { return false; }
+  Status write_journal(const std::string& path, const Cursor& at) override;
+
+  void add_to(Ledger& ledger) const override;
+  void release() override;
+
+ private:
+  DataSetRun(const RunInput& input, std::shared_ptr<const Source> source) : input_(input), source_(std::move(source)) {}
+  Result<std::shared_ptr<EntryCache>> open_cache(size_t step, const Hash128& cached, uint64_t least_bytes);
+  DealRequest dealing(int64_t world_size) const;
+
+  const RunInput& input_;
+  const std::shared_ptr<const Source> source_;
+  std::shared_ptr<PeerGroup> peers_;  // null: one rank, or ranks that do not speak with each other
+  std::vector<std::pair<Hash128, std::shared_ptr<TieredCache>>> caches_;  // by what they keep
+  ChosenSamples chosen_;
+  ScheduleOptions schedule_;
+  Ordering ordering_;
+  std::shared_ptr<IndexedItinerary> indexed_;
+  std::shared_ptr<StepSource> steps_;
+};
+
+}  // namespace forebay

@@ -1,0 +1,119 @@
+#include "loader/run/kept_rows.h"
+
+#include <utility>
+#include <vector>
+
+#include "cache/entry_form.h"
+#include "pipeline/cache_stage.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr uint64_t kBesideRow = 400;  // the map's node, fields, the allocator's own
+
+}  // namespace
+
+void KeptRows::hold(std::span<const KeptSample> entered) {
+  const std::lock_guard lock(mutex_);
+  for (const KeptSample& sample : entered) ++entries_[entry_of_old(sample)].times;
+}
+
+void KeptRows::let_go(std::span<const KeptSample> left) {
+  std::vector<std::shared_ptr<const Columns>> gone;  // end behind the lock
+  const std::lock_guard lock(mutex_);
+  for (const KeptSample& sample : left) {
+    const auto found = entries_.find(entry_of_old(sample));
+    if (found == entries_.end() || --found->second.times > 0) continue;
+    drop(found->second, gone);
+    entries_.erase(found);
+  }
+}
+
+void KeptRows::hold_only(std::span<const KeptSample> kept) {
+  Entries before;  // ends behind the lock
+  const std::lock_guard lock(mutex_);
+  before.swap(entries_);
+  bytes_ = 0;
+  rows_ = 0;
+  for (const KeptSample& sample : kept) {
+    const Hash128 entry = entry_of_old(sample);
+    Held& held = entries_[entry];
+    ++held.times;
+    const auto was = before.find(entry);
+    if (held.columns || was == before.end() || !was->second.columns) continue;
+    held.columns = was->second.columns;
+    held.bytes = was->second.bytes;
+    bytes_ += held.bytes;
+    ++rows_;
+  }
+}
+
+std::optional<EntryCache::Found> KeptRows::find(const Hash128& entry) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(entry);
+  if (found == entries_.end() || !found->second.columns) return std::nullopt;
+  ++hits_;
+  return Found{found->second.columns, nullptr, {}};
+}
+
+bool KeptRows::has(const Hash128& entry) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(entry);
+  return found != entries_.end() && found->second.columns;
+}
+
+bool KeptRows::wants(const Hash128& entry) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(entry);
+  return found != entries_.end() && !found->second.columns;
+}
+
+void KeptRows::put(const Hash128& entry, std::shared_ptr<const Columns> columns, double /*seconds*/, KeepIn,
+                   int64_t /*element*/) {
+  // One block of its own: what was put may be a part of somebody's larger memory.
+  Result<Buffer> plain = encode_entry(entry, *columns, Compression::kNone);
+  if (!plain.ok()) return;
+  const uint64_t bytes = plain->size() + kBesideRow;
+  Result<Columns> own = decode_entry(entry, std::move(*plain));
+  if (!own.ok()) return;
+  auto row = std::make_shared<const Columns>(std::move(*own));
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(entry);
+  // It may have left, or another thread may have made it, meanwhile.
+  if (found == entries_.end() || found->second.columns || !admits(bytes)) return;
+  found->second.columns = std::move(row);
+  found->second.bytes = bytes;
+  bytes_ += bytes;
+  ++rows_;
+  ++puts_;
+}
+
+Result<std::shared_ptr<const Columns>> KeptRows::open(const Hash128&, Buffer) {
+  return internal_error("what a rehearsal keeps is in memory alone");
+}
+
+RehearsalStats KeptRows::stats() const {
+  const std::lock_guard lock(mutex_);
+  return {hits_, made_again_, rows_, bytes_, most_bytes_};
+}
+
+uint64_t KeptRows::give_back(uint64_t bytes) {
+  std::vector<std::shared_ptr<const Columns>> gone;
+  uint64_t given = 0;
+  const std::lock_guard lock(mutex_);
+  for (auto at = entries_.begin(); at != entries_.end() && given < bytes; ++at) given += drop(at->second, gone);
+  return given;
+}
+
+// With the lock held.
+uint64_t KeptRows::drop(Held& held, std::vector<std::shared_ptr<const Columns>>& gone) {
+  if (!held.columns) return 0;
+  gone.push_back(std::move(held.columns));
+  held.columns.reset();
+  bytes_ -= held.bytes;
+  --rows_;
+  return std::exchange(held.bytes, 0);
+}
+
+}  // namespace forebay

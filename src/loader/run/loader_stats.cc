@@ -1,0 +1,185 @@
+#include "loader/run/loader_stats.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace forebay {
+
+namespace {
+
+/// A step's part in the CPU time of all rows.
+struct Part {
+  double ns = 0;
+  double off = 0;  // 95 of 100 times it is not further off
+};
+
+// Of each class of rows a step's share is a ratio of two sums over those that were looked at; its variance is that of what the rows' parts differ
+// from that share by (W. G. Cochran, Sampling Techniques, 3rd ed., 6.3 and 6.11). Twice its root: 95 of 100 times the share is not further off.
+double off_of_share(const StepCounters::LookedAt& seen, const RowCounters::Class& rows, double share) {
+  const auto count = static_cast<double>(rows.looked_at);
+  const double differing = seen.squares - 2 * share * seen.products + share * share * rows.looked_at_squares;
+  return 2 * std::sqrt(std::max(differing, 0.0) * count / (count - 1)) / static_cast<double>(rows.looked_at_ns);
+}
+
+Part part_of(const StepCounters& step, const RowCounters& rows) {
+  double ns = 0, looked_at_ns = 0;
+  for (size_t i = 0; i < kRowClasses; ++i) {
+    ns += static_cast<double>(step.looked_at[i].ns);
+    looked_at_ns += static_cast<double>(rows.classes[i].looked_at_ns);
+  }
+  Part part;
+  if (ns == 0) return part;
+  double squares = 0;
+  for (size_t i = 0; i < kRowClasses; ++i) {
+    const RowCounters::Class& of_class = rows.classes[i];
+    const auto all_ns = static_cast<double>(of_class.cpu_ns);
+    const bool seen = of_class.looked_at_ns > 0;
+    // Where none was looked at they are taken to be as the others are.
+    const double share = seen ? static_cast<double>(step.looked_at[i].ns) / static_cast<double>(of_class.looked_at_ns)
+                              : ns / looked_at_ns;
+    part.ns += share * all_ns;
+    // One alone says nothing of the others, which may be all this step's or none of it.
+    const double off =
+        of_class.looked_at < 2 ? std::max(share, 1 - share) : off_of_share(step.looked_at[i], of_class, share);
+    squares += std::pow(off * all_ns, 2);
+  }
+  part.off = std::sqrt(squares);
+  return part;
+}
+
+StepStats step_stats(std::string name, const StepCounters& counters, const RowCounters* rows = nullptr) {
+  const Part of_rows = rows != nullptr ? part_of(counters, *rows) : Part();
+  return {std::move(name),
+          counters.samples,
+          counters.bytes_in,
+          counters.bytes_out,
+          (static_cast<double>(counters.busy_ns) + of_rows.ns) * 1e-9,
+          of_rows.off * 1e-9,
+          static_cast<double>(counters.waiting_ns) * 1e-9};
+}
+
+std::string place_of(const Store& store) {
+  std::string place = store.display_name("");
+  return !place.empty() ? place : store.remote() ? "http" : "files";
+}
+
+void add_stage(const Stage& stage, bool rehearses, const RowCounters& rows, std::vector<StepStats>& steps) {
+  if (const auto* foreign = std::get_if<ForeignStage>(&stage)) {
+    steps.push_back(step_stats(foreign->name, *foreign->counters));
+  } else if (const auto* cache = std::get_if<CacheStage>(&stage)) {
+    steps.push_back(step_stats(rehearses ? "rehearse" : "cache", *cache->counters));
+  } else {
+    for (const NativeOp& op : std::get<NativeStage>(stage).ops)
+      steps.push_back(step_stats(op.name, *op.counters, &rows));
+  }
+}
+
+WaitStats waits_of(const Waits::Parts& ns) {
+  const auto seconds = [&](Awaited what) { return static_cast<double>(ns[static_cast<size_t>(what)]) * 1e-9; };
+  return {.plan = seconds(Awaited::kPlan),
+          .arrival = seconds(Awaited::kArrival),
+          .memory = seconds(Awaited::kMemory),
+          .slot = seconds(Awaited::kSlot),
+          .storage = seconds(Awaited::kStorage),
+          .thread = seconds(Awaited::kThread),
+          .compute = seconds(Awaited::kCompute),
+          .user = seconds(Awaited::kUser),
+          .assembly = seconds(Awaited::kAssembly)};
+}
+
+ThreadStats threads_of(const Runner::Stats& run) {
+  const auto seconds = [&](Work what) { return static_cast<double>(run.threads_ns[static_cast<size_t>(what)]) * 1e-9; };
+  const int64_t at_work = std::accumulate(run.threads_ns.begin(), run.threads_ns.end(), int64_t{0});
+  return {seconds(Work::kRows), seconds(Work::kUnits),  seconds(Work::kAssembly),
+          seconds(Work::kPlan), seconds(Work::kEngine), static_cast<double>(run.all_threads_ns - at_work) * 1e-9};
+}
+
+std::vector<TuningStats> tuning_of(const Runner::Stats& run) {
+  std::vector<TuningStats> all;
+  for (const RunTuning::Decision& each : run.decisions)
+    all.push_back({static_cast<double>(each.at_ns) * 1e-9, each.what, each.from, each.to, each.reason});
+  return all;
+}
+
+ThreadCpuStats cpu_of(const Runner::Stats& run) {
+  const auto seconds = [&](Work what) {
+    return static_cast<double>(run.threads_cpu_ns[static_cast<size_t>(what)]) * 1e-9;
+  };
+  return {seconds(Work::kRows), seconds(Work::kUnits),  seconds(Work::kAssembly),
+          seconds(Work::kPlan), seconds(Work::kEngine), static_cast<double>(run.threads_idle_cpu_ns) * 1e-9};
+}
+
+std::vector<StepStats> stats_of_steps(const ExecutionPlan& plan) {
+  std::vector<StepStats> steps;
+  if (plan.units) {
+    steps.push_back(step_stats("fetch", *plan.fetch_counters));
+    steps.push_back(step_stats("decode", *plan.units->decode_counters));
+    for (const UnitOp& op : plan.units->ops) steps.push_back(step_stats(op.name, *op.counters));
+  }
+  if (plan.fetches) steps.push_back(step_stats("fetch", *plan.fetch_counters));
+  for (size_t i = 0; i < plan.stages.size(); ++i)
+    add_stage(plan.stages[i], plan.rehearsal_stage == i, *plan.row_counters, steps);
+  // Rows are written into their batch on the thread that made them, so its share is one of the rows' time, too.
+  steps.push_back(step_stats("batch", *plan.write_counters, plan.row_counters.get()));
+  return steps;
+}
+
+StoreStats stats_of(const Store& store) {
+  StoreStats stats = store.stats();
+  stats.name = place_of(store);
+  return stats;
+}
+
+}  // namespace
+
+void add_plan(const ExecutionPlan& plan, Ledger& stats) {
+  stats.steps = stats_of_steps(plan);
+  if (const Store* used = plan.store()) stats.stores.push_back(stats_of(*used));
+}
+
+void add_caches(const std::vector<std::shared_ptr<TieredCache>>& caches, Ledger& stats) {
+  for (const auto& cache : caches) {
+    stats.caches.push_back(cache->stats());
+    if (const Store* disk = cache->disk()) stats.stores.push_back(stats_of(*disk));
+  }
+}
+
+void add_wait_for_interpreter(int64_t ns, Ledger& stats) {
+  stats.waits.interpreter = static_cast<double>(ns) * 1e-9;
+  stats.consumer_wait_seconds += stats.waits.interpreter;
+}
+
+void add_run(const Runner& runner, Ledger& stats) {
+  const Runner::Stats run = runner.stats();
+  const auto used = [&](Use use) { return run.memory.by_use[static_cast<size_t>(use)]; };
+  stats.memory_budget = run.memory.capacity;
+  stats.memory_used = run.memory.used;
+  stats.memory_peak = run.memory.peak;
+  stats.memory_batches = used(Use::kBatches);
+  stats.memory_fetched = used(Use::kFetched);
+  stats.memory_working = used(Use::kWorking);
+  stats.memory_units = used(Use::kUnits);
+  stats.memory_pool = used(Use::kPool);
+  stats.memory_index = used(Use::kIndex);
+  stats.memory_caches = used(Use::kCaches);
+  stats.memory_reads = used(Use::kReads);
+  stats.memory_columns = used(Use::kColumns);
+  stats.units = runner.decodes();
+  stats.threads = run.threads;
+  stats.requests = runner.request_limit();
+  stats.batches = run.batches;
+  stats.samples = run.samples;
+  stats.retracted = run.retracted;
+  for (const int64_t part : run.waits_ns) stats.consumer_wait_seconds += static_cast<double>(part) * 1e-9;
+  stats.waits = waits_of(run.waits_ns);
+  stats.thread_time = threads_of(run);
+  stats.tuning = tuning_of(run);
+  stats.thread_cpu = cpu_of(run);
+  stats.elapsed_seconds = static_cast<double>(run.elapsed_ns) * 1e-9;
+}
+
+}  // namespace forebay

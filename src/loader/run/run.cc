@@ -1,0 +1,29 @@
+#include "loader/run/run.h"
+
+#include <utility>
+
+#include "loader/describe/step_arguments.h"
+#include "loader/run/data_set_run.h"
+#include "loader/run/replay_run.h"
+#include "loader/run/stream_run.h"
+
+namespace forebay {
+
+Result<std::shared_ptr<Run>> open_run(const RunInput& input, std::shared_ptr<const Source> source) {
+  bool replays = find_step(input.description(), OpRole::kRehearse) != nullptr;
+  if (!replays && !input.options.rehearsal.empty())
+    return invalid_argument("rehearsal= is for pipelines with a .rehearse()");
+  std::shared_ptr<Run> run;
+  if (const auto* log = dynamic_cast<const StreamSource*>(source.get())) {
+    FOREBAY_ASSIGN(std::shared_ptr<StreamRun> stream, StreamRun::open(input, *log));
+    replays |= stream->repeats();
+    run = std::move(stream);
+  } else {
+    FOREBAY_ASSIGN(run, DataSetRun::open(input, std::move(source)));
+  }
+  if (!replays) return run;
+  FOREBAY_ASSIGN(std::shared_ptr<Run> replay, ReplayRun::open(input, std::move(run)));
+  return replay;
+}
+
+}  // namespace forebay

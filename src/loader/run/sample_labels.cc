@@ -1,0 +1,96 @@
+#include "loader/run/sample_labels.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/source.h"
+#include "base/whole_number.h"
+
+namespace forebay {
+
+namespace {
+
+Status unknown_label(const std::string& name, const std::string& others) {
+  return invalid_argument(
+      fmt::format("rehearse: the source has no field '{}' that is known before a sample is made; give by=\"\" (in "
+                  "Python by=None), so that all are of one class{}{}",
+                  name, others.empty() ? "" : ", or another field: ", others));
+}
+
+Status unfit_label(const std::string& name) {
+  return invalid_argument(
+      fmt::format("rehearse: the field '{}' is neither a whole number nor a text, which tell classes; give by=\"\" (in "
+                  "Python by=None), so that all are of one class, or another field",
+                  name));
+}
+
+}  // namespace
+
+Result<SampleLabels> SampleLabels::of_field(const std::string& field, const Schema& schema, bool user_code) {
+  if (field.empty()) return SampleLabels();
+  const auto number = schema.find(field);
+  if (user_code || !number) return unknown_label(field, user_code ? "" : schema.names());
+  if (schema[*number].fetched)
+    return invalid_argument(fmt::format(
+        "rehearse: the field '{}' must be read to be known; classes are told by fields of the index", field));
+  SampleLabels labels;
+  labels.field_ = *number;
+  labels.name_ = field;
+  return labels;
+}
+
+SampleLabels SampleLabels::of_classes(std::shared_ptr<const SampleClasses> classes) {
+  SampleLabels labels;
+  labels.classes_ = std::move(classes);
+  return labels;
+}
+
+Result<std::string> SampleLabels::field_to_read(const std::string& field, const Source& source) {
+  if (field.empty() || source.as_units() == nullptr) return std::string();
+  const auto number = source.schema().find(field);
+  if (!number) return unknown_label(field, source.schema().names());
+  if (!SampleClasses::can_be_of(source.schema()[*number])) return unfit_label(field);
+  return field;
+}
+
+Result<std::vector<int64_t>> SampleLabels::of(const Source& source, std::span<const int64_t> indices,
+                                              std::span<const int64_t> ids) const {
+  std::vector<int64_t> labels(ids.size());
+  for (size_t i = 0; classes_ && i < ids.size(); ++i) labels[i] = classes_->of(indices[i]);
+  if (!field_) return labels;
+  if (gathers(source)) {
+    FOREBAY_RETURN_IF_ERROR(source.as_samples()->gather(*field_, ids, reinterpret_cast<uint8_t*>(labels.data())));
+    return labels;
+  }
+  for (size_t i = 0; i < ids.size(); ++i) {
+    Record record;
+    FOREBAY_RETURN_IF_ERROR(source.as_samples()->load(ids[i], Buffer(), record));
+    FOREBAY_ASSIGN(labels[i], label(record));
+  }
+  return labels;
+}
+
+Result<int64_t> SampleLabels::of_record(const Source& source, int64_t number) const {
+  if (!field_) return int64_t{0};
+  Record record;
+  if (!source.as_samples()->load(number, Buffer(), record).ok()) return kClassOfDamaged;
+  return label(record);
+}
+
+Result<int64_t> SampleLabels::label(const Record& record) const {
+  const Value& value = record[*field_];
+  if (const std::optional<int64_t> number = whole_number(value)) return *number;
+  if (value.kind == FieldKind::kText || value.kind == FieldKind::kBytes)
+    return class_of_text({reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size()});
+  return unfit_label(name_);
+}
+
+bool SampleLabels::gathers(const Source& source) const {
+  const SampleSource* const samples = source.as_samples();
+  if (samples == nullptr || !samples->gathers(*field_)) return false;
+  const Field& field = source.schema()[*field_];
+  return field.dtype == DType::kInt64 && field.shape.rank() == 0;
+}
+
+}  // namespace forebay

@@ -1,0 +1,490 @@
+#include "loader/run/stream_run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "loader/compile/kept_beside.h"
+#include "loader/compile/ordering.h"
+#include "loader/describe/check.h"
+#include "loader/describe/step_arguments.h"
+#include "loader/peers/open_job.h"
+#include "loader/run/sample_labels.h"
+#include "ops/definition/args.h"
+#include "telemetry/log.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr uint64_t kLateShare = 8, kNoteShare = 4;     // of a stream's memory, for ranks that are behind
+constexpr std::chrono::seconds kBeginningPatience{5};  // of a rank that opens, for rank 0
+constexpr int64_t kLargestChunk = int64_t{1} << 24;    // records that a state can have waited for
+
+BufferPolicy policy_of(const std::string& name) {
+  if (name == "drop_oldest") return BufferPolicy::kDropOldest;
+  if (name == "sample") return BufferPolicy::kSample;
+  return name == "spill" ? BufferPolicy::kSpill : BufferPolicy::kBlock;
+}
+
+uint64_t default_bytes(const std::optional<uint64_t>& memory) {
+  constexpr uint64_t kBytes = uint64_t{64} << 20;
+  return memory ? std::clamp<uint64_t>(*memory / 4, 1, kBytes) : kBytes;
+}
+
+StreamOptions options_of(const Description& description, const LoaderOptions& given, int64_t global_batch) {
+  StreamOptions options;
+  options.seed = given.seed;
+  options.bytes = default_bytes(given.memory);
+  if (const OpSpec* const buffer = find_step(description, OpRole::kBuffer)) {
+    const Args args(buffer->args, catalog().find(buffer->name)->args);
+    options.policy = policy_of(args.text("policy"));
+    if (args.has("bytes")) options.bytes = args.bytes("bytes");
+    const std::string when_dry = args.text("when_dry");
+    if (when_dry != "wait") options.when_dry = when_dry == "repeat" ? WhenDry::kRepeat : WhenDry::kRehearse;
+  }
+  const int64_t window = int_arg(find_step(description, OpRole::kOrder), "window", 0);
+  options.shuffled = window > 0;
+  // Without a window a chunk is a step over all ranks: order is decided for no more than is needed.
+  options.chunk = static_cast<size_t>(window > 0 ? window : global_batch);
+  const Json args = description.steps().front().args;
+  options.skip_trimmed = args.value("on_trimmed", Json()) == Json("skip");
+  options.from_now = args.value("start", Json()) == Json("now");
+  return options;
+}
+
+// Old ones, beside those of the next steps.
+bool keeps_records(const Description& description, const StreamOptions& options) {
+  return options.when_dry != WhenDry::kWait || find_step(description, OpRole::kRehearse) != nullptr;
+}
+
+std::string policies_of(const OpSpec& buffer) {
+  const Args args(buffer.args, catalog().find(buffer.name)->args);
+  return args.text("policy") + ", " + args.text("when_dry");
+}
+
+struct DiskRoom {
+  std::string folder;
+  uint64_t bytes = uint64_t{10} << 30;
+  bool asked_for = false;
+};
+
+// What .buffer() says of it.
+DiskRoom disk_room(const Description& description) {
+  std::error_code error;
+  DiskRoom room{.folder = std::filesystem::temp_directory_path(error).string()};
+  if (const OpSpec* const buffer = find_step(description, OpRole::kBuffer)) {
+    const Args args(buffer->args, catalog().find(buffer->name)->args);
+    room.bytes = args.bytes("disk");
+    room.asked_for = args.has("dir");
+    if (room.asked_for) room.folder = args.text("dir");
+  }
+  return room;
+}
+
+// Null where the system's folder takes nothing: then all stays in memory.
+Result<std::shared_ptr<KeptDisk>> kept_disk(const Description& description) {
+  const DiskRoom room = disk_room(description);
+  Result<std::unique_ptr<KeptDisk>> disk = KeptDisk::open(room.folder, room.bytes);
+  if (!disk.ok() && !room.asked_for) return std::shared_ptr<KeptDisk>();
+  if (!disk.ok()) return disk.status();
+  return std::shared_ptr<KeptDisk>(*std::move(disk));
+}
+
+Result<std::shared_ptr<SpillSpace>> spill_space(const Description& description, const RecordLog& log) {
+  if (!log.records_are_whole())
+    return invalid_argument(fmt::format(
+        "policy=\"spill\": records of {} are objects of your program, which stay in its memory; give \"block\"",
+        log.name()));
+  const DiskRoom room = disk_room(description);
+  return SpillSpace::open(room.folder, room.bytes);
+}
+
+Status check_options(const LoaderOptions& options) {
+  if (options.on_error == OnError::kReplace)
+    return invalid_argument("on_error=\"replace\": a stream has no other sample to take; give \"skip\" or \"raise\"");
+  if (options.steps_per_epoch && *options.steps_per_epoch < 1)
+    return invalid_argument(fmt::format("steps_per_epoch={} is not positive", *options.steps_per_epoch));
+  if (options.epochs && !options.steps_per_epoch)
+    return invalid_argument("epochs= of a stream needs steps_per_epoch=: it has no end of its own");
+  return {};
+}
+
+}  // namespace
+
+/// The records of a stream's steps; what is kept of them is held back from being forgotten.
+class StreamRun::Samples final : public RunSamples {
+ public:
+  Samples(SampleLabels labels, std::shared_ptr<StreamRun> run) : labels_(std::move(labels)), run_(std::move(run)) {}
+
+  Result<std::vector<Rehearsal::Sample>> of(const StepPlan& step) const override {
+    const auto [from, to] = numbers_of(step);
+    const std::vector<int64_t> dry = run_->stream_->dry(from, to);
+    std::vector<Rehearsal::Sample> samples;
+    for (int64_t number = from; number < to; ++number) {
+      if (std::binary_search(dry.begin(), dry.end(), number)) continue;
+      FOREBAY_ASSIGN(const int64_t label, labels_.of_record(*run_->source_, number));
+      samples.push_back({number, label});
+    }
+    return samples;
+  }
+  // However far the run has come: each by one of the ranks, in memory or on its disk.
+  Status keep(const StepPlan& step, std::span<const int64_t> entered) override {
+    return run_->kept_->keep(*run_->stream_, entered, numbers_of(step).second);
+  }
+  void let_go(std::span<const int64_t> left) override { run_->kept_->let_go(left); }
+  void bring(std::span<const int64_t> ids) override {
+    if (run_->exchange_) run_->exchange_->bring(run_->kept_->borrow(ids));
+  }
+  void give_back(std::span<const int64_t> ids) override { run_->kept_->give_back(ids); }
+  Result<bool> here(std::span<const int64_t> ids) const override {
+    if (!run_->exchange_ || run_->kept_->here(ids)) return true;
+    FOREBAY_RETURN_IF_ERROR(run_->exchange_->failure());
+    return false;
+  }
+  std::string awaited() const override { return run_->exchange_ ? run_->exchange_->awaited() : ""; }
+
+  // Where they lie in the log: they are read again when the run goes on.
+  std::string places(std::span<const int64_t> ids) const override { return run_->kept_->places(ids); }
+  Status find(std::span<const int64_t> ids, const std::string& places) override {
+    FOREBAY_RETURN_IF_ERROR(run_->kept_->read_places(places));
+    if (std::ranges::all_of(ids, [&](int64_t id) { return run_->kept_->is_kept(id); })) return {};
+    return invalid_argument("this state keeps records of which it does not say where they lie");
+  }
+  Status check_before(std::span<const int64_t> ids) const override {
+    const int64_t first = run_->beginning_.number;
+    for (const int64_t id : ids) {
+      if (id >= first)
+        return Status(
+            Code::kStateMismatch,
+            fmt::format("rehearsal=: record {} was kept, and this run begins with record {}, so it would meet "
+                        "another one of that number; go on from the state with load_state_dict(), or repeat "
+                        "the journal that begins there",
+                        id, first));
+    }
+    return {};
+  }
+
+ private:
+  // Of the records of a step over all ranks, the first and behind the last.
+  std::pair<int64_t, int64_t> numbers_of(const StepPlan& step) const {
+    const int64_t from = run_->steps_->number_at(step.at);
+    return {from, from + run_->steps_->size_at(from)};
+  }
+
+  const SampleLabels labels_;
+  const std::shared_ptr<StreamRun> run_;
+};
+
+Result<std::shared_ptr<StreamRun>> StreamRun::open(const RunInput& input, const StreamSource& source) {
+  const LoaderOptions& options = input.options;
+  FOREBAY_RETURN_IF_ERROR(check_options(options));
+  const ScheduleOptions schedule = schedule_of(input.description(), 0, input.place.world_size);
+  FOREBAY_RETURN_IF_ERROR(schedule.check());
+  std::shared_ptr<StreamRun> run(new StreamRun(input));
+  StreamOptions stream = options_of(input.description(), options, schedule.batch_size * schedule.world_size);
+  std::shared_ptr<JournalReader> journal;
+  if (!options.journal.empty()) {
+    FOREBAY_ASSIGN(journal, JournalReader::open(options.journal, source.log()->partitions()));
+    FOREBAY_RETURN_IF_ERROR(check_same_run(journal->header(), header_of(*source.log(), stream, {}), options.journal));
+    // Which records a line means follows from how the run dropped others.
+    if (journal->header().sampled != (stream.policy == BufferPolicy::kSample))
+      stream.policy = journal->header().sampled ? BufferPolicy::kSample : BufferPolicy::kBlock;
+  }
+  if (stream.policy == BufferPolicy::kSpill) {
+    FOREBAY_ASSIGN(stream.spill, spill_space(input.description(), *source.log()));
+  }
+  if (!journal) FOREBAY_RETURN_IF_ERROR(run->join_job());
+  run->share_reading(source.log(), stream);
+  run->stream_ = std::make_shared<Stream>(run->reading_ ? run->reading_->log() : source.log(), stream);
+  if (run->reading_) run->reading_->attach(run->stream_);
+  run->beginning_ = journal ? journal->header().place : run->stream_->beginning();
+  run->repeats_ = journal != nullptr;
+  if (journal) run->stream_->set_guide(std::move(journal));
+  if (run->decisions_) run->decisions_->lead_or_follow(*run->stream_, run->terms(schedule));
+  FOREBAY_RETURN_IF_ERROR(run->open_kept(source.log()));
+  run->source_ = source.over(run->stream_, run->kept_);
+  run->steps_ =
+      std::make_shared<StreamItinerary>(run->stream_, StreamItineraryOptions{.batch_size = schedule.batch_size,
+                                                                             .world_size = schedule.world_size,
+                                                                             .rank = input.place.rank,
+                                                                             .steps_per_epoch = options.steps_per_epoch,
+                                                                             .epochs = options.epochs,
+                                                                             .last = schedule.last});
+  if (run->reading_) run->steps_->set_records(run->reading_);
+  return run;
+}
+
+// A journal every rank reads by itself; otherwise the others follow rank 0.
+Status StreamRun::join_job() {
+  const LoaderOptions& options = input_.options;
+  if (input_.place.world_size > 1 && !are_given(options.peers))
+    return invalid_argument(
+        fmt::format("the {} ranks of a stream must hear from rank 0 which records come next: give peers=, such as "
+                    "\"launcher\" or a folder that they share",
+                    input_.place.world_size));
+  const auto service = std::make_shared<StreamService>();
+  FOREBAY_ASSIGN(std::shared_ptr<Job> job,
+                 open_job(options.peers, input_.place, {{std::string(kStreamServiceName), service}}, options.stop));
+  if (job) decisions_ = std::make_shared<Decisions>(std::move(job), service);
+  return {};
+}
+
+// What decides which rank has which record, how many steps there are, and what they give each other.
+RunTerms StreamRun::terms(const ScheduleOptions& schedule) const {
+  const Description& description = input_.description();
+  const LoaderOptions& options = input_.options;
+  const int64_t window = stream_->options().shuffled ? static_cast<int64_t>(stream_->options().chunk) : 0;
+  const OpSpec* const buffer = find_step(description, OpRole::kBuffer);
+  const OpSpec* const rehearse = find_step(description, OpRole::kRehearse);
+  return {{{"seed", fmt::format("{}", options.seed)},
+           {"batch size", fmt::format("{}", schedule.batch_size)},
+           {"ranks", fmt::format("{}", schedule.world_size)},
+           {"window", fmt::format("{}", window)},
+           {"steps_per_epoch", fmt::format("{}", options.steps_per_epoch.value_or(0))},
+           {"epochs", fmt::format("{}", options.epochs.value_or(0))},
+           {"the stream", stream_->log().identity()},
+           {".buffer", buffer == nullptr ? "block, wait" : policies_of(*buffer)},
+           {".rehearse", rehearse == nullptr ? "none" : rehearse->args.dump()}}};
+}
+
+// Where all ranks need all records each reads all: to keep old ones by what is in them, and to drop or spill what is too much.
+void StreamRun::share_reading(const std::shared_ptr<const RecordLog>& log, const StreamOptions& options) {
+  const bool keeps = keeps_records(input_.description(), options);
+  if (!decisions_ || keeps || options.policy != BufferPolicy::kBlock || !log->is_served()) return;
+  reading_ = std::make_shared<DealtReading>(
+      log, decisions_, RecordShelf::Limits{options.bytes / kLateShare, options.bytes / kNoteShare});
+}
+
+// Records of a program's own are in its objects: each rank has all of them. The same where a journal is repeated by ranks that do not speak with each other.
+Status StreamRun::open_kept(std::shared_ptr<const RecordLog> log) {
+  const bool keeps = keeps_records(input_.description(), stream_->options());
+  KeptOptions options{.memory_bytes = bytes()};
+  if (keeps && log->records_are_whole()) {
+    FOREBAY_ASSIGN(options.disk, kept_disk(input_.description()));
+    if (decisions_) options.share = {input_.place.rank, input_.place.world_size};
+  }
+  const bool brings = options.disk || options.share.ranks > 1;
+  kept_ = std::make_shared<KeptRecords>(std::move(log), std::move(options));
+  if (!brings) return {};
+  if (decisions_) decisions_->lend(kept_);
+  using Items = Result<std::vector<ResponseItem>>;
+  exchange_ = std::make_unique<RecordExchange>(
+      kept_, [ranks = decisions_.get()](int rank, std::span<const int64_t> numbers, const std::stop_token& stop) {
+        return ranks != nullptr ? ranks->ask_for_records(rank, numbers, stop) : Items(unavailable("there is one rank"));
+      });
+  return {};
+}
+
+JournalHeader StreamRun::header_of(const RecordLog& log, const StreamOptions& options, StreamPlace place) {
+  return {.log = log.identity(),
+          .seed = options.seed,
+          .shuffled = options.shuffled,
+          .sampled = options.policy == BufferPolicy::kSample,
+          .when_dry = options.when_dry,
+          .place = std::move(place)};
+}
+
+Status StreamRun::check_same_run(const JournalHeader& was, const JournalHeader& now, const std::string& path) {
+  std::string differs;
+  if (was.log != now.log) differs += ", the stream";
+  if (was.seed != now.seed) differs += ", the seed";
+  if (was.shuffled != now.shuffled) differs += ", .shuffle()";
+  if (was.when_dry != now.when_dry) differs += ", .buffer(when_dry=)";
+  if (differs.empty()) return {};
+  return Status(Code::kStateMismatch,
+                fmt::format("{} was written with something else: {} differ(s)", path, differs.substr(2)));
+}
+
+Status StreamRun::choose(RunSetup& setup) {
+  setup.compile.source = source_;
+  setup.compile.selection = records_of_stream();
+  return {};
+}
+
+Status StreamRun::order(RunSetup& setup) {
+  setup.sizes.caches += bytes();
+  return {};
+}
+
+Status StreamRun::open_steps(RunSetup& setup) {
+  std::vector<RunnerOptions::Beside>& beside = setup.runner.beside;
+  for (RunnerOptions::Beside& kept : kept_beside(*setup.plan, {}, input_.sizes.memory))
+    beside.push_back(std::move(kept));
+  beside.push_back({Use::kFetched, stream_->kept(), ByteBudget::Beside::kEntries, bytes()});
+  if (reading_) beside.push_back({Use::kFetched, reading_->bytes(), ByteBudget::Beside::kEntries, bytes()});
+  beside.push_back({Use::kCaches, kept_->bytes(), ByteBudget::Beside::kEntries, bytes()});
+  return {};
+}
+
+Result<EpochPlan> StreamRun::plan(int64_t, int64_t, int64_t, int64_t) const {
+  return invalid_argument("plan(): of a stream only what has arrived is known");
+}
+
+std::shared_ptr<RunSamples> StreamRun::samples(const SampleLabels& labels) {
+  return std::make_shared<Samples>(labels, shared_from_this());
+}
+
+Status StreamRun::before_batch(const Cursor&) { return decisions_ ? decisions_->job()->check_run() : Status(); }
+
+// What comes from here on is the run's, also where it goes on from a state that was made before its first batch. Where the log cannot be asked,
+// whoever reads it asks again.
+void StreamRun::begin(const std::shared_ptr<Runner>& runner) {
+  const auto arrived = [weak = std::weak_ptr(runner)] {
+    if (const std::shared_ptr<Runner> running = weak.lock()) running->look_again();
+  };
+  if (exchange_) exchange_->on_arrival(arrived);
+  if (reading_) reading_->on_arrival(arrived);
+  stream_->on_arrival(arrived);
+  StreamPlace from = beginning_;
+  const bool decides = !repeats_ && (!decisions_ || input_.place.rank == 0);
+  if (stream_->options().from_now && decides) {
+    Result<std::vector<std::string>> ends = stream_->log().ends(closing_.get_token());
+    from.begun = ends.ok();
+    if (ends.ok()) from.after = std::move(*ends);
+  }
+  go_on({}, std::move(from));
+  // A state that is made before the first batch is the same on all ranks.
+  if (stream_->options().from_now && decisions_ && !decides &&
+      !stream_->await_beginning(kBeginningPatience, closing_.get_token()))
+    log_warning(
+        "rank 0 has not said where the stream begins: a state of this rank that is made before the first batch goes "
+        "on with what comes after it was loaded");
+}
+
+void StreamRun::save(const Cursor& at, Checkpoint& state) const {
+  (void)flush_journal();
+  state.cursor = at;
+  state.stream = stream_->place(steps_->number_at(at)).to_json(stream_->log().partitions());
+}
+
+Result<Run::GoOn> StreamRun::load(const Checkpoint& saved) {
+  FOREBAY_ASSIGN(StreamPlace place, read_place(saved.stream));
+  return GoOn([this, at = saved.cursor, place = std::move(place)] { go_on(at, place); });
+}
+
+// InvalidArgument, StateMismatch for a place that is none, or of another stream.
+
+Result<StreamPlace> StreamRun::read_place(const std::string& json) const {
+  FOREBAY_ASSIGN(StreamPlace place, StreamPlace::from_json(json, stream_->log().partitions()));
+  if (place.chunk && place.chunk->size() > kLargestChunk)
+    return invalid_argument(fmt::format("this state stands in a window of {} records, and {} are the most",
+                                        place.chunk->size(), kLargestChunk));
+  if (place.chunk && place.chunk->dry == 0 && place.sampled != (stream_->options().policy == BufferPolicy::kSample))
+    return Status(
+        Code::kStateMismatch,
+        fmt::format("the state stands in a window that was {}sampled; go on with the same .buffer() to its end",
+                    place.sampled ? "" : "not "));
+  for (const std::string& offset : place.after) {
+    if (!offset.empty()) FOREBAY_RETURN_IF_ERROR(stream_->log().check_offset(offset));
+  }
+  return place;
+}
+
+void StreamRun::go_on(const Cursor& at, StreamPlace place) {
+  // Where a batch of another size ended among numbers without records, the rest of these is not missed.
+  if (place.chunk && place.chunk->dry > 0) {
+    place.number = place.chunk->first + place.chunk->dry;
+    place.chunk.reset();
+  }
+  const int64_t number = place.number;
+  end_journal();
+  // What is read now is of the old place, and must not be told as if it were of the new one.
+  if (reading_) stream_->stop();
+  if (decisions_) decisions_->begin_anew();
+  if (reading_) reading_->begin_anew();
+  if (exchange_) exchange_->begin_anew();
+  kept_->begin(number);
+  stream_->seek(std::move(place));
+  steps_->stand(at, number);
+}
+
+Status StreamRun::write_journal(const std::string& path, const Cursor& at) {
+  if (repeats_) return invalid_argument("this loader repeats a journal; it writes none");
+  // Rank 0 decides, and is the one that knows all of it.
+  if (decisions_ && input_.place.rank != 0) return {};
+  const int64_t number = steps_->number_at(at);
+  const std::shared_ptr<JournalWriter> before = journal();
+  // It may be the same file: nothing is written to it any more while that is opened anew.
+  const int64_t told = stream_->set_witness(nullptr, 0);
+  if (before) (void)before->flush();
+  Result<std::shared_ptr<JournalWriter>> opened = JournalWriter::open(
+      path, header_of(stream_->log(), stream_->options(), stream_->place(number)), stream_->log().partitions());
+  if (!opened.ok()) {
+    if (before) stream_->set_witness(before, told);
+    return opened.status();
+  }
+  stream_->set_witness(*opened, number);
+  const std::lock_guard lock(journal_mutex_);
+  journal_ = std::move(*opened);
+  return {};
+}
+
+std::shared_ptr<JournalWriter> StreamRun::journal() const {
+  const std::lock_guard lock(journal_mutex_);
+  return journal_;
+}
+
+// What comes next is of another place.
+void StreamRun::end_journal() {
+  stream_->set_witness(nullptr, 0);
+  std::shared_ptr<JournalWriter> ended;
+  {
+    const std::lock_guard lock(journal_mutex_);
+    ended.swap(journal_);
+  }
+  if (ended) (void)ended->flush();
+}
+
+void StreamRun::add_to(Ledger& ledger) const {
+  const Stream::Stats stats = stream_->stats();
+  StreamStats& told = ledger.stream.emplace();
+  told.arrived = stats.arrived;
+  told.trimmed = stats.trimmed;
+  told.dry = stats.dry;
+  told.reconnects = stats.reconnects;
+  told.bytes = stats.bytes + kept_->bytes()->bytes();
+  if (exchange_) {
+    const RecordExchange::Stats old = exchange_->stats();
+    told.old_lent = old.lent;
+    told.old_reread = old.reread;
+    told.old_lost = old.lost;
+  }
+  if (reading_) {
+    const RecordExchange::Stats rows = reading_->stats();
+    told.from_ranks = rows.lent;
+    told.reread = rows.reread;
+    told.bytes += reading_->bytes()->bytes();
+  }
+  told.disk_bytes = kept_->disk_bytes() + (stream_->options().spill ? stream_->options().spill->used() : 0);
+  const std::vector<std::string>& partitions = stream_->log().partitions();
+  for (size_t p = 0; p < partitions.size(); ++p)
+    told.partitions.push_back({partitions[p], static_cast<int64_t>(stats.waiting[p]), stats.dropped[p]});
+}
+
+Status StreamRun::flush_journal() const {
+  const std::shared_ptr<JournalWriter> now = journal();
+  return now ? now->flush() : Status();
+}
+
+void StreamRun::release() {
+  if (decisions_) decisions_->job()->close();
+  stream_->drop_records();  // nobody will ask for them
+}
+
+void StreamRun::stop() {
+  closing_.request_stop();
+  if (exchange_) exchange_->close();
+  if (reading_) reading_->close();
+  // First of the stream: what waits for rank 0 comes back.
+  if (decisions_) decisions_->close();
+  if (!stream_) return;  // opening it failed
+  stream_->stop();
+  (void)flush_journal();
+}
+
+}  // namespace forebay

@@ -1,0 +1,46 @@
+#include "loader/samples/chosen_samples.h"
+
+#include <utility>
+
+#include "base/hash.h"
+#include "base/unit_source.h"
+#include "loader/compile/ordering.h"
+#include "loader/compile/packing_step.h"
+#include "loader/describe/check.h"
+#include "loader/describe/step_arguments.h"
+
+namespace forebay {
+
+Result<ChosenSamples> choose_samples(const CompileInput& whole, const SizingInput& sizes, const PassWatch& watch) {
+  const Description& description = *whole.description;
+  ChosenSamples chosen{all_of(*whole.source), nullptr, ""};
+  Hasher hasher;
+  for (size_t i = 1; i < description.steps().size(); ++i) {
+    const OpSpec& step = description.steps()[i];
+    if (catalog().has_role(step, OpRole::kTake)) chosen.selection = taken(step, whole.source.get(), chosen.selection);
+    if (!catalog().has_role(step, OpRole::kFilter) && !catalog().has_role(step, OpRole::kOnly)) continue;
+    // Without open_cache: what this pass decodes is not kept.
+    const CompileInput input{&description, i, /*as_filter=*/true, whole.source, chosen.selection, whole.seed};
+    FOREBAY_ASSIGN(std::shared_ptr<const MarkedSamples> kept, run_filter(input, sizes, watch));
+    const Hash128 version = kept->version();
+    // Takes are not in it: they follow from the description and the size of the data set, which the state has anyway.
+    hasher.update_value(version.high);
+    hasher.update_value(version.low);
+    chosen.selection = kept;
+  }
+  chosen.version = hasher.digest().to_string();
+  return chosen;
+}
+
+Status pack_samples(const CompileInput& whole, const SizingInput& sizes, const PassWatch& watch,
+                    ChosenSamples* chosen) {
+  const OpSpec* const pack = find_step(*whole.description, OpRole::kPack);
+  if (pack == nullptr) return {};
+  FOREBAY_ASSIGN(std::vector<uint32_t> lengths, measure_lengths(whole, sizes, watch));
+  const auto* const units = whole.source->as_units();
+  FOREBAY_ASSIGN(chosen->packing, pack_rows(*pack, std::move(lengths), units, *chosen->selection));
+  chosen->version += version_of(*chosen->packing);
+  return {};
+}
+
+}  // namespace forebay

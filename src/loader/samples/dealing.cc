@@ -1,0 +1,66 @@
+#include "loader/samples/dealing.h"
+
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "loader/describe/check.h"
+#include "loader/describe/step_arguments.h"
+#include "ops/definition/args.h"
+#include "plan/placement.h"
+
+namespace forebay {
+
+namespace {
+
+enum class Keeps { kNothing, kInMemory, kOnDisk };
+
+Keeps what_keeps(const Description& description) {
+  const OpSpec* const cache = find_step(description, OpRole::kKeep);
+  if (cache == nullptr) return Keeps::kNothing;
+  const Args args(cache->args, catalog().find(cache->name)->args);
+  return args.json("disk") == "auto" || args.bytes("disk") > 0 ? Keeps::kOnDisk : Keeps::kInMemory;
+}
+
+// How many there are that keep samples; 0 where it is not known.
+int64_t keepers(const DealRequest& request, int64_t world_size, Keeps keeps) {
+  // What the user says goes before what the launcher says, also where that cannot be known here.
+  if (request.hosts) return *request.hosts;
+  if (world_size == 1 || keeps == Keeps::kInMemory) return world_size;
+  return request.known_hosts;
+}
+
+}  // namespace
+
+Status check_deal(const DealRequest& request, int64_t world_size) {
+  if (!request.hosts || (*request.hosts >= 1 && *request.hosts <= world_size)) return {};
+  return invalid_argument(fmt::format("hosts is {}; {} rank{} can be on 1 to {} of them", *request.hosts, world_size,
+                                      world_size == 1 ? "" : "s", world_size));
+}
+
+Status choose_deal(const Description& description, const ScheduleOptions& schedule, const DealRequest& request,
+                   Ordering* ordering) {
+  FOREBAY_RETURN_IF_ERROR(check_deal(request, schedule.world_size));
+  if (ordering->in_groups || request.shard_by == ShardBy::kCount) return {};
+  const Keeps keeps = what_keeps(description);
+  if (request.shard_by == ShardBy::kAuto && keeps == Keeps::kNothing) return {};
+  const int64_t count = keepers(request, schedule.world_size, keeps);
+  if (count == 0) {
+    if (request.shard_by == ShardBy::kAuto) return {};
+    return invalid_argument(
+        "shard_by='locality' needs to know which ranks share a host, and the launcher does not tell all ranks alike; "
+        "give "
+        "hosts= (how many there are), the same on every rank, or shard_by='count'");
+  }
+  // One keeper has everything whoever reads it: the plain deal moves nothing.
+  if (count == 1) return {};
+  // Ranks of one host follow each other; where it does not divide, the last host has fewer.
+  const Hosts hosts{schedule.world_size, (schedule.world_size + count - 1) / count};
+  const PlacementOptions options{
+      .hosts = hosts, .batch_size = schedule.batch_size, .pads = schedule.last == LastPolicy::kPad};
+  ordering->deal = deal_by_place(ordering->order, std::make_shared<const Placement>(ordering->order, options));
+  ordering->dealt = fmt::format("locality, hosts {}", hosts.count());
+  return {};
+}
+
+}  // namespace forebay

@@ -1,0 +1,47 @@
+#include "loader/samples/epoch_plan.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "loader/compile/ordering.h"
+#include "loader/describe/step_arguments.h"
+
+namespace forebay {
+
+Result<EpochPlan> plan_epoch(const Description& description, const UnitSource* units, const ChosenSamples& chosen,
+                             const PlanRequest& request) {
+  FOREBAY_ASSIGN(Ordering ordering, chosen.order(find_step(description, OpRole::kOrder), units, request.seed));
+  const ScheduleOptions options = schedule_of(description, chosen.size(), request.world_size);
+  FOREBAY_RETURN_IF_ERROR(options.check());
+  if (request.epoch < 0)
+    return invalid_argument(fmt::format("epoch {} cannot be planned: epochs are counted from 0", request.epoch));
+  if (request.rank < 0 || request.rank >= request.world_size) {
+    return invalid_argument(fmt::format("rank {} cannot be planned in a world of {}: ranks are 0 to {}", request.rank,
+                                        request.world_size, request.world_size - 1));
+  }
+  FOREBAY_RETURN_IF_ERROR(choose_deal(description, options, request.shard_by, &ordering));
+  const Schedule schedule(options, ordering.deal);
+  EpochPlan plan{.size = options.epoch_size, .steps = schedule.steps(), .first = {}};
+  int64_t position = 0;
+  std::vector<Row> rows;
+  for (int64_t step = 0; step < std::min(plan.steps, request.max_steps); ++step) {
+    PlannedStep& planned = plan.first.emplace_back();
+    planned.position = position;
+    schedule.rows({request.epoch, position}, request.rank, &rows);
+    for (const Row& row : rows) {
+      planned.ids.push_back(chosen.id_at(ordering.order->id_at(request.epoch, row.position)));
+      planned.positions.push_back(row.position);
+      planned.padding += row.padding ? 1 : 0;
+      const int64_t lane = row.position % ordering.lanes;
+      // A repeat belongs to nobody: it fills up what has no sample.
+      if (!row.padding && owner_of_lane(lane, ordering.lanes, options.world_size) != request.rank && ordering.lanes > 1)
+        planned.moved.push_back(row.position);
+    }
+    // Of all ranks alike: steps differ in size where the last ones are cut.
+    position = schedule.next_position(position);
+  }
+  return plan;
+}
+
+}  // namespace forebay

@@ -1,0 +1,112 @@
+#include "loader/samples/reading_pass.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "loader/compile/ordering.h"
+#include "loader/compile/packing_step.h"
+#include "loader/describe/step_arguments.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr int64_t kBatch = 256;
+
+// All samples of the selection, by id; `each` gets the batches.
+Status read_all(const CompileInput& input, const SizingInput& given, std::set<std::string> ragged,
+                const PassWatch& watch, const std::function<Status(const Batch&)>& each) {
+  const int64_t n = input.selection->size();
+  if (n == 0) return {};
+  FOREBAY_ASSIGN(auto plan, compile(input));
+  SizingInput sizes = given;
+  sizes.batch_size = std::min(n, kBatch);
+  FOREBAY_ASSIGN(Ordering ordering, choose_order(nullptr, *plan->source, *input.selection, input.seed));
+  // In order and alone: a pass mixes nothing, and each rank makes it by itself, so none waits for another's answer.
+  sizes.block = sizes.lanes = 1;
+  FOREBAY_ASSIGN(RunnerOptions options, choose_sizes(*plan, sizes));
+  // What becomes of bad ones is for watch.told() to say.
+  options.bad_sample = BadSample::kSkip;
+  options.ragged = std::move(ragged);
+  const Schedule schedule(
+      {.epoch_size = n, .batch_size = sizes.batch_size, .world_size = 1, .last = LastPolicy::kPartial});
+  auto itinerary = std::make_shared<IndexedItinerary>(std::move(ordering.order), schedule, input.seed, 0, 1);
+  auto runner = std::make_shared<Runner>(Engine::shared(), plan, itinerary, options);
+  Status status = watch.running(runner);
+  for (bool over = false; status.ok() && !over;) {
+    // A close() of the loader finds the runner by way of running(), and ends this wait.
+    Result<Runner::Delivery> delivery = runner->next_for(std::chrono::seconds(1));
+    if (!delivery.ok()) {
+      status = delivery.status();
+      break;
+    }
+    for (size_t i = 0; i < delivery->errors.size() && status.ok(); ++i) status = watch.told(delivery->errors[i]);
+    over = !delivery->batch && !delivery->timed_out;
+    if (delivery->batch && status.ok()) status = each(*delivery->batch);
+  }
+  runner->close();
+  const Status over = watch.running(nullptr);
+  return status.ok() ? over : status;
+}
+
+Status add_lengths(const Batch& batch, std::vector<uint32_t>& lengths) {
+  const BatchField& field = batch.fields.front();
+  const bool ragged = field.kind == BatchField::Kind::kRagged;
+  const bool is_row = ragged ? field.values.shape.rank() == 1
+                             : field.kind == BatchField::Kind::kDense && field.values.shape.rank() == 2;
+  if (!is_row)
+    return invalid_argument(
+               fmt::format("the field '{}' is no row of numbers; .pack() puts such rows side by side", field.name))
+        .with_sample(batch.ids.front());
+  for (int64_t row = 0; row < batch.size(); ++row) {
+    const int64_t* const offsets = ragged ? field.offsets.data<int64_t>() + row : nullptr;
+    const int64_t length = ragged ? offsets[1] - offsets[0] : field.values.shape[1];
+    if (length > UINT32_MAX)
+      return unsupported(fmt::format("a row of {} numbers is to be packed, and 2^32 - 1 is the most", length))
+          .with_sample(batch.ids[static_cast<size_t>(row)]);
+    // A pass goes in the selection's order, so a position is an index in it. Samples left out keep 0.
+    lengths[static_cast<size_t>(batch.positions[static_cast<size_t>(row)])] = static_cast<uint32_t>(length);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const MarkedSamples>> run_filter(const CompileInput& input, const SizingInput& sizes,
+                                                        const PassWatch& watch) {
+  std::vector<uint64_t> bits(static_cast<size_t>((input.selection->size() + 63) / 64));
+  FOREBAY_RETURN_IF_ERROR(read_all(input, sizes, {}, watch, [&](const Batch& batch) {
+    for (int64_t row = 0; row < batch.size(); ++row) {
+      const auto position = static_cast<uint64_t>(batch.positions[static_cast<size_t>(row)]);
+      if (*batch.fields.front().row(row).data() != 0) bits[position / 64] |= uint64_t{1} << (position % 64);
+    }
+    return Status();
+  }));
+  return std::make_shared<const MarkedSamples>(input.selection, std::move(bits));
+}
+
+Result<std::vector<uint32_t>> measure_lengths(const CompileInput& input, const SizingInput& sizes,
+                                              const PassWatch& watch) {
+  std::vector<uint32_t> lengths(static_cast<size_t>(input.selection->size()));
+  const std::string field = packed_field(*find_step(*input.description, OpRole::kPack));
+  FOREBAY_RETURN_IF_ERROR(
+      read_all(input, sizes, {field}, watch, [&](const Batch& batch) { return add_lengths(batch, lengths); }));
+  return lengths;
+}
+
+Result<std::shared_ptr<const SampleClasses>> read_classes(const CompileInput& input, const std::string& field,
+                                                          const SizingInput& sizes, const PassWatch& watch) {
+  OpSpec alone;
+  alone.name = "select";
+  alone.args["fields"] = std::vector<std::string>{field};
+  const Description description = Description(input.description->steps().front()).append(std::move(alone));
+  const CompileInput pass{&description, description.steps().size(), false, input.source, input.selection, input.seed};
+  const auto classes = std::make_shared<SampleClasses>(input.selection->size());
+  const PassWatch quiet{watch.running, [](const RowError&) { return Status(); }};
+  FOREBAY_RETURN_IF_ERROR(read_all(pass, sizes, {}, quiet, [&](const Batch& batch) { return classes->add(batch); }));
+  classes->finish();
+  return std::shared_ptr<const SampleClasses>(classes);
+}
+
+}  // namespace forebay
