@@ -157,7 +157,7 @@ struct BufferOptions {
   ByteSize bytes = "64MiB";      ///< of records in memory
   ByteSize disk = "10GiB";       ///< of records on disk, with "spill"
   std::optional<std::string> dir = {};
-  std::string when_dry = "wait";  ///< what stands in for records that have not come: "wait", "repeat" or "rehearse"
+  std::string on_underrun = "wait";  ///< what stands in for records that have not come: "wait", "repeat" or "rehearse"
 };
 struct RehearseOptions {
   std::string by = "label";                ///< the field of the source that tells the class; empty: one class

@@ -24,7 +24,7 @@ class StreamSteps(Appending):
         *,
         disk: int | str = "10GiB",
         dir: str | os.PathLike[str] | None = None,  # noqa: A002
-        when_dry: str = "wait",
+        on_underrun: str = "wait",
     ) -> Pipeline:
         """What becomes of a stream's records while training does not take them, and what training gets while none come.
 
@@ -35,13 +35,13 @@ class StreamSteps(Appending):
             bytes: of records in memory, as a number or "256MiB". What one batch needs is read in any case.
             disk: bytes of records on disk, with "spill"; beyond it records wait where they are.
             dir: the folder on disk, with "spill"; by default the system's for temporary files.
-            when_dry: what a step has where training waits for it. "wait": it waits until a whole batch has come. Else it has the records that have come, and
+            on_underrun: what a step has where training waits for it. "wait": it waits until a whole batch has come. Else it has the records that have come, and
                 old ones in the place of the others: "repeat": of the latest step that had new ones; "rehearse": of those that .rehearse() keeps, which says
                 in `batch["rehearsed"]` which they are. Old records have the ids that they had. They are drawn at random, by the seed, and are augmented anew;
-                states and journals hold them. In the first step there is nothing old, so it waits. stats()["stream"]["dry"] counts them.
+                states and journals hold them. In the first step there is nothing old, so it waits. stats()["stream"]["missing"] counts them.
         """
         folder = None if dir is None else os.fspath(dir)
-        return self._then("buffer", policy=policy, bytes=bytes, disk=disk, dir=folder, when_dry=when_dry)
+        return self._then("buffer", policy=policy, bytes=bytes, disk=disk, dir=folder, on_underrun=on_underrun)
 
     def rehearse(
         self,

@@ -15,9 +15,9 @@ void infer_buffer(const Args& args, Schema&, Problems& problems) {
     problems.add("bytes is 0, so nothing could arrive", "give what may wait in memory, such as \"256MiB\"");
   if (policy == "spill" && args.bytes("disk") == 0)
     problems.add("policy is \"spill\" and disk is 0", "give disk= in bytes, such as \"20GiB\"");
-  const std::string when_dry = args.text("when_dry");
-  if (when_dry != "wait" && when_dry != "repeat" && when_dry != "rehearse")
-    problems.add(fmt::format("unknown when_dry \"{}\"", when_dry), "give \"wait\", \"repeat\" or \"rehearse\"");
+  const std::string on_underrun = args.text("on_underrun");
+  if (on_underrun != "wait" && on_underrun != "repeat" && on_underrun != "rehearse")
+    problems.add(fmt::format("unknown on_underrun \"{}\"", on_underrun), "give \"wait\", \"repeat\" or \"rehearse\"");
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ OpDef buffer_op() {
                 {"disk", ArgType::kBytes, false, "10GiB", "of records on disk, with \"spill\"", ArgForm::kNamed},
                 {"dir", ArgType::kText, false, nullptr, "the folder on disk; else the system's for temporary files",
                  ArgForm::kNamed},
-                {"when_dry", ArgType::kText, false, "wait",
+                {"on_underrun", ArgType::kText, false, "wait",
                  "what training gets where it is faster: \"wait\": nothing yet; \"repeat\": the latest batch again; "
                  "\"rehearse\": samples that .rehearse() keeps",
                  ArgForm::kNamed}},

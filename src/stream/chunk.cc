@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 // As of JSON's numbers in other languages, and far from where sums overflow.
 constexpr int64_t kMostRecords = int64_t{1} << 53;
-constexpr int64_t kMostDry = int64_t{1} << 24;  // takes memory by its number alone
+constexpr int64_t kMostMissing = int64_t{1} << 24;  // takes memory by its number alone
 constexpr size_t kLongestOffset = 1024;
 
 Status no_chunk() { return invalid_argument("this is no chunk of a stream: {\"first\": …, \"parts\": […]} is wanted"); }
@@ -38,7 +38,7 @@ bool is_part(const Json& part) {
 }
 
 Json json_of(const Chunk& chunk) {
-  if (chunk.dry > 0) return {{"first", chunk.first}, {"dry", chunk.dry}};
+  if (chunk.missing > 0) return {{"first", chunk.first}, {"missing", chunk.missing}};
   Json parts = Json::array();
   for (const ChunkPart& part : chunk.parts) {
     Json one = {part.partition, part.last, part.taken};
@@ -56,8 +56,8 @@ bool are_offsets(const Json& json, size_t partitions) {
 
 Status check_chunk(const Chunk& chunk, size_t partitions) {
   const auto is_number = [](int64_t number) { return number >= 0 && number < kMostRecords; };
-  if (!is_number(chunk.first) || chunk.dry < 0 || chunk.dry > kMostDry) return no_chunk();
-  if (chunk.dry > 0) return chunk.parts.empty() && chunk.after.empty() ? Status() : no_chunk();
+  if (!is_number(chunk.first) || chunk.missing < 0 || chunk.missing > kMostMissing) return no_chunk();
+  if (chunk.missing > 0) return chunk.parts.empty() && chunk.after.empty() ? Status() : no_chunk();
   int64_t records = 0;
   const ChunkPart* before = nullptr;
   for (const ChunkPart& part : chunk.parts) {
@@ -78,9 +78,9 @@ Status check_chunk(const Chunk& chunk, size_t partitions) {
 
 Result<Chunk> chunk_of(const Json& json, size_t partitions) {
   const bool numbered = json.is_object() && json.contains("first") && is_count(json["first"]);
-  const bool dry = numbered && json.contains("dry") && is_count(json["dry"]) && json["dry"] != 0;
-  if (dry && json["dry"].get<int64_t>() <= kMostDry)
-    return Chunk{json["first"].get<int64_t>(), {}, json["dry"].get<int64_t>()};
+  const bool is_missing = numbered && json.contains("missing") && is_count(json["missing"]) && json["missing"] != 0;
+  if (is_missing && json["missing"].get<int64_t>() <= kMostMissing)
+    return Chunk{json["first"].get<int64_t>(), {}, json["missing"].get<int64_t>()};
   const bool whole =
       numbered && json.contains("parts") && json["parts"].is_array() && json["parts"].size() <= partitions;
   if (!whole) return no_chunk();
@@ -106,7 +106,7 @@ Result<Chunk> chunk_of(const Json& json, size_t partitions) {
 }  // namespace
 
 int64_t Chunk::size() const {
-  int64_t size = dry;
+  int64_t size = missing;
   for (const ChunkPart& part : parts) size += part.taken;
   return size;
 }
@@ -120,7 +120,7 @@ Result<Chunk> Chunk::from_json(std::string_view text, size_t partitions) {
 
 void Chunk::put(ByteWriter& out) const {
   out.put(first);
-  out.put(dry);
+  out.put(missing);
   out.put(static_cast<uint32_t>(parts.size()));
   for (const ChunkPart& part : parts) {
     out.put(static_cast<uint32_t>(part.partition));
@@ -135,7 +135,7 @@ void Chunk::put(ByteWriter& out) const {
 Result<Chunk> Chunk::take(ByteReader& in, size_t partitions) {
   Chunk chunk;
   chunk.first = in.take<int64_t>();
-  chunk.dry = in.take<int64_t>();
+  chunk.missing = in.take<int64_t>();
   for (auto count = in.take<uint32_t>(); count > 0 && in.ok(); --count) {
     ChunkPart part;
     part.partition = in.take<uint32_t>();

@@ -24,7 +24,7 @@ struct ChunkPart {
 struct Chunk {
   int64_t first = 0;             ///< how many records of the stream are before it
   std::vector<ChunkPart> parts;  ///< of different partitions, the smallest first; those that give nothing are missing
-  int64_t dry = 0;  ///< without parts: so many numbers for which no record had come when training needed them
+  int64_t missing = 0;  ///< without parts: so many numbers for which no record had come when training needed them
   /// Of each partition, the offset that the run begins behind: with the first parts of a run that began where the log ended. Else empty.
   std::vector<std::string> after = {};
 
@@ -32,7 +32,7 @@ struct Chunk {
   friend bool operator==(const Chunk&, const Chunk&) = default;
 
   /// JSON, one line, tens of bytes a part: {"first": 128, "parts": [[0, "17-3", 64], [2, "17-9", 64, 5]]},
-  /// or {"first": 256, "dry": 64}. The first may have "after": ["17-1", "", "17-2"].
+  /// or {"first": 256, "missing": 64}. The first may have "after": ["17-1", "", "17-2"].
   std::string to_json() const;
   /// InvalidArgument for what is none, or names partitions that are not below `partitions`.
   static Result<Chunk> from_json(std::string_view text, size_t partitions);

@@ -18,13 +18,13 @@ TEST(Chunk, is_read_as_it_is_written) {
 // The next one would begin with the same number, and be the same line of a journal.
 TEST(Chunk, one_without_records_or_of_other_partitions_is_none) {
   for (const std::string text :
-       {R"({"first": 5, "parts": []})", R"({"first": 5, "parts": [[0, "7", 0, 3]]})", R"({"first": 5, "dry": 0})",
+       {R"({"first": 5, "parts": []})", R"({"first": 5, "parts": [[0, "7", 0, 3]]})", R"({"first": 5, "missing": 0})",
         R"({"first": 5})", R"({"first": 0, "parts": [[0, "7", 1]], "after": ["1", "2"]})"})
     EXPECT_EQ(refused(text), Code::kInvalidArgument) << text;
 }
 
 TEST(Chunk, takes_no_memory_for_a_number_and_adds_no_more_than_a_number_holds) {
-  EXPECT_EQ(refused(R"({"first": 0, "dry": 9007199254740991})"), Code::kInvalidArgument);
+  EXPECT_EQ(refused(R"({"first": 0, "missing": 9007199254740991})"), Code::kInvalidArgument);
   std::string many = R"({"first": 0, "parts": [)";
   for (int p = 0; p < 2000; ++p) many += (p > 0 ? ",[" : "[") + std::to_string(p) + R"(, "1", 9007199254740991])";
   EXPECT_EQ(refused(many + "]}", 2000), Code::kInvalidArgument);

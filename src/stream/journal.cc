@@ -22,7 +22,7 @@ namespace {
 using JournalJson = nlohmann::ordered_json;
 constexpr int kJournalFormat = 1;
 constexpr std::string_view kKind = "stream journal";
-constexpr std::array<std::string_view, 3> kWhenDry = {"wait", "repeat", "rehearse"};
+constexpr std::array<std::string_view, 3> kOnUnderrun = {"wait", "repeat", "rehearse"};
 
 // How far the chunks of an existing journal go that end at or before a place. InvalidArgument where none ends there.
 Result<std::streamoff> end_of_kept(const std::string& path, const JournalHeader& now,
@@ -31,7 +31,7 @@ Result<std::streamoff> end_of_kept(const std::string& path, const JournalHeader&
   std::string line;
   std::getline(file, line);
   FOREBAY_ASSIGN(const JournalHeader was, JournalHeader::from_json(line, partitions));
-  if (was.log != now.log || was.seed != now.seed || was.shuffled != now.shuffled || was.when_dry != now.when_dry ||
+  if (was.log != now.log || was.seed != now.seed || was.shuffled != now.shuffled || was.on_underrun != now.on_underrun ||
       was.sampled != now.sampled)
     return invalid_argument(
         fmt::format("{} is the journal of another stream, seed, window or .buffer(); give another path", path));
@@ -61,7 +61,7 @@ std::string JournalHeader::to_json(const std::vector<std::string>& partitions) c
                             {"seed", seed},
                             {"shuffled", shuffled},
                             {"sampled", sampled},
-                            {"when_dry", kWhenDry[static_cast<size_t>(when_dry)]},
+                            {"on_underrun", kOnUnderrun[static_cast<size_t>(on_underrun)]},
                             {"place", place.to_json(partitions)}};
   return json.dump();
 }
@@ -85,10 +85,10 @@ Result<JournalHeader> JournalHeader::from_json(std::string_view text, const std:
   header.seed = json["seed"].get<uint64_t>();
   header.shuffled = json["shuffled"].get<bool>();
   // Not in journals of before there was such an option: these waited.
-  const JournalJson dry = json.value("when_dry", JournalJson(kWhenDry[0]));
-  const auto known = std::find_if(kWhenDry.begin(), kWhenDry.end(), [&](std::string_view one) { return dry == one; });
-  if (known == kWhenDry.end()) return invalid_argument(fmt::format("this journal's when_dry is {}", dry.dump()));
-  header.when_dry = static_cast<WhenDry>(known - kWhenDry.begin());
+  const JournalJson said = json.value("on_underrun", JournalJson(kOnUnderrun[0]));
+  const auto known = std::find_if(kOnUnderrun.begin(), kOnUnderrun.end(), [&](std::string_view one) { return said == one; });
+  if (known == kOnUnderrun.end()) return invalid_argument(fmt::format("this journal's on_underrun is {}", said.dump()));
+  header.on_underrun = static_cast<OnUnderrun>(known - kOnUnderrun.begin());
   header.sampled = json["sampled"].get<bool>();
   FOREBAY_ASSIGN(header.place, StreamPlace::from_json(json["place"].get<std::string>(), partitions));
   return header;

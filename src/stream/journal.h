@@ -17,7 +17,7 @@ struct JournalHeader {
   uint64_t seed = 0;
   bool shuffled = false;
   bool sampled = false;
-  WhenDry when_dry = WhenDry::kWait;
+  OnUnderrun on_underrun = OnUnderrun::kWait;
   StreamPlace place;  ///< where it begins
 
   std::string to_json(const std::vector<std::string>& partitions) const;

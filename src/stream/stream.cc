@@ -78,19 +78,19 @@ void Stream::awaits(int64_t end) {
 
 bool Stream::hurry(int64_t end) {
   const Lock lock(mutex_);
-  if (options_.when_dry == WhenDry::kWait || stopped_ || !failure_.ok()) return false;
+  if (options_.on_underrun == OnUnderrun::kWait || stopped_ || !failure_.ok()) return false;
   hurried_ = std::max(hurried_, end);
   while (decided_ < end && !end_ && decide()) {
   }
   return decided_ >= end || end_;
 }
 
-std::vector<int64_t> Stream::dry(int64_t from, int64_t to) const {
+std::vector<int64_t> Stream::missing(int64_t from, int64_t to) const {
   const Lock lock(mutex_);
   std::vector<int64_t> numbers;
   for (const Decided& decided : chunks_) {
-    if (decided.chunk.dry == 0) continue;
-    const int64_t end = std::min(to, decided.chunk.first + decided.chunk.dry);
+    if (decided.chunk.missing == 0) continue;
+    const int64_t end = std::min(to, decided.chunk.first + decided.chunk.missing);
     for (int64_t n = std::max(from, decided.chunk.first); n < end; ++n) numbers.push_back(n);
   }
   return numbers;
@@ -104,10 +104,10 @@ bool Stream::decide() {
   }
   if (*taken) {
     accept(std::move(**taken));
-  } else if (given_ && given_->dry > 0) {
-    accept_dry(given_->dry);
-  } else if (may_be_dry()) {
-    accept_dry(hurried_ - decided_);
+  } else if (given_ && given_->missing > 0) {
+    accept_missing(given_->missing);
+  } else if (may_underrun()) {
+    accept_missing(hurried_ - decided_);
   } else {
     return false;
   }
@@ -115,7 +115,7 @@ bool Stream::decide() {
 }
 
 // Whether this rank decides, now, and has nothing that it could decide on. A chunk that a state began comes as it was, however long it takes to read.
-bool Stream::may_be_dry() const {
+bool Stream::may_underrun() const {
   if (guide_ || given_ || end_ || decided_ >= hurried_ || !failure_.ok()) return false;
   return !told_ || told_->may_decide();
 }
@@ -125,7 +125,7 @@ Result<std::optional<Waiting::Taken>> Stream::next_taken() {
   // It had nothing to say when the last chunk was done, and may have by now.
   if (guide_ && !given_ && !end_) begin_next_chunk();
   FOREBAY_RETURN_IF_ERROR(failure_);
-  if (given_) return given_->dry > 0 ? Nothing() : waiting_->take(*given_);
+  if (given_) return given_->missing > 0 ? Nothing() : waiting_->take(*given_);
   if (guide_ || end_ || (told_ && !told_->may_decide())) return Nothing();
   std::vector<size_t> counts = waiting_->counts();
   const size_t all = std::accumulate(counts.begin(), counts.end(), size_t{0});
@@ -161,11 +161,11 @@ void Stream::accept(Waiting::Taken taken) {
   add(std::move(decided));
 }
 
-void Stream::accept_dry(int64_t numbers) {
+void Stream::accept_missing(int64_t numbers) {
   Decided decided;
   decided.chunk = {decided_, {}, numbers};
   decided.records.resize(static_cast<size_t>(numbers));
-  dry_records_ += numbers;
+  missing_records_ += numbers;
   add(std::move(decided));
 }
 
@@ -331,7 +331,7 @@ StreamPlace Stream::place(int64_t number) const {
   if (!place.chunk && given_ && number > given_->first) place.chunk = given_;
   place.number = number;
   place.begun = place.begun && number == 0;
-  place.sampled = place.chunk && place.chunk->dry == 0 && options_.policy == BufferPolicy::kSample;
+  place.sampled = place.chunk && place.chunk->missing == 0 && options_.policy == BufferPolicy::kSample;
   return place;
 }
 
@@ -342,7 +342,7 @@ Stream::Stats Stream::stats() const {
   stats.decided = decided_ - base_.number;
   stats.reconnects = reconnects_;
   stats.trimmed = trimmed_;
-  stats.dry = dry_records_;
+  stats.missing = missing_records_;
   stats.bytes = bytes();
   stats.dropped = base_.dropped;
   for (const Decided& decided : chunks_) {

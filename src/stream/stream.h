@@ -60,7 +60,7 @@ struct StreamOptions {
   size_t chunk = 1;       ///< records that are decided at a time
   bool shuffled = false;  ///< inside a chunk
   BufferPolicy policy = BufferPolicy::kBlock;
-  WhenDry when_dry = WhenDry::kWait;
+  OnUnderrun on_underrun = OnUnderrun::kWait;
   uint64_t bytes = uint64_t{64} << 20;     ///< of records in memory, but for what one chunk needs
   std::shared_ptr<SpillSpace> spill = {};  ///< with kSpill
   bool skip_trimmed = false;               ///< what the log has forgotten is no error
@@ -116,11 +116,11 @@ class Stream {
   int64_t decided() const;
   /// The trainer waits for the records below `end` and has none before them: they are read although what it has of a chunk before fills the memory.
   void awaits(int64_t end);
-  /// The trainer waits for the records below `end`, and old ones can stand in. Unless `when_dry` is kWait, whoever decides takes what is there; the numbers that
+  /// The trainer waits for the records below `end`, and old ones can stand in. Unless `on_underrun` is kWait, whoever decides takes what is there; the numbers that
   /// are left are decided without records. Whether all below `end` is known now. Who asked for it by known() is not told of what this decides.
   bool hurry(int64_t end);
   /// Numbers in [from, to), which are known, that were decided without records.
-  std::vector<int64_t> dry(int64_t from, int64_t to) const;
+  std::vector<int64_t> missing(int64_t from, int64_t to) const;
   /// How many records there are in all, where that is known: the log has ended, or the guide.
   std::optional<int64_t> end() const;
   /// Why nothing more will ever come.
@@ -148,7 +148,7 @@ class Stream {
   StreamPlace place(int64_t number) const;
 
   struct Stats {
-    int64_t arrived = 0, decided = 0, reconnects = 0, trimmed = 0, dry = 0;
+    int64_t arrived = 0, decided = 0, reconnects = 0, trimmed = 0, missing = 0;
     std::vector<int64_t> dropped;  ///< of each partition, since the stream's beginning
     uint64_t bytes = 0;            ///< in memory
     std::vector<size_t> waiting;   ///< of each partition, records in no chunk
@@ -183,11 +183,11 @@ class Stream {
   // With the lock held:
   std::optional<std::pair<size_t, size_t>> find(int64_t number) const;  // its chunk, and its place in that
   bool decide();
-  bool may_be_dry() const;
+  bool may_underrun() const;
   void end_here();
   Result<std::optional<Waiting::Taken>> next_taken();
   void accept(Waiting::Taken taken);
-  void accept_dry(int64_t numbers);
+  void accept_missing(int64_t numbers);
   void add(Decided decided);
   void begin_next_chunk();
   uint64_t bytes() const;
@@ -214,7 +214,7 @@ class Stream {
   int64_t asked_ = 0;    // somebody waits for the records below
   int64_t awaited_ = 0;  // and for these first of all
   int64_t hurried_ = 0;  // and without patience
-  int64_t dry_records_ = 0;
+  int64_t missing_records_ = 0;
   size_t readers_ = 0, ended_ = 0;
   std::optional<int64_t> end_;
   Status failure_;

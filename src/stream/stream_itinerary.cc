@@ -115,14 +115,14 @@ std::optional<StepPlan> StreamItinerary::step(const Cursor& requested) {
 
 void StreamItinerary::note_vacant(StepPlan& plan, int64_t size) const {
   const int64_t from = number_at(plan.at);
-  const std::vector<int64_t> dry = stream_->dry(from, from + size);
-  plan.vacant_of_all = static_cast<int64_t>(dry.size());
-  if (dry.empty()) return;
+  const std::vector<int64_t> missing = stream_->missing(from, from + size);
+  plan.vacant_of_all = static_cast<int64_t>(missing.size());
+  if (missing.empty()) return;
   for (size_t row = 0; row < plan.rows.size(); ++row) {
     const int64_t number = from + plan.rows[row].position - plan.at.position;
-    // Its place among all that are dry, on all ranks: by this number the draws are dealt.
-    const auto found = std::lower_bound(dry.begin(), dry.end(), number);
-    if (found != dry.end() && *found == number) plan.vacant.push_back({row, found - dry.begin()});
+    // Its place among all that are missing, on all ranks: by this number the draws are dealt.
+    const auto found = std::lower_bound(missing.begin(), missing.end(), number);
+    if (found != missing.end() && *found == number) plan.vacant.push_back({row, found - missing.begin()});
   }
 }
 

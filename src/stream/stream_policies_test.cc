@@ -244,7 +244,7 @@ TEST(Stream, a_chunk_that_only_drops_of_a_partition_is_followed_without_room) {
 
 StreamOptions impatient(size_t records) {
   StreamOptions options = chunks_of(records);
-  options.when_dry = WhenDry::kRepeat;
+  options.on_underrun = OnUnderrun::kRepeat;
   return options;
 }
 
@@ -256,10 +256,10 @@ TEST(Stream, who_cannot_wait_gets_what_is_there_and_numbers_without_records) {
   std::this_thread::sleep_for(50ms);
   EXPECT_TRUE(stream.hurry(4));
   EXPECT_EQ(keys(stream, 0, 4), (std::vector<std::string>{"a/1", "a/2", "a/3", ""}));
-  EXPECT_EQ(stream.dry(0, 4), std::vector<int64_t>{3});
+  EXPECT_EQ(stream.missing(0, 4), std::vector<int64_t>{3});
   EXPECT_TRUE(stream.hurry(8));
-  EXPECT_EQ(stream.dry(2, 7), (std::vector<int64_t>{3, 4, 5, 6}));
-  EXPECT_EQ(stream.stats().dry, 5);
+  EXPECT_EQ(stream.missing(2, 7), (std::vector<int64_t>{3, 4, 5, 6}));
+  EXPECT_EQ(stream.stats().missing, 5);
   log->append(0, 4);
   ASSERT_TRUE(wait_known(stream, 12));
   EXPECT_EQ(keys(stream, 8, 12), (std::vector<std::string>{"a/4", "a/5", "a/6", "a/7"}));
@@ -270,7 +270,7 @@ TEST(Stream, who_cannot_wait_gets_what_is_there_and_numbers_without_records) {
   EXPECT_EQ(stream.end(), 12) << "the end of a log is no drought";
 }
 
-TEST(Stream, the_patient_are_never_dry) {
+TEST(Stream, the_patient_never_underrun) {
   const auto log = log_with({3});
   Stream stream(log, chunks_of(4));
   stream.seek(stream.beginning());
@@ -300,7 +300,7 @@ TEST(Stream, numbers_without_records_are_repeated_and_stand_in_states) {
     again.seek(again.beginning());
     ASSERT_TRUE(wait_known(again, 20)) << again.awaited();
     EXPECT_EQ(keys(again, 0, 20), keys(stream, 0, 20)) << static_cast<int>(policy);
-    EXPECT_EQ(again.dry(0, 20), stream.dry(0, 20));
+    EXPECT_EQ(again.missing(0, 20), stream.missing(0, 20));
   }
 }
 
@@ -320,9 +320,9 @@ TEST(Stream, who_goes_on_inside_a_chunk_gets_the_rest_of_it_whatever_the_hurry) 
     EXPECT_FALSE(again.hurry(10)) << "nothing is read before the first known()";
     ASSERT_TRUE(wait_known(again, 16)) << again.awaited();
     EXPECT_EQ(keys(again, 5, 16), rest) << static_cast<int>(policy);
-    EXPECT_EQ(again.stats().dry, 0);
+    EXPECT_EQ(again.stats().missing, 0);
     EXPECT_TRUE(again.hurry(18));
-    EXPECT_EQ(again.dry(0, 18), (std::vector<int64_t>{16, 17})) << "behind the chunk it does not wait";
+    EXPECT_EQ(again.missing(0, 18), (std::vector<int64_t>{16, 17})) << "behind the chunk it does not wait";
   }
 }
 

@@ -102,7 +102,7 @@ Status Stream::find_beginning(std::stop_token stop) {
     if (guide_) {
       std::optional<std::vector<std::string>> after;
       room_.wait(lock, stop, [&] {
-        return (given_ && given_->dry == 0) || (after = guide_->beginning()) || end_ || !failure_.ok();
+        return (given_ && given_->missing == 0) || (after = guide_->beginning()) || end_ || !failure_.ok();
       });
       if (given_ && !given_->after.empty()) after = given_->after;
       if (after) {
@@ -262,18 +262,18 @@ std::string Stream::awaited() const {
   if (told_ && !told_->may_decide()) return told_->awaited();
   const std::vector<size_t> counts = waiting_->counts();
   size_t all = 0;
-  std::vector<size_t> dry;
+  std::vector<size_t> silent;
   for (size_t p = 0; p < counts.size(); ++p) {
     all += counts[p];
-    if (counts[p] == 0) dry.push_back(p);
+    if (counts[p] == 0) silent.push_back(p);
   }
-  std::sort(dry.begin(), dry.end(), [&](size_t a, size_t b) { return heard_ns_[a] < heard_ns_[b]; });
+  std::sort(silent.begin(), silent.end(), [&](size_t a, size_t b) { return heard_ns_[a] < heard_ns_[b]; });
   std::string said =
       fmt::format("records of {}: {} of {} for the next batch are there", log_->name(), all, options_.chunk);
   const int64_t now_ns = monotonic_ns();
-  for (size_t i = 0; i < std::min(dry.size(), kNamedPartitions); ++i)
-    said += fmt::format("; '{}' gave nothing {}", log_->partitions()[dry[i]], ago(heard_ns_[dry[i]], now_ns));
-  if (dry.size() > kNamedPartitions) said += fmt::format("; nor did {} others", dry.size() - kNamedPartitions);
+  for (size_t i = 0; i < std::min(silent.size(), kNamedPartitions); ++i)
+    said += fmt::format("; '{}' gave nothing {}", log_->partitions()[silent[i]], ago(heard_ns_[silent[i]], now_ns));
+  if (silent.size() > kNamedPartitions) said += fmt::format("; nor did {} others", silent.size() - kNamedPartitions);
   for (const std::string& trouble : troubles_) {
     if (!trouble.empty()) return said + "; " + trouble;
   }

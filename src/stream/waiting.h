@@ -21,7 +21,7 @@ enum class BufferPolicy : uint8_t {
 };
 
 /// What stands in for records that have not come when training needs them.
-enum class WhenDry : uint8_t {
+enum class OnUnderrun : uint8_t {
   kWait,      ///< nothing: training waits
   kRepeat,    ///< the records of the latest step that had new ones
   kRehearse,  ///< what a rehearsal keeps

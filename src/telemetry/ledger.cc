@@ -224,7 +224,7 @@ void tell_partition(Teller& to, const PartitionStats& partition) {
 void tell_stream(Teller& to, const StreamStats& stream) {
   to.counter("arrived", stream.arrived, "records that came, those that another rank has read included");
   to.counter("trimmed", stream.trimmed, "records that the log had forgotten before they were read");
-  to.counter("dry", stream.dry, "records that had not come when they were needed, so that old ones stood in");
+  to.counter("missing", stream.missing, "records that had not come when they were needed, so that old ones stood in");
   to.counter("from_ranks", stream.from_ranks,
              "records of this rank's batches that another rank had read from the broker, and gave");
   to.counter(

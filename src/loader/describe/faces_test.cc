@@ -12,7 +12,7 @@ Pipeline all_operators() {
   const Fields two = {"a", "b"};
   return images("photos")
       .shuffle({.block = 2, .lanes = 2, .ramp = true, .window = 9})
-      .buffer({.dir = "x", .when_dry = "wait"})
+      .buffer({.dir = "x", .on_underrun = "wait"})
       .only({{"label", {1, 2}}})
       .take(5, {.spread = true})
       .decode_image({.field = two})

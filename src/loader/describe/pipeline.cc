@@ -89,7 +89,7 @@ Pipeline Pipeline::buffer(BufferOptions options) const {
                          {"bytes", byte_size_json(options.bytes)},
                          {"disk", byte_size_json(options.disk)},
                          {"dir", optional_json(options.dir)},
-                         {"when_dry", options.when_dry}}));
+                         {"on_underrun", options.on_underrun}}));
 }
 Pipeline Pipeline::rehearse(int64_t n, int64_t capacity, RehearseOptions options) const {
   return then(*this, "rehearse",

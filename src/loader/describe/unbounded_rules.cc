@@ -48,20 +48,20 @@ std::optional<Advice> wrong_in_a_data_set(const OpSpec& step) {
   return std::nullopt;
 }
 
-std::optional<Problem> wrong_when_dry(const std::vector<OpSpec>& steps) {
+std::optional<Problem> wrong_on_underrun(const std::vector<OpSpec>& steps) {
   const OpSpec* buffer = nullptr;
   bool rehearses = false;
   for (const OpSpec& step : steps) {
     if (catalog().has_role(step, OpRole::kBuffer)) buffer = &step;
     rehearses |= catalog().has_role(step, OpRole::kRehearse);
   }
-  const Json when_dry = buffer != nullptr ? buffer->args.value("when_dry", Json()) : Json();
-  if (when_dry == "rehearse" && !rehearses)
-    return Problem{buffer->name, "when_dry=\"rehearse\" needs old samples, and there is no .rehearse()",
-                   "add .rehearse(n, capacity) before .batch(), or give when_dry=\"repeat\""};
-  if (when_dry == "repeat" && rehearses)
-    return Problem{buffer->name, "when_dry=\"repeat\" and .rehearse() keep different old samples",
-                   "give when_dry=\"rehearse\", which takes those of .rehearse()"};
+  const Json on_underrun = buffer != nullptr ? buffer->args.value("on_underrun", Json()) : Json();
+  if (on_underrun == "rehearse" && !rehearses)
+    return Problem{buffer->name, "on_underrun=\"rehearse\" needs old samples, and there is no .rehearse()",
+                   "add .rehearse(n, capacity) before .batch(), or give on_underrun=\"repeat\""};
+  if (on_underrun == "repeat" && rehearses)
+    return Problem{buffer->name, "on_underrun=\"repeat\" and .rehearse() keep different old samples",
+                   "give on_underrun=\"rehearse\", which takes those of .rehearse()"};
   return std::nullopt;
 }
 
@@ -77,7 +77,7 @@ std::vector<Problem> unbounded_problems(const Description& description) {
   const std::vector<OpSpec>& steps = description.steps();
   if (steps.empty()) return problems;
   const bool unbounded = is_unbounded(steps.front());
-  if (std::optional<Problem> dry = wrong_when_dry(steps)) problems.push_back(std::move(*dry));
+  if (std::optional<Problem> wrong = wrong_on_underrun(steps)) problems.push_back(std::move(*wrong));
   for (size_t i = 1; i < steps.size(); ++i) {
     const std::optional<Advice> wrong = unbounded ? wrong_in_a_stream(steps[i]) : wrong_in_a_data_set(steps[i]);
     if (wrong) problems.push_back({fmt::format("{}: {}", i, steps[i].name), wrong->first, wrong->second});

@@ -47,7 +47,7 @@ struct SaidReplay {
   std::string by;
 };
 
-// What .buffer(when_dry="repeat") keeps: the latest records, as many as a step has.
+// What .buffer(on_underrun="repeat") keeps: the latest records, as many as a step has.
 SaidReplay repeated(const RunInput& input) {
   const ScheduleOptions schedule = schedule_of(input.description(), 0, input.place.world_size);
   return {.options = {.seed = input.options.seed,

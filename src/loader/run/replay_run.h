@@ -14,7 +14,7 @@
 namespace forebay {
 
 /// A run whose steps have old samples in them, drawn from a replay buffer: those of a `.rehearse()`, behind the new ones
-/// of each step, or those of a `.buffer(when_dry="repeat")`, in the place of records that did not come in time. All else
+/// of each step, or those of a `.buffer(on_underrun="repeat")`, in the place of records that did not come in time. All else
 /// is the run's that it decorates.
 class ReplayRun final : public Run {
  public:

@@ -44,8 +44,8 @@ StreamOptions options_of(const Description& description, const LoaderOptions& gi
     const Args args(buffer->args, catalog().find(buffer->name)->args);
     options.policy = policy_of(args.text("policy"));
     if (args.has("bytes")) options.bytes = args.bytes("bytes");
-    const std::string when_dry = args.text("when_dry");
-    if (when_dry != "wait") options.when_dry = when_dry == "repeat" ? WhenDry::kRepeat : WhenDry::kRehearse;
+    const std::string on_underrun = args.text("on_underrun");
+    if (on_underrun != "wait") options.on_underrun = on_underrun == "repeat" ? OnUnderrun::kRepeat : OnUnderrun::kRehearse;
   }
   const int64_t window = int_arg(find_step(description, OpRole::kOrder), "window", 0);
   options.shuffled = window > 0;
@@ -59,12 +59,12 @@ StreamOptions options_of(const Description& description, const LoaderOptions& gi
 
 // Old ones, beside those of the next steps.
 bool keeps_records(const Description& description, const StreamOptions& options) {
-  return options.when_dry != WhenDry::kWait || find_step(description, OpRole::kRehearse) != nullptr;
+  return options.on_underrun != OnUnderrun::kWait || find_step(description, OpRole::kRehearse) != nullptr;
 }
 
 std::string policies_of(const OpSpec& buffer) {
   const Args args(buffer.args, catalog().find(buffer.name)->args);
-  return args.text("policy") + ", " + args.text("when_dry");
+  return args.text("policy") + ", " + args.text("on_underrun");
 }
 
 struct DiskRoom {
@@ -123,10 +123,10 @@ class StreamRun::Samples final : public RunSamples {
 
   Result<std::vector<Rehearsal::Sample>> of(const StepPlan& step) const override {
     const auto [from, to] = numbers_of(step);
-    const std::vector<int64_t> dry = run_->stream_->dry(from, to);
+    const std::vector<int64_t> missing = run_->stream_->missing(from, to);
     std::vector<Rehearsal::Sample> samples;
     for (int64_t number = from; number < to; ++number) {
-      if (std::binary_search(dry.begin(), dry.end(), number)) continue;
+      if (std::binary_search(missing.begin(), missing.end(), number)) continue;
       FOREBAY_ASSIGN(const int64_t label, labels_.of_record(*run_->source_, number));
       samples.push_back({number, label});
     }
@@ -285,7 +285,7 @@ JournalHeader StreamRun::header_of(const RecordLog& log, const StreamOptions& op
           .seed = options.seed,
           .shuffled = options.shuffled,
           .sampled = options.policy == BufferPolicy::kSample,
-          .when_dry = options.when_dry,
+          .on_underrun = options.on_underrun,
           .place = std::move(place)};
 }
 
@@ -294,7 +294,7 @@ Status StreamRun::check_same_run(const JournalHeader& was, const JournalHeader& 
   if (was.log != now.log) differs += ", the stream";
   if (was.seed != now.seed) differs += ", the seed";
   if (was.shuffled != now.shuffled) differs += ", .shuffle()";
-  if (was.when_dry != now.when_dry) differs += ", .buffer(when_dry=)";
+  if (was.on_underrun != now.on_underrun) differs += ", .buffer(on_underrun=)";
   if (differs.empty()) return {};
   return Status(Code::kStateMismatch,
                 fmt::format("{} was written with something else: {} differ(s)", path, differs.substr(2)));
@@ -374,7 +374,7 @@ Result<StreamPlace> StreamRun::read_place(const std::string& json) const {
   if (place.chunk && place.chunk->size() > kLargestChunk)
     return invalid_argument(fmt::format("this state stands in a window of {} records, and {} are the most",
                                         place.chunk->size(), kLargestChunk));
-  if (place.chunk && place.chunk->dry == 0 && place.sampled != (stream_->options().policy == BufferPolicy::kSample))
+  if (place.chunk && place.chunk->missing == 0 && place.sampled != (stream_->options().policy == BufferPolicy::kSample))
     return Status(
         Code::kStateMismatch,
         fmt::format("the state stands in a window that was {}sampled; go on with the same .buffer() to its end",
@@ -387,8 +387,8 @@ Result<StreamPlace> StreamRun::read_place(const std::string& json) const {
 
 void StreamRun::go_on(const Cursor& at, StreamPlace place) {
   // Where a batch of another size ended among numbers without records, the rest of these is not missed.
-  if (place.chunk && place.chunk->dry > 0) {
-    place.number = place.chunk->first + place.chunk->dry;
+  if (place.chunk && place.chunk->missing > 0) {
+    place.number = place.chunk->first + place.chunk->missing;
     place.chunk.reset();
   }
   const int64_t number = place.number;
@@ -445,7 +445,7 @@ void StreamRun::add_to(Ledger& ledger) const {
   StreamStats& told = ledger.stream.emplace();
   told.arrived = stats.arrived;
   told.trimmed = stats.trimmed;
-  told.dry = stats.dry;
+  told.missing = stats.missing;
   told.reconnects = stats.reconnects;
   told.bytes = stats.bytes + kept_->bytes()->bytes();
   if (exchange_) {

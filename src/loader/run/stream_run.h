@@ -26,7 +26,7 @@ class StreamRun final : public Run, public std::enable_shared_from_this<StreamRu
   /// Its samples are the stream's records.
   std::shared_ptr<const Source> source() const override { return source_; }
   /// Records of steps that are behind stand in for those that have not come: the run has to be replayed.
-  bool repeats() const { return stream_->options().when_dry != WhenDry::kWait; }
+  bool repeats() const { return stream_->options().on_underrun != OnUnderrun::kWait; }
 
   Status choose(RunSetup& setup) override;
   Status order(RunSetup& setup) override;

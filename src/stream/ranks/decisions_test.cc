@@ -120,7 +120,7 @@ TEST_F(DecisionsTest, ranks_begin_where_the_log_ended_for_rank_0) {
 TEST_F(DecisionsTest, ranks_that_cannot_wait_go_on_inside_a_chunk_with_the_rest_of_it) {
   const auto log = log_with({12});
   StreamOptions options = chunks_of(12);
-  options.when_dry = WhenDry::kRepeat;
+  options.on_underrun = OnUnderrun::kRepeat;
   Stream before(log, options), leads(log, options), follows(log, options);
   before.seek(before.beginning());
   ASSERT_TRUE(wait_known(before, 12));
@@ -136,7 +136,7 @@ TEST_F(DecisionsTest, ranks_that_cannot_wait_go_on_inside_a_chunk_with_the_rest_
   }
   EXPECT_TRUE(leads.hurry(14));
   ASSERT_TRUE(wait_known(follows, 14)) << follows.awaited();
-  EXPECT_EQ(follows.dry(0, 14), (std::vector<int64_t>{12, 13}));
+  EXPECT_EQ(follows.missing(0, 14), (std::vector<int64_t>{12, 13}));
   end(leads, follows);
 }
 

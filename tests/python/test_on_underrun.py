@@ -47,7 +47,7 @@ class Tap:
 
 
 def repeating(tap, batch=4):
-    return fb.stream(tap).buffer(when_dry="repeat").batch(batch)
+    return fb.stream(tap).buffer(on_underrun="repeat").batch(batch)
 
 
 def arrived(loader, records):
@@ -73,7 +73,7 @@ def test_the_latest_batch_comes_again_until_there_are_new_records():
             again = next(batches)
             assert sorted(again["x"].tolist()) == [4, 5, 6, 7]
             assert again.ids.tolist() == again["x"].tolist(), "a record has the id that it had"
-        assert loader.stats()["stream"]["dry"] == 20
+        assert loader.stats()["stream"]["missing"] == 20
         tap.let(100)
         seen = list(range(8))
         while 107 not in seen:
@@ -111,7 +111,7 @@ def test_the_first_step_waits_for_a_whole_batch():
 
 def test_rehearsed_samples_stand_in_and_say_so():
     tap = Tap(40)
-    pipeline = fb.stream(tap).buffer(when_dry="rehearse").rehearse(2, capacity=10, by=None).batch(4)
+    pipeline = fb.stream(tap).buffer(on_underrun="rehearse").rehearse(2, capacity=10, by=None).batch(4)
     with fb.Loader(pipeline, seed=1) as loader:
         batches = iter(loader)
         steps = [next(batches)]
@@ -140,9 +140,9 @@ def test_a_journal_repeats_droughts(tmp_path):
         return got
 
     first = run(Tap(6), 20)
-    assert any("dry" in json.loads(line) for line in (tmp_path / "journal").read_text().splitlines()[1:])
+    assert any("missing" in json.loads(line) for line in (tmp_path / "journal").read_text().splitlines()[1:])
     assert run(Tap(10**6), 20, journal=tmp_path / "journal", threads=1) == first
-    with pytest.raises(fb.StateMismatch, match="when_dry"):
+    with pytest.raises(fb.StateMismatch, match="on_underrun"):
         fb.Loader(fb.stream(Tap(10)).batch(4), seed=2, journal=tmp_path / "journal")
 
 
@@ -174,7 +174,7 @@ def test_all_ranks_take_the_same_steps_through_a_drought(tmp_path):
     lines.write_text("".join(f'{{"x": {i}}}\n' for i in range(30)))  # what has not come by now never comes
 
     def pipeline(world):
-        return fb.jsonl(lines, fields={"x": "int64"}, follow=True).buffer(when_dry="repeat").batch(2)
+        return fb.jsonl(lines, fields={"x": "int64"}, follow=True).buffer(on_underrun="repeat").batch(2)
 
     steps, _ = steps_of_ranks(pipeline, 3, f"file://{tmp_path / 'peers'}", seed=1, steps=40)
     assert new_ones(xs(steps)) == list(range(30))
@@ -188,7 +188,7 @@ def test_old_photographs_are_augmented_anew(tmp_path):
     encoded = (tmp_path / "a.png").read_bytes()
     tap = Tap(4)
     records = lambda offset: ({"image": encoded} for _ in tap(offset))  # noqa: E731
-    pipeline = fb.stream(records).buffer(when_dry="repeat").decode_image().random_crop(16).batch(4)
+    pipeline = fb.stream(records).buffer(on_underrun="repeat").decode_image().random_crop(16).batch(4)
     with fb.Loader(pipeline, seed=5) as loader:
         first, second, third = (batch["image"].copy() for batch in itertools.islice(loader, 3))
         tap.close()
@@ -196,9 +196,9 @@ def test_old_photographs_are_augmented_anew(tmp_path):
 
 
 @pytest.mark.parametrize("build, message", [
-    (lambda s: s.buffer(when_dry="sleep").batch(2), 'unknown when_dry "sleep"'),
-    (lambda s: s.buffer(when_dry="rehearse").batch(2), r"there is no \.rehearse\(\)"),
-    (lambda s: s.buffer(when_dry="repeat").rehearse(2, capacity=3, by=None).batch(2), 'give when_dry="rehearse"'),
+    (lambda s: s.buffer(on_underrun="sleep").batch(2), 'unknown on_underrun "sleep"'),
+    (lambda s: s.buffer(on_underrun="rehearse").batch(2), r"there is no \.rehearse\(\)"),
+    (lambda s: s.buffer(on_underrun="repeat").rehearse(2, capacity=3, by=None).batch(2), 'give on_underrun="rehearse"'),
 ])
 def test_mistakes_are_named(build, message):
     with pytest.raises(fb.InvalidArgument, match=message):
@@ -207,7 +207,7 @@ def test_mistakes_are_named(build, message):
 
 def test_a_state_from_inside_a_window_goes_on_with_the_rest_of_it():
     def pipeline(tap):
-        return fb.stream(tap).buffer(when_dry="repeat").shuffle(window=40).batch(4)
+        return fb.stream(tap).buffer(on_underrun="repeat").shuffle(window=40).batch(4)
 
     tap = Tap(40)
     with fb.Loader(pipeline(tap), seed=3) as loader:
@@ -222,6 +222,6 @@ def test_a_state_from_inside_a_window_goes_on_with_the_rest_of_it():
         loader.load_state_dict(state)
         batches = iter(loader)
         assert [next(batches)["x"].tolist() for _ in range(7)] == whole[3:]
-        assert loader.stats()["stream"]["dry"] == 0
+        assert loader.stats()["stream"]["missing"] == 0
         tap.close()
     assert sorted(sum(whole, [])) == list(range(40))
