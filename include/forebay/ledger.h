@@ -111,7 +111,7 @@ struct PartitionStats {
 struct StreamStats {
   int64_t arrived = 0;      ///< records that came, those that another rank has read included
   int64_t trimmed = 0;      ///< that the log had forgotten before they were read
-  int64_t missing = 0;          ///< that had not come when they were needed: old ones stood in
+  int64_t missing = 0;      ///< that had not come when they were needed: old ones stood in
   int64_t from_ranks = 0;   ///< records of batches that another rank had read, and gave
   int64_t reread = 0;       ///< and those that this one read after all, since that one did not
   int64_t old_lent = 0;     ///< old ones that another rank keeps and lent for a step of this one

@@ -39,7 +39,7 @@ void go_through(const Schedule& schedule, const Ordering& ordering, const Placem
       for (const int64_t slot : dealt.of(rank)) {
         // Padding: nobody reads it.
         if (slot >= batch.samples) continue;
-        const int64_t host = keeps ? placement.home(ordering.order->id_at(1, position + slot)) : Placement::kNobody;
+        const int64_t host = keeps ? placement.owner(ordering.order->id_at(1, position + slot)) : Placement::kNobody;
         if (host == Placement::kNobody) {
           ++plan.storage;
         } else if (host == placement.hosts().of_rank(rank)) {

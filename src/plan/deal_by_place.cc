@@ -166,7 +166,7 @@ class DealByPlace final : public Deal {
     for (size_t i = 0; i < samples; i += some.size()) {
       const std::span<int64_t> ids(some.data(), std::min(some.size(), samples - i));
       order_->ids_at(batch.epoch, batch.position + static_cast<int64_t>(i), ids);
-      placement_->homes(ids, std::span(origins).subspan(i, ids.size()));
+      placement_->owners(ids, std::span(origins).subspan(i, ids.size()));
     }
     const auto count = static_cast<int32_t>(hosts.count());
     if (placement_->lanes() == 1) {

@@ -44,14 +44,14 @@ Traffic traffic_of(const Job& job, const GlobalBatch& batch) {
   for (int64_t rank = 0; rank < batch.world_size; ++rank) {
     for (const int64_t slot : dealt.of(rank)) {
       if (slot >= batch.samples) continue;
-      const int32_t home = job.placement->home(job.order->id_at(batch.epoch, batch.position + slot));
-      if (home == Placement::kNobody) {
+      const int32_t owner = job.placement->owner(job.order->id_at(batch.epoch, batch.position + slot));
+      if (owner == Placement::kNobody) {
         ++traffic.nobodys;
-      } else if (home == job.placement->hosts().of_rank(rank)) {
+      } else if (owner == job.placement->hosts().of_rank(rank)) {
         ++traffic.own;
       } else {
         ++traffic.moved;
-        traffic.transfers.insert({home, rank});
+        traffic.transfers.insert({owner, rank});
       }
     }
   }
@@ -232,7 +232,7 @@ TEST(DealByPlaceTest, ranks_of_a_host_share_alike_what_it_keeps) {
       int64_t least = INT64_MAX, most = 0;
       for (int64_t rank = 4 * host; rank < 4 * host + 4; ++rank) {
         const int64_t own = std::ranges::count_if(dealt.of(rank), [&](int64_t slot) {
-          return made.placement->home(made.order->id_at(2, batch.position + slot)) == host;
+          return made.placement->owner(made.order->id_at(2, batch.position + slot)) == host;
         });
         least = std::min(least, own);
         most = std::max(most, own);

@@ -86,15 +86,15 @@ Placement::Kept Placement::kept_at(int64_t position) const {
 }
 
 Placement::Kept Placement::kept(int64_t id) const { return kept_at(order_->position_of(0, id)); }
-int32_t Placement::home(int64_t id) const { return kept(id).host; }
+int32_t Placement::owner(int64_t id) const { return kept(id).host; }
 
-void Placement::homes(std::span<const int64_t> ids, std::span<int32_t> homes) const {
-  assert(ids.size() == homes.size());
+void Placement::owners(std::span<const int64_t> ids, std::span<int32_t> owners) const {
+  assert(ids.size() == owners.size());
   std::array<int64_t, 256> positions;
   for (size_t begin = 0; begin < ids.size(); begin += positions.size()) {
     const size_t count = std::min(positions.size(), ids.size() - begin);
     order_->positions_of(0, ids.subspan(begin, count), {positions.data(), count});
-    for (size_t i = 0; i < count; ++i) homes[begin + i] = kept_at(positions[i]).host;
+    for (size_t i = 0; i < count; ++i) owners[begin + i] = kept_at(positions[i]).host;
   }
 }
 

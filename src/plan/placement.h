@@ -46,7 +46,7 @@ class Placement {
   const Hosts& hosts() const { return options_.hosts; }
   int64_t lanes() const { return options_.lanes; }
   /// The host that keeps a sample, or kNobody.
-  int32_t home(int64_t id) const;
+  int32_t owner(int64_t id) const;
   /// The same, and the how manieth of the rows that the host gets first it is.
   struct Kept {
     int32_t host = kNobody;
@@ -54,8 +54,8 @@ class Placement {
     int64_t position = 0;  ///< in epoch 0; of rows that stay together, that of the last one
   };
   Kept kept(int64_t id) const;
-  /// The same for many: several times faster for each. `homes` is as long as `ids`.
-  void homes(std::span<const int64_t> ids, std::span<int32_t> homes) const;
+  /// The same for many: several times faster for each. `owners` is as long as `ids`.
+  void owners(std::span<const int64_t> ids, std::span<int32_t> owners) const;
 
   /// Rows that the host gets in epoch 0, those of a tail that `last="drop"` leaves out among them.
   int64_t rows_dealt(int64_t host) const;

@@ -46,7 +46,7 @@ TEST(PlacementTest, a_host_keeps_the_first_rows_that_it_gets_in_epoch_0) {
       ASSERT_EQ(placement.rows_dealt(host), static_cast<int64_t>(ids.size())) << seed;
       for (size_t i = 0; i < ids.size(); ++i) {
         const bool kept = static_cast<int64_t>(i) < budgets[static_cast<size_t>(host)];
-        EXPECT_EQ(placement.home(ids[i]), kept ? host : Placement::kNobody) << seed;
+        EXPECT_EQ(placement.owner(ids[i]), kept ? host : Placement::kNobody) << seed;
         EXPECT_EQ(placement.id_dealt(host, static_cast<int64_t>(i)), ids[i]);
         EXPECT_EQ(placement.kept(ids[i]).position, order->position_of(0, ids[i]));
       }
@@ -57,11 +57,11 @@ TEST(PlacementTest, a_host_keeps_the_first_rows_that_it_gets_in_epoch_0) {
 TEST(PlacementTest, without_budgets_every_sample_has_a_home_and_one_budget_is_for_all) {
   const std::shared_ptr<const Order> order = shuffled_order(1000, 3);
   const Placement all(order, {.hosts = {8, 2}, .batch_size = 4});
-  for (int64_t id = 0; id < 1000; ++id) EXPECT_NE(all.home(id), Placement::kNobody);
+  for (int64_t id = 0; id < 1000; ++id) EXPECT_NE(all.owner(id), Placement::kNobody);
   EXPECT_EQ(all.share(), 1.0);
   const Placement some(order, {.hosts = {8, 2}, .batch_size = 4, .budgets = {100}});
   int64_t kept = 0;
-  for (int64_t id = 0; id < 1000; ++id) kept += some.home(id) != Placement::kNobody;
+  for (int64_t id = 0; id < 1000; ++id) kept += some.owner(id) != Placement::kNobody;
   EXPECT_EQ(kept, 400);
   EXPECT_DOUBLE_EQ(some.share(), 0.4);
 }
@@ -71,9 +71,9 @@ TEST(PlacementTest, many_at_once_are_those_one_by_one) {
   const Placement placement(order, {.hosts = {6, 2}, .batch_size = 7, .budgets = {900}});
   std::vector<int64_t> ids;
   for (int64_t id = 0; id < 1000; ++id) ids.push_back(id * 7919 % 5000);
-  std::vector<int32_t> homes(ids.size());
-  placement.homes(ids, homes);
-  for (size_t i = 0; i < ids.size(); ++i) EXPECT_EQ(homes[i], placement.home(ids[i]));
+  std::vector<int32_t> owners(ids.size());
+  placement.owners(ids, owners);
+  for (size_t i = 0; i < ids.size(); ++i) EXPECT_EQ(owners[i], placement.owner(ids[i]));
 }
 
 TEST(PlacementTest, a_thousand_million_samples_on_ten_thousand_hosts_are_arithmetic) {
@@ -93,15 +93,15 @@ TEST(PlacementTest, a_thousand_million_samples_on_ten_thousand_hosts_are_arithme
     const int64_t host = position % (batch * hosts.world_size) / batch / 4;
     const bool kept_here = step * batch * 4 + position % (batch * 4) < 60'000;
     if (step < size / (batch * hosts.world_size)) {
-      ASSERT_EQ(placement.home(id), kept_here ? host : Placement::kNobody);
+      ASSERT_EQ(placement.owner(id), kept_here ? host : Placement::kNobody);
     }
-    kept += placement.home(id) != Placement::kNobody;
+    kept += placement.owner(id) != Placement::kNobody;
   }
   EXPECT_NEAR(static_cast<double>(kept) / kLooked, 0.6, 0.01);
   for (const int64_t host : {int64_t{0}, int64_t{4711}, int64_t{9999}}) {
-    EXPECT_EQ(placement.home(placement.id_dealt(host, 0)), host);
-    EXPECT_EQ(placement.home(placement.id_dealt(host, 59'999)), host);
-    EXPECT_EQ(placement.home(placement.id_dealt(host, 60'000)), Placement::kNobody);
+    EXPECT_EQ(placement.owner(placement.id_dealt(host, 0)), host);
+    EXPECT_EQ(placement.owner(placement.id_dealt(host, 59'999)), host);
+    EXPECT_EQ(placement.owner(placement.id_dealt(host, 60'000)), Placement::kNobody);
     EXPECT_LE(placement.rows_dealt(host) - placement.rows_dealt(9999), 4 * batch);
   }
 }
@@ -132,9 +132,9 @@ TEST(PlacementTest, lanes_of_epoch_0_are_kept_by_their_owners_and_row_groups_sta
       for (int64_t i = 0; i < placement.rows_dealt(host); ++i) {
         const int64_t id = placement.id_dealt(host, i), position = order->position_of(0, id);
         EXPECT_EQ(hosts.of_rank(owner_of_lane(position % options.lanes, options.lanes, 4)), host);
-        kept += placement.home(id) == host;
+        kept += placement.owner(id) == host;
         const Order::Range together = order->read_together(0, position);
-        EXPECT_EQ(placement.home(id), placement.home(order->id_at(0, together.first)));
+        EXPECT_EQ(placement.owner(id), placement.owner(order->id_at(0, together.first)));
       }
       EXPECT_LE(kept, 150);
       EXPECT_GT(kept, 0) << "seed " << seed;

@@ -31,8 +31,8 @@ Result<std::streamoff> end_of_kept(const std::string& path, const JournalHeader&
   std::string line;
   std::getline(file, line);
   FOREBAY_ASSIGN(const JournalHeader was, JournalHeader::from_json(line, partitions));
-  if (was.log != now.log || was.seed != now.seed || was.shuffled != now.shuffled || was.on_underrun != now.on_underrun ||
-      was.sampled != now.sampled)
+  if (was.log != now.log || was.seed != now.seed || was.shuffled != now.shuffled ||
+      was.on_underrun != now.on_underrun || was.sampled != now.sampled)
     return invalid_argument(
         fmt::format("{} is the journal of another stream, seed, window or .buffer(); give another path", path));
   // The chunk that a state stands in is in the journal already, and the witness is not told of it again.
@@ -86,7 +86,8 @@ Result<JournalHeader> JournalHeader::from_json(std::string_view text, const std:
   header.shuffled = json["shuffled"].get<bool>();
   // Not in journals of before there was such an option: these waited.
   const JournalJson said = json.value("on_underrun", JournalJson(kOnUnderrun[0]));
-  const auto known = std::find_if(kOnUnderrun.begin(), kOnUnderrun.end(), [&](std::string_view one) { return said == one; });
+  const auto known =
+      std::find_if(kOnUnderrun.begin(), kOnUnderrun.end(), [&](std::string_view one) { return said == one; });
   if (known == kOnUnderrun.end()) return invalid_argument(fmt::format("this journal's on_underrun is {}", said.dump()));
   header.on_underrun = static_cast<OnUnderrun>(known - kOnUnderrun.begin());
   header.sampled = json["sampled"].get<bool>();

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "loader/describe/step_arguments.h"
-#include "loader/peers/home_host.h"
+#include "loader/peers/entry_owner.h"
 #include "loader/peers/open_job.h"
 
 namespace forebay {
@@ -62,16 +62,16 @@ void tell_run(Job& job, const Description& description, const Source& source, co
                 {"choice of samples", short_hash(hash_of_choice(description, chosen))}}});
 }
 
-void set_first_homes(PeerGroup& peers, const ExecutionPlan& plan, const Ordering& ordering,
-                     std::shared_ptr<const Selection> selection, const ScheduleOptions& schedule) {
+void set_owners(PeerGroup& peers, const ExecutionPlan& plan, const Ordering& ordering,
+                std::shared_ptr<const Selection> selection, const ScheduleOptions& schedule) {
   PlacementOptions options{.hosts = {schedule.world_size, 1},
                            .batch_size = schedule.batch_size,
                            .lanes = ordering.lanes,
                            .pads = schedule.last == LastPolicy::kPad};
-  HomeInput input{std::make_shared<const Placement>(ordering.order, std::move(options)), std::move(selection)};
+  OwnerInput input{std::make_shared<const Placement>(ordering.order, std::move(options)), std::move(selection)};
   if (plan.units && plan.units->cache) input.units = plan.units->source;
   peers.set_versions(plan.source);
-  peers.set_home(home_by_placement(std::move(input)));
+  peers.set_owner(owner_by_placement(std::move(input)));
   peers.stands_at(0, 0);
 }
 

@@ -21,9 +21,9 @@ Result<std::shared_ptr<PeerGroup>> open_peers(const PeerOptions& options, const 
 void tell_run(Job& job, const Description& description, const Source& source, const ChosenSamples& chosen,
               const Ordering& ordering, uint64_t seed, int64_t world_size);
 
-/// Makes the rank that is dealt an element in epoch 0 its owner (home_by_placement()). The group's caches are
+/// Makes the rank that is dealt an element in epoch 0 its owner (owner_by_placement()). The group's caches are
 /// those of `plan`.
-void set_first_homes(PeerGroup& peers, const ExecutionPlan& plan, const Ordering& ordering,
-                     std::shared_ptr<const Selection> selection, const ScheduleOptions& schedule);
+void set_owners(PeerGroup& peers, const ExecutionPlan& plan, const Ordering& ordering,
+                std::shared_ptr<const Selection> selection, const ScheduleOptions& schedule);
 
 }  // namespace forebay

@@ -133,9 +133,9 @@ class PeerCache final : public TieredCache {
   bool admits(uint64_t bytes) const override { return own_->admits(bytes); }
   void put(const Hash128& entry, std::shared_ptr<const Columns> columns, double seconds, KeepIn where,
            int64_t element) override {
-    // What is at home with another host takes nobody's room: it would have to be read again there, and once more here.
-    const bool at_home = element >= 0 && peer_of_(element).own;
-    own_->put(entry, std::move(columns), at_home ? seconds : 0, where, element);
+    // What another host owns takes nobody's room: it would have to be read again there, and once more here.
+    const bool is_own = element >= 0 && peer_of_(element).own;
+    own_->put(entry, std::move(columns), is_own ? seconds : 0, where, element);
   }
 
   CacheStats stats() const override {

@@ -22,7 +22,7 @@ class PeerGroup::Entries final : public EntrySource {
   }
   // Only the name of that very sample is answered.
   std::optional<uint64_t> version(const Hash128& name, int64_t sample) override {
-    if (!has_home_.load(std::memory_order_acquire) || !source_) return std::nullopt;
+    if (!has_owner_.load(std::memory_order_acquire) || !source_) return std::nullopt;
     const LearnedVersions* const versions = source_->learned_versions();
     if (versions == nullptr || sample >= source_->size() || name != versions->name(sample)) return std::nullopt;
     return versions->learned(sample);
@@ -30,20 +30,22 @@ class PeerGroup::Entries final : public EntrySource {
   std::optional<uint64_t> coming(int64_t element) override {
     const int64_t at = position_.load(std::memory_order_relaxed);
     // A loader that is being opened will know; hosts have met by then.
-    if (!has_home_.load(std::memory_order_acquire)) return UINT64_MAX;
+    if (!has_owner_.load(std::memory_order_acquire)) return UINT64_MAX;
     if (at == INT64_MAX) return std::nullopt;
-    const Home home = home_(element);
+    const Owner owner = owner_(element);
     // What is behind this loader's place and not kept will not be made any more: the asker makes it.
-    if (home.host != rank_ || home.position < at) return std::nullopt;
-    return static_cast<uint64_t>(home.position - at);
+    if (owner.host != rank_ || owner.position < at) return std::nullopt;
+    return static_cast<uint64_t>(owner.position - at);
   }
-  Home home_of(int64_t element) const { return has_home_.load(std::memory_order_acquire) ? home_(element) : Home(); }
+  Owner owner_of(int64_t element) const {
+    return has_owner_.load(std::memory_order_acquire) ? owner_(element) : Owner();
+  }
   void set_versions(std::shared_ptr<const Source> source) { source_ = std::move(source); }
-  void set_home(HomeHost home, int rank) {
-    home_ = std::move(home);
+  void set_owner(OwnerOf owner, int rank) {
+    owner_ = std::move(owner);
     rank_ = rank;
-    // Set once: who sees the flag sees home_, rank_ and source_ as they were set before.
-    has_home_.store(true, std::memory_order_release);
+    // Set once: who sees the flag sees owner_, rank_ and source_ as they were set before.
+    has_owner_.store(true, std::memory_order_release);
   }
   void stands_at(int64_t position) { position_.store(position, std::memory_order_relaxed); }
   void add(const std::shared_ptr<TieredCache>& cache) {
@@ -52,10 +54,10 @@ class PeerGroup::Entries final : public EntrySource {
   }
 
  private:
-  std::atomic<bool> has_home_{false};
+  std::atomic<bool> has_owner_{false};
   std::shared_ptr<const Source> source_;
   std::atomic<int64_t> position_{INT64_MAX};  ///< of the first epoch; beyond all where that is over, or has not begun
-  HomeHost home_;
+  OwnerOf owner_;
   int rank_ = -1;
   std::shared_mutex mutex_;
   std::vector<std::weak_ptr<TieredCache>> caches_;
@@ -78,12 +80,12 @@ std::shared_ptr<TieredCache> PeerGroup::join(std::shared_ptr<TieredCache> cache)
 
 void PeerGroup::set_versions(std::shared_ptr<const Source> source) { entries_->set_versions(std::move(source)); }
 
-void PeerGroup::set_home(HomeHost home) { entries_->set_home(std::move(home), job_->rank()); }
+void PeerGroup::set_owner(OwnerOf owner) { entries_->set_owner(std::move(owner), job_->rank()); }
 
 void PeerGroup::stands_at(int64_t epoch, int64_t position) { entries_->stands_at(epoch == 0 ? position : INT64_MAX); }
 
 PeerPlace PeerGroup::peer_of(int64_t element) const {
-  const int host = entries_->home_of(element).host;
+  const int host = entries_->owner_of(element).host;
   if (host < 0 || host >= static_cast<int>(peers_.size())) return {};
   return {peers_[static_cast<size_t>(host)].get(), host == job_->rank()};
 }

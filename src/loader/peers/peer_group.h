@@ -9,7 +9,7 @@
 #include "cluster/job.h"
 #include "cluster/peer_store.h"
 #include "forebay/ledger.h"
-#include "loader/peers/home_host.h"
+#include "loader/peers/entry_owner.h"
 #include "loader/peers/peer_cache.h"
 
 namespace forebay {
@@ -31,10 +31,10 @@ class PeerGroup : public std::enable_shared_from_this<PeerGroup> {
   /// Serves what `cache` keeps from now on, and puts the peers behind it.
   std::shared_ptr<TieredCache> join(std::shared_ptr<TieredCache> cache);
   /// Before anything is looked for in these caches; nobody is asked until then.
-  void set_home(HomeHost home);
-  /// Tells the others what is learned of the versions of its samples. Before set_home().
+  void set_owner(OwnerOf owner);
+  /// Tells the others what is learned of the versions of its samples. Before set_owner().
   void set_versions(std::shared_ptr<const Source> source);
-  /// The next batch that this loader gives begins at that position of that epoch: what is at home here and comes later in the first epoch will
+  /// The next batch that this loader gives begins at that position of that epoch: what is owned here and comes later in the first epoch will
   /// be made, and the others are told to wait for it.
   void stands_at(int64_t epoch, int64_t position);
 

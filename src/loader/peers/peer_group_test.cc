@@ -59,7 +59,7 @@ class Learns final : public SampleSource, private LearnedVersions {
   const Schema schema_;
 };
 
-/// Two hosts of a job in one process; element n is at home on host n % 2.
+/// Two hosts of a job in one process; element n is owned by host n % 2.
 class PeerGroupTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -85,7 +85,7 @@ class PeerGroupTest : public testing::Test {
       ASSERT_TRUE(cache.ok()) << cache.status().to_string();
       own_.push_back(*cache);
       caches_.push_back(groups_.back()->join(*cache));
-      groups_.back()->set_home([](int64_t element) { return Home{static_cast<int>(element % 2), element}; });
+      groups_.back()->set_owner([](int64_t element) { return Owner{static_cast<int>(element % 2), element}; });
     }
   }
   void TearDown() override { set_log_sink(nullptr); }
@@ -167,7 +167,7 @@ TEST_F(PeerGroupTest, TwoWhoAskForOneEntryAtOnceBothGetIt) {
   EXPECT_EQ(caches_[0]->stats().disk.hits, 0u);
 }
 
-TEST_F(PeerGroupTest, NobodyIsAskedForWhatIsAtHomeHere) {
+TEST_F(PeerGroupTest, NobodyIsAskedForWhatIsOwnedHere) {
   own_[1]->put(entry_of(2), one_row(2), 1, KeepIn::kAnyTier);
   EXPECT_FALSE(get(2));
   Ledger ledger;
@@ -223,7 +223,7 @@ TEST_F(PeerGroupTest, AClosedGroupServesNothingAndStillAsks) {
   EXPECT_TRUE(get(1));
 }
 
-TEST_F(PeerGroupTest, WhatItsHomeWillMakeIsWaitedFor) {
+TEST_F(PeerGroupTest, WhatItsOwnerWillMakeIsWaitedFor) {
   groups_[1]->stands_at(0, 0);
   std::thread makes([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -233,19 +233,19 @@ TEST_F(PeerGroupTest, WhatItsHomeWillMakeIsWaitedFor) {
   makes.join();
 }
 
-TEST_F(PeerGroupTest, WhatItsHomeHasPassedIsNotWaitedFor) {
+TEST_F(PeerGroupTest, WhatItsOwnerHasPassedIsNotWaitedFor) {
   groups_[1]->stands_at(0, 8);
   EXPECT_FALSE(get(7));
   groups_[1]->stands_at(1, 0);
   EXPECT_FALSE(get(9));
-  EXPECT_FALSE(get(8)) << "at home here";
+  EXPECT_FALSE(get(8)) << "owned here";
 }
 
-TEST_F(PeerGroupTest, WhatItsHomeHasLearnedOfAVersionIsToldToOthersOfThatSampleAlone) {
+TEST_F(PeerGroupTest, WhatItsOwnerHasLearnedOfAVersionIsToldToOthersOfThatSampleAlone) {
   const auto source = std::make_shared<Learns>();
   source->known[1] = 77;
   groups_[1]->set_versions(source);
-  groups_[1]->set_home([](int64_t element) { return Home{static_cast<int>(element % 2), element}; });
+  groups_[1]->set_owner([](int64_t element) { return Owner{static_cast<int>(element % 2), element}; });
   groups_[1]->stands_at(1, 0);
   const auto ask = [&](int64_t name_of, int64_t id) -> std::optional<uint64_t> {
     const auto found = caches_[0]->find_version(source->name(name_of), id);
@@ -259,7 +259,7 @@ TEST_F(PeerGroupTest, WhatItsHomeHasLearnedOfAVersionIsToldToOthersOfThatSampleA
   EXPECT_FALSE(caches_[0]->find_version(source->name(3), 3)) << "the next time nobody is asked";
   EXPECT_TRUE(caches_[0]->find_version(source->name(3), 3)) << "and then again";
   EXPECT_FALSE(ask(1, 3)) << "the name of another sample";
-  EXPECT_FALSE(caches_[0]->find_version(source->name(2), 2)) << "at home here";
+  EXPECT_FALSE(caches_[0]->find_version(source->name(2), 2)) << "owned here";
 }
 
 TEST_F(PeerGroupTest, NobodyIsToldToWaitForWhatIsNoElement) {

@@ -112,7 +112,7 @@ Status DataSetRun::order(RunSetup& setup) {
 Status DataSetRun::open_steps(RunSetup& setup) {
   const Description& description = input_.description();
   const LoaderOptions& options = input_.options;
-  if (peers_ && !chosen_.packing) set_first_homes(*peers_, *setup.plan, ordering_, chosen_.selection, schedule_);
+  if (peers_ && !chosen_.packing) set_owners(*peers_, *setup.plan, ordering_, chosen_.selection, schedule_);
   if (peers_)
     tell_run(*peers_->job(), description, *source_, chosen_, ordering_, options.seed, input_.place.world_size);
   for (RunnerOptions::Beside& kept : kept_beside(*setup.plan, without_places(caches_), input_.sizes.memory))

@@ -45,7 +45,8 @@ StreamOptions options_of(const Description& description, const LoaderOptions& gi
     options.policy = policy_of(args.text("policy"));
     if (args.has("bytes")) options.bytes = args.bytes("bytes");
     const std::string on_underrun = args.text("on_underrun");
-    if (on_underrun != "wait") options.on_underrun = on_underrun == "repeat" ? OnUnderrun::kRepeat : OnUnderrun::kRehearse;
+    if (on_underrun != "wait")
+      options.on_underrun = on_underrun == "repeat" ? OnUnderrun::kRepeat : OnUnderrun::kRehearse;
   }
   const int64_t window = int_arg(find_step(description, OpRole::kOrder), "window", 0);
   options.shuffled = window > 0;

@@ -107,7 +107,8 @@ TEST(RankMessages, nonsense_of_rank_0_is_corrupt_though_its_checksum_is_right) {
       taken{0, {{0, "1", -1, 0}, {1, "", 5, 0}}, 0};
   Chunk too_many_missing{0, {}, int64_t{1} << 40}, long_offset{0, {{0, std::string(1025, 'x'), 1, 0}}, 0};
   Chunk other_log{0, {{0, "1", 1, 0}}, 0, {"1"}}, huge{0, {{0, "1", INT64_MAX, 0}, {1, "1", INT64_MAX, 0}}, 0};
-  for (const Chunk& chunk : {no_records, unsorted, beyond, negative, taken, too_many_missing, long_offset, other_log, huge}) {
+  for (const Chunk& chunk :
+       {no_records, unsorted, beyond, negative, taken, too_many_missing, long_offset, other_log, huge}) {
     const Buffer bytes = encode_leader_response(chunk);
     EXPECT_TRUE(check_leader_response(bytes.span()).ok());
     EXPECT_EQ(parse_leader_response(bytes.span(), 3).status().code(), Code::kCorrupt) << chunk.to_json();

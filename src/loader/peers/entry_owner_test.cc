@@ -1,4 +1,4 @@
-#include "loader/peers/home_host.h"
+#include "loader/peers/entry_owner.h"
 
 #include <gtest/gtest.h>
 
@@ -33,51 +33,51 @@ ScheduleOptions options_of(uint64_t seed) {
   return {up_to(300), up_to(9), up_to(12), static_cast<LastPolicy>(random() % 3)};
 }
 
-HomeHost homes(const std::shared_ptr<const Order>& order, std::shared_ptr<const Selection> selection,
+OwnerOf owners(const std::shared_ptr<const Order>& order, std::shared_ptr<const Selection> selection,
                const ScheduleOptions& options) {
   const PlacementOptions placed{
       .hosts = {options.world_size, 1}, .batch_size = options.batch_size, .pads = options.last == LastPolicy::kPad};
-  return home_by_placement({std::make_shared<const Placement>(order, placed), std::move(selection)});
+  return owner_by_placement({std::make_shared<const Placement>(order, placed), std::move(selection)});
 }
 
 }  // namespace
 
-TEST(HomeHost, IsWhereThePositionIsDealtTo) {
+TEST(OwnerOf, IsWhereThePositionIsDealtTo) {
   for (uint64_t seed = 0; seed < 300; ++seed) {
     const ScheduleOptions options = options_of(seed);
     const std::vector<int64_t> ranks = dealt(options);
-    const HomeHost home_of = homes(sequential_order(options.epoch_size), first_samples(options.epoch_size), options);
+    const OwnerOf owner_of = owners(sequential_order(options.epoch_size), first_samples(options.epoch_size), options);
     for (int64_t position = 0; position < options.epoch_size; ++position) {
-      const int64_t is = ranks[static_cast<size_t>(position)], home = home_of(position).host;
-      EXPECT_EQ(home_of(position).position, position);
-      EXPECT_TRUE(is < 0 || home == is) << "seed " << seed << ", position " << position;
-      EXPECT_GE(home, 0);
-      EXPECT_LT(home, options.world_size) << "what is dropped has a home, too";
+      const int64_t is = ranks[static_cast<size_t>(position)], owner = owner_of(position).host;
+      EXPECT_EQ(owner_of(position).position, position);
+      EXPECT_TRUE(is < 0 || owner == is) << "seed " << seed << ", position " << position;
+      EXPECT_GE(owner, 0);
+      EXPECT_LT(owner, options.world_size) << "what is dropped has an owner, too";
     }
   }
 }
 
-TEST(HomeHost, OfASampleIsThatOfItsPositionInTheFirstEpoch) {
+TEST(OwnerOf, OfASampleIsThatOfItsPositionInTheFirstEpoch) {
   for (uint64_t seed = 0; seed < 30; ++seed) {
     const ScheduleOptions options = options_of(seed);
     const std::shared_ptr<const Order> order = shuffled_order(options.epoch_size, seed);
     std::vector<uint64_t> bits(static_cast<size_t>(options.epoch_size * 2 / 64 + 1), 0xAAAA'AAAA'AAAA'AAAA);
     const auto every_other = std::make_shared<MarkedSamples>(first_samples(options.epoch_size * 2), bits);
-    const HomeHost home = homes(order, every_other, options);
-    const HomeHost by_position =
-        homes(sequential_order(options.epoch_size), first_samples(options.epoch_size), options);
+    const OwnerOf owner = owners(order, every_other, options);
+    const OwnerOf by_position =
+        owners(sequential_order(options.epoch_size), first_samples(options.epoch_size), options);
     for (int64_t position = 0; position < options.epoch_size; ++position) {
       const int64_t id = every_other->id_at(order->id_at(0, position));
-      EXPECT_EQ(home(id).host, by_position(position).host);
-      EXPECT_EQ(home(id).position, position);
+      EXPECT_EQ(owner(id).host, by_position(position).host);
+      EXPECT_EQ(owner(id).position, position);
     }
   }
 }
 
-TEST(HomeHost, OfWhatIsNotThereIsUnknown) {
+TEST(OwnerOf, OfWhatIsNotThereIsUnknown) {
   const std::shared_ptr<const Order> order = sequential_order(10);
-  const HomeHost home = homes(order, first_samples(10), {.epoch_size = 10, .batch_size = 2, .world_size = 2});
-  for (const int64_t element : {int64_t{-1}, int64_t{10}, INT64_MAX, INT64_MIN}) EXPECT_EQ(home(element).host, -1);
+  const OwnerOf owner = owners(order, first_samples(10), {.epoch_size = 10, .batch_size = 2, .world_size = 2});
+  for (const int64_t element : {int64_t{-1}, int64_t{10}, INT64_MAX, INT64_MIN}) EXPECT_EQ(owner(element).host, -1);
 }
 
 }  // namespace forebay

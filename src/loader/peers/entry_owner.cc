@@ -1,4 +1,4 @@
-#include "loader/peers/home_host.h"
+#include "loader/peers/entry_owner.h"
 
 #include <utility>
 
@@ -26,14 +26,14 @@ int64_t index_of(const Selection& selection, int64_t id) {
 
 }  // namespace
 
-HomeHost home_by_placement(HomeInput input) {
+OwnerOf owner_by_placement(OwnerInput input) {
   return [in = std::move(input)](int64_t element) {
-    if (element < 0 || (in.units && element >= in.units->units())) return Home();
+    if (element < 0 || (in.units && element >= in.units->units())) return Owner();
     const int64_t id = in.units ? in.units->unit_begin(element) : element;
     const int64_t index = index_of(*in.selection, id);
-    if (index >= in.selection->size()) return Home();
+    if (index >= in.selection->size()) return Owner();
     const Placement::Kept kept = in.placement->kept(index);
-    return Home{kept.host, kept.position};
+    return Owner{kept.host, kept.position};
   };
 }
 
