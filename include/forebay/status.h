@@ -27,8 +27,8 @@ enum class Code : uint8_t {
 /// The code's name as users see it, e.g. "Corrupt".
 std::string_view code_name(Code code);
 
-/// True for codes that say something about the data (and may be skipped or replaced), false for those that depend on the
-/// machine or the weather.
+/// True for codes that say something about the data (and may be skipped or replaced), false for those of the
+/// machine and for transient errors.
 bool is_data_error(Code code);
 
 struct ByteRange {

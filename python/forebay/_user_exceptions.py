@@ -10,7 +10,7 @@ _LONGEST_TEXT = 4096  # thousands of them may be listed by `Loader.errors()`
 def is_of_sample(error: BaseException) -> bool:
     """Whether the error policy may act on it.
 
-    Not where the machine or the weather is to blame, and not where the program is asked to end: what is no `Exception`
+    Not where the machine is to blame or the error is transient, and not where the program is asked to end: what is no `Exception`
     (`SystemExit`, `KeyboardInterrupt`, `asyncio.CancelledError`, ...) is always raised. A worker process that was killed from
     outside (-9, as when memory runs out) is the machine's; one that a sample made crash is not.
     """

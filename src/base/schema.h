@@ -38,9 +38,9 @@ struct Field {
   SoundForm sound = SoundForm::kNone;
   int64_t rate = 0;  ///< of sound, samples a second; 0: not known before the sample is seen
   // Of what user code is expected to make:
-  bool optional = false;      ///< a sample may lack it
-  bool ragged = false;        ///< a list of the source's that it may give back: (values, offsets) in every batch
-  bool has_stand_in = false;  ///< where a sample lacks it, the step that reads it takes another one
+  bool optional = false;         ///< a sample may lack it
+  bool ragged = false;           ///< a list of the source's that it may give back: (values, offsets) in every batch
+  bool has_replacement = false;  ///< where a sample lacks it, the step that reads it takes another one
   /// Rows of a rank-1 field are filled up with this value, to pad_length or (0) to the longest of their batch.
   std::optional<double> pad_value;
   int64_t pad_length = 0;

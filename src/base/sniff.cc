@@ -41,12 +41,12 @@ constexpr Description kDescriptions[] = {
     {Kind::kUnknown, Family::kUnknown, "bytes of no known format", ""},
     {Kind::kEmpty, Family::kNothing, "an empty file", ""},
     {Kind::kZeros, Family::kNothing, "zero bytes only", kBrokenOff},
-    {Kind::kLfsPointer, Family::kStandIn, "a Git LFS pointer in place of the data",
+    {Kind::kLfsPointer, Family::kReplacement, "a Git LFS pointer in place of the data",
      "fetch the data with `git lfs pull`"},
-    {Kind::kAnnexPointer, Family::kStandIn, "a git-annex pointer in place of the data",
+    {Kind::kAnnexPointer, Family::kReplacement, "a git-annex pointer in place of the data",
      "fetch the data with `git annex get`"},
-    {Kind::kHtmlPage, Family::kStandIn, "an HTML page", kFetchAgain},
-    {Kind::kXmlError, Family::kStandIn, "an error message of an object store (XML)", kFetchAgain},
+    {Kind::kHtmlPage, Family::kReplacement, "an HTML page", kFetchAgain},
+    {Kind::kXmlError, Family::kReplacement, "an error message of an object store (XML)", kFetchAgain},
     {Kind::kGzip, Family::kCompressed, "gzip-compressed data", "unpack it first (`gunzip`)"},
     {Kind::kZstd, Family::kCompressed, "zstd-compressed data", "unpack it first (`zstd -d`)"},
     {Kind::kXz, Family::kCompressed, "xz-compressed data", "unpack it first (`unxz`)"},
@@ -548,7 +548,7 @@ std::string shown(Head head) {
 Code code_of(const Sniffed& found) {
   if (found.kind == Kind::kLfsPointer || found.kind == Kind::kAnnexPointer) return Code::kNotFound;
   const bool broken = found.family == Family::kUnknown || found.family == Family::kNothing ||
-                      found.family == Family::kStandIn || found.kind == Kind::kUtf8Text;
+                      found.family == Family::kReplacement || found.kind == Kind::kUtf8Text;
   return broken ? Code::kCorrupt : Code::kUnsupported;
 }
 

@@ -121,9 +121,9 @@ enum class FileKind : uint8_t {
 
 enum class FileFamily : uint8_t {
   kUnknown,
-  kNothing,     ///< empty, or zeros only
-  kStandIn,     ///< a pointer or a message in place of the data
-  kCompressed,  ///< one compressed stream
+  kNothing,      ///< empty, or zeros only
+  kReplacement,  ///< a pointer or a message in place of the data
+  kCompressed,   ///< one compressed stream
   kArchive,
   kTable,  ///< tables, records and arrays
   kPicture,

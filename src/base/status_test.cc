@@ -53,7 +53,7 @@ TEST(Status, a_copy_does_not_change_with_the_original) {
   EXPECT_EQ(copy.key(), "");
 }
 
-TEST(Status, policies_act_on_data_and_never_on_machine_or_weather) {
+TEST(Status, policies_act_on_data_and_never_on_the_machine_or_transient_errors) {
   for (Code code : {Code::kCorrupt, Code::kUnsupported, Code::kNotFound, Code::kUser})
     EXPECT_TRUE(is_data_error(code)) << code_name(code);
   for (Code code : {Code::kOk, Code::kInvalidArgument, Code::kUnavailable, Code::kOutOfBudget, Code::kCancelled,

@@ -52,7 +52,7 @@ TEST(ErrorLog, counts_different_samples_of_an_epoch) {
   EXPECT_TRUE(log.add(ErrorLog::kFilterPass, error(3)).ok());
   EXPECT_TRUE(log.add(ErrorLog::kFilterPass, error(4)).ok());
   for (int64_t epoch = 0; epoch < 5; ++epoch) {
-    for (int i = 0; i < 4; ++i) {  // a bad stand-in is met again and again
+    for (int i = 0; i < 4; ++i) {  // a bad replacement is met again and again
       EXPECT_TRUE(log.add(epoch, error(1)).ok());
       EXPECT_TRUE(log.add(epoch, error(1 + epoch, "resize")).ok());
     }

@@ -78,7 +78,7 @@ FieldUse decoder_uses(const OpSpec& spec, const Decoded& made, const Schema& bef
   const auto there = before.find(names.front());
   FieldUse use{names, names};
   // Nobody named one and no schema tells: each sample decides which of the two it has.
-  if (given.empty() && (!there || before[*there].has_stand_in)) use.or_else = kStoredBytes;
+  if (given.empty() && (!there || before[*there].has_replacement)) use.or_else = kStoredBytes;
   for (std::string& name : use.makes) {
     if (name == kStoredBytes) name = made.name;
   }

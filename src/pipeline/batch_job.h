@@ -19,8 +19,8 @@ namespace forebay {
 
 /// What became of one row of a batch that is being made. Small, since there are thousands.
 struct RowJob {
-  int64_t id = 0;       ///< of the sample in the source; a stand-in's once one was needed
-  int32_t attempt = 0;  ///< stand-ins tried
+  int64_t id = 0;       ///< of the sample in the source; a replacement's once one was needed
+  int32_t attempt = 0;  ///< replacements tried
   bool skipped = false;
 };
 
@@ -43,7 +43,7 @@ class BatchJob {
   /// The sample that the row stands for, unless another one stands in.
   int64_t planned_id(const Itinerary& itinerary, int64_t row) const;
   int64_t position(int64_t row) const { return step_.rows[static_cast<size_t>(row)].position; }
-  /// Of the row's random numbers. A stand-in is one more appearance of its sample; its attempts must not share random
+  /// Of the row's random numbers. A replacement is one more appearance of its sample; its attempts must not share random
   /// numbers with that sample's own.
   /// `stage`: the next one that it runs. An old sample has those of when it was new in the stages that it is kept behind.
   SampleKey key(int64_t row, size_t stage) const {
@@ -109,7 +109,7 @@ class BatchJob {
   void drop_slots();
 
   std::vector<RowError> errors;  ///< of data; dealt with when the batch is delivered
-  Status fatal;                  ///< of machine or weather: nothing of this batch is delivered
+  Status fatal;                  ///< of the machine, or transient: nothing of this batch is delivered
 
  private:
   void forget_all_values();

@@ -72,8 +72,8 @@ int64_t IndexedItinerary::index(const StepPlan& step, int64_t row) const {
   return packing_ ? step.pieces[at].sequence : order_->id_at(step.at.epoch, step.rows[at].position);
 }
 
-int64_t IndexedItinerary::stand_in(int64_t epoch, int64_t position, int64_t attempt) const {
-  return order_->id_at(epoch, stand_in_position(seed_, epoch, position, attempt - 1, *order_));
+int64_t IndexedItinerary::replacement(int64_t epoch, int64_t position, int64_t attempt) const {
+  return order_->id_at(epoch, replacement_position(seed_, epoch, position, attempt - 1, *order_));
 }
 
 }  // namespace forebay

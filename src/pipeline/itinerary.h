@@ -66,9 +66,9 @@ class Itinerary {
   virtual std::vector<int64_t> indices(const StepPlan& step) const = 0;
   virtual int64_t index(const StepPlan& step, int64_t row) const = 0;
   /// How many other samples may stand in for a bad one,
-  virtual int64_t stand_ins() const = 0;
-  /// and the attempt-th of them for the sample at a position (1 ≤ attempt ≤ stand_ins()). Only without a packing.
-  virtual int64_t stand_in(int64_t epoch, int64_t position, int64_t attempt) const = 0;
+  virtual int64_t replacements() const = 0;
+  /// and the attempt-th of them for the sample at a position (1 ≤ attempt ≤ replacements()). Only without a packing.
+  virtual int64_t replacement(int64_t epoch, int64_t position, int64_t attempt) const = 0;
   /// Of all samples; null where there is no such order.
   virtual std::shared_ptr<const Order> order() const { return nullptr; }
 };
@@ -121,8 +121,8 @@ class IndexedItinerary final : public StepSource {
   std::optional<StepPlan> planned(const Cursor& at) const;
   std::vector<int64_t> indices(const StepPlan& step) const override;
   int64_t index(const StepPlan& step, int64_t row) const override;
-  int64_t stand_ins() const override { return order_->size() - 1; }
-  int64_t stand_in(int64_t epoch, int64_t position, int64_t attempt) const override;
+  int64_t replacements() const override { return order_->size() - 1; }
+  int64_t replacement(int64_t epoch, int64_t position, int64_t attempt) const override;
   std::shared_ptr<const Order> order() const override { return order_; }
 
  private:

@@ -57,13 +57,13 @@ TEST(Itinerary, a_dropped_tail_belongs_to_the_epoch_that_is_over) {
   EXPECT_EQ(plan.planned({3, 9, 2})->at, (Cursor{4, 0, 0}));
 }
 
-TEST(Itinerary, stand_ins_are_other_samples_each_once) {
+TEST(Itinerary, replacements_are_other_samples_each_once) {
   const IndexedItinerary plan = itinerary(20, 4);
   for (int64_t position = 0; position < 20; ++position) {
     std::vector<bool> seen(20);
     seen[static_cast<size_t>(plan.order()->id_at(2, position))] = true;
     for (int64_t attempt = 1; attempt < 20; ++attempt) {
-      const auto index = static_cast<size_t>(plan.stand_in(2, position, attempt));
+      const auto index = static_cast<size_t>(plan.replacement(2, position, attempt));
       EXPECT_FALSE(seen[index]);
       seen[index] = true;
     }

@@ -52,8 +52,8 @@ void RowGather::locate() {
   if (places_.size() == static_cast<size_t>(count()) && at_.rows_by_block.empty()) numbers_.clear();
 }
 
-// Where the row's sample is, or that of its stand-in. Nothing: the row is left out.
-// Ends: each failure takes the row out, makes the batch fail, or tries one more of a bounded number of stand-ins.
+// Where the row's sample is, or that of its replacement. Nothing: the row is left out.
+// Ends: each failure takes the row out, makes the batch fail, or tries one more of a bounded number of replacements.
 std::optional<RowInBlock> RowGather::locate_row(int64_t row) {
   RowJob& job = batch_.rows()[static_cast<size_t>(row)];
   while (!job.skipped && result_.verdict != Verdict::kFatal) {
@@ -67,7 +67,7 @@ std::optional<RowInBlock> RowGather::locate_row(int64_t row) {
     const int64_t attempt = job.attempt;
     result_.unread = status.code() == Code::kUnavailable;
     work_.fail(batch_, row, std::move(status), result_);
-    if (result_.verdict == Verdict::kAgain) result_.verdict = Verdict::kDone;  // the stand-in is at hand
+    if (result_.verdict == Verdict::kAgain) result_.verdict = Verdict::kDone;  // the replacement is at hand
     if (job.attempt == attempt) break;
   }
   return std::nullopt;

@@ -133,7 +133,7 @@ bool RowWork::open_kept(RowInput& input) const {
 
 Status RowWork::keep_row(const CacheStage& stage, RowInput& input, int64_t id, Record& record,
                          WorkMemory& memory) const {
-  // A stand-in may have come in the place of what was looked up.
+  // A replacement may have come in the place of what was looked up.
   std::optional<Identity> entry = input.entry_id == id ? input.entry : stage.entry(*plan_->source, id);
   if (input.version && stage.cache)
     entry = stage.entry_of(*plan_->source, id, input.version->load(std::memory_order_relaxed));
@@ -153,7 +153,7 @@ Status RowWork::rehearse_row(const CacheStage& stage, const BatchJob& batch, int
   const RowJob& job = batch.rows()[static_cast<size_t>(row)];
   const KeptSample sample = batch.step().old_sample(row).value_or(KeptSample{job.id, batch.step().at.epoch});
   const Row& planned = batch.step().rows[static_cast<size_t>(row)];
-  // A stand-in, or what only fills a step up, is nothing that a rehearsal keeps.
+  // A replacement, or what only fills a step up, is nothing that a rehearsal keeps.
   const bool may_be_kept = batch.step().is_old(row) || (job.attempt == 0 && planned.occurrence == 0);
   const Hash128 entry = entry_of_old(sample);
   result.made_again += batch.step().is_old(row) ? 1 : 0;

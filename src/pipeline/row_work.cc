@@ -18,8 +18,8 @@ namespace forebay {
 
 namespace {
 
-// So many bad stand-ins in a row say that the data set as a whole is broken.
-constexpr int64_t kMaxStandIns = 100;
+// So many bad replacements in a row say that the data set as a whole is broken.
+constexpr int64_t kMaxReplacements = 100;
 
 bool asks_for_more(const Status& status, const WorkMemory& memory) {
   return status.code() == Code::kOutOfBudget && status.bytes_needed() > memory.grant();
@@ -348,14 +348,15 @@ void RowWork::fail(BatchJob& batch, int64_t row, Status status, RowResult& resul
   switch (policy_ == BadSample::kReplace && none_stands_in ? BadSample::kSkip : policy_) {
     case BadSample::kRaise: error.raise = true; break;
     case BadSample::kSkip: job.skipped = true; break;
-    // Which stand-in comes follows from seed, epoch, position and attempt alone, so it is the same in every run.
+    // Which replacement comes follows from seed, epoch, position and attempt alone, so it is the same in every run.
     case BadSample::kReplace:
-      if (job.attempt >= std::min(kMaxStandIns, itinerary_->stand_ins())) {
+      if (job.attempt >= std::min(kMaxReplacements, itinerary_->replacements())) {
         error.raise = true;  // the last one tried stands for all of them
         break;
       }
       ++job.attempt;
-      job.id = plan_->selection->id_at(itinerary_->stand_in(batch.step().at.epoch, batch.position(row), job.attempt));
+      job.id =
+          plan_->selection->id_at(itinerary_->replacement(batch.step().at.epoch, batch.position(row), job.attempt));
       result.verdict = Verdict::kAgain;
       break;
   }

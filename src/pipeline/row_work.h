@@ -80,11 +80,11 @@ struct RowPlacement {
 enum class Verdict : uint8_t {
   kDone,        ///< they are in their places in the batch, or left out
   kNeedsBytes,  ///< of working memory: again, with RowResult::needs_bytes
-  kElsewhere,   ///< stand-ins are in none of the block's units: RowResult::elsewhere
+  kElsewhere,   ///< replacements are in none of the block's units: RowResult::elsewhere
   kCold,        ///< the object is not in the page cache: it has to be read without a thread that waits
-  kAgain,  ///< to be looked up and fetched anew: a stand-in, what was damaged in the cache, what is known by its version now
+  kAgain,  ///< to be looked up and fetched anew: a replacement, what was damaged in the cache, what is known by its version now
   kForeign,  ///< user code is next
-  kFatal,    ///< RowResult::fatal, of machine or weather: the batch cannot be
+  kFatal,    ///< RowResult::fatal, of the machine, or transient: the batch cannot be
 };
 
 struct RowResult {

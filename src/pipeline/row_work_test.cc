@@ -101,7 +101,7 @@ TEST(RowWork, what_a_bad_sample_means_is_the_policys) {
   }
   Bench bench(in_order(bad), BadSample::kReplace);
   RowInput input = bench.task(2);
-  EXPECT_EQ(bench.run(input).verdict, Verdict::kAgain) << "the stand-in has to be fetched";
+  EXPECT_EQ(bench.run(input).verdict, Verdict::kAgain) << "the replacement has to be fetched";
   const int64_t other = bench.batch.rows()[2].id;
   EXPECT_NE(other, 2);
   input = bench.task(2);
@@ -109,7 +109,7 @@ TEST(RowWork, what_a_bad_sample_means_is_the_policys) {
   EXPECT_EQ(bench.label(2), 10 * other);
 }
 
-TEST(RowWork, a_stand_in_that_is_at_hand_is_taken_at_once) {
+TEST(RowWork, a_replacement_that_is_at_hand_is_taken_at_once) {
   Rig rig = in_order(summary({2}));
   rig.change_plan = [](ExecutionPlan& plan) { plan.fetches = false; };
   Bench bench(rig, BadSample::kReplace);
@@ -121,8 +121,8 @@ TEST(RowWork, a_stand_in_that_is_at_hand_is_taken_at_once) {
   EXPECT_NE(bench.label(2), 20);
 }
 
-// What the cache has is of the bad sample, not of its stand-in.
-TEST(RowWork, a_kept_sample_that_fails_later_is_not_taken_for_its_stand_in) {
+// What the cache has is of the bad sample, not of its replacement.
+TEST(RowWork, a_kept_sample_that_fails_later_is_not_taken_for_its_replacement) {
   Rig rig = in_order(summary({2}));
   rig.change_plan = [](ExecutionPlan& plan) {
     plan.fetches = false;
@@ -145,7 +145,7 @@ TEST(RowWork, a_kept_sample_that_fails_later_is_not_taken_for_its_stand_in) {
   EXPECT_EQ(bench.label(2), 10 * bench.batch.rows()[2].id);
 }
 
-TEST(RowWork, stand_ins_end) {
+TEST(RowWork, replacements_end) {
   std::set<int64_t> all;
   for (int64_t id = 0; id < 50; ++id) all.insert(id);
   Rig rig = in_order(summary(all));
@@ -158,14 +158,14 @@ TEST(RowWork, stand_ins_end) {
   EXPECT_TRUE(result.errors.back().raise);
 }
 
-TEST(RowWork, weather_and_bugs_spoil_the_batch) {
+TEST(RowWork, transient_errors_and_bugs_spoil_the_batch) {
   Bench unavailable(in_order([](Record&, const SampleContext&) -> Status { return forebay::unavailable("gone"); }),
                     BadSample::kSkip);
   RowInput input = unavailable.task(4);
-  const RowResult weather = unavailable.run(input);
-  EXPECT_EQ(weather.verdict, Verdict::kFatal);
-  EXPECT_EQ(weather.fatal.code(), Code::kUnavailable);
-  EXPECT_EQ(weather.fatal.sample(), 4);
+  const RowResult transient = unavailable.run(input);
+  EXPECT_EQ(transient.verdict, Verdict::kFatal);
+  EXPECT_EQ(transient.fatal.code(), Code::kUnavailable);
+  EXPECT_EQ(transient.fatal.sample(), 4);
   Bench throws(in_order([](Record&, const SampleContext&) -> Status { throw std::runtime_error("a bug"); }));
   input = throws.task(4);
   const RowResult bug = throws.run(input);
@@ -194,7 +194,7 @@ TEST(RowWork, rows_stop_at_user_code_and_go_on_behind_it) {
   EXPECT_EQ(bench.label(5), 50);
 }
 
-TEST(RowWork, stand_ins_outside_the_block_are_named) {
+TEST(RowWork, replacements_outside_the_block_are_named) {
   Bench bench(in_order());
   UnitBlock block;
   for (const auto& [begin, end] : {std::pair<int64_t, int64_t>{0, 10}, {20, 30}})

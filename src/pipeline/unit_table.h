@@ -56,7 +56,7 @@ class UnitTable {
   /// Units that nobody needs any more are appended to `freed`: the owner gives back what was charged for them.
   using Freed = std::vector<std::shared_ptr<Unit>>;
   void remove_user(const UnitBlockPtr& block, Freed& freed);
-  /// The same block with the units of some other rows beside its own: for stand-ins that come from elsewhere.
+  /// The same block with the units of some other rows beside its own: for replacements that come from elsewhere.
   UnitBlockPtr widened(const UnitBlock& block, const std::vector<int64_t>& ids);
   /// A block of that unit alone, for old samples. Its unit is only wanted while it has users.
   UnitBlockPtr block_of_old(int64_t unit) const;

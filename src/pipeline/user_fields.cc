@@ -47,7 +47,7 @@ class Follower {
     // A step between took it away: only the one that stands in for it can be meant.
     if (made_.find(name)) return expect(or_else, "", optional);
     Field field = any_field(name);
-    field.has_stand_in = !or_else.empty();
+    field.has_replacement = !or_else.empty();
     field.optional = optional;
     made_.push_back(field);
     now_.push_back(std::move(field));

@@ -38,7 +38,7 @@ class Order {
   virtual void ids_at(int64_t epoch, int64_t begin, std::span<int64_t> ids) const = 0;
   /// position_of() for many ids; `positions` is as long as `ids`.
   virtual void positions_of(int64_t epoch, std::span<const int64_t> ids, std::span<int64_t> positions) const;
-  /// The positions whose samples are read together with the one at `position` (itself among them): where a stand-in for
+  /// The positions whose samples are read together with the one at `position` (itself among them): where a replacement for
   /// it may come from without reading anything more. All of them where samples are read one by one.
   virtual Range read_together(int64_t epoch, int64_t position) const;
   /// The chunks that hold those samples, as they come on the epoch's line: indices into BlockwiseOptions::chunk_rows. None where

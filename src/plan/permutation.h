@@ -24,7 +24,7 @@ struct PermutationKey {
     kOrder = -1,
     kChunks = -2,
     kBlock = -3,
-    kStandIn = -4,
+    kReplacement = -4,
     kChunkOfStream = -5,
     kRehearsed = -6,
     kOffered = -7,

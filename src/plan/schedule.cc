@@ -69,16 +69,17 @@ void Schedule::rows(const Order::Use& at, int64_t rank, std::vector<Row>* out) c
   for (int64_t slot : slots) out->push_back(row(batch, slot));
 }
 
-int64_t stand_in_position(uint64_t seed, int64_t epoch, int64_t position, int64_t attempt, int64_t epoch_size) {
-  return stand_in_position(seed, epoch, position, attempt, Order::Range{0, 1, epoch_size});
+int64_t replacement_position(uint64_t seed, int64_t epoch, int64_t position, int64_t attempt, int64_t epoch_size) {
+  return replacement_position(seed, epoch, position, attempt, Order::Range{0, 1, epoch_size});
 }
 
-int64_t stand_in_position(uint64_t seed, int64_t epoch, int64_t position, int64_t attempt, const Order::Range& range) {
+int64_t replacement_position(uint64_t seed, int64_t epoch, int64_t position, int64_t attempt,
+                             const Order::Range& range) {
   assert(attempt >= 0 && range.count >= 1);
   const int64_t others = range.count - 1;
   if (others == 0) return position;
   // The others, permuted: no attempt comes back to one that was bad before all have been tried.
-  const PermutationKey key = PermutationKey::root(seed, PermutationKey::Use::kStandIn).child(epoch).child(position);
+  const PermutationKey key = PermutationKey::root(seed, PermutationKey::Use::kReplacement).child(epoch).child(position);
   const int64_t drawn = Permutation(others, key).at(attempt % others);
   const int64_t own = (position - range.first) / range.step;
   return range.first + range.step * (drawn < own ? drawn : drawn + 1);
@@ -98,11 +99,11 @@ Order::Range read_next(const Order& order, int64_t epoch, const Order::Range& ra
 
 }  // namespace
 
-int64_t stand_in_position(uint64_t seed, int64_t epoch, int64_t position, int64_t attempt, const Order& order) {
+int64_t replacement_position(uint64_t seed, int64_t epoch, int64_t position, int64_t attempt, const Order& order) {
   const Order::Range own = order.read_together(epoch, position);
   const int64_t near = std::min(own.count - 1, kNear);
-  if (attempt < near || own.count == order.size()) return stand_in_position(seed, epoch, position, attempt, own);
-  const PermutationKey key = PermutationKey::root(seed, PermutationKey::Use::kStandIn).child(epoch).child(position);
+  if (attempt < near || own.count == order.size()) return replacement_position(seed, epoch, position, attempt, own);
+  const PermutationKey key = PermutationKey::root(seed, PermutationKey::Use::kReplacement).child(epoch).child(position);
   int64_t left = attempt - near;
   for (Order::Range there = read_next(order, epoch, own);; there = read_next(order, epoch, there)) {
     // Ends: some other range has rows, since own.count is not all of them, and each of these takes from `left`.

@@ -72,14 +72,15 @@ class Schedule {
 
 /// The position whose sample stands in for a bad one at `position`: another one of [0, epoch_size), or itself when
 /// there is no other. The first epoch_size - 1 attempts give each other position once.
-int64_t stand_in_position(uint64_t seed, int64_t epoch, int64_t position, int64_t attempt, int64_t epoch_size);
+int64_t replacement_position(uint64_t seed, int64_t epoch, int64_t position, int64_t attempt, int64_t epoch_size);
 
 /// The same among the positions of `range`, which has `position` in it, for chunked data.
-int64_t stand_in_position(uint64_t seed, int64_t epoch, int64_t position, int64_t attempt, const Order::Range& range);
+int64_t replacement_position(uint64_t seed, int64_t epoch, int64_t position, int64_t attempt,
+                             const Order::Range& range);
 
 /// The same for an order: the first 50 attempts stay among what is read together (Order::read_together()), where there are so
 /// many others. When none of these will do, as where a row group is damaged as a whole, they come from what is read next in the
 /// epoch, 16 of each chunk or block, lane after lane and round to the epoch's beginning. A pure function of its arguments.
-int64_t stand_in_position(uint64_t seed, int64_t epoch, int64_t position, int64_t attempt, const Order& order);
+int64_t replacement_position(uint64_t seed, int64_t epoch, int64_t position, int64_t attempt, const Order& order);
 
 }  // namespace forebay

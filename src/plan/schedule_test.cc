@@ -234,53 +234,53 @@ TEST_P(ScheduleDealTest, exactly_once_equal_steps) {
 
 INSTANTIATE_TEST_SUITE_P(Deals, ScheduleDealTest, testing::ValuesIn(deal_cases()), deal_case_name);
 
-TEST(StandInTest, is_another_position_of_the_epoch) {
+TEST(ReplacementTest, is_another_position_of_the_epoch) {
   for (int64_t size : {2, 3, 65, 1000}) {
     for (int64_t position = 0; position < std::min<int64_t>(size, 70); ++position) {
       for (int64_t attempt = 0; attempt < 10; ++attempt) {
-        const int64_t other = stand_in_position(7, 2, position, attempt, size);
+        const int64_t other = replacement_position(7, 2, position, attempt, size);
         ASSERT_NE(other, position);
         ASSERT_TRUE(other >= 0 && other < size);
-        ASSERT_EQ(other, stand_in_position(7, 2, position, attempt, size));
+        ASSERT_EQ(other, replacement_position(7, 2, position, attempt, size));
       }
     }
   }
-  EXPECT_EQ(stand_in_position(7, 2, 0, 3, 1), 0);
+  EXPECT_EQ(replacement_position(7, 2, 0, 3, 1), 0);
 }
 
-TEST(StandInTest, attempts_try_every_other_position_before_any_again) {
+TEST(ReplacementTest, attempts_try_every_other_position_before_any_again) {
   for (int64_t size : {2, 10, 300}) {
     std::set<int64_t> tried;
-    for (int64_t attempt = 0; attempt < size - 1; ++attempt) tried.insert(stand_in_position(7, 2, 1, attempt, size));
+    for (int64_t attempt = 0; attempt < size - 1; ++attempt) tried.insert(replacement_position(7, 2, 1, attempt, size));
     EXPECT_EQ(static_cast<int64_t>(tried.size()), size - 1);
-    EXPECT_EQ(stand_in_position(7, 2, 1, size - 1, size), stand_in_position(7, 2, 1, 0, size));
+    EXPECT_EQ(replacement_position(7, 2, 1, size - 1, size), replacement_position(7, 2, 1, 0, size));
   }
 }
 
-TEST(StandInTest, depends_on_seed_epoch_and_position) {
+TEST(ReplacementTest, depends_on_seed_epoch_and_position) {
   std::set<int64_t> drawn;
   for (uint64_t seed = 0; seed < 5; ++seed) {
     for (int64_t epoch = 0; epoch < 5; ++epoch) {
       for (int64_t position = 0; position < 5; ++position) {
-        drawn.insert(stand_in_position(seed, epoch, position, 0, int64_t{1} << 50));
+        drawn.insert(replacement_position(seed, epoch, position, 0, int64_t{1} << 50));
       }
     }
   }
   EXPECT_EQ(drawn.size(), 125u);
 }
 
-TEST(StandInTest, golden_values_never_change) {
-  EXPECT_EQ(stand_in_position(7, 3, 100, 0, 2100), 1835);
-  EXPECT_EQ(stand_in_position(7, 3, 100, 1, 2100), 2087);
-  EXPECT_EQ(stand_in_position(7, 3, 5, 0, 20), 1);
+TEST(ReplacementTest, golden_values_never_change) {
+  EXPECT_EQ(replacement_position(7, 3, 100, 0, 2100), 1835);
+  EXPECT_EQ(replacement_position(7, 3, 100, 1, 2100), 2087);
+  EXPECT_EQ(replacement_position(7, 3, 5, 0, 20), 1);
 }
 
-TEST(StandInTest, of_chunked_data_comes_from_what_is_read_together) {
+TEST(ReplacementTest, of_chunked_data_comes_from_what_is_read_together) {
   const auto order = blockwise_order({std::vector<int64_t>(40, 25), 4, 3, 7}).value();
   for (int64_t position = 0; position < order->size(); position += 17) {
     const Order::Range range = order->read_together(1, position);
     for (int64_t attempt = 0; attempt < 5; ++attempt) {
-      const int64_t other = stand_in_position(7, 1, position, attempt, range);
+      const int64_t other = replacement_position(7, 1, position, attempt, range);
       ASSERT_NE(other, position);
       ASSERT_EQ((other - range.first) % range.step, 0);
       ASSERT_EQ(order->read_together(1, other).first, range.first);
@@ -288,7 +288,7 @@ TEST(StandInTest, of_chunked_data_comes_from_what_is_read_together) {
   }
 }
 
-TEST(StandInTest, comes_from_elsewhere_where_nothing_that_is_read_together_will_do) {
+TEST(ReplacementTest, comes_from_elsewhere_where_nothing_that_is_read_together_will_do) {
   std::vector<std::unique_ptr<Order>> orders;
   orders.push_back(sequential_chunks_order({3, 0, 80, 1, 1, 20}));
   orders.push_back(blockwise_order({{3, 80, 1, 1, 20}, 1, 1, 7}).value());
@@ -300,7 +300,7 @@ TEST(StandInTest, comes_from_elsewhere_where_nothing_that_is_read_together_will_
       const int64_t near = std::min<int64_t>(own.count - 1, 50);
       std::set<int64_t> blocks, tried;
       for (int64_t attempt = 0; attempt < 100; ++attempt) {
-        const int64_t other = stand_in_position(7, 1, position, attempt, *order);
+        const int64_t other = replacement_position(7, 1, position, attempt, *order);
         ASSERT_TRUE(other >= 0 && other < order->size());
         ASSERT_NE(other, position);
         ASSERT_EQ(order->read_together(1, other).first == own.first, attempt < near) << position << " " << attempt;
@@ -317,10 +317,10 @@ TEST(StandInTest, comes_from_elsewhere_where_nothing_that_is_read_together_will_
   }
 }
 
-TEST(StandInTest, of_one_chunk_alone_there_is_no_elsewhere) {
+TEST(ReplacementTest, of_one_chunk_alone_there_is_no_elsewhere) {
   const auto order = sequential_chunks_order({60});
   for (int64_t attempt = 0; attempt < 59; ++attempt)
-    EXPECT_EQ(stand_in_position(7, 1, 3, attempt, *order), stand_in_position(7, 1, 3, attempt, 60));
+    EXPECT_EQ(replacement_position(7, 1, 3, attempt, *order), replacement_position(7, 1, 3, attempt, 60));
 }
 
 }  // namespace

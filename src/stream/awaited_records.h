@@ -26,7 +26,7 @@ class AwaitedRecords {
   /// From the log: errors of read_record().
   virtual Status read_again(int64_t number, const std::stop_token& stop) = 0;
   /// The log has forgotten it: another one takes its place. False where there is none.
-  virtual bool stand_in(int64_t number) = 0;
+  virtual bool replacement(int64_t number) = 0;
 };
 
 }  // namespace forebay

@@ -183,14 +183,14 @@ Status KeptRecords::read_again(int64_t number, const std::stop_token& stop) {
   return {};
 }
 
-bool KeptRecords::stand_in(int64_t number) {
+bool KeptRecords::replacement(int64_t number) {
   const std::lock_guard lock(mutex_);
   std::vector<RecordPtr> own;
   for (const auto& [_, kept] : records_)
     if (kept.record) own.push_back(kept.record);
   if (own.empty()) return false;
   // Spread, so that not one record stands in for all. It differs from rank to rank: no plan depends on it, and it is counted.
-  const uint64_t draw = hash128(fmt::format("stand-in {}", number)).low;
+  const uint64_t draw = hash128(fmt::format("replacement {}", number)).low;
   lent(number, own[draw % own.size()]);
   return true;
 }

@@ -69,7 +69,7 @@ class KeptRecords final : public AwaitedRecords {
   Status lend(int64_t number, const Buffer& bytes) override;
   Status read_here(int64_t number) override;
   Status read_again(int64_t number, const std::stop_token& stop) override;
-  bool stand_in(int64_t number) override;
+  bool replacement(int64_t number) override;
 
   /// For the other ranks: a record of this one's own, which may wait for the disk; also for a while after it was let go of, since they may be some steps behind.
   std::optional<Buffer> bytes_of(int64_t number) const;

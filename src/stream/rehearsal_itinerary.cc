@@ -11,7 +11,7 @@ namespace {
 
 // Rows that are not of an epoch's order stand behind all that are.
 constexpr int64_t kOldPositions = int64_t{1} << 54;
-// Appearances of a sample as an old one, told from those in an order, and from stand-ins.
+// Appearances of a sample as an old one, told from those in an order, and from replacements.
 constexpr int32_t kOldOccurrences = 1 << 20;
 
 std::vector<int64_t> ids_of_kept(std::span<const KeptSample> samples) {

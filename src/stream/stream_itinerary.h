@@ -49,8 +49,8 @@ class StreamItinerary final : public StepSource {
   /// A record's number in the stream is its index, and its id.
   std::vector<int64_t> indices(const StepPlan& step) const override;
   int64_t index(const StepPlan& step, int64_t row) const override;
-  int64_t stand_ins() const override { return 0; }
-  int64_t stand_in(int64_t, int64_t position, int64_t) const override { return position; }
+  int64_t replacements() const override { return 0; }
+  int64_t replacement(int64_t, int64_t position, int64_t) const override { return position; }
 
   /// Records of the step that begins with that one, where the stream's end may be near: 0 where there is none.
   int64_t size_at(int64_t number) const;

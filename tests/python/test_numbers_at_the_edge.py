@@ -224,8 +224,8 @@ def test_different_bad_samples_of_an_epoch_count_and_each_epoch_anew(limit, born
             epochs_of(bad, limit, policy)
 
 
-def test_a_bad_stand_in_counts_once_however_often_it_is_drawn():
-    # Of ten samples nine are bad: nearly every stand-in is, too, and all of them are met many times.
+def test_a_bad_replacement_counts_once_however_often_it_is_drawn():
+    # Of ten samples nine are bad: nearly every replacement is, too, and all of them are met many times.
     assert epochs_of(range(9), 9, "replace", n=10) > 9 * 3
     with pytest.raises(ValueError, match="bad"):
         epochs_of(range(9), 8, "replace", n=10)

@@ -1,4 +1,4 @@
-"""Ranks find each other through what their launcher runs: stand-ins for it here, and the real ones where they are installed."""
+"""Ranks find each other through what their launcher runs: replacements for it here, and the real ones where they are installed."""
 import os
 import signal
 import subprocess

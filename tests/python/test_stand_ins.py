@@ -48,7 +48,7 @@ SHUFFLES = {
 
 @pytest.mark.parametrize("shuffled", SHUFFLES)
 @pytest.mark.parametrize("bad", [(0,), (3,), (5,), (1, 2), (0, 5), (0, 1, 2, 3, 5)])
-def test_stand_ins_for_whole_row_groups_come_from_elsewhere(tmp_path, bad, shuffled):
+def test_replacements_for_whole_row_groups_come_from_elsewhere(tmp_path, bad, shuffled):
     pipeline = SHUFFLES[shuffled](write(tmp_path, 6, bad))
     expected, errors = contents(pipeline.batch(16), threads=1)
     assert len(expected) == 120 and len(errors) == GROUP * len(bad)

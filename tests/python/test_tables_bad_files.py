@@ -64,7 +64,7 @@ def test_a_damaged_row_group_is_named_and_costs_its_own_rows_alone(folder):
     assert "1.parquet" in str(raised.value)
 
 
-def test_stand_ins_for_a_damaged_row_group_come_from_the_same_block_and_stay_the_same(folder):
+def test_replacements_for_a_damaged_row_group_come_from_the_same_block_and_stay_the_same(folder):
     damage(folder / "0.parquet", 0)
     seen = []
     for threads in (1, 8):

@@ -24,9 +24,9 @@ class EpochByEpoch final : public StepSource {
   bool finished(const Cursor& at) const override { return steps_->finished(at); }
   std::vector<int64_t> indices(const StepPlan& step) const override { return steps_->indices(step); }
   int64_t index(const StepPlan& step, int64_t row) const override { return steps_->index(step, row); }
-  int64_t stand_ins() const override { return steps_->stand_ins(); }
-  int64_t stand_in(int64_t epoch, int64_t position, int64_t attempt) const override {
-    return steps_->stand_in(epoch, position, attempt);
+  int64_t replacements() const override { return steps_->replacements(); }
+  int64_t replacement(int64_t epoch, int64_t position, int64_t attempt) const override {
+    return steps_->replacement(epoch, position, attempt);
   }
   std::shared_ptr<const Order> order() const override { return steps_->order(); }
 

@@ -28,7 +28,7 @@ class BlockUses {
   void leave(const WindowBatch& batch, RowTask& task) const;
   /// The same for all tasks but those that run.
   void leave_all(WindowBatch& batch) const;
-  /// From now on the task's block has the units of some other rows, too: for stand-ins that are in none of its own.
+  /// From now on the task's block has the units of some other rows, too: for replacements that are in none of its own.
   void widen(const WindowBatch& batch, RowTask& task, const std::vector<int64_t>& ids) const;
   /// No more.
   void forget_wider(const WindowBatch& batch, RowTask& task) const;

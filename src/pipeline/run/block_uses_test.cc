@@ -68,7 +68,7 @@ TEST(BlockUses, a_task_that_runs_keeps_its_block) {
   EXPECT_FALSE(batch->tasks[1].uses);
 }
 
-TEST(BlockUses, stand_ins_from_elsewhere_widen_a_block_until_that_is_forgotten) {
+TEST(BlockUses, replacements_from_elsewhere_widen_a_block_until_that_is_forgotten) {
   UnitRig rig;
   rig.block = 1;
   Parts parts = parts_of(rig, 4);

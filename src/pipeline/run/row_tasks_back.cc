@@ -112,7 +112,7 @@ void RowTasks::conclude(const WindowBatchPtr& batch, RowTask& task, RowResult re
   task.copied = std::move(result.copied);
   if (result.verdict == Verdict::kDone || result.verdict == Verdict::kFatal) {
     if (!hold_values(*batch, task, grant, &result.needs_bytes)) {
-      // Its errors are told now: what was passed over, or has a stand-in, is so already and does not fail again.
+      // Its errors are told now: what was passed over, or has a replacement, is so already and does not fail again.
       result.verdict = Verdict::kNeedsBytes;
     } else if (batch->leaves_early(task)) {
       uses_.leave(*batch, task);

@@ -169,7 +169,7 @@ class FailsOnce final : public Store {
   std::atomic<bool> failed_ = false;
 };
 
-TEST(RunnerFetch, weather_matters_only_to_the_batch_that_is_due) {
+TEST(RunnerFetch, transient_errors_matter_only_to_the_batch_that_is_due) {
   for (const int64_t id : {3, 11, 30}) {  // in the first batch, inside the window, behind it
     Rig rig;
     rig.shuffled = false;

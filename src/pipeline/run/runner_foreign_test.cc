@@ -118,8 +118,8 @@ TEST(RunnerForeign, a_task_that_asks_for_more_memory_after_user_code_is_not_done
   EXPECT_EQ(user.calls, 50) << "user code is not called again for that";
 }
 
-TEST(RunnerForeign, a_stand_in_after_user_code_is_loaded_and_mapped_itself) {
-  // Nothing is fetched, so the stand-in is at hand: yet it has to pass through user code as well.
+TEST(RunnerForeign, a_replacement_after_user_code_is_loaded_and_mapped_itself) {
+  // Nothing is fetched, so the replacement is at hand: yet it has to pass through user code as well.
   Rig setup = with_user_code(
       [](Record&, const SampleContext& context) -> Status {
         return context.key.id % 2 == 0 ? corrupt("even") : Status();

@@ -95,7 +95,7 @@ TEST(Runner, a_batch_of_bad_samples_is_empty_and_still_a_step) {
   EXPECT_EQ(runner->next_for(20s)->batch->size(), 8);
 }
 
-TEST(Runner, stand_ins_are_the_same_for_any_thread_count) {
+TEST(Runner, replacements_are_the_same_for_any_thread_count) {
   std::optional<Outcome> first;
   for (const int threads : {1, 3, 8}) {
     for (const bool slow : {false, true}) {
@@ -118,7 +118,7 @@ TEST(Runner, stand_ins_are_the_same_for_any_thread_count) {
   }
 }
 
-TEST(Runner, when_no_stand_in_is_good_the_last_error_is_raised) {
+TEST(Runner, when_no_replacement_is_good_the_last_error_is_raised) {
   for (const size_t n : {size_t{1}, size_t{2}, size_t{40}, size_t{300}}) {
     Rig setup;
     setup.sizes.assign(n, 10);
@@ -134,7 +134,7 @@ TEST(Runner, when_no_stand_in_is_good_the_last_error_is_raised) {
   }
 }
 
-TEST(Runner, weather_is_not_a_matter_of_policy_and_the_batch_can_be_asked_for_again) {
+TEST(Runner, transient_errors_are_not_a_matter_of_policy_and_the_batch_can_be_asked_for_again) {
   for (const BadSample policy : {BadSample::kRaise, BadSample::kSkip, BadSample::kReplace}) {
     Rig setup;
     setup.store = slow_store(Objects::store_of(setup.sizes), {.seed = 3, .error_rate = 0.2});

@@ -150,7 +150,7 @@ TEST(RunnerUnits, a_bad_unit_spoils_its_own_rows_alone) {
   }
 }
 
-TEST(RunnerUnits, a_stand_in_comes_from_the_same_block_and_does_not_depend_on_threads) {
+TEST(RunnerUnits, a_replacement_comes_from_the_same_block_and_does_not_depend_on_threads) {
   for (int64_t lanes : {1, 3}) {
     UnitRig rig;
     rig.lanes = lanes;

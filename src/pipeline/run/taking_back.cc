@@ -41,7 +41,7 @@ void TakingBack::settle(WindowBatch& batch) const {
     uses_.forget_wider(batch, task);
     take_back(batch, task);
   }
-  forget_stand_ins(batch);
+  forget_replacements(batch);
   batch.job.clear_values();
   batch.job.drop_slots();
   batch.made.reset();
@@ -51,7 +51,7 @@ void TakingBack::settle(WindowBatch& batch) const {
   if (batch.dropped) uses_.leave_all(batch);
 }
 
-void TakingBack::forget_stand_ins(WindowBatch& batch) const {
+void TakingBack::forget_replacements(WindowBatch& batch) const {
   for (int64_t i = 0; i < batch.size(); ++i) {
     RowJob& row = batch.job.rows()[static_cast<size_t>(i)];
     if (row.attempt == 0) continue;

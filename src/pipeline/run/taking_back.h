@@ -23,7 +23,7 @@ class TakingBack {
   void settle(WindowBatch& batch) const;
 
  private:
-  void forget_stand_ins(WindowBatch& batch) const;
+  void forget_replacements(WindowBatch& batch) const;
 
   RunCore& core_;
   const BlockUses& uses_;

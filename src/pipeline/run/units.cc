@@ -64,7 +64,7 @@ void Units::drop_others(const UnitBlock* needed) {
   }
 }
 
-bool Units::forget_weather(const std::vector<UnitBlockPtr>& blocks) {
+bool Units::forget_transient_errors(const std::vector<UnitBlockPtr>& blocks) {
   std::vector<Unit*> away;
   for (const UnitBlockPtr& block : blocks)
     for (const auto& unit : block->units)

@@ -50,7 +50,7 @@ class Units {
   void clear();
   /// Units of these blocks that could not be read because storage was away are to be read again. False where a compute thread looks into one of them: then all
   /// stay, until this is said again.
-  bool forget_weather(const std::vector<UnitBlockPtr>& blocks);
+  bool forget_transient_errors(const std::vector<UnitBlockPtr>& blocks);
   /// Everything goes that can be read or decoded again, but for what `needed` holds and what compute threads look into.
   void drop_others(const UnitBlock* needed);
 

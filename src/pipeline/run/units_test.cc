@@ -201,10 +201,10 @@ TEST(Units, what_storage_had_not_is_read_again_when_that_is_said) {
     const bool away = code == Code::kUnavailable;
     bench.unit(block).pins = 2;
     bench.unit(block).lookers = 1;
-    EXPECT_EQ(bench.units.forget_weather({block}), !away) << "a compute thread looks into it";
+    EXPECT_EQ(bench.units.forget_transient_errors({block}), !away) << "a compute thread looks into it";
     EXPECT_TRUE(bench.unit(block).is<Unit::Failed>());
     bench.unit(block).lookers = 0;
-    EXPECT_TRUE(bench.units.forget_weather({block}));
+    EXPECT_TRUE(bench.units.forget_transient_errors({block}));
     EXPECT_EQ(bench.unit(block).is<Unit::Waiting>(), away);
     EXPECT_EQ(bench.unit(block).is<Unit::Failed>(), !away);
     bench.unit(block).pins = 0;

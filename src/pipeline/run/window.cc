@@ -26,7 +26,7 @@ int64_t rows_per_task(const ExecutionPlan& plan) {
 }
 
 bool has_unit(const WindowBatch& batch, const Unit& unit) {
-  // Those of stand-ins, too, which a task has for itself.
+  // Those of replacements, too, which a task has for itself.
   return std::any_of(batch.blocks.begin(), batch.blocks.end(), [&](const auto& block) { return block->has(unit); }) ||
          std::any_of(batch.tasks.begin(), batch.tasks.end(),
                      [&](const RowTask& task) { return task.wider && task.wider->has(unit); });

@@ -39,7 +39,7 @@ void Window::look_at_front() {
   if (batches_.empty() || batches_.front()->due) return;
   WindowBatch& front = *batches_.front();
   // A compute thread that is finding out just now what was wrong then is waited for: it never waits itself.
-  if (units_ && !units_->forget_weather(front.blocks)) return;
+  if (units_ && !units_->forget_transient_errors(front.blocks)) return;
   front.due = true;
   if (!front.complete) return;
   if (std::exchange(front.unread, false)) taking_back_.retract(front);

@@ -46,7 +46,7 @@ struct RowTask : RowInput {
   Claim claim;  ///< of what was fetched, and of values that wait for the batch
   // Where rows come from units:
   size_t block = 0;    ///< in WindowBatch::blocks
-  UnitBlockPtr wider;  ///< in its place, where stand-ins come from elsewhere
+  UnitBlockPtr wider;  ///< in its place, where replacements come from elsewhere
   bool uses = false;   ///< counted in UnitBlock::users
   bool pins = false;   ///< and in Unit::pins
   bool looks = false;  ///< and in Unit::lookers

@@ -35,8 +35,8 @@ void tell_version(const ReadRequest& request, uint64_t version) {
 
 Result<Buffer> version_failure(const Status& status) {
   // These say nothing of the object: to ask again may help. All else the read itself will meet, and name.
-  const bool weather = status.code() == Code::kUnavailable || status.code() == Code::kCancelled;
-  return weather ? Result<Buffer>(status) : Result<Buffer>(Buffer());
+  const bool transient = status.code() == Code::kUnavailable || status.code() == Code::kCancelled;
+  return transient ? Result<Buffer>(status) : Result<Buffer>(Buffer());
 }
 
 }  // namespace forebay

@@ -62,7 +62,7 @@ TEST(KafkaAddress, NamesBrokersAndTopic) {
 }
 
 // The mock makes every topic that it is asked for, which a cluster does not.
-TEST(KafkaErrors, TopicsThatAreNotThereAndRefusalsAreToldFromTheWeather) {
+TEST(KafkaErrors, TopicsThatAreNotThereAndRefusalsAreToldFromTransientErrors) {
   KafkaAddress address;
   address.topic = "clicks";
   address.password = "hunter2";

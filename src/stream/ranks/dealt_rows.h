@@ -29,7 +29,7 @@ class DealtRows final : public AwaitedRecords {
   Status lend(int64_t number, const Buffer& bytes) override;
   Status read_here(int64_t number) override;
   Status read_again(int64_t number, const std::stop_token& stop) override;
-  bool stand_in(int64_t /*number*/) override { return false; }
+  bool replacement(int64_t /*number*/) override { return false; }
 
   /// How others are asked for these.
   std::vector<SharedRow> asked_for(std::span<const int64_t> numbers) const;

@@ -156,7 +156,7 @@ Status RecordExchange::do_without_owner(Wanted& record, const std::stop_token& s
   if (read.ok()) {
     record.outcome = Outcome::kReread;
     // Only of what the log has forgotten. Where it cannot be reached the run ends, and goes on from a state with the right records.
-  } else if (read.code() == Code::kNotFound && records_->stand_in(record.number)) {
+  } else if (read.code() == Code::kNotFound && records_->replacement(record.number)) {
     record.outcome = Outcome::kLost;
   } else {
     return read;
