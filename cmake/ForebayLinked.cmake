@@ -21,16 +21,3 @@ pkg_check_modules(deflate REQUIRED IMPORTED_TARGET libdeflate)
 set(FOREBAY_LINKED_LIBRARIES
   Threads::Threads fmt::fmt PkgConfig::jpeg PkgConfig::spng PkgConfig::webp PkgConfig::xml2 PkgConfig::xxhash PkgConfig::curl PkgConfig::ssl PkgConfig::crypto
   PkgConfig::zstd PkgConfig::lz4 PkgConfig::deflate PkgConfig::sndfile PkgConfig::flac PkgConfig::mpg123 PkgConfig::soxr)
-
-# Clients of brokers are linked where they are installed, and each may be missing; forebayConfig.cmake says which the library was built with.
-if(NOT DEFINED FOREBAY_BROKERS)
-  set(FOREBAY_BROKERS hiredis libnats rdkafka)
-endif()
-set(FOREBAY_BROKERS_FOUND "")
-foreach(broker IN LISTS FOREBAY_BROKERS)
-  pkg_check_modules(${broker} QUIET IMPORTED_TARGET ${broker})
-  if(TARGET PkgConfig::${broker})
-    list(APPEND FOREBAY_BROKERS_FOUND ${broker})
-    list(APPEND FOREBAY_LINKED_LIBRARIES PkgConfig::${broker})
-  endif()
-endforeach()

@@ -60,3 +60,20 @@ function(forebay_module name)
     set_tests_properties(${name}_test PROPERTIES TIMEOUT 600)
   endif()
 endfunction()
+
+# forebay_loaded(NAME STATIC library SOURCES files... LIBS targets...)
+#
+# libforebay_NAME.so, which is loaded when it is first needed (base/shared_module.h): the objects of a static library, so that tests can link
+# them, and sources that the library has, too. It gives out one C function and stands beside the Python package and libforebay.so.
+function(forebay_loaded name)
+  cmake_parse_arguments(ARG "" "STATIC" "SOURCES;LIBS" ${ARGN})
+  add_library(forebay_${name} MODULE ${ARG_SOURCES} $<TARGET_OBJECTS:${ARG_STATIC}>)
+  target_link_libraries(forebay_${name} PRIVATE ${ARG_LIBS} forebay_base forebay_options)
+  target_link_options(forebay_${name} PRIVATE "LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/loaded.map")
+  set_target_properties(forebay_${name} PROPERTIES
+    LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/python/forebay" LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/loaded.map")
+  install(TARGETS forebay_${name} LIBRARY DESTINATION forebay COMPONENT python)
+  if(FOREBAY_INSTALL_CPP)
+    install(TARGETS forebay_${name} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT cpp)
+  endif()
+endfunction()

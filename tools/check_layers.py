@@ -19,7 +19,7 @@ LAYERS = [
     ["format", "cache", "engine", "cluster"],
     ["pipeline"],
     ["ops", "stream"],
-    ["loader"],
+    ["loader", "brokers"],
     ["serve", "study"],
     ["materialize"],
     ["cli", "python", "capi"],
