@@ -15,7 +15,7 @@ from pathlib import Path
 LAYERS = [
     ["base", "telemetry"],
     ["runtime", "codec", "arrow_codec", "plan", "page"],
-    ["store"],
+    ["store", "sound"],
     ["format", "cache", "engine", "cluster"],
     ["pipeline"],
     ["ops", "stream"],

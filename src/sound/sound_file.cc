@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <sndfile.h>
 
-#include "codec/audio/chunks.h"
-#include "codec/audio/readers.h"
+#include "sound/chunks.h"
+#include "sound/readers.h"
 
 namespace forebay {
 namespace {

@@ -1,4 +1,4 @@
-#include "codec/audio/ogg_streams.h"
+#include "sound/ogg_streams.h"
 
 #include <algorithm>
 #include <array>

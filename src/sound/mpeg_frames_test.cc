@@ -1,4 +1,4 @@
-#include "codec/audio/mpeg_frames.h"
+#include "sound/mpeg_frames.h"
 
 #include <gtest/gtest.h>
 

@@ -6,8 +6,8 @@
 #include <FLAC/stream_decoder.h>
 #include <fmt/format.h>
 
-#include "codec/audio/readers.h"
-#include "codec/audio/tags.h"
+#include "sound/readers.h"
+#include "sound/tags.h"
 
 namespace forebay {
 namespace {

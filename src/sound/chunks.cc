@@ -1,4 +1,4 @@
-#include "codec/audio/chunks.h"
+#include "sound/chunks.h"
 
 #include <algorithm>
 #include <cstring>

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "codec/audio/audio.h"
+#include "codec/audio/rate_converter.h"
 
 namespace forebay {
 
@@ -16,5 +17,8 @@ Result<std::unique_ptr<AudioReader>> open_sound_file(AudioBytes bytes, std::stri
 Result<std::unique_ptr<AudioReader>> open_ogg(AudioBytes bytes);
 /// FLAC that lies in pieces, which follow each other: what the pages of an Ogg file hold.
 Result<std::unique_ptr<AudioReader>> open_flac_pieces(std::vector<AudioBytes> pieces);
+
+/// With the meaning of RateConverter::create().
+Result<std::unique_ptr<RateConverter>> soxr_converter(int64_t from, int64_t to, int64_t channels, AudioSink& next);
 
 }  // namespace forebay

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "codec/audio/ogg_streams.h"
-#include "codec/audio/readers.h"
+#include "sound/ogg_streams.h"
+#include "sound/readers.h"
 
 namespace forebay {
 namespace {

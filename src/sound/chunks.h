@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "codec/audio/readers.h"
+#include "sound/readers.h"
 
 namespace forebay {
 

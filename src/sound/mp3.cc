@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 #include <mpg123.h>
 
-#include "codec/audio/mpeg_frames.h"
-#include "codec/audio/readers.h"
-#include "codec/audio/tags.h"
+#include "sound/mpeg_frames.h"
+#include "sound/readers.h"
+#include "sound/tags.h"
 
 namespace forebay {
 namespace {

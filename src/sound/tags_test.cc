@@ -1,4 +1,4 @@
-#include "codec/audio/tags.h"
+#include "sound/tags.h"
 
 #include <gtest/gtest.h>
 
