@@ -33,10 +33,9 @@ Result<const SoundLibrary*> load_sound_library() {
       void* const function,
       function_of_module({.file = "libforebay_sound.so",
                           .function = "forebay_sound_v1",
-                          .needed = "sound needs the module libforebay_sound.so, and that libsndfile, libFLAC, "
-                                    "libmpg123 and libsoxr: install libsndfile1-dev, libflac-dev, "
-                                    "libmpg123-dev and libsoxr-dev, and build Forebay again where the module "
-                                    "is missing, too"}));
+                          .needed = "sound needs the module libforebay_sound.so, which needs libsndfile, libFLAC, "
+                                    "libmpg123 and libsoxr: install libsndfile1-dev, libflac-dev, libmpg123-dev and "
+                                    "libsoxr-dev, then build Forebay again if the module is missing"}));
   return loaded = reinterpret_cast<GiveSoundLibrary*>(function)();
 }
 

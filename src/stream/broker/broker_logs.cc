@@ -69,8 +69,8 @@ Result<void*> function_of_broker(std::string_view broker, std::string_view libra
   return function_of_module(
       {.file = fmt::format("libforebay_{}.so", broker),
        .function = fmt::format("forebay_{}_log_v1", broker),
-       .needed = fmt::format("{0}:// needs the module libforebay_{0}.so, and that {1}: install {2}, and build Forebay "
-                             "again where the module is missing, too",
+       .needed = fmt::format("{0}:// needs the module libforebay_{0}.so, which needs {1}: install {2}, then build "
+                             "Forebay again if the module is missing",
                              broker, library, package)});
 }
 
