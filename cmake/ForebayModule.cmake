@@ -18,7 +18,8 @@ endif()
 if(FOREBAY_SANITIZE)
   target_compile_options(forebay_options INTERFACE -fsanitize=${FOREBAY_SANITIZE} -fno-omit-frame-pointer
                                                    -fno-sanitize-recover=all)
-  target_link_options(forebay_options INTERFACE -fsanitize=${FOREBAY_SANITIZE})
+  # A sanitizer's library calls dlopen() in place of the program, whose run path the loader then follows only if it is of the old kind.
+  target_link_options(forebay_options INTERFACE -fsanitize=${FOREBAY_SANITIZE} LINKER:--disable-new-dtags)
 endif()
 
 if(FOREBAY_BUILD_FUZZ)  # all code tells the fuzzer which branches it took
