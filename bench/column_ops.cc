@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "loader/compile/compile.h"
+#include "loader/describe/check.h"
 
 namespace forebay {
 namespace {

@@ -18,7 +18,9 @@ set_target_properties(forebay_library PROPERTIES OUTPUT_NAME forebay EXPORT_NAME
 target_compile_features(forebay_library PUBLIC cxx_std_20)
 target_include_directories(forebay_library PUBLIC
   "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
-target_link_libraries(forebay_library PRIVATE ${FOREBAY_LINKED_LIBRARIES})
+target_link_libraries(forebay_library PRIVATE ${FOREBAY_LINKED_LIBRARIES} ${CMAKE_DL_LIBS})
+# Where programs find the modules that are loaded when needed.
+target_link_options(forebay_library INTERFACE "$<INSTALL_INTERFACE:LINKER:-rpath,$<INSTALL_PREFIX>/${CMAKE_INSTALL_LIBDIR}>")
 
 if(FOREBAY_INSTALL_CPP)
   set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/forebay")

@@ -18,7 +18,8 @@ endif()
 if(FOREBAY_SANITIZE)
   target_compile_options(forebay_options INTERFACE -fsanitize=${FOREBAY_SANITIZE} -fno-omit-frame-pointer
                                                    -fno-sanitize-recover=all)
-  target_link_options(forebay_options INTERFACE -fsanitize=${FOREBAY_SANITIZE})
+  # A sanitizer's library calls dlopen() in place of the program, whose run path the loader then follows only if it is of the old kind.
+  target_link_options(forebay_options INTERFACE -fsanitize=${FOREBAY_SANITIZE} LINKER:--disable-new-dtags)
 endif()
 
 if(FOREBAY_BUILD_FUZZ)  # all code tells the fuzzer which branches it took
@@ -52,11 +53,40 @@ function(forebay_module name)
   list(TRANSFORM deps PREPEND forebay_)
   target_link_libraries(forebay_${name} PUBLIC ${deps} ${ARG_LIBS} PRIVATE ${ARG_PRIVATE_LIBS}
                                         $<BUILD_INTERFACE:forebay_options>)
-  if(FOREBAY_BUILD_TESTS AND tests)
-    add_executable(${name}_test ${tests})
-    target_link_libraries(${name}_test PRIVATE forebay_${name} forebay_test_options GTest::gtest_main)
-    target_compile_definitions(${name}_test PRIVATE FOREBAY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-    add_test(NAME ${name}_test COMMAND ${name}_test)
-    set_tests_properties(${name}_test PROPERTIES TIMEOUT 600)
+  forebay_test(${name} SOURCES ${tests} LIBS forebay_${name})
+endfunction()
+
+# forebay_test(NAME SOURCES files... LIBS targets...): the one test program of a module, NAME_test.
+function(forebay_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  if(NOT FOREBAY_BUILD_TESTS OR NOT ARG_SOURCES)
+    return()
+  endif()
+  add_executable(${name}_test ${ARG_SOURCES})
+  target_link_libraries(${name}_test PRIVATE ${ARG_LIBS} forebay_test_options GTest::gtest_main)
+  target_compile_definitions(${name}_test PRIVATE FOREBAY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  add_test(NAME ${name}_test COMMAND ${name}_test)
+  set_tests_properties(${name}_test PROPERTIES TIMEOUT 600)
+endfunction()
+
+# forebay_loaded(NAME [PYTHON_ONLY] STATIC library SOURCES files... COMMON files... LIBS targets...)
+#
+# libforebay_NAME.so, which is loaded when it is first needed (base/shared_module.h): its own sources, which are also a static library that tests
+# link, and sources that it has in common with the library. It gives out one C function, and stands beside the Python package and libforebay.so.
+function(forebay_loaded name)
+  cmake_parse_arguments(ARG "PYTHON_ONLY" "STATIC" "SOURCES;COMMON;LIBS" ${ARGN})
+  add_library(${ARG_STATIC} STATIC ${ARG_SOURCES})
+  set_target_properties(${ARG_STATIC} PROPERTIES UNITY_BUILD_BATCH_SIZE 0)
+  target_include_directories(${ARG_STATIC} PUBLIC "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")
+  target_link_libraries(${ARG_STATIC} PUBLIC forebay_base ${ARG_LIBS} PRIVATE forebay_options)
+
+  add_library(forebay_${name} MODULE ${ARG_COMMON} $<TARGET_OBJECTS:${ARG_STATIC}>)
+  target_link_libraries(forebay_${name} PRIVATE forebay_base ${ARG_LIBS} forebay_options)
+  target_link_options(forebay_${name} PRIVATE "LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/loaded.map")
+  set_target_properties(forebay_${name} PROPERTIES LINKER_LANGUAGE CXX
+    LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/python/forebay" LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/loaded.map")
+  install(TARGETS forebay_${name} LIBRARY DESTINATION forebay COMPONENT python)
+  if(FOREBAY_INSTALL_CPP AND NOT ARG_PYTHON_ONLY)
+    install(TARGETS forebay_${name} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT cpp)
   endif()
 endfunction()

@@ -15,11 +15,11 @@ from pathlib import Path
 LAYERS = [
     ["base", "telemetry"],
     ["runtime", "codec", "arrow_codec", "plan", "page"],
-    ["store"],
+    ["store", "sound"],
     ["format", "cache", "engine", "cluster"],
     ["pipeline"],
     ["ops", "stream"],
-    ["loader"],
+    ["loader", "brokers"],
     ["serve", "study"],
     ["materialize"],
     ["cli", "python", "capi"],

@@ -5,8 +5,7 @@
 
 FOLDER holds JUnit files of GoogleTest and pytest (*.xml), the one of ctest (ctest.xml), and checks.tsv with one line
 "ok|failed|skipped <tab> name" per check that is no test program. The last line printed is "N passed, N failed, N skipped".
-With FOREBAY_REQUIRE_SHARED=1 a test that was skipped because the shared data is absent counts as failed. FOLDER/again holds what
-tests that failed did when they ran a second time (run_again.py): what passed then counts as passed, and is named as unsteady.
+With FOREBAY_REQUIRE_SHARED=1 a test that was skipped because the shared data is absent counts as failed.
 """
 import os
 import sys
@@ -15,7 +14,6 @@ from collections import Counter
 from pathlib import Path
 
 SHARED_ABSENT = "SHARED DATA ABSENT"
-MOST_AGAIN = 3  # tests; where more fail, it is not the machine
 
 
 def outcome(case):
@@ -67,27 +65,9 @@ def read_suites(folder):
     return suites
 
 
-def failed_tests(folder):
-    """{program: names of its tests that failed}."""
-    failed = {suite: [name for name, result, _ in tests if result == "failed"] for suite, tests in read_suites(folder).items()}
-    return {suite: names for suite, names in failed.items() if names}
-
-
-def after_second_tries(suites, folder):
-    """The tests with the outcome of their second try, where there was one; and prints what passed only then."""
-    passed = {(suite, name) for suite, tests in read_suites(folder).items() for name, result, _ in tests if result == "passed"}
-    for suite, tests in suites.items():
-        for name, result, reason in tests:
-            if result == "failed" and (suite, name) in passed:
-                print(f"UNSTEADY {name} passed only when it ran again, alone" + (f"; first: {reason.splitlines()[0]}" if reason else ""))
-                yield name, "passed", ""
-            else:
-                yield name, result, reason
-
-
 def collect(folder):
     suites = read_suites(folder)
-    results = list(after_second_tries(suites, folder / "again"))
+    results = [test for tests in suites.values() for test in tests]
     if (folder / "ctest.xml").exists():
         results += read_programs(folder / "ctest.xml", suites)
     if (folder / "checks.tsv").exists():

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -39,15 +41,15 @@ std::vector<fs::path> site_packages(const fs::path& folder) {
   return found;
 }
 
-std::vector<fs::path> folders_of(const SharedModule& module) {
+/// In which the module is looked for, before the dynamic loader looks.
+std::vector<fs::path> folders() {
   std::vector<fs::path> all;
-  const char* named = module.folder_variable == nullptr ? nullptr : std::getenv(module.folder_variable);
+  const char* const named = std::getenv("FOREBAY_MODULE_DIR");
   if (named != nullptr && *named != '\0') all.emplace_back(named);
   if (const fs::path own = own_folder(); !own.empty()) {
     all.push_back(own);
     for (fs::path& folder : site_packages(own)) all.push_back(std::move(folder));
   }
-  all.insert(all.end(), module.more_folders.begin(), module.more_folders.end());
   return all;
 }
 
@@ -55,12 +57,15 @@ Status missing(const SharedModule& module, const std::string& trouble) {
   return unsupported(trouble.empty() ? module.needed : fmt::format("{} ({})", module.needed, trouble));
 }
 
-/// One failed attempt, in the words of the loader, which name the library that was not found.
+/// One attempt. What fails is told in the words of the loader, which name the library that was not found.
 Result<void*> load(const fs::path& file, const SharedModule& module) {
   dlerror();
   // Local: what the module brings along must not stand in for what the process has of the same name.
   void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) return missing(module, dlerror());
+  if (handle == nullptr) {
+    const std::string trouble = dlerror();
+    return missing(module, trouble.starts_with(module.file + ":") ? "" : trouble);  // else it lacks something
+  }
   void* const function = dlsym(handle, module.function.c_str());
   if (function == nullptr)
     return unsupported(fmt::format("{} belongs to another version of Forebay: install Forebay again", file.string()));
@@ -70,15 +75,16 @@ Result<void*> load(const fs::path& file, const SharedModule& module) {
 }  // namespace
 
 Result<void*> function_of_module(const SharedModule& module) {
-  Status trouble = missing(module, "");
-  for (const fs::path& folder : folders_of(module)) {
+  std::optional<Status> trouble;
+  for (const fs::path& folder : folders()) {
     std::error_code error;
     if (!fs::is_regular_file(folder / module.file, error)) continue;
     Result<void*> function = load(folder / module.file, module);
     if (function.ok()) return function;
     trouble = function.status();
   }
-  return trouble;
+  Result<void*> function = load(module.file, module);
+  return function.ok() || !trouble ? function : Result<void*>(*std::move(trouble));
 }
 
 }  // namespace forebay

@@ -87,10 +87,6 @@ bool somebody_listens(const HostPort& at, std::chrono::milliseconds patience) {
   return listens;
 }
 
-std::string HostPort::to_string() const {
-  return host.find(':') == std::string::npos ? fmt::format("{}:{}", host, port) : fmt::format("[{}]:{}", host, port);
-}
-
 Result<HostPort> parse_host_port(std::string_view text) {
   const auto wrong = [&] {
     return invalid_argument(

@@ -13,7 +13,10 @@ namespace forebay {
 struct HostPort {
   std::string host;  ///< without brackets
   uint16_t port = 0;
-  std::string to_string() const;
+  std::string to_string() const {
+    const bool bare = host.find(':') == std::string::npos;
+    return (bare ? host : "[" + host + "]") + ":" + std::to_string(port);
+  }
 };
 
 /// InvalidArgument, with what was expected, for anything else.

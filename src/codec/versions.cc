@@ -4,9 +4,6 @@
 
 #include <fmt/format.h>
 #include <jpeglib.h>
-#include <mpg123.h>
-#include <sndfile.h>
-#include <soxr.h>
 #include <spng.h>
 #include <webp/decode.h>
 
@@ -18,8 +15,7 @@ std::string codec_versions() {
 #else
   const int jpeg = JPEG_LIB_VERSION;
 #endif
-  return fmt::format("jpeg {} spng {} webp {:x} {} mpg123 {} {}", jpeg, spng_version_string(), WebPGetDecoderVersion(),
-                     sf_version_string(), MPG123_API_VERSION, soxr_version());
+  return fmt::format("jpeg {} spng {} webp {:x}", jpeg, spng_version_string(), WebPGetDecoderVersion());
 }
 
 }  // namespace forebay

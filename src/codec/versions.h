@@ -4,7 +4,7 @@
 
 namespace forebay {
 
-/// The libraries that make pixels and samples of bytes, with their versions: part of the identity of what is kept of decoded data.
+/// The libraries that make pixels of bytes, with their versions: part of the identity of what is kept of decoded data.
 std::string codec_versions();
 
 }  // namespace forebay

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "codec/audio/audio.h"
+#include "codec/audio/sound_library.h"
 #include "ops/audio/decode_sound.h"
 #include "ops/audio/sound_fields.h"
 #include "ops/definition/args.h"
@@ -89,6 +90,8 @@ FieldUse decode_audio_uses(const OpSpec& spec, const Schema& before) {
 }
 
 Result<std::unique_ptr<RecordOp>> compile_decode_audio(const Args& args, const Schema& before, uint32_t) {
+  // Here and not for each sample, where it could pass for a bad one.
+  FOREBAY_RETURN_IF_ERROR(load_sound_library().status());
   std::vector<size_t> fields;
   for (const std::string& name : encoded_fields(args, kSound, before)) fields.push_back(*before.find(name));
   return std::unique_ptr<RecordOp>(std::make_unique<DecodeAudio>(std::move(fields), sound_wanted(args)));
@@ -97,7 +100,7 @@ Result<std::unique_ptr<RecordOp>> compile_decode_audio(const Args& args, const S
 }  // namespace
 
 OpDef decode_audio_op() {
-  return make_op(
+  OpDef def = make_op(
       {.name = "decode_audio",
        .help =
            "Recordings (WAV, FLAC, MP3, Ogg, AIFF, AU, CAF) to float32 samples in [-1, 1), as torchaudio loads them.",
@@ -116,6 +119,8 @@ OpDef decode_audio_op() {
        .infer = infer_decode_audio,
        .compile = compile_decode_audio,
        .uses = decode_audio_uses});
+  def.versions = sound_versions;
+  return def;
 }
 
 }  // namespace forebay

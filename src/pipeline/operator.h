@@ -141,6 +141,9 @@ struct OpDef {
   /// The fields it works with, where `before` enters it. For arguments that nobody has checked. Empty: none.
   std::function<FieldUse(const OpSpec&, const Schema& before)> uses = {};
 
+  /// The libraries that its results depend on beside those of codec_versions(), with their versions. Empty: none.
+  std::function<std::string()> versions = {};
+
   FieldUse used(const OpSpec& op, const Schema& before) const { return uses ? uses(op, before) : FieldUse(); }
   /// The argument of that use, as given or else by default; null where there is none.
   Json given(const OpSpec& op, ArgUse use) const;

@@ -103,12 +103,4 @@ Result<BrokerUrl> parse_broker_url(std::string_view text, uint16_t default_port)
   return url;
 }
 
-std::string without_secret(std::string text, const std::string& secret) {
-  if (secret.empty()) return text;
-  // On behind the asterisks: a secret of asterisks would be found for ever.
-  for (size_t at = text.find(secret); at != std::string::npos; at = text.find(secret, at + 3))
-    text.replace(at, secret.size(), "***");
-  return text;
-}
-
 }  // namespace forebay

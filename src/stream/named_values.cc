@@ -58,11 +58,6 @@ Result<Value> array_of_named(const Field& field, std::span<const uint8_t> bytes)
 
 }  // namespace
 
-void put_named_length(uint8_t* at, size_t length) {
-  const auto written = static_cast<uint32_t>(length);
-  std::memcpy(at, &written, sizeof written);
-}
-
 Result<std::vector<NamedValue>> named_values(std::span<const uint8_t> run) {
   std::vector<NamedValue> values;
   std::span<const uint8_t> name;

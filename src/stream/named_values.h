@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstring>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -16,7 +17,10 @@ using NamedValue = std::pair<std::string_view, std::span<const uint8_t>>;
 
 /// Before each string of a run of named values stands its length, 4 bytes, little-endian.
 constexpr size_t kNamedLength = 4;
-void put_named_length(uint8_t* at, size_t length);
+inline void put_named_length(uint8_t* at, size_t length) {
+  const auto written = static_cast<uint32_t>(length);
+  std::memcpy(at, &written, sizeof written);
+}
 
 /// The pairs of a run: name, value, name, value, …, each behind its length. Corrupt where a length leads beyond the end or a value is missing.
 Result<std::vector<NamedValue>> named_values(std::span<const uint8_t> run);

@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "brokers/redis/redis_answers.h"
 #include "stream/named_values.h"
-#include "stream/redis/redis_answers.h"
 
 using namespace forebay;
 

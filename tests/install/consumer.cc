@@ -22,6 +22,9 @@ int main() {
     for (int64_t i = 0; i < (*batch)->size(); ++i) sum += x->values.data<int64_t>()[i];
   }
   if (fb::diagnose(fb::Pipeline(), {}).ok()) return std::fprintf(stderr, "no pipeline was diagnosed\n"), 1;
+  // Asks no server yet; the module with Redis' client must be found.
+  if (auto records = fb::Loader::open(fb::stream("redis://127.0.0.1:1/records").batch(1)); !records.ok())
+    return std::fprintf(stderr, "%s\n", records.status().to_string().c_str()), 1;
   std::printf("sum %lld\n", static_cast<long long>(sum));
   return sum == 4950 ? 0 : 1;
 }

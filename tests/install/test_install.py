@@ -52,6 +52,22 @@ def test_the_shared_library_gives_out_what_the_header_says_and_nothing_else(inst
     assert others == []
 
 
+LOADED = ["redis", "nats", "kafka", "sound"]
+BEHIND_MODULES = ["hiredis", "nats", "rdkafka", "sndfile", "FLAC", "mpg123", "soxr"]
+
+
+def test_libraries_of_brokers_and_of_sound_are_behind_modules_that_stand_beside(installed):
+    package = Path(next(metadata.distribution("forebay").locate_file(path) for path in metadata.files("forebay")
+                        if str(path).endswith("forebay/__init__.py"))).parent
+    linked = [next(installed.rglob("libforebay.so")), package / "libforebay.so", next(package.glob("_core*.so")),
+              Path(sys.executable).parent / "forebay"]
+    for file in linked:
+        needed = re.findall(r"\(NEEDED\).*\[lib(\w+)[.-]", run("readelf", "-d", file))
+        assert "curl" in needed and not set(needed) & set(BEHIND_MODULES), file
+    for folder in (package, linked[0].parent):
+        assert [name for name in LOADED if not (folder / f"libforebay_{name}.so").exists()] == [], folder
+
+
 def test_only_public_headers_are_installed(installed):
     include = installed / "include"
     found = sorted(path.relative_to(include).as_posix() for path in include.rglob("*.h"))

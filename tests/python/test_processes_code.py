@@ -263,6 +263,28 @@ def test_inner_classes():
         assert pool.call(0, 4) == (9, 1, (1, 2))
 
 
+def test_cached_properties_and_classes_derived_from_those_of_the_program():
+    @dataclasses.dataclass
+    class Local:
+        n: int
+        tags: list = dataclasses.field(default_factory=list)
+
+        @functools.cached_property
+        def twice(self):
+            return 2 * self.n
+
+    def derived(n):
+        @dataclasses.dataclass
+        class Derived(Local):
+            more: int = 3
+
+        one = Derived(n)
+        return one.twice, one.twice, one.tags, one.more
+
+    with ProcessPool(lambda: derived, 1, "test") as pool:
+        assert pool.call(0, 4) == (8, 8, [], 3)
+
+
 def test_only_the_globals_that_are_used_travel():
     text = """
         import threading

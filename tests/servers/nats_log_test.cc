@@ -8,10 +8,10 @@
 #include <fmt/format.h>
 #include <nats/nats.h>
 
+#include "brokers/nats/nats_session.h"
 #include "servers/broker_control.h"
 #include "servers/variable.h"
 #include "stream/log_conformance.h"
-#include "stream/nats/nats_session.h"
 #include "stream/open/open_log.h"
 
 namespace forebay {

@@ -27,7 +27,8 @@ def main(control: int, program: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the program's to answer
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
     _end_with_parent(os.getppid() != program)
-    import numpy  # noqa: F401  what every worker needs, once for all
+    import cloudpickle  # noqa: F401  what every worker needs, once for all
+    import numpy  # noqa: F401
 
     gc.collect()
     gc.freeze()

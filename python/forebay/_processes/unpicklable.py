@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import types
 from typing import Any, Iterator
 
-from .by_value import CodePickler, parts_of_class, parts_of_function, travels_by_value
+from .by_value import CodePickler, travels_by_value
 from .content_pickler import pickled
 
 _MAX_DEPTH = 12
@@ -50,7 +51,7 @@ def _fails(value: Any) -> bool:
 
 def _parts(value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, types.FunctionType):
-        for how, part in parts_of_function(value):
+        for how, part in _parts_of_function(value):
             yield f"{how} of the function '{value.__qualname__}'", part
     elif isinstance(value, types.MethodType):
         yield f"the object of the method '{value.__qualname__}'", value.__self__
@@ -58,21 +59,36 @@ def _parts(value: Any) -> Iterator[tuple[str, Any]]:
         yield "", value.func
         for part in (*value.args, *value.keywords.values()):
             yield "an argument of the functools.partial", part
-    elif isinstance(value, type) and travels_by_value(value):
-        for how, part in parts_of_class(value):
-            yield f"{how} of the class '{value.__qualname__}'", part
+    elif isinstance(value, type):
+        for name, part in vars(value).items():
+            yield f"its attribute '{name}' of the class '{value.__qualname__}'", part
     elif isinstance(value, dict):
         for key, part in value.items():
             yield f"the element {key!r} of the dict", part
     elif isinstance(value, (tuple, list, set, frozenset)):
         for part in value:
             yield "" if isinstance(value, tuple) else f"an element of the {type(value).__name__}", part
-    elif not isinstance(value, type):
+    else:
         if travels_by_value(type(value)):
             yield "", type(value)
         ours = type(value).__module__.startswith("forebay.")
         for name, part in _state(value).items():
             yield "" if ours else f"the attribute '{name}' of {type(value).__qualname__}", part
+
+
+def _parts_of_function(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+    for name in sorted(_names(function.__code__) & function.__globals__.keys()):
+        yield f"the global '{name}'", function.__globals__[name]
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+        with contextlib.suppress(ValueError):  # not assigned yet
+            yield f"the variable '{name}' around it", cell.cell_contents
+    for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+        yield "a default argument", value
+
+
+def _names(code: types.CodeType) -> set[str]:
+    inner = [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    return set(code.co_names).union(*map(_names, inner))
 
 
 def _state(value: Any) -> dict[str, Any]:

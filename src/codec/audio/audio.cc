@@ -1,47 +1,13 @@
 #include "codec/audio/audio.h"
 
-#include <algorithm>
-#include <iterator>
+#include <atomic>
 
-#include <fmt/format.h>
-
-#include "base/sniff.h"
-#include "codec/audio/readers.h"
+#include "base/shared_module.h"
+#include "codec/audio/rate_converter.h"
+#include "codec/audio/sound_library.h"
 
 namespace forebay {
 namespace {
-
-/// The kinds that libsndfile reads, and what AudioInfo calls them.
-struct SoundFile {
-  FileKind kind;
-  std::string_view name;
-};
-constexpr SoundFile kSoundFiles[] = {
-    {FileKind::kWav, "WAV"},     {FileKind::kRf64, "RF64"},  {FileKind::kW64, "W64"}, {FileKind::kAiff, "AIFF"},
-    {FileKind::kAu, "AU"},       {FileKind::kCaf, "CAF"},    {FileKind::kOgg, "Ogg"}, {FileKind::kOggVorbis, "Ogg"},
-    {FileKind::kOggOpus, "Ogg"}, {FileKind::kOggFlac, "Ogg"}};
-
-// What comes must be what was announced: no more, for which there would be no memory, and no less.
-class AnnouncedFrames final : public AudioSink {
- public:
-  AnnouncedFrames(AudioSink& next, std::optional<int64_t> announced) : next_(next), announced_(announced) {}
-  Status frames(const float* values, int64_t count) override {
-    if (announced_ && count > *announced_ - given_) {
-      return corrupt(fmt::format("the header says {} samples a channel, and there are more", *announced_));
-    }
-    given_ += count;
-    return next_.frames(values, count);
-  }
-  Status end() const {
-    if (!announced_ || given_ == *announced_) return {};
-    return corrupt(fmt::format("ends after {} of {} samples a channel", given_, *announced_));
-  }
-
- private:
-  AudioSink& next_;
-  std::optional<int64_t> announced_;
-  int64_t given_ = 0;
-};
 
 class CountedFrames final : public AudioSink {
  public:
@@ -59,23 +25,37 @@ class CountedFrames final : public AudioSink {
 
 }  // namespace
 
-Result<std::unique_ptr<AudioReader>> AudioReader::open(AudioBytes bytes, bool mixes) {
-  const FileKind kind = sniff(bytes).kind;
-  if (kind == FileKind::kFlac) return open_flac(bytes);
-  if (kind == FileKind::kMp3) return open_mp3(bytes, mixes);
-  const auto* const file = std::ranges::find(kSoundFiles, kind, &SoundFile::kind);
-  if (file != std::end(kSoundFiles))
-    return std::string_view(file->name) == "Ogg" ? open_ogg(bytes) : open_sound_file(bytes, file->name);
-  return wrong_file("a recording (WAV, FLAC, MP3, Ogg, AIFF, AU or CAF)", bytes);
+Result<const SoundLibrary*> load_sound_library() {
+  static std::atomic<const SoundLibrary*> loaded = nullptr;
+  if (const SoundLibrary* const library = loaded) return library;
+  // Two threads may do this at once: they get the same. Failures are not kept: it may be installed meanwhile.
+  FOREBAY_ASSIGN(
+      void* const function,
+      function_of_module({.file = "libforebay_sound.so",
+                          .function = "forebay_sound_v1",
+                          .needed = "sound needs the module libforebay_sound.so, which needs libsndfile, libFLAC, "
+                                    "libmpg123 and libsoxr: install libsndfile1-dev, libflac-dev, libmpg123-dev and "
+                                    "libsoxr-dev, then build Forebay again if the module is missing"}));
+  return loaded = reinterpret_cast<GiveSoundLibrary*>(function)();
 }
 
-Status AudioReader::read(AudioSink& sink) {
-  AnnouncedFrames announced(sink, info_.frames);
-  FOREBAY_RETURN_IF_ERROR(read_frames(announced));
-  return announced.end();
+Result<std::unique_ptr<AudioReader>> AudioReader::open(std::span<const uint8_t> bytes, bool mixes) {
+  FOREBAY_ASSIGN(const SoundLibrary* const library, load_sound_library());
+  return library->open(bytes, mixes);
 }
 
-Result<int64_t> count_audio_frames(AudioBytes bytes, int64_t limit) {
+Result<std::unique_ptr<RateConverter>> RateConverter::create(int64_t from, int64_t to, int64_t channels,
+                                                             AudioSink& next) {
+  FOREBAY_ASSIGN(const SoundLibrary* const library, load_sound_library());
+  return library->converter(from, to, channels, next);
+}
+
+std::string sound_versions() {
+  const auto library = load_sound_library();
+  return library.ok() ? (*library)->versions() : "no sound";
+}
+
+Result<int64_t> count_audio_frames(std::span<const uint8_t> bytes, int64_t limit) {
   FOREBAY_ASSIGN(const auto reader, AudioReader::open(bytes, true));
   CountedFrames counted(limit);
   Status status = reader->read(counted);

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "codec/audio/audio.h"
 
@@ -13,7 +12,7 @@ constexpr int64_t kMaxRateRatio = 256;
 
 /// Frames at another rate: band-limited, linear phase, stop band below -120 dB, pass band up to 0.91 of the lower rate's half.
 /// Takes frames as a sink and gives what comes of them to the next one. One thread. The same values for any cut of the input into calls.
-class RateConverter final : public AudioSink {
+class RateConverter : public AudioSink {
  public:
   /// Of `frames` frames come so many.
   static int64_t converted(int64_t frames, int64_t from, int64_t to) { return (frames * to + from - 1) / from; }
@@ -24,25 +23,9 @@ class RateConverter final : public AudioSink {
 
   /// Unsupported where the rates are further apart than kMaxRateRatio. `next` must outlive it.
   static Result<std::unique_ptr<RateConverter>> create(int64_t from, int64_t to, int64_t channels, AudioSink& next);
-  ~RateConverter() override;
 
-  Status frames(const float* values, int64_t count) override;
   /// Gives what is left: converted(all) frames have been given then.
-  Status finish();
-
- private:
-  struct Deleter {
-    void operator()(void* converter) const;
-  };
-  RateConverter(int64_t from, int64_t to, int64_t channels, AudioSink& next)
-      : from_(from), to_(to), channels_(channels), next_(next) {}
-  Status give(int64_t count);
-
-  int64_t from_, to_, channels_;
-  AudioSink& next_;
-  int64_t taken_ = 0, given_ = 0;
-  std::vector<float> values_;
-  std::unique_ptr<void, Deleter> converter_;
+  virtual Status finish() = 0;
 };
 
 }  // namespace forebay

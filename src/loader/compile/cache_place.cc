@@ -79,6 +79,8 @@ Hash128 place_identity(const Description& description, size_t step) {
     // A source of the user's has an identity of its own for each sample (DatasetSource::identity()).
     const bool function = i > 0 && (op.attachment || !op.attachment_name.empty());
     const std::string name = i > 0 ? op.attachment_name : "";
+    if (const OpDef* const def = catalog().find(op.name); def != nullptr && def->versions)
+      hasher.update(def->versions());
     hasher.update(fmt::format("{}({}){}\n", op.name, identity_text(content_args(op, i == 0)), name));
     // Functions of one name may differ. Whoever keeps the results also keeps the description, so nobody else gets its address.
     if (function && !has_version(op)) hasher.update_value(reinterpret_cast<uintptr_t>(steps.data()));

@@ -57,15 +57,6 @@ Status shrank(int fd, const ReadRequest& request, uint64_t size_before) {
 
 }  // namespace
 
-FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  return *this;
-}
-
-FileDescriptor::~FileDescriptor() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
 uint64_t version_of_file(const struct ::stat& info) {
   // The time of change (ctime), too, which nobody can set: a copy that keeps mtime and size is told by it.
   const int64_t parts[] = {info.st_mtim.tv_sec,

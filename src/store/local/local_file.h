@@ -6,29 +6,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 
+#include "base/file_descriptor.h"
 #include "store/calls.h"
 #include "store/read_buffers.h"
 #include "store/store.h"
 
 namespace forebay {
-
-/// An open descriptor, closed with it.
-class FileDescriptor {
- public:
-  FileDescriptor() = default;
-  explicit FileDescriptor(int fd) : fd_(fd) {}
-  FileDescriptor(FileDescriptor&& other) noexcept : fd_(other.release()) {}
-  FileDescriptor& operator=(FileDescriptor&& other) noexcept;
-  ~FileDescriptor();
-  int get() const { return fd_; }
-  bool valid() const { return fd_ >= 0; }
-  int release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_ = -1;
-};
 
 /// ObjectInfo::version of a file: of its times of change, inode and device.
 uint64_t version_of_file(const struct ::stat& info);

@@ -3,17 +3,9 @@
 #include <fmt/format.h>
 
 #include "format/table/load_codecs.h"
+#include "stream/broker/broker_logs.h"
 #include "stream/files/folder_log.h"
 #include "stream/files/line_log.h"
-#ifdef FOREBAY_WITH_KAFKA
-#include "stream/kafka/kafka_log.h"
-#endif
-#ifdef FOREBAY_WITH_NATS
-#include "stream/nats/nats_log.h"
-#endif
-#ifdef FOREBAY_WITH_REDIS
-#include "stream/redis/redis_log.h"
-#endif
 
 namespace forebay {
 
@@ -26,50 +18,30 @@ Result<RecordFormat> format_of_log(const LogAddress& address, std::string_view p
   return RecordFormat::of(address.fields.empty() ? plain : with_fields, address.fields);
 }
 
-[[maybe_unused]] Status no_named_values(const RecordFormat& format) {
+Status no_named_values(const RecordFormat& format) {
   if (format.form() != PayloadForm::kFields) return {};
   return invalid_argument("format='fields' is for the named values of Redis; messages here are bytes, text or json");
 }
 
-[[maybe_unused]] OpenedLog built_without(std::string_view scheme, std::string_view library, std::string_view package) {
-  return unsupported(
-      fmt::format("{}:// needs {}, which this build is without; install {} and build again", scheme, library, package));
-}
-
 OpenedLog open_redis(const LogAddress& address) {
-#ifdef FOREBAY_WITH_REDIS
   FOREBAY_ASSIGN(RedisAddress place, RedisAddress::parse(address.url, address.storage));
   FOREBAY_ASSIGN(RecordFormat format, format_of_log(address, "bytes", "fields"));
   return redis_log(std::move(place), std::move(format));
-#else
-  (void)address;
-  return built_without("redis", "hiredis", "libhiredis-dev");
-#endif
 }
 
 OpenedLog open_nats(const LogAddress& address) {
-#ifdef FOREBAY_WITH_NATS
   FOREBAY_ASSIGN(NatsAddress place, NatsAddress::parse(address.url, address.storage));
   FOREBAY_ASSIGN(RecordFormat format, format_of_log(address, "bytes", "json"));
   FOREBAY_RETURN_IF_ERROR(no_named_values(format));
   return nats_log(std::move(place), std::move(format));
-#else
-  (void)address;
-  return built_without("nats", "the NATS C client", "libnats-dev");
-#endif
 }
 
 OpenedLog open_kafka(const LogAddress& address, const std::stop_token& stop) {
-#ifdef FOREBAY_WITH_KAFKA
   FOREBAY_ASSIGN(KafkaAddress place, KafkaAddress::parse(address.url, address.storage));
   place.partitions = address.partitions;
   FOREBAY_ASSIGN(RecordFormat format, format_of_log(address, "bytes", "json"));
   FOREBAY_RETURN_IF_ERROR(no_named_values(format));
   return open_kafka_log(std::move(place), std::move(format), stop);
-#else
-  (void)address, (void)stop;
-  return built_without("kafka", "librdkafka", "librdkafka-dev");
-#endif
 }
 
 OpenedLog open_files_log(const LogAddress& address, const std::stop_token& stop) {

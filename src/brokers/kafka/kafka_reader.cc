@@ -1,0 +1,148 @@
+#include "brokers/kafka/kafka_reader.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/utf8.h"
+#include "stream/aside.h"
+#include "stream/pause.h"
+
+namespace forebay {
+
+namespace {
+
+// Partitions are looked at in turn, without waiting at any; what was fetched ahead makes that cheap.
+constexpr std::chrono::milliseconds kLookAgain{2};
+constexpr std::chrono::milliseconds kAskRangeMs{10'000};
+constexpr std::chrono::milliseconds kCheckEvery{1'000};
+constexpr std::chrono::milliseconds kEndLimit{200};
+constexpr size_t kLongestMessageKey = 1000;
+
+struct DestroyKafkaMessage {
+  void operator()(rd_kafka_message_t* message) const { rd_kafka_message_destroy(message); }
+};
+using KafkaMessage = std::unique_ptr<rd_kafka_message_t, DestroyKafkaMessage>;
+
+/// The message's own key where it is text, else where it stands.
+std::string key_of(const rd_kafka_message_t& message) {
+  const std::span<const uint8_t> key(static_cast<const uint8_t*>(message.key), message.key_len);
+  if (!key.empty() && key.size() <= kLongestMessageKey && is_utf8(key)) return {key.begin(), key.end()};
+  return fmt::format("{}:{}", message.partition, message.offset);
+}
+
+/// No copy: the message goes with the last who holds its payload. Behind it its client, whose end would wait for the message, and which the library looks into
+/// as it frees one.
+struct HeldMessage {
+  std::shared_ptr<KafkaClient> client;
+  KafkaMessage message;
+};
+
+LogRecord record_of(KafkaMessage message, size_t partition, const std::shared_ptr<KafkaClient>& client) {
+  LogRecord record{partition, fmt::format("{}", message->offset), key_of(*message)};
+  auto* const data = static_cast<uint8_t*>(message->payload);
+  const size_t size = message->len;
+  // A payload of nothing (a tombstone) holds nothing, and the message goes at once.
+  if (size == 0) return record;
+  record.payload = Buffer(data, size, std::make_shared<HeldMessage>(HeldMessage{client, std::move(message)}));
+  return record;
+}
+
+}  // namespace
+
+KafkaReader::~KafkaReader() {
+  if (!client_) return;
+  // Aside: the library's threads may be waiting for a server.
+  const auto work = [client = client_]() -> Result<bool> {
+    client->stop();
+    return true;
+  };
+  (void)run_aside<bool>(work, Clock::now() + kEndLimit, {}, "it ends");
+}
+
+Result<std::vector<KafkaReader::Partition*>> KafkaReader::find_partitions(const std::vector<size_t>& wanted) {
+  std::vector<Partition*> found;
+  for (const size_t partition : wanted) {
+    const auto at = std::ranges::find(partitions_, partition, &Partition::partition);
+    if (at == partitions_.end()) return invalid_argument(fmt::format("partition {} is not of this reader", partition));
+    found.push_back(&*at);
+  }
+  // So that a partition that always has something does not take all bytes of a read.
+  if (!found.empty()) std::ranges::rotate(found, found.begin() + static_cast<ptrdiff_t>(first_++ % found.size()));
+  return found;
+}
+
+Result<std::vector<LogRecord>> KafkaReader::read(const std::vector<size_t>& wanted, const Limits& limits,
+                                                 std::stop_token stop) {
+  FOREBAY_ASSIGN(const std::vector<Partition*> partitions, find_partitions(wanted));
+  const Clock::time_point until = Clock::now() + limits.wait;
+  if (!client_) {
+    FOREBAY_ASSIGN(client_, KafkaClient::make(address_, partitions_.size()));
+  }
+  std::vector<LogRecord> records;
+  while (true) {
+    if (stop.stop_requested()) return cancelled("stopped while reading from Kafka").with_key(address_.name);
+    client_->look();
+    FOREBAY_RETURN_IF_ERROR(client_->refusal().with_key(address_.name));
+    uint64_t bytes = limits.bytes;
+    for (Partition* const from : partitions) {
+      const Status status = read_partition(*from, limits, bytes, stop, records);
+      if (!status.ok() && status.code() != Code::kUnavailable) return Status(status).with_key(address_.name);
+    }
+    const auto left = until - Clock::now();
+    if (!records.empty() || left <= Clock::duration::zero()) return records;
+    check_trouble(stop);
+    pause_for(std::min<Clock::duration>(left, kLookAgain), stop);
+  }
+}
+
+Status KafkaReader::read_partition(Partition& from, const Limits& limits, uint64_t& bytes, const std::stop_token& stop,
+                                   std::vector<LogRecord>& out) {
+  if (!from.started) {
+    FOREBAY_RETURN_IF_ERROR(client_->start(from.number, goes_on(from) ? from.position + 1 : RD_KAFKA_OFFSET_BEGINNING));
+    from.started = true;
+  }
+  for (size_t count = 0; count < std::max<size_t>(limits.records, 1) && bytes > 0; ++count) {
+    KafkaMessage message(rd_kafka_consume(client_->topic(), from.number, 0));
+    if (!message) break;
+    if (message->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET || message->err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE)
+      return find_position(from, stop);
+    if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) break;
+    if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR)
+      return status_of_kafka(message->err, rd_kafka_message_errstr(message.get()), address_);
+    // Fetches are of whole batches, which may begin before the offset that was asked for.
+    if (message->offset <= from.position) continue;
+    from.position = message->offset;
+    bytes -= std::min<uint64_t>(bytes, message->len);
+    out.push_back(record_of(std::move(message), from.partition, client_));
+  }
+  return {};
+}
+
+Status KafkaReader::find_position(Partition& from, const std::stop_token& stop) {
+  from.started = false;
+  const auto work = [client = client_, number = from.number] { return client->range(number, kAskRangeMs); };
+  FOREBAY_ASSIGN(const KafkaClient::Range range,
+                 run_aside<KafkaClient::Range>(work, Clock::now() + kAskRangeMs, stop, "asking Kafka"));
+  const int64_t next = from.position + 1;
+  // At the end itself reading waits for what comes.
+  if (next > range.end)
+    return not_found(fmt::format(
+        "partition {} ends before offset {}, where reading is to go on: the topic was made anew", from.number, next));
+  if (next < range.first && goes_on(from))
+    gaps_.push_back({from.partition, range.first - next, fmt::format("{}", range.first)});
+  if (next < range.first) from.position = range.first - 1;
+  return {};
+}
+
+void KafkaReader::check_trouble(const std::stop_token& stop) {
+  if (Clock::now() < check_again_ || client_->trouble().empty()) return;
+  const auto work = [client = client_] { return client->count_partitions(kCheckEvery); };
+  if (run_aside<size_t>(work, Clock::now() + kCheckEvery, stop, "asking Kafka").ok()) {
+    client_->clear_trouble();
+    ++reconnects_;
+  }
+  check_again_ = Clock::now() + kCheckEvery;
+}
+
+}  // namespace forebay

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "brokers/kafka/kafka_client.h"
+#include "stream/record_log.h"
+
+namespace forebay {
+
+/// Reads partitions of a topic. The library fetches ahead of what is asked for, a bounded number of bytes.
+class KafkaReader final : public LogReader {
+ public:
+  struct Partition {
+    size_t partition = 0;   ///< among the log's
+    int32_t number = 0;     ///< in the topic
+    int64_t position = -1;  ///< of the last message that was given; -1: from the first there is
+    bool known_from_first = false;
+    bool started = false;
+  };
+
+  KafkaReader(KafkaAddress address, std::vector<Partition> partitions)
+      : address_(std::move(address)), partitions_(std::move(partitions)) {}
+  /// Nothing is fetched any more, also where others hold payloads, and with them the client.
+  ~KafkaReader() override;
+  KafkaReader(const KafkaReader&) = delete;
+  KafkaReader& operator=(const KafkaReader&) = delete;
+
+  Result<std::vector<LogRecord>> read(const std::vector<size_t>& wanted, const Limits& limits,
+                                      std::stop_token stop) override;
+  std::vector<LogGap> take_gaps() override { return std::exchange(gaps_, {}); }
+  std::string troubled() const override { return client_ ? client_->trouble() : ""; }
+  int64_t reconnects() const override { return reconnects_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  static bool goes_on(const Partition& from) { return from.position >= 0 || from.known_from_first; }
+  Result<std::vector<Partition*>> find_partitions(const std::vector<size_t>& wanted);
+  Status read_partition(Partition& from, const Limits& limits, uint64_t& bytes, const std::stop_token& stop,
+                        std::vector<LogRecord>& out);
+  /// The offset that was wanted is not there.
+  Status find_position(Partition& from, const std::stop_token& stop);
+  /// Whether the servers answer again.
+  void check_trouble(const std::stop_token& stop);
+
+  const KafkaAddress address_;
+  std::vector<Partition> partitions_;
+  std::shared_ptr<KafkaClient> client_;
+  size_t first_ = 0;  ///< of the wanted partitions, which takes turns
+  Clock::time_point check_again_{};
+  int64_t reconnects_ = 0;
+  std::vector<LogGap> gaps_;
+};
+
+}  // namespace forebay

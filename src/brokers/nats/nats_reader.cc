@@ -1,0 +1,127 @@
+#include "brokers/nats/nats_reader.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "stream/pause.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr std::chrono::seconds kSessionLimit{10};
+constexpr std::chrono::milliseconds kFetchWait{50};  ///< the library does not look for stops
+// Of one request: the library keeps what came and was not taken yet, without a bound of bytes.
+constexpr uint64_t kMostMessages = 10'000;
+
+Buffer payload_of_message(NatsMessage message) {
+  auto* const data = reinterpret_cast<uint8_t*>(const_cast<char*>(natsMsg_GetData(message.get())));
+  const auto size = static_cast<size_t>(natsMsg_GetDataLength(message.get()));
+  if (size == 0) return {};
+  // No copy: the message goes with the last who holds its payload.
+  return Buffer(data, size, std::shared_ptr<void>(message.release(), [](void* last) {
+                  natsMsg_Destroy(static_cast<natsMsg*>(last));
+                }));
+}
+
+}  // namespace
+
+Result<std::vector<LogRecord>> NatsReader::read(const std::vector<size_t>& wanted, const Limits& limits,
+                                                std::stop_token stop) {
+  const Clock::time_point until = Clock::now() + limits.wait;
+  std::vector<LogRecord> records;
+  while (true) {
+    if (stop.stop_requested()) return cancelled("stopped while reading from NATS").with_key(address_.name);
+    const Clock::time_point now = Clock::now();
+    Status status;
+    if (wanted.empty() || (!session_ && now < try_again_)) {
+      pause_for(std::min(until, wanted.empty() ? until : try_again_) - now, stop);
+    } else {
+      if (!session_) status = connect(stop);
+      if (status.ok()) status = read_round(limits, until, stop, records);
+    }
+    if (!status.ok()) FOREBAY_RETURN_IF_ERROR(endure(status));
+    if (!stop.stop_requested() && (!records.empty() || Clock::now() >= until)) return records;
+  }
+}
+
+Status NatsReader::connect(const std::stop_token& stop) {
+  FOREBAY_ASSIGN(session_, NatsSession::open(address_, position_ + 1, Clock::now() + kSessionLimit, stop));
+  const bool again = std::exchange(was_connected_, true);
+  if (again) ++reconnects_;
+  consumed_ = 0;
+  const NatsRange& range = session_->range();
+  // Numbers only go up, also when messages are deleted.
+  if (range.last < position_)
+    return not_found(
+        fmt::format("the stream ends at message {}, before {} where reading is to go on: it was made anew, or "
+                    "restored from an older copy",
+                    range.last, position_));
+  // With a subject it cannot be told whether what was forgotten had that subject.
+  const bool goes_on = position_ > 0 || known_from_first_;
+  if (goes_on && range.first > position_ + 1 && (!again || address_.subject.empty())) note_gap(range.first);
+  return {};
+}
+
+Status NatsReader::endure(Status error) {
+  session_.reset();
+  if (error.code() != Code::kUnavailable) return std::move(error).with_key(address_.name);
+  troubled_ = fmt::format("{}: {}", address_.servers.front().to_string(), error.message());
+  try_again_ = Clock::now() + backoff_.next();
+  return {};
+}
+
+Status NatsReader::read_round(const Limits& limits, Clock::time_point until, const std::stop_token& stop,
+                              std::vector<LogRecord>& out) {
+  const uint64_t most = std::clamp<uint64_t>(limits.records, 1, kMostMessages);
+  // A request knows no bytes: by the size of the messages before.
+  const auto count = static_cast<int>(std::clamp<uint64_t>(limits.bytes / message_bytes_, 1, most));
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+  const auto wait = std::clamp<std::chrono::milliseconds>(left, std::chrono::milliseconds(1), kFetchWait);
+  FOREBAY_ASSIGN(std::vector<NatsMessage> messages, session_->fetch(count, wait));
+  FOREBAY_RETURN_IF_ERROR(take(std::move(messages), stop, out));
+  troubled_.clear();
+  backoff_.reset();
+  return {};
+}
+
+Status NatsReader::take(std::vector<NatsMessage> messages, const std::stop_token& stop, std::vector<LogRecord>& out) {
+  out.reserve(out.size() + messages.size());
+  for (NatsMessage& message : messages) {
+    const char* const reply = natsMsg_GetReply(message.get());
+    const auto sequence = NatsSequence::of_reply(reply == nullptr ? "" : reply);
+    // The consumer begins behind the position, and gives in order (js_AckNone: nothing comes twice).
+    if (!sequence || sequence->stream <= position_)
+      return corrupt("a message that is not of the stream, or not in its order");
+    if (sequence->consumer != consumed_ + 1)
+      return unavailable("a message was lost on its way; reading begins again behind the last one");
+    // Before the first message there is nothing that could be missing.
+    if (sequence->stream > position_ + 1 && position_ > 0) FOREBAY_RETURN_IF_ERROR(check_jump(sequence->stream, stop));
+    ++consumed_;
+    position_ = sequence->stream;
+    const auto bytes = static_cast<uint64_t>(natsMsg_GetDataLength(message.get()));
+    message_bytes_ = std::max<uint64_t>((message_bytes_ * 7 + bytes) / 8, 64);
+    std::string subject = natsMsg_GetSubject(message.get());
+    out.push_back({0, fmt::format("{}", position_), std::move(subject), payload_of_message(std::move(message))});
+  }
+  return {};
+}
+
+Status NatsReader::check_jump(uint64_t next, const std::stop_token& stop) {
+  // Asked once: the messages behind one gap all come with the same jump before them.
+  if (!address_.subject.empty() || (!gaps_.empty() && gaps_.back().until == fmt::format("{}", next))) return {};
+  FOREBAY_ASSIGN(const NatsRange range, session_->range_now(Clock::now() + kSessionLimit, stop));
+  if (range.first > position_ + 1) note_gap(std::min(range.first, next));
+  return {};
+}
+
+void NatsReader::note_gap(uint64_t until) {
+  LogGap gap{0, std::nullopt, fmt::format("{}", until)};
+  if (address_.subject.empty()) gap.records = static_cast<int64_t>(until - position_ - 1);
+  gaps_.push_back(std::move(gap));
+  // Where gaps are no errors reading goes on behind this one.
+  position_ = until - 1;
+}
+
+}  // namespace forebay

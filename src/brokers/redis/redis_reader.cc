@@ -1,0 +1,216 @@
+#include "brokers/redis/redis_reader.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "stream/pause.h"
+
+namespace forebay {
+
+namespace {
+
+using RedisClock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kConnectLimit{5};
+constexpr std::chrono::seconds kAnswerLimit{
+    10};  ///< a server that is there answers before, or the connection is made again
+constexpr std::chrono::seconds kLookAtEndEvery{5};
+
+}  // namespace
+
+Result<std::vector<RedisReader::Stream*>> RedisReader::find_streams(const std::vector<size_t>& wanted) {
+  std::vector<Stream*> found;
+  for (const size_t partition : wanted) {
+    const auto at = std::ranges::find(streams_, partition, &Stream::partition);
+    if (at == streams_.end()) return invalid_argument(fmt::format("partition {} is not of this reader", partition));
+    found.push_back(&*at);
+  }
+  return found;
+}
+
+Result<std::vector<LogRecord>> RedisReader::read(const std::vector<size_t>& wanted, const Limits& limits,
+                                                 std::stop_token stop) {
+  FOREBAY_ASSIGN(const std::vector<Stream*> streams, find_streams(wanted));
+  const Deadline until = RedisClock::now() + limits.wait;
+  std::vector<LogRecord> records;
+  while (true) {
+    if (stop.stop_requested()) return cancelled("stopped while reading from Redis").with_key(address_.name);
+    const Deadline now = RedisClock::now();
+    Status status;
+    if (streams.empty() || (!connection_ && now < try_again_)) {
+      pause_for(std::min(until, streams.empty() ? until : try_again_) - now, stop);
+    } else {
+      if (!connection_) status = connect(stop);
+      if (status.ok()) status = read_round(streams, limits, until, stop, records);
+    }
+    if (!status.ok()) FOREBAY_RETURN_IF_ERROR(endure(status));
+    if (!stop.stop_requested() && (!records.empty() || RedisClock::now() >= until)) return records;
+  }
+}
+
+Status RedisReader::connect(const std::stop_token& stop) {
+  FOREBAY_ASSIGN(connection_, RedisConnection::open(address_, RedisClock::now() + kConnectLimit, stop));
+  if (was_connected_) ++reconnects_;
+  was_connected_ = true;
+  // While there was no connection anything may have been trimmed.
+  for (Stream& stream : streams_) stream.checked = false;
+  return {};
+}
+
+std::string RedisReader::troubled() const {
+  // It may come, so it is waited for; but mostly its name is wrong.
+  if (troubled_.empty() && !absent_.empty()) return fmt::format("there was no stream '{}' when reading began", absent_);
+  return troubled_.empty() ? ends_before_ : troubled_;
+}
+
+Status RedisReader::endure(Status error) {
+  connection_.reset();
+  if (error.code() != Code::kUnavailable) return std::move(error).with_key(address_.name);
+  troubled_ = fmt::format("{}: {}", address_.host.to_string(), error.message());
+  try_again_ = RedisClock::now() + backoff_.next();
+  return {};
+}
+
+Status RedisReader::read_round(const std::vector<Stream*>& streams, const Limits& limits, Deadline until,
+                               const std::stop_token& stop, std::vector<LogRecord>& out) {
+  FOREBAY_RETURN_IF_ERROR(check_positions(streams, stop));
+  FOREBAY_RETURN_IF_ERROR(check_ends(streams, stop));
+  FOREBAY_ASSIGN(const RedisReply* const reply, ask_entries(streams, limits, until, stop));
+  std::vector<Stream*> given = streams;
+  FOREBAY_ASSIGN(std::vector<Taken> taken, take_entries(*reply, given));
+  // Whether these came behind a gap must be known before they are used.
+  FOREBAY_ASSIGN(const std::vector<StreamInfo> infos, ask_infos(given, stop));
+  for (size_t i = 0; i < given.size(); ++i) {
+    Stream& stream = *given[i];
+    if (const auto missing = stream.watch.check_read(infos[i], stream.position, taken[i].ids))
+      note_gap(stream, *missing);
+    // Only with the records in `out`: a round that fails before is asked for again.
+    stream.position = taken[i].ids.back();
+    stream.quiet = stream.nothing_read = false;
+    if (absent_ == name_of(stream)) absent_.clear();
+    out.insert(out.end(), std::make_move_iterator(taken[i].records.begin()),
+               std::make_move_iterator(taken[i].records.end()));
+  }
+  troubled_.clear();
+  backoff_.reset();
+  return {};
+}
+
+Status RedisReader::check_ends(const std::vector<Stream*>& streams, const std::stop_token& stop) {
+  if (RedisClock::now() < look_again_) return {};
+  look_again_ = RedisClock::now() + kLookAtEndEvery;
+  std::vector<Stream*> quiet;
+  for (Stream* const stream : streams) {
+    if (std::exchange(stream->quiet, true)) quiet.push_back(stream);
+  }
+  FOREBAY_ASSIGN(const std::vector<StreamInfo> infos, ask_infos(quiet, stop));
+  ends_before_.clear();
+  for (size_t i = 0; i < quiet.size(); ++i) FOREBAY_RETURN_IF_ERROR(check_end(*quiet[i], infos[i]));
+  return {};
+}
+
+Status RedisReader::check_end(Stream& stream, const StreamInfo& info) {
+  const EndWatch::Found found = stream.end.look(info, stream.position, stream.nothing_read, RedisClock::now());
+  if (found == EndWatch::Found::kGoesOn) return {};
+  ends_before_ = fmt::format(
+      "the stream '{}' ends at '{}', before '{}' where reading is to go on: it was made anew, or restored from an "
+      "older copy",
+      name_of(stream), info.last.to_string(), stream.position.to_string());
+  return found == EndWatch::Found::kMadeAnew ? not_found(ends_before_) : Status();
+}
+
+Status RedisReader::check_positions(const std::vector<Stream*>& streams, const std::stop_token& stop) {
+  std::vector<Stream*> unchecked;
+  for (Stream* const stream : streams) {
+    if (!stream->checked) unchecked.push_back(stream);
+  }
+  FOREBAY_ASSIGN(const std::vector<StreamInfo> infos, ask_infos(unchecked, stop));
+  for (size_t i = 0; i < unchecked.size(); ++i) {
+    Stream& stream = *unchecked[i];
+    if (!infos[i].exists) absent_ = name_of(stream);
+    FOREBAY_RETURN_IF_ERROR(check_end(stream, infos[i]));
+    const bool begins = stream.position == StreamId{} && stream.known_from_first;
+    const auto missing =
+        begins ? TrimWatch::check_first(infos[i]) : stream.watch.check_position(infos[i], stream.position);
+    if (missing) note_gap(stream, *missing);
+    stream.checked = true;
+  }
+  return {};
+}
+
+Result<std::vector<StreamInfo>> RedisReader::ask_infos(const std::vector<Stream*>& streams,
+                                                       const std::stop_token& stop) {
+  std::vector<StreamInfo> infos;
+  if (streams.empty()) return infos;
+  RedisCommands commands;
+  for (const Stream* const stream : streams) commands.add({"XINFO", "STREAM", name_of(*stream)});
+  const Deadline deadline = RedisClock::now() + kAnswerLimit;
+  FOREBAY_RETURN_IF_ERROR(connection_->send(commands, deadline, stop));
+  for (const Stream* const stream : streams) {
+    FOREBAY_ASSIGN(const RedisReply* const reply, connection_->receive(deadline, stop));
+    const bool missing = reply->is(0, RedisReply::Kind::kError) && reply->text(0).starts_with("ERR no such key");
+    if (reply->is(0, RedisReply::Kind::kError) && !missing)
+      return status_of_redis_error(reply->text(0), address_).with_operator(name_of(*stream));
+    FOREBAY_ASSIGN(StreamInfo info, read_stream_info(*reply));
+    infos.push_back(info);
+  }
+  return infos;
+}
+
+Result<const RedisReply*> RedisReader::ask_entries(const std::vector<Stream*>& streams, const Limits& limits,
+                                                   Deadline until, const std::stop_token& stop) {
+  // COUNT is per stream, and knows no bytes: by the size of those that came before.
+  const uint64_t fitting = limits.bytes / (entry_bytes_ * streams.size());
+  const uint64_t count = std::clamp<uint64_t>(fitting, 1, std::max<size_t>(limits.records, 1));
+  const auto wait = std::chrono::ceil<std::chrono::milliseconds>(until - RedisClock::now());
+  std::vector<std::string> texts{fmt::format("{}", count), fmt::format("{}", std::max<int64_t>(wait.count(), 0))};
+  for (const Stream* const stream : streams) texts.push_back(stream->position.to_string());
+  std::vector<std::string_view> words{"XREAD", "COUNT", texts[0]};
+  if (wait.count() > 0) words.insert(words.end(), {"BLOCK", texts[1]});  // 0 would be for ever
+  words.emplace_back("STREAMS");
+  for (const Stream* const stream : streams) words.emplace_back(name_of(*stream));
+  words.insert(words.end(), texts.begin() + 2, texts.end());
+  RedisCommands commands;
+  commands.add(words);
+  // The server may keep the answer back until then (BLOCK), and needs some time of its own.
+  const Deadline deadline = std::max(until, RedisClock::now()) + kAnswerLimit;
+  FOREBAY_RETURN_IF_ERROR(connection_->send(commands, deadline, stop));
+  FOREBAY_ASSIGN(const RedisReply* const reply, connection_->receive(deadline, stop));
+  if (reply->is(0, RedisReply::Kind::kError)) return status_of_redis_error(reply->text(0), address_);
+  return reply;
+}
+
+Result<std::vector<RedisReader::Taken>> RedisReader::take_entries(const RedisReply& reply,
+                                                                  std::vector<Stream*>& streams) {
+  FOREBAY_ASSIGN(const std::vector<StreamEntries> found, read_entries(reply));
+  std::vector<Stream*> given;
+  std::vector<Taken> all;
+  uint64_t entries = 0;
+  for (const StreamEntries& one : found) {
+    const auto at = std::ranges::find_if(streams, [&](const Stream* s) { return name_of(*s) == one.stream; });
+    if (at == streams.end() || (!one.entries.empty() && one.entries.front().id <= (*at)->position))
+      return corrupt("the server's answer to XREAD has what was not asked for");
+    if (one.entries.empty()) continue;
+    given.push_back(*at);
+    Taken& taken = all.emplace_back();
+    taken.records.reserve(one.entries.size());
+    for (const StreamEntry& entry : one.entries) {
+      Buffer payload = entry.last < entry.first ? Buffer() : reply.strings(entry.first, entry.last);
+      const std::string id = entry.id.to_string();
+      taken.records.push_back({(*at)->partition, id, id, std::move(payload)});
+      taken.ids.push_back(entry.id);
+    }
+    entries += one.entries.size();
+  }
+  // Mostly by the last answer, and never 0: large entries behind small ones must not come by the thousand.
+  if (entries > 0) entry_bytes_ = std::max<uint64_t>((entry_bytes_ + 3 * (reply.bytes() / entries)) / 4, 64);
+  streams = std::move(given);
+  return all;
+}
+
+void RedisReader::note_gap(const Stream& stream, const TrimWatch::Missing& missing) {
+  gaps_.push_back({stream.partition, missing.entries, missing.until == StreamId{} ? "" : missing.until.to_string()});
+}
+
+}  // namespace forebay

@@ -1,0 +1,84 @@
+#include "brokers/redis/trim_watch.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace forebay {
+
+std::optional<uint64_t> StreamInfo::first_number() const {
+  // Trimming takes entries from the beginning, so those that are there are the last that were added, unless XDEL took others.
+  if (!added || length == 0 || *added < length || latest_deleted >= first) return std::nullopt;
+  return *added - length + 1;
+}
+
+std::optional<TrimWatch::Missing> TrimWatch::check_position(const StreamInfo& info, StreamId position) {
+  const std::optional<uint64_t> known = std::exchange(number_, std::nullopt);
+  // Nothing was read yet: reading begins with the first that is there.
+  if (position == StreamId{}) return std::nullopt;
+  if (!info.exists) return Missing{};
+  if (info.length == 0) return check_empty(info, position, known);
+  const std::optional<uint64_t> first = info.first_number();
+  if (info.first <= position) {
+    // The number of what was read last, where that is the first one; else what was counted until now.
+    number_ = info.first == position ? first : known;
+    return std::nullopt;
+  }
+  // Entries that were deleted one by one are not counted as trimmed, where somebody has been reading.
+  if (known && info.latest_deleted >= position) return std::nullopt;
+  if (!known || !first || *first <= *known) return Missing{{}, info.first};
+  number_ = *first - 1;
+  if (*first == *known + 1) return std::nullopt;
+  return Missing{static_cast<int64_t>(*first - *known - 1), info.first};
+}
+
+std::optional<TrimWatch::Missing> TrimWatch::check_first(const StreamInfo& info) {
+  if (!info.exists || info.length == 0) return Missing{};
+  const std::optional<uint64_t> first = info.first_number();
+  // Servers that do not count cannot tell; the first entry's id does, to whoever looks for another.
+  if (!first || *first == 1) return std::nullopt;
+  return Missing{static_cast<int64_t>(*first - 1), info.first};
+}
+
+std::optional<TrimWatch::Missing> TrimWatch::check_empty(const StreamInfo& info, StreamId position,
+                                                         std::optional<uint64_t> known) {
+  number_ = info.added;
+  if (info.last <= position || (known && info.added == known)) return std::nullopt;
+  if (known && info.added > known) return Missing{static_cast<int64_t>(*info.added - *known), {}};
+  return Missing{};
+}
+
+std::optional<TrimWatch::Missing> TrimWatch::check_read(const StreamInfo& info, StreamId position,
+                                                        std::span<const StreamId> read) {
+  std::optional<uint64_t> before = std::exchange(number_, std::nullopt);
+  if (info.latest_deleted > position) before.reset();  // numbers count what was deleted, and it was not read
+  if (before) number_ = *before + read.size();
+  if (!info.exists || !info.added) return std::nullopt;
+  // Entries may have been trimmed since they were read; of those that are still there the first has a known number.
+  const auto at = std::ranges::lower_bound(read, info.first);
+  const std::optional<uint64_t> first = info.first_number();
+  std::optional<Missing> missing;
+  if (first && info.first > position && at != read.end() && *at == info.first) {
+    const auto earlier = static_cast<uint64_t>(at - read.begin());
+    // Where reading began with the first entry that there was, nothing was to come before it.
+    if (before && position != StreamId{} && *first > *before + earlier + 1)
+      missing = Missing{static_cast<int64_t>(*first - *before - earlier - 1), read.front()};
+    number_ = *first + (read.size() - earlier) - 1;
+  }
+  if (info.last == read.back()) number_ = info.added;
+  return missing;
+}
+
+EndWatch::Found EndWatch::look(const StreamInfo& info, StreamId position, bool nothing_read, Clock::time_point now) {
+  if (!info.exists || info.last >= position) {
+    since_.reset();
+    return Found::kGoesOn;
+  }
+  if (!since_) {
+    since_ = now;
+    end_ = info.last;
+  }
+  const bool lasts = now - *since_ >= kLasts;
+  return lasts && (nothing_read || info.last != end_) ? Found::kMadeAnew : Found::kEndsBefore;
+}
+
+}  // namespace forebay

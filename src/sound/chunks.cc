@@ -1,0 +1,176 @@
+#include "sound/chunks.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace forebay {
+namespace {
+
+// Beyond it writers of 32 bits put what they did not know, and beyond the other those of 64 bits.
+constexpr uint64_t kUnknownSize = 0x7fff0000, kUnknownLongSize = uint64_t{1} << 62;
+// PCM, ADPCM of Microsoft, float, A-law, µ-law, IMA ADPCM, GSM, G.721, NMS, extensible.
+constexpr uint64_t kWavCodings[] = {0x0001, 0x0002, 0x0003, 0x0006, 0x0007, 0x0011, 0x0031, 0x0040, 0x0038, 0xfffe};
+
+/// How chunks follow each other in a kind of file.
+struct ChunkForm {
+  size_t first = 12;           ///< the first chunk
+  size_t id_bytes = 4;         ///< in front of the length
+  size_t length_bytes = 4;     ///< 4 or 8
+  bool counts_itself = false;  ///< the length counts id and length, too
+  size_t rounded = 2;          ///< a chunk begins at a multiple of it
+  bool big_endian = false;
+
+  size_t header() const { return id_bytes + length_bytes; }
+  bool is_unknown(uint64_t length) const {
+    return length_bytes == 4 ? length >= kUnknownSize : length >= kUnknownLongSize;
+  }
+};
+
+bool is_named(AudioBytes bytes, size_t place, const char* name) {
+  return bytes.size() >= place + 4 && std::memcmp(bytes.data() + place, name, 4) == 0;
+}
+
+ChunkForm form_of(AudioBytes bytes, std::string_view format) {
+  if (format == "W64") return {40, 16, 8, true, 8, false};
+  if (format == "CAF") return {8, 4, 8, false, 1, true};
+  ChunkForm form;
+  form.big_endian = format == "AIFF" || is_named(bytes, 0, "RIFX");
+  return form;
+}
+
+uint64_t number_at(AudioBytes bytes, size_t place, size_t size, bool big_endian) {
+  uint64_t number = 0;
+  for (size_t i = 0; i < size; ++i) number |= uint64_t{bytes[place + i]} << 8 * (big_endian ? size - 1 - i : i);
+  return number;
+}
+
+SoundView patched(AudioBytes bytes, size_t place, size_t size, bool big_endian, uint64_t value) {
+  SoundView view{bytes.size(), place, size, {}};
+  if (size == 4) value = std::min<uint64_t>(value, 0xffffffff);
+  for (size_t i = 0; i < size; ++i) view.patch[i] = static_cast<uint8_t>(value >> 8 * (big_endian ? size - 1 - i : i));
+  return view;
+}
+
+Status cut_short(uint64_t says, uint64_t has) {
+  return corrupt(fmt::format("the header says {} bytes of samples, and {} are there", says, has));
+}
+
+Status second_recording(std::string_view format, size_t place) {
+  return unsupported(
+      fmt::format("a second {} recording begins at byte {}; cut it into files of one recording", format, place));
+}
+
+class SoundChunks {
+ public:
+  SoundChunks(AudioBytes bytes, std::string_view format)
+      : bytes_(bytes), format_(format), form_(form_of(bytes, format)) {}
+
+  Result<SoundView> check() {
+    for (size_t place = form_.first; place + form_.header() <= bytes_.size();) {
+      const uint64_t length = length_at(place), left = bytes_.size() - place - form_.header();
+      FOREBAY_RETURN_IF_ERROR(look_at(place, left));
+      if (is_samples(place)) return samples(place, length, left);
+      // Behind a chunk that ends outside nothing can be found; without samples before it there are none.
+      if (length > left) break;
+      place = next(place, length);
+    }
+    return corrupt("ends before its samples begin");
+  }
+
+ private:
+  uint64_t length_at(size_t place) const {
+    const uint64_t length = number_at(bytes_, place + form_.id_bytes, form_.length_bytes, form_.big_endian);
+    return form_.counts_itself ? length - std::min<uint64_t>(length, form_.header()) : length;
+  }
+  bool is_samples(size_t place) const { return is_named(bytes_, place, "data") || is_named(bytes_, place, "SSND"); }
+  size_t next(size_t place, uint64_t length) const {
+    const uint64_t end = place + form_.header() + length;
+    return static_cast<size_t>((end + form_.rounded - 1) / form_.rounded * form_.rounded);
+  }
+
+  Status look_at(size_t place, uint64_t left) {
+    if (is_named(bytes_, place, "ds64") && left >= 16) long_length_ = place + form_.header() + 8;
+    if (format_ != "CAF" && is_named(bytes_, place, "fmt ") && left >= 2) {
+      const uint64_t coding = number_at(bytes_, place + form_.header(), 2, form_.big_endian);
+      if (std::ranges::find(kWavCodings, coding) == std::end(kWavCodings)) {
+        return unsupported(
+            fmt::format("WAV with samples coded as {:#06x}; PCM, float, A-law, µ-law, ADPCM and GSM are read", coding));
+      }
+    }
+    return {};
+  }
+
+  Result<SoundView> samples(size_t place, uint64_t length, uint64_t left) const {
+    // RF64 has the length elsewhere, in 64 bits.
+    if (long_length_ > 0 && length == 0xffffffff) {
+      const uint64_t said = number_at(bytes_, long_length_, 8, false);
+      if (said == 0 || said >= kUnknownLongSize) return patched(bytes_, long_length_, 8, false, left);
+      if (said > left) return cut_short(said, left);
+      return behind(place, said);
+    }
+    if (form_.is_unknown(length) || (length == 0 && !are_chunks(place + form_.header()))) {
+      return patched(bytes_, place + form_.id_bytes, form_.length_bytes, form_.big_endian,
+                     left + (form_.counts_itself ? form_.header() : 0));
+    }
+    if (length > left) return cut_short(length, left);
+    return behind(place, length);
+  }
+
+  bool begins_recording(size_t place) const {
+    return (is_named(bytes_, place, "RIFF") && is_named(bytes_, place + 8, "WAVE")) ||
+           (is_named(bytes_, place, "FORM") && is_named(bytes_, place + 8, "AIFF")) ||
+           is_named(bytes_, place, "RF64") || is_named(bytes_, place, "caff") || is_named(bytes_, place, "riff");
+  }
+
+  /// A second recording behind the first would be lost without a word.
+  Result<SoundView> behind(size_t place, uint64_t length) const {
+    const size_t end = place + form_.header() + static_cast<size_t>(length);
+    if (begins_recording(end)) return second_recording(format_, end);
+    for (place = next(place, length); place + form_.header() <= bytes_.size(); place = next(place, length)) {
+      if (begins_recording(place)) return second_recording(format_, place);
+      length = length_at(place);
+      if (length > bytes_.size() - place - form_.header()) break;
+    }
+    // libsndfile takes all that follows in such a file for samples.
+    return SoundView{format_ == "W64" ? end : bytes_.size(), 0, 0, {}};
+  }
+
+  /// Whether chunks follow that end with the file: then a length of 0 is meant.
+  bool are_chunks(size_t place) const {
+    if (place == bytes_.size()) return true;
+    while (place + form_.header() <= bytes_.size()) {
+      const auto is_letter = [](uint8_t byte) { return byte >= ' ' && byte < 0x7f; };
+      if (!std::ranges::all_of(bytes_.subspan(place, 4), is_letter)) return false;
+      place = next(place, std::min<uint64_t>(length_at(place), bytes_.size()));
+    }
+    // The last may lack the byte that fills it up.
+    return place == bytes_.size() || place == bytes_.size() + 1;
+  }
+
+  const AudioBytes bytes_;
+  const std::string_view format_;
+  const ChunkForm form_;
+  size_t long_length_ = 0;  // where RF64 has the length of the samples
+};
+
+/// AU has no chunks: magic, where the samples begin, their length.
+Result<SoundView> check_au(AudioBytes bytes) {
+  if (bytes.size() < 24) return corrupt("ends before its samples begin");
+  const uint64_t begin = number_at(bytes, 4, 4, true), said = number_at(bytes, 8, 4, true);
+  if (begin > bytes.size()) return corrupt("ends before its samples begin");
+  const uint64_t left = bytes.size() - begin;
+  if (said == 0xffffffff || (said == 0 && left > 0)) return patched(bytes, 8, 4, true, left);
+  if (said > left) return cut_short(said, left);
+  if (is_named(bytes, begin + said, ".snd")) return second_recording("AU", begin + said);
+  return SoundView{bytes.size(), 0, 0, {}};
+}
+
+}  // namespace
+
+Result<SoundView> check_sound_chunks(AudioBytes bytes, std::string_view format) {
+  return format == "AU" ? check_au(bytes) : SoundChunks(bytes, format).check();
+}
+
+}  // namespace forebay

@@ -1,0 +1,160 @@
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include <fmt/format.h>
+#include <mpg123.h>
+
+#include "sound/mpeg_frames.h"
+#include "sound/readers.h"
+#include "sound/tags.h"
+
+namespace forebay {
+namespace {
+
+constexpr int64_t kMp3Block = 4608;             // frames of sound given at a time
+constexpr uint64_t kMp3WorkingBytes = 1 << 19;  // a decoder's state, its buffer and index
+
+// By itself the library takes the fastest decoder that the processor has, and each gives other last bits: these two run on every
+// processor of their architecture. The first is there on x86 with 64 bits alone.
+mpg123_handle* new_mp3_decoder() {
+  // Once a process; later versions do not need it, and earlier ones may not have it done by two threads.
+  static const int started = mpg123_init();
+  if (started != MPG123_OK) return nullptr;
+  for (const char* name : {"x86-64", "generic"}) {
+    if (mpg123_handle* handle = mpg123_new(name, nullptr)) return handle;
+  }
+  return nullptr;
+}
+
+struct DeleteMp3Decoder {
+  void operator()(mpg123_handle* handle) const { mpg123_delete(handle); }
+};
+
+struct ByteCursor {
+  AudioBytes bytes;
+  size_t place = 0;
+
+  static ssize_t read(void* self, void* out, size_t size) {
+    auto& cursor = *static_cast<ByteCursor*>(self);
+    size = std::min(size, cursor.bytes.size() - cursor.place);
+    if (size > 0) std::memcpy(out, cursor.bytes.data() + cursor.place, size);
+    cursor.place += size;
+    return static_cast<ssize_t>(size);
+  }
+  static off_t seek(void* self, off_t offset, int whence) {
+    auto& cursor = *static_cast<ByteCursor*>(self);
+    const auto end = static_cast<off_t>(cursor.bytes.size());
+    const off_t to = offset + (whence == SEEK_SET ? 0 : whence == SEEK_CUR ? static_cast<off_t>(cursor.place) : end);
+    if (to < 0 || to > end) return -1;
+    cursor.place = static_cast<size_t>(to);
+    return to;
+  }
+};
+
+class Mp3Reader final : public AudioReader {
+ public:
+  Mp3Reader(AudioBytes bytes, bool mixes)
+      : cursor_{bytes.first(bytes.size() - tail_tag_bytes(bytes))}, run_(find_mpeg_frames(cursor_.bytes)),
+        decoder_(new_mp3_decoder()), mixes_(mixes) {}
+
+  Status begin() {
+    FOREBAY_RETURN_IF_ERROR(check_frames());
+    mpg123_handle* const mp3 = decoder_.get();
+    if (mp3 == nullptr) return internal_error("libmpg123 has no decoder for every processor");
+    mpg123_param(mp3, MPG123_REMOVE_FLAGS, MPG123_AUTO_RESAMPLE, 0);
+    mpg123_param(mp3, MPG123_ADD_FLAGS, MPG123_FORCE_FLOAT | MPG123_QUIET | MPG123_GAPLESS | MPG123_NO_RESYNC, 0);
+    // Where frames do not say how long they are, the library must look at the second one. Without that it takes files of one frame, too.
+    if (run_.frames > 0) mpg123_param(mp3, MPG123_ADD_FLAGS, MPG123_NO_READAHEAD, 0);
+    // Before the last filter, which then runs once.
+    if (mixes_) mpg123_param(mp3, MPG123_ADD_FLAGS, MPG123_MONO_MIX, 0);
+    mpg123_replace_reader_handle(mp3, ByteCursor::read, ByteCursor::seek, nullptr);
+    if (mpg123_open_handle(mp3, &cursor_) != MPG123_OK) return damaged("cannot be opened");
+    FOREBAY_RETURN_IF_ERROR(take_format());
+    // From frame to frame by their headers alone: what the file really has.
+    if (mpg123_scan(mp3) != MPG123_OK) return damaged("its frames cannot be counted");
+    const off_t frames = mpg123_length(mp3);
+    if (frames >= 0) info_.frames = frames;
+    return {};
+  }
+
+ private:
+  Status take_format() {
+    long rate = 0;
+    int channels = 0, encoding = 0;
+    if (mpg123_getformat(decoder_.get(), &rate, &channels, &encoding) != MPG123_OK) return damaged("no frame of MPEG");
+    if (encoding != MPG123_ENC_FLOAT_32) return internal_error("libmpg123 gives no float32");
+    mpg123_frameinfo stored = {};
+    if (mpg123_info(decoder_.get(), &stored) != MPG123_OK) return damaged("no frame of MPEG");
+    const int64_t has = stored.mode == MPG123_M_MONO ? 1 : 2;
+    info_ = {"MP3", rate, has, std::nullopt, channels < has, kMp3WorkingBytes};
+    return {};
+  }
+
+  /// By their headers alone, before the library sees them. What follows the last frame and is none is cut off.
+  Status check_frames() {
+    if (run_.frames == 0) return {};
+    const AnnouncedMpeg said = announced_mpeg(cursor_.bytes.subspan(run_.begin));
+    const uint64_t bytes = cursor_.bytes.size() - run_.begin;
+    // Without the one that the tag lies in; some encoders count it. Then the number of bytes tells whether one is missing.
+    const int64_t has = run_.frames - (said.frames > 0 ? 1 : 0);
+    if (said.frames > has + 1 || (said.frames == has + 1 && said.bytes > bytes))
+      return corrupt(fmt::format("MP3: ends after {} of {} MPEG frames", has, said.frames));
+    if (!run_.resumed) cursor_.bytes = cursor_.bytes.first(run_.end);
+    return {};
+  }
+
+  Status read_frames(AudioSink& sink) override {
+    const int64_t given = info_.mixed ? 1 : info_.channels;
+    values_.resize(static_cast<size_t>(kMp3Block * given));
+    while (true) {
+      size_t bytes = 0;
+      const int answer = mpg123_read(decoder_.get(), values_.data(), values_.size() * sizeof(float), &bytes);
+      const auto count = static_cast<int64_t>(bytes / sizeof(float)) / given;
+      if (count > 0) FOREBAY_RETURN_IF_ERROR(sink.frames(values_.data(), count));
+      given_ += count;
+      if (answer == MPG123_DONE) return check_end();
+      if (answer == MPG123_NEW_FORMAT)
+        FOREBAY_RETURN_IF_ERROR(check_format());
+      else if (answer != MPG123_OK)
+        return damaged("cannot be decoded");
+    }
+  }
+
+  /// Behind the last frame, so that what is wrong before it is told first.
+  Status check_end() const {
+    if (!run_.cut) return {};
+    return corrupt(fmt::format("MP3: the file ends inside a frame, behind {} whole ones", run_.frames));
+  }
+
+  Status check_format() {
+    const AudioInfo before = info_;
+    FOREBAY_RETURN_IF_ERROR(take_format());
+    if (info_.rate == before.rate && info_.channels == before.channels) return {};
+    return unsupported(fmt::format(
+        "the format changes at sample {}: {} channels at {} Hz, after {} at {} Hz; cut it into files of one format",
+        given_, info_.channels, info_.rate, before.channels, before.rate));
+  }
+
+  Status damaged(std::string_view what) const {
+    return corrupt(fmt::format("MP3: {} behind sample {}: {}", what, given_, mpg123_strerror(decoder_.get())));
+  }
+
+  ByteCursor cursor_;
+  const MpegRun run_;
+  int64_t given_ = 0;
+  std::vector<float> values_;
+  std::unique_ptr<mpg123_handle, DeleteMp3Decoder> decoder_;
+  bool mixes_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<AudioReader>> open_mp3(AudioBytes bytes, bool mixes) {
+  auto reader = std::make_unique<Mp3Reader>(bytes, mixes);
+  FOREBAY_RETURN_IF_ERROR(reader->begin());
+  return std::unique_ptr<AudioReader>(std::move(reader));
+}
+
+}  // namespace forebay
