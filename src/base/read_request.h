@@ -22,8 +22,9 @@ struct ReadRequest {
   /// Where the size is not known: memory that the reader has set aside. A larger object is kOutOfBudget, with its size as
   /// `bytes_needed()`, before any memory is taken.
   std::optional<uint64_t> set_aside_bytes = {};
-  /// Called where that is too little, once the size is known: sets aside so many bytes in all, and returns whether there
-  /// were so many. Null: there are no more. From any thread, perhaps more than once; must not block.
+  /// The store calls this where that is too little, once it knows the size. It sets aside so many bytes in all and returns
+  /// whether there were so many; null means that there are no more. It may be called from any thread and more than once,
+  /// and must not block.
   std::function<bool(uint64_t bytes)> set_aside = {};
   /// Memory to read to, where the caller has some of its own: what comes back is its beginning. A store may as well ignore it.
   Buffer into = {};

@@ -40,7 +40,9 @@ void Fetcher::begin(const Flight& flight) {
 
 bool Flight::set_aside(uint64_t bytes) {
   const std::lock_guard lock(mutex_);
-  return !has_landed_ && (bytes <= claim_.bytes() || claim_.try_grow(bytes - claim_.bytes()));
+  if (has_landed_ || bytes <= claim_.bytes()) return !has_landed_;
+  const uint64_t more = bytes - claim_.bytes();
+  return may_take(more) && claim_.try_grow(more);
 }
 
 uint64_t Flight::claimed_bytes() const {
@@ -59,14 +61,14 @@ void Fetcher::send(const FlightPtr& flight) {
   // Before read(), which may answer from inside: the answer reads it.
   flight->begun_ns_ = monotonic_ns();
   if (line.share_) flight->sent_ = line.share_->sent();
-  ReadRequest request = flight->request_;
-  if (request.set_aside_bytes && !request.expected_size) {
-    request.set_aside = [weak = std::weak_ptr(flight)](uint64_t bytes) {
+  if (flight->request_.set_aside_bytes && !flight->request_.expected_size) {
+    // Weak, since the flight owns its request; a hedged one may be under way when it has landed.
+    flight->request_.set_aside = [weak = std::weak_ptr(flight)](uint64_t bytes) {
       const FlightPtr on_its_way = weak.lock();
       return on_its_way != nullptr && on_its_way->set_aside(bytes);
     };
   }
-  line.store_.read(request, stop_.get_token(), [flight, &counters = counters_](Result<Buffer> result) {
+  line.store_.read(flight->request_, stop_.get_token(), [flight, &counters = counters_](Result<Buffer> result) {
     // Before landed(), which may be the end of the loader and so of the line.
     if (flight->line_.share_) flight->line_.share_->ended(flight->sent_, result.ok());
     counters.waiting_ns.fetch_add(monotonic_ns() - flight->begun_ns_, std::memory_order_relaxed);

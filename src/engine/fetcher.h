@@ -61,7 +61,8 @@ class StoreLine {
 /// One read on its way. Made by whoever wants the bytes, as a shared_ptr; lives until it has landed.
 class Flight : public std::enable_shared_from_this<Flight> {
  public:
-  /// `bytes`: memory for what comes. Where the size is not known (ReadRequest::set_aside_bytes) it is made larger on the way.
+  /// `bytes` is the memory for what comes. It is made larger on the way where the size is not known
+  /// (ReadRequest::set_aside_bytes).
   Flight(StoreLine& line, ReadRequest request, Claim bytes)
       : line_(line), request_(std::move(request)), claim_(std::move(bytes)) {}
   virtual ~Flight() = default;
@@ -72,20 +73,22 @@ class Flight : public std::enable_shared_from_this<Flight> {
   const ReadRequest& request() const { return request_; }
   /// When it was sent (monotonic_ns()).
   int64_t begun_ns() const { return begun_ns_; }
-  /// The memory for what came, once it has landed; belongs to the fetcher's owner, as the flight itself.
+  /// Takes the memory for what came, once it has landed. It belongs to the fetcher's owner, as the flight itself does.
   Claim take_claim();
-  /// How much it is now.
+  /// Returns how much memory that is now.
   uint64_t claimed_bytes() const;
 
  private:
   friend class Fetcher;
   /// The answer; called once, on any thread, without a lock. Has to lead to Fetcher::end().
   virtual void landed(Result<Buffer> result) = 0;
+  /// Whether an object that is larger than its memory may have so much more, where the budget has it. From any thread.
+  virtual bool may_take(uint64_t /*more*/) const { return true; }
 
   bool set_aside(uint64_t bytes);
 
   StoreLine& line_;
-  const ReadRequest request_;
+  ReadRequest request_;
   int64_t begun_ns_ = 0;
   mutable std::mutex mutex_;  ///< of what follows: a hedged request may ask for memory when another one has landed
   Claim claim_;

@@ -27,6 +27,8 @@ class RowTasks::Read final : public Flight {
 
  private:
   void landed(Result<Buffer> result) override { tasks_.on_read(*this, std::move(result)); }
+  // Else the oldest batch would take the bytes back, and they would be read once more.
+  bool may_take(uint64_t more) const override { return tasks_.core_.memory.leaves_room(more); }
 };
 
 /// One sample on its way through user code.

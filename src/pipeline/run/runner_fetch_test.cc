@@ -136,6 +136,21 @@ TEST(RunnerFetch, objects_larger_than_their_guess_are_read_once_where_there_is_m
   }
 }
 
+TEST(RunnerFetch, objects_larger_than_their_guess_are_read_twice_at_most_where_there_is_little_memory) {
+  for (int round = 0; round < 5; ++round) {
+    Rig rig;
+    rig.sizes = std::vector<uint64_t>(40, 300'000);
+    rig.guessed_size = 500;
+    rig.store = slow_store(Objects::store_of(rig.sizes), {.latency_ms = 0.1, .jitter_ms = 1});
+    rig.options = {.threads = 2, .requests = 16, .memory = uint64_t{4} << 20};
+    const auto runner = rig.run();
+    EXPECT_EQ(drain(*runner).ids.size(), 40u);
+    EXPECT_LE(runner->stats().memory.peak, rig.options.memory);
+    EXPECT_LE(rig.store->stats().requests, 80u);
+    runner->close();
+  }
+}
+
 /// Fails the first read of one object. `behind`: it answers at once, and that object comes after the failure.
 class FailsOnce final : public Store {
  public:
