@@ -101,7 +101,7 @@ struct Profile {
 
 struct ProfileOptions {
   LoaderOptions loader;
-  std::optional<int64_t> samples = {};  ///< else 1 in 100, and at least 1,000
+  std::optional<int64_t> samples = {};  ///< else 1 in 100, at least 1,000, and all where they take little of the time
   double pace = 1;                      ///< as DiagnoseOptions::pace
   double budget_seconds = 60;           ///< no further strategy is tried after that
   ProfileWeights weights = {};

@@ -178,29 +178,42 @@ UnitSum sum_of(const UnitSource& source, std::span<const int64_t> units) {
                          [&](const UnitSum& sum, int64_t unit) { return sum + sum_of(source, unit); });
 }
 
+using SizedUnits = std::vector<std::pair<int64_t, UnitSum>>;
+
+SizedUnits sized(const UnitSource& source, std::span<const int64_t> units) {
+  SizedUnits all;
+  for (const int64_t unit : units) all.emplace_back(unit, sum_of(source, unit));
+  return all;
+}
+
 // Another one is added to the chosen or takes the place of one of them, again and again, until a row of theirs has as many bytes as one of
 // all has: what is kept of rows then grows with their number as with their bytes. As many rows as are wanted stay.
 void balance(std::vector<int64_t>& chosen, const UnitSource& source, double rows, const UnitSum& all) {
-  const std::vector<int64_t> others = spread(kExchanged, source.units());
+  SizedUnits parts = sized(source, chosen), others = sized(source, spread(kExchanged, source.units()));
+  std::ranges::sort(chosen);
+  std::erase_if(others, [&](const auto& other) { return std::ranges::binary_search(chosen, other.first); });
   UnitSum now = sum_of(source, chosen);
   for (size_t turn = 0; turn < kExchanges && now.off(all) > kBalanced; ++turn) {
     UnitSum best = now;
-    std::pair<size_t, int64_t> exchange{};
-    for (size_t i = 0; i <= chosen.size(); ++i) {
-      const UnitSum rest = i < chosen.size() ? now - sum_of(source, chosen[i]) : now;
-      for (const int64_t other : others) {
-        const UnitSum then = rest + sum_of(source, other);
+    std::pair<size_t, size_t> exchange{};
+    for (size_t i = 0; i <= parts.size(); ++i) {
+      const UnitSum rest = i < parts.size() ? now - parts[i].second : now;
+      for (size_t j = 0; j < others.size(); ++j) {
+        const UnitSum then = rest + others[j].second;
         const bool fits = then.rows >= rows && then.rows <= std::max(kMostBeyond * rows, now.rows);
-        if (!fits || then.off(all) >= best.off(all) || std::ranges::find(chosen, other) != chosen.end()) continue;
+        if (!fits || then.off(all) >= best.off(all)) continue;
         best = then;
-        exchange = {i, other};
+        exchange = {i, j};
       }
     }
     if (best.off(all) >= now.off(all)) break;
-    if (exchange.first == chosen.size()) chosen.emplace_back();
-    chosen[exchange.first] = exchange.second;
+    if (exchange.first == parts.size()) parts.emplace_back();
+    parts[exchange.first] = others[exchange.second];
+    others.erase(others.begin() + static_cast<ptrdiff_t>(exchange.second));
     now = best;
   }
+  chosen.clear();
+  for (const auto& [unit, sum] : parts) chosen.push_back(unit);
   std::ranges::sort(chosen);
 }
 
