@@ -188,7 +188,8 @@ std::string Loader::deal() const { return impl_->prepared ? impl_->run->shard_as
 std::string Loader::state() const {
   if (!impl_->prepared || impl_->in_child()) return "";
   Checkpoint state = impl_->identity();
-  impl_->run->save(impl_->runner->cursor(), state);
+  state.cursor = impl_->current()->cursor();
+  impl_->run->save(state);
   return state.to_json();
 }
 

@@ -150,8 +150,6 @@ void DataSetRun::stands_at(const Cursor& at) {
   if (peers_) peers_->stands_at(at.epoch, at.position);
 }
 
-void DataSetRun::save(const Cursor& at, Checkpoint& state) const { state.cursor = at; }
-
 Result<Run::GoOn> DataSetRun::load(const Checkpoint&) {
   return GoOn([] {});
 }

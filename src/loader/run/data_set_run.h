@@ -37,7 +37,6 @@ class DataSetRun final : public Run {
   Status before_batch(const Cursor& at) override;
   void stands_at(const Cursor& at) override;
 
-  void save(const Cursor& at, Checkpoint& state) const override;
   Result<GoOn> load(const Checkpoint& saved) override;
   bool is_endless() const override { return false; }
   Status write_journal(const std::string& path, const Cursor& at) override;

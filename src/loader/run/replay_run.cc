@@ -172,8 +172,8 @@ void ReplayRun::stands_at(const Cursor& at) {
   run_->stands_at(at);
 }
 
-void ReplayRun::save(const Cursor& at, Checkpoint& state) const {
-  run_->save(at, state);
+void ReplayRun::save(Checkpoint& state) const {
+  run_->save(state);
   state.rehearsal = to_json(steps_->kept());
 }
 

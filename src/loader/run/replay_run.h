@@ -41,7 +41,7 @@ class ReplayRun final : public Run {
   Status before_batch(const Cursor& at) override { return run_->before_batch(at); }
   void stands_at(const Cursor& at) override;
 
-  void save(const Cursor& at, Checkpoint& state) const override;
+  void save(Checkpoint& state) const override;
   Result<GoOn> load(const Checkpoint& saved) override;
   bool is_endless() const override { return run_->is_endless(); }
   void pause() override;

@@ -94,8 +94,8 @@ class Run {
   /// The next batch is that of `at`.
   virtual void stands_at(const Cursor& /*at*/) {}
 
-  /// Adds what a state needs to go on from `at`, a place that the run stands at.
-  virtual void save(const Cursor& at, Checkpoint& state) const = 0;
+  /// Adds what a state needs to go on from its cursor, a place that the run stands at.
+  virtual void save(Checkpoint& /*state*/) const {}
   /// Reads a state. An error leaves everything as it is. The runner is brought there between pause() and what it gives.
   virtual Result<GoOn> load(const Checkpoint& saved) = 0;
   /// Whether only what has arrived is known of it. What has an end can go to the beginning of any epoch, between pause()

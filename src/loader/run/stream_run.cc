@@ -302,7 +302,6 @@ Status StreamRun::check_same_run(const JournalHeader& was, const JournalHeader& 
 }
 
 Status StreamRun::choose(RunSetup& setup) {
-  setup.compile.source = source_;
   setup.compile.selection = records_of_stream();
   return {};
 }
@@ -357,10 +356,9 @@ void StreamRun::begin(const std::shared_ptr<Runner>& runner) {
         "on with what comes after it was loaded");
 }
 
-void StreamRun::save(const Cursor& at, Checkpoint& state) const {
+void StreamRun::save(Checkpoint& state) const {
   (void)flush_journal();
-  state.cursor = at;
-  state.stream = stream_->place(steps_->number_at(at)).to_json(stream_->log().partitions());
+  state.stream = stream_->place(steps_->number_at(state.cursor)).to_json(stream_->log().partitions());
 }
 
 Result<Run::GoOn> StreamRun::load(const Checkpoint& saved) {

@@ -43,7 +43,7 @@ class StreamRun final : public Run, public std::enable_shared_from_this<StreamRu
   void stands_at(const Cursor& at) override { stream_->behind(steps_->number_at(at)); }
 
   /// What is before the state is in the journal then, also after a kill.
-  void save(const Cursor& at, Checkpoint& state) const override;
+  void save(Checkpoint& state) const override;
   Result<GoOn> load(const Checkpoint& saved) override;
   bool is_endless() const override { return true; }
   void pause() override { stream_->stop(); }
