@@ -178,7 +178,8 @@ class Loader {
   std::vector<std::string> classes() const;
   /// For tables: the ids at which row groups begin, and last the number of rows. Empty for other sources.
   std::vector<int64_t> row_groups() const;
-  /// For tables: the bytes of each row group's columns once they are decoded, or an estimate. Empty for other sources.
+  /// Returns, for tables, the bytes of each row group's columns once they are decoded, or an estimate; nothing for other
+  /// sources.
   std::vector<uint64_t> row_group_bytes() const;
   /// Epoch of the next batch.
   int64_t epoch() const;

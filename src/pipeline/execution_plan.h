@@ -40,7 +40,7 @@ struct ForeignStage {
   bool takes_all = false;       ///< what earlier user code made and nobody named goes in, too
   bool forgets_extras = false;  ///< but not here: a choice of fields stands between
   /// Where it does not give the first of these fields, the second is taken for it.
-  std::vector<std::pair<std::string, std::string>> replacements;
+  std::vector<std::pair<std::string, std::string>> substitutes;
   /// Names that steps behind it give to other fields, and these steps: it must not make such fields unasked.
   std::vector<std::pair<std::string, std::string>> later_names;
   std::vector<size_t> inputs;  ///< fields of the record that go in

@@ -22,8 +22,8 @@ std::optional<Value> take_extra(Extras& extras, const std::string& name) {
   return value;
 }
 
-std::optional<Value> take_replacement(const ForeignStage& stage, Extras& extras, const std::string& name) {
-  for (const auto& [missing, other] : stage.replacements) {
+std::optional<Value> take_substitute(const ForeignStage& stage, Extras& extras, const std::string& name) {
+  for (const auto& [missing, other] : stage.substitutes) {
     if (missing == name) return take_extra(extras, other);
   }
   return std::nullopt;
@@ -104,7 +104,7 @@ Status accept_answer(const ForeignStage& stage, const Schema& schema, Record ans
       record.push_back(std::move(*made));
     } else if (stage.merge && i < row.record.size()) {
       record.push_back(std::move(row.record[i]));
-    } else if (std::optional<Value> other = take_replacement(stage, row.extras, field.name)) {
+    } else if (std::optional<Value> other = take_substitute(stage, row.extras, field.name)) {
       record.push_back(std::move(*other));
     } else if (field.optional) {
       record.emplace_back();

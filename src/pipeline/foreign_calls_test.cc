@@ -145,9 +145,9 @@ TEST(AcceptAnswer, says_which_field_is_missing) {
   EXPECT_TRUE(other.answer({{"b", "new"}}).ok());
 }
 
-TEST(AcceptAnswer, takes_a_replacement_and_refuses_a_name_that_a_later_step_makes) {
+TEST(AcceptAnswer, takes_a_substitute_and_refuses_a_name_that_a_later_step_makes) {
   Row r;
-  r.stage.replacements = {{"c", "bytes"}};
+  r.stage.substitutes = {{"c", "bytes"}};
   ASSERT_TRUE(r.answer({{"bytes", "instead"}}).ok());
   EXPECT_EQ(r.fields(), "A B instead ");
   Row twice;

@@ -201,7 +201,7 @@ class Compiler {
         if (role == OpRole::kChoice || role == OpRole::kFunction) break;
         if (role != OpRole::kNames && role != OpRole::kValues) continue;
         const FieldUse use = def_of(op).used(op, inference_.schemas[i - 1]);
-        if (!use.or_else.empty()) foreign->replacements.emplace_back(use.reads.front(), use.or_else);
+        if (!use.or_else.empty()) foreign->substitutes.emplace_back(use.reads.front(), use.or_else);
         for (const std::string& name : use.makes) {
           const bool in_place = std::find(use.reads.begin(), use.reads.end(), name) != use.reads.end();
           if (!in_place && !foreign->output_schema.find(name) && !renamed_away(i, name))
