@@ -126,8 +126,8 @@ class Session : public std::enable_shared_from_this<Session<Stream>> {
                       [self = this->shared_from_this()](beast::error_code, size_t) { self->say_no_more(); });
   }
 
-  // Whoever closes with bytes unread resets the connection, and the last that was said (an alert) may be lost on the way. Ends with
-  // the other side, or with the time that the handshake had.
+  // A connection that is closed with bytes unread is reset, and what was written last (an alert, a refusal) may be lost on the
+  // way. This ends when the other side closes, or at the deadline that the connection has.
   void say_no_more() {
     beast::error_code ignored;
     connection().socket().shutdown(Tcp::socket::shutdown_send, ignored);
@@ -151,6 +151,7 @@ class Session : public std::enable_shared_from_this<Session<Stream>> {
   }
 
   void on_head(beast::error_code error) {
+    if (error == http::error::body_limit) return refuse_length();
     if (error) {
       // Who left, or said nothing, has done no wrong.
       if (error.category() == http::make_error_code(http::error::end_of_stream).category() &&
@@ -180,8 +181,7 @@ class Session : public std::enable_shared_from_this<Session<Stream>> {
   }
 
   void on_request(beast::error_code error) {
-    if (error == beast::error_code(http::error::body_limit))
-      return refuse(Served::kMalformed, "a request that is too long", "413 Payload Too Large");
+    if (error == http::error::body_limit) return refuse_length();
     if (error) return;
     // On this thread, which may wait for a disk: a slow one holds up as many connections as there are threads.
     Result<Response> response = service_->answer(parser_->get().body());
@@ -210,15 +210,15 @@ class Session : public std::enable_shared_from_this<Session<Stream>> {
     });
   }
 
-  // A short answer without a body, then the end of the connection.
+  void refuse_length() { refuse(Served::kMalformed, "a request that is too long", "413 Payload Too Large"); }
+
+  // A short answer without a body, then the end of the connection. A request may still be on its way, or lie unread.
   void refuse(Served::Kind kind, const char* what, const char* status) {
     served_->refuse(kind, what);
     head_ = fmt::format("HTTP/1.1 {}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", status);
     connection().expires_after(served_->options.patience);
-    asio::async_write(stream_, asio::buffer(head_), [self = this->shared_from_this()](beast::error_code, size_t) {
-      beast::error_code ignored;
-      self->connection().socket().shutdown(Tcp::socket::shutdown_both, ignored);
-    });
+    asio::async_write(stream_, asio::buffer(head_),
+                      [self = this->shared_from_this()](beast::error_code, size_t) { self->say_no_more(); });
   }
 
   Stream stream_;

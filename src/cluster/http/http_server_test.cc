@@ -48,7 +48,15 @@ class RawConnection {
     for (ssize_t got = 0; (got = ::recv(fd_, bytes, sizeof bytes, 0)) > 0;) all.append(bytes, static_cast<size_t>(got));
     return all;
   }
+  bool receive(char& byte) const { return ::recv(fd_, &byte, 1, 0) == 1; }
   void close_sending() const { ::shutdown(fd_, SHUT_WR); }
+  bool was_reset() const {
+    int error = 0;
+    socklen_t size = sizeof error;
+    char byte;
+    if (::recv(fd_, &byte, 1, MSG_DONTWAIT) < 0 && errno != EAGAIN) return true;
+    return ::getsockopt(fd_, SOL_SOCKET, SO_ERROR, &error, &size) != 0 || error != 0;
+  }
 
  private:
   int fd_ = -1;
@@ -157,6 +165,21 @@ TEST_F(HttpServerTest, MalformedQuestionsAreRefused) {
   expect_nothing_leaked(ask("POST / HTTP/1.1\r\nX: " + std::string(20'000, 'h')));
   EXPECT_LE(log().size(), 2u);
   EXPECT_GE(listening_->stats().refused, 6u);
+}
+
+// A connection that is closed with bytes unread is reset, and the reset overtakes what was answered.
+TEST_F(HttpServerTest, ARefusalArrivesThoughTheRequestIsStillBeingSent) {
+  serve();
+  for (int i = 0; i < 50; ++i) {
+    const RawConnection connection(listening_->address());
+    ASSERT_TRUE(connection.send(good_head(kMostRequestBytes + 1) + std::string(1000, 'r')));
+    std::string answer;
+    for (char byte; !answer.ends_with("\r\n\r\n") && connection.receive(byte);) answer += byte;
+    EXPECT_EQ(answer.substr(0, 12), "HTTP/1.1 413") << i;
+    EXPECT_TRUE(connection.send(std::string(kMostRequestBytes - 999, 'r')));
+    EXPECT_EQ(connection.receive_all(), "");
+    EXPECT_FALSE(connection.was_reset()) << i;
+  }
 }
 
 TEST_F(HttpServerTest, RandomBytesDoNoHarm) {
