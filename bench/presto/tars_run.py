@@ -45,7 +45,7 @@ class ForebayEpochs:
 
         pipeline, self.field = FOREBAY[job.loader](job)
         self.loader = fb.Loader(pipeline, seed=job.seed, threads=job.threads)
-        self.version, self.settings = f"forebay {fb.__version__}", {"shuffle": "blocks of 8 units of 8 MiB"}
+        self.version, self.settings = f"forebay {fb.__version__}", {"shuffle": "blocks of 8 chunks of 8 MiB"}
 
     def epoch(self):
         for batch in self.loader:

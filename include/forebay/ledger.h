@@ -131,10 +131,10 @@ struct Ledger {
   std::vector<CacheStats> caches;
   uint64_t memory_budget = 0, memory_used = 0, memory_peak = 0;
   /// `used` is the sum of these, of which those of the last line are shared: each loader that uses them counts them in full.
-  uint64_t memory_batches = 0, memory_fetched = 0, memory_working = 0, memory_pool = 0, memory_units = 0,
+  uint64_t memory_batches = 0, memory_fetched = 0, memory_working = 0, memory_pool = 0, memory_chunks = 0,
            memory_index = 0, memory_caches = 0, memory_reads = 0, memory_columns = 0;
-  std::vector<uint32_t> units;  ///< for tables: how often each row group was decoded so far
-  uint64_t index_bytes = 0;     ///< the data set's index: keys and sizes
+  std::vector<uint32_t> chunks;  ///< for tables: how often each row group was decoded so far
+  uint64_t index_bytes = 0;      ///< the data set's index: keys and sizes
   int threads = 0, requests = 0;
   int64_t batches = 0, samples = 0, errors = 0;
   int64_t retracted = 0;             ///< elements that gave their bytes back to an older one and were fetched again

@@ -133,8 +133,8 @@ using ByteSize = std::variant<uint64_t, std::string>;
 struct WebdatasetOptions {
   /// Field → extensions: "jpg;png" is the first of them that a sample has. All that there are, by extension, if empty.
   std::map<std::string, std::string> fields = {};
-  Fields optional = {};    ///< a sample may lack these; a bool field `<name>_valid` comes with each
-  ByteSize unit = "8MiB";  ///< bytes of samples that are read together
+  Fields optional = {};     ///< a sample may lack these; a bool field `<name>_valid` comes with each
+  ByteSize chunk = "8MiB";  ///< bytes of samples that are read together
   /// The dot of a file's name that ends the sample's name: "first", so that 1.seg.png is the field seg.png of the sample 1; or "last", for names
   /// with periods.
   std::string split = "first";

@@ -387,7 +387,7 @@ def webdataset(
     fields: Mapping[str, str] | Sequence[str] | None = None,
     *,
     optional: str | Sequence[str] = (),
-    unit: int | str = "8MiB",
+    chunk: int | str = "8MiB",
     split: str = "first",
     index: str = "cache",
 ) -> Pipeline:
@@ -408,7 +408,7 @@ def webdataset(
             extensions. By default all that there are, each under its own name.
         optional: fields that a sample may lack. It has no bytes, an empty text or 0 there, and a bool field `<name>_valid` comes with
             it. A sample that lacks another field is Corrupt, and `on_error=` says what becomes of it.
-        unit: bytes of samples that are read together. `.shuffle()` mixes several such units at a time.
+        chunk: bytes of samples that are read together. `.shuffle()` mixes several such chunks at a time.
         split: the dot that ends a sample's name: "first"; or "last" for names with periods: `Track 2.0.mp3` is the field `mp3` of the sample
             `Track 2.0`.
         index: where it is kept what is in the shards, so that later openings need not read their headers: "cache", in this host's folder of caches; or
@@ -424,8 +424,8 @@ def webdataset(
         args["fields"] = dict(fields) if isinstance(fields, Mapping) else list([fields] if isinstance(fields, str) else fields)
     if optional:
         args["optional"] = [optional] if isinstance(optional, str) else list(optional)
-    if unit != "8MiB":
-        args["unit"] = unit
+    if chunk != "8MiB":
+        args["chunk"] = chunk
     if split != "first":
         args["split"] = split
     if index != "cache":

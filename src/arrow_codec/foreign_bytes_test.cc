@@ -24,7 +24,7 @@ bool read_all(const TableCodec& codec, const std::string& file) {
   bool all = true;
   for (int64_t group = 0; group < (*table)->groups(); ++group) {
     const auto fields = all_fields(**table);
-    const UnitCost cost = (*table)->cost(group, fields);
+    const ChunkCost cost = (*table)->cost(group, fields);
     EXPECT_LE(cost.fetched_bytes, file.size() + 100 * fields.size());
     if (cost.decoded_bytes > kGrant) {  // the engine says OutOfBudget before it reads
       all = false;

@@ -143,9 +143,9 @@ std::vector<ByteRange> IpcTable::ranges(int64_t group, std::span<const size_t> f
   return sorted_apart(std::move(ranges));
 }
 
-UnitCost IpcTable::cost(int64_t group, std::span<const size_t> fields) const {
+ChunkCost IpcTable::cost(int64_t group, std::span<const size_t> fields) const {
   const Batch& batch = batches_[static_cast<size_t>(group)];
-  UnitCost cost;
+  ChunkCost cost;
   for (const ByteRange& range : ranges(group, fields)) cost.fetched_bytes += range.length;
   for (const size_t field : fields) {
     const uint64_t stored = batch.columns[plan_.leaves[plan_.outputs[field].leaf].column].length;

@@ -29,7 +29,7 @@ class IpcTable final : public TableFile {
   int64_t groups() const override { return static_cast<int64_t>(batches_.size()); }
   int64_t rows(int64_t group) const override { return batches_[static_cast<size_t>(group)].rows; }
   std::vector<ByteRange> ranges(int64_t group, std::span<const size_t> fields) const override;
-  UnitCost cost(int64_t group, std::span<const size_t> fields) const override;
+  ChunkCost cost(int64_t group, std::span<const size_t> fields) const override;
   FieldBounds bounds(int64_t, size_t) const override { return {}; }
   Result<Columns> decode(int64_t group, std::span<const size_t> fields, std::span<const Piece> pieces,
                          WorkMemory& memory) const override;

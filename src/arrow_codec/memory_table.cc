@@ -74,9 +74,9 @@ Status MemoryTable::add(const std::shared_ptr<arrow::RecordBatch>& batch) {
 
 int64_t MemoryTable::rows(int64_t group) const { return groups_[static_cast<size_t>(group)]->num_rows(); }
 
-UnitCost MemoryTable::cost(int64_t group, std::span<const size_t> fields) const {
+ChunkCost MemoryTable::cost(int64_t group, std::span<const size_t> fields) const {
   const arrow::RecordBatch& batch = *groups_[static_cast<size_t>(group)];
-  UnitCost cost;
+  ChunkCost cost;
   for (const size_t field : fields) {
     const Leaf& leaf = plan_.leaves[plan_.outputs[field].leaf];
     const uint64_t bytes = leaf.lists == 0 ? 0 : column_bytes(*batch.column(static_cast<int>(leaf.column)));

@@ -26,7 +26,7 @@ class MemoryTable final : public TableFile {
   int64_t groups() const override { return static_cast<int64_t>(groups_.size()); }
   int64_t rows(int64_t group) const override;
   std::vector<ByteRange> ranges(int64_t, std::span<const size_t>) const override { return {}; }
-  UnitCost cost(int64_t group, std::span<const size_t> fields) const override;
+  ChunkCost cost(int64_t group, std::span<const size_t> fields) const override;
   FieldBounds bounds(int64_t, size_t) const override { return {}; }
   Result<std::shared_ptr<const TableFile>> with_reading(const TableReading& reading) const override;
   Result<Columns> decode(int64_t group, std::span<const size_t> fields, std::span<const Piece> pieces,

@@ -193,8 +193,8 @@ uint64_t ParquetTable::decoded_bytes(const Group& group, size_t field) const {
   return 0;
 }
 
-UnitCost ParquetTable::cost(int64_t group, std::span<const size_t> fields) const {
-  UnitCost cost;
+ChunkCost ParquetTable::cost(int64_t group, std::span<const size_t> fields) const {
+  ChunkCost cost;
   for (const ByteRange& range : ranges(group, fields)) cost.fetched_bytes += range.length;
   for (const size_t field : fields)
     cost.decoded_bytes = saturating_plus(cost.decoded_bytes, decoded_bytes(groups_[static_cast<size_t>(group)], field));

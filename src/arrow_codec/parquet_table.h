@@ -29,7 +29,7 @@ class ParquetTable final : public TableFile {
   int64_t groups() const override { return static_cast<int64_t>(groups_.size()); }
   int64_t rows(int64_t group) const override { return groups_[static_cast<size_t>(group)].rows; }
   std::vector<ByteRange> ranges(int64_t group, std::span<const size_t> fields) const override;
-  UnitCost cost(int64_t group, std::span<const size_t> fields) const override;
+  ChunkCost cost(int64_t group, std::span<const size_t> fields) const override;
   FieldBounds bounds(int64_t group, size_t field) const override;
   /// A footer in memory is about twelve times its stored size.
   uint64_t index_bytes() const override {

@@ -99,7 +99,7 @@ TEST(TableFile, CostsOfFixedWidthAreExactAndFetchedBytesAreThoseOfTheRanges) {
                                        open.table->schema().find("n_valid").value(),
                                        open.table->schema().find("b").value()};
     for (int64_t group = 0; group < open.table->groups(); ++group) {
-      const UnitCost cost = open.table->cost(group, fixed);
+      const ChunkCost cost = open.table->cost(group, fixed);
       EXPECT_EQ(cost.decoded_bytes, static_cast<uint64_t>(open.table->rows(group)) * (4 + 1 + 1));
       uint64_t fetched = 0;
       for (const ByteRange& range : open.table->ranges(group, fixed)) fetched += range.length;

@@ -33,7 +33,7 @@ struct ColumnValues {
   const int64_t* offset() const { return reinterpret_cast<const int64_t*>(offsets.data()); }
 };
 
-/// Many rows of a schema, column by column: what a unit of a table is decoded to, what caches keep, and what operators change in
+/// Many rows of a schema, column by column: what a chunk of a table is decoded to, what caches keep, and what operators change in
 /// bulk. Shared by threads once made; the columns' memory may be shared with others, so whoever changes values makes new memory.
 struct Columns {
   Schema schema;  ///< fields of any kind but kAny; tensors of known shape, or of rank 1 and unknown length

@@ -16,7 +16,7 @@ class Store;
 /// Where an entry may be kept: what only this process can know to be right is nothing for a disk.
 enum class KeepIn : uint8_t { kAnyTier, kMemory };
 
-/// Where the engine keeps what the steps before a `.cache()` made: an entry is the columns of one unit, or of one sample (one
+/// Where the engine keeps what the steps before a `.cache()` made: an entry is the columns of one chunk, or of one sample (one
 /// row). Made for one place of one pipeline; what it holds may be shared with other loaders and processes.
 ///
 /// Every method may be called from any thread. find(), find_of(), has() and admits() never wait; put() may write.
@@ -30,7 +30,7 @@ class EntryCache {
 
   virtual ~EntryCache() = default;
   virtual std::optional<Found> find(const Hash128& entry) = 0;
-  /// The same, also where it may be with somebody else: `element`, the number of the unit or the sample, says with whom. `request` has no
+  /// The same, also where it may be with somebody else: `element`, the number of the chunk or the sample, says with whom. `request` has no
   /// size then, but `set_aside_bytes` to begin with, and what is not there after all is an entry without bytes. Only for identities that hold in other processes,
   /// too.
   virtual std::optional<Found> find_of(const Hash128& entry, int64_t /*element*/) { return find(entry); }
@@ -56,7 +56,7 @@ class EntryCache {
   /// Whether put() would keep an entry of that many bytes, so that nobody prepares one in vain.
   virtual bool admits(uint64_t bytes) const = 0;
   /// Keeps the entry if there is room. Trouble with the disk switches that tier off (one warning) and is no error.
-  /// `seconds`: what it cost to make. `element`: the number of the unit or the sample, if the entry is of one.
+  /// `seconds`: what it cost to make. `element`: the number of the chunk or the sample, if the entry is of one.
   virtual void put(const Hash128& entry, std::shared_ptr<const Columns> columns, double seconds,
                    KeepIn where = KeepIn::kAnyTier, int64_t element = -1) = 0;
 };

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <set>
 
+#include "base/chunk_source.h"
 #include "base/schema.h"
-#include "base/unit_source.h"
 
 namespace forebay {
 namespace {
@@ -161,50 +161,50 @@ TEST(Buffers, of_any_size_are_aligned_and_live_as_long_as_a_slice_of_them) {
   }
 }
 
-/// Units of 3, 0, 0, 2 and 1 rows.
-class FewUnits final : public UnitSource {
+/// Chunks of 3, 0, 0, 2 and 1 rows.
+class FewChunks final : public ChunkSource {
  public:
   const Schema& schema() const override { return schema_; }
   int64_t size() const override { return 6; }
   Hash128 version() const override { return {}; }
   uint64_t index_bytes() const override { return 0; }
   std::string key(int64_t) const override { return ""; }
-  int64_t units() const override { return 5; }
-  int64_t unit_begin(int64_t unit) const override {
-    return std::array<int64_t, 6>{0, 3, 3, 3, 5, 6}[static_cast<size_t>(unit)];
+  int64_t chunks() const override { return 5; }
+  int64_t chunk_begin(int64_t chunk) const override {
+    return std::array<int64_t, 6>{0, 3, 3, 3, 5, 6}[static_cast<size_t>(chunk)];
   }
-  std::string unit_name(int64_t) const override { return ""; }
-  UnitCost unit_cost(int64_t) const override { return {}; }
-  UnitFetch unit_fetch(int64_t) const override { return {}; }
+  std::string chunk_name(int64_t) const override { return ""; }
+  ChunkCost chunk_cost(int64_t) const override { return {}; }
+  ChunkFetch chunk_fetch(int64_t) const override { return {}; }
   Result<Columns> decode(int64_t, std::vector<Buffer>, WorkMemory&) const override { return Columns(); }
-  std::optional<Hash128> unit_identity(int64_t unit) const override {
-    if (unit == 4) return std::nullopt;
-    return Hash128{1, static_cast<uint64_t>(unit)};
+  std::optional<Hash128> chunk_identity(int64_t chunk) const override {
+    if (chunk == 4) return std::nullopt;
+    return Hash128{1, static_cast<uint64_t>(chunk)};
   }
-  Result<std::shared_ptr<const UnitSource>> with_fields(std::span<const std::string>) const override {
-    return std::shared_ptr<const UnitSource>();
+  Result<std::shared_ptr<const ChunkSource>> with_fields(std::span<const std::string>) const override {
+    return std::shared_ptr<const ChunkSource>();
   }
 
  private:
   const Schema schema_;
 };
 
-TEST(UnitSource, a_row_is_known_by_its_unit_and_its_place_there) {
-  const FewUnits source;
+TEST(ChunkSource, a_row_is_known_by_its_chunk_and_its_place_there) {
+  const FewChunks source;
   std::set<std::string> identities;
   for (int64_t id = 0; id < 5; ++id) {
     const auto identity = source.identity(id);
     ASSERT_TRUE(identity) << id;
     identities.insert(identity->hash.to_string());
-    const int64_t unit = id < 3 ? 0 : 3;  // those without rows have none
+    const int64_t chunk = id < 3 ? 0 : 3;  // those without rows have none
     Hasher hasher;
     hasher.update_value(uint64_t{1});
-    hasher.update_value(static_cast<uint64_t>(unit));
-    hasher.update_value(id - source.unit_begin(unit));
+    hasher.update_value(static_cast<uint64_t>(chunk));
+    hasher.update_value(id - source.chunk_begin(chunk));
     EXPECT_EQ(identity->hash, hasher.digest()) << id;
   }
   EXPECT_EQ(identities.size(), 5u);
-  EXPECT_FALSE(source.identity(5)) << "of a unit whose version nobody knows";
+  EXPECT_FALSE(source.identity(5)) << "of a chunk whose version nobody knows";
   EXPECT_EQ(source.fewest_rows(), 0);
 }
 

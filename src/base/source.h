@@ -28,10 +28,10 @@ struct Identity {
 
 class LearnedVersions;
 class SampleSource;
-class UnitSource;
+class ChunkSource;
 
 /// An indexed data set: how many samples there are and what is in them. It is either a SampleSource, whose samples are read one by
-/// one, or a UnitSource (unit_source.h), whose rows are read many together. Immutable once opened; every method may be called from any
+/// one, or a ChunkSource (chunk_source.h), whose rows are read many together. Immutable once opened; every method may be called from any
 /// thread.
 class Source {
  public:
@@ -64,7 +64,7 @@ class Source {
 
   /// This source, as the one of the two kinds that it is; null as the other one.
   virtual const SampleSource* as_samples() const { return nullptr; }
-  virtual const UnitSource* as_units() const { return nullptr; }
+  virtual const ChunkSource* as_chunks() const { return nullptr; }
 };
 
 /// A source whose samples are read one by one: photographs, files, rows of arrays.

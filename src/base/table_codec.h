@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "base/buffer_chain.h"
+#include "base/chunk_source.h"
 #include "base/column_type.h"
 #include "base/columns.h"
 #include "base/kept_bytes.h"
 #include "base/take_memory.h"
-#include "base/unit_source.h"
 #include "forebay/result.h"
 #include "forebay/status.h"
 
@@ -73,7 +73,7 @@ class TableFile {
   /// Byte ranges of the file that decode() needs for these fields (indices into schema()), ascending, apart, not yet joined.
   /// None for tables in memory.
   virtual std::vector<ByteRange> ranges(int64_t group, std::span<const size_t> fields) const = 0;
-  virtual UnitCost cost(int64_t group, std::span<const size_t> fields) const = 0;
+  virtual ChunkCost cost(int64_t group, std::span<const size_t> fields) const = 0;
   virtual FieldBounds bounds(int64_t group, size_t field) const = 0;
 
   /// Stored bytes from `offset` of the file on.

@@ -122,7 +122,7 @@ class Tiers final : public TieredCache {
            int64_t /*element*/) override {
     if (foreign() || !columns) return;
     Result<Buffer> plain = encode_entry(entry, *columns, Compression::kNone);
-    if (!plain.ok()) return;  // a row's error that cannot be kept: the unit is made again each time
+    if (!plain.ok()) return;  // a row's error that cannot be kept: the chunk is made again each time
     const bool on_disk = disk_ && where == KeepIn::kAnyTier && put_on_disk(entry, *columns, *plain, seconds);
     if (!ram_->fits(plain->size())) return;
     const uint64_t bytes = plain->size();

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "base/unit_source.h"
+#include "base/chunk_source.h"
 #include "loader/compile/ordering.h"
 #include "loader/describe/open_source.h"
 #include "loader/describe/step_arguments.h"
@@ -18,15 +18,15 @@ Result<MixingReport> make_mixing_report(const Pipeline& pipeline, const PlanRequ
   if (shuffle == nullptr) return unsupported("the pipeline has no .shuffle(), so nothing is mixed");
   FOREBAY_ASSIGN(const auto source, open_source(description.steps().front(),
                                                 {.storage_options = std::move(storage), .stop = std::move(stop)}));
-  const auto* units = source->as_units();
-  if (units == nullptr)
+  const auto* chunks = source->as_chunks();
+  if (chunks == nullptr)
     return unsupported(
         "samples of this source are read one by one, so .shuffle() mixes all of them: there are no blocks");
   MixingReport report;
   report.block = int_arg(shuffle, "block", report.block);
   report.lanes = int_arg(shuffle, "lanes", report.lanes);
   report.batch = batch_size(description) * plan.world_size;
-  MixingOptions options{.chunk_rows = selected_rows(*units, *chosen_unread(description, units, units->size())),
+  MixingOptions options{.chunk_rows = selected_rows(*chunks, *chosen_unread(description, chunks, chunks->size())),
                         .batch = report.batch,
                         .epoch = plan.epoch};
   // What no row is taken of is not read, so it has no part in a block either.

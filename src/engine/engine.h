@@ -4,7 +4,7 @@
 #include <memory>
 #include <mutex>
 
-#include "engine/shared_units.h"
+#include "engine/shared_chunks.h"
 #include "forebay/engine.h"
 #include "runtime/block_source.h"
 #include "runtime/executor.h"
@@ -17,7 +17,7 @@ namespace forebay {
 struct Engine {
   /// As many compute threads as `cores`, unless somebody asks for more. `usable`: how many cores there are now; nothing: always as many.
   explicit Engine(int cores, Executor::Clock clock = monotonic_ns, std::function<int(const Executor&)> usable = {})
-      : executor(std::make_shared<Executor>(cores, clock)), memory(Memory::make()), units(SharedUnits::make()),
+      : executor(std::make_shared<Executor>(cores, clock)), memory(Memory::make()), chunks(SharedChunks::make()),
         usable_(std::move(usable)) {}
 
   /// That of this process, with all cores it may use; made where nobody holds one. A fork's child has one of its own. From any thread.
@@ -35,7 +35,7 @@ struct Engine {
 
   const std::shared_ptr<Executor> executor;
   const std::shared_ptr<Memory> memory;
-  const std::shared_ptr<SharedUnits> units;
+  const std::shared_ptr<SharedChunks> chunks;
 
  private:
   const std::function<int(const Executor&)> usable_;

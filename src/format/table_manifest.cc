@@ -30,7 +30,7 @@ struct Growing {
       return;
     }
     const int64_t* offsets = values.offset();
-    // Offsets of a unit count from its own beginning, which may not be 0 where it was sliced.
+    // Offsets of a chunk count from its own beginning, which may not be 0 where it was sliced.
     const uint64_t begin = data.size();
     data.append(bytes + offsets[0], static_cast<size_t>(offsets[rows] - offsets[0]));
     for (int64_t row = 1; row <= rows; ++row) ends.push_back(begin + static_cast<uint64_t>(offsets[row] - offsets[0]));
@@ -103,21 +103,21 @@ Result<Column> as_type(Column column, int64_t rows, const ColumnType& type) {
   return std::move(builder).finish();
 }
 
-Result<Columns> read_unit(const UnitSource& source, int64_t unit, const std::stop_token& stop) {
-  const UnitCost cost = source.unit_cost(unit);
+Result<Columns> read_chunk(const ChunkSource& source, int64_t chunk, const std::stop_token& stop) {
+  const ChunkCost cost = source.chunk_cost(chunk);
   if (cost.decoded_bytes > kMostManifestBytes) {
     return out_of_budget(fmt::format("{} has {} bytes, too many for a manifest; write smaller row groups",
-                                     source.unit_name(unit), cost.decoded_bytes),
+                                     source.chunk_name(chunk), cost.decoded_bytes),
                          cost.decoded_bytes);
   }
-  const UnitSource::UnitFetch fetch = source.unit_fetch(unit);
+  const ChunkSource::ChunkFetch fetch = source.chunk_fetch(chunk);
   std::vector<Buffer> fetched;
   for (const ReadRequest& request : fetch.requests) {
     FOREBAY_ASSIGN(Buffer bytes, read_wait(*fetch.store, request, stop));
     fetched.push_back(std::move(bytes));
   }
   WorkMemory memory(kMostManifestBytes);
-  return source.decode(unit, std::move(fetched), memory);
+  return source.decode(chunk, std::move(fetched), memory);
 }
 
 }  // namespace
@@ -133,15 +133,15 @@ Result<ManifestTable> read_table_manifest(const StoreAndPath& place, const Objec
   FOREBAY_RETURN_IF_ERROR(check_manifest_types(layout, names_of(columns)));
   ManifestTable table;
   const size_t path = *source->schema().find(path_column);
-  for (int64_t unit = 0; unit < source->units(); ++unit) {
-    FOREBAY_ASSIGN(const Columns read, read_unit(*source, unit, stop));
+  for (int64_t chunk = 0; chunk < source->chunks(); ++chunk) {
+    FOREBAY_ASSIGN(const Columns read, read_chunk(*source, chunk, stop));
     if (read.bad_rows && !read.bad_rows->empty()) {
       const auto& [row, status] = *read.bad_rows->begin();
       // The advice is that of a table, which has null=.
       const std::string what = status.message().substr(0, status.message().find("; give null="));
       return Status(status.code(),
                     fmt::format("row {}: {}; fill it in, or leave the row or the column out of the manifest",
-                                source->unit_begin(unit) + row + 1, what));
+                                source->chunk_begin(chunk) + row + 1, what));
     }
     for (size_t i = 0; i < columns.size(); ++i) {
       if (i != path) columns[i].add(read.values[i], read.rows);
@@ -150,7 +150,7 @@ Result<ManifestTable> read_table_manifest(const StoreAndPath& place, const Objec
     for (int64_t row = 0; row < read.rows; ++row) {
       const std::string_view text(reinterpret_cast<const char*>(paths.values.data()) + paths.offset()[row],
                                   static_cast<size_t>(paths.offset()[row + 1] - paths.offset()[row]));
-      const auto number = static_cast<uint64_t>(source->unit_begin(unit) + row + 1);
+      const auto number = static_cast<uint64_t>(source->chunk_begin(chunk) + row + 1);
       if (text.empty()) return corrupt(fmt::format("row {}: '{}' is empty", number, path_column));
       FOREBAY_RETURN_IF_ERROR(table.paths.add(text, number));
     }

@@ -79,10 +79,10 @@ Status check_restart_markers(const Description& description, size_t cut) {
       "cut, before other steps look at them");
 }
 
-Status check_format(const MaterializeOptions& options, const std::vector<StoredField>& fields, bool in_units) {
+Status check_format(const MaterializeOptions& options, const std::vector<StoredField>& fields, bool in_chunks) {
   const StoredFormat format = *stored_format(options.format);
   for (const StoredField& stored : fields) FOREBAY_RETURN_IF_ERROR(check_element_type(stored.field));
-  if (!in_units) {
+  if (!in_chunks) {
     FOREBAY_RETURN_IF_ERROR(check_sample_format(format, fields));
     const auto pixels = std::ranges::find_if(fields, &StoredField::encoded);
     if (options.restart_markers && pixels != fields.end())

@@ -21,9 +21,9 @@ MaterializeOptions asked(const std::string& format, const std::string& compressi
   return options;
 }
 
-Code checked(const std::string& format, const std::vector<StoredField>& fields, bool in_units,
+Code checked(const std::string& format, const std::vector<StoredField>& fields, bool in_chunks,
              const std::string& compression = "") {
-  return check_format(asked(format, compression), fields, in_units).code();
+  return check_format(asked(format, compression), fields, in_chunks).code();
 }
 
 TEST(CheckOptions, SaysWhatIsWrongWhateverTheData) {
@@ -46,7 +46,7 @@ TEST(CheckOptions, SaysWhatIsWrongWhateverTheData) {
 
 TEST(CheckFormat, TablesAndSamplesHaveFormatsOfTheirOwn) {
   const std::vector<StoredField> numbers{field_of(FieldKind::kTensor, {3})};
-  for (const bool in_units : {false, true}) EXPECT_EQ(checked("arrow", numbers, in_units), Code::kOk);
+  for (const bool in_chunks : {false, true}) EXPECT_EQ(checked("arrow", numbers, in_chunks), Code::kOk);
   EXPECT_EQ(checked("parquet", numbers, true), Code::kOk);
   EXPECT_EQ(checked("parquet", numbers, false), Code::kUnsupported);
   EXPECT_EQ(checked("wds", numbers, false), Code::kOk);

@@ -13,7 +13,7 @@ namespace forebay {
 
 namespace {
 
-constexpr uint64_t kMostLookedAt = uint64_t{256} << 20;  // bytes: an entry may be a whole unit of windows
+constexpr uint64_t kMostLookedAt = uint64_t{256} << 20;  // bytes: an entry may be a whole chunk of windows
 
 const Json kCacheInMemory = {{"ram", uint64_t{1} << 30}, {"disk", 0}};
 

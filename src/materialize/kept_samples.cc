@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/unit_source.h"
+#include "base/chunk_source.h"
 #include "format/materialized/encoded_picture.h"
 #include "format/materialized/open_materialized.h"
 #include "store/store.h"
@@ -39,7 +39,7 @@ Result<KeptSamples> KeptSamples::open(StoreAndPath folder, const MaterializedMan
   FOREBAY_ASSIGN(std::shared_ptr<const Source> source, open_materialized(folder, finished, codecs, stop));
   KeptSamples kept(std::move(source));
   if (!same_values(finished.fields, fields)) return kept;
-  const auto* units = kept.source_->as_units();
+  const auto* chunks = kept.source_->as_chunks();
   // The root of a bucket has no name, and another may have been given with its slash.
   const bool joined = folder.path.empty() || folder.path.ends_with('/');
   const std::string prefix = joined ? folder.path : folder.path + "/";
@@ -47,9 +47,9 @@ Result<KeptSamples> KeptSamples::open(StoreAndPath folder, const MaterializedMan
   for (size_t shard = 0; shard < finished.shards.size(); ++shard) {
     const int64_t first = next;
     row += finished.shards[shard].rows;
-    if (units == nullptr) next = row;
-    // Units do not cross shards: all that begin before its last row are its own.
-    while (units != nullptr && next < units->units() && units->unit_begin(next) < row) ++next;
+    if (chunks == nullptr) next = row;
+    // Chunks do not cross shards: all that begin before its last row are its own.
+    while (chunks != nullptr && next < chunks->chunks() && chunks->chunk_begin(next) < row) ++next;
     const ReadRequest request{.key = prefix + finished.below + identities_file(static_cast<int64_t>(shard)),
                               .range = {},
                               .expected_size = {}};
@@ -84,16 +84,16 @@ Result<Record> KeptSamples::sample(int64_t number) const {
   return record;
 }
 
-Result<Columns> KeptSamples::unit(int64_t number) const {
-  const auto& units = *source_->as_units();
-  const UnitSource::UnitFetch fetch = units.unit_fetch(number);
+Result<Columns> KeptSamples::chunk(int64_t number) const {
+  const auto& chunks = *source_->as_chunks();
+  const ChunkSource::ChunkFetch fetch = chunks.chunk_fetch(number);
   std::vector<Buffer> fetched;
   for (const ReadRequest& request : fetch.requests) {
     FOREBAY_ASSIGN(Buffer bytes, read_wait(*fetch.store, request, {}));
     fetched.push_back(std::move(bytes));
   }
   WorkMemory memory;
-  return units.decode(number, std::move(fetched), memory);
+  return chunks.decode(number, std::move(fetched), memory);
 }
 
 Origins::Origins(int64_t count, const std::function<std::optional<int64_t>(int64_t)>& kept) {
@@ -118,19 +118,19 @@ int64_t Origins::rank(int64_t number) const {
   return std::lower_bound(fresh_.begin(), fresh_.end(), number) - fresh_.begin();
 }
 
-int64_t Origins::kept_rows(int64_t first, int64_t end, const std::vector<int64_t>& units) const {
+int64_t Origins::kept_rows(int64_t first, int64_t end, const std::vector<int64_t>& chunks) const {
   int64_t rows = 0;
-  for (int64_t id = first; units.empty() && id < end; ++id) rows += kept(id) ? 1 : 0;
-  for (size_t unit = 0; unit + 1 < units.size(); ++unit)
-    if (units[unit] >= first && units[unit] < end && kept(static_cast<int64_t>(unit)))
-      rows += units[unit + 1] - units[unit];
+  for (int64_t id = first; chunks.empty() && id < end; ++id) rows += kept(id) ? 1 : 0;
+  for (size_t chunk = 0; chunk + 1 < chunks.size(); ++chunk)
+    if (chunks[chunk] >= first && chunks[chunk] < end && kept(static_cast<int64_t>(chunk)))
+      rows += chunks[chunk + 1] - chunks[chunk];
   return rows;
 }
 
-Origins origins_of(const Source& source, bool in_units, const KeptSamples& kept) {
-  const auto* units = in_units ? source.as_units() : nullptr;
-  return Origins(units != nullptr ? units->units() : source.size(), [&](int64_t number) {
-    return kept.find(units != nullptr ? units->unit_identity(number) : lasting_identity(source, number));
+Origins origins_of(const Source& source, bool in_chunks, const KeptSamples& kept) {
+  const auto* chunks = in_chunks ? source.as_chunks() : nullptr;
+  return Origins(chunks != nullptr ? chunks->chunks() : source.size(), [&](int64_t number) {
+    return kept.find(chunks != nullptr ? chunks->chunk_identity(number) : lasting_identity(source, number));
   });
 }
 

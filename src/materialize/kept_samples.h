@@ -18,7 +18,7 @@
 
 namespace forebay {
 
-/// What was materialised before the original changed: samples, or units, found by what they were made of. One thread.
+/// What was materialised before the original changed: samples, or chunks, found by what they were made of. One thread.
 class KeptSamples {
  public:
   /// Nothing can be taken from it where its fields are not these: then nothing is found.
@@ -26,11 +26,11 @@ class KeptSamples {
                                   const std::vector<StoredField>& fields, const TableCodecs& codecs,
                                   std::stop_token stop);
 
-  /// The number that this sample, or unit, has there.
+  /// The number that this sample, or chunk, has there.
   std::optional<int64_t> find(const std::optional<Hash128>& identity) const;
   /// As the steps give it; pictures that are stored encoded as they are stored. Corrupt where it is damaged.
   Result<Record> sample(int64_t number) const;
-  Result<Columns> unit(int64_t number) const;
+  Result<Columns> chunk(int64_t number) const;
 
  private:
   struct HashOf {
@@ -42,11 +42,11 @@ class KeptSamples {
   std::unordered_map<Hash128, int64_t, HashOf> numbers_;
 };
 
-/// Which samples, or units, of a data set are there already, and which are to be made: those are counted by themselves.
+/// Which samples, or chunks, of a data set are there already, and which are to be made: those are counted by themselves.
 class Origins {
  public:
   Origins() = default;  ///< all are to be made
-  /// `count`: samples or units; `kept`: the number there, or nothing.
+  /// `count`: samples or chunks; `kept`: the number there, or nothing.
   Origins(int64_t count, const std::function<std::optional<int64_t>(int64_t)>& kept);
 
   std::optional<int64_t> kept(int64_t number) const;
@@ -55,15 +55,15 @@ class Origins {
   /// Those that are to be made, in order; only where some are kept.
   const std::vector<int64_t>& fresh() const { return fresh_; }
   bool any_kept() const { return !kept_.empty(); }
-  /// How many of these rows are kept. `units`: where units begin, and the end; empty for samples.
-  int64_t kept_rows(int64_t first, int64_t end, const std::vector<int64_t>& units) const;
+  /// How many of these rows are kept. `chunks`: where chunks begin, and the end; empty for samples.
+  int64_t kept_rows(int64_t first, int64_t end, const std::vector<int64_t>& chunks) const;
 
  private:
   std::vector<int64_t> kept_;  ///< -1: none
   std::vector<int64_t> fresh_;
 };
 
-/// Those of this data set, of which some are there: its samples, or its units.
-Origins origins_of(const Source& source, bool in_units, const KeptSamples& kept);
+/// Those of this data set, of which some are there: its samples, or its chunks.
+Origins origins_of(const Source& source, bool in_chunks, const KeptSamples& kept);
 
 }  // namespace forebay

@@ -22,9 +22,9 @@ TEST(Origins, CountWhatIsToBeMadeByItself) {
   EXPECT_EQ(some.rank(4), 2);
   EXPECT_EQ(all.kept_rows(0, 6, {}), 0);
   EXPECT_EQ(some.kept_rows(1, 5, {}), 2);
-  const std::vector<int64_t> units{0, 3, 4, 4, 10, 11, 12};
-  EXPECT_EQ(some.kept_rows(0, 12, units), 3 + 0 + 1) << "units 0, 2 and 4";
-  EXPECT_EQ(some.kept_rows(3, 11, units), 1);
+  const std::vector<int64_t> chunks{0, 3, 4, 4, 10, 11, 12};
+  EXPECT_EQ(some.kept_rows(0, 12, chunks), 3 + 0 + 1) << "chunks 0, 2 and 4";
+  EXPECT_EQ(some.kept_rows(3, 11, chunks), 1);
 }
 
 }  // namespace

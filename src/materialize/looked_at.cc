@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/unit_source.h"
+#include "base/chunk_source.h"
 #include "loader/describe/check.h"
 #include "loader/describe/materialized_steps.h"
 #include "materialize/cut.h"
@@ -13,9 +13,9 @@ namespace forebay {
 
 namespace {
 
-constexpr int64_t kLookedAt = 64;            // samples
-constexpr double kBatchBytes = 256 << 10;    // of samples of one shape
-constexpr double kUnitBatchBytes = 4 << 20;  // of rows of a table
+constexpr int64_t kLookedAt = 64;             // samples
+constexpr double kBatchBytes = 256 << 10;     // of samples of one shape
+constexpr double kChunkBatchBytes = 4 << 20;  // of rows of a table
 constexpr int64_t kMostInBatch = 65'536;
 constexpr int kQuality = 90;
 
@@ -23,7 +23,7 @@ constexpr int kQuality = 90;
 
 int64_t LookedAt::batch() const {
   const bool fixed = std::ranges::all_of(fields, [](const StoredField& field) { return field.field.fixed_shape(); });
-  const double bytes = in_units() ? kUnitBatchBytes : (fixed ? kBatchBytes : 0);
+  const double bytes = in_chunks() ? kChunkBatchBytes : (fixed ? kBatchBytes : 0);
   return static_cast<int64_t>(std::clamp(bytes / std::max(bytes_a_row, 1.0), 1.0, static_cast<double>(kMostInBatch)));
 }
 
@@ -33,9 +33,9 @@ Result<LookedAt> look_at_some(const Description& description, size_t cut, Stored
   FOREBAY_ASSIGN(const std::shared_ptr<Loader> loader, open(before_cut(description, cut, 1, nullptr, kLookedAt)));
   looked.source = loader->opened().description().steps().front().opened;
   if (looked.source->size() == 0) return invalid_argument("the data set is empty: there is nothing to materialise");
-  looked.units = loader->row_groups();
-  const auto* units = looked.source->as_units();
-  if (units != nullptr && units->kept_rows() != nullptr)
+  looked.chunks = loader->row_groups();
+  const auto* chunks = looked.source->as_chunks();
+  if (chunks != nullptr && chunks->kept_rows() != nullptr)
     return invalid_argument(
         "filter= chooses rows before the cut, and all rows are materialised; leave it out, and put a .filter() "
         "behind the cut");
@@ -45,7 +45,7 @@ Result<LookedAt> look_at_some(const Description& description, size_t cut, Stored
   const Inference inferred = infer(before_cut(description, cut, 1).description, looked.source->schema(), catalog());
   looked.fields = seen.fields(inferred.schemas[inferred.schemas.size() - 2]);  // before the batches
   mark_encoded(looked.fields, format);
-  for (StoredField& field : looked.fields) field.in_index = field.in_index && !looked.in_units();
+  for (StoredField& field : looked.fields) field.in_index = field.in_index && !looked.in_chunks();
   loader->close();
   return looked;
 }
@@ -53,7 +53,7 @@ Result<LookedAt> look_at_some(const Description& description, size_t cut, Stored
 MaterializedManifest manifest_of(const Description& description, size_t cut, const LookedAt& data,
                                  const MaterializeOptions& options, const std::string& codecs_version) {
   MaterializedManifest manifest;
-  manifest.layout = data.in_units() ? MaterializedManifest::Layout::kUnits : MaterializedManifest::Layout::kSamples;
+  manifest.layout = data.in_chunks() ? MaterializedManifest::Layout::kChunks : MaterializedManifest::Layout::kSamples;
   manifest.size = data.source->size();
   manifest.format = *stored_format(options.format);
   manifest.compression = options.compression;

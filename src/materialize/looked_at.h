@@ -18,11 +18,11 @@ namespace forebay {
 /// What some samples say of all that stand behind a cut.
 struct LookedAt {
   std::shared_ptr<const Source> source;
-  std::vector<int64_t> units;  ///< where they begin, and the end; empty where samples are read one by one
+  std::vector<int64_t> chunks;  ///< where they begin, and the end; empty where samples are read one by one
   std::vector<StoredField> fields;
   double bytes_a_row = 0;
 
-  bool in_units() const { return !units.empty(); }
+  bool in_chunks() const { return !chunks.empty(); }
   /// Rows that are loaded together: enough that their number costs nothing, few enough that they are small beside a shard.
   int64_t batch() const;
 };

@@ -75,7 +75,7 @@ class Materializing {
     int64_t samples = 0;
     for (const int64_t shard : of)
       if (shard >= 0 && shard < shards())
-        samples += origins_.kept_rows(begin_of(shard), begin_of(shard + 1), data_.units);
+        samples += origins_.kept_rows(begin_of(shard), begin_of(shard + 1), data_.chunks);
     return samples;
   }
 
@@ -144,7 +144,7 @@ class Materializing {
     FOREBAY_ASSIGN(
         data_, look_at_some(
                    description_, *cut_, format(), [this](const Changed& changed) { return open(changed); }, context_));
-    FOREBAY_RETURN_IF_ERROR(check_format(options_, data_.fields, data_.in_units()));
+    FOREBAY_RETURN_IF_ERROR(check_format(options_, data_.fields, data_.in_chunks()));
     FOREBAY_ASSIGN(const std::optional<MaterializedManifest> finished,
                    aside_([&] { return UnfinishedFolder::finished(*place_); }));
     if (finished && is_finished_of(manifest(), *finished)) {
@@ -188,7 +188,7 @@ class Materializing {
     FOREBAY_ASSIGN(KeptSamples kept,
                    KeptSamples::open(std::move(place), finished, data_.fields, *codecs_, options_.stop));
     kept_.emplace(std::move(kept));
-    origins_ = origins_of(*data_.source, data_.in_units(), *kept_);
+    origins_ = origins_of(*data_.source, data_.in_chunks(), *kept_);
     return {};
   }
 
@@ -214,7 +214,7 @@ class Materializing {
   }
 
   Status begin() {
-    plan_ = plan_shards(data_.source->size(), data_.units, data_.bytes_a_row, options_.shards);
+    plan_ = plan_shards(data_.source->size(), data_.chunks, data_.bytes_a_row, options_.shards);
     FOREBAY_ASSIGN(UnfinishedFolder folder, open_target());
     unfinished_.emplace(std::move(folder));
     FOREBAY_ASSIGN(plan_, ShardPlan::from_json(unfinished_->job().how, data_.source->size()));
@@ -259,7 +259,7 @@ class Materializing {
     }
     feed_.emplace(loader_, context_, batch);
     what_ = manifest();
-    maker_.emplace(ShardMaker::From{what_, plan_, data_.units, *data_.source, *codecs_, origins_,
+    maker_.emplace(ShardMaker::From{what_, plan_, data_.chunks, *data_.source, *codecs_, origins_,
                                     kept_ ? &*kept_ : nullptr, options_.loader.threads.value_or(usable_cores())},
                    *feed_, [this](int64_t samples) { advance(samples); });
     return {};

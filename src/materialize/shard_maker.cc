@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "base/unit_source.h"
+#include "base/chunk_source.h"
+#include "format/materialized/chunk_hashes.h"
 #include "format/materialized/sample_tar.h"
 #include "format/materialized/shard_identities.h"
-#include "format/materialized/unit_hashes.h"
 #include "materialize/batch_rows.h"
 #include "materialize/stored_pictures.h"
 
@@ -32,17 +32,17 @@ ShardIdentities identities_of_samples(const Source& source, int64_t first, int64
 
 ShardMaker::ShardMaker(From from, RowFeed& feed, std::function<void(int64_t)> advanced)
     : from_(from), feed_(feed), advanced_(std::move(advanced)) {
-  if (from_.units.empty() || !from_.origins.any_kept()) return;
+  if (from_.chunks.empty() || !from_.origins.any_kept()) return;
   fresh_ = from_.origins.fresh();
-  for (const int64_t unit : fresh_)
-    fresh_rows_.push_back(fresh_rows_.back() + from_.units[static_cast<size_t>(unit) + 1] -
-                          from_.units[static_cast<size_t>(unit)]);
+  for (const int64_t chunk : fresh_)
+    fresh_rows_.push_back(fresh_rows_.back() + from_.chunks[static_cast<size_t>(chunk) + 1] -
+                          from_.chunks[static_cast<size_t>(chunk)]);
 }
 
 Result<ShardFiles> ShardMaker::make(int64_t shard) {
   const int64_t first = from_.plan.begins[static_cast<size_t>(shard)];
   const int64_t end = from_.plan.begins[static_cast<size_t>(shard) + 1];
-  return from_.units.empty() ? of_samples(first, end) : of_units(first, end);
+  return from_.chunks.empty() ? of_samples(first, end) : of_chunks(first, end);
 }
 
 Status ShardMaker::add_fresh(int64_t first, int64_t end, std::vector<Record>& samples) {
@@ -87,15 +87,15 @@ Result<ShardFiles> ShardMaker::of_samples(int64_t first, int64_t end) {
   return files;
 }
 
-int64_t ShardMaker::rank_of_unit(int64_t unit) const {
-  if (!from_.origins.any_kept()) return from_.units[static_cast<size_t>(unit)];
-  const auto at = std::lower_bound(fresh_.begin(), fresh_.end(), unit);
+int64_t ShardMaker::rank_of_chunk(int64_t chunk) const {
+  if (!from_.origins.any_kept()) return from_.chunks[static_cast<size_t>(chunk)];
+  const auto at = std::lower_bound(fresh_.begin(), fresh_.end(), chunk);
   return fresh_rows_[static_cast<size_t>(at - fresh_.begin())];
 }
 
-Result<Columns> ShardMaker::fresh_unit(int64_t unit) {
-  const int64_t first = from_.units[static_cast<size_t>(unit)], end = from_.units[static_cast<size_t>(unit) + 1];
-  FOREBAY_RETURN_IF_ERROR(feed_.go_to(rank_of_unit(unit)));
+Result<Columns> ShardMaker::fresh_chunk(int64_t chunk) {
+  const int64_t first = from_.chunks[static_cast<size_t>(chunk)], end = from_.chunks[static_cast<size_t>(chunk) + 1];
+  FOREBAY_RETURN_IF_ERROR(feed_.go_to(rank_of_chunk(chunk)));
   RowsTogether together(from_.manifest.fields);
   while (together.rows() < end - first) {
     FOREBAY_ASSIGN(const RowFeed::Rows rows, feed_.next(end - first - together.rows()));
@@ -105,21 +105,21 @@ Result<Columns> ShardMaker::fresh_unit(int64_t unit) {
   return together.take(first);
 }
 
-Result<ShardFiles> ShardMaker::of_units(int64_t first, int64_t end) {
-  const auto begin = std::lower_bound(from_.units.begin(), from_.units.end(), first);
+Result<ShardFiles> ShardMaker::of_chunks(int64_t first, int64_t end) {
+  const auto begin = std::lower_bound(from_.chunks.begin(), from_.chunks.end(), first);
   std::vector<Columns> batches;
   ShardIdentities identities;
-  const auto& source = *from_.source.as_units();
-  for (int64_t unit = begin - from_.units.begin(); from_.units[static_cast<size_t>(unit)] < end; ++unit) {
-    const int64_t at = from_.units[static_cast<size_t>(unit)], next = from_.units[static_cast<size_t>(unit) + 1];
+  const auto& source = *from_.source.as_chunks();
+  for (int64_t chunk = begin - from_.chunks.begin(); from_.chunks[static_cast<size_t>(chunk)] < end; ++chunk) {
+    const int64_t at = from_.chunks[static_cast<size_t>(chunk)], next = from_.chunks[static_cast<size_t>(chunk) + 1];
     if (at == next) continue;  // what has no rows is not written
-    identities.push_back(source.unit_identity(unit));
-    if (const auto there = from_.origins.kept(unit)) {
-      FOREBAY_ASSIGN(Columns columns, from_.kept->unit(*there));
+    identities.push_back(source.chunk_identity(chunk));
+    if (const auto there = from_.origins.kept(chunk)) {
+      FOREBAY_ASSIGN(Columns columns, from_.kept->chunk(*there));
       batches.push_back(with_ids(std::move(columns), from_.manifest.fields, at));
       advanced_(next - at);
     } else {
-      FOREBAY_ASSIGN(Columns columns, fresh_unit(unit));
+      FOREBAY_ASSIGN(Columns columns, fresh_chunk(chunk));
       batches.push_back(std::move(columns));
     }
   }
@@ -130,7 +130,7 @@ Result<ShardFiles> ShardMaker::of_units(int64_t first, int64_t end) {
     FOREBAY_ASSIGN(WrittenTable written, from_.codecs.write_arrow_file(batches, from_.manifest.compression, memory_));
     files.data = std::move(written.bytes);
   }
-  FOREBAY_ASSIGN(files.index, write_unit_hashes(from_.manifest.fields, batches, from_.codecs));
+  FOREBAY_ASSIGN(files.index, write_chunk_hashes(from_.manifest.fields, batches, from_.codecs));
   FOREBAY_ASSIGN(files.identities, write_identities(identities, from_.codecs));
   return files;
 }

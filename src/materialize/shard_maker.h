@@ -21,7 +21,7 @@ class ShardMaker {
   struct From {
     const MaterializedManifest& manifest;
     const ShardPlan& plan;
-    const std::vector<int64_t>& units;  ///< where they begin, and the end; empty for samples
+    const std::vector<int64_t>& chunks;  ///< where they begin, and the end; empty for samples
     const Source& source;
     const TableCodecs& codecs;
     const Origins& origins;
@@ -35,15 +35,15 @@ class ShardMaker {
 
  private:
   Result<ShardFiles> of_samples(int64_t first, int64_t end);
-  Result<ShardFiles> of_units(int64_t first, int64_t end);
+  Result<ShardFiles> of_chunks(int64_t first, int64_t end);
   Status add_fresh(int64_t first, int64_t end, std::vector<Record>& samples);
-  Result<Columns> fresh_unit(int64_t unit);
-  int64_t rank_of_unit(int64_t unit) const;
+  Result<Columns> fresh_chunk(int64_t chunk);
+  int64_t rank_of_chunk(int64_t chunk) const;
 
   const From from_;
   RowFeed& feed_;
   const std::function<void(int64_t)> advanced_;
-  std::vector<int64_t> fresh_;          ///< units of which none are there, in order
+  std::vector<int64_t> fresh_;          ///< chunks of which none are there, in order
   std::vector<int64_t> fresh_rows_{0};  ///< of those before each of them, and of all
   /// Samples, columns and files of one shard are the memory of the next one's.
   const TakeMemory memory_ = [buffers = ReadBuffers::make(uint64_t{256} << 20)](size_t bytes) {

@@ -23,11 +23,11 @@ TEST(ShardPlan, ElseAboutSoManyBytesEach) {
   EXPECT_EQ(plan_shards(1000, {}, 0, {}, 100).begins.size(), 11U) << "samples of no bytes count as one";
 }
 
-TEST(ShardPlan, OfATableShardsBeginWhereUnitsDo) {
-  const Begins units{0, 4, 4, 9, 12, 20};
-  EXPECT_EQ(plan_shards(20, units, 1, 1).begins, (Begins{0, 20}));
-  EXPECT_EQ(plan_shards(20, units, 1, 100).begins, (Begins{0, 4, 9, 12, 20}));
-  EXPECT_EQ(plan_shards(20, units, 1, 3).begins, (Begins{0, 9, 20}));
+TEST(ShardPlan, OfATableShardsBeginWhereChunksDo) {
+  const Begins chunks{0, 4, 4, 9, 12, 20};
+  EXPECT_EQ(plan_shards(20, chunks, 1, 1).begins, (Begins{0, 20}));
+  EXPECT_EQ(plan_shards(20, chunks, 1, 100).begins, (Begins{0, 4, 9, 12, 20}));
+  EXPECT_EQ(plan_shards(20, chunks, 1, 3).begins, (Begins{0, 9, 20}));
 }
 
 TEST(ShardPlan, WhateverIsAskedForAllRowsAreInItOnce) {

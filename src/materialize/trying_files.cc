@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "base/chunk_source.h"
 #include "base/clock.h"
-#include "base/unit_source.h"
 #include "forebay/materialize.h"
 #include "format/files/open_store.h"
 #include "loader/describe/sources.h"
@@ -41,8 +41,8 @@ Result<std::shared_ptr<const Source>> few_of(const FilesToTry& files, const std:
   if (is_source(files.pipeline.description().steps().front(), SourceKind::kUserCode))
     return unsupported(
         "a data set of your own is asked for items by number, and a part of it would have other numbers");
-  const auto* units = all->as_units();
-  if (units != nullptr && units->kept_rows() != nullptr)
+  const auto* chunks = all->as_chunks();
+  if (chunks != nullptr && chunks->kept_rows() != nullptr)
     return invalid_argument("filter= chooses rows before the cut, and all rows are materialised");
   std::shared_ptr<const Source> few = standing_for(all, files.samples, {.count = files.copies});
   if (static_cast<double>(few->size()) >

@@ -145,7 +145,7 @@ TEST_F(UnfinishedFolderOf, OnceFinishedThereIsAManifestAndNothingUnfinished) {
 TEST_F(UnfinishedFolderOf, WhatAWriterLeftThatWasKilledAfterTheManifestGoes) {
   const Result<UnfinishedFolder> folder = open();
   MaterializedManifest manifest = manifest_of(1);
-  manifest.layout = MaterializedManifest::Layout::kUnits;
+  manifest.layout = MaterializedManifest::Layout::kChunks;
   manifest.shards.push_back(*folder->put(0, 1, {buffer_of("all"), {}}));
   ASSERT_TRUE(folder->finish(manifest).ok());
   const auto done = files();

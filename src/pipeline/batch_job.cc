@@ -39,7 +39,7 @@ BatchJob::BatchJob(const ExecutionPlan& plan, const Itinerary& itinerary, StepPl
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
     if (plan.outputs[i].row_bytes && !plan.outputs[i].may_differ) continue;
     unsized_.push_back(i);
-    if (plan.units && plan.units->gathers_rows) {
+    if (plan.chunks && plan.chunks->gathers_rows) {
       lists_[i].resize(n);
     } else {
       loose_[i].resize(n);

@@ -65,7 +65,7 @@ class BatchJob {
   /// Keeps a value whose size was not known before, until assemble(). Of a sequence that is packed the part that the row stands for.
   void keep(size_t output, int64_t row, Value value);
   void keep_extras(int64_t row, Extras extras) { extras_[static_cast<size_t>(row)] = std::move(extras); }
-  /// The same for a row of a unit: bytes that stay where they are until assemble(). Only for plans whose units give rows.
+  /// The same for a row of a chunk: bytes that stay where they are until assemble(). Only for plans whose chunks give rows.
   void point_to(size_t output, int64_t row, RowBytes bytes);
   /// Where they were; the caller may copy them elsewhere, and say where they are now.
   RowBytes pointed_to(size_t output, int64_t row) const { return lists_[output][static_cast<size_t>(row)]; }
@@ -143,7 +143,7 @@ class BatchJob {
   std::vector<RowJob> rows_;
   std::vector<Buffer> slots_;                 // per output; empty where the shape is not known
   std::vector<std::vector<Value>> loose_;     // per output and row; empty where the shape is known
-  std::vector<std::vector<RowBytes>> lists_;  // the same where rows come from units
+  std::vector<std::vector<RowBytes>> lists_;  // the same where rows come from chunks
   std::vector<size_t> unsized_;               // the outputs that have either
   std::vector<Extras> extras_;                // per row
   std::atomic<int64_t> changed_ = -1;         // a row whose sequence is not as long as it was when it was packed

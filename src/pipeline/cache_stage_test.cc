@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 
-#include "pipeline/unit_plan.h"
-#include "pipeline/unit_work.h"
+#include "pipeline/chunk_plan.h"
+#include "pipeline/chunk_work.h"
 
 namespace forebay {
 namespace {
@@ -185,35 +185,35 @@ TEST(CacheStage, knows_no_entry_without_a_cache_or_without_a_version) {
   EXPECT_NE(stage.entry(source, 1)->hash, stage.entry(source, 2)->hash);
 }
 
-// ---- units
+// ---- chunks
 
 /// Of two rows each, whose number is their id; and counts what is decoded.
-class Numbered final : public UnitSource {
+class Numbered final : public ChunkSource {
  public:
   const Schema& schema() const override { return schema_; }
   int64_t size() const override { return 6; }
   Hash128 version() const override { return {}; }
   uint64_t index_bytes() const override { return 0; }
   std::string key(int64_t) const override { return ""; }
-  int64_t units() const override { return 3; }
-  int64_t unit_begin(int64_t unit) const override { return unit * 2; }
-  std::string unit_name(int64_t unit) const override { return "unit " + std::to_string(unit); }
-  UnitCost unit_cost(int64_t) const override { return {16, 16}; }
-  UnitFetch unit_fetch(int64_t) const override { return {}; }
-  Result<Columns> decode(int64_t unit, std::vector<Buffer>, WorkMemory&) const override {
+  int64_t chunks() const override { return 3; }
+  int64_t chunk_begin(int64_t chunk) const override { return chunk * 2; }
+  std::string chunk_name(int64_t chunk) const override { return "chunk " + std::to_string(chunk); }
+  ChunkCost chunk_cost(int64_t) const override { return {16, 16}; }
+  ChunkFetch chunk_fetch(int64_t) const override { return {}; }
+  Result<Columns> decode(int64_t chunk, std::vector<Buffer>, WorkMemory&) const override {
     ++decoded;
     Columns columns;
     columns.schema = schema_;
     columns.rows = 2;
     columns.values = {{Buffer::allocate(16), {}}};
     for (int64_t row = 0; row < 2; ++row)
-      reinterpret_cast<int64_t*>(columns.values[0].values.data())[row] = unit * 2 + row;
+      reinterpret_cast<int64_t*>(columns.values[0].values.data())[row] = chunk * 2 + row;
     return columns;
   }
-  std::optional<Hash128> unit_identity(int64_t unit) const override {
-    return unit == 2 ? std::nullopt : std::optional(hash128(std::to_string(unit)));
+  std::optional<Hash128> chunk_identity(int64_t chunk) const override {
+    return chunk == 2 ? std::nullopt : std::optional(hash128(std::to_string(chunk)));
   }
-  Result<std::shared_ptr<const UnitSource>> with_fields(std::span<const std::string>) const override {
+  Result<std::shared_ptr<const ChunkSource>> with_fields(std::span<const std::string>) const override {
     return internal_error("never");
   }
   mutable int decoded = 0;
@@ -245,12 +245,12 @@ struct Planned {
   std::vector<int64_t> ran;
   std::shared_ptr<Numbered> source = std::make_shared<Numbered>();
   std::shared_ptr<MapCache> cache = std::make_shared<MapCache>();
-  UnitPlan plan;
+  ChunkPlan plan;
 
   Planned(const std::vector<int64_t>& factors, size_t cached_after) {
     plan.source = source;
     for (const int64_t factor : factors) {
-      UnitOp op;
+      ChunkOp op;
       op.name = "times" + std::to_string(factor);
       op.op = std::make_unique<Times>(factor, &ran);
       op.counters = std::make_shared<StepCounters>();
@@ -268,7 +268,7 @@ std::vector<int64_t> numbers_in(const Columns& columns) {
   return {numbers, numbers + columns.rows};
 }
 
-TEST(UnitPlan, what_was_kept_goes_on_from_where_it_was_kept) {
+TEST(ChunkPlan, what_was_kept_goes_on_from_where_it_was_kept) {
   for (size_t cached_after = 0; cached_after <= 2; ++cached_after) {
     Planned at({2, 5}, cached_after);
     WorkMemory memory;
@@ -287,7 +287,7 @@ TEST(UnitPlan, what_was_kept_goes_on_from_where_it_was_kept) {
   }
 }
 
-TEST(UnitPlan, an_error_names_the_step_and_nothing_of_later_steps_is_done) {
+TEST(ChunkPlan, an_error_names_the_step_and_nothing_of_later_steps_is_done) {
   Planned at({2, 0, 5}, 3);
   WorkMemory memory;
   const auto made = at.plan.make(0, {}, {}, memory);
@@ -299,7 +299,7 @@ TEST(UnitPlan, an_error_names_the_step_and_nothing_of_later_steps_is_done) {
   EXPECT_EQ(at.plan.ops[1].counters->samples, 0);
 }
 
-TEST(UnitPlan, what_has_no_version_or_no_room_is_made_and_not_kept) {
+TEST(ChunkPlan, what_has_no_version_or_no_room_is_made_and_not_kept) {
   Planned at({3}, 0);
   WorkMemory memory;
   EXPECT_FALSE(at.plan.entry(2));
@@ -311,7 +311,7 @@ TEST(UnitPlan, what_has_no_version_or_no_room_is_made_and_not_kept) {
   EXPECT_FALSE(at.plan.entry(1));
 }
 
-TEST(UnitPlan, rows_of_memory_are_shared_with_nobody_by_their_content) {
+TEST(ChunkPlan, rows_of_memory_are_shared_with_nobody_by_their_content) {
   Planned at({}, 0);
   at.plan.place = hash128("rows");
   EXPECT_FALSE(at.plan.identity(0)) << "no store: to find out what it is costs as much as decoding it";

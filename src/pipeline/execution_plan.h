@@ -12,8 +12,8 @@
 #include "base/source.h"
 #include "pipeline/block_rows.h"
 #include "pipeline/cache_stage.h"
+#include "pipeline/chunk_plan.h"
 #include "pipeline/operator.h"
-#include "pipeline/unit_plan.h"
 #include "telemetry/step_counters.h"
 #include "telemetry/trace.h"
 
@@ -79,11 +79,11 @@ class Selection {
 /// What the runner runs: everything decided, nothing started. Immutable, shared by all threads.
 struct ExecutionPlan {
   std::shared_ptr<const Source> source;
-  const SampleSource& samples() const { return *source->as_samples(); }  ///< only where there are no `units`
+  const SampleSource& samples() const { return *source->as_samples(); }  ///< only where there are no `chunks`
   std::shared_ptr<const Selection> selection;
   uint64_t seed = 0;
-  /// For sources whose rows come many at a time: how units become rows. `stages` then begin with rows of `units->packed`.
-  std::shared_ptr<const UnitPlan> units;
+  /// For sources whose rows come many at a time: how chunks become rows. `stages` then begin with rows of `chunks->packed`.
+  std::shared_ptr<const ChunkPlan> chunks;
   /// Where in `stages` single samples are kept, if they are.
   std::optional<size_t> cache_stage = {};
   const CacheStage* cached() const { return cache_stage ? &std::get<CacheStage>(stages[*cache_stage]) : nullptr; }
@@ -119,7 +119,7 @@ struct ExecutionPlan {
   }
   /// Where the data set is stored; null where nothing is fetched.
   Store* store() const {
-    if (units) return units->source->units() > 0 ? units->source->unit_fetch(0).store : nullptr;
+    if (chunks) return chunks->source->chunks() > 0 ? chunks->source->chunk_fetch(0).store : nullptr;
     return fetches && selection->size() > 0 ? samples().fetch(selection->id_at(0)).store : nullptr;
   }
   bool has_foreign() const {
@@ -135,7 +135,7 @@ struct ExecutionPlan {
   }
   /// Nothing but copying: rows of all fields are gathered by the source.
   bool gathers_only() const {
-    if (units) return false;
+    if (chunks) return false;
     for (const OutputField& output : outputs) {
       if (!output.gathered) return false;
     }

@@ -9,10 +9,10 @@
 
 namespace forebay {
 
-/// Where rows lie: packed memory of their units.
+/// Where rows lie: packed memory of their chunks.
 using RowPointers = std::span<const uint8_t* const>;
 
-/// How a unit lies in memory while batches take rows out of it in random order. Its fields of known shape stand row by row, one
+/// How a chunk lies in memory while batches take rows out of it in random order. Its fields of known shape stand row by row, one
 /// row's side by side, so that a row is one place in memory and not as many as there are fields; the others stay columns.
 class PackedRows {
  public:

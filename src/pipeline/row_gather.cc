@@ -5,9 +5,9 @@
 
 namespace forebay {
 
-Status unit_row_status(const Unit& unit, int64_t row) {
-  const Columns* const rows = unit.rows();
-  if (rows == nullptr || !rows->bad_rows) return unit.status();
+Status chunk_row_status(const Chunk& chunk, int64_t row) {
+  const Columns* const rows = chunk.rows();
+  if (rows == nullptr || !rows->bad_rows) return chunk.status();
   const auto bad = rows->bad_rows->find(row);
   return bad == rows->bad_rows->end() ? Status() : bad->second;
 }
@@ -19,13 +19,13 @@ RowResult RowGather::run(WorkMemory& memory) && {
   if (result_.verdict != Verdict::kDone) return std::move(result_);
   copy_packed();
   point_to_lists();
-  if (Status status = at_.outlasts_units ? copy_lists(memory) : Status(); !status.ok()) {
+  if (Status status = at_.outlasts_chunks ? copy_lists(memory) : Status(); !status.ok()) {
     const bool again = status.code() == Code::kOutOfBudget && status.bytes_needed() > memory.grant();
     result_.verdict = again ? Verdict::kNeedsBytes : Verdict::kFatal;
     result_.needs_bytes = again ? status.bytes_needed() : 0;
     if (!again) result_.fatal = std::move(status);
   }
-  const uint64_t bytes = plan_.units->packed.stride() * static_cast<uint64_t>(count());
+  const uint64_t bytes = plan_.chunks->packed.stride() * static_cast<uint64_t>(count());
   plan_.write_counters->add(count(), bytes, bytes, thread_cpu_ns() - begun);
   return std::move(result_);
 }
@@ -33,7 +33,7 @@ RowResult RowGather::run(WorkMemory& memory) && {
 // In the order of their places. With bad rows in the block each is looked at by itself, as that may have consequences; without,
 // nothing can come of it.
 void RowGather::locate() {
-  const UnitBlock& block = *at_.block;
+  const ChunkBlock& block = *at_.block;
   places_.reserve(static_cast<size_t>(count()));
   if (!block.has_bad_rows()) {
     for (int64_t i = rows_.begin; i < rows_.end; ++i)
@@ -62,7 +62,7 @@ std::optional<RowInBlock> RowGather::locate_row(int64_t row) {
       return std::nullopt;
     }
     const RowInBlock place = at_.block->place(job.id);
-    Status status = unit_row_status(*at_.block->units[place.unit], place.row);
+    Status status = chunk_row_status(*at_.block->chunks[place.chunk], place.row);
     if (status.ok()) return place;
     const int64_t attempt = job.attempt;
     result_.unread = status.code() == Code::kUnavailable;
@@ -74,15 +74,15 @@ std::optional<RowInBlock> RowGather::locate_row(int64_t row) {
 }
 
 void RowGather::copy_packed() {
-  const PackedRows& packed = plan_.units->packed;
+  const PackedRows& packed = plan_.chunks->packed;
   if (packed.parts().empty()) return;
   std::vector<const uint8_t*> firsts, pointers;
-  // A unit that is bad has no rows; locate() has found no place in it.
-  for (const auto& unit : at_.block->units)
-    firsts.push_back(unit->rows() ? unit->rows()->values.front().values.data() : nullptr);
+  // A chunk that is bad has no rows; locate() has found no place in it.
+  for (const auto& chunk : at_.block->chunks)
+    firsts.push_back(chunk->rows() ? chunk->rows()->values.front().values.data() : nullptr);
   pointers.reserve(places_.size());
   for (const RowInBlock& place : places_)
-    pointers.push_back(firsts[place.unit] + packed.stride() * static_cast<size_t>(place.row));
+    pointers.push_back(firsts[place.chunk] + packed.stride() * static_cast<size_t>(place.row));
   std::vector<uint8_t*> slots;
   slots.reserve(packed.parts().size());
   for (const PackedRows::Part& part : packed.parts())
@@ -93,7 +93,7 @@ void RowGather::copy_packed() {
 // Lists, bytes, texts and lists of them stay where they are until the batch is put together.
 void RowGather::point_to_lists() {
   constexpr size_t kAhead = 16;  // rows whose ends are on their way from memory
-  const PackedRows& packed = plan_.units->packed;
+  const PackedRows& packed = plan_.chunks->packed;
   struct Lists {
     const uint8_t* values;
     const int64_t* ends;
@@ -103,27 +103,27 @@ void RowGather::point_to_lists() {
     const Field& field = packed.schema()[apart.column];
     const size_t size = field.kind == FieldKind::kTensor ? dtype_size(field.dtype) : 1;
     lists.clear();
-    for (const auto& unit : at_.block->units) {
-      const ColumnValues* column = unit->rows() ? &unit->rows()->values[apart.column] : nullptr;
+    for (const auto& chunk : at_.block->chunks) {
+      const ColumnValues* column = chunk->rows() ? &chunk->rows()->values[apart.column] : nullptr;
       lists.push_back(column ? Lists{column->values.data(), column->offset()} : Lists{});
     }
     for (size_t i = 0; i < places_.size(); ++i) {
       const RowInBlock& place = places_[i];
       const RowInBlock& later = places_[std::min(i + kAhead, places_.size() - 1)];
-      __builtin_prefetch(lists[later.unit].ends + later.row, 0, 2);
+      __builtin_prefetch(lists[later.chunk].ends + later.row, 0, 2);
       const int64_t row = numbers_.empty() ? rows_.begin + static_cast<int64_t>(i) : numbers_[i];
-      const auto [values, ends] = lists[place.unit];
+      const auto [values, ends] = lists[place.chunk];
       const auto begin = static_cast<size_t>(ends[place.row]), end = static_cast<size_t>(ends[place.row + 1]);
       batch_.point_to(apart.field, row, {values + begin * size, (end - begin) * size});
     }
   }
 }
 
-// The units of an older block are let go of before the batch is put together.
+// The chunks of an older block are let go of before the batch is put together.
 Status RowGather::copy_lists(WorkMemory& memory) {
   size_t bytes = 0;
   const auto each = [&](auto&& visit) {
-    for (const PackedRows::Apart& apart : plan_.units->packed.apart()) {
+    for (const PackedRows::Apart& apart : plan_.chunks->packed.apart()) {
       for (int64_t i = rows_.begin; i < rows_.end; ++i) visit(apart.field, at_.row(i));
     }
   };

@@ -8,7 +8,7 @@
 
 namespace forebay {
 
-/// Rows of one block straight out of its units into a batch, where no operator looks at single rows. Made for one call.
+/// Rows of one block straight out of its chunks into a batch, where no operator looks at single rows. Made for one call.
 class RowGather {
  public:
   RowGather(const RowWork& work, const ExecutionPlan& plan, BatchJob& batch, const RowInput& rows,

@@ -25,7 +25,7 @@ bool asks_for_more(const Status& status, const WorkMemory& memory) {
   return status.code() == Code::kOutOfBudget && status.bytes_needed() > memory.grant();
 }
 
-// A value that shares a unit's memory would keep all of the unit.
+// A value that shares a chunk's memory would keep all of the chunk.
 void own_memory(Value& value) {
   Buffer& shared = value.kind == FieldKind::kTensor ? value.tensor.buffer : value.bytes;
   Buffer own = Buffer::allocate(shared.size());
@@ -60,9 +60,9 @@ Value mark_of(const BatchJob& batch, int64_t row) {
   return Value::of(std::move(old));
 }
 
-// Rows of units are looked up when their batch is planned, and the units themselves are read by one at a time.
+// Rows of chunks are looked up when their batch is planned, and the chunks themselves are read by one at a time.
 std::shared_ptr<SingleFlight> flights_of(const ExecutionPlan& plan) {
-  const CacheStage* const stage = plan.units ? nullptr : plan.cached();
+  const CacheStage* const stage = plan.chunks ? nullptr : plan.cached();
   return stage != nullptr && stage->cache ? stage->cache->flights() : nullptr;
 }
 
@@ -114,7 +114,7 @@ RowWork::RowWork(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<cons
 RowResult RowWork::run(RowInput& input, BatchJob& batch, const RowPlacement& at, WorkMemory& memory) const {
   RowResult failed;
   try {
-    if (plan_->units && plan_->units->gathers_rows) return RowGather(*this, *plan_, batch, input, at).run(memory);
+    if (plan_->chunks && plan_->chunks->gathers_rows) return RowGather(*this, *plan_, batch, input, at).run(memory);
     RowResult result = plan_->gathers_only() ? gather(batch, input) : run_stages(input, batch, at, memory);
     // Which of the rows is bad, and what becomes of it, is found row by row.
     if (plan_->gathers_only() && is_data_error(result.fatal.code())) result = run_stages(input, batch, at, memory);
@@ -234,8 +234,8 @@ Status RowWork::run_row(RowInput& input, BatchJob& batch, const RowPlacement& at
   // Its new row may have been made since it was looked up: steps are prepared one behind the other.
   if (input.stage == 0 && !input.kept) look_up_old(input, batch);
   Result<Record> begun = begin_row(input, at, id);
-  // What is wrong with a unit has been found out before the batch was due, perhaps.
-  result.unread = plan_->units && begun.status().code() == Code::kUnavailable;
+  // What is wrong with a chunk has been found out before the batch was due, perhaps.
+  result.unread = plan_->chunks && begun.status().code() == Code::kUnavailable;
   FOREBAY_ASSIGN(Record record, std::move(begun));
   size_t stage = input.stage;
   if (input.stage == 0 && input.kept) {
@@ -290,11 +290,11 @@ Result<Record> RowWork::begin_row(RowInput& input, const RowPlacement& at, int64
   }
   if (input.kept) {
     FOREBAY_RETURN_IF_ERROR(cache_of(input).restore(*input.kept, *plan_->source, id, record, input.extras));
-  } else if (plan_->units) {
+  } else if (plan_->chunks) {
     const RowInBlock place = at.block->place(id);
-    const Unit& unit = *at.block->units[place.unit];
-    FOREBAY_RETURN_IF_ERROR(unit_row_status(unit, place.row));
-    return plan_->units->packed.row(*unit.rows(), place.row);
+    const Chunk& chunk = *at.block->chunks[place.chunk];
+    FOREBAY_RETURN_IF_ERROR(chunk_row_status(chunk, place.row));
+    return plan_->chunks->packed.row(*chunk.rows(), place.row);
   } else {
     FOREBAY_RETURN_IF_ERROR(plan_->samples().load(id, input.fetched, record));
   }
@@ -311,7 +311,7 @@ Status RowWork::write_row(BatchJob& batch, const RowPlacement& at, int64_t row, 
     if (!output.row_bytes) {
       FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
       bytes += value.nbytes();
-      if (at.outlasts_units) own_memory(value);
+      if (at.outlasts_chunks) own_memory(value);
       batch.keep(i, row, std::move(value));
       continue;
     }

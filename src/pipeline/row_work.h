@@ -13,9 +13,9 @@
 #include "base/source.h"
 #include "pipeline/batch_job.h"
 #include "pipeline/cache_stage.h"
+#include "pipeline/chunk_table.h"
 #include "pipeline/execution_plan.h"
 #include "pipeline/itinerary.h"
-#include "pipeline/unit_table.h"
 
 namespace forebay {
 
@@ -68,10 +68,10 @@ struct RowInput : RowsAtHand {
 
 /// What rows stand in.
 struct RowPlacement {
-  const UnitBlock* block = nullptr;  ///< of units that are there; null where rows are read one by one
+  const ChunkBlock* block = nullptr;  ///< of chunks that are there; null where rows are read one by one
   std::span<const uint32_t>
-      rows_by_block{};          ///< what `begin` to `end` are numbers in; empty: they are the batch's rows
-  bool outlasts_units = false;  ///< the batch will be put together when the units may be gone
+      rows_by_block{};           ///< what `begin` to `end` are numbers in; empty: they are the batch's rows
+  bool outlasts_chunks = false;  ///< the batch will be put together when the chunks may be gone
 
   int64_t row(int64_t index) const { return rows_by_block.empty() ? index : rows_by_block[static_cast<size_t>(index)]; }
 };
@@ -80,7 +80,7 @@ struct RowPlacement {
 enum class Verdict : uint8_t {
   kDone,        ///< they are in their places in the batch, or left out
   kNeedsBytes,  ///< of working memory: again, with RowResult::needs_bytes
-  kElsewhere,   ///< replacements are in none of the block's units: RowResult::elsewhere
+  kElsewhere,   ///< replacements are in none of the block's chunks: RowResult::elsewhere
   kCold,        ///< the object is not in the page cache: it has to be read without a thread that waits
   kAgain,  ///< to be looked up and fetched anew: a replacement, what was damaged in the cache, what is known by its version now
   kForeign,  ///< user code is next
@@ -91,11 +91,11 @@ struct RowResult {
   Verdict verdict = Verdict::kDone;
   std::vector<RowError> errors;  ///< samples that are bad in themselves, by policy
   Status fatal;
-  bool unread = false;  ///< fatal: storage was away as its bytes, or its unit's, were asked for by a compute thread
+  bool unread = false;  ///< fatal: storage was away as its bytes, or its chunk's, were asked for by a compute thread
   uint64_t needs_bytes = 0;
   Store* warm = nullptr;           ///< where bytes were read from without waiting
   int64_t made_again = 0;          ///< old samples that were not where a rehearsal keeps them
-  Buffer copied;                   ///< lists that were taken out of their units
+  Buffer copied;                   ///< lists that were taken out of their chunks
   std::vector<int64_t> elsewhere;  ///< ids
 };
 
@@ -158,7 +158,7 @@ class RowWork {
   std::vector<int> first_step_;          // of each stage
 };
 
-/// What is wrong with a row of a unit that is there.
-Status unit_row_status(const Unit& unit, int64_t row);
+/// What is wrong with a row of a chunk that is there.
+Status chunk_row_status(const Chunk& chunk, int64_t row);
 
 }  // namespace forebay

@@ -196,12 +196,12 @@ TEST(RowWork, rows_stop_at_user_code_and_go_on_behind_it) {
 
 TEST(RowWork, replacements_outside_the_block_are_named) {
   Bench bench(in_order());
-  UnitBlock block;
+  ChunkBlock block;
   for (const auto& [begin, end] : {std::pair<int64_t, int64_t>{0, 10}, {20, 30}})
-    block.add(std::make_shared<Unit>(), begin, end);
+    block.add(std::make_shared<Chunk>(), begin, end);
   EXPECT_TRUE(block.holds(0) && block.holds(9) && block.holds(20) && block.holds(29));
   EXPECT_FALSE(block.holds(10) || block.holds(19) || block.holds(30));
-  EXPECT_EQ(block.place(23).unit, 1u);
+  EXPECT_EQ(block.place(23).chunk, 1u);
   EXPECT_EQ(block.place(23).row, 3);
   bench.batch.rows()[0] = {15, 1, false};
   RowInput input = bench.task(0);

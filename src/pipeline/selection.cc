@@ -73,31 +73,31 @@ class Ranges final : public Selection {
 };
 
 // `count` of them, each from the middle of as many.
-std::vector<Ranges::Range> evenly_chosen(const std::vector<Ranges::Range>& units, size_t count) {
+std::vector<Ranges::Range> evenly_chosen(const std::vector<Ranges::Range>& chunks, size_t count) {
   std::vector<Ranges::Range> chosen;
-  for (size_t i = 0; i < count; ++i) chosen.push_back(units[(2 * i + 1) * units.size() / (2 * count)]);
+  for (size_t i = 0; i < count; ++i) chosen.push_back(chunks[(2 * i + 1) * chunks.size() / (2 * count)]);
   return chosen;
 }
 
-int64_t rows_of(const std::vector<Ranges::Range>& units) {
+int64_t rows_of(const std::vector<Ranges::Range>& chunks) {
   int64_t rows = 0;
-  for (const Ranges::Range& unit : units) rows += unit.rows;
+  for (const Ranges::Range& chunk : chunks) rows += chunk.rows;
   return rows;
 }
 
 // They have more than `rows`: alike of each, and what some lack of those that have it.
-void cut_down(std::vector<Ranges::Range>& units, int64_t rows) {
+void cut_down(std::vector<Ranges::Range>& chunks, int64_t rows) {
   std::vector<int64_t> spare;
-  for (size_t i = 0; i < units.size(); ++i) {
-    const auto left = static_cast<int64_t>(units.size() - i);
-    const int64_t given = std::min(units[i].rows, (rows + left - 1) / left);
-    spare.push_back(units[i].rows - given);
-    units[i].rows = given;
+  for (size_t i = 0; i < chunks.size(); ++i) {
+    const auto left = static_cast<int64_t>(chunks.size() - i);
+    const int64_t given = std::min(chunks[i].rows, (rows + left - 1) / left);
+    spare.push_back(chunks[i].rows - given);
+    chunks[i].rows = given;
     rows -= given;
   }
-  for (size_t i = 0; i < units.size(); ++i) {
+  for (size_t i = 0; i < chunks.size(); ++i) {
     const int64_t more = std::min(spare[i], rows);
-    units[i].rows += more;
+    chunks[i].rows += more;
     rows -= more;
   }
 }
@@ -122,22 +122,22 @@ std::shared_ptr<const Selection> spread_over(std::shared_ptr<const Selection> fr
   return std::make_shared<SpreadOver>(std::move(from), size);
 }
 
-std::shared_ptr<const Selection> spread_over_units(std::shared_ptr<const Selection> from, std::span<const int64_t> rows,
-                                                   int64_t size) {
+std::shared_ptr<const Selection> spread_over_chunks(std::shared_ptr<const Selection> from,
+                                                    std::span<const int64_t> rows, int64_t size) {
   if (size >= from->size()) return from;
-  std::vector<Ranges::Range> units;
+  std::vector<Ranges::Range> chunks;
   int64_t before = 0;
-  for (const int64_t unit : rows) {
-    if (unit > 0) units.push_back({before, unit});
-    before += unit;
+  for (const int64_t chunk : rows) {
+    if (chunk > 0) chunks.push_back({before, chunk});
+    before += chunk;
   }
   std::vector<Ranges::Range> chosen;
-  // Ends: each round has more units, and all together have more rows than are asked for.
+  // Ends: each round has more chunks, and all together have more rows than are asked for.
   while (rows_of(chosen) < size) {
     const int64_t lacking = size - rows_of(chosen);
-    const int64_t mean = std::max<int64_t>(before / static_cast<int64_t>(units.size()), 1);
+    const int64_t mean = std::max<int64_t>(before / static_cast<int64_t>(chunks.size()), 1);
     const auto more = static_cast<size_t>((lacking + mean - 1) / mean);
-    chosen = evenly_chosen(units, std::min(chosen.size() + more, units.size()));
+    chosen = evenly_chosen(chunks, std::min(chosen.size() + more, chunks.size()));
   }
   cut_down(chosen, size);
   return std::make_shared<Ranges>(std::move(from), std::move(chosen));

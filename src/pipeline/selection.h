@@ -37,9 +37,9 @@ std::shared_ptr<const Selection> first_of(std::shared_ptr<const Selection> from,
 /// `size` of another selection, evenly spread over it: the i-th is its number i * its size / size, rounded down.
 std::shared_ptr<const Selection> spread_over(std::shared_ptr<const Selection> from, int64_t size);
 
-/// The same where reading one row costs reading its unit: `rows` says how many of `from` each unit has. As few units as have `size` rows at
-/// the mean, evenly spread, and the first rows of each; more units where the chosen ones have too few.
-std::shared_ptr<const Selection> spread_over_units(std::shared_ptr<const Selection> from, std::span<const int64_t> rows,
-                                                   int64_t size);
+/// The same where reading one row costs reading its chunk: `rows` says how many of `from` each chunk has. As few chunks as have `size` rows at
+/// the mean, evenly spread, and the first rows of each; more chunks where the chosen ones have too few.
+std::shared_ptr<const Selection> spread_over_chunks(std::shared_ptr<const Selection> from,
+                                                    std::span<const int64_t> rows, int64_t size);
 
 }  // namespace forebay

@@ -79,27 +79,27 @@ TEST(Selection, spread_samples_stand_as_far_apart_as_each_other) {
             static_cast<int64_t>(static_cast<unsigned __int128>(INT64_MAX) * 1'000'000'006 / 1'000'000'007));
 }
 
-TEST(Selection, rows_spread_over_a_table_come_from_as_few_units_as_have_them) {
+TEST(Selection, rows_spread_over_a_table_come_from_as_few_chunks_as_have_them) {
   const auto of = [](std::vector<int64_t> rows, int64_t size) {
     const int64_t all = std::accumulate(rows.begin(), rows.end(), int64_t{0});
-    return ids_of(*spread_over_units(first_samples(all), rows, size));
+    return ids_of(*spread_over_chunks(first_samples(all), rows, size));
   };
   EXPECT_EQ(of({10, 10, 10, 10}, 3), (std::vector<int64_t>{20, 21, 22}));
   EXPECT_EQ(of({10, 10, 10, 10}, 12), (std::vector<int64_t>{10, 11, 12, 13, 14, 15, 30, 31, 32, 33, 34, 35}));
   EXPECT_EQ(of({10, 10, 10, 10}, 40).size(), 40u);
   EXPECT_EQ(of({10, 10}, 90).size(), 20u) << "no more than there are";
-  EXPECT_EQ(of({0, 4, 0}, 2), (std::vector<int64_t>{0, 1})) << "units of which nothing takes part are not chosen";
+  EXPECT_EQ(of({0, 4, 0}, 2), (std::vector<int64_t>{0, 1})) << "chunks of which nothing takes part are not chosen";
 }
 
-TEST(Selection, spread_rows_are_exactly_so_many_and_ascend_whatever_the_units_have) {
+TEST(Selection, spread_rows_are_exactly_so_many_and_ascend_whatever_the_chunks_have) {
   std::mt19937_64 random(3);
   for (int round = 0; round < 300; ++round) {
     std::vector<int64_t> rows(1 + random() % 40);
-    for (int64_t& unit : rows) unit = static_cast<int64_t>(random() % 5 == 0 ? random() % 1000 : random() % 8);
+    for (int64_t& chunk : rows) chunk = static_cast<int64_t>(random() % 5 == 0 ? random() % 1000 : random() % 8);
     const int64_t all = std::accumulate(rows.begin(), rows.end(), int64_t{0});
     if (all == 0) continue;
     const int64_t size = 1 + static_cast<int64_t>(random() % static_cast<uint64_t>(all));
-    const std::vector<int64_t> ids = ids_of(*spread_over_units(first_samples(all), rows, size));
+    const std::vector<int64_t> ids = ids_of(*spread_over_chunks(first_samples(all), rows, size));
     ASSERT_EQ(static_cast<int64_t>(ids.size()), size);
     ASSERT_TRUE(std::is_sorted(ids.begin(), ids.end()));
     ASSERT_EQ(std::adjacent_find(ids.begin(), ids.end()), ids.end()) << "none twice";

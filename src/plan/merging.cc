@@ -10,8 +10,8 @@ namespace forebay {
 
 namespace {
 
-PermutationKey key_of_chunk(uint64_t seed, int64_t first) {
-  return PermutationKey::root(seed, PermutationKey::Use::kChunkOfStream).child(first);
+PermutationKey key_of_decision(uint64_t seed, int64_t first) {
+  return PermutationKey::root(seed, PermutationKey::Use::kDecisionOfStream).child(first);
 }
 
 }  // namespace
@@ -22,7 +22,7 @@ std::vector<MergedRecord> merge_order(uint64_t seed, int64_t first, std::span<co
   for (size_t p = 0; p < counts.size(); ++p) {
     for (size_t i = 0; i < counts[p]; ++i) order.push_back({static_cast<uint32_t>(p), static_cast<uint32_t>(i)});
   }
-  const PermutationKey key = key_of_chunk(seed, first);
+  const PermutationKey key = key_of_decision(seed, first);
   if (shuffled) {
     std::vector<MergedRecord> mixed(order.size());
     const Permutation permutation(static_cast<int64_t>(order.size()), key);
@@ -30,14 +30,14 @@ std::vector<MergedRecord> merge_order(uint64_t seed, int64_t first, std::span<co
       mixed[i] = order[static_cast<size_t>(permutation.at(static_cast<int64_t>(i)))];
     return mixed;
   }
-  // Drawn for each chunk, so that no partition is the first of all chunks.
+  // Drawn for each decision, so that no partition is the first of all decisions.
   const auto begins = static_cast<uint32_t>(key.a % std::max<size_t>(counts.size(), 1));
   const auto turn = [&](uint32_t partition) {
     return (partition + static_cast<uint32_t>(counts.size()) - begins) % static_cast<uint32_t>(counts.size());
   };
   // (i + ½) / n, compared without rounding.
   std::sort(order.begin(), order.end(), [&](const MergedRecord& a, const MergedRecord& b) {
-    // No overflow below 2^31 records a chunk, which no memory holds.
+    // No overflow below 2^31 records a decision, which no memory holds.
     const uint64_t left = (2 * uint64_t{a.index} + 1) * counts[b.partition];
     const uint64_t right = (2 * uint64_t{b.index} + 1) * counts[a.partition];
     return left != right ? left < right : turn(a.partition) < turn(b.partition);
@@ -45,7 +45,7 @@ std::vector<MergedRecord> merge_order(uint64_t seed, int64_t first, std::span<co
   return order;
 }
 
-std::vector<size_t> share_of_chunk(size_t size, std::span<const size_t> waiting) {
+std::vector<size_t> share_of_decision(size_t size, std::span<const size_t> waiting) {
   const size_t all = std::accumulate(waiting.begin(), waiting.end(), size_t{0});
   std::vector<size_t> share(waiting.size());
   std::vector<std::pair<uint64_t, size_t>> rests;  // largest first
@@ -67,7 +67,7 @@ std::vector<size_t> share_of_chunk(size_t size, std::span<const size_t> waiting)
 }
 
 uint64_t sampling_draw(uint64_t seed, int64_t first, uint64_t place) {
-  const PermutationKey key = key_of_chunk(seed, first);
+  const PermutationKey key = key_of_decision(seed, first);
   const PhiloxCounter drawn = philox4x32({low_word(place), high_word(place), low_word(key.b), high_word(key.b)},
                                          {low_word(key.a), high_word(key.a)});
   return join_words(drawn[0], drawn[1]);

@@ -48,11 +48,12 @@ TEST(Merging, partitions_take_turns_evenly) {
 TEST(Merging, who_begins_is_drawn) {
   const std::vector<size_t> counts(4, 8);
   std::set<uint32_t> first;
-  for (int64_t chunk = 0; chunk < 64; ++chunk) first.insert(merge_order(3, chunk, counts, false).front().partition);
+  for (int64_t decision = 0; decision < 64; ++decision)
+    first.insert(merge_order(3, decision, counts, false).front().partition);
   EXPECT_EQ(first.size(), 4u);
 }
 
-TEST(Merging, shuffled_is_a_permutation_that_seed_and_chunk_choose) {
+TEST(Merging, shuffled_is_a_permutation_that_seed_and_decision_choose) {
   const std::vector<size_t> counts = {100, 50};
   const auto one = merge_order(3, 150, counts, true);
   EXPECT_TRUE(is_whole(one, counts));
@@ -62,7 +63,7 @@ TEST(Merging, shuffled_is_a_permutation_that_seed_and_chunk_choose) {
   EXPECT_NE(one, merge_order(3, 150, counts, false));
 }
 
-TEST(Merging, shares_follow_what_waits_and_sum_to_the_chunk) {
+TEST(Merging, shares_follow_what_waits_and_sum_to_the_decision) {
   std::mt19937_64 draw(2);
   for (int trial = 0; trial < 500; ++trial) {
     std::vector<size_t> waiting(1 + draw() % 6);
@@ -70,7 +71,7 @@ TEST(Merging, shares_follow_what_waits_and_sum_to_the_chunk) {
     const size_t all = std::accumulate(waiting.begin(), waiting.end(), size_t{0});
     if (all == 0) continue;
     const size_t size = 1 + draw() % all;
-    const auto share = share_of_chunk(size, waiting);
+    const auto share = share_of_decision(size, waiting);
     ASSERT_EQ(std::accumulate(share.begin(), share.end(), size_t{0}), size);
     for (size_t p = 0; p < share.size(); ++p) {
       ASSERT_LE(share[p], waiting[p]);
@@ -80,7 +81,7 @@ TEST(Merging, shares_follow_what_waits_and_sum_to_the_chunk) {
   }
 }
 
-TEST(Merging, draws_of_a_sample_are_uniform_and_differ_by_chunk) {
+TEST(Merging, draws_of_a_sample_are_uniform_and_differ_by_decision) {
   std::vector<size_t> cells(16);
   for (uint64_t place = 0; place < 16'000; ++place) ++cells[sampling_draw(5, 64, place) >> 60];
   double chi = 0;

@@ -25,7 +25,7 @@ struct PermutationKey {
     kChunks = -2,
     kBlock = -3,
     kReplacement = -4,
-    kChunkOfStream = -5,
+    kDecisionOfStream = -5,
     kRehearsed = -6,
     kOffered = -7,
     kCandidates = -8

@@ -14,7 +14,7 @@ namespace forebay {
 
 /// What memory is used for. The last four are kept beside what a loader takes for its batches: what its data set knows of itself, and
 /// what the process keeps for all loaders (entries of caches, idle memory of stores and of column decoders).
-enum class Use : uint8_t { kBatches, kFetched, kWorking, kPool, kUnits, kIndex, kCaches, kReads, kColumns };
+enum class Use : uint8_t { kBatches, kFetched, kWorking, kPool, kChunks, kIndex, kCaches, kReads, kColumns };
 constexpr size_t kUses = 9;
 
 /// Bytes that may be held between storage and the user, by use. All methods are safe from any thread; none waits.

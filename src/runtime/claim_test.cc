@@ -23,12 +23,12 @@ TEST(Claim, bytes_are_held_as_long_as_it_lives) {
 
 TEST(Claim, a_move_gives_nothing_back_and_takes_nothing) {
   const auto budget = std::make_shared<ByteBudget>(100);
-  Claim first = *Claim::take(budget, Use::kFetched, 30), second = *Claim::take(budget, Use::kUnits, 20);
+  Claim first = *Claim::take(budget, Use::kFetched, 30), second = *Claim::take(budget, Use::kChunks, 20);
   Claim moved = std::move(first);
   EXPECT_EQ(budget->snapshot().used, 50u);
   second = std::move(moved);  // what it held before goes back
   EXPECT_EQ(budget->snapshot().used, 30u);
-  EXPECT_EQ(held(*budget, Use::kUnits), 0u);
+  EXPECT_EQ(held(*budget, Use::kChunks), 0u);
   std::vector<Claim> many;
   many.push_back(std::move(second));
   many.clear();
@@ -59,8 +59,8 @@ TEST(Claim, parts_change_hands_and_use) {
   EXPECT_EQ(fetched.bytes(), 30u);
   EXPECT_EQ(held(*budget, Use::kFetched), 30u);
   EXPECT_EQ(held(*budget, Use::kWorking), 30u);
-  working.move_to(Use::kUnits);
-  EXPECT_EQ(held(*budget, Use::kUnits), 30u);
+  working.move_to(Use::kChunks);
+  EXPECT_EQ(held(*budget, Use::kChunks), 30u);
   Claim none;
   none.merge(std::move(working));
   EXPECT_EQ(none.bytes(), 30u);

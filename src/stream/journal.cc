@@ -24,7 +24,7 @@ constexpr int kJournalFormat = 1;
 constexpr std::string_view kKind = "stream journal";
 constexpr std::array<std::string_view, 3> kOnUnderrun = {"wait", "repeat", "rehearse"};
 
-// How far the chunks of an existing journal go that end at or before a place. InvalidArgument where none ends there.
+// How far the decisions of an existing journal go that end at or before a place. InvalidArgument where none ends there.
 Result<std::streamoff> end_of_kept(const std::string& path, const JournalHeader& now,
                                    const std::vector<std::string>& partitions) {
   std::ifstream file(path);
@@ -35,15 +35,15 @@ Result<std::streamoff> end_of_kept(const std::string& path, const JournalHeader&
       was.on_underrun != now.on_underrun || was.sampled != now.sampled)
     return invalid_argument(
         fmt::format("{} is the journal of another stream, seed, window or .buffer(); give another path", path));
-  // The chunk that a state stands in is in the journal already, and the witness is not told of it again.
-  const int64_t place = now.place.chunk ? now.place.chunk->first + now.place.chunk->size() : now.place.number;
-  int64_t reached = was.place.chunk ? was.place.chunk->first + was.place.chunk->size() : was.place.number;
+  // The decision that a state stands in is in the journal already, and the witness is not told of it again.
+  const int64_t place = now.place.decision ? now.place.decision->first + now.place.decision->size() : now.place.number;
+  int64_t reached = was.place.decision ? was.place.decision->first + was.place.decision->size() : was.place.number;
   std::streamoff end = file.tellg();
   // eof() with a line: it has no end, and was cut off while it was written.
   while (reached < place && std::getline(file, line) && !file.eof()) {
-    const Result<Chunk> chunk = Chunk::from_json(line, partitions.size());
-    if (!chunk.ok() || chunk->first != reached) break;
-    reached = chunk->first + chunk->size();
+    const Result<Decision> decision = Decision::from_json(line, partitions.size());
+    if (!decision.ok() || decision->first != reached) break;
+    reached = decision->first + decision->size();
     end = file.tellg();
   }
   if (reached == place) return end;
@@ -120,8 +120,8 @@ Result<std::shared_ptr<JournalWriter>> JournalWriter::open(const std::string& pa
   return writer;
 }
 
-void JournalWriter::decided(const Chunk& chunk) {
-  const std::string line = chunk.to_json() + "\n";
+void JournalWriter::decided(const Decision& decision) {
+  const std::string line = decision.to_json() + "\n";
   if (std::fwrite(line.data(), 1, line.size(), file_.get()) != line.size()) failed_ = true;
 }
 
@@ -153,7 +153,7 @@ Result<std::shared_ptr<JournalReader>> JournalReader::open(const std::string& pa
   reader->header_ = std::move(*header);
   reader->begin_ = reader->file_.tellg();
   const StreamPlace& place = reader->header_.place;
-  reader->begins_ = place.chunk ? place.chunk->first + place.chunk->size() : place.number;
+  reader->begins_ = place.decision ? place.decision->first + place.decision->size() : place.number;
   return reader;
 }
 
@@ -162,18 +162,18 @@ Status JournalReader::read_next() {
   read_.reset();
   std::string line;
   if (!std::getline(file_, line) || file_.eof()) return {};
-  Result<Chunk> chunk = Chunk::from_json(line, partitions_);
+  Result<Decision> decision = Decision::from_json(line, partitions_);
   // A line with an end was given: to pass over it would end the run early, as if the journal did.
-  if (!chunk.ok())
+  if (!decision.ok())
     return corrupt(
         fmt::format("{}: the line behind record {} is damaged: '{}'; without it and all that follows, the "
                     "journal repeats the run up to there",
                     path_, before, line.substr(0, 80)));
-  read_ = std::move(*chunk);
+  read_ = std::move(*decision);
   return {};
 }
 
-Result<ChunkGuide::Answer> JournalReader::at(int64_t first) {
+Result<DecisionGuide::Answer> JournalReader::at(int64_t first) {
   // A seek back, or the first question. Lines are looked for from the beginning: that is rare, and they are short.
   if (!read_ || read_->first > first) {
     file_.clear();
@@ -187,7 +187,7 @@ Result<ChunkGuide::Answer> JournalReader::at(int64_t first) {
   if (read_->first == first) return Answer{Says::kThis, *read_};
   return Status(
       Code::kStateMismatch,
-      fmt::format("{}: no chunk begins at record {}, where this run stands; it is of another run", path_, first));
+      fmt::format("{}: no decision begins at record {}, where this run stands; it is of another run", path_, first));
 }
 
 }  // namespace forebay

@@ -24,14 +24,14 @@ struct JournalHeader {
   static Result<JournalHeader> from_json(std::string_view text, const std::vector<std::string>& partitions);
 };
 
-/// Writes down chunks as they are decided: a line of tens of bytes each, so that a run can be repeated exactly though arrival cannot.
-class JournalWriter final : public ChunkWitness {
+/// Writes down decisions as they are decided: a line of tens of bytes each, so that a run can be repeated exactly though arrival cannot.
+class JournalWriter final : public DecisionWitness {
  public:
-  /// Begins a journal, or goes on with one of the same run: chunks from `header.place` on are written anew. InvalidArgument where the file is none, or of another
+  /// Begins a journal, or goes on with one of the same run: decisions from `header.place` on are written anew. InvalidArgument where the file is none, or of another
   /// run, or ends before that place; Unavailable where it cannot be written.
   static Result<std::shared_ptr<JournalWriter>> open(const std::string& path, const JournalHeader& header,
                                                      const std::vector<std::string>& partitions);
-  void decided(const Chunk& chunk) override;
+  void decided(const Decision& decision) override;
   /// What was written is in the hands of the system. Unavailable where it could not be.
   Status flush();
 
@@ -45,13 +45,13 @@ class JournalWriter final : public ChunkWitness {
 };
 
 /// Repeats what a journal says. A line that was cut off while it was written was never given: the journal ends before it.
-class JournalReader final : public ChunkGuide {
+class JournalReader final : public DecisionGuide {
  public:
   /// NotFound, InvalidArgument.
   static Result<std::shared_ptr<JournalReader>> open(const std::string& path,
                                                      const std::vector<std::string>& partitions);
   const JournalHeader& header() const { return header_; }
-  /// Corrupt for a line that is whole and no chunk.
+  /// Corrupt for a line that is whole and no decision.
   Result<Answer> at(int64_t first) override;
 
  private:
@@ -62,9 +62,9 @@ class JournalReader final : public ChunkGuide {
   size_t partitions_ = 0;
   std::ifstream file_;
   std::streampos begin_;
-  int64_t begins_ = 0;  // the first record that a chunk here has
+  int64_t begins_ = 0;  // the first record that a decision here has
   JournalHeader header_;
-  std::optional<Chunk> read_;  // the last line that was
+  std::optional<Decision> read_;  // the last line that was
 };
 
 }  // namespace forebay

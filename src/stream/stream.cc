@@ -23,9 +23,9 @@ StreamPlace Stream::beginning() const {
 }
 
 std::unique_ptr<Waiting> Stream::make_waiting() const {
-  const WaitingOptions options{log_->partitions().size(), options_.chunk, options_.bytes, options_.seed};
+  const WaitingOptions options{log_->partitions().size(), options_.decision_records, options_.bytes, options_.seed};
   // What was decided elsewhere says what was dropped.
-  // Records that a chunk dropped are told by their number alone, so whoever follows must not drop any itself.
+  // Records that a decision dropped are told by their number alone, so whoever follows must not drop any itself.
   const bool decides = guide_ == nullptr;
   if (options_.policy == BufferPolicy::kSample) return waiting_sampled(options, decides);
   return waiting_in_queues(options, decides && options_.policy == BufferPolicy::kDropOldest, options_.spill);
@@ -34,15 +34,15 @@ std::unique_ptr<Waiting> Stream::make_waiting() const {
 void Stream::seek(StreamPlace place) {
   stop();
   const Lock lock(mutex_);
-  given_ = std::move(place.chunk);
-  place.chunk.reset();
+  given_ = std::move(place.decision);
+  place.decision.reset();
   place.sampled = false;
-  // A state's chunk is read again as a whole: its order follows from all of its records.
+  // A state's decision is read again as a whole: its order follows from all of its records.
   if (given_) place.number = given_->first;
   base_ = std::move(place);
   decided_ = base_.number;
-  chunks_.clear();
-  chunk_bytes_ = 0;
+  decisions_.clear();
+  decision_bytes_ = 0;
   waiting_ = make_waiting();
   asked_ = awaited_ = hurried_ = 0;
   ended_ = 0;
@@ -52,7 +52,7 @@ void Stream::seek(StreamPlace place) {
   stopped_ = reading_ = tells_after_ = false;
   // Who follows wants to know it before anything is read.
   if (told_ && options_.from_now && base_.begun) told_->begins(base_.after);
-  begin_next_chunk();
+  begin_next_decision();
 }
 
 bool Stream::known(int64_t end) {
@@ -88,10 +88,10 @@ bool Stream::hurry(int64_t end) {
 std::vector<int64_t> Stream::missing(int64_t from, int64_t to) const {
   const Lock lock(mutex_);
   std::vector<int64_t> numbers;
-  for (const Decided& decided : chunks_) {
-    if (decided.chunk.missing == 0) continue;
-    const int64_t end = std::min(to, decided.chunk.first + decided.chunk.missing);
-    for (int64_t n = std::max(from, decided.chunk.first); n < end; ++n) numbers.push_back(n);
+  for (const Decided& decided : decisions_) {
+    if (decided.decision.missing == 0) continue;
+    const int64_t end = std::min(to, decided.decision.first + decided.decision.missing);
+    for (int64_t n = std::max(from, decided.decision.first); n < end; ++n) numbers.push_back(n);
   }
   return numbers;
 }
@@ -114,7 +114,7 @@ bool Stream::decide() {
   return true;
 }
 
-// Whether this rank decides, now, and has nothing that it could decide on. A chunk that a state began comes as it was, however long it takes to read.
+// Whether this rank decides, now, and has nothing that it could decide on. A decision that a state began comes as it was, however long it takes to read.
 bool Stream::may_underrun() const {
   if (guide_ || given_ || end_ || decided_ >= hurried_ || !failure_.ok()) return false;
   return !told_ || told_->may_decide();
@@ -122,33 +122,34 @@ bool Stream::may_underrun() const {
 
 Result<std::optional<Waiting::Taken>> Stream::next_taken() {
   using Nothing = std::optional<Waiting::Taken>;
-  // It had nothing to say when the last chunk was done, and may have by now.
-  if (guide_ && !given_ && !end_) begin_next_chunk();
+  // It had nothing to say when the last decision was done, and may have by now.
+  if (guide_ && !given_ && !end_) begin_next_decision();
   FOREBAY_RETURN_IF_ERROR(failure_);
   if (given_) return given_->missing > 0 ? Nothing() : waiting_->take(*given_);
   if (guide_ || end_ || (told_ && !told_->may_decide())) return Nothing();
   std::vector<size_t> counts = waiting_->counts();
   const size_t all = std::accumulate(counts.begin(), counts.end(), size_t{0});
   // Fewer do where no more will come, or where the trainer would have to wait.
-  if (all < options_.chunk) {
+  if (all < options_.decision_records) {
     const bool over = reading_ && ended_ == readers_;
     if (over && all == 0) end_here();
     if (all == 0 || !(over || decided_ < hurried_)) return Nothing();
   }
   // In proportion to what waits, so that no partition falls behind (decision 51).
-  FOREBAY_ASSIGN(Waiting::Taken taken, waiting_->take(share_of_chunk(std::min(all, options_.chunk), counts)));
+  FOREBAY_ASSIGN(Waiting::Taken taken,
+                 waiting_->take(share_of_decision(std::min(all, options_.decision_records), counts)));
   return Nothing(std::move(taken));
 }
 
-// The records that were taken become the next chunk.
+// The records that were taken become the next decision.
 void Stream::accept(Waiting::Taken taken) {
   std::vector<size_t> counts;
   for (const auto& records : taken.records) counts.push_back(records.size());
   Decided decided;
-  decided.chunk = {decided_, std::move(taken.parts), 0};
-  if (given_) decided.chunk.after = given_->after;  // as it was decided, so that states of all ranks say the same
+  decided.decision = {decided_, std::move(taken.parts), 0};
+  if (given_) decided.decision.after = given_->after;  // as it was decided, so that states of all ranks say the same
   // Until the first records are behind, `base_` is where the run began.
-  if (std::exchange(tells_after_, false)) decided.chunk.after = base_.after;
+  if (std::exchange(tells_after_, false)) decided.decision.after = base_.after;
   // From seed, number and counts alone: ranks, journals and states find the same order.
   for (const size_t count : counts) decided.in_log.emplace_back(count);
   for (const MergedRecord& at : merge_order(options_.seed, decided_, counts, options_.shuffled)) {
@@ -163,22 +164,22 @@ void Stream::accept(Waiting::Taken taken) {
 
 void Stream::accept_missing(int64_t numbers) {
   Decided decided;
-  decided.chunk = {decided_, {}, numbers};
+  decided.decision = {decided_, {}, numbers};
   decided.records.resize(static_cast<size_t>(numbers));
   missing_records_ += numbers;
   add(std::move(decided));
 }
 
 void Stream::add(Decided decided) {
-  decided_ += decided.chunk.size();
-  chunk_bytes_ += decided.bytes;
+  decided_ += decided.decision.size();
+  decision_bytes_ += decided.bytes;
   for (const auto& witness : {witness_, told_}) {
-    // What was given is known where it comes from; of a state's chunk journals and ranks have their own.
-    if (witness && !given_) witness->decided(decided.chunk);
+    // What was given is known where it comes from; of a state's decision journals and ranks have their own.
+    if (witness && !given_) witness->decided(decided.decision);
   }
-  chunks_.push_back(std::move(decided));
+  decisions_.push_back(std::move(decided));
   given_.reset();
-  begin_next_chunk();
+  begin_next_decision();
   room_.notify_all();
 }
 
@@ -187,29 +188,29 @@ void Stream::end_here() {
   if (told_) told_->ended(decided_);
 }
 
-void Stream::begin_next_chunk() {
+void Stream::begin_next_decision() {
   if (guide_ && !given_ && !end_) {
-    Result<ChunkGuide::Answer> answer = guide_->at(decided_);
+    Result<DecisionGuide::Answer> answer = guide_->at(decided_);
     if (!answer.ok()) {
       failure_ = answer.status();
       return;
     }
-    if (answer->says == ChunkGuide::Says::kThis) given_ = std::move(answer->chunk);
-    if (answer->says == ChunkGuide::Says::kEnd) end_ = decided_;
+    if (answer->says == DecisionGuide::Says::kThis) given_ = std::move(answer->decision);
+    if (answer->says == DecisionGuide::Says::kEnd) end_ = decided_;
   }
-  // Fails where a disk does: what the chunk drops may have been spilled, and is read to be dropped.
-  if (Status begun = waiting_->begin_chunk(decided_, given_ ? &*given_ : nullptr); !begun.ok())
+  // Fails where a disk does: what the decision drops may have been spilled, and is read to be dropped.
+  if (Status begun = waiting_->begin_decision(decided_, given_ ? &*given_ : nullptr); !begun.ok())
     failure_ = std::move(begun);
   room_.notify_all();
 }
 
-int64_t Stream::set_witness(std::shared_ptr<ChunkWitness> witness, int64_t from) {
+int64_t Stream::set_witness(std::shared_ptr<DecisionWitness> witness, int64_t from) {
   const Lock lock(mutex_);
   witness_ = std::move(witness);
   if (!witness_) return decided_;
-  // Under one lock with setting it, so that no chunk is missed or told twice.
-  for (const Decided& decided : chunks_) {
-    if (decided.chunk.first >= from) witness_->decided(decided.chunk);
+  // Under one lock with setting it, so that no decision is missed or told twice.
+  for (const Decided& decided : decisions_) {
+    if (decided.decision.first >= from) witness_->decided(decided.decision);
   }
   return decided_;
 }
@@ -226,17 +227,19 @@ Status Stream::failure() const {
 
 // Nothing where it is behind, or not decided.
 std::optional<std::pair<size_t, size_t>> Stream::find(int64_t number) const {
-  const auto after = std::upper_bound(chunks_.begin(), chunks_.end(), number, [](int64_t sought, const Decided& chunk) {
-    return sought < chunk.chunk.first + static_cast<int64_t>(chunk.records.size());
-  });
-  if (after == chunks_.end() || number < after->chunk.first) return std::nullopt;
-  return std::pair(static_cast<size_t>(after - chunks_.begin()), static_cast<size_t>(number - after->chunk.first));
+  const auto after =
+      std::upper_bound(decisions_.begin(), decisions_.end(), number, [](int64_t sought, const Decided& decision) {
+        return sought < decision.decision.first + static_cast<int64_t>(decision.records.size());
+      });
+  if (after == decisions_.end() || number < after->decision.first) return std::nullopt;
+  return std::pair(static_cast<size_t>(after - decisions_.begin()),
+                   static_cast<size_t>(number - after->decision.first));
 }
 
 std::shared_ptr<const LogRecord> Stream::record(int64_t number) const {
   const Lock lock(mutex_);
   const auto place = find(number);
-  return place ? chunks_[place->first].records[place->second] : nullptr;
+  return place ? decisions_[place->first].records[place->second] : nullptr;
 }
 
 void Stream::fill(int64_t number, LogRecord whole) {
@@ -244,12 +247,12 @@ void Stream::fill(int64_t number, LogRecord whole) {
   const Lock lock(mutex_);
   const auto place = find(number);
   if (!place) return;
-  Decided& decided = chunks_[place->first];
+  Decided& decided = decisions_[place->first];
   std::shared_ptr<const LogRecord>& was = decided.records[place->second];
   if (!was || !was->away) return;
   const uint64_t more = record->bytes() - was->bytes();
   decided.bytes += more;
-  chunk_bytes_ += more;
+  decision_bytes_ += more;
   was = std::move(record);
   kept_->set(bytes());
 }
@@ -257,10 +260,10 @@ void Stream::fill(int64_t number, LogRecord whole) {
 std::string Stream::before(int64_t number) const {
   const Lock lock(mutex_);
   StreamPlace place = base_;
-  for (const Decided& decided : chunks_) {
-    const auto at = static_cast<size_t>(number - decided.chunk.first);
+  for (const Decided& decided : decisions_) {
+    const auto at = static_cast<size_t>(number - decided.decision.first);
     if (at >= decided.records.size()) {
-      move_on(place, decided.chunk);
+      move_on(place, decided.decision);
       continue;
     }
     // Not null: its step is being planned, and only delivered steps move records behind.
@@ -273,12 +276,12 @@ std::string Stream::before(int64_t number) const {
   return {};
 }
 
-void Stream::move_on(StreamPlace& place, const Chunk& chunk) {
-  for (const ChunkPart& part : chunk.parts) {
+void Stream::move_on(StreamPlace& place, const Decision& decision) {
+  for (const DecisionPart& part : decision.parts) {
     if (!part.last.empty()) place.after[part.partition] = part.last;
     place.dropped[part.partition] += part.dropped;
   }
-  place.number = chunk.first + chunk.size();
+  place.number = decision.first + decision.size();
 }
 
 void Stream::behind(int64_t number) {
@@ -286,19 +289,19 @@ void Stream::behind(int64_t number) {
   // These, too: what a record's end sets off (a program's own object) must not come under the lock.
   std::vector<std::shared_ptr<const LogRecord>> records;
   Lock lock(mutex_);
-  while (!chunks_.empty() && chunks_.front().chunk.first + chunks_.front().chunk.size() <= number) {
-    move_on(base_, chunks_.front().chunk);
-    chunk_bytes_ -= chunks_.front().bytes;
-    gone.push_back(std::move(chunks_.front()));
-    chunks_.pop_front();
+  while (!decisions_.empty() && decisions_.front().decision.first + decisions_.front().decision.size() <= number) {
+    move_on(base_, decisions_.front().decision);
+    decision_bytes_ -= decisions_.front().bytes;
+    gone.push_back(std::move(decisions_.front()));
+    decisions_.pop_front();
   }
-  if (!chunks_.empty()) {  // a long one, as of a shuffled window
-    Decided& front = chunks_.front();
+  if (!decisions_.empty()) {  // a long one, as of a shuffled window
+    Decided& front = decisions_.front();
     // Backwards to one that went before, so that each record is met once however often this is called.
-    for (int64_t i = number - front.chunk.first - 1; i >= 0 && front.records[static_cast<size_t>(i)]; --i) {
+    for (int64_t i = number - front.decision.first - 1; i >= 0 && front.records[static_cast<size_t>(i)]; --i) {
       const uint64_t bytes = front.records[static_cast<size_t>(i)]->bytes();
       front.bytes -= bytes;
-      chunk_bytes_ -= bytes;
+      decision_bytes_ -= bytes;
       if (front.offsets.empty()) front.offsets.resize(front.records.size());
       front.offsets[static_cast<size_t>(i)] = front.records[static_cast<size_t>(i)]->offset;
       records.push_back(std::move(front.records[static_cast<size_t>(i)]));
@@ -314,24 +317,24 @@ void Stream::behind(int64_t number) {
 }
 
 uint64_t Stream::bytes() const {
-  return chunk_bytes_ + waiting_->bytes() + std::accumulate(held_.begin(), held_.end(), uint64_t{0});
+  return decision_bytes_ + waiting_->bytes() + std::accumulate(held_.begin(), held_.end(), uint64_t{0});
 }
 
 StreamPlace Stream::place(int64_t number) const {
   const Lock lock(mutex_);
   StreamPlace place = base_;
-  for (const Decided& decided : chunks_) {
-    if (number < decided.chunk.first + decided.chunk.size()) {
-      if (number > decided.chunk.first) place.chunk = decided.chunk;
+  for (const Decided& decided : decisions_) {
+    if (number < decided.decision.first + decided.decision.size()) {
+      if (number > decided.decision.first) place.decision = decided.decision;
       break;
     }
-    move_on(place, decided.chunk);
+    move_on(place, decided.decision);
   }
-  // A chunk that a state named may not have been read again yet.
-  if (!place.chunk && given_ && number > given_->first) place.chunk = given_;
+  // A decision that a state named may not have been read again yet.
+  if (!place.decision && given_ && number > given_->first) place.decision = given_;
   place.number = number;
   place.begun = place.begun && number == 0;
-  place.sampled = place.chunk && place.chunk->missing == 0 && options_.policy == BufferPolicy::kSample;
+  place.sampled = place.decision && place.decision->missing == 0 && options_.policy == BufferPolicy::kSample;
   return place;
 }
 
@@ -345,8 +348,8 @@ Stream::Stats Stream::stats() const {
   stats.missing = missing_records_;
   stats.bytes = bytes();
   stats.dropped = base_.dropped;
-  for (const Decided& decided : chunks_) {
-    for (const ChunkPart& part : decided.chunk.parts) stats.dropped[part.partition] += part.dropped;
+  for (const Decided& decided : decisions_) {
+    for (const DecisionPart& part : decided.decision.parts) stats.dropped[part.partition] += part.dropped;
   }
   stats.waiting = waiting_->counts();
   return stats;

@@ -16,40 +16,40 @@
 #include <vector>
 
 #include "base/kept_bytes.h"
-#include "stream/chunk.h"
+#include "stream/decision.h"
 #include "stream/record_log.h"
 #include "stream/waiting.h"
 
 namespace forebay {
 
-/// Chunks that were decided before, or elsewhere: by a journal, or by another rank.
-class ChunkGuide {
+/// Decisions that were made before, or elsewhere: by a journal, or by another rank.
+class DecisionGuide {
  public:
-  virtual ~ChunkGuide() = default;
+  virtual ~DecisionGuide() = default;
   enum class Says : uint8_t { kThis, kLater, kEnd };
   struct Answer {
     Says says = Says::kEnd;
-    Chunk chunk;  ///< with kThis
+    Decision decision;  ///< with kThis
   };
   /// What begins with that record. Called under a lock: it never waits. After kLater, whoever has the guide calls Stream::look_again().
   virtual Result<Answer> at(int64_t first) = 0;
-  /// Of a run that wants only what comes from now on, the offsets that it begins behind, where these are known before its first chunk. As at().
+  /// Of a run that wants only what comes from now on, the offsets that it begins behind, where these are known before its first decision. As at().
   virtual std::optional<std::vector<std::string>> beginning() { return std::nullopt; }
   /// What kLater waits for, for the log.
   virtual std::string awaited() const { return {}; }
 };
 
-/// Is told of every chunk, in order, once it is decided.
-class ChunkWitness {
+/// Is told of every decision, in order, once it is decided.
+class DecisionWitness {
  public:
-  virtual ~ChunkWitness() = default;
+  virtual ~DecisionWitness() = default;
   /// Called under a lock: it never waits.
-  virtual void decided(const Chunk& chunk) = 0;
+  virtual void decided(const Decision& decision) = 0;
   /// The run, which wants only what comes from now on, begins behind these offsets.
   virtual void begins(const std::vector<std::string>& /*after*/) {}
-  /// No chunk follows the last one, which ended in front of that record.
+  /// No decision follows the last one, which ended in front of that record.
   virtual void ended(int64_t /*first*/) {}
-  /// Whether one more chunk may be decided now; when that changes, whoever says so calls Stream::look_again().
+  /// Whether one more decision may be decided now; when that changes, whoever says so calls Stream::look_again().
   virtual bool may_decide() { return true; }
   /// What that waits for, for the log.
   virtual std::string awaited() const { return {}; }
@@ -57,11 +57,11 @@ class ChunkWitness {
 
 struct StreamOptions {
   uint64_t seed = 0;
-  size_t chunk = 1;       ///< records that are decided at a time
-  bool shuffled = false;  ///< inside a chunk
+  size_t decision_records = 1;  ///< records that are decided at a time
+  bool shuffled = false;        ///< inside a decision
   BufferPolicy policy = BufferPolicy::kBlock;
   OnUnderrun on_underrun = OnUnderrun::kWait;
-  uint64_t bytes = uint64_t{64} << 20;     ///< of records in memory, but for what one chunk needs
+  uint64_t bytes = uint64_t{64} << 20;     ///< of records in memory, but for what one decision needs
   std::shared_ptr<SpillSpace> spill = {};  ///< with kSpill
   bool skip_trimmed = false;               ///< what the log has forgotten is no error
   bool from_now = false;  ///< a run without a place (not StreamPlace::begun) begins behind what the log has
@@ -78,7 +78,7 @@ class StreamBytes final : public KeptBytes {
   std::atomic<uint64_t> bytes_ = 0;
 };
 
-/// A log as one sequence of records. Reads ahead within a budget, decides chunk after chunk which records come next, and keeps these until they
+/// A log as one sequence of records. Reads ahead within a budget, decides decision after decision which records come next, and keeps these until they
 /// are behind. All methods may be called from any thread, but for those that say otherwise.
 class Stream {
  public:
@@ -93,8 +93,8 @@ class Stream {
   /// Before the first seek(): who is told that known() would say something else; who decides; who
   /// follows what is decided here.
   void on_arrival(std::function<void()> arrived) { arrived_ = std::move(arrived); }
-  void set_guide(std::shared_ptr<ChunkGuide> guide) { guide_ = std::move(guide); }
-  void set_told(std::shared_ptr<ChunkWitness> told) { told_ = std::move(told); }
+  void set_guide(std::shared_ptr<DecisionGuide> guide) { guide_ = std::move(guide); }
+  void set_told(std::shared_ptr<DecisionWitness> told) { told_ = std::move(told); }
   /// Is called with each record that the stream lets go of, without a lock.
   void on_behind(std::function<void(const LogRecord&)> behind) { let_go_ = std::move(behind); }
 
@@ -114,7 +114,7 @@ class Stream {
   bool known(int64_t end);
   /// Records below are decided, without asking for more.
   int64_t decided() const;
-  /// The trainer waits for the records below `end` and has none before them: they are read although what it has of a chunk before fills the memory.
+  /// The trainer waits for the records below `end` and has none before them: they are read although what it has of a decision before fills the memory.
   void awaits(int64_t end);
   /// The trainer waits for the records below `end`, and old ones can stand in. Unless `on_underrun` is kWait, whoever decides takes what is there; the numbers that
   /// are left are decided without records. Whether all below `end` is known now. Who asked for it by known() is not told of what this decides.
@@ -130,9 +130,9 @@ class Stream {
   /// The guide can say more, or the answer of known() may have changed otherwise.
   void look_again();
 
-  /// From now on it is told of every chunk, those first that are decided and begin at that record or later. Null: nobody is.
+  /// From now on it is told of every decision, those first that are decided and begin at that record or later. Null: nobody is.
   /// Gives back up to which record the one before was told.
-  int64_t set_witness(std::shared_ptr<ChunkWitness> witness, int64_t from);
+  int64_t set_witness(std::shared_ptr<DecisionWitness> witness, int64_t from);
 
   /// One that is known and not behind; null for all others.
   std::shared_ptr<const LogRecord> record(int64_t number) const;
@@ -151,14 +151,14 @@ class Stream {
     int64_t arrived = 0, decided = 0, reconnects = 0, trimmed = 0, missing = 0;
     std::vector<int64_t> dropped;  ///< of each partition, since the stream's beginning
     uint64_t bytes = 0;            ///< in memory
-    std::vector<size_t> waiting;   ///< of each partition, records in no chunk
+    std::vector<size_t> waiting;   ///< of each partition, records in no decision
   };
   Stats stats() const;
   std::shared_ptr<KeptBytes> kept() const { return kept_; }
 
  private:
   struct Decided {
-    Chunk chunk;
+    Decision decision;
     std::vector<std::shared_ptr<const LogRecord>> records;  // in order; null: behind, or none had come
     std::vector<std::string> offsets;                       // of those that are behind
     std::vector<std::vector<uint32_t>> in_log;  // of each partition: places in `records`, in the log's order
@@ -181,7 +181,7 @@ class Stream {
   void after_news(Lock& lock);
 
   // With the lock held:
-  std::optional<std::pair<size_t, size_t>> find(int64_t number) const;  // its chunk, and its place in that
+  std::optional<std::pair<size_t, size_t>> find(int64_t number) const;  // its decision, and its place in that
   bool decide();
   bool may_underrun() const;
   void end_here();
@@ -189,27 +189,27 @@ class Stream {
   void accept(Waiting::Taken taken);
   void accept_missing(int64_t numbers);
   void add(Decided decided);
-  void begin_next_chunk();
+  void begin_next_decision();
   uint64_t bytes() const;
-  static void move_on(StreamPlace& place, const Chunk& chunk);
+  static void move_on(StreamPlace& place, const Decision& decision);
 
   const std::shared_ptr<const RecordLog> log_;
   const StreamOptions options_;
   const std::shared_ptr<StreamBytes> kept_;
   std::function<void()> arrived_;
   std::function<void(const LogRecord&)> let_go_;
-  std::shared_ptr<ChunkGuide> guide_;
-  std::shared_ptr<ChunkWitness> witness_, told_;
+  std::shared_ptr<DecisionGuide> guide_;
+  std::shared_ptr<DecisionWitness> witness_, told_;
 
   mutable std::mutex mutex_;
   std::condition_variable_any room_;
   std::unique_ptr<Waiting> waiting_;
-  std::deque<Decided> chunks_;
-  StreamPlace base_;     // before the first of `chunks_`
-  int64_t decided_ = 0;  // records below are in chunks
-  uint64_t chunk_bytes_ = 0;
-  std::optional<Chunk> given_;  // the next chunk, where it was decided before
-  bool tells_after_ = false;    // the next one with records says where the run began
+  std::deque<Decided> decisions_;
+  StreamPlace base_;     // before the first of `decisions_`
+  int64_t decided_ = 0;  // records below are in decisions
+  uint64_t decision_bytes_ = 0;
+  std::optional<Decision> given_;  // the next decision, where it was decided before
+  bool tells_after_ = false;       // the next one with records says where the run began
   bool stopped_ = true, reading_ = false;
   int64_t asked_ = 0;    // somebody waits for the records below
   int64_t awaited_ = 0;  // and for these first of all

@@ -76,7 +76,7 @@ void StreamItinerary::bring_rows(int64_t first) {
   std::vector<int64_t> numbers;
   {
     const std::lock_guard lock(mutex_);
-    // Whole steps alone: the end of one may be in a chunk that is not decided.
+    // Whole steps alone: the end of one may be in a decision that is not decided.
     for (brought_ = std::max(brought_, first); brought_ + size_at(brought_) <= until; brought_ += global_batch_) {
       const std::vector<int64_t> own = own_numbers(brought_);
       if (own.empty()) break;

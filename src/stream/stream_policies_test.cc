@@ -20,7 +20,7 @@ namespace {
 
 TEST(Stream, the_oldest_go_where_training_is_slow_and_are_counted) {
   const auto log = log_with({5'000}, 1000);
-  StreamOptions options = chunks_of(10);
+  StreamOptions options = decisions_of(10);
   options.policy = BufferPolicy::kDropOldest;
   options.bytes = 100'000;
   Stream stream(log, options);
@@ -43,7 +43,7 @@ TEST(Stream, the_oldest_go_where_training_is_slow_and_are_counted) {
 
 TEST(Stream, spilled_records_come_back_in_order_and_memory_stays_bounded) {
   const auto log = log_with({20'000, 3'000}, 3'000);
-  StreamOptions options = chunks_of(64);
+  StreamOptions options = decisions_of(64);
   options.policy = BufferPolicy::kSpill;
   options.bytes = 1'000'000;
   options.spill = *SpillSpace::open(testing::TempDir(), uint64_t{1} << 30);
@@ -74,7 +74,7 @@ TEST(Stream, records_wait_where_they_are_while_the_disk_is_full_and_go_there_whe
   std::atomic<int> warnings = 0;
   set_log_sink([&](const std::string& line) { warnings += line.find("the disk of ") != std::string::npos ? 1 : 0; });
   const auto log = log_with({20'000, 2'000}, 3'000);
-  StreamOptions options = chunks_of(64);
+  StreamOptions options = decisions_of(64);
   options.policy = BufferPolicy::kSpill;
   options.bytes = 1'000'000;
   options.spill = *SpillSpace::open(testing::TempDir(), uint64_t{1} << 30,
@@ -117,7 +117,7 @@ TEST(Stream, records_wait_where_they_are_while_the_disk_is_full_and_go_there_whe
 
 TEST(Stream, a_full_budget_of_the_disk_makes_records_wait_where_they_are) {
   const auto log = log_with({50'000}, 3'000);
-  StreamOptions options = chunks_of(64);
+  StreamOptions options = decisions_of(64);
   options.policy = BufferPolicy::kSpill;
   options.bytes = 1'000'000;
   options.spill = *SpillSpace::open(testing::TempDir(), 20'000'000);
@@ -133,13 +133,14 @@ TEST(Stream, a_full_budget_of_the_disk_makes_records_wait_where_they_are) {
   }
 }
 
-// Each of N records that arrived for a chunk of C stays with the probability C / N, whatever its place and its partition.
+// Each of N records that arrived for a decision of C stays with the probability C / N, whatever its place and its partition.
 TEST(Stream, a_sample_is_uniform_over_what_arrived) {
-  constexpr int kChunk = 20, kArrived = 100, kRuns = 400;
+  constexpr int kDecision = 20, kArrived = 100, kRuns = 400;
   std::vector<double> stayed(kArrived);
   for (uint64_t seed = 0; seed < kRuns; ++seed) {
-    const auto waiting = waiting_sampled({.partitions = 2, .chunk = kChunk, .seed = seed}, /*decides=*/true);
-    ASSERT_TRUE(waiting->begin_chunk(0, nullptr).ok());
+    const auto waiting =
+        waiting_sampled({.partitions = 2, .decision_records = kDecision, .seed = seed}, /*decides=*/true);
+    ASSERT_TRUE(waiting->begin_decision(0, nullptr).ok());
     for (int i = 0; i < kArrived; ++i) {
       LogRecord record;
       record.partition = static_cast<size_t>(i % 2);
@@ -154,33 +155,33 @@ TEST(Stream, a_sample_is_uniform_over_what_arrived) {
       EXPECT_EQ(taken->parts[p].taken + taken->parts[p].dropped, kArrived / 2);
       for (const LogRecord& record : taken->records[p]) stayed[2 * (std::stoul(record.offset) - 1) + p] += 1;
     }
-    EXPECT_EQ(all, static_cast<size_t>(kChunk));
+    EXPECT_EQ(all, static_cast<size_t>(kDecision));
   }
   double chi = 0;
-  const double expected = kRuns * double{kChunk} / kArrived;
+  const double expected = kRuns * double{kDecision} / kArrived;
   for (const double count : stayed)
-    chi += (count - expected) * (count - expected) / (expected * (1 - double{kChunk} / kArrived));
+    chi += (count - expected) * (count - expected) / (expected * (1 - double{kDecision} / kArrived));
   EXPECT_LT(chi, 160) << "99 degrees of freedom: above once in 10,000 draws";
 }
 
 // A guide that repeats what a witness was told.
-class Recorded final : public ChunkWitness, public ChunkGuide {
+class Recorded final : public DecisionWitness, public DecisionGuide {
  public:
-  void decided(const Chunk& chunk) override { chunks.push_back(chunk); }
+  void decided(const Decision& decision) override { decisions.push_back(decision); }
   Result<Answer> at(int64_t first) override {
-    for (const Chunk& chunk : chunks) {
-      if (chunk.first == first) return Answer{Says::kThis, chunk};
+    for (const Decision& decision : decisions) {
+      if (decision.first == first) return Answer{Says::kThis, decision};
     }
     return Answer{Says::kEnd, {}};
   }
-  std::vector<Chunk> chunks;
+  std::vector<Decision> decisions;
 };
 
 TEST(Stream, what_was_decided_can_be_repeated_under_every_policy) {
   for (const BufferPolicy policy :
        {BufferPolicy::kBlock, BufferPolicy::kDropOldest, BufferPolicy::kSample, BufferPolicy::kSpill}) {
     const auto log = log_with({3'000, 1'000}, 500);
-    StreamOptions options = chunks_of(50);
+    StreamOptions options = decisions_of(50);
     options.policy = policy;
     options.bytes = 100'000;
     if (policy == BufferPolicy::kSpill) options.spill = *SpillSpace::open(testing::TempDir(), 1 << 30);
@@ -216,8 +217,8 @@ TEST(Stream, what_was_decided_can_be_repeated_under_every_policy) {
 
 // Records are parts of what one answer of a server brought.
 TEST(Stream, a_sample_does_not_keep_what_its_records_were_read_with) {
-  const auto waiting = waiting_sampled({.partitions = 1, .chunk = 4}, true);
-  ASSERT_TRUE(waiting->begin_chunk(0, nullptr).ok());
+  const auto waiting = waiting_sampled({.partitions = 1, .decision_records = 4}, true);
+  ASSERT_TRUE(waiting->begin_decision(0, nullptr).ok());
   const auto owner = std::make_shared<std::vector<uint8_t>>(10'000);
   {
     const Buffer answer(owner->data(), owner->size(), owner);
@@ -228,13 +229,13 @@ TEST(Stream, a_sample_does_not_keep_what_its_records_were_read_with) {
   EXPECT_EQ(owner.use_count(), 1);
 }
 
-// What others dropped must be read, too, and it may be all that a chunk has of a partition.
-TEST(Stream, a_chunk_that_only_drops_of_a_partition_is_followed_without_room) {
+// What others dropped must be read, too, and it may be all that a decision has of a partition.
+TEST(Stream, a_decision_that_only_drops_of_a_partition_is_followed_without_room) {
   const auto log = log_with({60, 100}, 500);
-  StreamOptions options = chunks_of(50);
+  StreamOptions options = decisions_of(50);
   options.bytes = 10'000;
   const auto recorded = std::make_shared<Recorded>();
-  recorded->chunks = {{0, {{1, "50", 50, 0}}, 0}, {50, {{0, "60", 0, 60}, {1, "100", 50, 0}}, 0}};
+  recorded->decisions = {{0, {{1, "50", 50, 0}}, 0}, {50, {{0, "60", 0, 60}, {1, "100", 50, 0}}, 0}};
   Stream stream(log, options);
   stream.set_guide(recorded);
   stream.seek(stream.beginning());
@@ -243,7 +244,7 @@ TEST(Stream, a_chunk_that_only_drops_of_a_partition_is_followed_without_room) {
 }
 
 StreamOptions impatient(size_t records) {
-  StreamOptions options = chunks_of(records);
+  StreamOptions options = decisions_of(records);
   options.on_underrun = OnUnderrun::kRepeat;
   return options;
 }
@@ -272,7 +273,7 @@ TEST(Stream, who_cannot_wait_gets_what_is_there_and_numbers_without_records) {
 
 TEST(Stream, the_patient_never_underrun) {
   const auto log = log_with({3});
-  Stream stream(log, chunks_of(4));
+  Stream stream(log, decisions_of(4));
   stream.seek(stream.beginning());
   EXPECT_FALSE(stream.known(4));
   EXPECT_FALSE(stream.hurry(4));
@@ -293,7 +294,7 @@ TEST(Stream, numbers_without_records_are_repeated_and_stand_in_states) {
     log->append(1, 10);
     ASSERT_TRUE(wait_known(stream, 20));
     const StreamPlace place = stream.place(9);
-    ASSERT_EQ(place.chunk, (Chunk{7, {}, 3}));
+    ASSERT_EQ(place.decision, (Decision{7, {}, 3}));
     EXPECT_EQ(*StreamPlace::from_json(place.to_json(log->partitions()), log->partitions()), place);
     Stream again(log, options);
     again.set_guide(recorded);
@@ -305,7 +306,7 @@ TEST(Stream, numbers_without_records_are_repeated_and_stand_in_states) {
 }
 
 // Its records are read again, which takes a while: until then there is nothing that could be given.
-TEST(Stream, who_goes_on_inside_a_chunk_gets_the_rest_of_it_whatever_the_hurry) {
+TEST(Stream, who_goes_on_inside_a_decision_gets_the_rest_of_it_whatever_the_hurry) {
   for (const BufferPolicy policy : {BufferPolicy::kBlock, BufferPolicy::kDropOldest, BufferPolicy::kSample}) {
     const auto log = log_with({8, 8});
     StreamOptions options = impatient(16);
@@ -322,7 +323,7 @@ TEST(Stream, who_goes_on_inside_a_chunk_gets_the_rest_of_it_whatever_the_hurry) 
     EXPECT_EQ(keys(again, 5, 16), rest) << static_cast<int>(policy);
     EXPECT_EQ(again.stats().missing, 0);
     EXPECT_TRUE(again.hurry(18));
-    EXPECT_EQ(again.missing(0, 18), (std::vector<int64_t>{16, 17})) << "behind the chunk it does not wait";
+    EXPECT_EQ(again.missing(0, 18), (std::vector<int64_t>{16, 17})) << "behind the decision it does not wait";
   }
 }
 

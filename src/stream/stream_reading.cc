@@ -63,11 +63,11 @@ void Stream::drop_records() {
   std::unique_ptr<Waiting> waiting = make_waiting();
   const Lock lock(mutex_);
   waiting_.swap(waiting);
-  for (Decided& decided : chunks_) {
+  for (Decided& decided : decisions_) {
     for (auto& record : decided.records) records.push_back(std::move(record));
     decided.bytes = 0;
   }
-  chunk_bytes_ = 0;
+  decision_bytes_ = 0;
 }
 
 // The first reader's thread has those of the others.
@@ -91,7 +91,7 @@ Status Stream::find_beginning(std::stop_token stop) {
     Lock lock(mutex_);
     const bool nowhere =
         std::all_of(base_.after.begin(), base_.after.end(), [](const std::string& offset) { return offset.empty(); });
-    // A state that stands in the first chunk goes on with it, also where the log had nothing when it began.
+    // A state that stands in the first decision goes on with it, also where the log had nothing when it began.
     if (!options_.from_now || base_.number != 0 || (given_ && !guide_)) return {};
     if (base_.begun || !nowhere) {
       // Others may not know what this rank's state says.
@@ -179,7 +179,7 @@ void Stream::read(size_t number, const std::vector<LogPosition>& from, std::stop
 std::vector<size_t> Stream::wanted(const std::vector<LogPosition>& mine) const {
   std::vector<size_t> partitions;
   for (const LogPosition& position : mine) {
-    if (waiting_->wants(position.partition, chunk_bytes_, awaited_ > decided_))
+    if (waiting_->wants(position.partition, decision_bytes_, awaited_ > decided_))
       partitions.push_back(position.partition);
   }
   return partitions;
@@ -187,7 +187,7 @@ std::vector<size_t> Stream::wanted(const std::vector<LogPosition>& mine) const {
 
 // So that all readers together stay within what is free.
 LogReader::Limits Stream::limits() const {
-  const uint64_t used = chunk_bytes_ + waiting_->bytes();
+  const uint64_t used = decision_bytes_ + waiting_->bytes();
   LogReader::Limits most;
   most.bytes = std::min(most.bytes, std::max(kLeastRead, (options_.bytes - std::min(options_.bytes, used)) /
                                                              (2 * std::max<size_t>(readers_, 1))));
@@ -269,7 +269,7 @@ std::string Stream::awaited() const {
   }
   std::sort(silent.begin(), silent.end(), [&](size_t a, size_t b) { return heard_ns_[a] < heard_ns_[b]; });
   std::string said =
-      fmt::format("records of {}: {} of {} for the next batch are there", log_->name(), all, options_.chunk);
+      fmt::format("records of {}: {} of {} for the next batch are there", log_->name(), all, options_.decision_records);
   const int64_t now_ns = monotonic_ns();
   for (size_t i = 0; i < std::min(silent.size(), kNamedPartitions); ++i)
     said += fmt::format("; '{}' gave nothing {}", log_->partitions()[silent[i]], ago(heard_ns_[silent[i]], now_ns));

@@ -17,7 +17,7 @@ namespace {
 TEST(Stream, gives_each_record_once_and_those_of_a_partition_in_order) {
   const auto log = log_with({300, 100, 20});
   log->end();
-  Stream stream(log, chunks_of(16));
+  Stream stream(log, decisions_of(16));
   stream.seek(stream.beginning());
   ASSERT_TRUE(wait_known(stream, 1'000'000));
   ASSERT_EQ(stream.end(), 420);
@@ -29,7 +29,7 @@ TEST(Stream, gives_each_record_once_and_those_of_a_partition_in_order) {
 TEST(Stream, knows_nothing_that_has_not_arrived_and_tells_when_it_has) {
   const auto log = std::make_shared<MemoryLog>(1);
   std::atomic<int> told = 0;
-  Stream stream(log, chunks_of(4));
+  Stream stream(log, decisions_of(4));
   stream.on_arrival([&] { ++told; });
   stream.seek(stream.beginning());
   log->append(0, 3);
@@ -44,13 +44,13 @@ TEST(Stream, knows_nothing_that_has_not_arrived_and_tells_when_it_has) {
   EXPECT_TRUE(stream.known(4));
 }
 
-// The contract of a checkpoint: at any place, also inside a shuffled window, and with chunks of another size behind it.
+// The contract of a checkpoint: at any place, also inside a shuffled window, and with decisions of another size behind it.
 TEST(Stream, goes_on_from_any_place_without_loss_and_without_doubles) {
   std::mt19937_64 draw(3);
   for (int trial = 0; trial < 60; ++trial) {
     const auto log = log_with({static_cast<int64_t>(draw() % 200), static_cast<int64_t>(50 + draw() % 100)});
     log->end();
-    StreamOptions options = chunks_of(1 + draw() % 40);
+    StreamOptions options = decisions_of(1 + draw() % 40);
     options.shuffled = draw() % 2 == 0;
     Stream before(log, options);
     before.seek(before.beginning());
@@ -64,7 +64,7 @@ TEST(Stream, goes_on_from_any_place_without_loss_and_without_doubles) {
     const Result<StreamPlace> read = StreamPlace::from_json(place.to_json(log->partitions()), log->partitions());
     ASSERT_TRUE(read.ok()) << read.status().message();
     ASSERT_EQ(*read, place);
-    options.chunk = 1 + draw() % 40;
+    options.decision_records = 1 + draw() % 40;
     Stream after(log, options);
     after.seek(*read);
     ASSERT_TRUE(wait_known(after, 1'000'000));
@@ -79,7 +79,7 @@ TEST(Stream, goes_on_from_any_place_without_loss_and_without_doubles) {
 
 TEST(Stream, the_rest_of_a_window_comes_in_the_order_that_it_had) {
   const auto log = log_with({100, 60});
-  StreamOptions options = chunks_of(40);
+  StreamOptions options = decisions_of(40);
   options.shuffled = true;
   Stream first(log, options);
   first.seek(first.beginning());
@@ -92,7 +92,7 @@ TEST(Stream, the_rest_of_a_window_comes_in_the_order_that_it_had) {
 
 TEST(Stream, what_is_behind_takes_no_memory) {
   const auto log = log_with({1000}, 1000);
-  StreamOptions options = chunks_of(50);
+  StreamOptions options = decisions_of(50);
   options.bytes = 200'000;
   Stream stream(log, options);
   stream.seek(stream.beginning());
@@ -108,7 +108,7 @@ TEST(Stream, what_is_behind_takes_no_memory) {
 
 TEST(Stream, reads_no_more_than_there_is_room_for) {
   const auto log = log_with({100'000}, 1000);
-  StreamOptions options = chunks_of(10);
+  StreamOptions options = decisions_of(10);
   options.bytes = 100'000;
   Stream stream(log, options);
   stream.seek(stream.beginning());
@@ -119,7 +119,7 @@ TEST(Stream, reads_no_more_than_there_is_room_for) {
 
 TEST(Stream, a_fast_partition_leaves_room_to_slow_ones) {
   const auto log = log_with({1'000'000, 0}, 1000);
-  StreamOptions options = chunks_of(10);
+  StreamOptions options = decisions_of(10);
   options.bytes = 400'000;
   Stream stream(log, options);
   stream.seek(stream.beginning());
@@ -132,7 +132,7 @@ TEST(Stream, a_fast_partition_leaves_room_to_slow_ones) {
 
 TEST(Stream, what_one_batch_needs_is_read_whatever_it_takes) {
   const auto log = log_with({100}, 100'000);
-  StreamOptions options = chunks_of(32);
+  StreamOptions options = decisions_of(32);
   options.bytes = 50'000;
   Stream stream(log, options);
   stream.seek(stream.beginning());
@@ -141,10 +141,10 @@ TEST(Stream, what_one_batch_needs_is_read_whatever_it_takes) {
   EXPECT_TRUE(wait_known(stream, 64));
 }
 
-// The chunk before cannot go, as the step that begins in it is not delivered.
+// The decision before cannot go, as the step that begins in it is not delivered.
 TEST(Stream, what_a_batch_needs_of_the_next_window_is_read_beside_a_full_one) {
   const auto log = log_with({300}, 10'000);
-  StreamOptions options = chunks_of(100);
+  StreamOptions options = decisions_of(100);
   options.bytes = 200'000;
   Stream stream(log, options);
   stream.seek(stream.beginning());
@@ -158,13 +158,13 @@ TEST(Stream, what_a_batch_needs_of_the_next_window_is_read_beside_a_full_one) {
 TEST(Stream, forgotten_records_are_an_error_that_says_how_many_or_are_left_out) {
   const auto log = log_with({100});
   log->trim(0, 30);
-  Stream strict(log, chunks_of(10));
+  Stream strict(log, decisions_of(10));
   strict.seek(strict.beginning());
   EXPECT_FALSE(wait_known(strict, 10));
   EXPECT_EQ(strict.failure().code(), Code::kNotFound);
   EXPECT_NE(strict.failure().message().find("'a' has forgotten 30 records"), std::string::npos)
       << strict.failure().message();
-  StreamOptions options = chunks_of(10);
+  StreamOptions options = decisions_of(10);
   options.skip_trimmed = true;
   Stream skips(log, options);
   skips.seek(skips.beginning());
@@ -175,7 +175,7 @@ TEST(Stream, forgotten_records_are_an_error_that_says_how_many_or_are_left_out) 
 
 TEST(Stream, a_window_that_was_trimmed_in_part_cannot_be_given_again_and_that_is_said) {
   const auto log = log_with({1000});
-  StreamOptions options = chunks_of(100);
+  StreamOptions options = decisions_of(100);
   options.shuffled = options.skip_trimmed = true;
   Stream first(log, options);
   first.seek(first.beginning());
@@ -193,7 +193,7 @@ TEST(Stream, a_window_that_was_trimmed_in_part_cannot_be_given_again_and_that_is
 
 TEST(Stream, begins_where_the_log_ends_if_it_is_told_to) {
   const auto log = log_with({100, 7});
-  StreamOptions options = chunks_of(4);
+  StreamOptions options = decisions_of(4);
   options.from_now = true;
   Stream stream(log, options);
   stream.seek(stream.beginning());
@@ -209,7 +209,7 @@ TEST(Stream, begins_where_the_log_ends_if_it_is_told_to) {
 TEST(Stream, a_state_of_its_beginning_has_what_came_since) {
   for (const int64_t there : {0, 100}) {
     const auto log = log_with({there});
-    StreamOptions options = chunks_of(4);
+    StreamOptions options = decisions_of(4);
     options.from_now = true;
     Stream first(log, options);
     first.seek(first.beginning());
@@ -230,7 +230,7 @@ TEST(Stream, a_state_of_its_beginning_has_what_came_since) {
 // States of all ranks say the same, however far each has come.
 TEST(Stream, the_record_before_one_is_known_also_when_it_is_behind) {
   const auto log = log_with({20, 10});
-  StreamOptions options = chunks_of(30);
+  StreamOptions options = decisions_of(30);
   options.shuffled = true;
   Stream stream(log, options);
   stream.seek(stream.beginning());
@@ -251,7 +251,7 @@ TEST(Stream, the_record_before_one_is_known_also_when_it_is_behind) {
 TEST(Stream, stops_at_any_moment_and_tells_failures) {
   for (int trial = 0; trial < 20; ++trial) {
     const auto log = log_with({1'000'000, 1'000'000});
-    Stream stream(log, chunks_of(64));
+    Stream stream(log, decisions_of(64));
     stream.seek(stream.beginning());
     stream.known(64);
     std::this_thread::sleep_for(std::chrono::microseconds(100 * trial));
@@ -260,7 +260,7 @@ TEST(Stream, stops_at_any_moment_and_tells_failures) {
   }
   const auto log = std::make_shared<MemoryLog>(1);
   std::atomic<int> told = 0;
-  Stream stream(log, chunks_of(4));
+  Stream stream(log, decisions_of(4));
   stream.on_arrival([&] { ++told; });
   stream.seek(stream.beginning());
   EXPECT_FALSE(stream.known(4));
@@ -275,7 +275,7 @@ TEST(Stream, several_partitions_on_one_reader) {
   const auto log = log_with({50, 60, 70, 80, 90});
   log->per_reader = 2;
   log->end();
-  Stream stream(log, chunks_of(16));
+  Stream stream(log, decisions_of(16));
   stream.seek(stream.beginning());
   ASSERT_TRUE(wait_known(stream, 1'000'000));
   EXPECT_EQ(stream.end(), 350);

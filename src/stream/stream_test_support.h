@@ -34,9 +34,9 @@ inline std::vector<std::string> keys(const Stream& stream, int64_t from, int64_t
   return keys;
 }
 
-inline StreamOptions chunks_of(size_t records) {
+inline StreamOptions decisions_of(size_t records) {
   StreamOptions options;
-  options.chunk = records;
+  options.decision_records = records;
   options.seed = 5;
   return options;
 }

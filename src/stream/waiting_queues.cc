@@ -19,25 +19,25 @@ class Queues final : public Waiting {
 
   Status add(LogRecord record) override {
     const size_t partition = record.partition;
-    // The other half of the budget is for chunks. What the next one needs stays in memory, whatever it takes.
-    const bool full = bytes() + record.bytes() > options_.bytes / 2 && records_ >= options_.chunk;
+    // The other half of the budget is for decisions. What the next one needs stays in memory, whatever it takes.
+    const bool full = bytes() + record.bytes() > options_.bytes / 2 && records_ >= options_.decision_records;
     RecordQueue& records = queues_[partition].records;
     FOREBAY_RETURN_IF_ERROR(counted(records, [&] { return records.push(std::move(record), arrivals_++, full); }));
     ++records_;
     FOREBAY_RETURN_IF_ERROR(drop_decided(partition));
-    // What a chunk needs stays, whatever it takes.
-    while (oldest_go_ && !decided_ && bytes() > options_.bytes && records_ > options_.chunk)
+    // What a decision needs stays, whatever it takes.
+    while (oldest_go_ && !decided_ && bytes() > options_.bytes && records_ > options_.decision_records)
       FOREBAY_RETURN_IF_ERROR(drop_oldest());
     return {};
   }
 
   // Half of the room is for whoever comes first; the other half is shared out, so that a fast partition leaves room to slow ones. What the next
-  // chunk needs is read in any case once it is waited for: a step may have its first records in the chunk before, which then cannot go.
-  bool wants(size_t partition, uint64_t in_chunks, bool awaited) const override {
+  // decision needs is read in any case once it is waited for: a step may have its first records in the decision before, which then cannot go.
+  bool wants(size_t partition, uint64_t in_decisions, bool awaited) const override {
     const Queue& queue = queues_[partition];
-    if (space_ ? space_->has_room() && late_ == 0 : has_room(queue, in_chunks)) return true;
+    if (space_ ? space_->has_room() && late_ == 0 : has_room(queue, in_decisions)) return true;
     if (decided_) return misses(partition);
-    return oldest_go_ || ((in_chunks == 0 || awaited) && records_ < options_.chunk);
+    return oldest_go_ || ((in_decisions == 0 || awaited) && records_ < options_.decision_records);
   }
 
   uint64_t bytes() const override { return bytes_; }
@@ -49,7 +49,7 @@ class Queues final : public Waiting {
   }
 
   int64_t arrived(size_t partition) const override {
-    // What was dropped counts: a decided chunk says how many of the records behind its place it did not take.
+    // What was dropped counts: a decided decision says how many of the records behind its place it did not take.
     return queues_[partition].dropped + static_cast<int64_t>(queues_[partition].records.size());
   }
 
@@ -60,7 +60,7 @@ class Queues final : public Waiting {
       Queue& queue = queues_[p];
       // Of a partition that only dropped there is a part, so that places move on behind what is gone.
       if (counts[p] == 0 && queue.dropped == 0) continue;
-      ChunkPart part{p, queue.last_dropped, static_cast<int64_t>(counts[p]), std::exchange(queue.dropped, 0)};
+      DecisionPart part{p, queue.last_dropped, static_cast<int64_t>(counts[p]), std::exchange(queue.dropped, 0)};
       for (size_t i = 0; i < counts[p]; ++i) {
         FOREBAY_ASSIGN(LogRecord record, pop(queue));
         taken.records[p].push_back(std::move(record));
@@ -72,13 +72,13 @@ class Queues final : public Waiting {
     return taken;
   }
 
-  Result<std::optional<Taken>> take(const Chunk& decided) override {
-    for (const ChunkPart& part : decided.parts) {
+  Result<std::optional<Taken>> take(const Decision& decided) override {
+    for (const DecisionPart& part : decided.parts) {
       // All of it or nothing: what is taken out could not be put back.
       if (arrived(part.partition) < part.taken + part.dropped) return std::optional<Taken>();
     }
     std::vector<size_t> counts(queues_.size());
-    for (const ChunkPart& part : decided.parts) counts[part.partition] = static_cast<size_t>(part.taken);
+    for (const DecisionPart& part : decided.parts) counts[part.partition] = static_cast<size_t>(part.taken);
     FOREBAY_ASSIGN(Taken taken, take(counts));
     // Last offsets are compared, which is enough: logs only grow at their ends.
     for (size_t i = 0; i < decided.parts.size(); ++i) {
@@ -93,7 +93,7 @@ class Queues final : public Waiting {
     return std::optional<Taken>(std::move(taken));
   }
 
-  Status begin_chunk(int64_t /*first*/, const Chunk* decided) override {
+  Status begin_decision(int64_t /*first*/, const Decision* decided) override {
     decided_.reset();
     if (decided != nullptr) decided_ = *decided;
     for (size_t p = 0; p < queues_.size(); ++p) FOREBAY_RETURN_IF_ERROR(drop_decided(p));
@@ -104,19 +104,19 @@ class Queues final : public Waiting {
   struct Queue {
     explicit Queue(RecordQueue waiting) : records(std::move(waiting)) {}
     RecordQueue records;
-    int64_t dropped = 0;  // since the last chunk
+    int64_t dropped = 0;  // since the last decision
     std::string last_dropped;
   };
 
-  bool has_room(const Queue& queue, uint64_t in_chunks) const {
-    const uint64_t used = bytes() + in_chunks;
+  bool has_room(const Queue& queue, uint64_t in_decisions) const {
+    const uint64_t used = bytes() + in_decisions;
     return used < options_.bytes / 2 ||
            (used < options_.bytes && queue.records.bytes() < options_.bytes / (2 * queues_.size()));
   }
 
-  const ChunkPart* decided_part(size_t partition) const {
+  const DecisionPart* decided_part(size_t partition) const {
     if (!decided_) return nullptr;
-    for (const ChunkPart& part : decided_->parts) {
+    for (const DecisionPart& part : decided_->parts) {
       if (part.partition == partition) return &part;
     }
     return nullptr;
@@ -124,13 +124,13 @@ class Queues final : public Waiting {
 
   // Also where all that it has of the partition was dropped: these must come to be told from the next ones.
   bool misses(size_t partition) const {
-    const ChunkPart* const part = decided_part(partition);
+    const DecisionPart* const part = decided_part(partition);
     return part != nullptr && arrived(partition) < part->taken + part->dropped;
   }
 
   // However many these are, they take no room.
   Status drop_decided(size_t partition) {
-    const ChunkPart* const part = decided_part(partition);
+    const DecisionPart* const part = decided_part(partition);
     Queue& queue = queues_[partition];
     while (part != nullptr && queue.dropped < part->dropped && !queue.records.empty())
       FOREBAY_RETURN_IF_ERROR(drop(queue));
@@ -183,7 +183,7 @@ class Queues final : public Waiting {
   const bool oldest_go_;
   const std::shared_ptr<SpillSpace> space_;
   std::vector<Queue> queues_;
-  std::optional<Chunk> decided_;
+  std::optional<Decision> decided_;
   uint64_t arrivals_ = 0, bytes_ = 0;
   size_t records_ = 0, late_ = 0;
 };

@@ -12,7 +12,7 @@ namespace forebay {
 
 namespace {
 
-// Of all records that arrived since the last chunk, those with the smallest draws stay: a uniform sample, whatever the order of arrival, that
+// Of all records that arrived since the last decision, those with the smallest draws stay: a uniform sample, whatever the order of arrival, that
 // can be drawn again from the same records.
 class SampledRecords final : public Waiting {
  public:
@@ -25,13 +25,13 @@ class SampledRecords final : public Waiting {
       take_in(std::move(record));
     } else {
       bytes_ += record.bytes();
-      // It came with records that were asked for, and is of a later chunk.
+      // It came with records that were asked for, and is of a later decision.
       later_[partition].push_back(std::move(record));
     }
     return {};
   }
 
-  bool wants(size_t partition, uint64_t /*in_chunks*/, bool /*awaited*/) const override {
+  bool wants(size_t partition, uint64_t /*in_decisions*/, bool /*awaited*/) const override {
     // So at most what one read brings waits beside the sample, however fast records arrive.
     return later_[partition].empty() && may_take(partition);
   }
@@ -66,8 +66,8 @@ class SampledRecords final : public Waiting {
     return taken;
   }
 
-  Result<std::optional<Taken>> take(const Chunk& decided) override {
-    for (const ChunkPart& part : decided.parts) {
+  Result<std::optional<Taken>> take(const Decision& decided) override {
+    for (const DecisionPart& part : decided.parts) {
       // The sample is over so many of each partition. Never more: may_take() lets no others in.
       if (seen_[part.partition].records < part.taken + part.dropped) return std::optional<Taken>();
     }
@@ -77,7 +77,7 @@ class SampledRecords final : public Waiting {
                                               decided.first));
   }
 
-  Status begin_chunk(int64_t first, const Chunk* decided) override {
+  Status begin_decision(int64_t first, const Decision* decided) override {
     first_ = first;
     decided_.reset();
     if (decided != nullptr) decided_ = *decided;
@@ -105,15 +105,15 @@ class SampledRecords final : public Waiting {
   };
 
   bool may_take(size_t partition) const {
-    // Whoever follows cannot tell which chunk a record is of before it is told.
+    // Whoever follows cannot tell which decision a record is of before it is told.
     if (!decided_) return decides_;
-    for (const ChunkPart& part : decided_->parts) {
+    for (const DecisionPart& part : decided_->parts) {
       if (part.partition == partition) return seen_[partition].records < part.taken + part.dropped;
     }
     return false;
   }
 
-  size_t most() const { return decided_ ? static_cast<size_t>(decided_->size()) : options_.chunk; }
+  size_t most() const { return decided_ ? static_cast<size_t>(decided_->size()) : options_.decision_records; }
 
   void take_in(LogRecord record) {
     Seen& seen = seen_[record.partition];
@@ -138,10 +138,10 @@ class SampledRecords final : public Waiting {
   const WaitingOptions options_;
   const bool decides_;
   int64_t first_ = 0;
-  std::optional<Chunk> decided_;
+  std::optional<Decision> decided_;
   std::vector<Kept> kept_;  // a heap, the largest draw first
   std::vector<Seen> seen_;
-  std::vector<std::deque<LogRecord>> later_;  // of chunks that come
+  std::vector<std::deque<LogRecord>> later_;  // of decisions that come
   uint64_t bytes_ = 0, number_ = 0;
 };
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <utility>
 
+#include "base/chunk_source.h"
 #include "base/part_search.h"
-#include "base/unit_source.h"
 #include "loader/describe/sources.h"
 
 namespace forebay {
@@ -15,7 +15,7 @@ namespace forebay {
 namespace {
 
 constexpr int64_t kLookedAt = 100'000;  // sizes, of data sets that have more
-constexpr int64_t kExchanged = 300;     // units of a table that are thought of in the place of another one
+constexpr int64_t kExchanged = 300;     // chunks of a table that are thought of in the place of another one
 constexpr size_t kExchanges = 10;
 constexpr double kBalanced = 0.05, kMostBeyond = 4;
 
@@ -61,12 +61,12 @@ class ChosenSamples final : public SampleSource {
   const Copies copies_;
 };
 
-class ChosenUnits final : public UnitSource {
+class ChosenChunks final : public ChunkSource {
  public:
-  ChosenUnits(std::shared_ptr<const UnitSource> all, std::vector<int64_t> chosen, const Copies& copies)
+  ChosenChunks(std::shared_ptr<const ChunkSource> all, std::vector<int64_t> chosen, const Copies& copies)
       : all_(std::move(all)), chosen_(std::move(chosen)), copies_(copies) {
-    for (int64_t unit = 0; unit < units(); ++unit)
-      begins_.push_back(begins_.back() + all_->unit_begin(of(unit) + 1) - all_->unit_begin(of(unit)));
+    for (int64_t chunk = 0; chunk < chunks(); ++chunk)
+      begins_.push_back(begins_.back() + all_->chunk_begin(of(chunk) + 1) - all_->chunk_begin(of(chunk)));
   }
 
   const Schema& schema() const override { return all_->schema(); }
@@ -76,36 +76,36 @@ class ChosenUnits final : public UnitSource {
     return all_->index_bytes() + (chosen_.size() + begins_.size()) * sizeof(int64_t);
   }
   std::string key(int64_t id) const override {
-    const size_t unit =
+    const size_t chunk =
         part_holding(std::span(begins_).first(begins_.size() - 1), id, [](int64_t begin) { return begin; });
-    return all_->key(all_->unit_begin(of(static_cast<int64_t>(unit))) + id - begins_[unit]);
+    return all_->key(all_->chunk_begin(of(static_cast<int64_t>(chunk))) + id - begins_[chunk]);
   }
   const std::string& steps_before() const override { return all_->steps_before(); }
-  int64_t units() const override { return static_cast<int64_t>(chosen_.size()) * copies_.count; }
-  int64_t unit_begin(int64_t unit) const override { return begins_[static_cast<size_t>(unit)]; }
-  std::string unit_name(int64_t unit) const override { return all_->unit_name(of(unit)); }
-  UnitCost unit_cost(int64_t unit) const override { return all_->unit_cost(of(unit)); }
-  UnitFetch unit_fetch(int64_t unit) const override { return all_->unit_fetch(of(unit)); }
-  Result<Columns> decode(int64_t unit, std::vector<Buffer> fetched, WorkMemory& memory) const override {
-    return all_->decode(of(unit), std::move(fetched), memory);
+  int64_t chunks() const override { return static_cast<int64_t>(chosen_.size()) * copies_.count; }
+  int64_t chunk_begin(int64_t chunk) const override { return begins_[static_cast<size_t>(chunk)]; }
+  std::string chunk_name(int64_t chunk) const override { return all_->chunk_name(of(chunk)); }
+  ChunkCost chunk_cost(int64_t chunk) const override { return all_->chunk_cost(of(chunk)); }
+  ChunkFetch chunk_fetch(int64_t chunk) const override { return all_->chunk_fetch(of(chunk)); }
+  Result<Columns> decode(int64_t chunk, std::vector<Buffer> fetched, WorkMemory& memory) const override {
+    return all_->decode(of(chunk), std::move(fetched), memory);
   }
-  std::optional<Hash128> unit_identity(int64_t unit) const override {
-    const std::optional<Hash128> identity = all_->unit_identity(of(unit));
+  std::optional<Hash128> chunk_identity(int64_t chunk) const override {
+    const std::optional<Hash128> identity = all_->chunk_identity(of(chunk));
     if (!identity) return identity;
-    return identity_of_copy(*identity, unit / static_cast<int64_t>(chosen_.size()), copies_);
+    return identity_of_copy(*identity, chunk / static_cast<int64_t>(chosen_.size()), copies_);
   }
   std::string time_name(size_t field) const override { return all_->time_name(field); }
   bool is_of_folder(size_t field) const override { return all_->is_of_folder(field); }
   bool is_mask(size_t field) const override { return all_->is_mask(field); }
-  Result<std::shared_ptr<const UnitSource>> with_fields(std::span<const std::string> names) const override {
-    FOREBAY_ASSIGN(std::shared_ptr<const UnitSource> fewer, all_->with_fields(names));
-    return std::shared_ptr<const UnitSource>(std::make_shared<ChosenUnits>(std::move(fewer), chosen_, copies_));
+  Result<std::shared_ptr<const ChunkSource>> with_fields(std::span<const std::string> names) const override {
+    FOREBAY_ASSIGN(std::shared_ptr<const ChunkSource> fewer, all_->with_fields(names));
+    return std::shared_ptr<const ChunkSource>(std::make_shared<ChosenChunks>(std::move(fewer), chosen_, copies_));
   }
 
  private:
-  int64_t of(int64_t unit) const { return chosen_[static_cast<size_t>(unit) % chosen_.size()]; }
+  int64_t of(int64_t chunk) const { return chosen_[static_cast<size_t>(chunk) % chosen_.size()]; }
 
-  const std::shared_ptr<const UnitSource> all_;
+  const std::shared_ptr<const ChunkSource> all_;
   const std::vector<int64_t> chosen_;
   const Copies copies_;
   std::vector<int64_t> begins_{0};
@@ -156,50 +156,50 @@ std::vector<int64_t> samples_of_each_size(int64_t count, const Source& source) {
   return of_each_size(count, source.size(), [&](int64_t id) { return source.as_samples()->fetch(id).size; });
 }
 
-/// Rows of some units, and the bytes of their columns.
-struct UnitSum {
+/// Rows of some chunks, and the bytes of their columns.
+struct ChunkSum {
   double rows = 0, bytes = 0;
 
-  UnitSum operator+(const UnitSum& other) const { return {rows + other.rows, bytes + other.bytes}; }
-  UnitSum operator-(const UnitSum& other) const { return {rows - other.rows, bytes - other.bytes}; }
+  ChunkSum operator+(const ChunkSum& other) const { return {rows + other.rows, bytes + other.bytes}; }
+  ChunkSum operator-(const ChunkSum& other) const { return {rows - other.rows, bytes - other.bytes}; }
   /// How far the bytes of a row are from those of another sum, as a part of these.
-  double off(const UnitSum& all) const {
+  double off(const ChunkSum& all) const {
     return all.bytes > 0 ? std::abs(bytes * all.rows / (rows * all.bytes) - 1) : 0;
   }
 };
 
-UnitSum sum_of(const UnitSource& source, int64_t unit) {
-  return {static_cast<double>(source.unit_begin(unit + 1) - source.unit_begin(unit)),
-          static_cast<double>(source.unit_cost(unit).decoded_bytes)};
+ChunkSum sum_of(const ChunkSource& source, int64_t chunk) {
+  return {static_cast<double>(source.chunk_begin(chunk + 1) - source.chunk_begin(chunk)),
+          static_cast<double>(source.chunk_cost(chunk).decoded_bytes)};
 }
 
-UnitSum sum_of(const UnitSource& source, std::span<const int64_t> units) {
-  return std::accumulate(units.begin(), units.end(), UnitSum(),
-                         [&](const UnitSum& sum, int64_t unit) { return sum + sum_of(source, unit); });
+ChunkSum sum_of(const ChunkSource& source, std::span<const int64_t> chunks) {
+  return std::accumulate(chunks.begin(), chunks.end(), ChunkSum(),
+                         [&](const ChunkSum& sum, int64_t chunk) { return sum + sum_of(source, chunk); });
 }
 
-using SizedUnits = std::vector<std::pair<int64_t, UnitSum>>;
+using SizedChunks = std::vector<std::pair<int64_t, ChunkSum>>;
 
-SizedUnits sized(const UnitSource& source, std::span<const int64_t> units) {
-  SizedUnits all;
-  for (const int64_t unit : units) all.emplace_back(unit, sum_of(source, unit));
+SizedChunks sized(const ChunkSource& source, std::span<const int64_t> chunks) {
+  SizedChunks all;
+  for (const int64_t chunk : chunks) all.emplace_back(chunk, sum_of(source, chunk));
   return all;
 }
 
 // Another one is added to the chosen or takes the place of one of them, again and again, until a row of theirs has as many bytes as one of
 // all has: what is kept of rows then grows with their number as with their bytes. As many rows as are wanted stay.
-void balance(std::vector<int64_t>& chosen, const UnitSource& source, double rows, const UnitSum& all) {
-  SizedUnits parts = sized(source, chosen), others = sized(source, spread(kExchanged, source.units()));
+void balance(std::vector<int64_t>& chosen, const ChunkSource& source, double rows, const ChunkSum& all) {
+  SizedChunks parts = sized(source, chosen), others = sized(source, spread(kExchanged, source.chunks()));
   std::ranges::sort(chosen);
   std::erase_if(others, [&](const auto& other) { return std::ranges::binary_search(chosen, other.first); });
-  UnitSum now = sum_of(source, chosen);
+  ChunkSum now = sum_of(source, chosen);
   for (size_t turn = 0; turn < kExchanges && now.off(all) > kBalanced; ++turn) {
-    UnitSum best = now;
+    ChunkSum best = now;
     std::pair<size_t, size_t> exchange{};
     for (size_t i = 0; i <= parts.size(); ++i) {
-      const UnitSum rest = i < parts.size() ? now - parts[i].second : now;
+      const ChunkSum rest = i < parts.size() ? now - parts[i].second : now;
       for (size_t j = 0; j < others.size(); ++j) {
-        const UnitSum then = rest + others[j].second;
+        const ChunkSum then = rest + others[j].second;
         const bool fits = then.rows >= rows && then.rows <= std::max(kMostBeyond * rows, now.rows);
         if (!fits || then.off(all) >= best.off(all)) continue;
         best = then;
@@ -213,28 +213,28 @@ void balance(std::vector<int64_t>& chosen, const UnitSource& source, double rows
     now = best;
   }
   chosen.clear();
-  for (const auto& [unit, sum] : parts) chosen.push_back(unit);
+  for (const auto& [chunk, sum] : parts) chosen.push_back(chunk);
   std::ranges::sort(chosen);
 }
 
 // Whole ones, until they have as many rows; two of them at least, so that there is more than one part. Where these are not balanced
 // more are looked at, and the most balanced ones taken.
-std::vector<int64_t> units_of_each_size(int64_t rows, const UnitSource& source) {
-  const std::vector<int64_t> every = spread(source.units(), source.units());
-  const UnitSum all = sum_of(source, every);
+std::vector<int64_t> chunks_of_each_size(int64_t rows, const ChunkSource& source) {
+  const std::vector<int64_t> every = spread(source.chunks(), source.chunks());
+  const ChunkSum all = sum_of(source, every);
   const auto wanted = static_cast<double>(rows);
   std::vector<int64_t> best;
   double off = 0;
-  for (int64_t count = std::min<int64_t>(2, source.units()); count < source.units(); count = count * 3 / 2 + 1) {
-    std::vector<int64_t> units =
-        of_each_size(count, source.units(), [&](int64_t unit) { return source.unit_cost(unit).fetched_bytes; });
-    if (sum_of(source, units).rows < wanted) continue;
-    balance(units, source, wanted, all);
-    const UnitSum have = sum_of(source, units);
+  for (int64_t count = std::min<int64_t>(2, source.chunks()); count < source.chunks(); count = count * 3 / 2 + 1) {
+    std::vector<int64_t> chunks =
+        of_each_size(count, source.chunks(), [&](int64_t chunk) { return source.chunk_cost(chunk).fetched_bytes; });
+    if (sum_of(source, chunks).rows < wanted) continue;
+    balance(chunks, source, wanted, all);
+    const ChunkSum have = sum_of(source, chunks);
     if (!best.empty() && have.rows > kMostBeyond * wanted) return best;
     if (best.empty() || have.off(all) < off) {
       off = have.off(all);
-      best = std::move(units);
+      best = std::move(chunks);
     }
     if (off <= kBalanced) return best;
   }
@@ -245,25 +245,25 @@ std::vector<int64_t> units_of_each_size(int64_t rows, const UnitSource& source) 
 
 std::shared_ptr<const Source> chosen_of(std::shared_ptr<const Source> source, std::vector<int64_t> chosen,
                                         const Copies& copies) {
-  if (auto units = shared_as_units(source))
-    return std::make_shared<ChosenUnits>(std::move(units), std::move(chosen), copies);
+  if (auto chunks = shared_as_chunks(source))
+    return std::make_shared<ChosenChunks>(std::move(chunks), std::move(chosen), copies);
   return std::make_shared<ChosenSamples>(std::shared_ptr<const SampleSource>(source, source->as_samples()),
                                          std::move(chosen), copies);
 }
 
 std::shared_ptr<const Source> standing_for(std::shared_ptr<const Source> source, int64_t samples,
                                            const Copies& copies) {
-  const auto* units = source->as_units();
+  const auto* chunks = source->as_chunks();
   std::vector<int64_t> ids =
-      units != nullptr ? units_of_each_size(samples, *units) : samples_of_each_size(samples, *source);
+      chunks != nullptr ? chunks_of_each_size(samples, *chunks) : samples_of_each_size(samples, *source);
   return chosen_of(std::move(source), std::move(ids), copies);
 }
 
 bool can_be_repeated(const OpSpec& source) {
   if (source.opened == nullptr || is_source(source, SourceKind::kUserCode)) return false;
-  const auto* units = source.opened->as_units();
+  const auto* chunks = source.opened->as_chunks();
   if (source.opened->size() == 0 || !source.opened->identity(0)) return false;
-  return source.opened->learned_versions() == nullptr && (units == nullptr || units->kept_rows() == nullptr);
+  return source.opened->learned_versions() == nullptr && (chunks == nullptr || chunks->kept_rows() == nullptr);
 }
 
 Description over(const Description& description, std::shared_ptr<const Source> source) {

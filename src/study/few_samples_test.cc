@@ -42,19 +42,19 @@ TEST(FewSamples, AreThoseOfTheDataSetUnderNewNumbers) {
   }
 }
 
-TEST(FewSamples, OfATableAreUnits) {
+TEST(FewSamples, OfATableAreChunks) {
   Opening opening;
   opening.put("t/a.parquet", table(0, {2, 3, 1}));
   opening.put("t/b.parquet", table(100, {4}));
   const auto all = *opening.open("t/*.parquet");
-  const auto chosen = shared_as_units(chosen_of(all, {1, 3}));
+  const auto chosen = shared_as_chunks(chosen_of(all, {1, 3}));
   ASSERT_TRUE(chosen);
-  EXPECT_EQ(chosen->units(), 2);
+  EXPECT_EQ(chosen->chunks(), 2);
   EXPECT_EQ(chosen->size(), 7);
-  EXPECT_EQ(chosen->unit_begin(1), 3);
+  EXPECT_EQ(chosen->chunk_begin(1), 3);
   EXPECT_EQ(chosen->key(0), all->key(2));
   EXPECT_EQ(chosen->key(6), all->key(9));
-  EXPECT_EQ(chosen->unit_name(1), all->unit_name(3));
+  EXPECT_EQ(chosen->chunk_name(1), all->chunk_name(3));
   std::vector<std::string> wanted = rows_of(*all);
   wanted.erase(wanted.begin() + 5);
   wanted.erase(wanted.begin(), wanted.begin() + 2);
@@ -90,46 +90,46 @@ TEST(FewSamples, ReadAsFastAsTheDataSetWouldBe) {
   EXPECT_EQ(out, (std::array<float, 3>{8, 0, 2}));
 }
 
-TEST(FewSamples, OfATableAreWholeUnits) {
+TEST(FewSamples, OfATableAreWholeChunks) {
   Opening opening;
   opening.put("t/a.parquet", table(0, {2, 3, 1}));
   opening.put("t/b.parquet", table(100, {4}));
   const auto all = *opening.open("t/*.parquet");
-  const auto few = shared_as_units(standing_for(all, 3, {.count = 2}));
+  const auto few = shared_as_chunks(standing_for(all, 3, {.count = 2}));
   ASSERT_TRUE(few);
-  EXPECT_EQ(few->units(), 4) << "a small one and a large one, twice";
+  EXPECT_EQ(few->chunks(), 4) << "a small one and a large one, twice";
   EXPECT_EQ(few->size(), 10);
-  EXPECT_EQ(few->unit_name(0), all->unit_name(2));
-  EXPECT_EQ(few->unit_name(1), all->unit_name(3));
+  EXPECT_EQ(few->chunk_name(0), all->chunk_name(2));
+  EXPECT_EQ(few->chunk_name(1), all->chunk_name(3));
 }
 
-// Units of that many rows and bytes a row, as far as a choice needs them.
-class OfUnits final : public UnitSource {
+// Chunks of that many rows and bytes a row, as far as a choice needs them.
+class OfChunks final : public ChunkSource {
  public:
-  explicit OfUnits(std::vector<std::pair<int64_t, uint64_t>> units) : units_(std::move(units)) {
-    for (const auto& [rows, bytes] : units_) begins_.push_back(begins_.back() + rows);
+  explicit OfChunks(std::vector<std::pair<int64_t, uint64_t>> chunks) : chunks_(std::move(chunks)) {
+    for (const auto& [rows, bytes] : chunks_) begins_.push_back(begins_.back() + rows);
   }
   const Schema& schema() const override { return schema_; }
-  int64_t size() const override { return unit_begin(units()); }
+  int64_t size() const override { return chunk_begin(chunks()); }
   Hash128 version() const override { return {}; }
   uint64_t index_bytes() const override { return 0; }
   std::string key(int64_t id) const override { return std::to_string(id); }
-  int64_t units() const override { return static_cast<int64_t>(units_.size()); }
-  int64_t unit_begin(int64_t unit) const override { return begins_[static_cast<size_t>(unit)]; }
-  std::string unit_name(int64_t unit) const override { return std::to_string(unit); }
-  UnitCost unit_cost(int64_t unit) const override {
-    const auto& [rows, bytes] = units_[static_cast<size_t>(unit)];
+  int64_t chunks() const override { return static_cast<int64_t>(chunks_.size()); }
+  int64_t chunk_begin(int64_t chunk) const override { return begins_[static_cast<size_t>(chunk)]; }
+  std::string chunk_name(int64_t chunk) const override { return std::to_string(chunk); }
+  ChunkCost chunk_cost(int64_t chunk) const override {
+    const auto& [rows, bytes] = chunks_[static_cast<size_t>(chunk)];
     return {static_cast<uint64_t>(rows) * bytes / 2, static_cast<uint64_t>(rows) * bytes};
   }
-  UnitFetch unit_fetch(int64_t) const override { return {}; }
+  ChunkFetch chunk_fetch(int64_t) const override { return {}; }
   Result<Columns> decode(int64_t, std::vector<Buffer>, WorkMemory&) const override { return Columns(); }
-  std::optional<Hash128> unit_identity(int64_t) const override { return {}; }
-  Result<std::shared_ptr<const UnitSource>> with_fields(std::span<const std::string>) const override {
+  std::optional<Hash128> chunk_identity(int64_t) const override { return {}; }
+  Result<std::shared_ptr<const ChunkSource>> with_fields(std::span<const std::string>) const override {
     return internal_error("never asked");
   }
 
  private:
-  const std::vector<std::pair<int64_t, uint64_t>> units_;
+  const std::vector<std::pair<int64_t, uint64_t>> chunks_;
   std::vector<int64_t> begins_{0};
   const Schema schema_;
 };
@@ -140,16 +140,16 @@ TEST(FewSamples, OfATableHaveRowsOfTheMeanSizeOfAll) {
   mixed.push_back({640, 4});
   std::vector<std::pair<int64_t, uint64_t>> growing;
   for (int64_t i = 0; i < 200; ++i) growing.emplace_back(10 + i % 7, static_cast<uint64_t>(i) * 10 + 1);
-  for (const auto& units : {mixed, growing}) {
-    const auto all = std::make_shared<OfUnits>(units);
-    const auto bytes_of = [](const UnitSource& source) {
+  for (const auto& chunks : {mixed, growing}) {
+    const auto all = std::make_shared<OfChunks>(chunks);
+    const auto bytes_of = [](const ChunkSource& source) {
       double bytes = 0;
-      for (int64_t unit = 0; unit < source.units(); ++unit)
-        bytes += static_cast<double>(source.unit_cost(unit).decoded_bytes);
+      for (int64_t chunk = 0; chunk < source.chunks(); ++chunk)
+        bytes += static_cast<double>(source.chunk_cost(chunk).decoded_bytes);
       return bytes / static_cast<double>(source.size());
     };
     for (const int64_t rows : {100, 200, 500}) {
-      const auto few = shared_as_units(standing_for(all, rows));
+      const auto few = shared_as_chunks(standing_for(all, rows));
       EXPECT_GE(few->size(), rows);
       EXPECT_LE(few->size(), std::max<int64_t>(4 * rows, 800));
       EXPECT_NEAR(bytes_of(*few) / bytes_of(*all), 1, 0.1) << rows << " of " << all->size();
@@ -159,9 +159,9 @@ TEST(FewSamples, OfATableHaveRowsOfTheMeanSizeOfAll) {
 
 // Each row is a row group, and half of them are much larger: thousands are chosen.
 TEST(FewSamples, OfManySmallRowGroupsAreChosenInLittleTime) {
-  std::vector<std::pair<int64_t, uint64_t>> units;
-  for (int64_t i = 0; i < 20'000; ++i) units.emplace_back(1, i < 10'000 ? 1 : 1'000'000 + static_cast<uint64_t>(i));
-  const auto few = shared_as_units(standing_for(std::make_shared<OfUnits>(units), 4000));
+  std::vector<std::pair<int64_t, uint64_t>> chunks;
+  for (int64_t i = 0; i < 20'000; ++i) chunks.emplace_back(1, i < 10'000 ? 1 : 1'000'000 + static_cast<uint64_t>(i));
+  const auto few = shared_as_chunks(standing_for(std::make_shared<OfChunks>(chunks), 4000));
   EXPECT_GE(few->size(), 4000);
   EXPECT_LE(few->size(), 16'000);
 }

@@ -36,11 +36,11 @@ RowGroups row_groups_of(const Loader& loader) {
   RowGroups some;
   for (const PlannedStep& step : plan->first) {
     for (const int64_t id : step.ids) {
-      const auto unit = static_cast<size_t>(std::ranges::upper_bound(begins, id) - begins.begin()) - 1;
-      if (unit + 1 >= begins.size() || seen[unit]) continue;
-      seen[unit] = true;
+      const auto chunk = static_cast<size_t>(std::ranges::upper_bound(begins, id) - begins.begin()) - 1;
+      if (chunk + 1 >= begins.size() || seen[chunk]) continue;
+      seen[chunk] = true;
       some.count += 1;
-      some.bytes += static_cast<double>(bytes[unit]);
+      some.bytes += static_cast<double>(bytes[chunk]);
     }
   }
   return some;

@@ -12,22 +12,23 @@ std::optional<double> parse_rate(std::string_view text) {
   if (text.ends_with("/s")) text.remove_suffix(2);
   constexpr std::pair<std::string_view, double> kBits[] = {
       {"Tbit", 1e12}, {"Gbit", 1e9}, {"Mbit", 1e6}, {"kbit", 1e3}, {"bit", 1}};
-  double unit = 0;
+  double chunk = 0;
   std::string_view number = text;
   for (const auto& [name, bits] : kBits) {
     // "bit" is the last, since each of the others ends with it.
     if (!number.ends_with(name)) continue;
     number.remove_suffix(name.size());
-    unit = bits / 8;
+    chunk = bits / 8;
     break;
   }
   while (number.ends_with(' ')) number.remove_suffix(1);
   double value = 0;
   const char* const end = number.data() + number.size();
   const auto [parsed, error] = std::from_chars(number.data(), end, value);
-  if (error == std::errc() && parsed == end && std::isfinite(value) && value >= 0) return value * (unit > 0 ? unit : 1);
+  if (error == std::errc() && parsed == end && std::isfinite(value) && value >= 0)
+    return value * (chunk > 0 ? chunk : 1);
   // It said bits and had no number: never read again as a size, which knows no bits.
-  if (unit > 0) return std::nullopt;
+  if (chunk > 0) return std::nullopt;
   const std::optional<uint64_t> bytes = parse_byte_size(text);
   return bytes ? std::optional(static_cast<double>(*bytes)) : std::nullopt;
 }

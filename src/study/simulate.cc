@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/unit_source.h"
+#include "base/chunk_source.h"
 #include "forebay/simulation.h"
 #include "loader/compile/ordering.h"
 #include "loader/describe/check.h"
@@ -27,8 +27,8 @@ Status measure_sizes(const Source& source, const Selection& selection, Simulatio
         "the sizes of this data set's samples are not known without reading them; give sample_bytes= (their mean, as "
         "stored; --sample-bytes)");
   };
-  // Units tell nothing of the sizes of rows within, and an empty choice has none.
-  if (source.as_units() != nullptr || selection.size() == 0) return unknown();
+  // Chunks tell nothing of the sizes of rows within, and an empty choice has none.
+  if (source.as_chunks() != nullptr || selection.size() == 0) return unknown();
   double sum = 0, logs = 0, squares = 0;
   const int64_t looked = std::min<int64_t>(selection.size(), 4096);
   for (int64_t i = 0; i < looked; ++i) {

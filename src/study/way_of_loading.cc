@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t kClairvoyantEpochs = 90;  // that a training run has whose future is known
 
 // In [0, 1).
-double unit_of(uint64_t number) { return static_cast<double>(PermutationKey::mix(number) >> 11) * 0x1p-53; }
+double chunk_of(uint64_t number) { return static_cast<double>(PermutationKey::mix(number) >> 11) * 0x1p-53; }
 
 // The inverse of the normal distribution by bisection: a few thousand are needed once.
 double normal_quantile(double p) {
@@ -136,7 +136,7 @@ class VirtualRun {
     const Placement::Kept kept = placement_->kept(id);
     if (kept.host == Placement::kNobody) return cluster_.from_storage(host, bytes);
     if (kept.host != host) {
-      const double drawn = unit_of(static_cast<uint64_t>(id * options_.hosts + host));
+      const double drawn = chunk_of(static_cast<uint64_t>(id * options_.hosts + host));
       return drawn < copied_ ? cluster_.from_ram(host, bytes) : from_peer(kept.host, host, bytes);
     }
     // The placement numbers what a host keeps: the first of these are in memory, those behind on disk.
@@ -147,14 +147,14 @@ class VirtualRun {
   void foreseen_row(int64_t epoch, int64_t id, int64_t host, double bytes) {
     // The golden ratio in 64 bits, odd: neighbours of ids and epochs land far apart.
     const uint64_t number = static_cast<uint64_t>(id) * 0x9E3779B97F4A7C15 + static_cast<uint64_t>(epoch);
-    const double drawn = unit_of(number);
+    const double drawn = chunk_of(number);
     if (drawn < nobodys_) return cluster_.from_storage(host, bytes);
     if (drawn >= nobodys_ + hits_ && options_.hosts > 1) {
-      const auto other = static_cast<int64_t>(unit_of(number + 1) * static_cast<double>(options_.hosts - 1));
+      const auto other = static_cast<int64_t>(chunk_of(number + 1) * static_cast<double>(options_.hosts - 1));
       // Drawn from all but this one: numbers from its own on are moved up by one.
       return from_peer(other < host ? other : other + 1, host, bytes);
     }
-    unit_of(number + 2) < in_ram_ ? cluster_.from_ram(host, bytes) : cluster_.from_disk(host, bytes);
+    chunk_of(number + 2) < in_ram_ ? cluster_.from_ram(host, bytes) : cluster_.from_disk(host, bytes);
   }
 
   const WayOfLoading way_;

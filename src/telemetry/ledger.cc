@@ -154,7 +154,7 @@ void tell_memory(Teller& to, const Ledger& ledger) {
   gauge("fetched", ledger.memory_fetched, "stored bytes, on their way or not yet decoded");
   gauge("working", ledger.memory_working, "what operators need while they work");
   gauge("pool", ledger.memory_pool, "idle memory, to be used again");
-  gauge("units", ledger.memory_units, "decoded row groups");
+  gauge("chunks", ledger.memory_chunks, "decoded row groups");
   gauge("index", ledger.memory_index, "what the data set and caches on disk know of themselves");
   gauge(
       "caches", ledger.memory_caches,
@@ -205,12 +205,12 @@ void tell_tuning(Teller& to, const TuningStats& decision) {
   to.text("reason", decision.reason, "why");
 }
 
-void tell_units(Teller& to, const std::vector<uint32_t>& units) {
+void tell_chunks(Teller& to, const std::vector<uint32_t>& chunks) {
   std::map<uint32_t, int64_t> times;
-  for (const uint32_t count : units) ++times[count];
-  to.gauge("row_groups", uint64_t{units.size()}, "row groups of the data set");
+  for (const uint32_t count : chunks) ++times[count];
+  to.gauge("row_groups", uint64_t{chunks.size()}, "row groups of the data set");
   // From a number of 64 bits on: the counts of 32 add up beyond theirs.
-  to.counter("decoded", std::accumulate(units.begin(), units.end(), int64_t{0}), "row groups decoded");
+  to.counter("decoded", std::accumulate(chunks.begin(), chunks.end(), int64_t{0}), "row groups decoded");
   to.tally("decoded_times", times, "how many row groups were decoded how often");
 }
 
@@ -260,7 +260,7 @@ void visit(const Ledger& ledger, LedgerVisitor& visitor) {
   to.list({"caches", "cache", "one for each `.cache()`"}, ledger.caches, tell_cache);
   to.group("memory_bytes", "between storage and the user", [&] { tell_memory(to, ledger); });
   // Groups that there may not be are left out as a whole, and not told as zeros: views show what there is.
-  if (!ledger.units.empty()) to.group("units", "tables alone", [&] { tell_units(to, ledger.units); });
+  if (!ledger.chunks.empty()) to.group("chunks", "tables alone", [&] { tell_chunks(to, ledger.chunks); });
   if (ledger.stream) {
     to.group("stream", "sources without an end alone", [&] { tell_stream(to, *ledger.stream); });
     to.list({"partitions", "partition", "of a stream"}, ledger.stream->partitions, tell_partition);

@@ -100,7 +100,7 @@ std::string ledger_schema() {
   one_of_each.steps.resize(1);
   one_of_each.stores.resize(1);
   one_of_each.caches.resize(1);
-  one_of_each.units.resize(1);
+  one_of_each.chunks.resize(1);
   one_of_each.stream.emplace().partitions.resize(1);
   one_of_each.rehearsal.emplace();
   SchemaView view;

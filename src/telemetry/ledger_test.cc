@@ -18,7 +18,7 @@ Ledger one_of_each() {
   ledger.stores.back().read_bytes = {{4, 16}, {1, 0, 2}, 100};
   ledger.caches.resize(1);
   ledger.memory_peak = 77;
-  ledger.units = {2, 0, 2};
+  ledger.chunks = {2, 0, 2};
   ledger.stream.emplace().partitions.resize(1);
   ledger.rehearsal.emplace();
   return ledger;
@@ -63,14 +63,14 @@ TEST(Ledger, json_has_the_values) {
   EXPECT_EQ(json["stores"][0]["read_bytes"]["counts"], LedgerJson({1, 0, 2}));
   EXPECT_EQ(json["stores"][0]["read_bytes"]["count"], 3);
   EXPECT_EQ(json["memory_bytes"]["peak"], 77);
-  EXPECT_EQ(json["units"]["decoded"], 4);
-  EXPECT_EQ(json["units"]["decoded_times"], LedgerJson::parse(R"({"0": 1, "2": 2})"));
+  EXPECT_EQ(json["chunks"]["decoded"], 4);
+  EXPECT_EQ(json["chunks"]["decoded_times"], LedgerJson::parse(R"({"0": 1, "2": 2})"));
 }
 
-TEST(Ledger, only_tables_have_units) {
+TEST(Ledger, only_tables_have_chunks) {
   Ledger ledger = one_of_each();
-  ledger.units.clear();
-  EXPECT_FALSE(LedgerJson::parse(to_json(ledger)).contains("units"));
+  ledger.chunks.clear();
+  EXPECT_FALSE(LedgerJson::parse(to_json(ledger)).contains("chunks"));
 }
 
 TEST(Ledger, names_that_are_not_utf_8_do_not_break_the_json) {

@@ -59,7 +59,7 @@ Ledger ledger_of(size_t each) {
   ledger.steps.resize(each);
   ledger.stores.resize(each);
   ledger.caches.resize(each);
-  ledger.units.resize(each);
+  ledger.chunks.resize(each);
   return ledger;
 }
 
@@ -84,13 +84,13 @@ TEST(LedgerVisit, the_largest_and_smallest_numbers_keep_every_digit) {
   ledger.stores[0].bytes = (uint64_t{1} << 53) + 1;
   ledger.stores[0].read_bytes = {{256}, {std::numeric_limits<uint64_t>::max() - 1, 1}, 0};
   ledger.elapsed_seconds = 0.1;
-  ledger.units = {std::numeric_limits<uint32_t>::max(), std::numeric_limits<uint32_t>::max()};
+  ledger.chunks = {std::numeric_limits<uint32_t>::max(), std::numeric_limits<uint32_t>::max()};
   const auto json = json_of(ledger);
   EXPECT_EQ(json["steps"][0]["bytes_in"].get<uint64_t>(), std::numeric_limits<uint64_t>::max());
   EXPECT_EQ(json["steps"][0]["samples"].get<int64_t>(), std::numeric_limits<int64_t>::max());
   EXPECT_EQ(json["stores"][0]["bytes"].get<uint64_t>(), (uint64_t{1} << 53) + 1) << "no double holds it";
   EXPECT_EQ(json["stores"][0]["read_bytes"]["count"].get<uint64_t>(), std::numeric_limits<uint64_t>::max());
-  EXPECT_EQ(json["units"]["decoded"].get<int64_t>(), 2 * int64_t{std::numeric_limits<uint32_t>::max()});
+  EXPECT_EQ(json["chunks"]["decoded"].get<int64_t>(), 2 * int64_t{std::numeric_limits<uint32_t>::max()});
   EXPECT_EQ(json["elapsed_seconds"].get<double>(), 0.1);
 }
 

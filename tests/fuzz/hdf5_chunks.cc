@@ -1,4 +1,4 @@
-// HDF5: a chunk through any filters, and a whole file as it is opened and its first units decoded.
+// HDF5: a chunk through any filters, and a whole file as it is opened and its first chunks decoded.
 //
 // What begins as an HDF5 file does is one; all else is a chunk: a byte of how many filters, a byte for each, two of its size, one of what it skipped.
 
@@ -34,7 +34,7 @@ void undo_chunk(std::span<const uint8_t> bytes) {
   if (undone.ok() && undone->size() != size) std::abort();
 }
 
-void read_unit(const Hdf5File& file, const Buffer& bytes) {
+void read_chunk(const Hdf5File& file, const Buffer& bytes) {
   const size_t field = 0;
   if (file.groups() == 0 || file.cost(0, std::span(&field, 1)).decoded_bytes > kMemory) return;
   std::vector<TableFile::Piece> pieces;
@@ -54,7 +54,7 @@ void open_file(std::span<const uint8_t> bytes) {
   for (const std::string& path : hdf5_data_sets(*file, 4)) {
     for (const std::optional<Hdf5Windows>& windows : {std::optional<Hdf5Windows>(), std::optional(Hdf5Windows{3, 2})}) {
       Result<Hdf5Columns> columns = resolve_hdf5_fields(*file, {{"x", path}}, windows);
-      if (columns.ok()) read_unit(Hdf5File(std::move(*columns), windows, file->offset(0)), buffer);
+      if (columns.ok()) read_chunk(Hdf5File(std::move(*columns), windows, file->offset(0)), buffer);
     }
   }
 }

@@ -1,10 +1,10 @@
-// Places in a stream as states have them, chunks as rank 0 tells and journals keep them, and the first lines of journals: any text is one, in one form, or is refused; nothing in it leads out of the partitions.
+// Places in a stream as states have them, decisions as rank 0 tells and journals keep them, and the first lines of journals: any text is one, in one form, or is refused; nothing in it leads out of the partitions.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
-#include "stream/chunk.h"
+#include "stream/decision.h"
 #include "stream/journal.h"
 
 using namespace forebay;
@@ -18,11 +18,12 @@ static void require(bool holds, const char* what) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const std::vector<std::string> partitions = {"a", "b", "c"};
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  if (const Result<Chunk> chunk = Chunk::from_json(text, partitions.size()); chunk.ok()) {
-    require(chunk->size() >= 0, "a chunk has no less than nothing");
-    for (const ChunkPart& part : chunk->parts) require(part.partition < partitions.size(), "parts are of partitions");
-    const Result<Chunk> again = Chunk::from_json(chunk->to_json(), partitions.size());
-    require(again.ok() && *again == *chunk, "a chunk says itself");
+  if (const Result<Decision> decision = Decision::from_json(text, partitions.size()); decision.ok()) {
+    require(decision->size() >= 0, "a decision has no less than nothing");
+    for (const DecisionPart& part : decision->parts)
+      require(part.partition < partitions.size(), "parts are of partitions");
+    const Result<Decision> again = Decision::from_json(decision->to_json(), partitions.size());
+    require(again.ok() && *again == *decision, "a decision says itself");
   }
   if (const Result<StreamPlace> place = StreamPlace::from_json(text, partitions); place.ok()) {
     require(place->after.size() == partitions.size() && place->dropped.size() == partitions.size(),

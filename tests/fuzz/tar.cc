@@ -1,5 +1,5 @@
 // Shards that somebody else wrote: opened and decoded as a source does that has little memory. Errors are fine; wrong columns and
-// reads outside are not. Its length chooses how large units are and which fields are read, so that any tar is a seed.
+// reads outside are not. Its length chooses how large chunks are and which fields are read, so that any tar is a seed.
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
@@ -9,9 +9,9 @@
 
 using namespace forebay;
 
-static void decode_units(const UnitSource& source) {
-  for (int64_t unit = 0; unit < std::min<int64_t>(source.units(), 64); ++unit) {
-    const auto fetch = source.unit_fetch(unit);
+static void decode_chunks(const ChunkSource& source) {
+  for (int64_t chunk = 0; chunk < std::min<int64_t>(source.chunks(), 64); ++chunk) {
+    const auto fetch = source.chunk_fetch(chunk);
     std::vector<Buffer> fetched;
     for (const ReadRequest& request : fetch.requests) {
       const auto bytes = read_wait(*fetch.store, request, {});
@@ -19,10 +19,10 @@ static void decode_units(const UnitSource& source) {
       fetched.push_back(*bytes);
     }
     WorkMemory memory;
-    const auto columns = source.decode(unit, std::move(fetched), memory);
+    const auto columns = source.decode(chunk, std::move(fetched), memory);
     // Nothing changed since it was opened.
     if (!columns.ok() || !columns->check().ok()) std::abort();
-    if (columns->nbytes() > source.unit_cost(unit).decoded_bytes) std::abort();
+    if (columns->nbytes() > source.chunk_cost(chunk).decoded_bytes) std::abort();
   }
 }
 
@@ -30,11 +30,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto store = memory_store();
   store->put("a.tar", std::string_view(reinterpret_cast<const char*>(data), size));
   WebdatasetRequest request;
-  request.unit_bytes = uint64_t{1} << size % 16;
+  request.chunk_bytes = uint64_t{1} << size % 16;
   request.split = size / 32 % 2 == 1 ? NameSplit::kLastDot : NameSplit::kFirstDot;
   if (size / 16 % 2 == 1)
     request.fields = {{"image", {"jpg", "png"}, true}, {"text", {"txt"}, true}, {"label", {"cls"}, true}};
   const auto source = open_webdataset({store, "a.tar", ""}, request, {});
-  if (source.ok()) decode_units(**source);
+  if (source.ok()) decode_chunks(**source);
   return 0;
 }

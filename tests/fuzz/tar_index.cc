@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "format/webdataset/shard_units.h"
+#include "format/webdataset/shard_chunks.h"
 #include "format/webdataset/tar_index.h"
 
 using namespace forebay;
@@ -18,9 +18,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   require(index->end <= kTarBytes && index->files.size() <= size && index->samples.size() <= size);
   const auto again = TarIndex::from_bytes(index->to_bytes(), kTarBytes);
   require(again && again->to_bytes() == index->to_bytes());
-  ShardUnits units;
-  units.fields = {{"image", {"jpg"}}, {"label", {"cls"}}};
-  units.add({"a.tar", kTarBytes, 1, 0}, *index, 1 << 20);
-  require(units.samples == static_cast<int64_t>(index->samples.size()));
+  ShardChunks chunks;
+  chunks.fields = {{"image", {"jpg"}}, {"label", {"cls"}}};
+  chunks.add({"a.tar", kTarBytes, 1, 0}, *index, 1 << 20);
+  require(chunks.samples == static_cast<int64_t>(index->samples.size()));
   return 0;
 }

@@ -284,11 +284,11 @@ def test_chunks_are_decoded_once_in_an_epoch(folder):
     with fb.Loader(mixed(folder), seed=1, epochs=1) as loader:
         for _ in loader:
             pass
-        assert max(loader.stats()["units"]["decoded_times"]) <= 2  # of a block that two ends share
+        assert max(loader.stats()["chunks"]["decoded_times"]) <= 2  # of a block that two ends share
     with fb.Loader(fb.hdf5(str(folder), FIELDS).batch(100), epochs=1) as loader:
         for _ in loader:
             pass
-        assert loader.stats()["units"]["decoded"] == loader.stats()["units"]["row_groups"]
+        assert loader.stats()["chunks"]["decoded"] == loader.stats()["chunks"]["row_groups"]
 
 
 def test_a_pipeline_as_json_is_the_same(folder):

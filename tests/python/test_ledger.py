@@ -108,7 +108,7 @@ def test_a_pipeline_without_tables_and_caches_leaves_only_these_out(folder):
     with fb.Loader(fb.files(f"{folder}/*.bin").batch(8), epochs=1) as loader:
         list(loader)
         had = {name for name, _ in figures_of(loader.stats())}
-    assert had == {name for name in KINDS if not name.startswith(("units.", "caches.", *OF_FEW))}
+    assert had == {name for name in KINDS if not name.startswith(("chunks.", "caches.", *OF_FEW))}
 
 
 def test_the_program_says_the_same_figures(folder, tmp_path):
@@ -118,7 +118,7 @@ def test_the_program_says_the_same_figures(folder, tmp_path):
     both = json.loads(subprocess.run([*command, "--json"], capture_output=True, text=True, check=True).stdout)["stats"]
     assert len(both) == 2, "one for each rank"
     names = {name for name, _ in figures_of(both[0])}
-    assert names == {name for name in KINDS if not name.startswith(("units.", "caches.", *OF_FEW))}
+    assert names == {name for name in KINDS if not name.startswith(("chunks.", "caches.", *OF_FEW))}
     assert sum(one["samples"] for one in both) == FILES
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert text.count("\nstores[0].requests ") == 2 and "\nmemory_bytes.peak " in text

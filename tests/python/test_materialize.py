@@ -139,7 +139,7 @@ def test_nothing_finished_says_what_to_do(tmp_path):
         fb.Loader(fb.materialized(tmp_path).batch(2))
 
 
-def test_units_of_some_megabytes_are_looked_at_like_small_ones(tmp_path):
+def test_chunks_of_some_megabytes_are_looked_at_like_small_ones(tmp_path):
     h5py = pytest.importorskip("h5py")
     values = np.random.default_rng(3).random((2_000, 1024), dtype=np.float32)
     with h5py.File(tmp_path / "large.h5", "w") as file:

@@ -14,7 +14,7 @@ memory_truth = pytest.importorskip("memory_truth")
 pytest.importorskip("pyarrow")
 data = memory_truth.data
 
-USES = ("batches", "fetched", "working", "pool", "units", "index", "caches", "reads", "columns")
+USES = ("batches", "fetched", "working", "pool", "chunks", "index", "caches", "reads", "columns")
 
 
 @pytest.fixture(scope="module")

@@ -58,7 +58,7 @@ def test_a_scrape_has_what_stats_say(table, tmp_path):
     of_few = ("forebay_stream_", "forebay_partition_", "forebay_rehearsal_")
     assert set(families) == {name for name, _ in measured(SCHEMA["figures"]) if not name.startswith(of_few)}
     assert value(families, "forebay_samples", loader, rank="0") == stats["samples"] == 1000
-    assert value(families, "forebay_units_decoded", loader) == stats["units"]["decoded"]
+    assert value(families, "forebay_chunks_decoded", loader) == stats["chunks"]["decoded"]
     assert value(families, "forebay_memory_peak_bytes", loader) == stats["memory_bytes"]["peak"]
     for number, step in enumerate(stats["steps"]):
         assert value(families, "forebay_step_samples", loader, step=step["name"], index=str(number)) == step["samples"]

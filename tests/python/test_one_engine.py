@@ -115,7 +115,7 @@ def test_loaders_of_different_age_and_pace_deliver_what_each_delivers_alone(pict
 def test_two_models_on_one_table_decode_a_row_group_once(table):
     """Side by side, batch by batch: what one has decoded the other takes. (Row groups are larger than what is made ahead.)"""
     def decodes(*loaders):
-        return sum(loader.stats()["units"]["decoded"] for loader in loaders)
+        return sum(loader.stats()["chunks"]["decoded"] for loader in loaders)
 
     with fb.Loader(rows(table), seed=3, epochs=1) as alone:
         assert len([batch for batch in alone]) == ROWS // 100

@@ -181,7 +181,7 @@ def shards(tmp_path_factory):
 def test_samples_of_tar_shards(shards, options):
     def run(world, state=None, stop=None):
         def of_rank(rank):
-            source = fb.webdataset(shards, fields={"data": "bin", "label": "cls"}, unit="8kB").shuffle(block=2, lanes=2)
+            source = fb.webdataset(shards, fields={"data": "bin", "label": "cls"}, chunk="8kB").shuffle(block=2, lanes=2)
             with fb.Loader(source.rehearse(4 // world, capacity=5, **options).batch(8 // world), seed=1, rank=rank, world_size=world, epochs=1) as loader:
                 if state is not None:
                     loader.load_state_dict(state)

@@ -472,7 +472,7 @@ def test_extension_types_are_read_as_what_they_are_stored_as(tmp_path):
 
 @pytest.mark.parametrize("kind", ["nulls", "text", "lists", "lost", "lacking"])
 def test_bad_rows_cost_a_bounded_number_of_decodes(tmp_path, kind):
-    """Each unit is decoded once, and once more when it is known how much memory its errors take."""
+    """Each chunk is decoded once, and once more when it is known how much memory its errors take."""
     count = 3000
     bad = {"nulls": pa.array([None] * count, pa.float32()), "lists": pa.array([[None]] * count, pa.list_(pa.int8())),
            "text": pa.array([b"\xff"] * count, pa.binary()).view(pa.string()),
@@ -491,4 +491,4 @@ def test_bad_rows_cost_a_bounded_number_of_decodes(tmp_path, kind):
                 except fb.Corrupt:
                     assert policy == "raise"
                 stats = loader.stats()
-            assert stats["units"]["decoded"] <= 2, (kind, batch, policy, stats["units"])
+            assert stats["chunks"]["decoded"] <= 2, (kind, batch, policy, stats["chunks"])

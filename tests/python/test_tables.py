@@ -124,7 +124,7 @@ def test_ranks_share_the_epoch_and_each_row_group_is_decoded_once(table, expecte
         with fb.Loader(mixed(table, batch=252 // world, lanes=6), seed=7, rank=rank, world_size=world, epochs=1) as loader:
             batches.append(list(loader))
             if world == 1:
-                assert max(loader.stats()["units"]["decoded_times"]) <= 2
+                assert max(loader.stats()["chunks"]["decoded_times"]) <= 2
     rows = sorted((int(position), int(i)) for rank in batches for batch in rank
                   for position, i in zip(batch.positions[: len(batch) - batch.padding], batch.ids, strict=False))
     assert [position for position, _ in rows] == list(range(ROWS))
@@ -144,7 +144,7 @@ def test_the_digest_does_not_depend_on_how_many_ranks_share_the_lanes(table, wor
 def test_without_a_shuffle_rows_come_by_id(table):
     with fb.Loader(fb.parquet(str(table)).batch(1000)) as loader:
         assert np.array_equal(np.concatenate([batch["id"] for batch in loader]), np.arange(ROWS))
-        assert loader.stats()["units"]["decoded"] >= loader.stats()["units"]["row_groups"]
+        assert loader.stats()["chunks"]["decoded"] >= loader.stats()["chunks"]["row_groups"]
 
 
 @pytest.mark.parametrize("options", [{"block": 1}, {"block": 1000}, {"lanes": 40}, {"block": 2, "lanes": 7}])
@@ -199,8 +199,8 @@ def test_a_cache_is_asked_once_for_each_row_group_however_long_that_waits_for_a_
         fb.digest(loader)
         stats = loader.stats()
         # Beyond that: what was decoded for the edges of two lanes, or was dropped for want of memory and asked for again.
-        assert stats["caches"][0]["misses"] <= stats["units"]["decoded"] + 2
-        assert stats["caches"][0]["ram"]["hits"] >= stats["units"]["row_groups"] - 6
+        assert stats["caches"][0]["misses"] <= stats["chunks"]["decoded"] + 2
+        assert stats["caches"][0]["ram"]["hits"] >= stats["chunks"]["row_groups"] - 6
 
 
 def test_photographs_are_fetched_once_where_they_are_cached(photos, tmp_path):

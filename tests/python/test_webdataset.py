@@ -36,7 +36,7 @@ def write_tar(path, files, format=tarfile.PAX_FORMAT):
 
 
 def sample(i):
-    """Pictures are noise of lengths that differ, so that units do."""
+    """Pictures are noise of lengths that differ, so that chunks do."""
     data = np.random.default_rng(i).integers(0, 256, 200 + 37 * (i % 50), np.uint8).tobytes()
     return [(f"train/{i:05}.jpg", data), (f"train/{i:05}.cls", str(i % 7).encode()),
             (f"train/{i:05}.json", json.dumps({"n": i, "text": "ö" * (i % 5)}).encode())]
@@ -52,8 +52,8 @@ def shards(tmp_path_factory):
     return folder
 
 
-def mixed(shards, batch=16, block=3, lanes=2, unit=16_000, **cache):
-    pipeline = fb.webdataset(shards / "train-*.tar", unit=unit)
+def mixed(shards, batch=16, block=3, lanes=2, chunk=16_000, **cache):
+    pipeline = fb.webdataset(shards / "train-*.tar", chunk=chunk)
     return (pipeline.cache(**cache) if cache else pipeline).shuffle(block=block, lanes=lanes).batch(batch)
 
 
@@ -162,7 +162,7 @@ def test_pictures_are_decoded_as_from_a_folder(photos, tmp_path):
         with fb.Loader(source.decode_image().random_resized_crop(24).random_flip().select("image").batch(4), seed=3) as loader:
             return fb.digest(loader)
 
-    from_tar = fb.webdataset(tmp_path / "a.tar", fields={"image": "jpg;jpeg"}, unit=5000)
+    from_tar = fb.webdataset(tmp_path / "a.tar", fields={"image": "jpg;jpeg"}, chunk=5000)
     assert pictures(from_tar) == pictures(fb.images(photos))
 
 
@@ -363,7 +363,7 @@ def ceph(servers, shards):
 
 
 def test_the_digest_from_a_bucket_is_that_of_local_shards(ceph, expected):
-    far = fb.webdataset(f"s3://{BUCKET}/data/*.tar", unit=16_000).shuffle(block=3, lanes=2).batch(16)
+    far = fb.webdataset(f"s3://{BUCKET}/data/*.tar", chunk=16_000).shuffle(block=3, lanes=2).batch(16)
     assert epochs(far, storage_options=ceph) == expected
     assert epochs(far, storage_options=ceph) == expected  # by the kept index
 
@@ -376,7 +376,7 @@ def test_the_digest_from_a_web_server_is_that_of_local_shards(servers, shards, e
         (folder / path.name).write_bytes(path.read_bytes())
     url = found["FOREBAY_TEST_HTTP"] + "/shards/train-"
     for given in (url + "{000..004}.tar", [f"{url}{number:03}.tar" for number in range(SHARDS)]):
-        assert epochs(fb.webdataset(given, unit=16_000).shuffle(block=3, lanes=2).batch(16)) == expected
+        assert epochs(fb.webdataset(given, chunk=16_000).shuffle(block=3, lanes=2).batch(16)) == expected
     refused(fb.Unsupported, fb.webdataset(url + "*.tar"), "cannot be listed")
 
 
@@ -425,12 +425,12 @@ def test_misuse_is_found_without_touching_storage():
     assert "two types" in problems("a.tar", {"x": "jpg;cls"})
     assert "two fields 'key'" in problems("a.tar", {"key": "txt"})
     assert "not among fields" in problems("a.tar", ["jpg"], optional="cls")
-    assert "unit" in problems("a.tar", unit="much")
+    assert "chunk" in problems("a.tar", chunk="much")
     assert "split" in problems("a.tar", split="middle")
-    for wrong in ({"unit": "much"}, {"optional": 3}, {"fields": 3}, {}):
+    for wrong in ({"chunk": "much"}, {"optional": 3}, {"fields": 3}, {}):
         text = json.dumps({"forebay_pipeline": 1, "steps": [{"op": "webdataset", "pattern": "a.tar"} | wrong if wrong else {"op": "webdataset"}]})
         assert len(fb.Pipeline.from_json(text).check()) == 1, wrong
-    assert "unit" in problems("a.tar", unit=0)
+    assert "chunk" in problems("a.tar", chunk=0)
     assert "'imag'" in " ".join(one.message for one in fb.webdataset("a.tar", {"image": "jpg"}).decode_image(field="imag").check())
 
 

@@ -139,7 +139,7 @@ def test_what_is_delivered_and_what_is_told_is_what_tarfile_finds(tmp_path, seed
         with pytest.raises(fb.Error, match="no sample"):
             fb.Loader(fb.webdataset(path, split=split).batch(1))
         return
-    samples, errors, told = read(path, split=split, optional=extensions, unit=draw.choice([1, 5000, "8MiB"]))
+    samples, errors, told = read(path, split=split, optional=extensions, chunk=draw.choice([1, 5000, "8MiB"]))
     assert sorted([*samples, *errors]) == list(range(len(expected)))
     for i, (name, files) in enumerate(expected):
         twice, dead = any(len(found) > 1 for found in files.values()), any(None in found for found in files.values())
@@ -161,8 +161,8 @@ def test_links_stand_for_the_files_that_they_lead_to(tmp_path):
     path = write(tmp_path / "a.tar", tar_bytes([
         member("one/0.jpg", b"first"), member("0.cls", b"7"), hard("1.jpg", "one/0.jpg"), hard("1.cls", "./0.cls"), symbolic("two/2.jpg", "../one/0.jpg"),
         symbolic("two/2.cls", "../1.cls"), symbolic("3.jpg", "later.bin"), hard("3.cls", "1.cls"), member("later.bin", b"later"), member("4.jpg", b"own")]))
-    for unit in (1, 2048, "8MiB"):
-        samples, errors, _ = read(path, fields=["jpg", "cls"], unit=unit)
+    for chunk in (1, 2048, "8MiB"):
+        samples, errors, _ = read(path, fields=["jpg", "cls"], chunk=chunk)
         assert {row["key"]: (bytes(row["jpg"]), int(row["cls"])) for row in samples.values()} == {
             "1": (b"first", 7), "two/2": (b"first", 7), "3": (b"later", 7)}
         assert {error["code"] for error in errors.values()} == {"Corrupt"} and len(errors) == 4  # each lacks a field
@@ -180,15 +180,15 @@ def test_a_dead_link_is_not_found_by_on_error(tmp_path):
 
 
 def test_a_file_that_all_samples_share_is_a_link_of_each(tmp_path):
-    """Far away from its links, in units of any size, by a kept index and without."""
+    """Far away from its links, in chunks of any size, by a kept index and without."""
     shared = bytes(range(256)) * 40
     members = [member("shared.bin", shared)]
     for i in range(200):
         members += [member(f"{i:03}.jpg", bytes([i]) * 700), hard(f"{i:03}.map", "shared.bin")]
     path = write(tmp_path / "a.tar", tar_bytes(members))
-    for unit in (1, 20_000, "8MiB"):
+    for chunk in (1, 20_000, "8MiB"):
         for _ in range(2):
-            samples, errors, _ = read(path, fields=["jpg", "map"], unit=unit)
+            samples, errors, _ = read(path, fields=["jpg", "map"], chunk=chunk)
             assert len(samples) == 200 and len(errors) == 1  # "shared" has no jpg
             assert all(bytes(row["map"]) == shared and bytes(row["jpg"]) == bytes([int(row["key"])]) * 700 for row in samples.values())
 

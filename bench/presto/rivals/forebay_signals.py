@@ -12,7 +12,7 @@ def version():
 
 
 def settings():
-    return {"shuffle": "blocks of 8 units"}
+    return {"shuffle": "blocks of 8 chunks"}
 
 
 def epochs(path, window, stride, period, batch, threads, seed):

@@ -26,7 +26,7 @@ def epochs(job):
 def facts(job):
     """Of the loader's own counters, what the report may want."""
     found = stats()
-    return {key: found[key] for key in ("memory", "caches", "units") if key in found}
+    return {key: found[key] for key in ("memory", "caches", "chunks") if key in found}
 
 
 def claims(job):

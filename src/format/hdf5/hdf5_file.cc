@@ -13,11 +13,11 @@ namespace forebay {
 
 namespace {
 
-// A unit that costs little to hold, and is read in one or two requests from a store far away.
+// A row group that costs little to hold, and is read in one or two requests from a store far away.
 constexpr uint64_t kSpanBytes = 2 << 20;
-// Where windows lie so close that they are many times their rows, chunks are rather decoded twice than units made larger.
+// Where windows lie so close that they are many times their rows, chunks are rather decoded twice than row groups made larger.
 constexpr uint64_t kMostSpanBytes = 32 << 20;
-// Of the rows of a unit of windows, at most so many are decoded for the next one, too.
+// The most rows of a group of windows that are decoded for the next group, too.
 constexpr uint64_t kWindowsToShare = 8;
 
 uint64_t saturated(unsigned __int128 value) { return value > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(value); }
@@ -122,7 +122,7 @@ uint64_t Hdf5File::sample_bytes(const Hdf5Column& column) const {
   return times(times(elements, item_bytes(column)), windows_ ? static_cast<uint64_t>(windows_->rows) : 1) + offset;
 }
 
-// Units begin where the longest chunks do, so that these are decoded once; shorter ones end there, too, where their lengths divide.
+// Row groups begin where the longest chunks do, so that these are decoded once; shorter ones end there, too, where their lengths divide.
 uint64_t Hdf5File::plan_group_samples() const {
   uint64_t bytes = 1, step = 1;
   for (const Hdf5Column& column : columns_.columns)
@@ -175,8 +175,8 @@ std::vector<ByteRange> Hdf5File::ranges(int64_t group, std::span<const size_t> f
   return apart;
 }
 
-UnitCost Hdf5File::cost(int64_t group, std::span<const size_t> fields) const {
-  UnitCost cost;
+ChunkCost Hdf5File::cost(int64_t group, std::span<const size_t> fields) const {
+  ChunkCost cost;
   for (const ByteRange& range : ranges(group, fields)) cost.fetched_bytes += range.length;
   const Rows rows_here = rows_of(group);
   for (const size_t field : fields) {

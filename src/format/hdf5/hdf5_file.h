@@ -20,7 +20,7 @@ class Hdf5File final : public TableFile {
   int64_t groups() const override { return (samples_ + group_samples_ - 1) / group_samples_; }
   int64_t rows(int64_t group) const override;
   std::vector<ByteRange> ranges(int64_t group, std::span<const size_t> fields) const override;
-  UnitCost cost(int64_t group, std::span<const size_t> fields) const override;
+  ChunkCost cost(int64_t group, std::span<const size_t> fields) const override;
   FieldBounds bounds(int64_t, size_t) const override { return {}; }
   Result<Columns> decode(int64_t group, std::span<const size_t> fields, std::span<const Piece> pieces,
                          WorkMemory& memory) const override;

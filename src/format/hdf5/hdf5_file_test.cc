@@ -137,7 +137,7 @@ TEST(hdf5_file, windows_lie_where_their_stride_says_and_the_rest_goes) {
   EXPECT_EQ((*none)->groups(), 0);
 }
 
-TEST(hdf5_file, each_chunk_is_in_one_unit) {
+TEST(hdf5_file, each_stored_chunk_is_in_one_row_group) {
   const std::string bytes = counting_file(3'000'000, 1000).to_bytes();
   const auto file = open_made(bytes);
   ASSERT_TRUE(file.ok());
@@ -151,7 +151,7 @@ TEST(hdf5_file, each_chunk_is_in_one_unit) {
   EXPECT_EQ(fetched, 12'000'000u) << "a chunk is read twice, or not at all";
 }
 
-TEST(hdf5_file, overlapping_windows_share_chunks_but_for_the_ends_of_units) {
+TEST(hdf5_file, overlapping_windows_share_chunks_but_for_the_ends_of_row_groups) {
   const std::string bytes = counting_file(2'000'000, 1000).to_bytes();
   const auto file = open_made(bytes, Hdf5Windows{100, 50});
   ASSERT_TRUE(file.ok());

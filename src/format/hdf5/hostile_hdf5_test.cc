@@ -33,7 +33,7 @@ std::string content_of(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Opens whatever data sets the file names, and decodes the first unit of each. Anything may be told; nothing may crash, hang, or take memory that
+/// Opens whatever data sets the file names, and decodes the first row group of each. Anything may be told; nothing may crash, hang, or take memory that
 /// was not granted. How many were decoded.
 int read_all(const std::string& bytes) {
   Hdf5BytesInMemory memory(hdf5_buffer(bytes));

@@ -115,7 +115,7 @@ class FileOpener {
   Status failed_;
 };
 
-/// What rows are made of, beyond the files: part of the identity of what is kept of them. "1": the way units are cut and decoded.
+/// What rows are made of, beyond the files: part of the identity of what is kept of them. "1": the way row groups are cut and decoded.
 std::string made_by(const Hdf5Request& request) {
   std::string text = "hdf5 1\n";
   if (request.windows) text += fmt::format("windows {} {}\n", request.windows->rows, request.windows->stride);
@@ -157,7 +157,8 @@ Status no_windows_fit(const Hdf5Request& request) {
 
 }  // namespace
 
-Result<std::shared_ptr<const UnitSource>> open_hdf5(StoreAndPath at, const Hdf5Request& request, std::stop_token stop) {
+Result<std::shared_ptr<const ChunkSource>> open_hdf5(StoreAndPath at, const Hdf5Request& request,
+                                                     std::stop_token stop) {
   FOREBAY_ASSIGN(DataFiles files, find_data_files(std::move(at), {request.is_list, request.names, kHdf5Endings}, stop));
   FileOpener opener(files, request, std::move(stop));
   FOREBAY_RETURN_IF_ERROR(opener.run());
@@ -172,10 +173,10 @@ Result<std::shared_ptr<const UnitSource>> open_hdf5(StoreAndPath at, const Hdf5R
         {std::move(entry.key), entry.size.value_or(0), entry.version, std::move(opener.opened()[i]), {}, {}});
   }
   FOREBAY_ASSIGN(data->schema, one_schema(*data, request));
-  FOREBAY_RETURN_IF_ERROR(data->find_units());
+  FOREBAY_RETURN_IF_ERROR(data->find_chunks());
   if (request.windows && data->begins.back() == 0) return no_windows_fit(request);
   data->version = version_of_files(*data);
-  return std::shared_ptr<const UnitSource>(std::make_shared<TableSource>(std::move(data)));
+  return std::shared_ptr<const ChunkSource>(std::make_shared<TableSource>(std::move(data)));
 }
 
 }  // namespace forebay

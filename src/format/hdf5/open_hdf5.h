@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/unit_source.h"
+#include "base/chunk_source.h"
 #include "format/files/open_store.h"
 #include "format/hdf5/column.h"
 
@@ -22,6 +22,6 @@ struct Hdf5Request {
 /// Opens files as one data set: rows of their data sets, files in byte order of their keys. `at`: a pattern, a folder (*.h5, *.hdf5, …) or a file, or
 /// where the first of the list is. Reads each file's metadata; nothing else is read before its rows are wanted. All files that are
 /// damaged, or lack a field, are told together; fields have one type in all files.
-Result<std::shared_ptr<const UnitSource>> open_hdf5(StoreAndPath at, const Hdf5Request& request, std::stop_token stop);
+Result<std::shared_ptr<const ChunkSource>> open_hdf5(StoreAndPath at, const Hdf5Request& request, std::stop_token stop);
 
 }  // namespace forebay

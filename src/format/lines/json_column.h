@@ -10,7 +10,7 @@
 
 namespace forebay {
 
-/// One field of the rows of a unit while they are read. A row may be taken back and written again, as long as it is the last. One thread.
+/// One field of the rows of a chunk while they are read. A row may be taken back and written again, as long as it is the last. One thread.
 class JsonColumn {
  public:
   explicit JsonColumn(JsonField field) : field_(std::move(field)) {}

@@ -112,8 +112,8 @@ Result<std::shared_ptr<const LineReader>> json_line_reader(std::vector<JsonField
 }
 
 Result<std::vector<JsonField>> find_json_fields(const LineTable& table, NanPolicy nan, std::stop_token stop) {
-  if (table.units.empty()) return corrupt("the files hold no record at all; give other files");
-  const LineUnit& first = table.units.front();
+  if (table.chunks.empty()) return corrupt("the files hold no record at all; give other files");
+  const LineChunk& first = table.chunks.front();
   const LineFile& file = table.files[first.file];
   ReadRequest request{file.key, ByteRange{first.slice.begin, first.slice.end - first.slice.begin}, file.size};
   FOREBAY_ASSIGN(const Buffer bytes, read_wait(*table.store, request, std::move(stop)));

@@ -72,7 +72,7 @@ class SliceMaker {
 
   void close(uint64_t end) {
     const bool too_long = end > block_end_ && end - block_end_ > kMostLineBytes;
-    // Read in part, so that a file without line ends is no unit of its own size; the next one begins at `end` all the same.
+    // Read in part, so that a file without line ends is no chunk of its own size; the next one begins at `end` all the same.
     // With the first byte of its last line at least, which may begin where the block ends.
     slice_.end = too_long ? std::max(block_end_ + (line_at_end_ ? 1 : 0), slice_.begin + 1) : end;
     slice_.cut = too_long && last_is_row_;

@@ -94,41 +94,41 @@ Hash128 LineSource::version() const {
 }
 
 std::string LineSource::key(int64_t id) const {
-  const int64_t unit = table_->unit_of(id);
-  const LineUnit& at = table_->units[static_cast<size_t>(unit)];
-  const std::string file = table_->store->display_name(table_->file_of(unit).key);
-  const int64_t row = at.slice.first_row + id - unit_begin(unit);
+  const int64_t chunk = table_->chunk_of(id);
+  const LineChunk& at = table_->chunks[static_cast<size_t>(chunk)];
+  const std::string file = table_->store->display_name(table_->file_of(chunk).key);
+  const int64_t row = at.slice.first_row + id - chunk_begin(chunk);
   return fmt::format("{} {} {}", file, table_->every_line[at.file] ? "line" : "record", row + 1);
 }
 
-std::string LineSource::unit_name(int64_t unit) const {
-  const LineFile& file = table_->file_of(unit);
+std::string LineSource::chunk_name(int64_t chunk) const {
+  const LineFile& file = table_->file_of(chunk);
   return fmt::format("{}, {} from {}", table_->store->display_name(file.key), file.form.values ? "records" : "lines",
-                     slice(unit).first_line + 1);
+                     slice(chunk).first_line + 1);
 }
 
-LineSlice LineSource::text_slice(int64_t unit) const {
-  LineSlice text = slice(unit);
-  text.end = text.begin + utf8_bytes(text.end - text.begin, table_->file_of(unit).form.encoding);
+LineSlice LineSource::text_slice(int64_t chunk) const {
+  LineSlice text = slice(chunk);
+  text.end = text.begin + utf8_bytes(text.end - text.begin, table_->file_of(chunk).form.encoding);
   return text;
 }
 
-UnitCost LineSource::unit_cost(int64_t unit) const {
-  const LineSlice& lines = slice(unit);
-  return {lines.end - lines.begin, reader_->decoded_bytes(text_slice(unit), table_->name(table_->file_of(unit)))};
+ChunkCost LineSource::chunk_cost(int64_t chunk) const {
+  const LineSlice& lines = slice(chunk);
+  return {lines.end - lines.begin, reader_->decoded_bytes(text_slice(chunk), table_->name(table_->file_of(chunk)))};
 }
 
-UnitSource::UnitFetch LineSource::unit_fetch(int64_t unit) const {
-  const LineFile& file = table_->file_of(unit);
-  const LineSlice& lines = slice(unit);
-  UnitFetch fetch{table_->store.get(), {}};
+ChunkSource::ChunkFetch LineSource::chunk_fetch(int64_t chunk) const {
+  const LineFile& file = table_->file_of(chunk);
+  const LineSlice& lines = slice(chunk);
+  ChunkFetch fetch{table_->store.get(), {}};
   fetch.requests.push_back({file.key, ByteRange{lines.begin, lines.end - lines.begin}, file.size});
   return fetch;
 }
 
-Result<Columns> LineSource::decode(int64_t unit, std::vector<Buffer> fetched, WorkMemory& memory) const {
-  const LineSlice &lines = slice(unit), text = text_slice(unit);
-  const LineFile& file = table_->file_of(unit);
+Result<Columns> LineSource::decode(int64_t chunk, std::vector<Buffer> fetched, WorkMemory& memory) const {
+  const LineSlice &lines = slice(chunk), text = text_slice(chunk);
+  const LineFile& file = table_->file_of(chunk);
   const uint64_t wide_bytes = file.form.encoding == TextEncoding::kUtf8 ? 0 : text.end - text.begin;
   FOREBAY_RETURN_IF_ERROR(memory.reserve(reader_->working_bytes(text) + wide_bytes));
   if (fetched.size() != 1 || fetched[0].size() != lines.end - lines.begin)
@@ -148,7 +148,7 @@ Result<Columns> LineSource::decode(int64_t unit, std::vector<Buffer> fetched, Wo
   if (rows != lines.rows) {
     return corrupt(
                fmt::format("holds {} rows where there were {}: the file has changed; open it anew", rows, lines.rows))
-        .with_key(unit_name(unit));
+        .with_key(chunk_name(chunk));
   }
   Columns columns;
   columns.schema = schema();
@@ -158,10 +158,10 @@ Result<Columns> LineSource::decode(int64_t unit, std::vector<Buffer> fetched, Wo
   return columns;
 }
 
-std::optional<Hash128> LineSource::unit_identity(int64_t unit) const {
-  const LineFile& file = table_->file_of(unit);
+std::optional<Hash128> LineSource::chunk_identity(int64_t chunk) const {
+  const LineFile& file = table_->file_of(chunk);
   if (file.version == 0) return std::nullopt;
-  const LineSlice& lines = slice(unit);
+  const LineSlice& lines = slice(chunk);
   Hasher hasher;
   hasher.update(fmt::format("{}\n{} {} {} {} {}\n{}\n", table_->store->display_name(file.key), file.size, file.version,
                             lines.begin, lines.end, table_->name(file), reader_->identity()));
@@ -169,14 +169,14 @@ std::optional<Hash128> LineSource::unit_identity(int64_t unit) const {
   return hasher.digest();
 }
 
-Result<std::shared_ptr<const UnitSource>> LineSource::with_fields(std::span<const std::string> names) const {
+Result<std::shared_ptr<const ChunkSource>> LineSource::with_fields(std::span<const std::string> names) const {
   std::vector<size_t> fields;
   for (const std::string& name : names) {
     const std::optional<size_t> at = schema().find(name);
     if (!at) return invalid_argument(fmt::format("there is no field '{}'; the fields are: {}", name, schema().names()));
     fields.push_back(*at);
   }
-  return std::shared_ptr<const UnitSource>(std::make_shared<LineSource>(table_, reader_->with_fields(fields)));
+  return std::shared_ptr<const ChunkSource>(std::make_shared<LineSource>(table_, reader_->with_fields(fields)));
 }
 
 }  // namespace forebay

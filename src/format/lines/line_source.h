@@ -7,20 +7,20 @@
 #include <string>
 #include <vector>
 
-#include "base/unit_source.h"
+#include "base/chunk_source.h"
 #include "format/lines/line_table.h"
 
 namespace forebay {
 
 /// One line that is a row, without its end ("\n" or "\r\n") and without a byte order mark.
 struct RowLine {
-  int64_t row = 0;   ///< in its unit
+  int64_t row = 0;   ///< in its chunk
   int64_t line = 0;  ///< in its file, from 1: what messages say; of values the record
   std::span<const uint8_t> bytes;
   bool whole = true;  ///< else longer than kMostLineBytes, and these are its first bytes
 };
 
-/// What makes columns of the lines of a unit. Immutable; any thread.
+/// What makes columns of the lines of a chunk. Immutable; any thread.
 class LineReader {
  public:
   virtual ~LineReader() = default;
@@ -32,7 +32,7 @@ class LineReader {
   virtual uint64_t decoded_bytes(const LineSlice& slice, const std::string& file) const = 0;
   /// That decoding takes besides.
   virtual uint64_t working_bytes(const LineSlice&) const { return 0; }
-  /// Starts on a unit of `rows` rows that take `bytes` bytes in all.
+  /// Starts on a chunk of `rows` rows that take `bytes` bytes in all.
   class Run {
    public:
     virtual ~Run() = default;
@@ -45,9 +45,9 @@ class LineReader {
   virtual std::unique_ptr<Run> begin(int64_t rows, uint64_t bytes, const std::string& file) const = 0;
 };
 
-/// Lines of text files, or the values of files of JSON that is not lines (see TextForm). A unit is a slice of consecutive rows of about a MiB, read by one request; ids count the rows of all files in byte order
+/// Lines of text files, or the values of files of JSON that is not lines (see TextForm). A chunk is a slice of consecutive rows of about a MiB, read by one request; ids count the rows of all files in byte order
 /// of their keys. A line that is no row of its kind is bad in itself, and its error names file and line.
-class LineSource final : public UnitSource {
+class LineSource final : public ChunkSource {
  public:
   LineSource(std::shared_ptr<const LineTable> table, std::shared_ptr<const LineReader> reader);
 
@@ -57,20 +57,20 @@ class LineSource final : public UnitSource {
   uint64_t index_bytes() const override { return table_->index_bytes(); }
   /// "novels/emma.txt line 17"; "…record 17" where blank lines may stand before it.
   std::string key(int64_t id) const override;
-  int64_t units() const override { return static_cast<int64_t>(table_->units.size()); }
-  int64_t unit_begin(int64_t unit) const override { return table_->begins[static_cast<size_t>(unit)]; }
+  int64_t chunks() const override { return static_cast<int64_t>(table_->chunks.size()); }
+  int64_t chunk_begin(int64_t chunk) const override { return table_->begins[static_cast<size_t>(chunk)]; }
   /// "novels/emma.txt, lines from 17".
-  std::string unit_name(int64_t unit) const override;
-  UnitCost unit_cost(int64_t unit) const override;
-  UnitFetch unit_fetch(int64_t unit) const override;
-  Result<Columns> decode(int64_t unit, std::vector<Buffer> fetched, WorkMemory& memory) const override;
-  std::optional<Hash128> unit_identity(int64_t unit) const override;
-  Result<std::shared_ptr<const UnitSource>> with_fields(std::span<const std::string> names) const override;
+  std::string chunk_name(int64_t chunk) const override;
+  ChunkCost chunk_cost(int64_t chunk) const override;
+  ChunkFetch chunk_fetch(int64_t chunk) const override;
+  Result<Columns> decode(int64_t chunk, std::vector<Buffer> fetched, WorkMemory& memory) const override;
+  std::optional<Hash128> chunk_identity(int64_t chunk) const override;
+  Result<std::shared_ptr<const ChunkSource>> with_fields(std::span<const std::string> names) const override;
 
  private:
   /// The slice with as many bytes as its text may have in UTF-8.
-  LineSlice text_slice(int64_t unit) const;
-  const LineSlice& slice(int64_t unit) const { return table_->units[static_cast<size_t>(unit)].slice; }
+  LineSlice text_slice(int64_t chunk) const;
+  const LineSlice& slice(int64_t chunk) const { return table_->chunks[static_cast<size_t>(chunk)].slice; }
 
   const std::shared_ptr<const LineTable> table_;
   const std::shared_ptr<const LineReader> reader_;

@@ -26,27 +26,27 @@ struct Opened {
   }
 };
 
-Result<Columns> decoded(const UnitSource& source, Store& store, int64_t unit) {
-  const UnitSource::UnitFetch fetch = source.unit_fetch(unit);
+Result<Columns> decoded(const ChunkSource& source, Store& store, int64_t chunk) {
+  const ChunkSource::ChunkFetch fetch = source.chunk_fetch(chunk);
   std::vector<Buffer> buffers;
   for (const ReadRequest& request : fetch.requests) {
     FOREBAY_ASSIGN(Buffer bytes, read_wait(store, request, {}));
     buffers.push_back(std::move(bytes));
   }
   WorkMemory memory;
-  return source.decode(unit, std::move(buffers), memory);
+  return source.decode(chunk, std::move(buffers), memory);
 }
 
 /// All values of a field of text.
-std::vector<std::string> texts(const UnitSource& source, Store& store, const std::string& name) {
+std::vector<std::string> texts(const ChunkSource& source, Store& store, const std::string& name) {
   std::vector<std::string> found;
-  for (int64_t unit = 0; unit < source.units(); ++unit) {
-    const Result<Columns> columns = decoded(source, store, unit);
+  for (int64_t chunk = 0; chunk < source.chunks(); ++chunk) {
+    const Result<Columns> columns = decoded(source, store, chunk);
     EXPECT_TRUE(columns.ok()) << columns.status().to_string();
     if (!columns.ok()) return found;
     EXPECT_TRUE(columns->check().ok()) << columns->check().to_string();
-    EXPECT_LE(columns->nbytes(), source.unit_cost(unit).decoded_bytes);
-    EXPECT_EQ(columns->rows, source.unit_begin(unit + 1) - source.unit_begin(unit));
+    EXPECT_LE(columns->nbytes(), source.chunk_cost(chunk).decoded_bytes);
+    EXPECT_EQ(columns->rows, source.chunk_begin(chunk + 1) - source.chunk_begin(chunk));
     const ColumnValues& column = columns->values[*columns->schema.find(name)];
     for (int64_t row = 0; row < columns->rows; ++row) {
       const auto begin = static_cast<size_t>(column.offset()[row]), end = static_cast<size_t>(column.offset()[row + 1]);
@@ -148,8 +148,8 @@ TEST(JsonLines, records_are_those_that_are_not_blank_whatever_the_size_of_blocks
     ASSERT_EQ(source.size(), 4);
     EXPECT_EQ(texts(source, *opened.store, "a"), (std::vector<std::string>{"1", "2", "none", "none"}));
     std::vector<std::string> bad;
-    for (int64_t unit = 0; unit < source.units(); ++unit) {
-      const Result<Columns> columns = decoded(source, *opened.store, unit);
+    for (int64_t chunk = 0; chunk < source.chunks(); ++chunk) {
+      const Result<Columns> columns = decoded(source, *opened.store, chunk);
       for (const auto& [row, status] : columns->bad_rows ? *columns->bad_rows : std::map<int64_t, Status>())
         bad.push_back(status.message());
     }
@@ -162,20 +162,20 @@ using Json = nlohmann::json;
 
 /// A text in UTF-16 with a byte order mark.
 std::string wide(const std::string& text, bool little) {
-  std::u16string units = u"\uFEFF";
+  std::u16string chunks = u"\uFEFF";
   for (size_t at = 0; at < text.size();) {
     const Utf8Char c = char_of(text, at);
     if (c.code < 0x10000) {
-      units += static_cast<char16_t>(c.code);
+      chunks += static_cast<char16_t>(c.code);
     } else {
-      units += static_cast<char16_t>(0xD800 + ((c.code - 0x10000) >> 10));
-      units += static_cast<char16_t>(0xDC00 + ((c.code - 0x10000) & 0x3FF));
+      chunks += static_cast<char16_t>(0xD800 + ((c.code - 0x10000) >> 10));
+      chunks += static_cast<char16_t>(0xDC00 + ((c.code - 0x10000) & 0x3FF));
     }
     at += c.length;
   }
   std::string bytes;
-  for (const char16_t unit : units) {
-    const char low = static_cast<char>(unit & 0xFF), high = static_cast<char>(unit >> 8);
+  for (const char16_t chunk : chunks) {
+    const char low = static_cast<char>(chunk & 0xFF), high = static_cast<char>(chunk >> 8);
     bytes += little ? low : high;
     bytes += little ? high : low;
   }

@@ -35,11 +35,11 @@ Status ask_sizes(Store& store, std::vector<DataFile>& files, std::stop_token sto
   return {};
 }
 
-void add_units(LineTable& table, size_t file, std::span<const LineSlice> slices, int64_t& next) {
+void add_chunks(LineTable& table, size_t file, std::span<const LineSlice> slices, int64_t& next) {
   bool every_line = true;
   for (const LineSlice& slice : slices) {
     every_line = every_line && slice.first_line == slice.first_row;
-    table.units.push_back({static_cast<uint32_t>(file), slice});
+    table.chunks.push_back({static_cast<uint32_t>(file), slice});
     table.begins.push_back(next += slice.rows);
   }
   if (table.files[file].form.values) every_line = false;
@@ -49,10 +49,10 @@ void add_units(LineTable& table, size_t file, std::span<const LineSlice> slices,
 
 }  // namespace
 
-int64_t LineTable::unit_of(int64_t id) const { return std::ranges::upper_bound(begins, id) - begins.begin() - 1; }
+int64_t LineTable::chunk_of(int64_t id) const { return std::ranges::upper_bound(begins, id) - begins.begin() - 1; }
 
 uint64_t LineTable::index_bytes() const {
-  uint64_t bytes = units.capacity() * sizeof(LineUnit) + begins.capacity() * sizeof(int64_t);
+  uint64_t bytes = chunks.capacity() * sizeof(LineChunk) + begins.capacity() * sizeof(int64_t);
   for (const LineFile& file : files) bytes += sizeof file + file.key.capacity();
   return bytes;
 }
@@ -86,7 +86,7 @@ Result<std::shared_ptr<const LineTable>> open_lines(StoreAndPath at, const std::
   FOREBAY_ASSIGN(const auto slices, scan_files(*table->store, table->files, options, std::move(stop)));
   table->begins.push_back(0);
   int64_t next = 0;
-  for (size_t file = 0; file < slices.size(); ++file) add_units(*table, file, slices[file], next);
+  for (size_t file = 0; file < slices.size(); ++file) add_chunks(*table, file, slices[file], next);
   return std::shared_ptr<const LineTable>(std::move(table));
 }
 

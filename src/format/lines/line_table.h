@@ -22,7 +22,7 @@ struct LineFile {
   TextForm form = {};
 };
 
-struct LineUnit {
+struct LineChunk {
   uint32_t file = 0;
   LineSlice slice;
 };
@@ -33,16 +33,16 @@ struct LineTable {
   std::shared_ptr<Store> store;
   std::string base;  ///< keys of rows are below it
   std::vector<LineFile> files;
-  std::vector<LineUnit> units;   ///< in byte order of the files' keys, none of them without a row
-  std::vector<int64_t> begins;   ///< of the units' ids; one more than units
-  std::vector<bool> every_line;  ///< file → whether all of its lines are rows
+  std::vector<LineChunk> chunks;  ///< in byte order of the files' keys, none of them without a row
+  std::vector<int64_t> begins;    ///< of the chunks' ids; one more than chunks
+  std::vector<bool> every_line;   ///< file → whether all of its lines are rows
   LineRows rows = LineRows::kAll;
   Hash128 version;  ///< of keys and sizes
 
-  const LineFile& file_of(int64_t unit) const { return files[units[static_cast<size_t>(unit)].file]; }
+  const LineFile& file_of(int64_t chunk) const { return files[chunks[static_cast<size_t>(chunk)].file]; }
   /// Key of the file below the base.
   std::string name(const LineFile& file) const { return file.key.substr(base.size()); }
-  int64_t unit_of(int64_t id) const;
+  int64_t chunk_of(int64_t id) const;
   uint64_t index_bytes() const;
 };
 

@@ -35,7 +35,7 @@ RowScanner::RowScanner(TextForm form, LineRows rows, uint64_t slice_bytes)
     : form_(form), rows_(rows), whole_(slice_bytes), elements_(slice_bytes) {}
 
 void RowScanner::feed(std::span<const uint8_t> bytes) {
-  if (form_.unit_bytes() == 1) {
+  if (form_.chunk_bytes() == 1) {
     for (const uint8_t byte : bytes) {
       ++next_;
       take(byte);

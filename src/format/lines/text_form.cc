@@ -54,14 +54,14 @@ TextForm find_text_form(std::span<const uint8_t> head, bool whole, LineRows rows
 
 std::string utf16_as_utf8(std::span<const uint8_t> bytes, TextEncoding encoding) {
   const size_t low = encoding == TextEncoding::kUtf16Little ? 0 : 1;
-  const auto unit = [&](size_t at) { return static_cast<uint32_t>(bytes[at + low] | bytes[at + 1 - low] << 8); };
+  const auto chunk = [&](size_t at) { return static_cast<uint32_t>(bytes[at + low] | bytes[at + 1 - low] << 8); };
   std::string text;
   text.reserve(bytes.size());
   for (size_t at = 0; at + 1 < bytes.size(); at += 2) {
-    uint32_t code = unit(at);
-    const bool pair = code >= 0xD800 && code < 0xDC00 && at + 3 < bytes.size() && (unit(at + 2) & 0xFC00) == 0xDC00;
+    uint32_t code = chunk(at);
+    const bool pair = code >= 0xD800 && code < 0xDC00 && at + 3 < bytes.size() && (chunk(at + 2) & 0xFC00) == 0xDC00;
     if (pair) {
-      code = 0x10000 + ((code - 0xD800) << 10) + (unit(at + 2) - 0xDC00);
+      code = 0x10000 + ((code - 0xD800) << 10) + (chunk(at + 2) - 0xDC00);
       at += 2;
     }
     append_utf8(code, text);

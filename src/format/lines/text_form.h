@@ -18,7 +18,7 @@ struct TextForm {
 
   /// Lines of UTF-8: blocks of the file can be looked at in any order.
   bool plain() const { return encoding == TextEncoding::kUtf8 && !values; }
-  size_t unit_bytes() const { return encoding == TextEncoding::kUtf8 ? 1 : 2; }
+  size_t chunk_bytes() const { return encoding == TextEncoding::kUtf8 ? 1 : 2; }
   friend bool operator==(const TextForm&, const TextForm&) = default;
 };
 

@@ -114,8 +114,8 @@ bool is_update_below(std::string_view name) {
 MaterializedManifest manifest_from(const OrderedJson& json) {
   MaterializedManifest manifest;
   const auto layout = json.at("layout").get<std::string>();
-  if (layout != "samples" && layout != "units") throw std::invalid_argument("a layout that there is not");
-  manifest.layout = layout == "units" ? MaterializedManifest::Layout::kUnits : MaterializedManifest::Layout::kSamples;
+  if (layout != "samples" && layout != "chunks") throw std::invalid_argument("a layout that there is not");
+  manifest.layout = layout == "chunks" ? MaterializedManifest::Layout::kChunks : MaterializedManifest::Layout::kSamples;
   manifest.size = json.at("samples").get<int64_t>();
   const std::optional<StoredFormat> format = stored_format(json.value("format", "arrow"));
   if (!format) throw std::invalid_argument("a format that there is not");
@@ -196,7 +196,7 @@ Hash128 MaterializedManifest::data_version() const {
 
 std::string MaterializedManifest::to_json() const {
   OrderedJson json = {{"forebay_materialized", kManifestFormat},
-                      {"layout", layout == Layout::kUnits ? "units" : "samples"},
+                      {"layout", layout == Layout::kChunks ? "chunks" : "samples"},
                       {"samples", size},
                       {"version", version.to_string()},
                       {"place", place.to_string()},

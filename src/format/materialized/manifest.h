@@ -51,7 +51,7 @@ struct StoredShard {
 struct MaterializedManifest {
   enum class Layout : uint8_t {
     kSamples,  ///< each sample can be read by itself; shards have indices
-    kUnits,    ///< record batches are the units of the original, read as a whole
+    kChunks,   ///< record batches are the chunks of the original, read as a whole
   };
   Layout layout = Layout::kSamples;
   int64_t size = 0;  ///< samples

@@ -4,8 +4,8 @@
 
 #include "format/files/reading_jobs.h"
 #include "format/materialized/index_columns.h"
+#include "format/materialized/materialized_chunks.h"
 #include "format/materialized/materialized_samples.h"
-#include "format/materialized/materialized_units.h"
 #include "format/table/open_table.h"
 
 namespace forebay {
@@ -73,10 +73,10 @@ Result<std::shared_ptr<const Source>> open_samples(const StoreAndPath& folder, M
   return MaterializedSamples::make(folder.store, std::move(manifest), std::move(indices), folder.name.empty());
 }
 
-Result<std::shared_ptr<const Source>> open_units(const StoreAndPath& folder, MaterializedManifest manifest,
-                                                 const std::vector<Columns>& indices, const TableCodecs& codecs,
-                                                 std::stop_token stop) {
-  UnitHashes hashes(manifest.fields);
+Result<std::shared_ptr<const Source>> open_chunks(const StoreAndPath& folder, MaterializedManifest manifest,
+                                                  const std::vector<Columns>& indices, const TableCodecs& codecs,
+                                                  std::stop_token stop) {
+  ChunkHashes hashes(manifest.fields);
   DataFiles files{folder.store, below(folder.path, ""), {}};
   for (size_t i = 0; i < manifest.shards.size(); ++i) {
     files.files.push_back({shard_key(folder, manifest, i), manifest.shards[i].bytes, 0});
@@ -86,15 +86,15 @@ Result<std::shared_ptr<const Source>> open_units(const StoreAndPath& folder, Mat
   if (manifest.format == StoredFormat::kArrow) request.format = TableRequest::Format::kArrow;
   request.selection.columns.emplace();
   for (const StoredField& stored : manifest.fields) request.selection.columns->push_back(stored.field.name);
-  FOREBAY_ASSIGN(std::shared_ptr<const UnitSource> table, open_table_files(std::move(files), request, codecs, stop));
-  if (table->size() != manifest.size || static_cast<size_t>(table->units()) != hashes.units())
+  FOREBAY_ASSIGN(std::shared_ptr<const ChunkSource> table, open_table_files(std::move(files), request, codecs, stop));
+  if (table->size() != manifest.size || static_cast<size_t>(table->chunks()) != hashes.chunks())
     return corrupt(fmt::format(
                        "its shards have {} rows in {} parts, the manifest {} and the index {}; materialise it again",
-                       table->size(), table->units(), manifest.size, hashes.units()))
+                       table->size(), table->chunks(), manifest.size, hashes.chunks()))
         .with_key(folder.path);
-  return std::shared_ptr<const Source>(std::make_shared<MaterializedUnits>(
+  return std::shared_ptr<const Source>(std::make_shared<MaterializedChunks>(
       std::move(table), std::make_shared<const MaterializedManifest>(std::move(manifest)),
-      std::make_shared<const UnitHashes>(std::move(hashes))));
+      std::make_shared<const ChunkHashes>(std::move(hashes))));
 }
 
 }  // namespace
@@ -125,8 +125,8 @@ Result<std::shared_ptr<const Source>> open_materialized(StoreAndPath folder, Mat
     folder.path.pop_back();  // the '/'
   }
   FOREBAY_ASSIGN(std::vector<Columns> indices, read_indices(folder, manifest, codecs, stop));
-  return manifest.layout == MaterializedManifest::Layout::kUnits
-             ? open_units(folder, std::move(manifest), indices, codecs, stop)
+  return manifest.layout == MaterializedManifest::Layout::kChunks
+             ? open_chunks(folder, std::move(manifest), indices, codecs, stop)
              : open_samples(folder, std::move(manifest), std::move(indices));
 }
 

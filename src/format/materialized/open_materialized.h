@@ -13,7 +13,7 @@ namespace forebay {
 /// Reads the manifest. NotFound, saying what is there instead, where the folder has none.
 Result<MaterializedManifest> read_manifest(const StoreAndPath& folder, std::stop_token stop);
 
-/// What materialize() wrote to that folder: the samples, or the units, of the original, under its ids and its version. Reads the
+/// What materialize() wrote to that folder: the samples, or the chunks, of the original, under its ids and its version. Reads the
 /// indices of all shards, and checks them; the shards themselves when they are used.
 Result<std::shared_ptr<const Source>> open_materialized(StoreAndPath folder, MaterializedManifest manifest,
                                                         const TableCodecs& codecs, std::stop_token stop);

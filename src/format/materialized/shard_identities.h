@@ -9,7 +9,7 @@
 
 namespace forebay {
 
-/// What the samples, or the units, of a shard were made of (Source::identity()), in order; nothing where nobody could tell. They say something of
+/// What the samples, or the chunks, of a shard were made of (Source::identity()), in order; nothing where nobody could tell. They say something of
 /// times and inodes, so they stand apart from what is the same wherever it is written.
 using ShardIdentities = std::vector<std::optional<Hash128>>;
 

@@ -99,8 +99,8 @@ class FakeTableFile final : public TableFile {
     return result;
   }
 
-  UnitCost cost(int64_t group, std::span<const size_t> fields) const override {
-    UnitCost cost;
+  ChunkCost cost(int64_t group, std::span<const size_t> fields) const override {
+    ChunkCost cost;
     for (const ByteRange& range : ranges(group, fields)) cost.fetched_bytes += range.length;
     cost.decoded_bytes = cost.fetched_bytes * 2;
     return cost;

@@ -22,7 +22,7 @@ constexpr int64_t kMostRows = int64_t{1} << 36;  // 8 GiB of bits
 Matches both(Matches a, Matches b) { return std::min(a, b); }
 Matches either(Matches a, Matches b) { return std::max(a, b); }
 
-/// What kept and dropped rows of all units come together in. Units share words at their edges.
+/// What kept and dropped rows of all chunks come together in. Chunks share words at their edges.
 class KeptBits {
  public:
   explicit KeptBits(int64_t rows) : words_(static_cast<size_t>((rows + 63) / 64)) {}
@@ -88,25 +88,25 @@ class FilterPass {
   }
 
   /// Without reading rows.
-  Matches decide(size_t unit) const {
+  Matches decide(size_t chunk) const {
     Matches any = Matches::kNone;
     for (const auto& all : filter_) {
       Matches every = Matches::kAll;
-      for (const RowCondition& condition : all) every = both(every, decide(condition, unit));
+      for (const RowCondition& condition : all) every = both(every, decide(condition, chunk));
       any = either(any, every);
     }
     return any;
   }
 
-  /// Fields of the unit's file that rows must be read for, ascending: the columns of the conditions, and their masks.
-  std::vector<size_t> fields(size_t unit) const {
-    const Schema& schema = file_of(unit).schema();
+  /// Fields of the chunk's file that rows must be read for, ascending: the columns of the conditions, and their masks.
+  std::vector<size_t> fields(size_t chunk) const {
+    const Schema& schema = file_of(chunk).schema();
     std::vector<size_t> fields;
     for (const auto& all : filter_) {
       for (const RowCondition& condition : all) {
-        if (decide(condition, unit) != Matches::kSome) continue;
+        if (decide(condition, chunk) != Matches::kSome) continue;
         fields.push_back(*schema.find(condition.column));
-        if (const auto mask = mask_of(condition.column, file_of(unit))) fields.push_back(*mask);
+        if (const auto mask = mask_of(condition.column, file_of(chunk))) fields.push_back(*mask);
       }
     }
     std::ranges::sort(fields);
@@ -114,8 +114,8 @@ class FilterPass {
     return fields;
   }
 
-  const TableFile& file_of(size_t unit) const { return *masked_[data_.units[unit].part]; }
-  UnitCost cost(size_t unit) const { return file_of(unit).cost(data_.units[unit].group, fields(unit)); }
+  const TableFile& file_of(size_t chunk) const { return *masked_[data_.chunks[chunk].part]; }
+  ChunkCost cost(size_t chunk) const { return file_of(chunk).cost(data_.chunks[chunk].group, fields(chunk)); }
 
   static std::map<int64_t, Status> bad_rows(const Columns& columns) {
     std::map<int64_t, Status> bad = columns.bad_rows ? *columns.bad_rows : std::map<int64_t, Status>();
@@ -125,12 +125,12 @@ class FilterPass {
   }
 
   /// One byte a row.
-  std::vector<uint8_t> match(size_t unit, const Columns& columns, std::span<const size_t> fields) const {
+  std::vector<uint8_t> match(size_t chunk, const Columns& columns, std::span<const size_t> fields) const {
     const auto rows = static_cast<size_t>(columns.rows);
     std::vector<uint8_t> any(rows, 0), every(rows);
     for (const auto& all : filter_) {
       std::ranges::fill(every, uint8_t{1});
-      for (const RowCondition& condition : all) apply(condition, unit, columns, fields, every);
+      for (const RowCondition& condition : all) apply(condition, chunk, columns, fields, every);
       for (size_t i = 0; i < rows; ++i) any[i] |= every[i];
     }
     // Kept, so that whoever gets to them is told.
@@ -160,8 +160,8 @@ class FilterPass {
     return at == data_.partitions.end() ? nullptr : &*at;
   }
 
-  Matches decide(const RowCondition& condition, size_t unit) const {
-    const TableUnit& place = data_.units[unit];
+  Matches decide(const RowCondition& condition, size_t chunk) const {
+    const TableChunk& place = data_.chunks[chunk];
     if (const PartitionColumn* partition = partition_of(condition)) {
       if (partition->is_null(place.part)) return Matches::kNone;
       const bool matches = partition->is_integer
@@ -169,23 +169,23 @@ class FilterPass {
                                : match_value(condition, std::string_view(*partition->texts[place.part]));
       return matches ? Matches::kAll : Matches::kNone;
     }
-    const TableFile& file = file_of(unit);
+    const TableFile& file = file_of(chunk);
     const std::optional<size_t> field = field_of(condition, file);
     if (!field) return Matches::kNone;
-    return match_bounds(condition, file.schema()[*field], file.bounds(place.group, *field), data_.rows(unit));
+    return match_bounds(condition, file.schema()[*field], file.bounds(place.group, *field), data_.rows(chunk));
   }
 
-  void apply(const RowCondition& condition, size_t unit, const Columns& columns, std::span<const size_t> fields,
+  void apply(const RowCondition& condition, size_t chunk, const Columns& columns, std::span<const size_t> fields,
              std::span<uint8_t> matches) const {
-    const Matches known = decide(condition, unit);
+    const Matches known = decide(condition, chunk);
     if (known == Matches::kNone) std::ranges::fill(matches, uint8_t{0});
     if (known != Matches::kSome) return;
-    const Schema& schema = file_of(unit).schema();
+    const Schema& schema = file_of(chunk).schema();
     const size_t field = *schema.find(condition.column);
     const auto column_of = [&](size_t wanted) {
       return columns.values[static_cast<size_t>(std::ranges::find(fields, wanted) - fields.begin())];
     };
-    const auto mask = mask_of(condition.column, file_of(unit));
+    const auto mask = mask_of(condition.column, file_of(chunk));
     const ColumnValues valid = mask ? column_of(*mask) : ColumnValues();
     match_rows(condition, schema[field], column_of(field), valid.values.span(), matches);
   }
@@ -205,11 +205,11 @@ struct Findings {
 
 class FilterJob final : public ReadingJob {
  public:
-  FilterJob(const TableData& data, const FilterPass& pass, size_t unit, Findings& found)
-      : data_(data), pass_(pass), unit_(unit), found_(found), fields_(pass.fields(unit)) {
-    const TablePart& part = data.parts[data.units[unit].part];
+  FilterJob(const TableData& data, const FilterPass& pass, size_t chunk, Findings& found)
+      : data_(data), pass_(pass), chunk_(chunk), found_(found), fields_(pass.fields(chunk)) {
+    const TablePart& part = data.parts[data.chunks[chunk].part];
     if (data.store)
-      reads_ = joined_reads(part.key, part.size, pass.file_of(unit).ranges(data.units[unit].group, fields_));
+      reads_ = joined_reads(part.key, part.size, pass.file_of(chunk).ranges(data.chunks[chunk].group, fields_));
   }
 
   Result<JobWish> step(JobInput input) override {
@@ -218,13 +218,13 @@ class FilterJob final : public ReadingJob {
     std::vector<TableFile::Piece> pieces;
     for (size_t i = 0; i < reads_.size(); ++i) pieces.push_back({reads_[i].range->offset, std::move(input.buffers[i])});
     WorkMemory memory(kMostGroupBytes);
-    const Result<Columns> columns = pass_.file_of(unit_).decode(data_.units[unit_].group, fields_, pieces, memory);
+    const Result<Columns> columns = pass_.file_of(chunk_).decode(data_.chunks[chunk_].group, fields_, pieces, memory);
     if (!columns.ok()) return told(columns.status());
-    if (columns->rows != data_.rows(unit_) || columns->values.size() != fields_.size())
+    if (columns->rows != data_.rows(chunk_) || columns->values.size() != fields_.size())
       return told(corrupt(fmt::format("holds {} rows where the file's index says {}; restore the file", columns->rows,
-                                      data_.rows(unit_))));
-    const int64_t begin = data_.begins[unit_];
-    found_.kept.keep_some(begin, pass_.match(unit_, *columns, fields_));
+                                      data_.rows(chunk_))));
+    const int64_t begin = data_.begins[chunk_];
+    found_.kept.keep_some(begin, pass_.match(chunk_, *columns, fields_));
     if (!columns->bad_rows) return JobWish();
     const std::lock_guard lock(found_.mutex);
     for (const auto& [row, status] : pass_.bad_rows(*columns)) found_.undecided.rows.emplace(begin + row, status);
@@ -234,17 +234,17 @@ class FilterJob final : public ReadingJob {
  private:
   /// Rows that damage keeps from being decided are in the data set, as bad ones: what becomes of them is for the loader to say.
   Result<JobWish> told(const Status& status) const {
-    Status named = Status(status).with_key(data_.unit_name(unit_)).with_operator("filter");
+    Status named = Status(status).with_key(data_.chunk_name(chunk_)).with_operator("filter");
     if (!is_data_error(status.code())) return named;
-    found_.kept.keep_all(data_.begins[unit_], data_.begins[unit_ + 1]);
+    found_.kept.keep_all(data_.begins[chunk_], data_.begins[chunk_ + 1]);
     const std::lock_guard lock(found_.mutex);
-    found_.undecided.units.emplace(unit_, std::move(named));
+    found_.undecided.chunks.emplace(chunk_, std::move(named));
     return JobWish();
   }
 
   const TableData& data_;
   const FilterPass& pass_;
-  const size_t unit_;
+  const size_t chunk_;
   Findings& found_;
   const std::vector<size_t> fields_;
   std::vector<ReadRequest> reads_;
@@ -273,19 +273,19 @@ Result<FilteredRows> filter_rows(const TableData& data, std::span<const std::sha
   Findings found(data.begins.back());
   std::vector<size_t> open;
   std::vector<uint64_t> bytes;
-  for (size_t unit = 0; unit < data.units.size(); ++unit) {
-    const Matches matches = pass.decide(unit);
-    if (matches == Matches::kAll) found.kept.keep_all(data.begins[unit], data.begins[unit + 1]);
+  for (size_t chunk = 0; chunk < data.chunks.size(); ++chunk) {
+    const Matches matches = pass.decide(chunk);
+    if (matches == Matches::kAll) found.kept.keep_all(data.begins[chunk], data.begins[chunk + 1]);
     if (matches != Matches::kSome) continue;
-    const UnitCost cost = pass.cost(unit);
-    const auto rows = static_cast<uint64_t>(data.rows(unit));
+    const ChunkCost cost = pass.cost(chunk);
+    const auto rows = static_cast<uint64_t>(data.rows(chunk));
     if (cost.decoded_bytes > kMostGroupBytes || rows > kMostGroupBytes / 2) {
       return out_of_budget(fmt::format("filter: the columns that it looks at have {} bytes here; write smaller {}s",
                                        cost.decoded_bytes, data.group_word),
                            cost.decoded_bytes)
-          .with_key(data.unit_name(unit));
+          .with_key(data.chunk_name(chunk));
     }
-    open.push_back(unit);
+    open.push_back(chunk);
     bytes.push_back(cost.fetched_bytes + cost.decoded_bytes + 2 * rows);
   }
   NoStore none;

@@ -42,7 +42,7 @@ TEST(FilterRows, ids_and_sizes_do_not_change_by_a_filter) {
   const RowFilter filter = {{{"k", CompareOp::kEqual, {int64_t{2}}}}};
   const auto some = must(at.open("d", {.columns = {}, .filter = filter}));
   EXPECT_EQ(some->size(), all->size());
-  EXPECT_EQ(some->unit_begin(1), all->unit_begin(1));
+  EXPECT_EQ(some->chunk_begin(1), all->chunk_begin(1));
   EXPECT_EQ(all->kept_rows(), nullptr);
   EXPECT_NE(all->version(), some->version());
 }

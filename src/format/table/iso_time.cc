@@ -31,11 +31,11 @@ class Scanner {
   }
   /// Digits behind a decimal point, in nanoseconds.
   std::optional<int64_t> fraction() {
-    int64_t nanos = 0, unit = kNanosPerSecond;
+    int64_t nanos = 0, chunk = kNanosPerSecond;
     size_t digits = 0;
     for (; digits < rest_.size() && rest_[digits] >= '0' && rest_[digits] <= '9'; ++digits) {
-      unit /= 10;
-      nanos += (rest_[digits] - '0') * unit;
+      chunk /= 10;
+      nanos += (rest_[digits] - '0') * chunk;
     }
     rest_.remove_prefix(digits);
     // What is finer than a nanosecond could not be compared exactly.

@@ -208,7 +208,7 @@ Result<std::shared_ptr<TableData>> build(std::shared_ptr<TableData> data, const 
                                          std::stop_token stop) {
   FOREBAY_RETURN_IF_ERROR(read_alike(*data, selection, model, masked));
   FOREBAY_ASSIGN(data->schema, unite(*data, selection, model, warnings));
-  FOREBAY_RETURN_IF_ERROR(data->find_units());
+  FOREBAY_RETURN_IF_ERROR(data->find_chunks());
   for (const PartitionColumn& column : data->partitions) {
     FOREBAY_ASSIGN(PartitionNull instead, partition_null(column, selection.reading.nulls));
     data->partition_nulls.push_back(std::move(instead));
@@ -226,15 +226,15 @@ std::string decoded_by(const TableCodecs& codecs, const TableReading& reading) {
   return codecs.version() + "\n" + null_policy_text(reading.nulls);
 }
 
-constexpr int64_t kSampledUnits = 8;
+constexpr int64_t kSampledChunks = 8;
 
 /// Of a few groups, spread over the table, so that the work is bounded.
 Result<Hash128> sample_content(const TableSource& source) {
   Hasher hasher;
-  const int64_t units = source.units(), count = std::min(units, kSampledUnits);
+  const int64_t chunks = source.chunks(), count = std::min(chunks, kSampledChunks);
   for (int64_t i = 0; i < count; ++i) {
     WorkMemory memory;
-    FOREBAY_ASSIGN(const Columns columns, source.decode(count < 2 ? 0 : i * (units - 1) / (count - 1), {}, memory));
+    FOREBAY_ASSIGN(const Columns columns, source.decode(count < 2 ? 0 : i * (chunks - 1) / (count - 1), {}, memory));
     for (size_t field = 0; field < columns.values.size(); ++field) {
       const ColumnValues& values = columns.values[field];
       hasher.update(values.offsets.data(), values.offsets.size());
@@ -249,16 +249,16 @@ Result<Hash128> sample_content(const TableSource& source) {
 
 }  // namespace
 
-Result<std::shared_ptr<const UnitSource>> open_table(StoreAndPath at, const TableRequest& request,
-                                                     const TableCodecs& codecs, std::stop_token stop) {
+Result<std::shared_ptr<const ChunkSource>> open_table(StoreAndPath at, const TableRequest& request,
+                                                      const TableCodecs& codecs, std::stop_token stop) {
   DataPlace place{request.is_list, request.names, kArrowEndings};
   if (request.format == TableRequest::Format::kParquet) place.endings = kParquetEndings;
   FOREBAY_ASSIGN(DataFiles files, find_data_files(std::move(at), place, stop));
   return open_table_files(std::move(files), request, codecs, std::move(stop));
 }
 
-Result<std::shared_ptr<const UnitSource>> open_table_files(DataFiles files, const TableRequest& request,
-                                                           const TableCodecs& codecs, std::stop_token stop) {
+Result<std::shared_ptr<const ChunkSource>> open_table_files(DataFiles files, const TableRequest& request,
+                                                            const TableCodecs& codecs, std::stop_token stop) {
   const bool parquet = request.format == TableRequest::Format::kParquet;
   std::vector<std::string> below;
   for (const DataFile& entry : files.files) below.push_back(entry.key.substr(files.base.size()));
@@ -287,19 +287,19 @@ Result<std::shared_ptr<const UnitSource>> open_table_files(DataFiles files, cons
   FOREBAY_ASSIGN(data, build(std::move(data), request.selection, request.model.get(), std::move(masked), files.warnings,
                              std::move(stop)));
   data->version = version_of(*data, request.selection.reading, {});
-  return std::shared_ptr<const UnitSource>(std::make_shared<TableSource>(std::move(data)));
+  return std::shared_ptr<const ChunkSource>(std::make_shared<TableSource>(std::move(data)));
 }
 
-std::shared_ptr<const TableModel> model_of(const UnitSource& table) {
+std::shared_ptr<const TableModel> model_of(const ChunkSource& table) {
   const auto* const source = dynamic_cast<const TableSource*>(&table);
   if (source == nullptr || source->data().parts.empty()) return nullptr;
   const TableData& data = source->data();
   return std::make_shared<const TableModel>(TableModel{data.parts.front().file, data.part_name(0), data.partitions});
 }
 
-Result<std::shared_ptr<const UnitSource>> open_memory_tables(Files tables, const TableSelection& selection,
-                                                             const TableCodecs& codecs, std::stop_token stop,
-                                                             DataWarnings* warnings) {
+Result<std::shared_ptr<const ChunkSource>> open_memory_tables(Files tables, const TableSelection& selection,
+                                                              const TableCodecs& codecs, std::stop_token stop,
+                                                              DataWarnings* warnings) {
   if (tables.empty()) return invalid_argument("there is no table in the list");
   if (!selection.filter.empty() && selection.reading.nulls.kind != NullPolicy::Kind::kMask) {
     return unsupported(
@@ -318,7 +318,7 @@ Result<std::shared_ptr<const UnitSource>> open_memory_tables(Files tables, const
   // Tables in memory have neither sizes nor names to be told apart by.
   FOREBAY_ASSIGN(const Hash128 content, sample_content(TableSource(data)));
   data->version = version_of(*data, selection.reading, content);
-  return std::shared_ptr<const UnitSource>(std::make_shared<TableSource>(std::move(data)));
+  return std::shared_ptr<const ChunkSource>(std::make_shared<TableSource>(std::move(data)));
 }
 
 }  // namespace forebay

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/chunk_source.h"
 #include "base/table_codec.h"
-#include "base/unit_source.h"
 #include "format/files/find_files.h"
 #include "format/files/open_store.h"
 #include "format/table/partitions.h"
@@ -44,19 +44,20 @@ struct TableRequest {
 /// list is. Lists them, reads all their indices, checks that they have one schema, and decides the filter. Ids number the
 /// rows of all files, in byte order of their keys, whatever the filter: so the index of a file that the filter leaves out is read too,
 /// but none of its rows. Partition folders (`date=2026-01-01/`) below the pattern's first wildcard or the folder are columns.
-Result<std::shared_ptr<const UnitSource>> open_table(StoreAndPath at, const TableRequest& request,
-                                                     const TableCodecs& codecs, std::stop_token stop);
+Result<std::shared_ptr<const ChunkSource>> open_table(StoreAndPath at, const TableRequest& request,
+                                                      const TableCodecs& codecs, std::stop_token stop);
 
 /// The same of files that have been found.
-Result<std::shared_ptr<const UnitSource>> open_table_files(DataFiles files, const TableRequest& request,
-                                                           const TableCodecs& codecs, std::stop_token stop);
+Result<std::shared_ptr<const ChunkSource>> open_table_files(DataFiles files, const TableRequest& request,
+                                                            const TableCodecs& codecs, std::stop_token stop);
 
 /// The first file of a table of files, as a model for others.
-std::shared_ptr<const TableModel> model_of(const UnitSource& table);
+std::shared_ptr<const TableModel> model_of(const ChunkSource& table);
 
 /// Tables in memory, one after the other. `warnings`: as UniteInput::warnings. They are not read again, so `filter` is Unsupported unless nulls are masked.
-Result<std::shared_ptr<const UnitSource>> open_memory_tables(std::vector<std::shared_ptr<const TableFile>> tables,
-                                                             const TableSelection& selection, const TableCodecs& codecs,
-                                                             std::stop_token stop, DataWarnings* warnings = nullptr);
+Result<std::shared_ptr<const ChunkSource>> open_memory_tables(std::vector<std::shared_ptr<const TableFile>> tables,
+                                                              const TableSelection& selection,
+                                                              const TableCodecs& codecs, std::stop_token stop,
+                                                              DataWarnings* warnings = nullptr);
 
 }  // namespace forebay

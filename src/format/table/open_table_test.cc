@@ -17,13 +17,13 @@ TEST(OpenTable, rows_of_all_files_are_numbered_in_byte_order_of_the_keys) {
   for (const char* pattern : {"d", "d/", "d/**/*.parquet", "d/{a,b,sub/c}.parquet"}) {
     const auto source = must(at.open(pattern));
     EXPECT_EQ(source->size(), 6) << pattern;
-    EXPECT_EQ(source->units(), 4) << "empty groups are no units";
+    EXPECT_EQ(source->chunks(), 4) << "empty groups are no chunks";
     EXPECT_EQ(source->schema().names(), "a, b, t");
     EXPECT_EQ(rows_of(*source), (Names{"0|0|row 0", "1|0.5|row 1", "2|1|row 2", "100|50|row 100", "101|50.5|row 101",
                                        "200|100|row 200"}));
     EXPECT_EQ(source->key(2), "memory:d/a.parquet row 2");
     EXPECT_EQ(source->key(4), "memory:d/b.parquet row 1");
-    EXPECT_EQ(source->unit_name(1), "memory:d/a.parquet, row group 2");
+    EXPECT_EQ(source->chunk_name(1), "memory:d/a.parquet, row group 2");
   }
   EXPECT_EQ(must(at.open("d/b.parquet"))->size(), 2);
 }
@@ -90,7 +90,7 @@ TEST(OpenTable, columns_are_chosen_by_name_in_the_order_asked_for) {
   const auto source = must(at.open("x.parquet"));
   const auto fewer = source->with_fields(Names{"user.name", "a"}).value();
   EXPECT_EQ(rows_of(*fewer), (Names{"row 0|0", "row 1|1"}));
-  EXPECT_LT(fewer->unit_cost(0).fetched_bytes, source->unit_cost(0).fetched_bytes);
+  EXPECT_LT(fewer->chunk_cost(0).fetched_bytes, source->chunk_cost(0).fetched_bytes);
   EXPECT_EQ(fewer->version(), source->version()) << "what is looked at is no property of the data";
   EXPECT_EQ(source->with_fields(Names{"b"}).status().code(), Code::kInvalidArgument);
 }
@@ -173,7 +173,7 @@ TEST(OpenTable, partition_folders_become_columns) {
   EXPECT_EQ(must(at.open("d/date=2026-01-01"))->schema().names(), "a, b, t, n")
       << "folders above what was given say nothing";
   const auto only = must(at.open("d", {.columns = Names{"date"}}));
-  EXPECT_TRUE(only->unit_fetch(0).requests.empty()) << "nothing is read for what folders say";
+  EXPECT_TRUE(only->chunk_fetch(0).requests.empty()) << "nothing is read for what folders say";
   EXPECT_EQ(rows_of(*only).size(), 4u);
 
   at.put("d/n=1/date=x/y.parquet", table(3, {1}));
@@ -241,8 +241,8 @@ TEST(OpenTable, what_damage_keeps_a_filter_from_deciding_is_kept_and_bad) {
   TableRequest request;
   request.selection.filter = filter;
   const auto versioned = must(open_table({local_store(folder.path()), "x.parquet", ""}, request, at.codecs, {}));
-  EXPECT_TRUE(versioned->unit_identity(0));
-  EXPECT_FALSE(versioned->unit_identity(1));
+  EXPECT_TRUE(versioned->chunk_identity(0));
+  EXPECT_FALSE(versioned->chunk_identity(1));
 }
 
 TEST(OpenTable, a_filter_opens_no_index_again) {
@@ -261,8 +261,8 @@ TEST(OpenTable, chunks_near_each_other_are_read_together) {
   at.put("near.parquet", file);
   file.gap_bytes = 100'000;
   at.put("far.parquet", file);
-  EXPECT_EQ(must(at.open("near.parquet"))->unit_fetch(0).requests.size(), 1u);
-  EXPECT_EQ(must(at.open("far.parquet"))->unit_fetch(0).requests.size(), 3u);
+  EXPECT_EQ(must(at.open("near.parquet"))->chunk_fetch(0).requests.size(), 1u);
+  EXPECT_EQ(must(at.open("far.parquet"))->chunk_fetch(0).requests.size(), 3u);
   EXPECT_EQ(rows_of(*must(at.open("far.parquet"))).size(), 100u);
 }
 
@@ -295,7 +295,7 @@ TEST(OpenTable, a_large_index_is_read_whole) {
   ASSERT_GT(file.to_bytes().size(), 300'000u);
   at.put("x.parquet", file);
   const auto source = must(at.open("x.parquet"));
-  EXPECT_EQ(source->units(), 2000);
+  EXPECT_EQ(source->chunks(), 2000);
   EXPECT_EQ(rows_of(*source).back(), "1999|999.5|row 1999");
 }
 
@@ -306,12 +306,12 @@ TEST(OpenTable, tables_in_memory_are_one_after_the_other) {
   const auto source = must(open_memory_tables({take(first), take(second)}, {}, codecs, {}));
   EXPECT_EQ(source->size(), 4);
   EXPECT_EQ(source->key(3), "table 1 in memory row 0");
-  EXPECT_TRUE(source->unit_fetch(0).requests.empty());
+  EXPECT_TRUE(source->chunk_fetch(0).requests.empty());
   EXPECT_EQ(rows_of(*source).back(), "3|1.5|row 3");
-  ASSERT_TRUE(source->unit_identity(0));
-  EXPECT_EQ(source->unit_identity(2), must(open_memory_tables({take(second)}, {}, codecs, {}))->unit_identity(0))
+  ASSERT_TRUE(source->chunk_identity(0));
+  EXPECT_EQ(source->chunk_identity(2), must(open_memory_tables({take(second)}, {}, codecs, {}))->chunk_identity(0))
       << "known by their content, wherever they stand";
-  EXPECT_NE(source->unit_identity(0), source->unit_identity(1));
+  EXPECT_NE(source->chunk_identity(0), source->chunk_identity(1));
   EXPECT_EQ(source->version(), must(open_memory_tables({take(first), take(second)}, {}, codecs, {}))->version());
   FakeTable other = table(9, {1});
   EXPECT_NE(source->version(), must(open_memory_tables({take(first), take(other)}, {}, codecs, {}))->version());

@@ -35,7 +35,7 @@ struct Opening {
   FakeCodecs codecs;
 
   void put(const std::string& key, const FakeTable& file) { store->put(key, file.to_bytes()); }
-  Result<std::shared_ptr<const UnitSource>> open(const std::string& pattern, TableSelection selection = {}) const {
+  Result<std::shared_ptr<const ChunkSource>> open(const std::string& pattern, TableSelection selection = {}) const {
     TableRequest request;
     request.selection = std::move(selection);
     return open_table({store, pattern, ""}, request, codecs, {});
@@ -43,19 +43,19 @@ struct Opening {
 };
 
 /// All rows of one source, as texts, null rows as "bad".
-inline std::vector<std::string> rows_of(const UnitSource& source) {
+inline std::vector<std::string> rows_of(const ChunkSource& source) {
   std::vector<std::string> rows;
-  for (int64_t unit = 0; unit < source.units(); ++unit) {
-    const auto fetch = source.unit_fetch(unit);
+  for (int64_t chunk = 0; chunk < source.chunks(); ++chunk) {
+    const auto fetch = source.chunk_fetch(chunk);
     std::vector<Buffer> fetched;
     for (const ReadRequest& request : fetch.requests) fetched.push_back(read_wait(*fetch.store, request, {}).value());
     WorkMemory memory;
-    const auto columns = source.decode(unit, std::move(fetched), memory);
+    const auto columns = source.decode(chunk, std::move(fetched), memory);
     if (!columns.ok()) {
       rows.push_back(columns.status().to_string());
       continue;
     }
-    EXPECT_EQ(columns->rows, source.unit_begin(unit + 1) - source.unit_begin(unit));
+    EXPECT_EQ(columns->rows, source.chunk_begin(chunk + 1) - source.chunk_begin(chunk));
     for (int64_t row = 0; row < columns->rows; ++row) {
       std::string text;
       for (size_t i = 0; i < columns->schema.size(); ++i) {
@@ -80,7 +80,7 @@ inline std::vector<std::string> rows_of(const UnitSource& source) {
   return rows;
 }
 
-inline std::vector<int64_t> kept_of(const UnitSource& source) {
+inline std::vector<int64_t> kept_of(const ChunkSource& source) {
   std::vector<int64_t> ids;
   for (int64_t id = 0; id < source.size(); ++id) {
     const auto* bits = source.kept_rows();
@@ -89,7 +89,7 @@ inline std::vector<int64_t> kept_of(const UnitSource& source) {
   return ids;
 }
 
-inline std::shared_ptr<const UnitSource> must(Result<std::shared_ptr<const UnitSource>> opened) {
+inline std::shared_ptr<const ChunkSource> must(Result<std::shared_ptr<const ChunkSource>> opened) {
   EXPECT_TRUE(opened.ok()) << opened.status().to_string();
   if (!opened.ok()) std::abort();
   return *opened;

@@ -33,7 +33,7 @@ struct StubTable final : TableFile {
   int64_t groups() const override { return claimed_groups.value_or(static_cast<int64_t>(group_rows.size())); }
   int64_t rows(int64_t group) const override { return group_rows.at(static_cast<size_t>(group)); }
   std::vector<ByteRange> ranges(int64_t, std::span<const size_t>) const override { return {}; }
-  UnitCost cost(int64_t, std::span<const size_t>) const override { return {}; }
+  ChunkCost cost(int64_t, std::span<const size_t>) const override { return {}; }
   FieldBounds bounds(int64_t, size_t) const override { return {}; }
   Result<Columns> decode(int64_t, std::span<const size_t>, std::span<const Piece>, WorkMemory&) const override {
     Columns columns;

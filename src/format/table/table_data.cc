@@ -34,16 +34,16 @@ std::string null_policy_text(const NullPolicy& nulls) {
   return text;
 }
 
-Status TableData::find_units() {
+Status TableData::find_chunks() {
   begins = {0};
   for (size_t part = 0; part < parts.size(); ++part) {
     part_begins.push_back(begins.back());
     const TableFile& file = *parts[part].file;
     const int64_t groups = file.groups();
-    if (groups < 0 || groups > kMostGroups || static_cast<int64_t>(units.size()) + groups > kMostGroups) {
+    if (groups < 0 || groups > kMostGroups || static_cast<int64_t>(chunks.size()) + groups > kMostGroups) {
       return out_of_budget(
                  fmt::format("{} {}s are more than there is memory for; write larger ones", groups, group_word),
-                 static_cast<uint64_t>(std::max<int64_t>(groups, 0)) * sizeof(TableUnit))
+                 static_cast<uint64_t>(std::max<int64_t>(groups, 0)) * sizeof(TableChunk))
           .with_key(part_name(part));
     }
     for (int64_t group = 0; group < groups; ++group) {
@@ -53,7 +53,7 @@ Status TableData::find_units() {
             .with_key(part_name(part));
       }
       if (count == 0) continue;
-      units.push_back({static_cast<uint32_t>(part), static_cast<uint32_t>(group)});
+      chunks.push_back({static_cast<uint32_t>(part), static_cast<uint32_t>(group)});
       begins.push_back(begins.back() + count);
     }
   }
@@ -64,12 +64,12 @@ std::string TableData::part_name(size_t part) const {
   return store ? store->display_name(parts[part].key) : parts[part].name_in_memory;
 }
 
-std::string TableData::unit_name(size_t unit) const {
-  return fmt::format("{}, {} {}", part_name(units[unit].part), group_word, units[unit].group);
+std::string TableData::chunk_name(size_t chunk) const {
+  return fmt::format("{}, {} {}", part_name(chunks[chunk].part), group_word, chunks[chunk].group);
 }
 
 uint64_t TableData::index_bytes() const {
-  uint64_t bytes = units.capacity() * sizeof(TableUnit) + begins.capacity() * sizeof(int64_t) +
+  uint64_t bytes = chunks.capacity() * sizeof(TableChunk) + begins.capacity() * sizeof(int64_t) +
                    parts.capacity() * (sizeof(TablePart) + 2 * sizeof(int64_t));
   for (const TablePart& part : parts) bytes += part.key.capacity() + part.file->index_bytes();
   for (const PartitionColumn& column : partitions)

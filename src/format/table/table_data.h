@@ -28,7 +28,7 @@ struct TablePart {
 };
 
 /// A group of rows that is not empty.
-struct TableUnit {
+struct TableChunk {
   uint32_t part = 0;
   uint32_t group = 0;
 };
@@ -42,11 +42,11 @@ struct PartitionNull {
 
 /// Rows of which a filter knows nothing, because what it looks at is damaged: they are bad.
 struct UndecidedRows {
-  std::map<size_t, Status> units;  ///< all rows of these
-  std::map<int64_t, Status> rows;  ///< by id
+  std::map<size_t, Status> chunks;  ///< all rows of these
+  std::map<int64_t, Status> rows;   ///< by id
 };
 
-/// A table whose indices have been read: files, and the units of their rows. Immutable once made; shared by the sources that give
+/// A table whose indices have been read: files, and the chunks of their rows. Immutable once made; shared by the sources that give
 /// different fields of it.
 struct TableData {
   std::shared_ptr<Store> store;  ///< null for tables in memory
@@ -57,20 +57,20 @@ struct TableData {
   std::vector<PartitionColumn> partitions;
   std::vector<PartitionNull> partition_nulls;
   UnitedSchema schema;
-  std::vector<TableUnit> units;
-  std::vector<int64_t> begins;                ///< of the units' ids; one more than units
+  std::vector<TableChunk> chunks;
+  std::vector<int64_t> begins;                ///< of the chunks' ids; one more than chunks
   std::vector<int64_t> part_begins;           ///< id of each part's first row
-  std::optional<std::vector<uint64_t>> kept;  ///< UnitSource::kept_rows()
+  std::optional<std::vector<uint64_t>> kept;  ///< ChunkSource::kept_rows()
   UndecidedRows undecided;                    ///< of the filter
   std::string decoded_by;                     ///< codec and way of treating nulls
   Hash128 version;
 
-  /// Finds the units. Corrupt where the numbers of rows make no sense, OutOfBudget where there are more groups than memory for them.
-  Status find_units();
-  int64_t rows(size_t unit) const { return begins[unit + 1] - begins[unit]; }
+  /// Finds the chunks. Corrupt where the numbers of rows make no sense, OutOfBudget where there are more groups than memory for them.
+  Status find_chunks();
+  int64_t rows(size_t chunk) const { return begins[chunk + 1] - begins[chunk]; }
   std::string part_name(size_t part) const;
   /// "train/part-3.parquet, row group 5".
-  std::string unit_name(size_t unit) const;
+  std::string chunk_name(size_t chunk) const;
   uint64_t index_bytes() const;
 };
 

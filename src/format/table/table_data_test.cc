@@ -35,17 +35,17 @@ std::shared_ptr<StubTable> of_groups(std::vector<int64_t> rows) {
 
 }  // namespace
 
-TEST(TableData, groups_without_rows_are_no_units_and_files_without_rows_have_a_place) {
+TEST(TableData, groups_without_rows_are_no_chunks_and_files_without_rows_have_a_place) {
   TableData data = data_of({of_groups({0, 2}), of_groups({}), of_groups({0}), of_groups({3, 0, 1})});
-  ASSERT_TRUE(data.find_units().ok());
+  ASSERT_TRUE(data.find_chunks().ok());
   EXPECT_EQ(data.begins, (std::vector<int64_t>{0, 2, 5, 6}));
   EXPECT_EQ(data.part_begins, (std::vector<int64_t>{0, 2, 2, 2}));
-  ASSERT_EQ(data.units.size(), 3u);
-  EXPECT_EQ(data.unit_name(0), "t0, row group 1");
-  EXPECT_EQ(data.unit_name(2), "t3, row group 2") << "the group's number in its file";
+  ASSERT_EQ(data.chunks.size(), 3u);
+  EXPECT_EQ(data.chunk_name(0), "t0, row group 1");
+  EXPECT_EQ(data.chunk_name(2), "t3, row group 2") << "the group's number in its file";
   EXPECT_EQ(data.rows(1), 3);
   TableData none = data_of({});
-  ASSERT_TRUE(none.find_units().ok());
+  ASSERT_TRUE(none.find_chunks().ok());
   EXPECT_EQ(none.begins, std::vector<int64_t>{0});
 }
 
@@ -53,7 +53,7 @@ TEST(TableData, numbers_of_rows_that_make_no_sense_are_told_with_file_and_group)
   constexpr int64_t kMost = int64_t{1} << 56;
   const auto refused = [](std::vector<int64_t> rows, const char* part) {
     TableData data = data_of({of_groups({1}), of_groups(std::move(rows))});
-    const Status status = data.find_units();
+    const Status status = data.find_chunks();
     expect_error(status, Code::kCorrupt, {part, "restore the file"});
     EXPECT_EQ(status.key(), "t1");
   };
@@ -63,7 +63,7 @@ TEST(TableData, numbers_of_rows_that_make_no_sense_are_told_with_file_and_group)
   refused({std::numeric_limits<int64_t>::min()}, "claims -9223372036854775808 rows");
   refused({kMost, kMost, kMost}, "row group 1 claims");  // each may be, their sum may not
   TableData most = data_of({of_groups({kMost})});
-  EXPECT_TRUE(most.find_units().ok());
+  EXPECT_TRUE(most.find_chunks().ok());
 }
 
 TEST(TableData, more_groups_than_memory_are_refused_before_any_is_looked_at) {
@@ -71,10 +71,10 @@ TEST(TableData, more_groups_than_memory_are_refused_before_any_is_looked_at) {
     const auto liar = of_groups({});
     liar->claimed_groups = claimed;
     TableData data = data_of({of_groups({1}), liar});
-    const Status status = data.find_units();
+    const Status status = data.find_chunks();
     EXPECT_EQ(status.code(), Code::kOutOfBudget) << status.to_string();
     EXPECT_EQ(status.key(), "t1");
-    EXPECT_TRUE(data.units.capacity() < 100);
+    EXPECT_TRUE(data.chunks.capacity() < 100);
   }
 }
 

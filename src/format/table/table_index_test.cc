@@ -57,7 +57,7 @@ class HeadedCodec final : public TableCodec {
     std::vector<ByteRange> ranges(int64_t group, std::span<const size_t> fields) const override {
       return inner->ranges(group, fields);
     }
-    UnitCost cost(int64_t group, std::span<const size_t> fields) const override { return inner->cost(group, fields); }
+    ChunkCost cost(int64_t group, std::span<const size_t> fields) const override { return inner->cost(group, fields); }
     FieldBounds bounds(int64_t group, size_t field) const override { return inner->bounds(group, field); }
     Result<Columns> decode(int64_t group, std::span<const size_t> fields, std::span<const Piece> pieces,
                            WorkMemory& memory) const override {

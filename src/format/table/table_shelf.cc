@@ -41,7 +41,7 @@ class ShelvedTable final : public TableFile {
     for (int64_t group = 0; group < open.groups(); ++group) {
       rows_.push_back(open.rows(group));
       for (size_t field = 0; field < shape_->schema.size(); ++field) {
-        const UnitCost cost = open.cost(group, std::span(&field, 1));
+        const ChunkCost cost = open.cost(group, std::span(&field, 1));
         // Field by field, so that what any choice of them costs is a sum, without the file's index being open.
         fetched.push_back(cost.fetched_bytes);
         decoded.push_back(cost.decoded_bytes);
@@ -70,8 +70,8 @@ class ShelvedTable final : public TableFile {
   int64_t groups() const override { return static_cast<int64_t>(rows_.size()); }
   int64_t rows(int64_t group) const override { return rows_[static_cast<size_t>(group)]; }
 
-  UnitCost cost(int64_t group, std::span<const size_t> fields) const override {
-    UnitCost cost;
+  ChunkCost cost(int64_t group, std::span<const size_t> fields) const override {
+    ChunkCost cost;
     for (const size_t field : fields) {
       const size_t index = static_cast<size_t>(group) * shape_->schema.size() + field;
       cost.fetched_bytes = sum(cost.fetched_bytes, fetched_.at(index));

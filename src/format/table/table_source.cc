@@ -84,7 +84,7 @@ TableSource::TableSource(std::shared_ptr<const TableData> data) : TableSource(da
 
 TableSource::TableSource(std::shared_ptr<const TableData> data, std::vector<size_t> columns)
     : data_(std::move(data)), columns_(std::move(columns)),
-      contents_(static_cast<int64_t>(data_->units.size()), INT64_MAX) {
+      contents_(static_cast<int64_t>(data_->chunks.size()), INT64_MAX) {
   for (size_t column : columns_) schema_.push_back(data_->schema.columns[column].field);
 }
 
@@ -94,9 +94,9 @@ std::string TableSource::key(int64_t id) const {
   return fmt::format("{} row {}", data_->part_name(part), id - data_->part_begins[part]);
 }
 
-TableSource::Wanted TableSource::wanted(int64_t unit) const {
+TableSource::Wanted TableSource::wanted(int64_t chunk) const {
   const ColumnLayout& layout =
-      data_->schema.layouts[data_->schema.layout_of[data_->units[static_cast<size_t>(unit)].part]];
+      data_->schema.layouts[data_->schema.layout_of[data_->chunks[static_cast<size_t>(chunk)].part]];
   std::vector<std::pair<size_t, size_t>> pairs;
   for (size_t i = 0; i < columns_.size(); ++i) {
     if (in_file(layout[columns_[i]])) pairs.emplace_back(layout[columns_[i]], i);
@@ -111,8 +111,8 @@ TableSource::Wanted TableSource::wanted(int64_t unit) const {
   return wanted;
 }
 
-uint64_t TableSource::constant_bytes(int64_t unit) const {
-  const size_t part = data_->units[static_cast<size_t>(unit)].part;
+uint64_t TableSource::constant_bytes(int64_t chunk) const {
+  const size_t part = data_->chunks[static_cast<size_t>(chunk)].part;
   const ColumnLayout& layout = data_->schema.layouts[data_->schema.layout_of[part]];
   uint64_t row_bytes = 0;
   for (size_t index : columns_) {
@@ -127,45 +127,46 @@ uint64_t TableSource::constant_bytes(int64_t unit) const {
       row_bytes += dtype_size(column.field.dtype);
     }
   }
-  const auto rows = static_cast<uint64_t>(data_->rows(static_cast<size_t>(unit)));
+  const auto rows = static_cast<uint64_t>(data_->rows(static_cast<size_t>(chunk)));
   return row_bytes > 0 && rows > UINT64_MAX / row_bytes ? UINT64_MAX : row_bytes * rows;
 }
 
-UnitCost TableSource::unit_cost(int64_t unit) const {
-  const Wanted need = wanted(unit);
-  UnitCost cost;
-  if (!need.fields.empty()) cost = part_of(unit).file->cost(data_->units[static_cast<size_t>(unit)].group, need.fields);
-  const uint64_t constant = constant_bytes(unit);
+ChunkCost TableSource::chunk_cost(int64_t chunk) const {
+  const Wanted need = wanted(chunk);
+  ChunkCost cost;
+  if (!need.fields.empty())
+    cost = part_of(chunk).file->cost(data_->chunks[static_cast<size_t>(chunk)].group, need.fields);
+  const uint64_t constant = constant_bytes(chunk);
   cost.decoded_bytes = std::max(cost.decoded_bytes + constant, cost.decoded_bytes);  // never beyond the last number
   return cost;
 }
 
-std::vector<ReadRequest> TableSource::reads(int64_t unit, const Wanted& need) const {
+std::vector<ReadRequest> TableSource::reads(int64_t chunk, const Wanted& need) const {
   // All of it comes from the names of folders: nothing is read.
   if (!data_->store || need.fields.empty()) return {};
-  const TablePart& part = part_of(unit);
+  const TablePart& part = part_of(chunk);
   return joined_reads(part.key, part.size,
-                      part.file->ranges(data_->units[static_cast<size_t>(unit)].group, need.fields));
+                      part.file->ranges(data_->chunks[static_cast<size_t>(chunk)].group, need.fields));
 }
 
-UnitSource::UnitFetch TableSource::unit_fetch(int64_t unit) const {
-  UnitFetch fetch{nullptr, reads(unit, wanted(unit))};
+ChunkSource::ChunkFetch TableSource::chunk_fetch(int64_t chunk) const {
+  ChunkFetch fetch{nullptr, reads(chunk, wanted(chunk))};
   if (!fetch.requests.empty()) fetch.store = data_->store.get();
   return fetch;
 }
 
-Result<Columns> TableSource::decode_file(int64_t unit, const Wanted& need, std::vector<Buffer> fetched,
+Result<Columns> TableSource::decode_file(int64_t chunk, const Wanted& need, std::vector<Buffer> fetched,
                                          WorkMemory& memory) const {
-  const std::vector<ReadRequest> requests = reads(unit, need);
-  if (fetched.size() != requests.size()) return internal_error("a unit's reads gave another number of buffers");
+  const std::vector<ReadRequest> requests = reads(chunk, need);
+  if (fetched.size() != requests.size()) return internal_error("a chunk's reads gave another number of buffers");
   std::vector<TableFile::Piece> pieces;
   for (size_t i = 0; i < requests.size(); ++i) {
-    if (fetched[i].size() != requests[i].range->length) return internal_error("a unit's read gave another length");
+    if (fetched[i].size() != requests[i].range->length) return internal_error("a chunk's read gave another length");
     pieces.push_back({requests[i].range->offset, std::move(fetched[i])});
   }
-  const TableUnit& place = data_->units[static_cast<size_t>(unit)];
-  FOREBAY_ASSIGN(Columns columns, part_of(unit).file->decode(place.group, need.fields, pieces, memory));
-  const int64_t rows = data_->rows(static_cast<size_t>(unit));
+  const TableChunk& place = data_->chunks[static_cast<size_t>(chunk)];
+  FOREBAY_ASSIGN(Columns columns, part_of(chunk).file->decode(place.group, need.fields, pieces, memory));
+  const int64_t rows = data_->rows(static_cast<size_t>(chunk));
   if (columns.values.size() != need.fields.size()) return internal_error("decoding gave another number of columns");
   // Ids were given out by the index: another number would move the ids of all rows behind.
   if (columns.rows != rows)
@@ -201,20 +202,20 @@ std::map<int64_t, Status> TableSource::rows_without_column(size_t part, int64_t 
   return bad;
 }
 
-Result<Columns> TableSource::decode(int64_t unit, std::vector<Buffer> fetched, WorkMemory& memory) const {
-  if (const auto damaged = data_->undecided.units.find(static_cast<size_t>(unit));
-      damaged != data_->undecided.units.end())
+Result<Columns> TableSource::decode(int64_t chunk, std::vector<Buffer> fetched, WorkMemory& memory) const {
+  if (const auto damaged = data_->undecided.chunks.find(static_cast<size_t>(chunk));
+      damaged != data_->undecided.chunks.end())
     return damaged->second;
-  const Wanted need = wanted(unit);
-  const size_t part = data_->units[static_cast<size_t>(unit)].part;
+  const Wanted need = wanted(chunk);
+  const size_t part = data_->chunks[static_cast<size_t>(chunk)].part;
   Columns result;
   result.schema = schema_;
-  result.rows = data_->rows(static_cast<size_t>(unit));
+  result.rows = data_->rows(static_cast<size_t>(chunk));
   result.values.resize(columns_.size());
   std::vector<bool> filled(columns_.size());
   if (!need.fields.empty()) {
-    Result<Columns> file = decode_file(unit, need, std::move(fetched), memory);
-    if (!file.ok()) return file.status().with_key(unit_name(unit));
+    Result<Columns> file = decode_file(chunk, need, std::move(fetched), memory);
+    if (!file.ok()) return file.status().with_key(chunk_name(chunk));
     for (size_t i = 0; i < need.columns.size(); ++i) {
       result.values[need.columns[i]] = std::move(file->values[i]);
       filled[need.columns[i]] = true;
@@ -226,27 +227,27 @@ Result<Columns> TableSource::decode(int64_t unit, std::vector<Buffer> fetched, W
   }
   if (auto bad = rows_without_column(part, result.rows); !bad.empty())
     result.bad_rows = std::make_shared<const std::map<int64_t, Status>>(std::move(bad));
-  if (has_undecided(unit)) note_undecided(unit, result);
+  if (has_undecided(chunk)) note_undecided(chunk, result);
   return result;
 }
 
-void TableSource::note_undecided(int64_t unit, Columns& columns) const {
+void TableSource::note_undecided(int64_t chunk, Columns& columns) const {
   auto bad = columns.bad_rows ? *columns.bad_rows : std::map<int64_t, Status>();
-  const int64_t begin = unit_begin(unit), end = unit_begin(unit + 1);
+  const int64_t begin = chunk_begin(chunk), end = chunk_begin(chunk + 1);
   const auto& rows = data_->undecided.rows;
   for (auto row = rows.lower_bound(begin); row != rows.end() && row->first < end; ++row)
     bad.emplace(row->first - begin, row->second);
   columns.bad_rows = std::make_shared<const std::map<int64_t, Status>>(std::move(bad));
 }
 
-bool TableSource::has_undecided(int64_t unit) const {
-  if (data_->undecided.units.contains(static_cast<size_t>(unit))) return true;
-  const auto row = data_->undecided.rows.lower_bound(unit_begin(unit));
-  return row != data_->undecided.rows.end() && row->first < unit_begin(unit + 1);
+bool TableSource::has_undecided(int64_t chunk) const {
+  if (data_->undecided.chunks.contains(static_cast<size_t>(chunk))) return true;
+  const auto row = data_->undecided.rows.lower_bound(chunk_begin(chunk));
+  return row != data_->undecided.rows.end() && row->first < chunk_begin(chunk + 1);
 }
 
 std::string TableSource::time_name(size_t field) const {
-  // The first file that has it: all have it in one unit, or uniting them was refused.
+  // The first file that has it: all have it in one chunk, or uniting them was refused.
   for (size_t part = 0; part < data_->parts.size(); ++part) {
     const size_t at = data_->schema.layouts[data_->schema.layout_of[part]][columns_[field]];
     if (!in_file(at)) continue;
@@ -267,31 +268,31 @@ bool TableSource::is_mask(size_t field) const {
   return column.role == TableColumn::Role::kMask;
 }
 
-std::optional<Hash128> TableSource::unit_identity(int64_t unit) const {
-  const TablePart& part = part_of(unit);
+std::optional<Hash128> TableSource::chunk_identity(int64_t chunk) const {
+  const TablePart& part = part_of(chunk);
   // What a filter could not decide is bad here, and not in other loaders' entries.
-  if (has_undecided(unit)) return std::nullopt;
-  if (!data_->store) return content_identity(unit);
+  if (has_undecided(chunk)) return std::nullopt;
+  if (!data_->store) return content_identity(chunk);
   if (part.version == 0) return std::nullopt;
   Hasher hasher;
   hasher.update(fmt::format("{}\n{} {} {}\n{}\n", data_->store->display_name(part.key), part.size, part.version,
-                            data_->units[static_cast<size_t>(unit)].group, data_->decoded_by));
+                            data_->chunks[static_cast<size_t>(chunk)].group, data_->decoded_by));
   hasher.update(column_types_text(part.types));
   for (const Field& field : schema_) hasher.update(fmt::format("{}:{}\n", field.name.size(), field.to_string()));
   return hasher.digest();
 }
 
-std::optional<Hash128> TableSource::content_identity(int64_t unit) const {
-  if (const std::optional<Hash128> known = contents_.find(unit)) return known;
+std::optional<Hash128> TableSource::content_identity(int64_t chunk) const {
+  if (const std::optional<Hash128> known = contents_.find(chunk)) return known;
   WorkMemory memory;
-  const Result<Columns> columns = decode(unit, {}, memory);
+  const Result<Columns> columns = decode(chunk, {}, memory);
   if (!columns.ok()) return std::nullopt;
   const Hash128 content = content_hash(*columns);
-  contents_.keep(unit, content);
+  contents_.keep(chunk, content);
   return content;
 }
 
-Result<std::shared_ptr<const UnitSource>> TableSource::with_fields(std::span<const std::string> names) const {
+Result<std::shared_ptr<const ChunkSource>> TableSource::with_fields(std::span<const std::string> names) const {
   std::vector<size_t> columns;
   for (const std::string& name : names) {
     const std::optional<size_t> at = schema_.find(name);
@@ -302,7 +303,7 @@ Result<std::shared_ptr<const UnitSource>> TableSource::with_fields(std::span<con
     }
     columns.push_back(columns_[*at]);
   }
-  return std::shared_ptr<const UnitSource>(std::make_shared<TableSource>(data_, std::move(columns)));
+  return std::shared_ptr<const ChunkSource>(std::make_shared<TableSource>(data_, std::move(columns)));
 }
 
 }  // namespace forebay

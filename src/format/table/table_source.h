@@ -6,15 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "base/chunk_source.h"
 #include "base/remembered_hashes.h"
-#include "base/unit_source.h"
 #include "format/table/table_data.h"
 
 namespace forebay {
 
-/// Some columns of a table, in some order. A unit is a row group; ids count the rows of all files.
+/// Some columns of a table, in some order. A chunk is a row group; ids count the rows of all files.
 /// Immutable but for remembered hashes; every method from any thread, as Source says. Several share one TableData.
-class TableSource final : public UnitSource {
+class TableSource final : public ChunkSource {
  public:
   /// All columns.
   explicit TableSource(std::shared_ptr<const TableData> data);
@@ -30,39 +30,39 @@ class TableSource final : public UnitSource {
   /// "train/part-3.parquet row 17".
   std::string key(int64_t id) const override;
 
-  int64_t units() const override { return static_cast<int64_t>(data_->units.size()); }
-  int64_t unit_begin(int64_t unit) const override { return data_->begins[static_cast<size_t>(unit)]; }
-  std::string unit_name(int64_t unit) const override { return data_->unit_name(static_cast<size_t>(unit)); }
-  UnitCost unit_cost(int64_t unit) const override;
-  UnitFetch unit_fetch(int64_t unit) const override;
-  Result<Columns> decode(int64_t unit, std::vector<Buffer> fetched, WorkMemory& memory) const override;
-  std::optional<Hash128> unit_identity(int64_t unit) const override;
+  int64_t chunks() const override { return static_cast<int64_t>(data_->chunks.size()); }
+  int64_t chunk_begin(int64_t chunk) const override { return data_->begins[static_cast<size_t>(chunk)]; }
+  std::string chunk_name(int64_t chunk) const override { return data_->chunk_name(static_cast<size_t>(chunk)); }
+  ChunkCost chunk_cost(int64_t chunk) const override;
+  ChunkFetch chunk_fetch(int64_t chunk) const override;
+  Result<Columns> decode(int64_t chunk, std::vector<Buffer> fetched, WorkMemory& memory) const override;
+  std::optional<Hash128> chunk_identity(int64_t chunk) const override;
   std::string time_name(size_t field) const override;
   bool is_of_folder(size_t field) const override;
   bool is_mask(size_t field) const override;
   const std::vector<uint64_t>* kept_rows() const override { return data_->kept ? &*data_->kept : nullptr; }
-  Result<std::shared_ptr<const UnitSource>> with_fields(std::span<const std::string> names) const override;
+  Result<std::shared_ptr<const ChunkSource>> with_fields(std::span<const std::string> names) const override;
 
  private:
   struct Wanted {
     std::vector<size_t> fields;   ///< of the file, ascending
     std::vector<size_t> columns;  ///< which of columns_ each of them is
   };
-  const TablePart& part_of(int64_t unit) const { return data_->parts[data_->units[static_cast<size_t>(unit)].part]; }
-  Wanted wanted(int64_t unit) const;
-  std::vector<ReadRequest> reads(int64_t unit, const Wanted& wanted) const;
-  Result<Columns> decode_file(int64_t unit, const Wanted& wanted, std::vector<Buffer> fetched,
+  const TablePart& part_of(int64_t chunk) const { return data_->parts[data_->chunks[static_cast<size_t>(chunk)].part]; }
+  Wanted wanted(int64_t chunk) const;
+  std::vector<ReadRequest> reads(int64_t chunk, const Wanted& wanted) const;
+  Result<Columns> decode_file(int64_t chunk, const Wanted& wanted, std::vector<Buffer> fetched,
                               WorkMemory& memory) const;
-  /// Adds to `columns` the rows of the unit that the filter could not decide.
-  void note_undecided(int64_t unit, Columns& columns) const;
-  bool has_undecided(int64_t unit) const;
-  /// Of a table in memory: of its rows, as they are. The first time it decodes the unit.
-  std::optional<Hash128> content_identity(int64_t unit) const;
+  /// Adds to `columns` the rows of the chunk that the filter could not decide.
+  void note_undecided(int64_t chunk, Columns& columns) const;
+  bool has_undecided(int64_t chunk) const;
+  /// Of a table in memory: of its rows, as they are. The first time it decodes the chunk.
+  std::optional<Hash128> content_identity(int64_t chunk) const;
   /// A column that is not in the file: of a folder, or one that the file lacks.
   ColumnValues constant(size_t index, size_t part, int64_t rows) const;
   /// All rows, where the file lacks a column that has no value for nulls; else none.
   std::map<int64_t, Status> rows_without_column(size_t part, int64_t rows) const;
-  uint64_t constant_bytes(int64_t unit) const;
+  uint64_t constant_bytes(int64_t chunk) const;
 
   const std::shared_ptr<const TableData> data_;
   const std::vector<size_t> columns_;

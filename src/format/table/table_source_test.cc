@@ -21,8 +21,8 @@ ColumnValues int64s(const std::vector<int64_t>& values) {
   return column;
 }
 
-std::vector<Buffer> fetched_of(const UnitSource& source, int64_t unit) {
-  const auto fetch = source.unit_fetch(unit);
+std::vector<Buffer> fetched_of(const ChunkSource& source, int64_t chunk) {
+  const auto fetch = source.chunk_fetch(chunk);
   std::vector<Buffer> fetched;
   for (const ReadRequest& request : fetch.requests) fetched.push_back(read_wait(*fetch.store, request, {}).value());
   return fetched;
@@ -51,12 +51,12 @@ TEST(TableSource, what_folders_say_is_given_without_reading_a_file) {
   const auto source = must(at.open("t", {.columns = Names{"n", "s"}, .reading = masks}));
   ASSERT_EQ(source->schema().names(), "n, n_valid, s");
   for (size_t field = 0; field < 3; ++field) EXPECT_TRUE(source->is_of_folder(field));
-  for (int64_t unit = 0; unit < source->units(); ++unit) {
-    EXPECT_EQ(source->unit_fetch(unit).store, nullptr);
-    EXPECT_EQ(source->unit_cost(unit).fetched_bytes, 0u);
+  for (int64_t chunk = 0; chunk < source->chunks(); ++chunk) {
+    EXPECT_EQ(source->chunk_fetch(chunk).store, nullptr);
+    EXPECT_EQ(source->chunk_cost(chunk).fetched_bytes, 0u);
   }
   EXPECT_EQ(rows_of(*source), (Names{"5|yes|x", "5|yes|x", "0|no|"}));
-  EXPECT_GE(source->unit_cost(0).decoded_bytes, 2 * (8u + 1 + 8 + 1)) << "offset, text, number, mask of two rows";
+  EXPECT_GE(source->chunk_cost(0).decoded_bytes, 2 * (8u + 1 + 8 + 1)) << "offset, text, number, mask of two rows";
   const auto mixed = must(at.open("t", {.columns = Names{"n", "a"}, .reading = masks}));
   EXPECT_EQ(rows_of(*mixed), (Names{"5|yes|0|yes", "5|yes|1|yes", "0|no|0|yes"}));
   EXPECT_TRUE(mixed->is_of_folder(0));

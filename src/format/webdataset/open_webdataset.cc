@@ -103,14 +103,14 @@ void hash_index(Hasher& hasher, std::string_view key, uint64_t size, const TarIn
 }
 
 Hash128 version_of(const DataFiles& files, std::span<const TarIndex> indexes, std::span<const ShardField> fields,
-                   uint64_t unit_bytes) {
+                   uint64_t chunk_bytes) {
   Hasher hasher;
   // Without the folder that they are in: the same shards elsewhere are the same data set.
   for (size_t i = 0; i < indexes.size(); ++i)
     hash_index(hasher, std::string_view(files.files[i].key).substr(files.base.size()), *files.files[i].size,
                indexes[i]);
   for (const Field& field : schema_of(fields)) hasher.update(field.to_string() + "\n");
-  hasher.update_value(unit_bytes);
+  hasher.update_value(chunk_bytes);
   return hasher.digest();
 }
 
@@ -141,8 +141,8 @@ Status check_shard_fields(std::span<const ShardField> fields) {
   return {};
 }
 
-Result<std::shared_ptr<const UnitSource>> open_webdataset(StoreAndPath at, const WebdatasetRequest& request,
-                                                          std::stop_token stop) {
+Result<std::shared_ptr<const ChunkSource>> open_webdataset(StoreAndPath at, const WebdatasetRequest& request,
+                                                           std::stop_token stop) {
   FOREBAY_ASSIGN(DataFiles files, find_data_files(std::move(at), {request.is_list, request.names, kTarEndings}, stop));
   if (!request.is_list)
     std::erase_if(files.files, [](const DataFile& file) { return file.key.ends_with(KeptIndexes::kBeside); });
@@ -151,24 +151,24 @@ Result<std::shared_ptr<const UnitSource>> open_webdataset(StoreAndPath at, const
         "index=\"beside\" is for shards in local folders; leave it out, and the index is kept on this host");
   FOREBAY_ASSIGN(std::vector<TarIndex> indexes,
                  read_shard_indexes(files, {request.kept_indexes, request.beside, request.split}, stop));
-  auto units = std::make_shared<ShardUnits>();
-  units->store = files.store;
-  units->split = request.split;
-  units->fields = request.fields;
-  if (units->fields.empty()) {
-    FOREBAY_ASSIGN(units->fields, found_fields(files, indexes, request.optional));
+  auto chunks = std::make_shared<ShardChunks>();
+  chunks->store = files.store;
+  chunks->split = request.split;
+  chunks->fields = request.fields;
+  if (chunks->fields.empty()) {
+    FOREBAY_ASSIGN(chunks->fields, found_fields(files, indexes, request.optional));
   }
-  FOREBAY_RETURN_IF_ERROR(check_shard_fields(units->fields));
-  const bool halves = std::ranges::any_of(units->fields, &ShardField::optional);
+  FOREBAY_RETURN_IF_ERROR(check_shard_fields(chunks->fields));
+  const bool halves = std::ranges::any_of(chunks->fields, &ShardField::optional);
   FOREBAY_RETURN_IF_ERROR(tell_left_out_members(files, indexes, halves));
-  FOREBAY_RETURN_IF_ERROR(check_found(units->fields, request.optional, indexes, request.split));
-  units->version = version_of(files, indexes, units->fields, request.unit_bytes);
+  FOREBAY_RETURN_IF_ERROR(check_found(chunks->fields, request.optional, indexes, request.split));
+  chunks->version = version_of(files, indexes, chunks->fields, request.chunk_bytes);
   for (size_t i = 0; i < indexes.size(); ++i) {
     const DataFile& file = files.files[i];
-    // Each goes as soon as it is cut into units: all of them together are many times as large.
-    units->add({file.key, *file.size, file.version, 0}, std::exchange(indexes[i], {}), request.unit_bytes);
+    // Each goes as soon as it is cut into chunks: all of them together are many times as large.
+    chunks->add({file.key, *file.size, file.version, 0}, std::exchange(indexes[i], {}), request.chunk_bytes);
   }
-  return std::shared_ptr<const UnitSource>(std::make_shared<ShardSource>(std::move(units)));
+  return std::shared_ptr<const ChunkSource>(std::make_shared<ShardSource>(std::move(chunks)));
 }
 
 }  // namespace forebay

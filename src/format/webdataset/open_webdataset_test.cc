@@ -10,7 +10,7 @@ namespace forebay::tar_test {
 namespace {
 
 using Samples = std::vector<std::string>;
-using Opened = Result<std::shared_ptr<const UnitSource>>;
+using Opened = Result<std::shared_ptr<const ChunkSource>>;
 
 struct Shards {
   std::shared_ptr<MemoryStore> store = memory_store();
@@ -58,24 +58,25 @@ TEST(open_webdataset, lists_are_in_byte_order_too) {
   EXPECT_EQ(samples_of(**opened), (Samples{"cls=0|jpg=aaa|key=000", "cls=2|jpg=ccc|key=002"}));
 }
 
-TEST(open_webdataset, units_are_samples_of_one_shard_and_no_larger_than_said) {
+TEST(open_webdataset, chunks_are_samples_of_one_shard_and_no_larger_than_said) {
   Shards shards;
   shards.put("a.tar", numbered_shard(0, 10));
   shards.put("b.tar", numbered_shard(10, 1));
-  const auto source = shards.open("*.tar", {.unit_bytes = 3 * 2048 + 1}).value();
-  ASSERT_EQ(source->units(), 5);  // 3 + 3 + 3 + 1, 1
-  for (int64_t unit = 0; unit < source->units(); ++unit) EXPECT_LE(source->unit_cost(unit).fetched_bytes, 3u * 2048);
-  EXPECT_EQ(source->unit_begin(4), 10);
-  EXPECT_EQ(source->unit_name(1), "memory:a.tar, bytes 6144 to 12288");
+  const auto source = shards.open("*.tar", {.chunk_bytes = 3 * 2048 + 1}).value();
+  ASSERT_EQ(source->chunks(), 5);  // 3 + 3 + 3 + 1, 1
+  for (int64_t chunk = 0; chunk < source->chunks(); ++chunk)
+    EXPECT_LE(source->chunk_cost(chunk).fetched_bytes, 3u * 2048);
+  EXPECT_EQ(source->chunk_begin(4), 10);
+  EXPECT_EQ(source->chunk_name(1), "memory:a.tar, bytes 6144 to 12288");
 }
 
-TEST(open_webdataset, samples_are_the_same_for_units_of_any_size) {
+TEST(open_webdataset, samples_are_the_same_for_chunks_of_any_size) {
   Shards shards;
   shards.put("a.tar", entry("x", "aside") + numbered_shard(0, 9));
   const Samples all = shards.samples();
   EXPECT_EQ(all.size(), 9u);
   for (const uint64_t bytes : {uint64_t{1}, uint64_t{2048}, uint64_t{5000}, UINT64_MAX})
-    EXPECT_EQ(shards.samples({.unit_bytes = bytes}), all) << bytes;
+    EXPECT_EQ(shards.samples({.chunk_bytes = bytes}), all) << bytes;
 }
 
 TEST(open_webdataset, what_decoding_takes_is_known_before) {
@@ -83,8 +84,8 @@ TEST(open_webdataset, what_decoding_takes_is_known_before) {
   shards.put("a.tar", numbered_shard(0, 10, 1000));
   const auto source = shards.open("*.tar").value();
   const Columns columns = decoded(*source, 0).value();
-  EXPECT_LE(columns.nbytes(), source->unit_cost(0).decoded_bytes);
-  EXPECT_LT(source->unit_cost(0).decoded_bytes, columns.nbytes() + 2000);
+  EXPECT_LE(columns.nbytes(), source->chunk_cost(0).decoded_bytes);
+  EXPECT_LT(source->chunk_cost(0).decoded_bytes, columns.nbytes() + 2000);
   EXPECT_TRUE(columns.check().ok());
 }
 
@@ -176,7 +177,7 @@ TEST(open_webdataset, fewer_fields_are_the_same_values) {
   const std::vector<std::string> names = {"key", "cls_valid"};
   const auto fewer = source->with_fields(names).value();
   EXPECT_EQ(samples_of(*fewer), (Samples{"key=000|cls_valid=yes", "key=001|cls_valid=yes"}));
-  EXPECT_LT(fewer->unit_cost(0).decoded_bytes, source->unit_cost(0).decoded_bytes);
+  EXPECT_LT(fewer->chunk_cost(0).decoded_bytes, source->chunk_cost(0).decoded_bytes);
   const std::vector<std::string> unknown = {"jgp"};
   expect_error(source->with_fields(unknown).status(), Code::kInvalidArgument, {"'jgp'", "jpg"});
 }
@@ -188,7 +189,7 @@ TEST(open_webdataset, the_version_is_that_of_the_shards_names_sizes_and_samples)
   other.put("a.tar", numbered_shard(0, 2, 4));
   EXPECT_EQ((*one.open("*.tar"))->version(), (*same.open("a.tar"))->version());
   EXPECT_FALSE((*one.open("*.tar"))->version() == (*other.open("*.tar"))->version());
-  EXPECT_FALSE((*one.open("*.tar"))->version() == (*one.open("*.tar", {.unit_bytes = 1}))->version());
+  EXPECT_FALSE((*one.open("*.tar"))->version() == (*one.open("*.tar", {.chunk_bytes = 1}))->version());
 }
 
 TEST(open_webdataset, a_shard_that_changes_under_a_run_is_corrupt) {
@@ -211,7 +212,7 @@ TEST(open_webdataset, a_shard_that_changes_under_a_run_is_corrupt) {
   }
 }
 
-TEST(open_webdataset, links_give_the_bytes_that_they_lead_to_in_units_of_any_size) {
+TEST(open_webdataset, links_give_the_bytes_that_they_lead_to_in_chunks_of_any_size) {
   const auto link = [](const char* name, const char* target, char type) {
     std::string block = header(name, 0, type);
     block.replace(157, std::strlen(target), target);
@@ -223,7 +224,7 @@ TEST(open_webdataset, links_give_the_bytes_that_they_lead_to_in_units_of_any_siz
                           link("2.jpg", "3.jpg", '2') + entry("2.cls", "2") + entry("3.jpg", "three") +
                           link("3.cls", "gone.cls", '2') + end_of_tar());
   for (const uint64_t bytes : {uint64_t{1}, uint64_t{3000}, uint64_t{1} << 20}) {
-    const Samples samples = shards.samples({.unit_bytes = bytes});
+    const Samples samples = shards.samples({.chunk_bytes = bytes});
     ASSERT_EQ(samples.size(), 4u);
     EXPECT_EQ(samples[1], "cls=1|jpg=zero|key=1");
     EXPECT_EQ(samples[2], "cls=2|jpg=three|key=2");
@@ -232,7 +233,7 @@ TEST(open_webdataset, links_give_the_bytes_that_they_lead_to_in_units_of_any_siz
         << samples[3];
   }
   // What a link leads to is held against its header, too.
-  const auto source = shards.open("*.tar", {.unit_bytes = 1}).value();
+  const auto source = shards.open("*.tar", {.chunk_bytes = 1}).value();
   std::string other =
       entry("0.jpg", "longer than that") + entry("0.cls", "0") + link("1.jpg", "0.jpg", '1') + entry("1.cls", "1");
   other.resize(6 * 1024 + 512 + 2 * 512 + 1024, '\0');

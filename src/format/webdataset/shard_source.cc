@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/suggest.h"
-#include "format/webdataset/unit_decoder.h"
+#include "format/webdataset/chunk_decoder.h"
 
 namespace forebay {
 
@@ -19,16 +19,16 @@ std::vector<size_t> first_numbers(size_t count) {
   return numbers;
 }
 
-std::vector<ShardField> chosen_fields(const ShardUnits& units, std::span<const size_t> fields) {
+std::vector<ShardField> chosen_fields(const ShardChunks& chunks, std::span<const size_t> fields) {
   std::vector<ShardField> chosen;
-  for (const size_t field : fields) chosen.push_back(units.fields[field]);
+  for (const size_t field : fields) chosen.push_back(chunks.fields[field]);
   return chosen;
 }
 
 /// The field that a column is made of; nothing for `key`.
-std::optional<size_t> field_behind(const ShardUnits& units, const std::string& column) {
-  for (size_t i = 0; i < units.fields.size(); ++i) {
-    const ShardField& field = units.fields[i];
+std::optional<size_t> field_behind(const ShardChunks& chunks, const std::string& column) {
+  for (size_t i = 0; i < chunks.fields.size(); ++i) {
+    const ShardField& field = chunks.fields[i];
     if (column == field.name || (field.optional && column == field.name + "_valid")) return i;
   }
   return std::nullopt;
@@ -36,46 +36,47 @@ std::optional<size_t> field_behind(const ShardUnits& units, const std::string& c
 
 }  // namespace
 
-ShardSource::ShardSource(std::shared_ptr<const ShardUnits> units)
-    : ShardSource(units, first_numbers(units->fields.size()), first_numbers(schema_of(units->fields).size())) {}
+ShardSource::ShardSource(std::shared_ptr<const ShardChunks> chunks)
+    : ShardSource(chunks, first_numbers(chunks->fields.size()), first_numbers(schema_of(chunks->fields).size())) {}
 
-ShardSource::ShardSource(std::shared_ptr<const ShardUnits> units, std::vector<size_t> fields,
+ShardSource::ShardSource(std::shared_ptr<const ShardChunks> chunks, std::vector<size_t> fields,
                          std::vector<size_t> columns)
-    : units_(std::move(units)), fields_(std::move(fields)), columns_(std::move(columns)) {
-  const Schema decoded = schema_of(chosen_fields(*units_, fields_));
+    : chunks_(std::move(chunks)), fields_(std::move(fields)), columns_(std::move(columns)) {
+  const Schema decoded = schema_of(chosen_fields(*chunks_, fields_));
   for (const size_t column : columns_) schema_.push_back(decoded[column]);
 }
 
 std::string ShardSource::key(int64_t id) const {
-  const auto after = std::ranges::upper_bound(units_->shards, id, {}, &ShardUnits::Shard::first_id);
-  const auto shard = static_cast<size_t>(after - units_->shards.begin()) - 1;
-  return fmt::format("{} sample {}", units_->shard_name(shard), id - units_->shards[shard].first_id);
+  const auto after = std::ranges::upper_bound(chunks_->shards, id, {}, &ShardChunks::Shard::first_id);
+  const auto shard = static_cast<size_t>(after - chunks_->shards.begin()) - 1;
+  return fmt::format("{} sample {}", chunks_->shard_name(shard), id - chunks_->shards[shard].first_id);
 }
 
-UnitCost ShardSource::unit_cost(int64_t unit) const {
-  uint64_t bytes = unit_at(unit).end - unit_at(unit).begin;
-  for (const ByteRange& range : units_->linked_ranges(static_cast<size_t>(unit))) bytes += range.length;
-  return {bytes, decoded_shard_bytes(*units_, static_cast<size_t>(unit), fields_)};
+ChunkCost ShardSource::chunk_cost(int64_t chunk) const {
+  uint64_t bytes = chunk_at(chunk).end - chunk_at(chunk).begin;
+  for (const ByteRange& range : chunks_->linked_ranges(static_cast<size_t>(chunk))) bytes += range.length;
+  return {bytes, decoded_shard_bytes(*chunks_, static_cast<size_t>(chunk), fields_)};
 }
 
-UnitSource::UnitFetch ShardSource::unit_fetch(int64_t unit) const {
-  const ShardUnits::Unit& place = unit_at(unit);
-  const ShardUnits::Shard& shard = units_->shards[place.shard];
-  UnitFetch fetch{units_->store.get(), {{shard.key, ByteRange{place.begin, place.end - place.begin}, shard.size, {}}}};
-  for (const ByteRange& range : units_->linked_ranges(static_cast<size_t>(unit)))
+ChunkSource::ChunkFetch ShardSource::chunk_fetch(int64_t chunk) const {
+  const ShardChunks::Chunk& place = chunk_at(chunk);
+  const ShardChunks::Shard& shard = chunks_->shards[place.shard];
+  ChunkFetch fetch{chunks_->store.get(),
+                   {{shard.key, ByteRange{place.begin, place.end - place.begin}, shard.size, {}}}};
+  for (const ByteRange& range : chunks_->linked_ranges(static_cast<size_t>(chunk)))
     fetch.requests.push_back({shard.key, range, shard.size, {}});
   return fetch;
 }
 
-Result<Columns> ShardSource::decode(int64_t unit, std::vector<Buffer> fetched, WorkMemory& memory) const {
-  const ShardUnits::Unit& place = unit_at(unit);
+Result<Columns> ShardSource::decode(int64_t chunk, std::vector<Buffer> fetched, WorkMemory& memory) const {
+  const ShardChunks::Chunk& place = chunk_at(chunk);
   if (fetched.empty() || fetched.front().size() != place.end - place.begin)
-    return internal_error("a unit's read gave another length");
+    return internal_error("a chunk's read gave another length");
   std::vector<std::span<const uint8_t>> linked;
   for (size_t i = 1; i < fetched.size(); ++i) linked.push_back(fetched[i].span());
   Result<Columns> decoded =
-      decode_shard_unit(*units_, static_cast<size_t>(unit), fields_, fetched.front().span(), linked, memory);
-  if (!decoded.ok()) return Status(decoded.status()).with_key(units_->shard_name(place.shard));
+      decode_shard_chunk(*chunks_, static_cast<size_t>(chunk), fields_, fetched.front().span(), linked, memory);
+  if (!decoded.ok()) return Status(decoded.status()).with_key(chunks_->shard_name(place.shard));
   std::vector<ColumnValues> values;
   for (const size_t column : columns_) values.push_back(decoded->values[column]);
   decoded->values = std::move(values);
@@ -83,17 +84,17 @@ Result<Columns> ShardSource::decode(int64_t unit, std::vector<Buffer> fetched, W
   return decoded;
 }
 
-std::optional<Hash128> ShardSource::unit_identity(int64_t unit) const {
-  const ShardUnits::Unit& place = unit_at(unit);
-  const ShardUnits::Shard& shard = units_->shards[place.shard];
+std::optional<Hash128> ShardSource::chunk_identity(int64_t chunk) const {
+  const ShardChunks::Chunk& place = chunk_at(chunk);
+  const ShardChunks::Shard& shard = chunks_->shards[place.shard];
   // A store that tells no version: bytes may change behind the same name, so nothing may be kept by it.
   if (shard.version == 0) return std::nullopt;
   Hasher hasher;
-  hasher.update(fmt::format("tar 2 {}\n{} {} {} {} {}\n", units_->shard_name(place.shard), shard.size, shard.version,
-                            place.begin, place.end, units_->split == NameSplit::kLastDot));
+  hasher.update(fmt::format("tar 2 {}\n{} {} {} {} {}\n", chunks_->shard_name(place.shard), shard.size, shard.version,
+                            place.begin, place.end, chunks_->split == NameSplit::kLastDot));
   for (const size_t column : columns_) hasher.update_value(static_cast<uint64_t>(column));
-  // What is made of the bytes belongs to it: other extensions give other columns of the same unit.
-  for (const ShardField& field : chosen_fields(*units_, fields_)) {
+  // What is made of the bytes belongs to it: other extensions give other columns of the same chunk.
+  for (const ShardField& field : chosen_fields(*chunks_, fields_)) {
     hasher.update(fmt::format("{}:{} {} ", field.name.size(), field.name, field.optional));
     for (const std::string& extension : field.extensions)
       hasher.update(fmt::format("{}:{}", extension.size(), extension));
@@ -101,7 +102,7 @@ std::optional<Hash128> ShardSource::unit_identity(int64_t unit) const {
   return hasher.digest();
 }
 
-Result<std::shared_ptr<const UnitSource>> ShardSource::with_fields(std::span<const std::string> names) const {
+Result<std::shared_ptr<const ChunkSource>> ShardSource::with_fields(std::span<const std::string> names) const {
   // A set: a field and its mask are two names of one.
   std::set<size_t> needed;
   for (const std::string& name : names) {
@@ -110,13 +111,13 @@ Result<std::shared_ptr<const UnitSource>> ShardSource::with_fields(std::span<con
       for (const Field& field : schema_) known.push_back(field.name);
       return invalid_argument(fmt::format("the samples have no field '{}'{}", name, suggestion_text(name, known)));
     }
-    if (const auto field = field_behind(*units_, name)) needed.insert(*field);
+    if (const auto field = field_behind(*chunks_, name)) needed.insert(*field);
   }
   std::vector<size_t> fields(needed.begin(), needed.end()), columns;
-  const Schema decoded = schema_of(chosen_fields(*units_, fields));
+  const Schema decoded = schema_of(chosen_fields(*chunks_, fields));
   for (const std::string& name : names) columns.push_back(*decoded.find(name));
-  return std::shared_ptr<const UnitSource>(
-      std::make_shared<ShardSource>(units_, std::move(fields), std::move(columns)));
+  return std::shared_ptr<const ChunkSource>(
+      std::make_shared<ShardSource>(chunks_, std::move(fields), std::move(columns)));
 }
 
 }  // namespace forebay

@@ -18,7 +18,7 @@
 namespace forebay {
 
 /// Which samples a shard has, where, and how large their files are. It is made of headers alone, is the same however it was found, and
-/// is thrown away when the shard was cut into units.
+/// is thrown away when the shard was cut into chunks.
 struct TarIndex {
   struct File {
     uint32_t extension = 0;  ///< which of `extensions`

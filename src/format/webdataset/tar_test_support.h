@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "base/unit_source.h"
+#include "base/chunk_source.h"
 #include "base/work_memory.h"
 #include "format/webdataset/tar_header.h"
 #include "format/webdataset/tar_walker.h"
@@ -79,22 +79,22 @@ inline std::string numbered_shard(int first, int count, size_t bytes = 10) {
   return tar_of(files);
 }
 
-inline Result<Columns> decoded(const UnitSource& source, int64_t unit) {
-  const auto fetch = source.unit_fetch(unit);
+inline Result<Columns> decoded(const ChunkSource& source, int64_t chunk) {
+  const auto fetch = source.chunk_fetch(chunk);
   std::vector<Buffer> fetched;
   for (const ReadRequest& request : fetch.requests) {
     FOREBAY_ASSIGN(Buffer bytes, read_wait(*fetch.store, request, {}));
     fetched.push_back(std::move(bytes));
   }
   WorkMemory memory;
-  return source.decode(unit, std::move(fetched), memory);
+  return source.decode(chunk, std::move(fetched), memory);
 }
 
 /// "jpg=aaa|cls=1|key=000" for each sample, "bad: …" for bad rows.
-inline std::vector<std::string> samples_of(const UnitSource& source) {
+inline std::vector<std::string> samples_of(const ChunkSource& source) {
   std::vector<std::string> samples;
-  for (int64_t unit = 0; unit < source.units(); ++unit) {
-    const auto columns = decoded(source, unit);
+  for (int64_t chunk = 0; chunk < source.chunks(); ++chunk) {
+    const auto columns = decoded(source, chunk);
     if (!columns.ok()) {
       samples.push_back(columns.status().to_string());
       continue;

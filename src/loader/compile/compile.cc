@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "base/unit_source.h"
+#include "base/chunk_source.h"
 #include "loader/compile/cache_place.h"
 #include "loader/compile/needed_steps.h"
 #include "loader/compile/packing_step.h"
@@ -69,25 +69,25 @@ class Compiler {
   Result<std::shared_ptr<const ExecutionPlan>> run() {
     const Inference whole = infer(*input_.description, input_.source->schema(), catalog());
     if (!whole.problems.empty()) return internal_error(problems_as_status(whole.problems).message());
-    const auto units = shared_as_units(input_.source);
-    reduce(whole, units != nullptr);
+    const auto chunks = shared_as_chunks(input_.source);
+    reduce(whole, chunks != nullptr);
     plan_ = std::make_shared<ExecutionPlan>();
     plan_->source = input_.source;
-    if (units) {
-      FOREBAY_ASSIGN(plan_->source, with_wanted_fields(*units, needed_.wanted.front()));
+    if (chunks) {
+      FOREBAY_ASSIGN(plan_->source, with_wanted_fields(*chunks, needed_.wanted.front()));
     }
     inference_ = infer(needed_.description, plan_->source->schema(), catalog(), Rules::kFields);
     FOREBAY_RETURN_IF_ERROR(check_reduced(whole));
     plan_->selection = input_.selection;
     plan_->seed = input_.seed;
     for (const Field& field : input_.source->schema())
-      plan_->fetches |= !units && field.fetched && needed_.wanted.front().contains(field.name);
+      plan_->fetches |= !chunks && field.fetched && needed_.wanted.front().contains(field.name);
     if (is_source(step_at(0), SourceKind::kUserCode)) {
       plan_->stages.push_back(foreign_stage(step_at(0), 0, 0, {}, inference_.schemas[0]));
     }
     size_t begin = 1;
-    if (units) {
-      FOREBAY_ASSIGN(begin, add_unit_ops());
+    if (chunks) {
+      FOREBAY_ASSIGN(begin, add_chunk_ops());
     }
     for (size_t i = begin; i < needed_.steps.size(); ++i) FOREBAY_RETURN_IF_ERROR(add_step(i));
     Schema output = inference_.schemas.back();
@@ -101,9 +101,9 @@ class Compiler {
     if (packs() && input_.packing) plan_->packing = packing_of(*reader(), input_.packing);
     if (end_ < input_.end && !packs())
       plan_->rehearsed_field = def_of(input_.description->steps()[end_]).used({}, {}).makes.front();
-    if (units_) {
-      units_->gathers_rows = plan_->stages.empty() && !output.open_ended;
-      plan_->units = units_;
+    if (chunks_) {
+      chunks_->gathers_rows = plan_->stages.empty() && !output.open_ended;
+      plan_->chunks = chunks_;
     }
     return std::shared_ptr<const ExecutionPlan>(plan_);
   }
@@ -114,7 +114,7 @@ class Compiler {
   // What looks at samples at their end, and gives something else: a filter, or what packs them.
   const OpSpec* reader() const { return input_.as_filter || packs() ? &input_.description->steps()[end_] : nullptr; }
 
-  void reduce(const Inference& whole, bool units) {
+  void reduce(const Inference& whole, bool chunks) {
     const Description& description = *input_.description;
     Wanted wanted(whole.schemas[end_ - 1]);
     std::vector<std::string> asked;
@@ -124,7 +124,7 @@ class Compiler {
     }
     const Schema& all = whole.schemas[0];
     needed_ = needed_steps(description, end_, whole, wanted, catalog(),
-                           [&](const Wanted& first) { return units ? read_of_units(all, first) : all; });
+                           [&](const Wanted& first) { return chunks ? read_of_chunks(all, first) : all; });
     if (asked.empty()) return;
     // So that user code before it is asked for these fields.
     OpSpec select;
@@ -226,7 +226,7 @@ class Compiler {
   }
 
   // At least one: rows are counted by it.
-  static Schema read_of_units(const Schema& all, const Wanted& wanted) {
+  static Schema read_of_chunks(const Schema& all, const Wanted& wanted) {
     std::vector<Field> read;
     for (const Field& field : all) {
       if (wanted.contains(field.name)) read.push_back(field);
@@ -235,16 +235,17 @@ class Compiler {
     return Schema(std::move(read));
   }
 
-  static Result<std::shared_ptr<const UnitSource>> with_wanted_fields(const UnitSource& source, const Wanted& wanted) {
+  static Result<std::shared_ptr<const ChunkSource>> with_wanted_fields(const ChunkSource& source,
+                                                                       const Wanted& wanted) {
     std::vector<std::string> names;
-    for (const Field& field : read_of_units(source.schema(), wanted)) names.push_back(field.name);
+    for (const Field& field : read_of_chunks(source.schema(), wanted)) names.push_back(field.name);
     return source.with_fields(names);
   }
 
-  // The steps that can be done to whole units, up to the first that looks at single samples: where the others begin.
-  Result<size_t> add_unit_ops() {
-    units_ = std::make_shared<UnitPlan>();
-    units_->source = std::static_pointer_cast<const UnitSource>(plan_->source);
+  // The steps that can be done to whole chunks, up to the first that looks at single samples: where the others begin.
+  Result<size_t> add_chunk_ops() {
+    chunks_ = std::make_shared<ChunkPlan>();
+    chunks_->source = std::static_pointer_cast<const ChunkSource>(plan_->source);
     size_t i = 1;
     std::optional<size_t> cache;
     for (; i < needed_.steps.size(); ++i) {
@@ -252,34 +253,34 @@ class Compiler {
       const OpDef& def = def_of(op);
       if (def.role == OpRole::kKeep) {
         cache = i;
-        units_->cached_after = units_->ops.size();
+        chunks_->cached_after = chunks_->ops.size();
         continue;
       }
       if (!def.compile_columns) break;
       FOREBAY_ASSIGN(std::unique_ptr<ColumnOp> compiled, def.compile_columns(op, inference_.schemas[i - 1]));
       if (!compiled) break;
-      units_->ops.push_back({op.name, std::move(compiled), std::make_shared<StepCounters>()});
-      set_made_bytes(units_->ops.back(), def.used(op, inference_.schemas[i - 1]), inference_.schemas[i - 1],
+      chunks_->ops.push_back({op.name, std::move(compiled), std::make_shared<StepCounters>()});
+      set_made_bytes(chunks_->ops.back(), def.used(op, inference_.schemas[i - 1]), inference_.schemas[i - 1],
                      inference_.schemas[i]);
     }
-    if (!cache || !input_.open_cache) units_->cached_after = units_->ops.size();
-    units_->packed = PackedRows(inference_.schemas[i - 1]);
-    units_->place = place_of(i, inference_.schemas[i - 1]);
-    if (cache && input_.open_cache) FOREBAY_RETURN_IF_ERROR(open_unit_cache(*cache));
+    if (!cache || !input_.open_cache) chunks_->cached_after = chunks_->ops.size();
+    chunks_->packed = PackedRows(inference_.schemas[i - 1]);
+    chunks_->place = place_of(i, inference_.schemas[i - 1]);
+    if (cache && input_.open_cache) FOREBAY_RETURN_IF_ERROR(open_chunk_cache(*cache));
     return i;
   }
 
   // Packed rows and columns are kept at one place of their own each: which it is depends on the steps behind the cache.
-  Status open_unit_cache(size_t i) {
+  Status open_chunk_cache(size_t i) {
     const Schema& kept = inference_.schemas[i];
     Hasher hasher;
     const Hash128 place = place_of(i, kept);
     hasher.update_value(place.high);
     hasher.update_value(place.low);
-    hasher.update(units_->caches_packed() ? "packed" : "columns");
-    units_->cache_place = hasher.digest();
-    const uint64_t least = fixed_bytes(kept) * static_cast<uint64_t>(units_->source->fewest_rows());
-    FOREBAY_ASSIGN(units_->cache, input_.open_cache(needed_.steps[i], units_->cache_place, least));
+    hasher.update(chunks_->caches_packed() ? "packed" : "columns");
+    chunks_->cache_place = hasher.digest();
+    const uint64_t least = fixed_bytes(kept) * static_cast<uint64_t>(chunks_->source->fewest_rows());
+    FOREBAY_ASSIGN(chunks_->cache, input_.open_cache(needed_.steps[i], chunks_->cache_place, least));
     return {};
   }
 
@@ -383,7 +384,7 @@ class Compiler {
   Inference inference_;  // of these
   bool chosen_ = false;  // a choice of fields stands behind the latest stage of user code or cache
   std::shared_ptr<ExecutionPlan> plan_;
-  std::shared_ptr<UnitPlan> units_;
+  std::shared_ptr<ChunkPlan> chunks_;
 };
 
 }  // namespace

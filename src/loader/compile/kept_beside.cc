@@ -27,7 +27,7 @@ std::vector<RunnerOptions::Beside> kept_beside(const ExecutionPlan& plan,
     if (kept) beside.push_back({use, std::move(kept), kind, most, set_aside});
   };
   if (const Store* store = plan.store()) add(Use::kReads, store->idle_memory(), ByteBudget::Beside::kIdle);
-  if (plan.units) {
+  if (plan.chunks) {
     if (const Result<const TableCodecs*> codecs = load_table_codecs(); codecs.ok()) {
       // It lives as long as the process.
       add(Use::kColumns, std::shared_ptr<KeptBytes>(std::shared_ptr<void>(), &(*codecs)->idle_memory()),

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/byte_size.h"
-#include "base/unit_source.h"
+#include "base/chunk_source.h"
 
 namespace forebay {
 
@@ -66,39 +66,39 @@ uint64_t padding_bytes(const ExecutionPlan& plan, int64_t rows, uint64_t longest
 // What knows of entries on disk, where there is a cache.
 uint64_t cache_index_bytes(const ExecutionPlan& plan) {
   constexpr uint64_t kEntry = 160;  // with the table of a hash map that has just grown
-  if (plan.units) return plan.units->cache ? times(whole(plan.units->source->units()), kEntry) : 0;
+  if (plan.chunks) return plan.chunks->cache ? times(whole(plan.chunks->source->chunks()), kEntry) : 0;
   return plan.cached() != nullptr ? times(whole(plan.selection->size()), kEntry) : 0;
 }
 
-// ---- sources of many rows a unit
+// ---- sources of many rows a chunk
 
-struct UnitBounds {
+struct ChunkBounds {
   uint64_t held = 0;    // once it is decoded
   uint64_t lists = 0;   // of that, values whose length is not known before
   uint64_t decode = 0;  // while it is decoded, beside that
 };
 
-class UnitsBound {
+class ChunksBound {
  public:
-  explicit UnitsBound(const ExecutionPlan& plan) : plan_(*plan.units) {
+  explicit ChunksBound(const ExecutionPlan& plan) : plan_(*plan.chunks) {
     for (const Field& field : plan_.source->schema()) source_row_ += field.fixed_shape() ? row_bytes(field) : 0;
-    for (const UnitOp& op : plan_.ops) {
+    for (const ChunkOp& op : plan_.ops) {
       made_row_ += op.made_row_bytes;
       growth_ = plus(growth_, op.list_growth);
     }
   }
 
-  UnitBounds of(int64_t unit) const {
-    const UnitCost cost = plan_.source->unit_cost(unit);
-    const uint64_t rows = whole(plan_.source->unit_begin(unit + 1) - plan_.source->unit_begin(unit));
+  ChunkBounds of(int64_t chunk) const {
+    const ChunkCost cost = plan_.source->chunk_cost(chunk);
+    const uint64_t rows = whole(plan_.source->chunk_begin(chunk + 1) - plan_.source->chunk_begin(chunk));
     const uint64_t fields = plan_.source->schema().size() + plan_.ops.size();
     const uint64_t decoded = cost.decoded_bytes, known = std::min(decoded, times(rows, source_row_));
-    UnitBounds bounds;
+    ChunkBounds bounds;
     bounds.lists = times(decoded - known, growth_);
     const uint64_t stride = std::max<uint64_t>(plan_.packed.stride(), source_row_ + made_row_);
     const uint64_t side_by_side = times(rows, stride);
     const uint64_t offsets = times(rows + 1, sizeof(int64_t) * plan_.packed.apart().size());
-    // An eighth more, since memory of units is rounded up by as much (widely_rounded()).
+    // An eighth more, since memory of chunks is rounded up by as much (widely_rounded()).
     bounds.held = plus(plus(side_by_side, side_by_side / 8), plus(bounds.lists, plus(offsets, 512 + 128 * fields)));
     bounds.held = std::max(bounds.held, plus(decoded, 64 * kKiB * (decoded >= kMiB ? 1 : 0)));
     // Pages and levels, a buffer that grows, and columns that operators make.
@@ -109,29 +109,29 @@ class UnitsBound {
   }
 
  private:
-  const UnitPlan& plan_;
+  const ChunkPlan& plan_;
   uint64_t source_row_ = 0, made_row_ = 0, growth_ = 1;
 };
 
-// Units whose rows may meet in one batch: in each lane those of the blocks that consecutive rows reach into, also around the
+// Chunks whose rows may meet in one batch: in each lane those of the blocks that consecutive rows reach into, also around the
 // end of an epoch.
-uint64_t units_in_batch(const ExecutionPlan& plan, const SizingInput& input) {
-  const UnitSource& source = *plan.units->source;
+uint64_t chunks_in_batch(const ExecutionPlan& plan, const SizingInput& input) {
+  const ChunkSource& source = *plan.chunks->source;
   int64_t fewest = source.kept_rows() != nullptr || plan.selection->size() < source.size() ? 1 : source.size();
-  for (int64_t unit = 0; unit < source.units(); ++unit)
-    fewest = std::min(fewest, source.unit_begin(unit + 1) - source.unit_begin(unit));
+  for (int64_t chunk = 0; chunk < source.chunks(); ++chunk)
+    fewest = std::min(fewest, source.chunk_begin(chunk + 1) - source.chunk_begin(chunk));
   const int64_t in_lane = input.batch_size / input.lanes + 1;
   const int64_t blocks = in_lane / std::max<int64_t>(1, std::max<int64_t>(fewest, 1) * input.block) + 3;
   return plus(times(whole(input.lanes), times(whole(input.block), whole(blocks))), whole(input.old_rows));
 }
 
-uint64_t units_bound(const ExecutionPlan& plan, const SizingInput& input, int threads) {
-  const UnitSource& source = *plan.units->source;
-  const UnitsBound bound(plan);
+uint64_t chunks_bound(const ExecutionPlan& plan, const SizingInput& input, int threads) {
+  const ChunkSource& source = *plan.chunks->source;
+  const ChunksBound bound(plan);
   std::vector<uint64_t> held, lists;
   uint64_t decode = 0, longest = 0;
-  for (int64_t unit = 0; unit < source.units(); ++unit) {
-    const UnitBounds bounds = bound.of(unit);
+  for (int64_t chunk = 0; chunk < source.chunks(); ++chunk) {
+    const ChunkBounds bounds = bound.of(chunk);
     held.push_back(bounds.held);
     lists.push_back(bounds.lists);
     decode = std::max(decode, bounds.decode);
@@ -141,7 +141,7 @@ uint64_t units_bound(const ExecutionPlan& plan, const SizingInput& input, int th
   const uint64_t blocks = whole(input.lanes) * whole(input.block) + (input.old_rows > 0 ? 1 : 0);
   const bool ragged = std::any_of(plan.outputs.begin(), plan.outputs.end(), [](auto& one) { return !one.row_bytes; });
   const uint64_t values =
-      ragged ? times(largest_together(lists, std::min(units_in_batch(plan, input), times(whole(input.batch_size), 2))),
+      ragged ? times(largest_together(lists, std::min(chunks_in_batch(plan, input), times(whole(input.batch_size), 2))),
                      appearances(plan, input))
              : 0;
   uint64_t bytes = times(kTableThread, static_cast<uint64_t>(threads));
@@ -209,7 +209,7 @@ uint64_t samples_bound(const ExecutionPlan& plan, const SizingInput& input, int 
 }  // namespace
 
 uint64_t memory_bound(const ExecutionPlan& plan, const SizingInput& input, int threads) {
-  const uint64_t bytes = plan.units ? units_bound(plan, input, threads) : samples_bound(plan, input, threads);
+  const uint64_t bytes = plan.chunks ? chunks_bound(plan, input, threads) : samples_bound(plan, input, threads);
   return plus(plus(bytes, plus(input.packed, input.classes)),
               plus(plan.source->index_bytes(), cache_index_bytes(plan)));
 }

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "base/unit_source.h"
+#include "base/chunk_source.h"
 #include "loader/describe/check.h"
 #include "loader/describe/step_arguments.h"
 #include "pipeline/selection.h"
@@ -32,12 +32,12 @@ int64_t selected_before(const Selection& selection, int64_t id) {
 
 }  // namespace
 
-std::vector<int64_t> selected_rows(const UnitSource& source, const Selection& selection) {
+std::vector<int64_t> selected_rows(const ChunkSource& source, const Selection& selection) {
   std::vector<int64_t> rows;
   int64_t before = 0;
-  for (int64_t unit = 0; unit < source.units(); ++unit) {
+  for (int64_t chunk = 0; chunk < source.chunks(); ++chunk) {
     // Found by halving, not counted: a selection of 10^9 rows is not gone through for each opening.
-    const int64_t end = selected_before(selection, source.unit_begin(unit + 1));
+    const int64_t end = selected_before(selection, source.chunk_begin(chunk + 1));
     rows.push_back(end - before);
     before = end;
   }
@@ -47,9 +47,9 @@ std::vector<int64_t> selected_rows(const UnitSource& source, const Selection& se
 std::shared_ptr<const Selection> all_of(const Source& source) {
   std::shared_ptr<const Selection> all = first_samples(source.size());
   // What a table's filter= left out; the filter is part of the description, and so of its fingerprint.
-  const auto* const units = source.as_units();
-  if (units == nullptr || units->kept_rows() == nullptr) return all;
-  return std::make_shared<const MarkedSamples>(std::move(all), *units->kept_rows());
+  const auto* const chunks = source.as_chunks();
+  if (chunks == nullptr || chunks->kept_rows() == nullptr) return all;
+  return std::make_shared<const MarkedSamples>(std::move(all), *chunks->kept_rows());
 }
 
 std::shared_ptr<const Selection> records_of_stream() {
@@ -66,10 +66,10 @@ std::shared_ptr<const Selection> taken(const OpSpec& take, const Source* source,
                                        std::shared_ptr<const Selection> from) {
   const int64_t size = std::max<int64_t>(int_arg(&take, "n", 0), 0);
   if (!bool_arg(take, "spread")) return first_of(std::move(from), size);
-  const auto* const units = source != nullptr ? source->as_units() : nullptr;
-  if (units == nullptr) return spread_over(std::move(from), size);
-  const std::vector<int64_t> rows = selected_rows(*units, *from);
-  return spread_over_units(std::move(from), rows, size);
+  const auto* const chunks = source != nullptr ? source->as_chunks() : nullptr;
+  if (chunks == nullptr) return spread_over(std::move(from), size);
+  const std::vector<int64_t> rows = selected_rows(*chunks, *from);
+  return spread_over_chunks(std::move(from), rows, size);
 }
 
 std::shared_ptr<const Selection> chosen_unread(const Description& description, const Source* source, int64_t size) {
@@ -112,20 +112,20 @@ Result<Ordering> order_of(const OpSpec* shuffle, int64_t size, std::optional<std
 }  // namespace
 
 Result<Ordering> choose_order(const OpSpec* shuffle, const Source& source, const Selection& selection, uint64_t seed) {
-  return choose_order(shuffle, source.as_units(), selection, seed);
+  return choose_order(shuffle, source.as_chunks(), selection, seed);
 }
 
-Result<Ordering> choose_order(const OpSpec* shuffle, const UnitSource* units, const Selection& selection,
+Result<Ordering> choose_order(const OpSpec* shuffle, const ChunkSource* chunks, const Selection& selection,
                               uint64_t seed) {
-  std::optional<std::vector<int64_t>> chunks;
-  if (units != nullptr) chunks = selected_rows(*units, selection);
-  return order_of(shuffle, selection.size(), std::move(chunks), seed);
+  std::optional<std::vector<int64_t>> chunk_rows;
+  if (chunks != nullptr) chunk_rows = selected_rows(*chunks, selection);
+  return order_of(shuffle, selection.size(), std::move(chunk_rows), seed);
 }
 
-Result<Ordering> choose_order(const OpSpec* shuffle, const UnitSource* units, const Packing& packing, uint64_t seed) {
-  std::optional<std::vector<int64_t>> chunks;
-  if (units != nullptr) chunks = packing.blocks_of_groups();
-  return order_of(shuffle, packing.size(), std::move(chunks), seed);
+Result<Ordering> choose_order(const OpSpec* shuffle, const ChunkSource* chunks, const Packing& packing, uint64_t seed) {
+  std::optional<std::vector<int64_t>> chunk_rows;
+  if (chunks != nullptr) chunk_rows = packing.blocks_of_groups();
+  return order_of(shuffle, packing.size(), std::move(chunk_rows), seed);
 }
 
 int64_t lanes_of_rank(const Ordering& ordering, int64_t world_size) {

@@ -16,9 +16,9 @@ Args args_of(const OpSpec& pack) { return {pack.args, catalog().find(pack.name)-
 std::string packed_field(const OpSpec& pack) { return args_of(pack).text("field"); }
 
 Result<std::shared_ptr<const Packing>> pack_rows(const OpSpec& pack, std::vector<uint32_t> lengths,
-                                                 const UnitSource* units, const Selection& selection) {
+                                                 const ChunkSource* chunks, const Selection& selection) {
   const Args args = args_of(pack);
-  const std::vector<int64_t> groups = units != nullptr ? selected_rows(*units, selection) : std::vector<int64_t>();
+  const std::vector<int64_t> groups = chunks != nullptr ? selected_rows(*chunks, selection) : std::vector<int64_t>();
   FOREBAY_ASSIGN(Packing packing,
                  Packing::make(std::move(lengths), groups,
                                {.length = args.integer("length"), .open_blocks = args.integer("open_blocks")}));

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/unit_source.h"
+#include "base/chunk_source.h"
 #include "pipeline/description.h"
 #include "pipeline/execution_plan.h"
 
@@ -14,9 +14,9 @@ namespace forebay {
 /// The field that a `.pack()` puts into blocks.
 std::string packed_field(const OpSpec& pack);
 
-/// Rows of these lengths (of a selection, in its order) in blocks, as the step says. `units`: null where samples are read one by one.
+/// Rows of these lengths (of a selection, in its order) in blocks, as the step says. `chunks`: null where samples are read one by one.
 Result<std::shared_ptr<const Packing>> pack_rows(const OpSpec& pack, std::vector<uint32_t> lengths,
-                                                 const UnitSource* units, const Selection& selection);
+                                                 const ChunkSource* chunks, const Selection& selection);
 
 /// What the runner has to know of it.
 PackingStep packing_of(const OpSpec& pack, std::shared_ptr<const Packing> blocks);

@@ -86,15 +86,15 @@ uint64_t ahead_bytes(const ExecutionPlan& plan, const RunnerOptions& options, in
 // What is no part of what loaders divide.
 uint64_t beside_bytes(const ExecutionPlan& plan, const SizingInput& input) {
   constexpr uint64_t kIdleColumns = 32 * kMiB;  // as many as the decoder's pool keeps
-  return input.caches + plan.source->index_bytes() + input.classes + (plan.units ? kIdleColumns : 0);
+  return input.caches + plan.source->index_bytes() + input.classes + (plan.chunks ? kIdleColumns : 0);
 }
 
-// ---- sources of many rows a unit
+// ---- sources of many rows a chunk
 
-struct UnitSizes {
+struct ChunkSizes {
   std::vector<uint64_t> decoded;  // largest first
   uint64_t largest_stored = 0;
-  uint64_t row_bytes = 0;  // of a row on average, as units hold it
+  uint64_t row_bytes = 0;  // of a row on average, as chunks hold it
 
   // The largest ones that may be in memory together.
   uint64_t together(int64_t count) const {
@@ -104,11 +104,11 @@ struct UnitSizes {
   }
 };
 
-UnitSizes unit_sizes(const UnitSource& source) {
-  UnitSizes sizes;
+ChunkSizes chunk_sizes(const ChunkSource& source) {
+  ChunkSizes sizes;
   uint64_t total = 0;
-  for (int64_t unit = 0; unit < source.units(); ++unit) {
-    const UnitCost cost = source.unit_cost(unit);
+  for (int64_t chunk = 0; chunk < source.chunks(); ++chunk) {
+    const ChunkCost cost = source.chunk_cost(chunk);
     sizes.decoded.push_back(cost.decoded_bytes + std::min<uint64_t>(cost.decoded_bytes, 64 * 1024));  // rounded up
     sizes.largest_stored = std::max(sizes.largest_stored, cost.fetched_bytes);
     total += cost.decoded_bytes;
@@ -119,20 +119,20 @@ UnitSizes unit_sizes(const UnitSource& source) {
 }
 
 // Those that are mixed, and one more in each lane that is on its way.
-int64_t units_mixed(const SizingInput& input) { return input.lanes * (input.block + 1); }
+int64_t chunks_mixed(const SizingInput& input) { return input.lanes * (input.block + 1); }
 
 // How much less would fit.
-std::string what_fits(const UnitSizes& sizes, const SizingInput& input, uint64_t bytes) {
+std::string what_fits(const ChunkSizes& sizes, const SizingInput& input, uint64_t bytes) {
   SizingInput smaller = input;
   for (; smaller.block > 1; --smaller.block) {
-    if (sizes.together(units_mixed(smaller)) <= bytes)
+    if (sizes.together(chunks_mixed(smaller)) <= bytes)
       return fmt::format("shuffle with block={} or less", smaller.block);
   }
   for (; smaller.lanes > 1; --smaller.lanes) {
-    if (sizes.together(units_mixed(smaller)) <= bytes)
+    if (sizes.together(chunks_mixed(smaller)) <= bytes)
       return fmt::format("shuffle with block=1 and lanes={} or less", smaller.lanes);
   }
-  if (sizes.together(units_mixed(smaller)) <= bytes) return "shuffle with block=1 and lanes=1";
+  if (sizes.together(chunks_mixed(smaller)) <= bytes) return "shuffle with block=1 and lanes=1";
   return "write the table with smaller row groups, since not even two of these fit";
 }
 
@@ -152,10 +152,10 @@ Status check_engine(const SizingInput& input) {
   return {};
 }
 
-// A second set of units while the first is mixed, so that reading never waits for mixing, as far as that stays modest.
-Result<RunnerOptions> size_units(const ExecutionPlan& plan, const SizingInput& input, RunnerOptions options) {
+// A second set of chunks while the first is mixed, so that reading never waits for mixing, as far as that stays modest.
+Result<RunnerOptions> size_chunks(const ExecutionPlan& plan, const SizingInput& input, RunnerOptions options) {
   constexpr uint64_t kModest = 416 * kMiB;
-  const UnitSizes sizes = unit_sizes(*plan.units->source);
+  const ChunkSizes sizes = chunk_sizes(*plan.chunks->source);
   const auto threads = static_cast<uint64_t>(options.threads);
   const uint64_t largest = sizes.decoded.empty() ? 0 : sizes.decoded.front();
   const uint64_t batch_bytes =
@@ -164,14 +164,14 @@ Result<RunnerOptions> size_units(const ExecutionPlan& plan, const SizingInput& i
   options.window_batches = std::clamp<int64_t>(window(options, input.batch_size, batch_bytes), 3, 16);
   options.working_bytes_per_thread = 64 * 1024;
   options.window_bytes = static_cast<uint64_t>(options.window_batches) * batch_bytes;
-  const uint64_t mixed = sizes.together(units_mixed(input));
-  // A unit exists twice while it is decoded, beside its stored bytes.
+  const uint64_t mixed = sizes.together(chunks_mixed(input));
+  // A chunk exists twice while it is decoded, beside its stored bytes.
   const uint64_t once = largest + sizes.largest_stored + options.working_bytes_per_thread * threads + batch_bytes;
   const uint64_t index = input.memory ? options.index_bytes : 0;
   const uint64_t needed = mixed + once + index;
   const uint64_t busy = (threads - 1) * (largest + sizes.largest_stored) + options.window_bytes + 4 * kMiB;
   // Of old samples each may be of a row group of its own.
-  const uint64_t second = sizes.together(2 * units_mixed(input) + input.old_rows) - mixed;
+  const uint64_t second = sizes.together(2 * chunks_mixed(input) + input.old_rows) - mixed;
   const uint64_t limit = memory_of_engine(input);
   const uint64_t wanted = needed + busy + (needed + busy < kModest ? std::min(second, kModest - needed - busy) : 0);
   options.memory = input.memory.value_or(std::max(std::min(wanted, limit), std::min(needed, limit)));
@@ -191,7 +191,7 @@ Result<RunnerOptions> size_units(const ExecutionPlan& plan, const SizingInput& i
           "{} row groups, the rest to decode one and for a batch), and {} are enough for any batch; raise memory= "
           "to that, or {}",
           options.memory, input.block, input.lanes, input.lanes == 1 ? "" : "s", needed, mixed,
-          std::min<int64_t>(units_mixed(input), static_cast<int64_t>(sizes.decoded.size())), enough,
+          std::min<int64_t>(chunks_mixed(input), static_cast<int64_t>(sizes.decoded.size())), enough,
           what_fits(sizes, input, options.memory > once + index ? options.memory - once - index : 0)),
       enough);
 }
@@ -242,9 +242,9 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
   options.find_requests = !input.requests;
   options.index_bytes = plan.source->index_bytes() + input.classes;
   if (!input.memory) options.memory_beside = beside_bytes(plan, input);
-  // Only called for an error: it looks at every sample, or unit.
+  // Only called for an error: it looks at every sample, or chunk.
   options.memory_bound = [&plan, input, threads = options.threads] { return memory_bound(plan, input, threads); };
-  if (plan.units) return size_units(plan, input, options);
+  if (plan.chunks) return size_chunks(plan, input, options);
   const int most_requests = input.requests.value_or(local ? kLocalRequests : remote.most);
   const uint64_t batch_bytes = expected_batch_bytes(plan, sizes, input.batch_size) + input.packed;
   options.window_batches = window(options, input.batch_size, batch_bytes);

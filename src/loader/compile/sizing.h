@@ -20,7 +20,7 @@ struct SizingInput {
   uint64_t classes = 0;    ///< bytes of what a pass over the data set tells of it, beside the source's own index
   EngineLimits engine = {};        ///< of this process alone
   int local_ranks = 1, ranks = 1;  ///< processes of the job on this machine, and on all
-  int64_t block = 1, lanes = 1;    ///< for units of many rows: mixed at once, and spans that this rank reads from
+  int64_t block = 1, lanes = 1;    ///< for chunks of many rows: mixed at once, and spans that this rank reads from
 };
 
 /// Threads, request slots, window and memory for a plan, which has to last as long as what comes back. InvalidArgument for

@@ -12,46 +12,46 @@ namespace {
 constexpr uint64_t kRows = 64;
 
 /// Row groups in memory, whose sizes are all that is asked for.
-class SizedUnits final : public UnitSource {
+class SizedChunks final : public ChunkSource {
  public:
-  SizedUnits(int64_t units, uint64_t decoded, uint64_t stored) : units_(units), cost_{stored, decoded} {}
+  SizedChunks(int64_t chunks, uint64_t decoded, uint64_t stored) : chunks_(chunks), cost_{stored, decoded} {}
   const Schema& schema() const override { return schema_; }
-  int64_t size() const override { return units_ * static_cast<int64_t>(kRows); }
+  int64_t size() const override { return chunks_ * static_cast<int64_t>(kRows); }
   Hash128 version() const override { return {}; }
   uint64_t index_bytes() const override { return 0; }
   std::string key(int64_t) const override { return ""; }
-  int64_t units() const override { return units_; }
-  int64_t unit_begin(int64_t unit) const override { return unit * static_cast<int64_t>(kRows); }
-  std::string unit_name(int64_t) const override { return ""; }
-  UnitCost unit_cost(int64_t) const override { return cost_; }
-  UnitFetch unit_fetch(int64_t) const override { return {}; }
+  int64_t chunks() const override { return chunks_; }
+  int64_t chunk_begin(int64_t chunk) const override { return chunk * static_cast<int64_t>(kRows); }
+  std::string chunk_name(int64_t) const override { return ""; }
+  ChunkCost chunk_cost(int64_t) const override { return cost_; }
+  ChunkFetch chunk_fetch(int64_t) const override { return {}; }
   Result<Columns> decode(int64_t, std::vector<Buffer>, WorkMemory&) const override { return internal_error("never"); }
-  std::optional<Hash128> unit_identity(int64_t) const override { return std::nullopt; }
-  Result<std::shared_ptr<const UnitSource>> with_fields(std::span<const std::string>) const override {
+  std::optional<Hash128> chunk_identity(int64_t) const override { return std::nullopt; }
+  Result<std::shared_ptr<const ChunkSource>> with_fields(std::span<const std::string>) const override {
     return internal_error("never");
   }
 
  private:
-  const int64_t units_;
-  const UnitCost cost_;
+  const int64_t chunks_;
+  const ChunkCost cost_;
   const Schema schema_;
 };
 
 ExecutionPlan rows_of(size_t row_bytes) {
   ExecutionPlan plan;
-  plan.source = std::make_shared<SizedUnits>(1, 0, 0);
+  plan.source = std::make_shared<SizedChunks>(1, 0, 0);
   plan.selection = first_samples(1000);
   plan.outputs.emplace_back().row_bytes = row_bytes;
   return plan;
 }
 
-ExecutionPlan units_of(int64_t units, uint64_t decoded, uint64_t stored, size_t row_bytes = 8) {
+ExecutionPlan chunks_of(int64_t chunks, uint64_t decoded, uint64_t stored, size_t row_bytes = 8) {
   ExecutionPlan plan = rows_of(row_bytes);
-  auto unit_plan = std::make_shared<UnitPlan>();
-  unit_plan->source = std::make_shared<SizedUnits>(units, decoded, stored);
-  plan.source = unit_plan->source;
+  auto chunk_plan = std::make_shared<ChunkPlan>();
+  chunk_plan->source = std::make_shared<SizedChunks>(chunks, decoded, stored);
+  plan.source = chunk_plan->source;
   plan.selection = first_samples(plan.source->size());
-  plan.units = unit_plan;
+  plan.chunks = chunk_plan;
   return plan;
 }
 
@@ -126,16 +126,16 @@ TEST(SizingEdges, AnEmptySelectionNeedsNoMemoryForSamples) {
   EXPECT_TRUE(choose_sizes(plan, {.batch_size = 4}).ok());
 }
 
-// Sources of many rows a unit
+// Sources of many rows a chunk
 
-TEST(SizingEdges, OfUnitsHoldThoseThatAreMixedOneOnItsWayAndABatch) {
-  constexpr uint64_t kUnit = 1 << 20;
+TEST(SizingEdges, OfChunksHoldThoseThatAreMixedOneOnItsWayAndABatch) {
+  constexpr uint64_t kChunk = 1 << 20;
   for (const int64_t block : {1, 4, 16}) {
     for (const int64_t lanes : {1, 3}) {
-      const auto options = choose_sizes(units_of(200, kUnit, kUnit / 2),
+      const auto options = choose_sizes(chunks_of(200, kChunk, kChunk / 2),
                                         {.threads = 1, .batch_size = 32, .block = block, .lanes = lanes});
       ASSERT_TRUE(options.ok());
-      EXPECT_GE(options->memory_least, static_cast<uint64_t>(lanes * (block + 1)) * kUnit + kUnit + kUnit / 2);
+      EXPECT_GE(options->memory_least, static_cast<uint64_t>(lanes * (block + 1)) * kChunk + kChunk + kChunk / 2);
       EXPECT_GE(options->memory, options->memory_least);
       EXPECT_LE(options->ahead_bytes, options->memory);
       EXPECT_GE(options->window_batches, 3);
@@ -144,20 +144,20 @@ TEST(SizingEdges, OfUnitsHoldThoseThatAreMixedOneOnItsWayAndABatch) {
   }
 }
 
-TEST(SizingEdges, FewUnitsNeedNoMoreThanTheyAre) {
-  constexpr uint64_t kUnit = 1 << 20;
-  const auto few = choose_sizes(units_of(2, kUnit, kUnit), {.threads = 1, .block = 1000});
+TEST(SizingEdges, FewChunksNeedNoMoreThanTheyAre) {
+  constexpr uint64_t kChunk = 1 << 20;
+  const auto few = choose_sizes(chunks_of(2, kChunk, kChunk), {.threads = 1, .block = 1000});
   ASSERT_TRUE(few.ok());
-  EXPECT_LT(few->memory_least, 5 * kUnit) << "two, one that is decoded, and its stored bytes";
+  EXPECT_LT(few->memory_least, 5 * kChunk) << "two, one that is decoded, and its stored bytes";
 }
 
 TEST(SizingEdges, ATableWithoutRowGroupsCanBeOpened) {
-  EXPECT_TRUE(choose_sizes(units_of(0, 0, 0), {.batch_size = 4}).ok());
+  EXPECT_TRUE(choose_sizes(chunks_of(0, 0, 0), {.batch_size = 4}).ok());
 }
 
 TEST(SizingEdges, TooLittleMemoryForABlockSaysWhichBlockWouldFit) {
-  constexpr uint64_t kUnit = 1 << 20;
-  const ExecutionPlan plan = units_of(200, kUnit, kUnit);
+  constexpr uint64_t kChunk = 1 << 20;
+  const ExecutionPlan plan = chunks_of(200, kChunk, kChunk);
   const auto refused = [&](uint64_t memory, int64_t block, int64_t lanes) {
     const Status status =
         choose_sizes(plan, {.threads = 1, .memory = memory, .batch_size = 8, .block = block, .lanes = lanes}).status();
@@ -169,18 +169,18 @@ TEST(SizingEdges, TooLittleMemoryForABlockSaysWhichBlockWouldFit) {
         << "the figure is enough";
     return status.message();
   };
-  const std::string smaller_block = refused(10 * kUnit, 16, 1);
+  const std::string smaller_block = refused(10 * kChunk, 16, 1);
   EXPECT_NE(smaller_block.find("or shuffle with block="), std::string::npos) << smaller_block;
-  const std::string fewer_lanes = refused(10 * kUnit, 2, 8);
+  const std::string fewer_lanes = refused(10 * kChunk, 2, 8);
   EXPECT_NE(fewer_lanes.find("block=1 and lanes="), std::string::npos) << fewer_lanes;
-  const std::string nothing_fits = refused(kUnit, 4, 2);
+  const std::string nothing_fits = refused(kChunk, 4, 2);
   EXPECT_NE(nothing_fits.find("write the table with smaller row groups"), std::string::npos) << nothing_fits;
 }
 
 TEST(SizingEdges, TheBlockThatWasAdvisedFits) {
-  constexpr uint64_t kUnit = 1 << 20;
-  const ExecutionPlan plan = units_of(200, kUnit, kUnit);
-  for (uint64_t memory = 5 * kUnit; memory < 20 * kUnit; memory += kUnit / 3) {
+  constexpr uint64_t kChunk = 1 << 20;
+  const ExecutionPlan plan = chunks_of(200, kChunk, kChunk);
+  for (uint64_t memory = 5 * kChunk; memory < 20 * kChunk; memory += kChunk / 3) {
     SizingInput input{.threads = 1, .memory = memory, .batch_size = 8, .block = 64};
     const Status refused = choose_sizes(plan, input).status();
     ASSERT_EQ(refused.code(), Code::kOutOfBudget);
@@ -194,10 +194,10 @@ TEST(SizingEdges, TheBlockThatWasAdvisedFits) {
 }
 
 TEST(SizingEdges, TheBoundIsNeverLessThanWhatIsNeeded) {
-  for (const int64_t units : {1, 3, 50}) {
+  for (const int64_t chunks : {1, 3, 50}) {
     for (const uint64_t decoded : {uint64_t{1000}, uint64_t{1} << 22}) {
       for (const int64_t block : {1, 8}) {
-        const ExecutionPlan plan = units_of(units, decoded, decoded / 3);
+        const ExecutionPlan plan = chunks_of(chunks, decoded, decoded / 3);
         const SizingInput input{.threads = 2, .batch_size = 16, .block = block, .lanes = 2};
         const auto options = choose_sizes(plan, input);
         ASSERT_TRUE(options.ok());

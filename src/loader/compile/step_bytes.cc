@@ -12,7 +12,7 @@ uint64_t fixed_bytes(const Schema& schema) {
   return bytes;
 }
 
-void set_made_bytes(UnitOp& op, const FieldUse& used, const Schema& before, const Schema& after) {
+void set_made_bytes(ChunkOp& op, const FieldUse& used, const Schema& before, const Schema& after) {
   for (const std::string& name : used.makes) {
     const std::optional<size_t> made = after.find(name), from = before.find(name);
     if (!made) continue;

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
+#include "pipeline/chunk_plan.h"
 #include "pipeline/operator.h"
-#include "pipeline/unit_plan.h"
 
 namespace forebay {
 
@@ -11,7 +11,7 @@ namespace forebay {
 uint64_t fixed_bytes(const Schema& schema);
 
 /// Notes what a column operator takes for the columns that it makes (`used.makes`).
-void set_made_bytes(UnitOp& op, const FieldUse& used, const Schema& before, const Schema& after);
+void set_made_bytes(ChunkOp& op, const FieldUse& used, const Schema& before, const Schema& after);
 
 /// What an operator on single samples may take to compute fields of known shape: the values as they were and as they become, and
 /// tables of weights.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/unit_source.h"
+#include "base/chunk_source.h"
 #include "loader/describe/check.h"
 
 namespace forebay {
@@ -16,8 +16,8 @@ std::string name_before(const OpSpec& rename, const std::string& name) {
 
 std::optional<size_t> untouched_field(const Description& description, const Inference& inference, const Source& source,
                                       std::string name, size_t step) {
-  // Rows of units are known only once their unit is decoded, so their entries hold all fields.
-  if (source.as_units() != nullptr) return std::nullopt;
+  // Rows of chunks are known only once their chunk is decoded, so their entries hold all fields.
+  if (source.as_chunks() != nullptr) return std::nullopt;
   for (size_t i = step; i-- > 1;) {
     const OpSpec& op = description.steps()[i];
     const OpDef& def = *catalog().find(op.name);

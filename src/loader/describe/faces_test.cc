@@ -76,14 +76,14 @@ TEST(CppFace, writes_each_argument_of_each_operator_in_the_catalogs_order) {
 TEST(CppFace, tar_shards_are_described_as_json_has_them) {
   const Pipeline given = webdataset("a-{00..99}.tar", {.fields = {{"image", "jpg;png"}, {"label", "cls"}},
                                                        .optional = {"label"},
-                                                       .unit = uint64_t{1} << 20,
+                                                       .chunk = uint64_t{1} << 20,
                                                        .split = "last"});
   EXPECT_EQ(given.to_json().value(), Pipeline::from_json(given.to_json().value()).value().to_json().value());
   EXPECT_TRUE(given.decode_image().check().empty());
   EXPECT_EQ(given.description().steps().front().args, Json({{"pattern", "a-{00..99}.tar"},
                                                             {"fields", {{"image", "jpg;png"}, {"label", "cls"}}},
                                                             {"optional", {"label"}},
-                                                            {"unit", 1 << 20},
+                                                            {"chunk", 1 << 20},
                                                             {"split", "last"}}));
   EXPECT_EQ(webdataset(std::vector<std::string>{"a.tar"}).description().steps().front().args,
             Json({{"pattern", {"a.tar"}}}));
@@ -133,7 +133,7 @@ TEST(CppFace, mistakes_about_tar_shards_are_found_before_anything_is_read) {
   EXPECT_EQ(webdataset("").check().size(), 1u);
   EXPECT_EQ(webdataset("a.tar", {.fields = {{"x", "pyd"}}}).check().size(), 1u);
   EXPECT_EQ(webdataset("a.tar", {.fields = {{"x", "jpg;cls"}}}).check().size(), 1u);
-  EXPECT_EQ(webdataset("a.tar", {.unit = "no size"}).check().size(), 1u);
+  EXPECT_EQ(webdataset("a.tar", {.chunk = "no size"}).check().size(), 1u);
   EXPECT_EQ(webdataset("a.tar", {.split = "middle"}).check().size(), 1u);
   EXPECT_EQ(webdataset("a.tar", {.fields = {{"x", "seg.png"}}, .split = "last"}).check().size(), 1u);
   EXPECT_TRUE(webdataset("a.tar").check().empty());

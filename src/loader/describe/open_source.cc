@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/unit_source.h"
+#include "base/chunk_source.h"
 #include "loader/describe/check.h"
 #include "loader/describe/sources.h"
 #include "store/store.h"
@@ -23,8 +23,8 @@ Result<std::shared_ptr<const Source>> open_source(const OpSpec& source, const Op
 
 std::shared_ptr<void> begin_reading(const Source& source) {
   if (source.size() == 0) return nullptr;
-  const auto* units = source.as_units();
-  Store* const store = units != nullptr ? units->unit_fetch(0).store : source.as_samples()->fetch(0).store;
+  const auto* chunks = source.as_chunks();
+  Store* const store = chunks != nullptr ? chunks->chunk_fetch(0).store : source.as_samples()->fetch(0).store;
   return store != nullptr ? store->begin_reading() : nullptr;
 }
 

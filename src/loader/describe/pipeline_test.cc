@@ -220,7 +220,7 @@ TEST(StepBytes, of_an_operator_are_its_new_columns_and_how_much_its_lists_grow) 
                        of_shape("s", DType::kFloat64, {Shape::kUnknown})});
   Schema after = before;
   for (size_t i = 0; i < after.size(); ++i) after[i].dtype = DType::kFloat32;
-  UnitOp op;
+  ChunkOp op;
   set_made_bytes(op, {{"a", "l", "s"}, {"a", "l", "s", "gone"}}, before, after);
   EXPECT_EQ(op.made_row_bytes, 4u);
   EXPECT_EQ(op.list_growth, 2u + 1) << "twice what int16 takes, and no less than what there was";
@@ -236,7 +236,7 @@ TEST(ChooseOrder, of_single_samples_is_shuffled_or_not_and_has_all_of_them) {
     int64_t id_at(int64_t index) const override { return index; }
   };
   const Ten ten;
-  const UnitSource* const none = nullptr;
+  const ChunkSource* const none = nullptr;
   const OpSpec shuffle{"shuffle", Json::object(), nullptr, ""};
   const Ordering plain = choose_order(nullptr, none, ten, 1).value();
   const Ordering mixed = choose_order(&shuffle, none, ten, 1).value();

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "base/unit_source.h"
+#include "base/chunk_source.h"
 
 namespace forebay {
 
@@ -19,16 +19,16 @@ std::string element_word(const Field& field) {
 
 std::vector<FieldDescription> describe_fields(const Source& source) {
   std::vector<FieldDescription> fields;
-  const auto* units = source.as_units();
+  const auto* chunks = source.as_chunks();
   for (const Field& field : source.schema()) {
     const size_t index = fields.size();
     FieldDescription described{field.name, element_word(field), {}};
     if (field.kind == FieldKind::kTensor) described.shape.assign(field.shape.begin(), field.shape.end());
     if (field.string_list()) described.shape = {Shape::kUnknown};
-    if (units != nullptr) {
-      described.time = units->time_name(index);
-      described.of_folder = units->is_of_folder(index);
-      described.is_mask = units->is_mask(index);
+    if (chunks != nullptr) {
+      described.time = chunks->time_name(index);
+      described.of_folder = chunks->is_of_folder(index);
+      described.is_mask = chunks->is_mask(index);
     }
     fields.push_back(std::move(described));
   }
@@ -37,16 +37,17 @@ std::vector<FieldDescription> describe_fields(const Source& source) {
 
 std::vector<int64_t> row_group_begins(const Source& source) {
   std::vector<int64_t> begins;
-  const auto* units = source.as_units();
-  for (int64_t unit = 0; units != nullptr && unit <= units->units(); ++unit) begins.push_back(units->unit_begin(unit));
+  const auto* chunks = source.as_chunks();
+  for (int64_t chunk = 0; chunks != nullptr && chunk <= chunks->chunks(); ++chunk)
+    begins.push_back(chunks->chunk_begin(chunk));
   return begins;
 }
 
 std::vector<uint64_t> row_group_bytes(const Source& source) {
   std::vector<uint64_t> bytes;
-  const auto* units = source.as_units();
-  for (int64_t unit = 0; units != nullptr && unit < units->units(); ++unit)
-    bytes.push_back(units->unit_cost(unit).decoded_bytes);
+  const auto* chunks = source.as_chunks();
+  for (int64_t chunk = 0; chunks != nullptr && chunk < chunks->chunks(); ++chunk)
+    bytes.push_back(chunks->chunk_cost(chunk).decoded_bytes);
   return bytes;
 }
 

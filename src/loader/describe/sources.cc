@@ -282,7 +282,7 @@ SourceDef webdataset_source() {
                 "extensions by field, several as in \"jpg;png\"; or a list of extensions; all if not given"},
                {"optional", ArgType::kFields, false, Json::array(),
                 "fields that a sample may lack; `<name>_valid` says which do", ArgForm::kNamed},
-               {"unit", ArgType::kBytes, false, "8MiB", "bytes of samples that are read together", ArgForm::kNamed},
+               {"chunk", ArgType::kBytes, false, "8MiB", "bytes of samples that are read together", ArgForm::kNamed},
                {"split", ArgType::kText, false, "first",
                 "the dot that ends a sample's name: \"first\", or \"last\" for names with periods", ArgForm::kNamed},
                {"index", ArgType::kText, false, "cache",

@@ -16,7 +16,7 @@ namespace forebay {
 /// What a source is to those who compose a plan.
 enum class SourceKind : uint8_t {
   kSamples,   ///< its samples are read one by one
-  kTable,     ///< its samples come many at a time: a UnitSource
+  kTable,     ///< its samples come many at a time: a ChunkSource
   kUserCode,  ///< the user's own object gives them
 };
 

@@ -278,8 +278,8 @@ Result<OpSpec> arrow_streams_step(std::span<void* const> streams, Json args) {
   return step;
 }
 
-Result<std::shared_ptr<const UnitSource>> open_table_source(const OpSpec& source, TableRequest::Format format,
-                                                            const OpenSourceOptions& options) {
+Result<std::shared_ptr<const ChunkSource>> open_table_source(const OpSpec& source, TableRequest::Format format,
+                                                             const OpenSourceOptions& options) {
   FOREBAY_ASSIGN(TableRequest request, parse_table_request(source));
   request.format = format;
   FOREBAY_ASSIGN(const TableCodecs* codecs, load_table_codecs());

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "base/unit_source.h"
+#include "base/chunk_source.h"
 #include "forebay/pipeline.h"
 #include "format/table/open_table.h"
 #include "loader/describe/open_source.h"
@@ -39,7 +39,7 @@ void check_table(const OpSpec& source, std::vector<Problem>& problems);
 /// remain the caller's.
 Result<OpSpec> arrow_streams_step(std::span<void* const> streams, Json args);
 
-Result<std::shared_ptr<const UnitSource>> open_table_source(const OpSpec& source, TableRequest::Format format,
-                                                            const OpenSourceOptions& options);
+Result<std::shared_ptr<const ChunkSource>> open_table_source(const OpSpec& source, TableRequest::Format format,
+                                                             const OpenSourceOptions& options);
 
 }  // namespace forebay

@@ -83,11 +83,11 @@ Status check_dots(const WebdatasetRequest& request) {
 }
 
 /// What is no size at all, check_args() tells.
-Result<uint64_t> parse_unit(const Json& json) {
+Result<uint64_t> parse_chunk(const Json& json) {
   const auto bytes = json.is_string() ? parse_byte_size(json.get<std::string>()) : std::nullopt;
-  if (!bytes && !json.is_number_integer()) return kShardUnitBytes;
+  if (!bytes && !json.is_number_integer()) return kShardChunkBytes;
   if (bytes ? *bytes > 0 : json.get<int64_t>() > 0) return bytes ? *bytes : static_cast<uint64_t>(json.get<int64_t>());
-  return invalid_argument("unit is no bytes; give some such as \"8MiB\"");
+  return invalid_argument("chunk= is no number of bytes; give one such as \"8MiB\"");
 }
 
 Result<WebdatasetRequest> parse_webdataset(const OpSpec& source) {
@@ -106,7 +106,7 @@ Result<WebdatasetRequest> parse_webdataset(const OpSpec& source) {
   if (optional.is_string() || is_text_list(optional)) request.optional = field_list(optional);
   if (!request.fields.empty()) FOREBAY_RETURN_IF_ERROR(mark_optional(request.fields, request.optional));
   FOREBAY_RETURN_IF_ERROR(check_shard_fields(request.fields));
-  FOREBAY_ASSIGN(request.unit_bytes, parse_unit(given("unit")));
+  FOREBAY_ASSIGN(request.chunk_bytes, parse_chunk(given("chunk")));
   const Json split = given("split");
   if (!split.is_null() && split != "first" && split != "last")
     return invalid_argument(fmt::format("split is {}; give \"first\" or \"last\"", json_text(split)));
@@ -125,8 +125,8 @@ Json webdataset_args(Json pattern, const WebdatasetOptions& options) {
   Json args = {{"pattern", std::move(pattern)}};
   if (!options.fields.empty()) args["fields"] = options.fields;
   if (!options.optional.empty()) args["optional"] = options.optional;
-  if (options.unit != WebdatasetOptions().unit)
-    args["unit"] = std::visit([](const auto& bytes) { return Json(bytes); }, options.unit);
+  if (options.chunk != WebdatasetOptions().chunk)
+    args["chunk"] = std::visit([](const auto& bytes) { return Json(bytes); }, options.chunk);
   if (options.split != WebdatasetOptions().split) args["split"] = options.split;
   if (options.index != WebdatasetOptions().index) args["index"] = options.index;
   return args;

@@ -17,7 +17,7 @@ namespace forebay {
 /// | `pattern`  | a text, or a list of texts                                                                             |
 /// | `fields`   | `{name: "jpg;png"}`: the first of these extensions that a sample has; or a list of extensions; absent: all |
 /// | `optional` | a list of fields that a sample may lack                                                                |
-/// | `unit`     | bytes, or a text such as "8MiB"                                                                        |
+/// | `chunk`     | bytes, or a text such as "8MiB"                                                                        |
 /// | `split`    | "first" or "last": the dot that ends a sample's name                                                  |
 /// | `index`    | "cache" or "beside": where what was found in shards is kept                                            |
 Json webdataset_args(Json pattern, const WebdatasetOptions& options);

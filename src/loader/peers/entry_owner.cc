@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/unit_source.h"
+#include "base/chunk_source.h"
 #include "pipeline/selection.h"
 
 namespace forebay {
@@ -28,8 +28,8 @@ int64_t index_of(const Selection& selection, int64_t id) {
 
 OwnerOf owner_by_placement(OwnerInput input) {
   return [in = std::move(input)](int64_t element) {
-    if (element < 0 || (in.units && element >= in.units->units())) return Owner();
-    const int64_t id = in.units ? in.units->unit_begin(element) : element;
+    if (element < 0 || (in.chunks && element >= in.chunks->chunks())) return Owner();
+    const int64_t id = in.chunks ? in.chunks->chunk_begin(element) : element;
     const int64_t index = index_of(*in.selection, id);
     if (index >= in.selection->size()) return Owner();
     const Placement::Kept kept = in.placement->kept(index);

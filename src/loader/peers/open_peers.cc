@@ -69,7 +69,7 @@ void set_owners(PeerGroup& peers, const ExecutionPlan& plan, const Ordering& ord
                            .lanes = ordering.lanes,
                            .pads = schedule.last == LastPolicy::kPad};
   OwnerInput input{std::make_shared<const Placement>(ordering.order, std::move(options)), std::move(selection)};
-  if (plan.units && plan.units->cache) input.units = plan.units->source;
+  if (plan.chunks && plan.chunks->cache) input.chunks = plan.chunks->source;
   peers.set_versions(plan.source);
   peers.set_owner(owner_by_placement(std::move(input)));
   peers.stands_at(0, 0);

@@ -100,7 +100,7 @@ Status DataSetRun::order(RunSetup& setup) {
   const Description& description = input_.description();
   const int64_t ranks = input_.place.world_size;
   FOREBAY_ASSIGN(ordering_,
-                 chosen_.order(find_step(description, OpRole::kOrder), source_->as_units(), input_.options.seed));
+                 chosen_.order(find_step(description, OpRole::kOrder), source_->as_chunks(), input_.options.seed));
   warn_of_shared_lanes(ordering_, ranks);
   FOREBAY_RETURN_IF_ERROR(choose_deal(description, schedule_, dealing(ranks), &ordering_));
   setup.sizes.block = ordering_.block;
@@ -131,7 +131,7 @@ DealRequest DataSetRun::dealing(int64_t world_size) const {
 }
 
 Result<EpochPlan> DataSetRun::plan(int64_t epoch, int64_t rank, int64_t world_size, int64_t max_steps) const {
-  return plan_epoch(input_.description(), source_->as_units(), chosen_,
+  return plan_epoch(input_.description(), source_->as_chunks(), chosen_,
                     {input_.options.seed, epoch, rank, world_size, max_steps, dealing(world_size)});
 }
 

@@ -94,7 +94,7 @@ WaitStats waits_of(const Waits::Parts& ns) {
 ThreadStats threads_of(const Runner::Stats& run) {
   const auto seconds = [&](Work what) { return static_cast<double>(run.threads_ns[static_cast<size_t>(what)]) * 1e-9; };
   const int64_t at_work = std::accumulate(run.threads_ns.begin(), run.threads_ns.end(), int64_t{0});
-  return {seconds(Work::kRows), seconds(Work::kUnits),  seconds(Work::kAssembly),
+  return {seconds(Work::kRows), seconds(Work::kChunks), seconds(Work::kAssembly),
           seconds(Work::kPlan), seconds(Work::kEngine), static_cast<double>(run.all_threads_ns - at_work) * 1e-9};
 }
 
@@ -109,16 +109,16 @@ ThreadCpuStats cpu_of(const Runner::Stats& run) {
   const auto seconds = [&](Work what) {
     return static_cast<double>(run.threads_cpu_ns[static_cast<size_t>(what)]) * 1e-9;
   };
-  return {seconds(Work::kRows), seconds(Work::kUnits),  seconds(Work::kAssembly),
+  return {seconds(Work::kRows), seconds(Work::kChunks), seconds(Work::kAssembly),
           seconds(Work::kPlan), seconds(Work::kEngine), static_cast<double>(run.threads_idle_cpu_ns) * 1e-9};
 }
 
 std::vector<StepStats> stats_of_steps(const ExecutionPlan& plan) {
   std::vector<StepStats> steps;
-  if (plan.units) {
+  if (plan.chunks) {
     steps.push_back(step_stats("fetch", *plan.fetch_counters));
-    steps.push_back(step_stats("decode", *plan.units->decode_counters));
-    for (const UnitOp& op : plan.units->ops) steps.push_back(step_stats(op.name, *op.counters));
+    steps.push_back(step_stats("decode", *plan.chunks->decode_counters));
+    for (const ChunkOp& op : plan.chunks->ops) steps.push_back(step_stats(op.name, *op.counters));
   }
   if (plan.fetches) steps.push_back(step_stats("fetch", *plan.fetch_counters));
   for (size_t i = 0; i < plan.stages.size(); ++i)
@@ -162,13 +162,13 @@ void add_run(const Runner& runner, Ledger& stats) {
   stats.memory_batches = used(Use::kBatches);
   stats.memory_fetched = used(Use::kFetched);
   stats.memory_working = used(Use::kWorking);
-  stats.memory_units = used(Use::kUnits);
+  stats.memory_chunks = used(Use::kChunks);
   stats.memory_pool = used(Use::kPool);
   stats.memory_index = used(Use::kIndex);
   stats.memory_caches = used(Use::kCaches);
   stats.memory_reads = used(Use::kReads);
   stats.memory_columns = used(Use::kColumns);
-  stats.units = runner.decodes();
+  stats.chunks = runner.decodes();
   stats.threads = run.threads;
   stats.requests = runner.request_limit();
   stats.batches = run.batches;

@@ -47,7 +47,7 @@ SampleLabels SampleLabels::of_classes(std::shared_ptr<const SampleClasses> class
 }
 
 Result<std::string> SampleLabels::field_to_read(const std::string& field, const Source& source) {
-  if (field.empty() || source.as_units() == nullptr) return std::string();
+  if (field.empty() || source.as_chunks() == nullptr) return std::string();
   const auto number = source.schema().find(field);
   if (!number) return unknown_label(field, source.schema().names());
   if (!SampleClasses::can_be_of(source.schema()[*number])) return unfit_label(field);

@@ -21,9 +21,9 @@ namespace forebay {
 
 namespace {
 
-constexpr uint64_t kLateShare = 8, kNoteShare = 4;     // of a stream's memory, for ranks that are behind
-constexpr std::chrono::seconds kBeginningPatience{5};  // of a rank that opens, for rank 0
-constexpr int64_t kLargestChunk = int64_t{1} << 24;    // records that a state can have waited for
+constexpr uint64_t kLateShare = 8, kNoteShare = 4;      // of a stream's memory, for ranks that are behind
+constexpr std::chrono::seconds kBeginningPatience{5};   // of a rank that opens, for rank 0
+constexpr int64_t kLargestDecision = int64_t{1} << 24;  // records that a state can have waited for
 
 BufferPolicy policy_of(const std::string& name) {
   if (name == "drop_oldest") return BufferPolicy::kDropOldest;
@@ -50,8 +50,8 @@ StreamOptions options_of(const Description& description, const LoaderOptions& gi
   }
   const int64_t window = int_arg(find_step(description, OpRole::kOrder), "window", 0);
   options.shuffled = window > 0;
-  // Without a window a chunk is a step over all ranks: order is decided for no more than is needed.
-  options.chunk = static_cast<size_t>(window > 0 ? window : global_batch);
+  // Without a window a decision is a step over all ranks: order is decided for no more than is needed.
+  options.decision_records = static_cast<size_t>(window > 0 ? window : global_batch);
   const Json args = description.steps().front().args;
   options.skip_trimmed = args.value("on_trimmed", Json()) == Json("skip");
   options.from_now = args.value("start", Json()) == Json("now");
@@ -239,7 +239,7 @@ Status StreamRun::join_job() {
 RunTerms StreamRun::terms(const ScheduleOptions& schedule) const {
   const Description& description = input_.description();
   const LoaderOptions& options = input_.options;
-  const int64_t window = stream_->options().shuffled ? static_cast<int64_t>(stream_->options().chunk) : 0;
+  const int64_t window = stream_->options().shuffled ? static_cast<int64_t>(stream_->options().decision_records) : 0;
   const OpSpec* const buffer = find_step(description, OpRole::kBuffer);
   const OpSpec* const rehearse = find_step(description, OpRole::kRehearse);
   return {{{"seed", fmt::format("{}", options.seed)},
@@ -370,10 +370,11 @@ Result<Run::GoOn> StreamRun::load(const Checkpoint& saved) {
 
 Result<StreamPlace> StreamRun::read_place(const std::string& json) const {
   FOREBAY_ASSIGN(StreamPlace place, StreamPlace::from_json(json, stream_->log().partitions()));
-  if (place.chunk && place.chunk->size() > kLargestChunk)
+  if (place.decision && place.decision->size() > kLargestDecision)
     return invalid_argument(fmt::format("this state stands in a window of {} records, and {} are the most",
-                                        place.chunk->size(), kLargestChunk));
-  if (place.chunk && place.chunk->missing == 0 && place.sampled != (stream_->options().policy == BufferPolicy::kSample))
+                                        place.decision->size(), kLargestDecision));
+  if (place.decision && place.decision->missing == 0 &&
+      place.sampled != (stream_->options().policy == BufferPolicy::kSample))
     return Status(
         Code::kStateMismatch,
         fmt::format("the state stands in a window that was {}sampled; go on with the same .buffer() to its end",
@@ -386,9 +387,9 @@ Result<StreamPlace> StreamRun::read_place(const std::string& json) const {
 
 void StreamRun::go_on(const Cursor& at, StreamPlace place) {
   // Where a batch of another size ended among numbers without records, the rest of these is not missed.
-  if (place.chunk && place.chunk->missing > 0) {
-    place.number = place.chunk->first + place.chunk->missing;
-    place.chunk.reset();
+  if (place.decision && place.decision->missing > 0) {
+    place.number = place.decision->first + place.decision->missing;
+    place.decision.reset();
   }
   const int64_t number = place.number;
   end_journal();

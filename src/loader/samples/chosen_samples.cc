@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "base/chunk_source.h"
 #include "base/hash.h"
-#include "base/unit_source.h"
 #include "loader/compile/ordering.h"
 #include "loader/compile/packing_step.h"
 #include "loader/describe/check.h"
@@ -37,8 +37,8 @@ Status pack_samples(const CompileInput& whole, const SizingInput& sizes, const P
   const OpSpec* const pack = find_step(*whole.description, OpRole::kPack);
   if (pack == nullptr) return {};
   FOREBAY_ASSIGN(std::vector<uint32_t> lengths, measure_lengths(whole, sizes, watch));
-  const auto* const units = whole.source->as_units();
-  FOREBAY_ASSIGN(chosen->packing, pack_rows(*pack, std::move(lengths), units, *chosen->selection));
+  const auto* const chunks = whole.source->as_chunks();
+  FOREBAY_ASSIGN(chosen->packing, pack_rows(*pack, std::move(lengths), chunks, *chosen->selection));
   chosen->version += version_of(*chosen->packing);
   return {};
 }

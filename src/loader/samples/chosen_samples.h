@@ -18,8 +18,8 @@ struct ChosenSamples {
   /// What batches call one of them: the id of a sample, or a block's number.
   int64_t id_at(int64_t index) const { return packing ? index : selection->id_at(index); }
   /// Their order; see choose_order().
-  Result<Ordering> order(const OpSpec* shuffle, const UnitSource* units, uint64_t seed) const {
-    return packing ? choose_order(shuffle, units, *packing, seed) : choose_order(shuffle, units, *selection, seed);
+  Result<Ordering> order(const OpSpec* shuffle, const ChunkSource* chunks, uint64_t seed) const {
+    return packing ? choose_order(shuffle, chunks, *packing, seed) : choose_order(shuffle, chunks, *selection, seed);
   }
 };
 

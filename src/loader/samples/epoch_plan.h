@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "base/unit_source.h"
+#include "base/chunk_source.h"
 #include "forebay/loader.h"
 #include "loader/samples/chosen_samples.h"
 #include "loader/samples/dealing.h"
@@ -18,10 +18,10 @@ struct PlanRequest {
   DealRequest shard_by = {};
 };
 
-/// What one rank of so many gets in an epoch, from the plan alone. `units`: those of the source; null where its samples are read one
+/// What one rank of so many gets in an epoch, from the plan alone. `chunks`: those of the source; null where its samples are read one
 /// by one. Ids of packed samples are their blocks'. InvalidArgument for an epoch, rank or world that cannot be. Takes time and memory
 /// with the rows of the steps that are asked for, never with the epoch.
-Result<EpochPlan> plan_epoch(const Description& description, const UnitSource* units, const ChosenSamples& chosen,
+Result<EpochPlan> plan_epoch(const Description& description, const ChunkSource* chunks, const ChosenSamples& chosen,
                              const PlanRequest& request);
 
 }  // namespace forebay

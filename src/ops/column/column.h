@@ -53,7 +53,7 @@ using BadRows = std::map<int64_t, Status>;
 void mark_bad(Columns& columns, BadRows bad);
 
 /// Makes each element of some columns anew.
-/// Immutable: units are computed by many threads at once. Memory for what is made is reserved before any of it is taken, and what comes in is
+/// Immutable: chunks are computed by many threads at once. Memory for what is made is reserved before any of it is taken, and what comes in is
 /// never written to, since others may share it.
 class ElementwiseOp : public ColumnOp {
  public:

@@ -7,9 +7,9 @@
 namespace forebay {
 
 void BlockUses::plan(WindowBatch& batch) const {
-  if (units_ == nullptr) return;
+  if (chunks_ == nullptr) return;
   const std::vector<uint32_t> block_of_row = find_blocks(batch);
-  if (core_.plan->units->gathers_rows) {
+  if (core_.plan->chunks->gathers_rows) {
     make_tasks(batch, block_of_row);
   } else {  // a task a row
     for (RowTask& task : batch.tasks) task.block = block_of_row[static_cast<size_t>(task.begin)];
@@ -25,7 +25,7 @@ std::vector<uint32_t> BlockUses::find_blocks(WindowBatch& batch) const {
   const int64_t epoch = batch.job.step().at.epoch;
   constexpr uint32_t kNone = UINT32_MAX;
   std::vector<uint32_t> in_lane, block_of_row;  // the block last met in a lane; that of a row
-  BlocksByUnit of_old;
+  BlocksByChunk of_old;
   block_of_row.reserve(batch.job.rows().size());
   int64_t lanes = 1;
   const StepPlan& step = batch.job.step();
@@ -39,7 +39,7 @@ std::vector<uint32_t> BlockUses::find_blocks(WindowBatch& batch) const {
     uint32_t known = lane < in_lane.size() ? in_lane[lane] : kNone;
     if (known == kNone || position < batch.blocks[known]->range.first ||
         position > batch.blocks[known]->last_position()) {
-      const UnitBlockPtr block = units_->table().block_at(epoch, position);
+      const ChunkBlockPtr block = chunks_->table().block_at(epoch, position);
       lanes = block->range.step;
       in_lane.resize(static_cast<size_t>(lanes), kNone);
       auto at = std::find(batch.blocks.begin(), batch.blocks.end(), block);
@@ -55,10 +55,10 @@ std::vector<uint32_t> BlockUses::find_blocks(WindowBatch& batch) const {
 }
 
 // One for each row group, so that those who are through let go of it while others are still waited for.
-uint32_t BlockUses::block_of_old(WindowBatch& batch, int64_t id, BlocksByUnit& known) const {
-  const int64_t unit = units_->table().unit_of(id);
-  const auto [at, is_new] = known.try_emplace(unit, static_cast<uint32_t>(batch.blocks.size()));
-  if (is_new) batch.blocks.push_back(units_->table().block_of_old(unit));
+uint32_t BlockUses::block_of_old(WindowBatch& batch, int64_t id, BlocksByChunk& known) const {
+  const int64_t chunk = chunks_->table().chunk_of(id);
+  const auto [at, is_new] = known.try_emplace(chunk, static_cast<uint32_t>(batch.blocks.size()));
+  if (is_new) batch.blocks.push_back(chunks_->table().block_of_old(chunk));
   return at->second;
 }
 
@@ -84,46 +84,46 @@ void BlockUses::make_tasks(WindowBatch& batch, const std::vector<uint32_t>& bloc
 }
 
 void BlockUses::use(const WindowBatch& batch, RowTask& task) const {
-  if (units_ == nullptr) return;
+  if (chunks_ == nullptr) return;
   unpin(batch, task);
-  if (!std::exchange(task.uses, true)) units_->table().add_user(batch.block_of(task));
+  if (!std::exchange(task.uses, true)) chunks_->table().add_user(batch.block_of(task));
 }
 
 void BlockUses::pin(const WindowBatch& batch, RowTask& task) const {
-  if (units_ == nullptr || task.in_cache()) return;
+  if (chunks_ == nullptr || task.in_cache()) return;
   use(batch, task);
   task.pins = task.looks = true;
-  for (const auto& unit : batch.block_of(task)->units) {
-    ++unit->pins;
-    ++unit->lookers;
+  for (const auto& chunk : batch.block_of(task)->chunks) {
+    ++chunk->pins;
+    ++chunk->lookers;
   }
 }
 
 void BlockUses::looked(const WindowBatch& batch, RowTask& task) {
   if (!std::exchange(task.looks, false)) return;
-  for (const auto& unit : batch.block_of(task)->units) --unit->lookers;
+  for (const auto& chunk : batch.block_of(task)->chunks) --chunk->lookers;
 }
 
 void BlockUses::unpin(const WindowBatch& batch, RowTask& task) {
   if (!std::exchange(task.pins, false)) return;
-  for (const auto& unit : batch.block_of(task)->units) --unit->pins;
+  for (const auto& chunk : batch.block_of(task)->chunks) --chunk->pins;
 }
 
 void BlockUses::leave(const WindowBatch& batch, RowTask& task) const {
   unpin(batch, task);
-  if (std::exchange(task.uses, false)) units_->remove_user(batch.block_of(task));
+  if (std::exchange(task.uses, false)) chunks_->remove_user(batch.block_of(task));
 }
 
 void BlockUses::leave_all(WindowBatch& batch) const {
-  if (units_ == nullptr) return;
+  if (chunks_ == nullptr) return;
   for (RowTask& task : batch.tasks) {
     if (!task.is<RowTask::Running>()) leave(batch, task);
   }
 }
 
 void BlockUses::widen(const WindowBatch& batch, RowTask& task, const std::vector<int64_t>& ids) const {
-  const UnitBlockPtr wider = units_->table().widened(*batch.block_of(task), ids);
-  units_->table().add_user(wider);  // before the narrower one goes, so that its units stay
+  const ChunkBlockPtr wider = chunks_->table().widened(*batch.block_of(task), ids);
+  chunks_->table().add_user(wider);  // before the narrower one goes, so that its chunks stay
   leave(batch, task);
   task.wider = wider;
   task.uses = true;
@@ -140,7 +140,7 @@ void BlockUses::look_again(WindowBatch& batch) const {
   for (size_t i = step.old_at; i < step.old_at + step.old.size(); ++i) {
     RowTask& task = batch.tasks[i];  // a task a row
     if (!task.is<RowTask::Waiting>() || !task.uses || task.in_cache()) continue;
-    if (!batch.block_of(task)->units.front()->is<Unit::Waiting>()) continue;
+    if (!batch.block_of(task)->chunks.front()->is<Chunk::Waiting>()) continue;
     if (!core_.row_work.look_up_old(task, batch.job)) continue;
     task.looked_up = true;
     leave(batch, task);

@@ -3,26 +3,26 @@
 #include <set>
 
 #include "pipeline/run/parts_test_support.h"
-#include "pipeline/run/runner_units_test_support.h"
+#include "pipeline/run/runner_chunks_test_support.h"
 
 // Which row groups a batch needs, and for how long.
 
 namespace forebay {
 namespace {
 
+using runner_test::ChunkRig;
 using runner_test::HeldStore;
-using runner_test::MadeUnits;
+using runner_test::MadeChunks;
 using runner_test::Parts;
-using runner_test::UnitRig;
 
-Parts parts_of(UnitRig& rig, int64_t rows_per_task) {
-  rig.store = std::make_shared<HeldStore>(MadeUnits::store_of(rig.rows.size()));
+Parts parts_of(ChunkRig& rig, int64_t rows_per_task) {
+  rig.store = std::make_shared<HeldStore>(MadeChunks::store_of(rig.rows.size()));
   return Parts(rig.plan(), rig.itinerary(), rig.options, rows_per_task);
 }
 
 TEST(BlockUses, each_row_of_a_batch_is_in_one_task_whose_block_has_it) {
   for (const int64_t lanes : {int64_t{1}, int64_t{2}}) {
-    UnitRig rig;
+    ChunkRig rig;
     rig.lanes = lanes;
     Parts parts = parts_of(rig, /*rows_per_task=*/5);
     for (int n = 0; n < 8; ++n) {
@@ -42,24 +42,24 @@ TEST(BlockUses, each_row_of_a_batch_is_in_one_task_whose_block_has_it) {
 }
 
 TEST(BlockUses, a_block_has_as_many_users_as_tasks_and_none_when_they_have_left) {
-  UnitRig rig;
+  ChunkRig rig;
   Parts parts = parts_of(rig, 4);
   const WindowBatchPtr batch = parts.begin();
   int64_t users = 0;
-  for (const UnitBlockPtr& block : batch->blocks) users += block->users;
+  for (const ChunkBlockPtr& block : batch->blocks) users += block->users;
   EXPECT_EQ(users, static_cast<int64_t>(batch->tasks.size()));
   parts.uses.use(*batch, batch->tasks[0]);
   parts.uses.pin(*batch, batch->tasks[0]);
-  EXPECT_EQ(batch->block_of(batch->tasks[0])->units.front()->pins, 1);
+  EXPECT_EQ(batch->block_of(batch->tasks[0])->chunks.front()->pins, 1);
   parts.uses.leave_all(*batch);
-  for (const UnitBlockPtr& block : batch->blocks) {
+  for (const ChunkBlockPtr& block : batch->blocks) {
     EXPECT_EQ(block->users, 0);
-    for (const auto& unit : block->units) EXPECT_EQ(unit->pins, 0);
+    for (const auto& chunk : block->chunks) EXPECT_EQ(chunk->pins, 0);
   }
 }
 
 TEST(BlockUses, a_task_that_runs_keeps_its_block) {
-  UnitRig rig;
+  ChunkRig rig;
   Parts parts = parts_of(rig, 4);
   const WindowBatchPtr batch = parts.begin();
   batch->tasks[0].at = RowTask::Running{};
@@ -69,18 +69,18 @@ TEST(BlockUses, a_task_that_runs_keeps_its_block) {
 }
 
 TEST(BlockUses, replacements_from_elsewhere_widen_a_block_until_that_is_forgotten) {
-  UnitRig rig;
+  ChunkRig rig;
   rig.block = 1;
   Parts parts = parts_of(rig, 4);
   const WindowBatchPtr batch = parts.begin();
   RowTask& task = batch->tasks[0];
-  const UnitBlockPtr own = batch->block_of(task);
+  const ChunkBlockPtr own = batch->block_of(task);
   int64_t elsewhere = 0;
   while (own->holds(elsewhere)) ++elsewhere;
   const int64_t users = own->users;
   parts.uses.widen(*batch, task, {elsewhere});
   EXPECT_TRUE(batch->block_of(task)->holds(elsewhere));
-  EXPECT_TRUE(batch->block_of(task)->has(*own->units.front())) << "beside its own";
+  EXPECT_TRUE(batch->block_of(task)->has(*own->chunks.front())) << "beside its own";
   EXPECT_EQ(own->users, users - 1);
   EXPECT_TRUE(parts.uses.waits(*batch, task));
   parts.uses.forget_wider(*batch, task);

@@ -38,9 +38,9 @@ Status no_batch_fits(const RunCore& core, const WindowBatch& batch, uint64_t lea
 
 Status no_block_fits(const RunCore& core, const WindowBatch& batch, const RowTask& task, uint64_t bytes,
                      uint64_t least) {
-  const UnitBlock& block = *batch.block_of(task);
+  const ChunkBlock& block = *batch.block_of(task);
   uint64_t needed = thread_bytes(core) + task.needs() + bytes + core.plan->batch_bytes(batch.size());
-  for (const auto& unit : block.units) needed += unit->claimed_bytes();
+  for (const auto& chunk : block.chunks) needed += chunk->claimed_bytes();
   needed = std::max(needed, least);
   if (block.old)
     return out_of_budget(
@@ -48,13 +48,13 @@ Status no_block_fits(const RunCore& core, const WindowBatch& batch, const RowTas
                            "is mixed in it; the budget is {}: raise memory=, or write smaller row groups",
                            needed, core.memory.capacity()),
                needed)
-        .with_key(core.plan->units->source->unit_name(block.units.front()->number));
+        .with_key(core.plan->chunks->source->chunk_name(block.chunks.front()->number));
   return out_of_budget(fmt::format("the rows of {} row groups are mixed, which needs {} bytes of memory with one "
                                    "batch; the budget is {}: "
                                    "raise memory=, give .shuffle() a smaller block=, or write smaller row groups",
-                                   block.units.size(), needed, core.memory.capacity()),
+                                   block.chunks.size(), needed, core.memory.capacity()),
                        needed)
-      .with_key(core.plan->units->source->unit_name(block.units.front()->number));
+      .with_key(core.plan->chunks->source->chunk_name(block.chunks.front()->number));
 }
 
 Status no_sample_fits(const RunCore& core, const WindowBatch& batch, const RowTask& task, uint64_t least) {
@@ -80,7 +80,7 @@ Status lacking(const RunCore& core, const WindowBatch& batch, const RowTask* tas
   // What is held and what is asked for, where nobody else holds anything.
   const uint64_t least = core.memory.used() + bytes;
   if (task == nullptr) return no_batch_fits(core, batch, least);
-  if (core.plan->units) return no_block_fits(core, batch, *task, bytes, least);
+  if (core.plan->chunks) return no_block_fits(core, batch, *task, bytes, least);
   return no_sample_fits(core, batch, *task, least);
 }
 

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "pipeline/run/block_uses.h"
+#include "pipeline/run/chunks.h"
 #include "pipeline/run/room.h"
 #include "pipeline/run/row_tasks.h"
 #include "pipeline/run/run_core.h"
 #include "pipeline/run/taking_back.h"
-#include "pipeline/run/units.h"
 #include "pipeline/run/window_batch.h"
 
 // The parts of a run, one by one and without threads: what they decide is looked at, and carried out by the test when it wants.
@@ -87,10 +87,11 @@ struct Parts : StillRun {
   Parts(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<StepSource> steps, RunnerOptions options,
         int64_t rows_per_task = 1)
       : StillRun(std::move(plan), std::move(steps), std::move(options)),
-        units(core.plan->units ? std::make_unique<Units>(core, engine->units, [](const Unit&) { return true; })
-                               : nullptr),
-        uses(core, units.get(), rows_per_task), taking_back(core, uses), room(core, units.get(), taking_back, batches),
-        tasks(core, uses, taking_back, room, batches), rows_per_task_(rows_per_task) {}
+        chunks(core.plan->chunks ? std::make_unique<Chunks>(core, engine->chunks, [](const Chunk&) { return true; })
+                                 : nullptr),
+        uses(core, chunks.get(), rows_per_task), taking_back(core, uses),
+        room(core, chunks.get(), taking_back, batches), tasks(core, uses, taking_back, room, batches),
+        rows_per_task_(rows_per_task) {}
 
   /// The next batch of the itinerary, at the end of the window.
   WindowBatchPtr begin() {
@@ -105,7 +106,7 @@ struct Parts : StillRun {
   uint64_t held(Use use) const { return core.memory.snapshot().by_use[static_cast<size_t>(use)]; }
 
   WindowBatches batches;
-  const std::unique_ptr<Units> units;
+  const std::unique_ptr<Chunks> chunks;
   const BlockUses uses;
   const TakingBack taking_back;
   const Room room;

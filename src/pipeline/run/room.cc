@@ -18,7 +18,7 @@ bool Room::make(WindowBatch& batch, const RowTask* task, uint64_t bytes) const {
   return !core_.anything_running() && raise_or_fail(batch, task, bytes);
 }
 
-// The youngest first, until it is enough; units only where nothing else has anything.
+// The youngest first, until it is enough; chunks only where nothing else has anything.
 void Room::yield_to(WindowBatch& batch, const RowTask* task, uint64_t bytes) const {
   const uint64_t before = core_.memory.used();
   for (size_t i = batches_.size(); i-- > 1;) {
@@ -31,8 +31,8 @@ void Room::yield_to(WindowBatch& batch, const RowTask* task, uint64_t bytes) con
     taking_back_.yield(batch, other);
     if (is_enough(bytes)) return;
   }
-  if (units_ == nullptr || core_.memory.used() < before) return;
-  units_->drop_others(batch.all_done() ? nullptr : batch.block_of(batch.oldest()).get());
+  if (chunks_ == nullptr || core_.memory.used() < before) return;
+  chunks_->drop_others(batch.all_done() ? nullptr : batch.block_of(batch.oldest()).get());
   core_.memory.trim();  // what was just given back lies idle there
 }
 

@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
+#include "pipeline/run/chunks.h"
 #include "pipeline/run/run_core.h"
 #include "pipeline/run/taking_back.h"
-#include "pipeline/run/units.h"
 #include "pipeline/run/window_batch.h"
 
 namespace forebay {
@@ -13,9 +13,9 @@ namespace forebay {
 /// Guarded by the run's lock.
 class Room {
  public:
-  /// `units`: null where rows are read one by one.
-  Room(RunCore& core, Units* units, const TakingBack& taking_back, WindowBatches& batches)
-      : core_(core), units_(units), taking_back_(taking_back), batches_(batches) {}
+  /// `chunks`: null where rows are read one by one.
+  Room(RunCore& core, Chunks* chunks, const TakingBack& taking_back, WindowBatches& batches)
+      : core_(core), chunks_(chunks), taking_back_(taking_back), batches_(batches) {}
 
   /// For `bytes` that memory does not have: takes as much away from whoever is younger than `task` (null: than the whole batch), the
   /// youngest first. True when trying again makes sense now; otherwise what is running gives its bytes back when it is done. Where even everything
@@ -28,7 +28,7 @@ class Room {
   bool raise_or_fail(WindowBatch& batch, const RowTask* task, uint64_t bytes) const;
 
   RunCore& core_;
-  Units* const units_;
+  Chunks* const chunks_;
   const TakingBack& taking_back_;
   WindowBatches& batches_;
 };

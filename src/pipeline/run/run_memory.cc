@@ -3,7 +3,7 @@
 namespace forebay {
 
 namespace {
-constexpr size_t kIdleUnits = 64;
+constexpr size_t kIdleChunks = 64;
 }  // namespace
 
 RunMemory::RunMemory(Memory& memory, const RunnerOptions& options, size_t idle_buffers,
@@ -14,7 +14,7 @@ RunMemory::RunMemory(Memory& memory, const RunnerOptions& options, size_t idle_b
       account_(memory.open({options.memory, options.memory_least, options.memory_together, options.memory_beside})),
       budget_(account_->budget()),
       batch_pool_(std::make_shared<BufferPool>(budget_, idle_buffers, Use::kBatches, std::move(blocks))),
-      unit_pool_(std::make_shared<BufferPool>(budget_, kIdleUnits, Use::kUnits)),
+      chunk_pool_(std::make_shared<BufferPool>(budget_, kIdleChunks, Use::kChunks)),
       thread_memory_(
           existing(Use::kWorking, options.working_bytes_per_thread * static_cast<uint64_t>(options.threads))),
       index_memory_(existing(Use::kIndex, options.index_bytes)) {
@@ -23,7 +23,7 @@ RunMemory::RunMemory(Memory& memory, const RunnerOptions& options, size_t idle_b
 }
 
 bool RunMemory::trim(uint64_t bytes) const {
-  return batch_pool_->trim() || unit_pool_->trim() || budget_->make_room(ByteBudget::Beside::kIdle, bytes);
+  return batch_pool_->trim() || chunk_pool_->trim() || budget_->make_room(ByteBudget::Beside::kIdle, bytes);
 }
 
 bool RunMemory::full() const {
@@ -61,7 +61,7 @@ bool RunMemory::set_aside_for_threads(int threads) {
 
 void RunMemory::close_pools() const {
   batch_pool_->close();
-  unit_pool_->close();
+  chunk_pool_->close();
   budget_->forget_beside();
 }
 

@@ -13,7 +13,7 @@
 
 namespace forebay {
 
-/// A run's part of the memory of the process, in bytes, and the pools that its batches and units are lent from. From any thread, but
+/// A run's part of the memory of the process, in bytes, and the pools that its batches and chunks are lent from. From any thread, but
 /// for raise(), set_aside_for_threads(), leave() and what is said of last steps, which the run's lock guards.
 class RunMemory {
  public:
@@ -26,15 +26,15 @@ class RunMemory {
   /// Of bytes that exist already; may go beyond the part.
   Claim existing(Use use, uint64_t bytes) const { return Claim::of_existing(budget_, use, bytes); }
   BufferPool& batches() const { return *batch_pool_; }
-  BufferPool& units() const { return *unit_pool_; }
-  /// Idle memory goes back to the system: of batches, or else of units, or else of what is kept beside, until `bytes` more fit. True where
+  BufferPool& chunks() const { return *chunk_pool_; }
+  /// Idle memory goes back to the system: of batches, or else of chunks, or else of what is kept beside, until `bytes` more fit. True where
   /// there was any.
   bool trim(uint64_t bytes = 0) const;
   /// Entries of caches go until `bytes` more fit. True where there was any.
   bool drop_cached(uint64_t bytes) const { return budget_->make_room(ByteBudget::Beside::kEntries, bytes); }
 
   /// What was wanted last the budget allowed, and the system did not have.
-  bool system_refuses() const { return batch_pool_->refused() || unit_pool_->refused(); }
+  bool system_refuses() const { return batch_pool_->refused() || chunk_pool_->refused(); }
 
   uint64_t capacity() const { return budget_->capacity(); }
   uint64_t used() const { return budget_->snapshot().used; }
@@ -69,7 +69,7 @@ class RunMemory {
   uint64_t last_step_ = 0;  ///< the most so far
   std::unique_ptr<Memory::Account> account_;
   const std::shared_ptr<ByteBudget> budget_;
-  const std::shared_ptr<BufferPool> batch_pool_, unit_pool_;
+  const std::shared_ptr<BufferPool> batch_pool_, chunk_pool_;
   Claim thread_memory_;  // what compute threads work in
   const Claim index_memory_;
 };

@@ -16,7 +16,7 @@ constexpr Trace::Row kConsumerRow{kTraceConsumer, 1};
 std::string_view title_of(Work what) {
   switch (what) {
     case Work::kRows: return "rows";
-    case Work::kUnits: return "row group";
+    case Work::kChunks: return "row group";
     case Work::kAssembly: return "assembly";
     case Work::kPlan: return "plan";
     case Work::kEngine: break;
@@ -69,8 +69,8 @@ void trace_spell(Trace& trace, Work what, uint64_t about, int64_t begin_ns, int6
       trace.slice(row, title_of(what), begin_ns, end_ns, {{"batch", batch_of(about)}, {"task", task_of(about)}});
       return trace.flow((about & kAboutUnread) != 0 ? Trace::Flow::kBegin : Trace::Flow::kStep, about & ~kAboutUnread,
                         row, begin_ns);
-    case Work::kUnits:
-      trace.slice(row, title_of(what), begin_ns, end_ns, {{"row group", static_cast<int64_t>(about & ~kAboutUnit)}});
+    case Work::kChunks:
+      trace.slice(row, title_of(what), begin_ns, end_ns, {{"row group", static_cast<int64_t>(about & ~kAboutChunk)}});
       return trace.flow(Trace::Flow::kEnd, about, row, begin_ns);
     case Work::kAssembly: return trace.slice(row, title_of(what), begin_ns, end_ns, {{"batch", batch_of(about)}});
     default: return trace.slice(row, title_of(what), begin_ns, end_ns);
@@ -121,7 +121,7 @@ void ConsumerTrace::look(int64_t now_ns, const RunMemory& memory, const Fetcher&
                  {{"batches", used(Use::kBatches)},
                   {"fetched", used(Use::kFetched)},
                   {"working", used(Use::kWorking)},
-                  {"row groups", used(Use::kUnits)},
+                  {"row groups", used(Use::kChunks)},
                   {"pool", used(Use::kPool)},
                   {"caches", used(Use::kCaches)},
                   {"others", used(Use::kIndex) + used(Use::kReads) + used(Use::kColumns)}});

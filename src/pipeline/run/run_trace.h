@@ -18,10 +18,10 @@ namespace forebay {
 
 /// Arrows lead from the read of a task by its work to its batch, and from the reads of a row group to its decoding. What an arrow is
 /// about: WindowBatch::order() of a task, or this.
-constexpr uint64_t kAboutUnit = uint64_t{1} << 61;
+constexpr uint64_t kAboutChunk = uint64_t{1} << 61;
 /// Set in what work is about where no read came before it: the arrow begins there.
 constexpr uint64_t kAboutUnread = uint64_t{1} << 62;
-inline uint64_t about_unit(size_t number) { return kAboutUnit | number; }
+inline uint64_t about_chunk(size_t number) { return kAboutChunk | number; }
 
 /// Loader::begin_trace().
 Status begin_trace(TraceSwitch& at, const std::string& path, uint64_t most_bytes);

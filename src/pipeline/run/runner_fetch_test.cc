@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "pipeline/run/runner.h"
+#include "pipeline/run/runner_chunks_test_support.h"
 #include "pipeline/run/runner_test_support.h"
-#include "pipeline/run/runner_units_test_support.h"
 
 namespace forebay {
 namespace {
@@ -220,13 +220,13 @@ TEST(RunnerFetch, what_could_not_be_read_ahead_is_read_again_when_its_batch_is_d
 TEST(RunnerFetch, a_row_group_that_could_not_be_read_ahead_is_read_again_when_its_batch_is_due) {
   for (const bool single_rows : {false, true}) {
     for (int round = 0; round < 20; ++round) {
-      UnitRig rig;
+      ChunkRig rig;
       rig.rows = {16, 16, 16};
       rig.batch = 4;
       rig.epochs = 1;
       rig.single_rows = single_rows;
       const auto store =
-          std::make_shared<FailsOnce>(MadeUnits::store_of(3), MadeUnits::key_of(1), MadeUnits::key_of(0));
+          std::make_shared<FailsOnce>(MadeChunks::store_of(3), MadeChunks::key_of(1), MadeChunks::key_of(0));
       rig.store = store;
       rig.options = {.threads = 3, .requests = 4, .window_batches = 8, .memory = 64 << 20, .ahead_bytes = 32 << 20};
       const Schedule schedule({.epoch_size = 48, .batch_size = 4, .world_size = 1});

@@ -29,7 +29,7 @@ struct RunnerOptions {
   uint64_t memory_together = 0;
   uint64_t memory_beside = 0;                   ///< on top of `memory`, where that is divided: see Memory::Demand
   std::function<uint64_t()> memory_bound = {};  ///< what is enough for every batch, where that can be known: for errors
-  uint64_t window_bytes = 0;  ///< what the batches of the window take: units of later ones leave so much alone
+  uint64_t window_bytes = 0;  ///< what the batches of the window take: chunks of later ones leave so much alone
   uint64_t ahead_bytes = 0;   ///< of these, for what is fetched ahead of the window
   uint64_t working_bytes_per_thread = 0;  ///< of these, kept for each compute thread
   uint64_t index_bytes = 0;               ///< of these, what the data set knows of itself

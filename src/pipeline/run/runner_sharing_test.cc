@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-#include "pipeline/run/runner_units_test_support.h"
+#include "pipeline/run/runner_chunks_test_support.h"
 
 // Several runs on one engine.
 
@@ -132,15 +132,15 @@ TEST(RunnerSharing, a_run_that_is_closed_leaves_no_thread_behind_if_it_was_the_l
   EXPECT_TRUE(known.expired());
 }
 
-// Sums over units of how often each was decoded.
+// Sums over chunks of how often each was decoded.
 int64_t decodes_of(const Runner& runner) {
   int64_t sum = 0;
   for (uint32_t each : runner.decodes()) sum += each;
   return sum;
 }
 
-UnitRig units_on(const std::shared_ptr<Engine>& engine, uint64_t identity) {
-  UnitRig rig;
+ChunkRig chunks_on(const std::shared_ptr<Engine>& engine, uint64_t identity) {
+  ChunkRig rig;
   rig.engine = engine;
   rig.identity = identity;
   rig.block = 1;
@@ -148,9 +148,9 @@ UnitRig units_on(const std::shared_ptr<Engine>& engine, uint64_t identity) {
 }
 
 // Batch by batch in turn, as two models do that are trained side by side.
-TEST(RunnerSharing, runs_over_the_same_table_decode_a_unit_once) {
+TEST(RunnerSharing, runs_over_the_same_table_decode_a_chunk_once) {
   const auto engine = std::make_shared<Engine>(2);
-  UnitRig rig = units_on(engine, 7);
+  ChunkRig rig = chunks_on(engine, 7);
   const std::shared_ptr<Runner> one = rig.make(), two = rig.make();
   for (;;) {
     Result<Runner::Delivery> first = one->next_for(seconds(120)), second = two->next_for(seconds(120));
@@ -159,43 +159,43 @@ TEST(RunnerSharing, runs_over_the_same_table_decode_a_unit_once) {
     if (!first->batch) break;
     EXPECT_EQ(lines_of(*first->batch), lines_of(*second->batch));
   }
-  const auto units = static_cast<int64_t>(rig.rows.size());
+  const auto chunks = static_cast<int64_t>(rig.rows.size());
   const int64_t together = decodes_of(*one) + decodes_of(*two);
-  EXPECT_LE(together, 3 * units) << "about once in each of two epochs, not by each run";
+  EXPECT_LE(together, 3 * chunks) << "about once in each of two epochs, not by each run";
 }
 
-TEST(RunnerSharing, runs_over_other_data_share_no_unit) {
+TEST(RunnerSharing, runs_over_other_data_share_no_chunk) {
   const auto engine = std::make_shared<Engine>(2);
-  const std::shared_ptr<Runner> one = units_on(engine, 7).make(), two = units_on(engine, 8).make();
+  const std::shared_ptr<Runner> one = chunks_on(engine, 7).make(), two = chunks_on(engine, 8).make();
   EXPECT_EQ(digest_of(*one), digest_of(*two));
-  // Each decodes all of its own, in two epochs; a unit may be there still when the second begins.
-  const auto units = static_cast<int64_t>(UnitRig().rows.size());
-  EXPECT_GE(decodes_of(*one), 2 * units - 1);
-  EXPECT_GE(decodes_of(*two), 2 * units - 1);
+  // Each decodes all of its own, in two epochs; a chunk may be there still when the second begins.
+  const auto chunks = static_cast<int64_t>(ChunkRig().rows.size());
+  EXPECT_GE(decodes_of(*one), 2 * chunks - 1);
+  EXPECT_GE(decodes_of(*two), 2 * chunks - 1);
 }
 
 // Whoever waits for another run's work goes on when that one is closed, is slow, or lacks memory.
 TEST(RunnerSharing, a_run_that_is_not_asked_for_anything_holds_up_no_other) {
   const auto engine = std::make_shared<Engine>(2);
-  const std::string expected = digest_of(*units_on(std::make_shared<Engine>(2), 0).make());
+  const std::string expected = digest_of(*chunks_on(std::make_shared<Engine>(2), 0).make());
   for (int64_t begun = 0; begun < 6; ++begun) {
-    UnitRig rig = units_on(engine, 7);
+    ChunkRig rig = chunks_on(engine, 7);
     rig.options.memory = uint64_t{24} << 10;  // hardly enough for itself
     const std::shared_ptr<Runner> idle = rig.make();
     for (int64_t i = 0; i < begun; ++i) ASSERT_TRUE(idle->next_for(seconds(120)).ok());
-    EXPECT_EQ(digest_of(*units_on(engine, 7).make()), expected) << begun;
+    EXPECT_EQ(digest_of(*chunks_on(engine, 7).make()), expected) << begun;
   }
 }
 
-TEST(RunnerSharing, runs_over_one_table_come_and_go_while_others_wait_for_their_units) {
+TEST(RunnerSharing, runs_over_one_table_come_and_go_while_others_wait_for_their_chunks) {
   const auto engine = std::make_shared<Engine>(2);
-  const std::string expected = digest_of(*units_on(std::make_shared<Engine>(2), 0).make());
+  const std::string expected = digest_of(*chunks_on(std::make_shared<Engine>(2), 0).make());
   std::vector<std::future<int>> others;
   for (int i = 0; i < 3; ++i) {
     others.push_back(std::async(std::launch::async, [&, i] {
       int right = 0;
       for (int round = 0; round < 10; ++round) {
-        UnitRig rig = units_on(engine, 7);
+        ChunkRig rig = chunks_on(engine, 7);
         rig.options.memory = uint64_t{1} << (round % 2 == 0 ? 24 : 20);
         const std::shared_ptr<Runner> runner = rig.make();
         if ((round + i) % 3 == 0) {

@@ -15,7 +15,7 @@ class Trace;
 /// What a compute thread does for a run.
 enum class Work : uint8_t {
   kRows,      ///< reading what is at hand, operators, writing rows into their batch
-  kUnits,     ///< decoding row groups, and operators on them
+  kChunks,    ///< decoding row groups, and operators on them
   kAssembly,  ///< putting batches together
   kPlan,      ///< finding out which rows come next
   kEngine,    ///< the engine's own: taking note of what was done, deciding what is next, waiting for the run's lock

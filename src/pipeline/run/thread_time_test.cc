@@ -49,7 +49,7 @@ TEST(ThreadTime, a_task_inside_another_runs_task_is_its_own) {
   {
     const Spell mine(outer, Work::kRows);
     {
-      const Spell other(inner, Work::kUnits);
+      const Spell other(inner, Work::kChunks);
       Spell::change(outer, Work::kEngine);
       Spell::change(inner, Work::kEngine);
     }
@@ -140,7 +140,7 @@ TEST(ThreadTime, together_it_is_never_more_than_the_threads_had) {
   while (runner->next_for(10s)->batch) within();
   const Runner::Stats at_the_end = within();
   for (const Work what : {Work::kRows, Work::kEngine}) EXPECT_GT(of(at_the_end.threads_ns, what), 0);
-  EXPECT_EQ(of(at_the_end.threads_ns, Work::kUnits), 0) << "there are none";
+  EXPECT_EQ(of(at_the_end.threads_ns, Work::kChunks), 0) << "there are none";
   runner->close();
   const ThreadTime::Parts closed = within().threads_ns;
   EXPECT_EQ(runner->stats().threads_ns, closed) << "nothing comes after the close";

@@ -15,7 +15,7 @@ constexpr int64_t kGatheredRows = 2048;
 int64_t rows_per_task(const ExecutionPlan& plan) {
   // What a cache has is looked up sample by sample.
   if (plan.fetches || plan.has_foreign() || plan.cache_stage || plan.rehearsal_stage) return 1;
-  if (plan.units) return plan.units->gathers_rows ? kGatheredRows : 1;
+  if (plan.chunks) return plan.chunks->gathers_rows ? kGatheredRows : 1;
   uint64_t row_bytes = 0;
   for (const OutputField& output : plan.outputs) {
     if (!output.row_bytes) return 1;
@@ -25,11 +25,11 @@ int64_t rows_per_task(const ExecutionPlan& plan) {
   return static_cast<int64_t>((plan.gathers_only() ? kCopied : kComputed) / std::max<uint64_t>(row_bytes, 64)) + 1;
 }
 
-bool has_unit(const WindowBatch& batch, const Unit& unit) {
+bool has_chunk(const WindowBatch& batch, const Chunk& chunk) {
   // Those of replacements, too, which a task has for itself.
-  return std::any_of(batch.blocks.begin(), batch.blocks.end(), [&](const auto& block) { return block->has(unit); }) ||
+  return std::any_of(batch.blocks.begin(), batch.blocks.end(), [&](const auto& block) { return block->has(chunk); }) ||
          std::any_of(batch.tasks.begin(), batch.tasks.end(),
-                     [&](const RowTask& task) { return task.wider && task.wider->has(unit); });
+                     [&](const RowTask& task) { return task.wider && task.wider->has(chunk); });
 }
 
 }  // namespace
@@ -37,13 +37,13 @@ bool has_unit(const WindowBatch& batch, const Unit& unit) {
 Window::Window(Engine& engine, std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<StepSource> steps,
                const RunnerOptions& options)
     : core_(engine, std::move(plan), std::move(steps), options), rows_per_task_(rows_per_task(*core_.plan)),
-      units_(core_.plan->units
-                 ? std::make_unique<Units>(
-                       core_, engine.units,
-                       [this](const Unit& unit) { return !batches_.empty() && has_unit(*batches_.front(), unit); })
-                 : nullptr),
-      uses_(core_, units_.get(), rows_per_task_), taking_back_(core_, uses_),
-      room_(core_, units_.get(), taking_back_, batches_), tasks_(core_, uses_, taking_back_, room_, batches_),
+      chunks_(core_.plan->chunks
+                  ? std::make_unique<Chunks>(
+                        core_, engine.chunks,
+                        [this](const Chunk& chunk) { return !batches_.empty() && has_chunk(*batches_.front(), chunk); })
+                  : nullptr),
+      uses_(core_, chunks_.get(), rows_per_task_), taking_back_(core_, uses_),
+      room_(core_, chunks_.get(), taking_back_, batches_), tasks_(core_, uses_, taking_back_, room_, batches_),
       forms_(*core_.plan, core_.steps->batch_size(), options.ragged), consumer_trace_(*core_.plan->trace) {}
 
 std::shared_ptr<Window> Window::make(Engine& engine, std::shared_ptr<const ExecutionPlan> plan,
@@ -118,7 +118,7 @@ void Window::drop() {
   core_.calls.forget_all();
   planned_ = cursor_;
   ++plans_dropped_;
-  if (units_) units_->clear();
+  if (chunks_) chunks_->clear();
 }
 
 void Window::consumer_waits() {
@@ -150,7 +150,7 @@ Awaited Window::what_is_awaited() {
   if (batch.assembling > 0 || batch.complete) return Awaited::kAssembly;
   if (batch.all_done()) return Awaited::kMemory;
   const RowTask& task = batch.oldest();
-  if (uses_.waits(batch, task)) return units_->what_is_awaited(*batch.block_of(task));
+  if (uses_.waits(batch, task)) return chunks_->what_is_awaited(*batch.block_of(task));
   if (const auto* running = std::get_if<RowTask::Running>(&task.at))
     return running->begun ? Awaited::kCompute : Awaited::kThread;
   if (task.is<RowTask::Fetching>()) return Awaited::kStorage;
@@ -171,7 +171,7 @@ std::string Window::name_of_oldest() {
   if (batches_.empty() || batches_.front()->all_done()) return "the batch";
   WindowBatch& batch = *batches_.front();
   const RowTask& task = batch.oldest();
-  if (uses_.waits(batch, task)) return units_->name_of_missing(*batch.block_of(task));
+  if (uses_.waits(batch, task)) return chunks_->name_of_missing(*batch.block_of(task));
   // The id in the row belongs to the compute thread while one is at work.
   const int64_t id = task.is<RowTask::Running>() ? batch.job.planned_id(*core_.steps, task.begin)
                                                  : batch.job.rows()[static_cast<size_t>(task.begin)].id;

@@ -8,12 +8,12 @@
 
 #include "pipeline/field_forms.h"
 #include "pipeline/run/block_uses.h"
+#include "pipeline/run/chunks.h"
 #include "pipeline/run/room.h"
 #include "pipeline/run/row_tasks.h"
 #include "pipeline/run/run_core.h"
 #include "pipeline/run/run_trace.h"
 #include "pipeline/run/taking_back.h"
-#include "pipeline/run/units.h"
 #include "pipeline/run/waits.h"
 #include "pipeline/run/window_batch.h"
 
@@ -46,8 +46,8 @@ class Window final : private Advancing {
     int64_t batches = 0, samples = 0;  ///< delivered
   };
   const Stats& stats() const { return stats_; }
-  /// How often each unit of the source was decoded so far; empty where rows are read one by one.
-  std::vector<uint32_t> decodes() const { return units_ ? units_->decodes() : std::vector<uint32_t>(); }
+  /// How often each chunk of the source was decoded so far; empty where rows are read one by one.
+  std::vector<uint32_t> decodes() const { return chunks_ ? chunks_->decodes() : std::vector<uint32_t>(); }
 
   /// Of the next batch to deliver.
   const Cursor& cursor() const { return cursor_; }
@@ -62,7 +62,7 @@ class Window final : private Advancing {
   int64_t consumer_goes_on();
   /// What it waits for, or would.
   Awaited what_is_awaited();
-  /// The same as a sentence for the log, with the name of the row or unit.
+  /// The same as a sentence for the log, with the name of the row or chunk.
   std::string awaited();
   /// Whether deliver() has something to give.
   bool ready() const;
@@ -87,8 +87,8 @@ class Window final : private Advancing {
   bool advance_oldest(Actions& actions);
   bool advance_batch(const WindowBatchPtr& batch, bool* may_start, Actions& actions);
   Step advance_task(const WindowBatchPtr& batch, RowTask& task, bool may_start, Actions& actions);
-  bool advance_units(Actions& actions);
-  void advance_units_ahead(Actions& actions);
+  bool advance_chunks(Actions& actions);
+  void advance_chunks_ahead(Actions& actions);
   bool finish(const WindowBatchPtr& batch, Actions& actions);
   bool put_together(const WindowBatchPtr& batch, Actions& actions);
   using AssemblyStep = std::function<std::optional<Batch>(BatchJob&)>;
@@ -108,7 +108,7 @@ class Window final : private Advancing {
   RunCore core_;
   const int64_t rows_per_task_;
   WindowBatches batches_;
-  const std::unique_ptr<Units> units_;  // null where rows are read one by one
+  const std::unique_ptr<Chunks> chunks_;  // null where rows are read one by one
   const BlockUses uses_;
   const TakingBack taking_back_;
   const Room room_;

@@ -18,7 +18,7 @@ void Window::advance(Actions& actions) {
   core_.fetcher.refresh();
   extend(actions);
   look_at_front();
-  if (units_ && !(advance_oldest(actions) && advance_units(actions))) return;
+  if (chunks_ && !(advance_oldest(actions) && advance_chunks(actions))) return;
   bool may_start = true;
   for (size_t i = 0; i < batches_.size(); ++i) {
     const WindowBatchPtr batch = batches_[i];
@@ -39,7 +39,7 @@ void Window::look_at_front() {
   if (batches_.empty() || batches_.front()->due) return;
   WindowBatch& front = *batches_.front();
   // A compute thread that is finding out just now what was wrong then is waited for: it never waits itself.
-  if (units_ && !units_->forget_transient_errors(front.blocks)) return;
+  if (chunks_ && !chunks_->forget_transient_errors(front.blocks)) return;
   front.due = true;
   if (!front.complete) return;
   if (std::exchange(front.unread, false)) taking_back_.retract(front);
@@ -79,7 +79,7 @@ Step Window::advance_task(const WindowBatchPtr& batch, RowTask& task, bool may_s
   return step;
 }
 
-// Where rows come from units: the oldest task, before any unit takes bytes that it needs. False where bytes are lacking.
+// Where rows come from chunks: the oldest task, before any chunk takes bytes that it needs. False where bytes are lacking.
 bool Window::advance_oldest(Actions& actions) {
   const auto at =
       std::find_if(batches_.begin(), batches_.end(), [](const WindowBatchPtr& batch) { return !batch->complete; });
@@ -91,42 +91,43 @@ bool Window::advance_oldest(Actions& actions) {
 }
 
 // False where the oldest task lacks bytes for its block: then nothing younger may take any.
-bool Window::advance_units(Actions& actions) {
-  units_->close_before(planned_);
+bool Window::advance_chunks(Actions& actions) {
+  chunks_->close_before(planned_);
   bool oldest = true;
   for (const WindowBatchPtr& batch : batches_) {
     if (batch->rests() || batch->all_done()) continue;
     uses_.look_again(*batch);
     RoomForBatch room(room_, *batch);
-    const UnitBlock* first = batch->block_of(batch->oldest()).get();
-    const auto moves = [&](const UnitBlock& block) {
+    const ChunkBlock* first = batch->block_of(batch->oldest()).get();
+    const auto moves = [&](const ChunkBlock& block) {
       const bool is_first = &block == first;
       // Of old samples as many row groups at once as there is room for beside the batches, and one always.
-      const Units::Asker asker{
+      const Chunks::Asker asker{
           .order = batch->order(0), .ahead = block.old && !is_first, .others = is_first ? &room : nullptr};
-      return block.users == 0 || block.ready() || units_->move_on(block, asker, actions);
+      return block.users == 0 || block.ready() || chunks_->move_on(block, asker, actions);
     };
     if (!moves(*first)) return !oldest;
     oldest = false;
-    for (const UnitBlockPtr& block : batch->blocks) {
+    for (const ChunkBlockPtr& block : batch->blocks) {
       // Those of old samples take what is left over, and hold up no others.
       if (!moves(*block) && !block->old) return true;
     }
   }
-  advance_units_ahead(actions);
+  advance_chunks_ahead(actions);
   return true;
 }
 
 // The blocks that come next in the lanes of this rank, with what the batches of the window leave.
-void Window::advance_units_ahead(Actions& actions) {
+void Window::advance_chunks_ahead(Actions& actions) {
   if (batches_.empty()) return;
-  const std::vector<UnitBlockPtr> blocks = batches_.back()->blocks;
-  for (const UnitBlockPtr& block : blocks) {
+  const std::vector<ChunkBlockPtr> blocks = batches_.back()->blocks;
+  for (const ChunkBlockPtr& block : blocks) {
     if (block->users == 0 || block->old) continue;  // all of its rows were in the cache; nothing follows
     const int64_t next = block->range.first + block->range.step * block->range.count;
     // The blocks of an epoch that will not come are not read.
     if (next >= core_.steps->order()->size() && core_.steps->finished({block->epoch + 1, 0, 0})) continue;
-    if (!units_->move_on(*units_->table().block_after(*block), {.order = kAheadOrder, .ahead = true}, actions)) return;
+    if (!chunks_->move_on(*chunks_->table().block_after(*block), {.order = kAheadOrder, .ahead = true}, actions))
+      return;
   }
 }
 

@@ -10,8 +10,8 @@
 
 #include "engine/fetcher.h"
 #include "pipeline/batch_job.h"
+#include "pipeline/chunk_table.h"
 #include "pipeline/row_work.h"
-#include "pipeline/unit_table.h"
 #include "runtime/claim.h"
 
 namespace forebay {
@@ -44,13 +44,13 @@ struct RowTask : RowInput {
   std::variant<Waiting, Awaiting, Fetching, Ready, Running, WithUser, Done> at;
 
   Claim claim;  ///< of what was fetched, and of values that wait for the batch
-  // Where rows come from units:
-  size_t block = 0;    ///< in WindowBatch::blocks
-  UnitBlockPtr wider;  ///< in its place, where replacements come from elsewhere
-  bool uses = false;   ///< counted in UnitBlock::users
-  bool pins = false;   ///< and in Unit::pins
-  bool looks = false;  ///< and in Unit::lookers
-  Buffer copied;       ///< lists that were taken out of their units, because the batch outlasts these
+  // Where rows come from chunks:
+  size_t block = 0;     ///< in WindowBatch::blocks
+  ChunkBlockPtr wider;  ///< in its place, where replacements come from elsewhere
+  bool uses = false;    ///< counted in ChunkBlock::users
+  bool pins = false;    ///< and in Chunk::pins
+  bool looks = false;   ///< and in Chunk::lookers
+  Buffer copied;        ///< lists that were taken out of their chunks, because the batch outlasts these
 
   template <class State>
   bool is() const {
@@ -75,7 +75,7 @@ struct WindowBatch {
   uint64_t sequence = 0;
   int64_t begun_ns = 0;
   std::vector<RowTask> tasks;
-  std::vector<UnitBlockPtr> blocks;  ///< that its rows stand in, oldest first in each lane
+  std::vector<ChunkBlockPtr> blocks;  ///< that its rows stand in, oldest first in each lane
   /// What the tasks' rows are numbers in; empty: rows stand block by block already.
   std::vector<uint32_t> rows_by_block;
   bool straddles = false;   ///< several blocks of one lane: the older one is let go of before the batch is done
@@ -103,7 +103,7 @@ struct WindowBatch {
   size_t index_of(const RowTask& task) const { return static_cast<size_t>(&task - tasks.data()); }
   /// Of a task, among all tasks of the run: the smallest goes first.
   uint64_t order(size_t task) const { return sequence << 24 | task; }
-  const UnitBlockPtr& block_of(const RowTask& task) const { return task.wider ? task.wider : blocks[task.block]; }
+  const ChunkBlockPtr& block_of(const RowTask& task) const { return task.wider ? task.wider : blocks[task.block]; }
   /// Its block is let go of before the batch is done, so that of old samples' row groups one at a time is enough.
   bool leaves_early(const RowTask& task) const { return straddles || (!blocks.empty() && block_of(task)->old); }
   RowPlacement placement(const RowTask& task) const {

@@ -79,7 +79,7 @@ void carry_counters(const Ledger& before, Ledger& now, bool same_store) {
   if (!same_store && !before.stores.empty() && !now.stores.empty() &&
       before.stores.front().name == now.stores.front().name)
     carry_store(before.stores.front(), now.stores.front());
-  for (size_t i = 0; i < std::min(before.units.size(), now.units.size()); ++i) now.units[i] += before.units[i];
+  for (size_t i = 0; i < std::min(before.chunks.size(), now.chunks.size()); ++i) now.chunks[i] += before.chunks[i];
   for (const auto counter : {&Ledger::batches, &Ledger::samples, &Ledger::errors, &Ledger::retracted})
     now.*counter += before.*counter;
   now.memory_peak = std::max(now.memory_peak, before.memory_peak);

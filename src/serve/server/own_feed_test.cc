@@ -47,8 +47,8 @@ TEST(CarriedCounters, each_is_a_sum_and_steps_are_found_by_name) {
       {.name = "decode_image", .samples = 1}, {.name = "cache", .samples = 1}, {.name = "resize", .samples = 2}};
   before.stores = {{.name = "files", .requests = 7}};
   now.stores = {{.name = "files", .requests = 1}};
-  before.units = {1, 0};
-  now.units = {0, 2};
+  before.chunks = {1, 0};
+  now.chunks = {0, 2};
   before.batches = 9;
   before.elapsed_seconds = 10;
   before.waits.storage = 2;
@@ -61,7 +61,7 @@ TEST(CarriedCounters, each_is_a_sum_and_steps_are_found_by_name) {
   EXPECT_EQ(apart.steps[1].samples, 1);
   EXPECT_EQ(apart.steps[2].samples, 6);
   EXPECT_EQ(apart.stores[0].requests, 8U);
-  EXPECT_EQ(apart.units, (std::vector<uint32_t>{1, 2}));
+  EXPECT_EQ(apart.chunks, (std::vector<uint32_t>{1, 2}));
   EXPECT_EQ(apart.batches, 10);
   EXPECT_EQ(apart.waits.storage, 2);
   ASSERT_EQ(apart.tuning.size(), 2U);

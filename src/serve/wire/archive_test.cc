@@ -66,7 +66,7 @@ TEST(Archive, a_ledger_arrives_with_every_figure) {
   ledger.steps.push_back({"decode", 5, 10, 20, 1.5, 0.25, 0.5});
   ledger.stores.emplace_back().latency_seconds = {{1.0, 2.0}, {3, 4, 5}, 6.0};
   ledger.caches.emplace_back().ram.off = "no memory";
-  ledger.units = {1, 2, 1};
+  ledger.chunks = {1, 2, 1};
   ledger.waits.assembly = 0.75;
   ledger.thread_cpu.idle = 0.125;
   ledger.tuning.push_back({1.0, "threads", 1, 2, "because"});

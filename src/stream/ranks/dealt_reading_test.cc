@@ -41,7 +41,7 @@ struct ReadingRank {
   }
   void close() {
     reading->close();
-    decisions->begin_anew();  // so that rank 0 waits for nobody to ask for its last chunks
+    decisions->begin_anew();  // so that rank 0 waits for nobody to ask for its last decisions
     decisions->close();
     stream->stop();
   }
@@ -55,7 +55,7 @@ struct ReadingRank {
 
 class DealtReadingTest : public testing::Test {
  protected:
-  void open(StreamOptions options = chunks_of(kGlobal), RecordShelf::Limits limits = {1 << 20, 1 << 20}) {
+  void open(StreamOptions options = decisions_of(kGlobal), RecordShelf::Limits limits = {1 << 20, 1 << 20}) {
     for (int rank = 0; rank < kWorld; ++rank)
       ranks_.push_back(std::make_unique<ReadingRank>(log_, rank_of(*network_, rank, kWorld), limits, options));
     for (const auto& rank : ranks_) rank->go(rank->stream->beginning());
@@ -133,7 +133,7 @@ TEST_F(DealtReadingTest, each_record_is_read_once_by_all_ranks_together) {
 }
 
 TEST_F(DealtReadingTest, steps_lie_across_windows) {
-  StreamOptions options = chunks_of(100);
+  StreamOptions options = decisions_of(100);
   options.shuffled = true;
   open(options);
   (void)steps(0, 900 / kGlobal);  // of 960 records, nine whole windows
@@ -172,7 +172,7 @@ TEST_F(DealtReadingTest, answers_that_are_damaged_or_lost_are_asked_for_again) {
 }
 
 TEST_F(DealtReadingTest, who_comes_too_late_reads_the_log) {
-  open(chunks_of(kGlobal), {0, 1 << 20});  // nothing is kept for those who are behind
+  open(decisions_of(kGlobal), {0, 1 << 20});  // nothing is kept for those who are behind
   // Rank 1 reads 'b' and goes ahead as far as it can; the others have not asked for what it read.
   for (int64_t number = 0; number < 10; ++number) {
     for (const int rank : {0, 1}) ASSERT_EQ(step(rank, number).size(), static_cast<size_t>(kBatch));
@@ -182,7 +182,7 @@ TEST_F(DealtReadingTest, who_comes_too_late_reads_the_log) {
 }
 
 TEST_F(DealtReadingTest, who_was_not_waited_for_reads_the_log_from_where_it_was) {
-  open(chunks_of(kGlobal), {1 << 20, 100});  // one or two notes of a partition
+  open(decisions_of(kGlobal), {1 << 20, 100});  // one or two notes of a partition
   std::vector<std::string> found = steps(0, kSteps);
   EXPECT_EQ(sorted(found), all_keys());
   EXPECT_GT(sum_of_reads(), 4 * kRecords) << "some partitions are read by more than one rank";
@@ -225,7 +225,7 @@ TEST_F(DealtReadingTest, what_has_been_trimmed_is_an_error_on_every_rank) {
 }
 
 TEST_F(DealtReadingTest, a_run_of_what_comes_from_now_on_begins_alike_on_all_ranks) {
-  StreamOptions options = chunks_of(kGlobal);
+  StreamOptions options = decisions_of(kGlobal);
   options.from_now = true;
   open(options);
   std::array<std::vector<std::string>, kWorld> found;

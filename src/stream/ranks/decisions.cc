@@ -32,7 +32,7 @@ void Decisions::lead_or_follow(Stream& stream, RunTerms terms) {
     if (ranks() > 1)
       watching_ = std::jthread([this, &stream](const std::stop_token& stop) { watch_others(stream, stop); });
   } else {
-    followed_ = std::make_shared<FollowedChunks>(job_, stream);
+    followed_ = std::make_shared<FollowedDecisions>(job_, stream);
     stream.set_guide(followed_);
   }
 }
@@ -90,7 +90,7 @@ void Decisions::close() {
   watching_.request_stop();
   if (watching_.joinable()) watching_.join();
   say_goodbye();
-  // The others may not have asked for the last chunks: they ask ahead, and then need nobody.
+  // The others may not have asked for the last decisions: they ask ahead, and then need nobody.
   service_->linger();
   service_->lead(nullptr);
   // Waits for calls of the service that are under way, which may still call the stream.

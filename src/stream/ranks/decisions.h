@@ -13,14 +13,14 @@
 #include "stream/kept_records.h"
 #include "stream/ranks/dealt_log.h"
 #include "stream/ranks/dealt_rows.h"
-#include "stream/ranks/followed_chunks.h"
+#include "stream/ranks/followed_decisions.h"
 #include "stream/ranks/stream_service.h"
 #include "stream/stream.h"
 
 namespace forebay {
 
-/// How the ranks of a job give one stream: rank 0 decides which records each chunk has, and the others ask it, chunk after chunk. An answer is tens of bytes; one
-/// that is lost is asked for again. Whoever decides keeps as many chunks as the slowest rank may lag behind, and decides no more before that has asked.
+/// How the ranks of a job give one stream: rank 0 decides which records come next, and the others ask it for each decision. An answer is tens of bytes; one
+/// that is lost is asked for again. Whoever decides keeps as many decisions as the slowest rank may lag behind, and decides no more before that has asked.
 /// Over the same connections they lend each other the old records that they keep, and give each other what each reads for all.
 ///
 /// Made and closed by the loader; its threads and the stream's ask other ranks through it. It shares the job,
@@ -61,7 +61,7 @@ class Decisions {
 
   const std::shared_ptr<Job> job_;
   const std::shared_ptr<StreamService> service_;
-  std::shared_ptr<FollowedChunks> followed_;  // null: of rank 0
+  std::shared_ptr<FollowedDecisions> followed_;  // null: of rank 0
   std::atomic<uint64_t> run_ = 0;
   int readers_ = 1;  // ranks below that are asked for anything
   bool closed_ = false;

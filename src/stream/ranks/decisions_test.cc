@@ -12,10 +12,10 @@
 namespace forebay {
 namespace {
 
-// Holds a stream up, with its lock, where it next decides a chunk.
-class Gate final : public ChunkWitness {
+// Holds a stream up, with its lock, where it next decides a decision.
+class Gate final : public DecisionWitness {
  public:
-  void decided(const Chunk&) override {
+  void decided(const Decision&) override {
     if (std::exchange(passed_, true)) return;
     came_.set_value();
     open_.get_future().wait_for(kStreamPatience);
@@ -31,7 +31,7 @@ class Gate final : public ChunkWitness {
 class DecisionsTest : public testing::Test {
  protected:
   void TearDown() override {
-    first_->begin_anew();  // so that nobody waits for rank 1 to ask for the last chunk
+    first_->begin_anew();  // so that nobody waits for rank 1 to ask for the last decision
     second_->close();
     first_->close();
   }
@@ -45,10 +45,10 @@ class DecisionsTest : public testing::Test {
   const std::shared_ptr<Decisions> first_ = rank_of(*network_, 0, 2), second_ = rank_of(*network_, 1, 2);
 };
 
-// Three threads with three locks: the one that keeps a record, the one that decides a chunk, and the one that answers another rank.
+// Three threads with three locks: the one that keeps a record, the one that decides a decision, and the one that answers another rank.
 TEST_F(DecisionsTest, who_is_asked_for_a_record_goes_on_deciding_and_keeping) {
   const auto log = log_with({100});
-  Stream stream(log, chunks_of(10));
+  Stream stream(log, decisions_of(10));
   first_->lead_or_follow(stream);
   const auto kept = std::make_shared<KeptRecords>(log, KeptOptions{.share = {0, 2}});
   first_->lend(kept);
@@ -80,7 +80,7 @@ TEST_F(DecisionsTest, who_is_asked_for_a_record_goes_on_deciding_and_keeping) {
 
 TEST_F(DecisionsTest, a_rank_that_has_another_run_than_rank_0_is_told_what_differs) {
   const auto log = log_with({100});
-  Stream leads(log, chunks_of(10)), follows(log, chunks_of(10));
+  Stream leads(log, decisions_of(10)), follows(log, decisions_of(10));
   first_->lead_or_follow(leads, {{{"seed", "7"}, {"batch size", "5"}}});
   second_->lead_or_follow(follows, {{{"seed", "8"}, {"batch size", "5"}}});
   leads.seek(leads.beginning());
@@ -98,7 +98,7 @@ TEST_F(DecisionsTest, a_rank_that_has_another_run_than_rank_0_is_told_what_diffe
 
 TEST_F(DecisionsTest, ranks_begin_where_the_log_ended_for_rank_0) {
   const auto log = log_with({100, 0});
-  StreamOptions options = chunks_of(4);
+  StreamOptions options = decisions_of(4);
   options.from_now = true;
   Stream leads(log, options), follows(log, options);
   first_->lead_or_follow(leads);
@@ -116,10 +116,10 @@ TEST_F(DecisionsTest, ranks_begin_where_the_log_ended_for_rank_0) {
   end(leads, follows);
 }
 
-// What each rank's state says of the chunk is told to nobody: whoever decides must not pass over it.
-TEST_F(DecisionsTest, ranks_that_cannot_wait_go_on_inside_a_chunk_with_the_rest_of_it) {
+// What each rank's state says of the decision is told to nobody: whoever decides must not pass over it.
+TEST_F(DecisionsTest, ranks_that_cannot_wait_go_on_inside_a_decision_with_the_rest_of_it) {
   const auto log = log_with({12});
-  StreamOptions options = chunks_of(12);
+  StreamOptions options = decisions_of(12);
   options.on_underrun = OnUnderrun::kRepeat;
   Stream before(log, options), leads(log, options), follows(log, options);
   before.seek(before.beginning());
@@ -143,7 +143,7 @@ TEST_F(DecisionsTest, ranks_that_cannot_wait_go_on_inside_a_chunk_with_the_rest_
 // So that a state of any rank that is made before the first batch says where the run begins.
 TEST_F(DecisionsTest, who_follows_knows_where_the_run_begins_before_anything_is_read) {
   const auto log = log_with({100, 0});
-  StreamOptions options = chunks_of(4);
+  StreamOptions options = decisions_of(4);
   options.from_now = true;
   Stream leads(log, options), follows(log, options);
   first_->lead_or_follow(leads);
@@ -167,7 +167,7 @@ TEST_F(DecisionsTest, who_follows_knows_where_the_run_begins_before_anything_is_
 
 TEST_F(DecisionsTest, rank_0_stays_until_the_others_know_where_the_run_begins) {
   const auto log = log_with({100});
-  StreamOptions options = chunks_of(4);
+  StreamOptions options = decisions_of(4);
   options.from_now = true;
   Stream leads(log, options), follows(log, options);
   first_->lead_or_follow(leads);

@@ -66,7 +66,7 @@ Buffer encode_rank_request(const RankRequest& request) {
     out.put(static_cast<uint32_t>(row.partition));
     out.put(row.offset_hash);
   };
-  std::visit(Overloaded{[&](const ChunkWanted& chunk) { out.put(chunk.first); }, [](const BeginningWanted&) {},
+  std::visit(Overloaded{[&](const DecisionWanted& decision) { out.put(decision.first); }, [](const BeginningWanted&) {},
                         [](const SignOfLife&) {}, [](const Goodbye&) {},
                         [&](const RecordsWanted& records) {
                           put_list(out, records.numbers, [&](int64_t number) { out.put(number); });
@@ -84,7 +84,7 @@ Result<RankRequest> parse_rank_request(std::span<const uint8_t> bytes) {
   const auto rank = in.take<uint32_t>();
   RankRequest request{static_cast<int>(rank), in.take<uint64_t>(), {}};
   const auto take =
-      Overloaded{[&](std::in_place_type_t<ChunkWanted>) { return ChunkWanted{in.take<int64_t>()}; },
+      Overloaded{[&](std::in_place_type_t<DecisionWanted>) { return DecisionWanted{in.take<int64_t>()}; },
                  [](std::in_place_type_t<BeginningWanted>) { return BeginningWanted{}; },
                  [](std::in_place_type_t<SignOfLife>) { return SignOfLife{}; },
                  [](std::in_place_type_t<Goodbye>) { return Goodbye{}; },
@@ -113,11 +113,11 @@ Buffer encode_leader_response(const LeaderResponse& response) {
   MessageFields out(kLeaderResponse);
   out.put(static_cast<uint8_t>(response.index()));
   std::visit(Overloaded{[](const NotYet&) {}, [&](const InAnotherRun& elsewhere) { out.put(elsewhere.run); },
-                        [](const NoSuchChunk&) {}, [](const StreamEnd&) {},
+                        [](const NoSuchDecision&) {}, [](const StreamEnd&) {},
                         [&](const StreamBeginning& beginning) {
                           put_list(out, beginning.after, [&](const std::string& offset) { out.put_text(offset); });
                         },
-                        [&](const Chunk& chunk) { chunk.put(out); }},
+                        [&](const Decision& decision) { decision.put(out); }},
              response);
   return out.done();
 }
@@ -132,17 +132,17 @@ Result<LeaderResponse> parse_leader_response(std::span<const uint8_t> bytes, siz
   const auto take = Overloaded{
       [](std::in_place_type_t<NotYet>) { return NotYet{}; },
       [&](std::in_place_type_t<InAnotherRun>) { return InAnotherRun{in.take<uint64_t>()}; },
-      [](std::in_place_type_t<NoSuchChunk>) { return NoSuchChunk{}; },
+      [](std::in_place_type_t<NoSuchDecision>) { return NoSuchDecision{}; },
       [](std::in_place_type_t<StreamEnd>) { return StreamEnd{}; },
       [&](std::in_place_type_t<StreamBeginning>) {
         StreamBeginning beginning{take_list<std::string>(in, [](ByteReader& one) { return one.take_text(); })};
         if (beginning.after.size() != partitions) wrong = no_leader_response();
         return beginning;
       },
-      [&](std::in_place_type_t<Chunk>) {
-        Result<Chunk> chunk = Chunk::take(in, partitions);
-        wrong = chunk.status();
-        return chunk.ok() ? *std::move(chunk) : Chunk();
+      [&](std::in_place_type_t<Decision>) {
+        Result<Decision> decision = Decision::take(in, partitions);
+        wrong = decision.status();
+        return decision.ok() ? *std::move(decision) : Decision();
       }};
   if (!take_alternative(in.take<uint8_t>(), response, take)) return no_leader_response();
   if (!wrong.ok()) return corrupt(wrong.message());

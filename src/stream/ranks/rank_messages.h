@@ -10,15 +10,15 @@
 
 #include "cluster/items.h"
 #include "cluster/transport.h"
-#include "stream/chunk.h"
+#include "stream/decision.h"
 
 namespace forebay {
 
 /// The name under which a rank serves the others of its stream.
 inline constexpr std::string_view kStreamServiceName = "stream";
 
-/// Asks rank 0 for the chunk that begins with that record. The response is a LeaderResponse.
-struct ChunkWanted {
+/// Asks rank 0 for the decision that begins with that record. The response is a LeaderResponse.
+struct DecisionWanted {
   int64_t first = 0;
 };
 /// Asks rank 0 for the offsets that the run begins behind. The response is a LeaderResponse.
@@ -54,7 +54,7 @@ struct RowsWanted {
 struct RankRequest {
   int rank = 0;      ///< who asks
   uint64_t run = 0;  ///< how often all ranks have gone elsewhere: record numbers of different runs are the same
-  std::variant<ChunkWanted, BeginningWanted, SignOfLife, Goodbye, RecordsWanted, NotesWanted, RowsWanted> what;
+  std::variant<DecisionWanted, BeginningWanted, SignOfLife, Goodbye, RecordsWanted, NotesWanted, RowsWanted> what;
 };
 
 Buffer encode_rank_request(const RankRequest& request);
@@ -65,13 +65,13 @@ struct NotYet {};      ///< it is not decided
 struct InAnotherRun {  ///< rank 0 is in another run
   uint64_t run = 0;
 };
-struct NoSuchChunk {};  ///< no chunk begins there, or it was forgotten
-struct StreamEnd {};    ///< nothing comes behind what is there
+struct NoSuchDecision {};  ///< no decision begins there, or it was forgotten
+struct StreamEnd {};       ///< nothing comes behind what is there
 struct StreamBeginning {
   std::vector<std::string> after;  ///< an offset for each partition
 };
-/// The response of rank 0 to a ChunkWanted or BeginningWanted.
-using LeaderResponse = std::variant<NotYet, InAnotherRun, NoSuchChunk, StreamEnd, StreamBeginning, Chunk>;
+/// The response of rank 0 to a DecisionWanted or BeginningWanted.
+using LeaderResponse = std::variant<NotYet, InAnotherRun, NoSuchDecision, StreamEnd, StreamBeginning, Decision>;
 
 Buffer encode_leader_response(const LeaderResponse& response);
 /// Corrupt where the message was damaged on the way, or is another one.
@@ -89,7 +89,7 @@ uint64_t most_rank_items_bytes(size_t count, uint64_t most_bytes);
 inline constexpr size_t kMostRankItems = 1024;
 inline constexpr uint64_t kMostRecordBytes = uint64_t{1} << 30;
 inline constexpr uint64_t kMostNoteBytes = uint64_t{4} << 20;  ///< of some hundreds, with offsets below 1 KB
-/// A chunk is tens of bytes a partition, and a topic may have thousands of these.
+/// A decision is tens of bytes a partition, and a topic may have thousands of these.
 inline constexpr uint64_t kMostLeaderBytes = uint64_t{16} << 20;
 
 /// How long one call may take: a lost one is repeated, and says the same.

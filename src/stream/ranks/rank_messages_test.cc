@@ -8,8 +8,8 @@ namespace {
 std::vector<uint8_t> bytes_of(const Buffer& buffer) { return {buffer.span().begin(), buffer.span().end()}; }
 
 std::vector<RankRequest> all_requests() {
-  return {{1, 7, ChunkWanted{-1}},
-          {2, UINT64_MAX, ChunkWanted{int64_t{1} << 60}},
+  return {{1, 7, DecisionWanted{-1}},
+          {2, UINT64_MAX, DecisionWanted{int64_t{1} << 60}},
           {0, 0, BeginningWanted{}},
           {3, 1, SignOfLife{}},
           {3, 1, Goodbye{}},
@@ -20,16 +20,16 @@ std::vector<RankRequest> all_requests() {
 }
 
 std::vector<LeaderResponse> all_responses() {
-  Chunk first{0, {{0, "17-3", 64, 0}, {2, std::string(1024, 'x'), 0, 5}}, 0};
+  Decision first{0, {{0, "17-3", 64, 0}, {2, std::string(1024, 'x'), 0, 5}}, 0};
   first.after = {"1", "", "2"};
   return {NotYet{},
           InAnotherRun{3},
-          NoSuchChunk{},
+          NoSuchDecision{},
           StreamEnd{},
           StreamBeginning{{"1", "", "2"}},
-          Chunk{first},
-          Chunk{128, {{1, "9", 1, 0}}, 0},
-          Chunk{256, {}, 64}};
+          Decision{first},
+          Decision{128, {{1, "9", 1, 0}}, 0},
+          Decision{256, {}, 64}};
 }
 
 TEST(RankMessages, requests_come_back_as_they_were) {
@@ -50,8 +50,8 @@ TEST(RankMessages, what_rank_0_says_comes_back_as_it_was) {
     const Result<LeaderResponse> read = parse_leader_response(bytes.span(), 3);
     ASSERT_TRUE(read.ok()) << read.status().to_string();
     EXPECT_EQ(read->index(), response.index());
-    if (const auto* chunk = std::get_if<Chunk>(&response)) {
-      EXPECT_EQ(std::get<Chunk>(*read), *chunk);
+    if (const auto* decision = std::get_if<Decision>(&response)) {
+      EXPECT_EQ(std::get<Decision>(*read), *decision);
     }
     EXPECT_EQ(bytes_of(encode_leader_response(*read)), bytes_of(bytes));
   }
@@ -102,16 +102,16 @@ TEST(RankMessages, requests_for_nothing_or_too_much_are_corrupt) {
 }
 
 TEST(RankMessages, nonsense_of_rank_0_is_corrupt_though_its_checksum_is_right) {
-  Chunk no_records{0, {{0, "1", 0, 3}}, 0}, unsorted{0, {{1, "1", 1, 0}, {0, "1", 1, 0}}, 0};
-  Chunk beyond{0, {{3, "1", 1, 0}}, 0}, negative{-1, {{0, "1", 1, 0}}, 0},
+  Decision no_records{0, {{0, "1", 0, 3}}, 0}, unsorted{0, {{1, "1", 1, 0}, {0, "1", 1, 0}}, 0};
+  Decision beyond{0, {{3, "1", 1, 0}}, 0}, negative{-1, {{0, "1", 1, 0}}, 0},
       taken{0, {{0, "1", -1, 0}, {1, "", 5, 0}}, 0};
-  Chunk too_many_missing{0, {}, int64_t{1} << 40}, long_offset{0, {{0, std::string(1025, 'x'), 1, 0}}, 0};
-  Chunk other_log{0, {{0, "1", 1, 0}}, 0, {"1"}}, huge{0, {{0, "1", INT64_MAX, 0}, {1, "1", INT64_MAX, 0}}, 0};
-  for (const Chunk& chunk :
+  Decision too_many_missing{0, {}, int64_t{1} << 40}, long_offset{0, {{0, std::string(1025, 'x'), 1, 0}}, 0};
+  Decision other_log{0, {{0, "1", 1, 0}}, 0, {"1"}}, huge{0, {{0, "1", INT64_MAX, 0}, {1, "1", INT64_MAX, 0}}, 0};
+  for (const Decision& decision :
        {no_records, unsorted, beyond, negative, taken, too_many_missing, long_offset, other_log, huge}) {
-    const Buffer bytes = encode_leader_response(chunk);
+    const Buffer bytes = encode_leader_response(decision);
     EXPECT_TRUE(check_leader_response(bytes.span()).ok());
-    EXPECT_EQ(parse_leader_response(bytes.span(), 3).status().code(), Code::kCorrupt) << chunk.to_json();
+    EXPECT_EQ(parse_leader_response(bytes.span(), 3).status().code(), Code::kCorrupt) << decision.to_json();
   }
   const Buffer bytes = encode_leader_response(StreamBeginning{{"1"}});
   EXPECT_EQ(parse_leader_response(bytes.span(), 3).status().code(), Code::kCorrupt) << "of another log";

@@ -22,7 +22,7 @@ class RecordExchangeTest : public testing::Test {
   void SetUp() override {
     for (int rank = 0; rank < kRanks; ++rank) {
       kept_.push_back(std::make_shared<KeptRecords>(log_, KeptOptions{.share = {rank, kRanks}}));
-      streams_.push_back(std::make_unique<Stream>(log_, chunks_of(10)));
+      streams_.push_back(std::make_unique<Stream>(log_, decisions_of(10)));
       streams_.back()->seek(streams_.back()->beginning());
       ASSERT_TRUE(wait_known(*streams_.back(), 30));
       gone_[rank] = false;

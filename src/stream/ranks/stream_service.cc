@@ -10,8 +10,8 @@ namespace forebay {
 
 namespace {
 
-constexpr size_t kMostAhead = 1024;         // chunks that are decided and not asked for by all
-constexpr std::chrono::seconds kLinger{5};  // for ranks that have not asked for the last chunks yet
+constexpr size_t kMostAhead = 1024;         // decisions that are decided and not asked for by all
+constexpr std::chrono::seconds kLinger{5};  // for ranks that have not asked for the last decisions yet
 constexpr std::chrono::seconds kLongestUnheard{
     60};                                     // of a rank that the others wait for; one that lives asks for something
 constexpr std::chrono::seconds kHoldOut{2};  // and for those that have not come for what was read for them
@@ -44,14 +44,14 @@ void StreamService::begin_anew(uint64_t run) {
   const std::lock_guard lock(mutex_);
   run_ = run;
   beginning_.reset();
-  chunks_.clear();
+  decisions_.clear();
   std::fill(asked_.begin(), asked_.end(), kNever);
   if (shelf_) shelf_->begin_anew(run);
 }
 
-void StreamService::decided(const Chunk& chunk) {
+void StreamService::decided(const Decision& decision) {
   const std::lock_guard lock(mutex_);
-  chunks_.push_back({chunk.first, encode_leader_response(chunk)});
+  decisions_.push_back({decision.first, encode_leader_response(decision)});
 }
 
 void StreamService::begins(const std::vector<std::string>& after) {
@@ -61,7 +61,7 @@ void StreamService::begins(const std::vector<std::string>& after) {
 
 void StreamService::ended(int64_t first) {
   const std::lock_guard lock(mutex_);
-  chunks_.push_back({first, encode_leader_response(StreamEnd{})});
+  decisions_.push_back({first, encode_leader_response(StreamEnd{})});
 }
 
 void StreamService::linger() {
@@ -71,8 +71,8 @@ void StreamService::linger() {
 }
 
 bool StreamService::all_are_told() const {
-  if (chunks_.empty() && !beginning_) return true;
-  const int64_t last = chunks_.empty() ? kKnowsBeginning : chunks_.back().first;
+  if (decisions_.empty() && !beginning_) return true;
+  const int64_t last = decisions_.empty() ? kKnowsBeginning : decisions_.back().first;
   return std::all_of(asked_.begin() + 1, asked_.end(), [&](int64_t asked) { return asked >= last; });
 }
 
@@ -84,32 +84,33 @@ bool StreamService::all_have_left() const {
 
 bool StreamService::may_decide() {
   const std::lock_guard lock(mutex_);
-  return chunks_.size() < kMostAhead;
+  return decisions_.size() < kMostAhead;
 }
 
 std::string StreamService::awaited() const {
   const std::lock_guard lock(mutex_);
-  return fmt::format("rank {}, which is {} chunks behind", slowest(), chunks_.size());
+  return fmt::format("rank {}, which is {} decisions behind", slowest(), decisions_.size());
 }
 
 Status StreamService::check_heard() const {
   const Time now = clock_();
   const std::lock_guard lock(mutex_);
-  if (chunks_.size() < kMostAhead || asked_.size() < 2) return {};
+  if (decisions_.size() < kMostAhead || asked_.size() < 2) return {};
   const int rank = slowest();
   if (now - heard_[static_cast<size_t>(rank)] <= kLongestUnheard) return {};
   return unavailable(
       fmt::format("rank {}, which is {} batches (or windows) behind, has asked rank 0 for nothing for {} s: it is "
                   "gone, or does not reach rank "
                   "0; start all ranks again, from a state",
-                  rank, chunks_.size(), kLongestUnheard.count()));
+                  rank, decisions_.size(), kLongestUnheard.count()));
 }
 
 Result<Response> StreamService::answer(std::span<const uint8_t> bytes) {
   FOREBAY_ASSIGN(const RankRequest request, parse_rank_request(bytes));
   // It lives, whatever it asks for and of which run.
   note_heard(request.rank);
-  if (const auto* chunk = std::get_if<ChunkWanted>(&request.what)) return Response{find_chunk(request, chunk->first)};
+  if (const auto* decision = std::get_if<DecisionWanted>(&request.what))
+    return Response{find_decision(request, decision->first)};
   if (std::holds_alternative<BeginningWanted>(request.what))
     return Response{encode_leader_response(find_beginning(request))};
   if (const auto* records = std::get_if<RecordsWanted>(&request.what))
@@ -163,19 +164,19 @@ std::vector<FoundItem> StreamService::find_rows(const RankRequest& request, cons
   return found;
 }
 
-Buffer StreamService::find_chunk(const RankRequest& request, int64_t first) {
+Buffer StreamService::find_decision(const RankRequest& request, int64_t first) {
   Buffer response;
   Stream* to_tell = nullptr;
   {
     const std::lock_guard lock(mutex_);
     if (std::optional<LeaderResponse> other = elsewhere(request)) return encode_leader_response(*other);
     if (!is_other_rank(request.rank)) return encode_leader_response(NotYet{});
-    const auto chunk = std::lower_bound(chunks_.begin(), chunks_.end(), first,
-                                        [](const auto& one, int64_t sought) { return one.first < sought; });
-    if (chunk == chunks_.end()) return encode_leader_response(NotYet{});
+    const auto decision = std::lower_bound(decisions_.begin(), decisions_.end(), first,
+                                           [](const auto& one, int64_t sought) { return one.first < sought; });
+    if (decision == decisions_.end()) return encode_leader_response(NotYet{});
     // A later one is there, so this one never will be.
-    if (chunk->first != first) return encode_leader_response(NoSuchChunk{});
-    response = chunk->second;
+    if (decision->first != first) return encode_leader_response(NoSuchDecision{});
+    response = decision->second;
     to_tell = note_asked(request.rank, first);
   }
   // Not under the lock, which the stream takes under its own. The stream is alive: Decisions::close() waits
@@ -227,13 +228,13 @@ Stream* StreamService::note_asked(int rank, int64_t first) {
   return forget_what_all_have() ? stream_ : nullptr;
 }
 
-// A rank that asks for a chunk has all before it. True where more may be decided now.
+// A rank that asks for a decision has all before it. True where more may be decided now.
 bool StreamService::forget_what_all_have() {
   // Before all have asked it is kNever, and nothing is forgotten.
   const int64_t least = *std::min_element(asked_.begin() + 1, asked_.end());
-  const bool full = chunks_.size() >= kMostAhead;
-  while (!chunks_.empty() && chunks_.front().first < least) chunks_.pop_front();
-  return full && chunks_.size() < kMostAhead;
+  const bool full = decisions_.size() >= kMostAhead;
+  while (!decisions_.empty() && decisions_.front().first < least) decisions_.pop_front();
+  return full && decisions_.size() < kMostAhead;
 }
 
 }  // namespace forebay

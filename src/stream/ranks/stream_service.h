@@ -26,7 +26,7 @@ namespace forebay {
 ///
 /// Called from the threads of the transport and, under its lock, by the stream that decides. It refers to
 /// that stream, which lead(nullptr) ends, and shares the rest.
-class StreamService final : public Service, public ChunkWitness {
+class StreamService final : public Service, public DecisionWitness {
  public:
   /// A point in time of any one clock, for all methods alike.
   using Time = std::chrono::steady_clock::time_point;
@@ -47,7 +47,7 @@ class StreamService final : public Service, public ChunkWitness {
   /// was read for them, or have left.
   void linger();
 
-  void decided(const Chunk& chunk) override;
+  void decided(const Decision& decision) override;
   void begins(const std::vector<std::string>& after) override;
   void ended(int64_t first) override;
   bool may_decide() override;
@@ -56,7 +56,7 @@ class StreamService final : public Service, public ChunkWitness {
   Result<Response> answer(std::span<const uint8_t> request) override;
 
  private:
-  Buffer find_chunk(const RankRequest& request, int64_t first);
+  Buffer find_decision(const RankRequest& request, int64_t first);
   LeaderResponse find_beginning(const RankRequest& request);
   std::vector<FoundItem> find_records(const RankRequest& request, const RecordsWanted& wanted) const;
   std::vector<FoundItem> find_notes(const RankRequest& request, const NotesWanted& wanted) const;
@@ -85,8 +85,9 @@ class StreamService final : public Service, public ChunkWitness {
   int rank_ = 0;
   uint64_t run_ = 0;
   std::optional<StreamBeginning> beginning_;
-  std::deque<std::pair<int64_t, Buffer>> chunks_;  // the first record, and a LeaderResponse: the chunk, or the end
-  std::vector<int64_t> asked_;  // by rank: the first record of the last chunk it asked for, or one of these
+  std::deque<std::pair<int64_t, Buffer>>
+      decisions_;               // the first record, and a LeaderResponse: the decision, or the end
+  std::vector<int64_t> asked_;  // by rank: the first record of the last decision it asked for, or one of these
   std::vector<Time> heard_;     // by rank: when it last asked for anything
   std::shared_ptr<const KeptRecords> kept_;
   std::shared_ptr<RecordShelf> shelf_;

@@ -29,8 +29,8 @@ class StreamServiceTest : public testing::Test {
   std::vector<ResponseItem> items(size_t count, Wanted wanted, int rank = 1, uint64_t run = 1) {
     return *parse_rank_items(count, kMostRecordBytes, *answer({rank, run, std::move(wanted)}));
   }
-  LeaderResponse chunk(int64_t first, int rank = 1, uint64_t run = 1) {
-    return leader({rank, run, ChunkWanted{first}});
+  LeaderResponse decision(int64_t first, int rank = 1, uint64_t run = 1) {
+    return leader({rank, run, DecisionWanted{first}});
   }
   void decide(int64_t number) { service_.decided({10 * number, {{0, std::to_string(10 * number + 10), 10, 0}}, 0}); }
 
@@ -39,16 +39,16 @@ class StreamServiceTest : public testing::Test {
 };
 
 TEST_F(StreamServiceTest, says_what_is_decided_what_never_will_be_and_where_the_stream_ends) {
-  EXPECT_TRUE(std::holds_alternative<NotYet>(chunk(0)));
+  EXPECT_TRUE(std::holds_alternative<NotYet>(decision(0)));
   decide(0);
   decide(1);
   service_.ended(20);
-  ASSERT_TRUE(std::holds_alternative<Chunk>(chunk(10)));
-  EXPECT_EQ(std::get<Chunk>(chunk(10)).parts.front().last, "20");
-  EXPECT_TRUE(std::holds_alternative<StreamEnd>(chunk(20)));
-  EXPECT_TRUE(std::holds_alternative<NoSuchChunk>(chunk(5))) << "a later one is there";
-  EXPECT_TRUE(std::holds_alternative<NotYet>(chunk(30)));
-  EXPECT_TRUE(std::holds_alternative<NotYet>(chunk(0, 3))) << "no such rank";
+  ASSERT_TRUE(std::holds_alternative<Decision>(decision(10)));
+  EXPECT_EQ(std::get<Decision>(decision(10)).parts.front().last, "20");
+  EXPECT_TRUE(std::holds_alternative<StreamEnd>(decision(20)));
+  EXPECT_TRUE(std::holds_alternative<NoSuchDecision>(decision(5))) << "a later one is there";
+  EXPECT_TRUE(std::holds_alternative<NotYet>(decision(30)));
+  EXPECT_TRUE(std::holds_alternative<NotYet>(decision(0, 3))) << "no such rank";
 }
 
 TEST_F(StreamServiceTest, says_where_the_run_begins) {
@@ -61,50 +61,50 @@ TEST_F(StreamServiceTest, says_where_the_run_begins) {
 TEST_F(StreamServiceTest, a_rank_of_another_run_is_told_which_one_this_is) {
   decide(0);
   service_.begins({"17"});
-  EXPECT_EQ(std::get<InAnotherRun>(chunk(0, 1, 2)).run, 1u);
+  EXPECT_EQ(std::get<InAnotherRun>(decision(0, 1, 2)).run, 1u);
   EXPECT_EQ(std::get<InAnotherRun>(leader({1, 0, BeginningWanted{}})).run, 1u);
   StreamService before;
   before.know(0, 3);
-  const Result<Response> response = before.answer(encode_rank_request({1, 1, ChunkWanted{0}}).span());
+  const Result<Response> response = before.answer(encode_rank_request({1, 1, DecisionWanted{0}}).span());
   EXPECT_TRUE(std::holds_alternative<NotYet>(*parse_leader_response(joined(*response).span(), 1)))
       << "nowhere before its run has begun";
 }
 
 TEST_F(StreamServiceTest, what_all_have_asked_for_is_forgotten_and_whoever_has_left_needs_nothing) {
   for (int64_t number = 0; number < 3; ++number) decide(number);
-  for (const int rank : {1, 2}) (void)chunk(10, rank);
-  EXPECT_TRUE(std::holds_alternative<NoSuchChunk>(chunk(0)));
+  for (const int rank : {1, 2}) (void)decision(10, rank);
+  EXPECT_TRUE(std::holds_alternative<NoSuchDecision>(decision(0)));
   EXPECT_TRUE(answer({2, 1, Goodbye{}}).ok());
-  (void)chunk(20, 1);
-  EXPECT_TRUE(std::holds_alternative<NoSuchChunk>(chunk(10)));
+  (void)decision(20, 1);
+  EXPECT_TRUE(std::holds_alternative<NoSuchDecision>(decision(10)));
 }
 
 TEST_F(StreamServiceTest, a_goodbye_of_another_run_is_none) {
   decide(0);
   decide(1);
   EXPECT_TRUE(answer({2, 9, Goodbye{}}).ok());
-  (void)chunk(10, 1);
-  EXPECT_TRUE(std::holds_alternative<Chunk>(chunk(0, 2)));
+  (void)decision(10, 1);
+  EXPECT_TRUE(std::holds_alternative<Decision>(decision(0, 2)));
 }
 
 TEST_F(StreamServiceTest, a_rank_that_the_others_wait_for_and_that_asks_for_nothing_is_gone) {
   for (int64_t number = 0; number < 1024; ++number) decide(number);
   EXPECT_FALSE(service_.may_decide());
-  (void)chunk(5000, 1);
+  (void)decision(5000, 1);
   now_ += 59s;
   EXPECT_TRUE(service_.check_heard().ok());
   EXPECT_TRUE(answer({2, 1, SignOfLife{}}).ok());
   now_ += 60s;
   EXPECT_TRUE(service_.check_heard().ok());
-  (void)chunk(5000, 1);
+  (void)decision(5000, 1);
   now_ += 1ms;
   const Status gone = service_.check_heard();
   EXPECT_EQ(gone.code(), Code::kUnavailable);
   EXPECT_EQ(gone.message(),
             "rank 2, which is 1024 batches (or windows) behind, has asked rank 0 for nothing for 60 s: it is gone, or "
             "does not reach rank 0; start all ranks again, from a state");
-  (void)chunk(10'220, 1);
-  (void)chunk(10'220, 2);
+  (void)decision(10'220, 1);
+  (void)decision(10'220, 2);
   now_ += 600s;
   EXPECT_TRUE(service_.check_heard().ok()) << "nobody waits for it any more";
   EXPECT_TRUE(service_.may_decide());
@@ -114,7 +114,7 @@ TEST_F(StreamServiceTest, lends_what_it_keeps_and_says_what_it_may_keep) {
   EXPECT_EQ(items(1, RecordsWanted{{0}})[0].state, ItemState::kAbsent) << "nothing is kept yet";
   const auto log = log_with({100}, 1000);
   const auto kept = std::make_shared<KeptRecords>(log, KeptOptions{.share = {0, 2}});
-  Stream stream(log, chunks_of(10));
+  Stream stream(log, decisions_of(10));
   stream.seek(stream.beginning());
   ASSERT_TRUE(wait_known(stream, 10));
   ASSERT_TRUE(kept->keep(stream, std::vector<int64_t>{0, 1, 2}, 6).ok());

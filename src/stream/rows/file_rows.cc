@@ -16,8 +16,8 @@ constexpr size_t kBlockBytes = size_t{1} << 10;
 
 }  // namespace
 
-Result<std::shared_ptr<const UnitSource>> open_file_table(std::shared_ptr<OpenedFile> file, const std::string& path,
-                                                          const RowReading& reading, const std::stop_token& stop) {
+Result<std::shared_ptr<const ChunkSource>> open_file_table(std::shared_ptr<OpenedFile> file, const std::string& path,
+                                                           const RowReading& reading, const std::stop_token& stop) {
   DataFiles files;
   files.base = reading.pattern.base();
   files.files.push_back({path, file->size(), 0});
@@ -26,7 +26,7 @@ Result<std::shared_ptr<const UnitSource>> open_file_table(std::shared_ptr<Opened
   return open_table_files(std::move(files), reading.request, *reading.codecs, stop);
 }
 
-FileRows::FileRows(FolderPlace place, std::shared_ptr<OpenedFile> file, std::shared_ptr<const UnitSource> table,
+FileRows::FileRows(FolderPlace place, std::shared_ptr<OpenedFile> file, std::shared_ptr<const ChunkSource> table,
                    int64_t first, const RowReading& reading, const RowPayload& payload)
     : place_(std::move(place)), file_(std::move(file)), table_(std::move(table)), reading_(reading), payload_(payload),
       next_(first), last_(table_->size() - 1) {
@@ -50,8 +50,8 @@ LogRecord FileRows::record_of(int64_t row, Buffer payload) const {
   return {0, at.to_string(), table_->key(row), std::move(payload)};
 }
 
-Result<std::vector<Buffer>> FileRows::fetch(int64_t unit, const std::stop_token& stop) const {
-  const UnitSource::UnitFetch fetch = table_->unit_fetch(unit);
+Result<std::vector<Buffer>> FileRows::fetch(int64_t chunk, const std::stop_token& stop) const {
+  const ChunkSource::ChunkFetch fetch = table_->chunk_fetch(chunk);
   std::vector<Buffer> fetched;
   for (const ReadRequest& request : fetch.requests) {
     FOREBAY_ASSIGN(Buffer bytes, read_wait(*fetch.store, request, stop));
@@ -60,36 +60,36 @@ Result<std::vector<Buffer>> FileRows::fetch(int64_t unit, const std::stop_token&
   return fetched;
 }
 
-Result<Columns> FileRows::decode(int64_t unit, const std::stop_token& stop) const {
-  const uint64_t bytes = table_->unit_cost(unit).decoded_bytes;
+Result<Columns> FileRows::decode(int64_t chunk, const std::stop_token& stop) const {
+  const uint64_t bytes = table_->chunk_cost(chunk).decoded_bytes;
   if (bytes > reading_.most_group_bytes)
     return out_of_budget(fmt::format("takes {} bytes of memory, and {} are the most for one that is followed; write "
                                      "smaller ones, or read fewer columns",
                                      bytes, reading_.most_group_bytes),
                          bytes);
-  Result<std::vector<Buffer>> fetched = fetch(unit, stop);
+  Result<std::vector<Buffer>> fetched = fetch(chunk, stop);
   // What somebody wrote meanwhile may look like damage, or like data.
   FOREBAY_RETURN_IF_ERROR(file_->check_unwritten());
   if (!fetched.ok()) return fetched.status();
   WorkMemory memory(reading_.most_group_bytes - bytes);
-  return table_->decode(unit, std::move(*fetched), memory);
+  return table_->decode(chunk, std::move(*fetched), memory);
 }
 
 // A group that cannot be read is one record, in the place of its last row.
 Status FileRows::load_group(const std::stop_token& stop, std::vector<LogRecord>& out) {
-  while (table_->unit_begin(unit_ + 1) <= next_) ++unit_;
-  group_begin_ = table_->unit_begin(unit_);
-  group_end_ = table_->unit_begin(unit_ + 1);
-  Result<Columns> columns = decode(unit_, stop);
+  while (table_->chunk_begin(chunk_ + 1) <= next_) ++chunk_;
+  group_begin_ = table_->chunk_begin(chunk_);
+  group_end_ = table_->chunk_begin(chunk_ + 1);
+  Result<Columns> columns = decode(chunk_, stop);
   if (columns.ok()) {
     group_bytes_ = columns->nbytes();
     group_ = std::move(*columns);
     return {};
   }
   const Status& why = columns.status();
-  if (!is_data_error(why.code())) return Status(why).with_key(table_->unit_name(unit_));
+  if (!is_data_error(why.code())) return Status(why).with_key(table_->chunk_name(chunk_));
   out.push_back(record_of(group_end_ - 1, RowPayload::of_error(why)));
-  out.back().key = table_->unit_name(unit_);
+  out.back().key = table_->chunk_name(chunk_);
   next_ = group_end_;
   return {};
 }

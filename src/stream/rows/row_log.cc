@@ -52,7 +52,7 @@ Status check_same_fields(const Schema& first, const Schema& found) {
 /// One file, if it is still the one that stands at that place.
 struct OpenedPlace {
   std::shared_ptr<OpenedFile> file;  ///< null: it is gone, or was changed
-  std::shared_ptr<const UnitSource> table;
+  std::shared_ptr<const ChunkSource> table;
   Status status;  ///< what is wrong with its data
 };
 
@@ -66,7 +66,7 @@ Result<OpenedPlace> open_place(const FolderPlace& place, const RowReading& readi
   const Result<SeenFile> now = FilePattern::look_at(path);
   if (!file.ok() || !now.ok() || now->changed_ns != place.changed_ns) return opened;
   opened.file = std::move(*file);
-  Result<std::shared_ptr<const UnitSource>> table = open_file_table(opened.file, path, reading, stop);
+  Result<std::shared_ptr<const ChunkSource>> table = open_file_table(opened.file, path, reading, stop);
   // First: what looks like damage may be a file that is being written.
   opened.status = opened.file->check_unwritten();
   if (opened.status.ok()) opened.status = table.status();
@@ -206,7 +206,7 @@ Result<bool> has_files(const FilePattern& pattern, const std::stop_token& stop) 
 }
 
 /// The first file that can be read, in their order.
-Result<std::shared_ptr<const UnitSource>> first_table(const RowReading& reading, const std::stop_token& stop) {
+Result<std::shared_ptr<const ChunkSource>> first_table(const RowReading& reading, const std::stop_token& stop) {
   FOREBAY_ASSIGN(const bool any, has_files(reading.pattern, stop));
   if (!any)
     return not_found(
@@ -244,7 +244,7 @@ Result<std::shared_ptr<const RecordLog>> open_row_log(const std::string& pattern
   const bool parquet = request.table.format == TableRequest::Format::kParquet;
   FOREBAY_ASSIGN(FilePattern files, FilePattern::of(pattern_of_folder(pattern, request.table.format)));
   RowReading reading{std::move(files), std::move(request.table), &codecs, request.most_group_bytes};
-  FOREBAY_ASSIGN(const std::shared_ptr<const UnitSource> first, first_table(reading, stop));
+  FOREBAY_ASSIGN(const std::shared_ptr<const ChunkSource> first, first_table(reading, stop));
   reading.request.model = model_of(*first);
   Schema schema;
   std::string identity = fmt::format("rows of {} files {} {}", parquet ? "parquet" : "arrow", pattern, request.said);

@@ -91,7 +91,7 @@ Section memory_section(const Ledger& ledger) {
   const std::pair<const char*, uint64_t> uses[] = {
       {"batches", ledger.memory_batches},         {"fetched", ledger.memory_fetched},
       {"working", ledger.memory_working},         {"pool", ledger.memory_pool},
-      {"row groups", ledger.memory_units},        {"index", ledger.memory_index},
+      {"row groups", ledger.memory_chunks},       {"index", ledger.memory_index},
       {"caches (shared)", ledger.memory_caches},  {"reads (shared)", ledger.memory_reads},
       {"columns (shared)", ledger.memory_columns}};
   for (const auto& [name, bytes] : uses) {
@@ -103,8 +103,8 @@ Section memory_section(const Ledger& ledger) {
            std::move(bars)}};
 }
 
-HistogramPlot plot_of(std::string caption, PlotUnit unit, const Histogram& histogram) {
-  return {std::move(caption), unit, histogram.bounds, {histogram.counts.begin(), histogram.counts.end()}};
+HistogramPlot plot_of(std::string caption, PlotUnit chunk, const Histogram& histogram) {
+  return {std::move(caption), chunk, histogram.bounds, {histogram.counts.begin(), histogram.counts.end()}};
 }
 
 Section store_section(const StoreStats& store) {

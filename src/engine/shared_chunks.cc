@@ -1,0 +1,60 @@
+#include "engine/shared_chunks.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace forebay {
+
+SharedChunks::Rows SharedChunks::find(const Hash128& key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(key);
+  return found != entries_.end() ? found->second.rows.lock() : nullptr;
+}
+
+void SharedChunks::offer(const Hash128& key, const Rows& rows) {
+  const std::lock_guard lock(mutex_);
+  // A weak pointer: whoever gives rows up frees them, however many could still have used them.
+  entries_[key].rows = rows;
+  if (entries_.size() > sweep_at_) sweep();
+}
+
+std::unique_ptr<SharedChunks::Work> SharedChunks::begin(const Hash128& key) {
+  const std::lock_guard lock(mutex_);
+  ++entries_[key].working;
+  return std::unique_ptr<Work>(new Work(shared_from_this(), key));
+}
+
+bool SharedChunks::wait(const Hash128& key, std::function<void()> told) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(key);
+  if (found == entries_.end() || found->second.working == 0) return false;
+  found->second.waiting.push_back(std::move(told));
+  return true;
+}
+
+void SharedChunks::end(const Hash128& key) {
+  std::vector<std::function<void()>> told;
+  {
+    const std::lock_guard lock(mutex_);
+    Entry& entry = entries_[key];
+    if (--entry.working > 0) return;
+    told.swap(entry.waiting);
+    // Else it stays until sweep(), so that others find the rows.
+    if (entry.rows.expired()) entries_.erase(key);
+  }
+  // Without the lock: they may come back at once, for the rows or to begin themselves.
+  for (const auto& tell : told) tell();
+}
+
+size_t SharedChunks::size() const {
+  const std::lock_guard lock(mutex_);
+  return entries_.size();
+}
+
+// Entries whose rows are gone; now and then, so that it costs little for each.
+void SharedChunks::sweep() {
+  std::erase_if(entries_, [](const auto& each) { return each.second.working == 0 && each.second.rows.expired(); });
+  sweep_at_ = std::max<size_t>(64, 2 * entries_.size());
+}
+
+}  // namespace forebay

@@ -1,0 +1,65 @@
+#include "pipeline/chunk_plan.h"
+
+#include "pipeline/cache_stage.h"
+
+namespace forebay {
+
+std::optional<Hash128> ChunkPlan::entry(int64_t chunk) const {
+  if (!cache) return std::nullopt;
+  const std::optional<Hash128> identity = source->chunk_identity(chunk);
+  if (!identity) return std::nullopt;
+  return entry_key(cache_place, *identity);
+}
+
+std::optional<Hash128> ChunkPlan::identity(int64_t chunk) const {
+  // What is in memory is known by its content, and finding that out costs as much as decoding it.
+  if (!place || source->chunk_fetch(chunk).store == nullptr) return std::nullopt;
+  const std::optional<Hash128> stored = source->chunk_identity(chunk);
+  return stored ? std::optional(entry_key(*place, *stored)) : std::nullopt;
+}
+
+Status ChunkPlan::run(size_t begin, size_t end, Columns& columns, WorkMemory& memory) const {
+  for (size_t i = begin; i < end; ++i) {
+    const int64_t begun = thread_cpu_ns();
+    const uint64_t bytes = columns.nbytes();
+    Status status = ops[i].op->apply(columns, memory);
+    if (!status.ok()) return std::move(status).with_operator(ops[i].name);
+    ops[i].counters->add(columns.rows, bytes, columns.nbytes(), thread_cpu_ns() - begun);
+  }
+  return {};
+}
+
+Result<std::shared_ptr<const Columns>> ChunkPlan::make(int64_t chunk, std::vector<Buffer> stored, Buffer rows,
+                                                       WorkMemory& memory) const {
+  const int64_t begun = thread_cpu_ns();
+  uint64_t bytes = 0;
+  for (const Buffer& piece : stored) bytes += piece.size();
+  FOREBAY_ASSIGN(Columns columns, source->decode(chunk, std::move(stored), memory));
+  decode_counters->add(columns.rows, bytes, columns.nbytes(), thread_cpu_ns() - begun);
+  FOREBAY_RETURN_IF_ERROR(run(0, cached_after, columns, memory));
+  const std::optional<Hash128> key = entry(chunk);
+  // What is kept is then what rows are taken from, and a hit costs no more than its read.
+  if (caches_packed()) {
+    auto made = std::make_shared<const Columns>(packed.pack(columns, std::move(rows)));
+    if (key && cache->admits(made->nbytes()))
+      cache->put(*key, made, static_cast<double>(thread_cpu_ns() - begun) * 1e-9, KeepIn::kAnyTier, chunk);
+    return made;
+  }
+  if (key && cache->admits(columns.nbytes())) {
+    cache->put(*key, std::make_shared<const Columns>(columns), static_cast<double>(thread_cpu_ns() - begun) * 1e-9,
+               KeepIn::kAnyTier, chunk);
+  }
+  FOREBAY_RETURN_IF_ERROR(run(cached_after, ops.size(), columns, memory));
+  return std::make_shared<const Columns>(packed.pack(columns, std::move(rows)));
+}
+
+Result<std::shared_ptr<const Columns>> ChunkPlan::finish(std::shared_ptr<const Columns> cached, Buffer rows,
+                                                         WorkMemory& memory) const {
+  if (caches_packed()) return cached;
+  // Shares the entry's memory: column operators write only to memory of their own.
+  Columns columns = *cached;
+  FOREBAY_RETURN_IF_ERROR(run(cached_after, ops.size(), columns, memory));
+  return std::make_shared<const Columns>(packed.pack(columns, std::move(rows)));
+}
+
+}  // namespace forebay

@@ -1,0 +1,169 @@
+#include "pipeline/chunk_table.h"
+
+#include <algorithm>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "base/part_search.h"
+
+namespace forebay {
+
+uint64_t Chunk::claimed_bytes() const {
+  const auto of = [](const std::shared_ptr<Claim>& claim) { return claim ? claim->bytes() : 0; };
+  if (const auto* reading = std::get_if<Reading>(&at)) return of(reading->claim);
+  if (const auto* read = std::get_if<Read>(&at)) return of(read->claim);
+  if (const auto* running = std::get_if<Running>(&at)) return of(running->input.claim) + running->rows.bytes();
+  const auto* ready = std::get_if<Ready>(&at);
+  return ready != nullptr ? ready->claim.bytes() : 0;
+}
+
+bool ChunkBlock::ready() const {
+  return std::all_of(chunks.begin(), chunks.end(), [](const auto& chunk) { return chunk->ended(); });
+}
+
+bool ChunkBlock::has_bad_rows() const {
+  return std::any_of(chunks.begin(), chunks.end(),
+                     [](const auto& chunk) { return chunk->template is<Chunk::Failed>() || chunk->rows()->bad_rows; });
+}
+
+bool ChunkBlock::has(const Chunk& chunk) const {
+  return std::any_of(chunks.begin(), chunks.end(), [&](const auto& own) { return own.get() == &chunk; });
+}
+
+RowInBlock ChunkBlock::place(int64_t id) const {
+  const size_t index = part_holding(std::span<const int64_t>(begins), id, [](int64_t begin) { return begin; });
+  return {index, id - begins[index]};
+}
+
+bool ChunkBlock::holds(int64_t id) const {
+  if (chunks.empty() || id < begins.front()) return false;
+  return id < ends[place(id).chunk];
+}
+
+void ChunkBlock::add(std::shared_ptr<Chunk> chunk, int64_t begin, int64_t end) {
+  chunks.push_back(std::move(chunk));
+  begins.push_back(begin);
+  ends.push_back(end);
+}
+
+ChunkTable::ChunkTable(std::shared_ptr<const Order> order, std::vector<int64_t> begins)
+    : order_(std::move(order)), begins_(std::move(begins)) {}
+
+ChunkBlockPtr ChunkTable::block_at(int64_t epoch, int64_t position) {
+  const Order::Range range = order_->read_together(epoch, position);
+  auto& block = blocks_[{epoch, range.first}];
+  if (block) return block;
+  block = std::make_shared<ChunkBlock>();
+  block->epoch = epoch;
+  block->range = range;
+  std::vector<int64_t> numbers = order_->chunks_together(epoch, position);
+  std::sort(numbers.begin(), numbers.end());
+  for (const int64_t number : numbers) add_chunk(*block, number);
+  hold(*block);
+  return block;
+}
+
+ChunkBlockPtr ChunkTable::block_after(const ChunkBlock& block) {
+  const int64_t next = block.range.first + block.range.step * block.range.count;
+  if (next < order_->size()) return block_at(block.epoch, next);
+  // Positions of a lane are its number and every step-th behind; so the remainder is the lane's first.
+  return block_at(block.epoch + 1, block.range.first % block.range.step);
+}
+
+int64_t ChunkTable::chunk_of(int64_t id) const {
+  return std::upper_bound(begins_.begin(), begins_.end(), id) - begins_.begin() - 1;
+}
+
+void ChunkTable::add_chunk(ChunkBlock& block, int64_t number) {
+  auto& chunk = chunks_[number];
+  if (!chunk) {
+    chunk = std::make_shared<Chunk>();
+    chunk->number = number;
+  }
+  block.add(chunk, begins_[static_cast<size_t>(number)], begins_[static_cast<size_t>(number) + 1]);
+}
+
+ChunkBlockPtr ChunkTable::widened(const ChunkBlock& block, const std::vector<int64_t>& ids) {
+  auto wider = std::make_shared<ChunkBlock>();
+  wider->epoch = block.epoch;
+  wider->range = block.range;
+  wider->open = false;
+  std::set<int64_t> numbers;
+  for (const auto& chunk : block.chunks) numbers.insert(chunk->number);
+  for (const int64_t id : ids) numbers.insert(chunk_of(id));
+  for (const int64_t number : numbers) add_chunk(*wider, number);
+  return wider;
+}
+
+// Its chunk is no chunk of the table yet: hold() makes it one, or takes the one that is there.
+ChunkBlockPtr ChunkTable::block_of_old(int64_t number) const {
+  auto block = std::make_shared<ChunkBlock>();
+  block->range = {.first = -1};
+  block->open = false;
+  block->old = true;
+  auto chunk = std::make_shared<Chunk>();
+  chunk->number = number;
+  block->add(std::move(chunk), begins_[static_cast<size_t>(number)], begins_[static_cast<size_t>(number) + 1]);
+  return block;
+}
+
+void ChunkTable::hold(ChunkBlock& block) {
+  if (std::exchange(block.held, true)) return;
+  for (auto& chunk : block.chunks) {
+    auto& known = chunks_[chunk->number];
+    // While nobody held this block its chunk may have been begun anew for another one: that is the one that lives.
+    if (known) {
+      chunk = known;
+    } else {
+      known = chunk;
+    }
+    ++chunk->wanted;
+  }
+}
+
+void ChunkTable::let_go(ChunkBlock& block, Freed& freed) {
+  if (!std::exchange(block.held, false)) return;
+  for (const auto& chunk : block.chunks) {
+    if (--chunk->wanted > 0) continue;
+    freed.push_back(chunk);
+    chunks_.erase(chunk->number);
+  }
+}
+
+void ChunkTable::close_before(int64_t epoch, int64_t position) {
+  for (const auto& [key, block] : blocks_) {
+    if (block->epoch < epoch || (block->epoch == epoch && block->last_position() < position)) block->open = false;
+  }
+}
+
+// A task that begins anew may need a block that was let go of before.
+void ChunkTable::add_user(const ChunkBlockPtr& block) {
+  ++block->users;
+  hold(*block);
+}
+
+void ChunkTable::remove_user(const ChunkBlockPtr& block, Freed& freed) {
+  if (--block->users > 0 || block->open) return;
+  let_go(*block, freed);
+  const auto known = blocks_.find({block->epoch, block->range.first});
+  if (known != blocks_.end() && known->second == block) blocks_.erase(known);
+}
+
+void ChunkTable::sweep(Freed& freed) {
+  for (auto at = blocks_.begin(); at != blocks_.end();) {
+    if (at->second->users > 0 || at->second->open) {
+      ++at;
+      continue;
+    }
+    let_go(*at->second, freed);
+    at = blocks_.erase(at);
+  }
+}
+
+void ChunkTable::clear(Freed& freed) {
+  for (const auto& [key, block] : blocks_) block->open = false;
+  sweep(freed);
+}
+
+}  // namespace forebay

@@ -1,0 +1,110 @@
+#include "pipeline/chunk_work.h"
+
+#include <algorithm>
+#include <bit>
+#include <new>
+#include <utility>
+
+#include "runtime/buffer_pool.h"
+#include "store/store.h"
+
+namespace forebay {
+
+namespace {
+
+// So that memory of one chunk fits another whose rows are a few more or less.
+uint64_t rounded(uint64_t bytes) {
+  const uint64_t step = bytes < (uint64_t{1} << 20) ? 64 : 64 * 1024;
+  return (bytes + step - 1) / step * step;
+}
+
+// The same where lists and texts make each chunk another size: an eighth more at most.
+uint64_t widely_rounded(uint64_t bytes) {
+  const uint64_t step = std::max<uint64_t>(std::bit_floor(bytes) / 8, 64);
+  return (bytes + step - 1) / step * step;
+}
+
+// An entry has the rows of its chunk and a little more.
+uint64_t most_entry_bytes(uint64_t decoded_bytes) { return decoded_bytes + decoded_bytes / 4 + (64 << 10); }
+
+}  // namespace
+
+uint64_t bytes_of(const std::vector<ReadRequest>& requests) {
+  uint64_t bytes = 0;
+  for (const ReadRequest& request : requests)
+    bytes += request.range ? request.range->length : request.expected_size.value_or(0);
+  return bytes;
+}
+
+ChunkPlace ChunkWork::look_up(int64_t number) const {
+  const ChunkPlan& plan = *plan_->chunks;
+  const std::optional<Hash128> entry = plan.entry(number);
+  std::optional<EntryCache::Found> found = entry ? plan.cache->find_of(*entry, number) : std::nullopt;
+  if (!found) {
+    ChunkSource::ChunkFetch fetch = plan.source->chunk_fetch(number);
+    return {.store = fetch.store, .requests = std::move(fetch.requests)};
+  }
+  if (found->columns) return {.store = found->store, .entry = std::move(found->columns), .cached = true};
+  // An entry of another host, whose size it alone knows; what is larger than a little more than its rows is not taken.
+  if (found->request.set_aside_bytes && !found->request.expected_size)
+    found->request.expected_size = most_entry_bytes(plan.source->chunk_cost(number).decoded_bytes);
+  return {.store = found->store, .requests = {std::move(found->request)}, .cached = true};
+}
+
+ChunkNeeds ChunkWork::needs(int64_t number, const Chunk::Read& input, uint64_t more) const {
+  const ChunkPlan& plan = *plan_->chunks;
+  const ChunkSource& source = *plan.source;
+  const uint64_t decoded = source.chunk_cost(number).decoded_bytes;
+  const size_t side_by_side = plan.packed.packed_bytes(source.chunk_begin(number + 1) - source.chunk_begin(number));
+  // An entry of the cache is used as it was read (unless it was compressed, and so is smaller than its rows); otherwise columns
+  // are decoded and then packed, so they exist twice.
+  const bool as_it_is = input.place.cached && plan.caches_packed();
+  const uint64_t stored = input.on_thread ? bytes_of(input.place.requests) : 0;
+  const uint64_t working = std::max(as_it_is ? 0 : decoded + stored, more);
+  // One that is smaller was compressed: it is read apart, and unpacked into memory of its own.
+  const uint64_t entry = stored >= side_by_side ? stored : 0;
+  const uint64_t together = as_it_is ? entry : side_by_side;  // in the chunk's own memory
+  const bool sizes_differ = as_it_is && !plan.packed.apart().empty();
+  const uint64_t packed = together == 0 ? 0 : sizes_differ ? widely_rounded(together) : rounded(together);
+  const uint64_t apart = decoded - std::min(decoded, together);
+  return {packed, apart, working};
+}
+
+ChunkWork::Made ChunkWork::make(int64_t number, const Chunk::Read& input, const Buffer& rows,
+                                WorkMemory& memory) const {
+  Made made{cancelled("not made")};
+  try {
+    made.rows = decode(number, input, rows, memory, &made.cold);
+  } catch (const std::bad_alloc&) {
+    made.rows = system_lacks_memory();
+  } catch (const std::exception& error) {
+    made.rows = internal_error(error.what()).with_key(plan_->chunks->source->chunk_name(number));
+  }
+  return made;
+}
+
+Result<std::shared_ptr<const Columns>> ChunkWork::decode(int64_t number, const Chunk::Read& input, const Buffer& rows,
+                                                         WorkMemory& memory, bool* cold) const {
+  const ChunkPlan& plan = *plan_->chunks;
+  const ChunkPlace& place = input.place;
+  std::vector<Buffer> stored = input.stored;
+  for (size_t i = 0; i < place.requests.size() && input.on_thread; ++i) {
+    const int64_t begun = thread_cpu_ns();
+    ReadRequest request = place.requests[i];
+    if (place.cached && plan.caches_packed()) request.into = rows;
+    std::optional<Result<Buffer>> read = place.store->read_now(request);
+    *cold = !read;
+    if (!read) return cancelled("not in the page cache");
+    if (!read->ok()) return read->status();
+    stored[i] = std::move(**read);
+    plan_->fetch_counters->add(0, stored[i].size(), stored[i].size(), thread_cpu_ns() - begun);
+  }
+  if (!place.cached) return plan.make(number, std::move(stored), rows, memory);
+  std::shared_ptr<const Columns> entry = place.entry;
+  if (!entry) {
+    FOREBAY_ASSIGN(entry, plan.cache->open(*plan.entry(number), std::move(stored.front())));
+  }
+  return plan.finish(std::move(entry), rows, memory);
+}
+
+}  // namespace forebay

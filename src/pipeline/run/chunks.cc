@@ -1,0 +1,232 @@
+#include "pipeline/run/chunks.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "pipeline/run/chunks_read.h"
+#include "pipeline/run/run_trace.h"
+
+// Who gets bytes, threads and requests for a chunk; chunks_work.cc: what comes back.
+
+namespace forebay {
+
+namespace {
+
+std::vector<int64_t> begins_of(const ChunkSource& source) {
+  std::vector<int64_t> begins;
+  for (int64_t chunk = 0; chunk <= source.chunks(); ++chunk) begins.push_back(source.chunk_begin(chunk));
+  return begins;
+}
+
+}  // namespace
+
+Chunks::Chunks(RunCore& core, std::shared_ptr<SharedChunks> shared, std::function<bool(const Chunk&)> is_due)
+    : core_(core), plan_(*core.plan->chunks), chunk_work_(core.plan), shared_(std::move(shared)),
+      is_due_(std::move(is_due)), table_(core.steps->order(), begins_of(*plan_.source)),
+      decoded_(static_cast<size_t>(plan_.source->chunks())) {}
+
+bool Chunks::move_on(const ChunkBlock& block, const Asker& asker, Actions& actions) {
+  for (const auto& chunk : block.chunks) {
+    Step step = Step::kMoved;
+    if (chunk->is<Chunk::Waiting>() || chunk->is<Chunk::Reading>()) step = start(chunk, asker, actions);
+    if (chunk->is<Chunk::Read>()) step = decode(chunk, asker, actions);
+    if (step == Step::kNoBytes) return false;
+  }
+  return true;
+}
+
+void Chunks::close_before(const Cursor& place) {
+  ChunkTable::Freed freed;
+  table_.close_before(place.epoch, place.position);
+  table_.sweep(freed);
+  drop_freed(freed);
+}
+
+void Chunks::remove_user(const ChunkBlockPtr& block) {
+  ChunkTable::Freed freed;
+  table_.remove_user(block, freed);
+  drop_freed(freed);
+}
+
+void Chunks::clear() {
+  ChunkTable::Freed freed;
+  table_.clear(freed);
+  drop_freed(freed);
+}
+
+// A chunk with reads in flight gives nothing back before they end; one that waits for a request slot between two of them does.
+void Chunks::drop_others(const ChunkBlock* needed) {
+  for (const auto& [number, chunk] : table_.chunks()) {
+    if (chunk->pins > 0 || (needed != nullptr && needed->has(*chunk))) continue;
+    const auto* const reading = std::get_if<Chunk::Reading>(&chunk->at);
+    const bool waits = reading != nullptr && reading->awaited == 0;
+    if (waits || chunk->is<Chunk::Read>() || chunk->is<Chunk::Ready>()) drop(*chunk);
+  }
+}
+
+bool Chunks::forget_transient_errors(const std::vector<ChunkBlockPtr>& blocks) {
+  std::vector<Chunk*> away;
+  for (const ChunkBlockPtr& block : blocks)
+    for (const auto& chunk : block->chunks)
+      if (chunk->status().code() == Code::kUnavailable) away.push_back(chunk.get());
+  // All at once: those that were read again sooner would be asked for again and again until the last is free.
+  if (std::ranges::any_of(away, [](const Chunk* chunk) { return chunk->lookers > 0; })) return false;
+  // They have no rows, so that whoever only pins one, with rows of others of its block, holds nothing of it. Twice is once.
+  for (Chunk* chunk : away)
+    if (chunk->is<Chunk::Failed>()) drop(*chunk);
+  return true;
+}
+
+void Chunks::drop_freed(const ChunkTable::Freed& freed) {
+  for (const auto& chunk : freed) drop(*chunk);
+}
+
+void Chunks::drop(Chunk& chunk) {
+  if (auto* running = std::get_if<Chunk::Running>(&chunk.at))
+    running->given_up = true;  // gives its bytes back when the thread is done with it
+  else
+    chunk.at = Chunk::Waiting{};
+}
+
+const Chunk& Chunks::first_missing(const ChunkBlock& block) {
+  return **std::find_if(block.chunks.begin(), block.chunks.end(), [](const auto& one) { return !one->ended(); });
+}
+
+Awaited Chunks::what_is_awaited(const ChunkBlock& block) {
+  const Chunk& chunk = first_missing(block);
+  if (chunk.awaits) return Awaited::kCompute;  // of another run
+  if (const auto* reading = std::get_if<Chunk::Reading>(&chunk.at))
+    return reading->awaited == 0 && !has_slot(reading->place) ? Awaited::kSlot : Awaited::kStorage;
+  if (chunk.is<Chunk::Read>()) return decoding_ >= core_.tuning.threads() ? Awaited::kThread : Awaited::kMemory;
+  if (const auto* running = std::get_if<Chunk::Running>(&chunk.at))
+    return running->begun ? Awaited::kCompute : Awaited::kThread;
+  const std::optional<ChunkPlace>& place = std::get<Chunk::Waiting>(chunk.at).place;
+  return place && !has_slot(*place) ? Awaited::kSlot : Awaited::kMemory;
+}
+
+std::string Chunks::name_of_missing(const ChunkBlock& block) const {
+  return plan_.source->chunk_name(first_missing(block).number);
+}
+
+// Asks for the chunk's stored bytes.
+Step Chunks::start(const std::shared_ptr<Chunk>& chunk, const Asker& asker, Actions& actions) {
+  if (chunk->is<Chunk::Waiting>()) {
+    if (const std::optional<Step> step = others_have(chunk, asker)) return *step;
+    const Step step = begin_fetching(*chunk, asker);
+    if (!chunk->is<Chunk::Reading>()) return step;
+  }
+  auto& reading = std::get<Chunk::Reading>(chunk->at);
+  StoreLine& line = core_.fetcher.line(*reading.place.store);
+  for (; reading.asked < reading.place.requests.size(); ++reading.asked) {
+    if (!line.has_slot()) return Step::kNoSlot;
+    actions.flights.push_back(std::make_shared<Arrival>(*this, chunk, reading, line));
+    core_.fetcher.begin(*actions.flights.back());
+    ++reading.awaited;
+  }
+  return Step::kMoved;
+}
+
+// It is Reading where reads have to be sent; Read or Ready where that takes none.
+Step Chunks::begin_fetching(Chunk& chunk, const Asker& asker) {
+  // One chunk always, or those that are larger than what is set aside would never be.
+  const uint64_t stored = plan_.source->chunk_cost(chunk.number).fetched_bytes;
+  // As if no slot were free, and not as if bytes were lacking: others of the block that are fetched may go on.
+  if (asker.ahead && core_.memory.has_fetched() && !core_.memory.may_fetch_ahead(stored)) return Step::kNoSlot;
+  std::optional<ChunkPlace>& found = std::get<Chunk::Waiting>(chunk.at).place;
+  if (!found) found = chunk_work_.look_up(chunk.number);
+  const size_t requests = found->requests.size();
+  if (found->entry && plan_.caches_packed()) {
+    chunk.at = Chunk::Ready{std::move(found->entry), Claim()};
+    return Step::kMoved;
+  }
+  if (requests == 0 || core_.fetcher.line(*found->store).try_now()) {
+    chunk.at =
+        Chunk::Read{.place = std::move(*found), .stored = std::vector<Buffer>(requests), .on_thread = requests > 0};
+    return Step::kMoved;
+  }
+  if (!has_slot(*found)) return Step::kNoSlot;
+  std::optional<Claim> bytes = claim(Use::kFetched, bytes_of(found->requests), asker);
+  if (!bytes) return Step::kNoBytes;
+  chunk.at = Chunk::Reading{.place = std::move(*found),
+                            .claim = std::make_shared<Claim>(std::move(*bytes)),
+                            .stored = std::vector<Buffer>(requests)};
+  return Step::kMoved;
+}
+
+Step Chunks::decode(const std::shared_ptr<Chunk>& chunk, const Asker& asker, Actions& actions) {
+  if (const std::optional<Step> step = others_have(chunk, asker)) return *step;
+  if (decoding_ >= core_.tuning.threads()) return Step::kNoSlot;
+  const ChunkNeeds needs = chunk_work_.needs(chunk->number, std::get<Chunk::Read>(chunk->at), chunk->needs);
+  Chunk::Running running;
+  if (!get_memory(running, needs.together, asker)) return Step::kNoBytes;
+  std::optional<Claim> beside = claim(Use::kChunks, needs.apart, asker);
+  std::optional<Claim> thread = beside ? claim(Use::kWorking, needs.working, asker) : std::nullopt;
+  if (!thread) return Step::kNoBytes;
+  running.rows.merge(std::move(*beside));
+  running.working = std::move(*thread);
+  running.input = std::move(std::get<Chunk::Read>(chunk->at));
+  chunk->at = std::move(running);
+  ++decoding_;
+  // Being at work lasts until the task is gone, which is behind the lock.
+  core_.post(actions, asker.order, Work::kChunks, about_chunk(static_cast<size_t>(chunk->number)),
+             [this, chunk, at_work = std::shared_ptr(at_work(*chunk))](WorkMemory& memory) { work(chunk, memory); });
+  return Step::kMoved;
+}
+
+// For a chunk that is to be fetched or decoded. Nothing where that is for this run to do; else what became of it.
+std::optional<Step> Chunks::others_have(const std::shared_ptr<Chunk>& chunk, const Asker& asker) {
+  if (chunk->awaits) return Step::kMoved;
+  if (!chunk->identity) chunk->identity.emplace(plan_.identity(chunk->number));
+  const std::optional<Hash128>& identity = *chunk->identity;
+  if (!identity) return std::nullopt;
+  if (SharedChunks::Rows rows = shared_->find(*identity)) {
+    // Each of those who hold them pays for them: whoever does so longest has them then.
+    std::optional<Claim> bytes = claim(Use::kChunks, held_bytes(*rows, Buffer()), asker);
+    if (!bytes) return Step::kNoBytes;
+    // What this run has begun of it is not needed any more; reads in flight land stale.
+    chunk->at = Chunk::Ready{std::move(rows), std::move(*bytes)};
+    return Step::kMoved;
+  }
+  // Whoever tells does so on a thread of the other run; what follows is done on one that is ours.
+  chunk->awaits = shared_->wait(*identity, [this, weak = core_.weakly_alive(), chunk] {
+    const std::shared_ptr<void> alive = weak.lock();
+    if (!alive) return;
+    const RunCore::Lock lock(core_.mutex);
+    chunk->awaits = false;
+    if (!core_.closed) core_.act_on_a_thread();
+  });
+  return chunk->awaits ? std::optional(Step::kMoved) : std::nullopt;
+}
+
+std::unique_ptr<SharedChunks::Work> Chunks::at_work(const Chunk& chunk) const {
+  return chunk.identity && *chunk.identity ? shared_->begin(**chunk.identity) : nullptr;
+}
+
+std::optional<Claim> Chunks::claim(Use use, uint64_t bytes, const Asker& asker) const {
+  if (asker.ahead) return core_.memory.leaves_room(bytes) ? core_.memory.take(use, bytes) : std::nullopt;
+  std::optional<Claim> taken;
+  while (!(taken = core_.memory.take(use, bytes))) {
+    if (asker.others == nullptr || !asker.others->make_room(bytes)) return std::nullopt;
+  }
+  return taken;
+}
+
+// Memory for packed rows, or for an entry of the cache.
+bool Chunks::get_memory(Chunk::Running& running, uint64_t bytes, const Asker& asker) const {
+  BufferPool& pool = core_.memory.chunks();
+  while (bytes > 0 && !running.memory.owner()) {
+    // What lies there in other sizes would lie there until somebody is in need.
+    if (asker.ahead && !core_.memory.leaves_room(bytes) && !pool.has_idle(bytes) &&
+        !(pool.trim() && core_.memory.leaves_room(bytes)))
+      return false;
+    if (std::optional<BufferPool::Lent> lent = pool.acquire(bytes)) {
+      running.memory = std::move(lent->buffer);
+      running.rows = std::move(lent->claim);
+    } else if (asker.others == nullptr || !asker.others->make_room(bytes)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace forebay

@@ -1,0 +1,200 @@
+#include "stream/decision.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/json_depth.h"
+
+namespace forebay {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+// As of JSON's numbers in other languages, and far from where sums overflow.
+constexpr int64_t kMostRecords = int64_t{1} << 53;
+constexpr int64_t kMostMissing = int64_t{1} << 24;  // takes memory by its number alone
+constexpr size_t kLongestOffset = 1024;
+
+Status no_decision() {
+  return invalid_argument("this is no decision of a stream: {\"first\": …, \"parts\": […]} is wanted");
+}
+
+Status no_beginning() {
+  return invalid_argument("a decision of a stream begins behind what is no list of its partitions' offsets");
+}
+
+bool is_count(const Json& value) {
+  return value.is_number_integer() && value.get<int64_t>() >= 0 && value.get<int64_t>() < kMostRecords;
+}
+
+bool is_offset(const Json& value) {
+  return value.is_string() && value.get_ref<const std::string&>().size() <= kLongestOffset;
+}
+
+bool is_part(const Json& part) {
+  if (!part.is_array() || part.size() < 3 || part.size() > 4) return false;
+  return is_count(part[0]) && is_offset(part[1]) && is_count(part[2]) && (part.size() < 4 || is_count(part[3]));
+}
+
+Json json_of(const Decision& decision) {
+  if (decision.missing > 0) return {{"first", decision.first}, {"missing", decision.missing}};
+  Json parts = Json::array();
+  for (const DecisionPart& part : decision.parts) {
+    Json one = {part.partition, part.last, part.taken};
+    if (part.dropped > 0) one.push_back(part.dropped);
+    parts.push_back(std::move(one));
+  }
+  Json json = {{"first", decision.first}, {"parts", std::move(parts)}};
+  if (!decision.after.empty()) json["after"] = decision.after;
+  return json;
+}
+
+bool are_offsets(const Json& json, size_t partitions) {
+  return json.is_array() && json.size() == partitions && std::ranges::all_of(json, is_offset);
+}
+
+Status check_decision(const Decision& decision, size_t partitions) {
+  const auto is_number = [](int64_t number) { return number >= 0 && number < kMostRecords; };
+  if (!is_number(decision.first) || decision.missing < 0 || decision.missing > kMostMissing) return no_decision();
+  if (decision.missing > 0) return decision.parts.empty() && decision.after.empty() ? Status() : no_decision();
+  int64_t records = 0;
+  const DecisionPart* before = nullptr;
+  for (const DecisionPart& part : decision.parts) {
+    if (part.partition >= partitions || (before != nullptr && before->partition >= part.partition))
+      return invalid_argument(fmt::format("a decision names partition {} of {}", part.partition, partitions));
+    before = &part;
+    if (!is_number(part.taken) || !is_number(part.dropped) || part.last.size() > kLongestOffset) return no_decision();
+    // Each part is below kMostRecords, so that the sum is looked at before it could overflow.
+    if ((records += part.taken) >= kMostRecords)
+      return invalid_argument("a decision has more records than there can be");
+  }
+  // Behind one without records the same would be due again, for ever.
+  if (records == 0) return invalid_argument("a decision of a stream has no records");
+  const bool begins = decision.after.empty() || decision.after.size() == partitions;
+  return begins && std::ranges::all_of(decision.after, [](const auto& one) { return one.size() <= kLongestOffset; })
+             ? Status()
+             : no_beginning();
+}
+
+Result<Decision> decision_of(const Json& json, size_t partitions) {
+  const bool numbered = json.is_object() && json.contains("first") && is_count(json["first"]);
+  const bool is_missing = numbered && json.contains("missing") && is_count(json["missing"]) && json["missing"] != 0;
+  if (is_missing && json["missing"].get<int64_t>() <= kMostMissing)
+    return Decision{json["first"].get<int64_t>(), {}, json["missing"].get<int64_t>()};
+  const bool whole =
+      numbered && json.contains("parts") && json["parts"].is_array() && json["parts"].size() <= partitions;
+  if (!whole) return no_decision();
+  Decision decision;
+  decision.first = json["first"].get<int64_t>();
+  for (const Json& part : json["parts"]) {
+    if (!is_part(part)) return invalid_argument(fmt::format("{} is no part of a decision", part.dump().substr(0, 80)));
+    DecisionPart one;
+    one.partition = static_cast<size_t>(part[0].get<int64_t>());
+    one.last = part[1].get<std::string>();
+    one.taken = part[2].get<int64_t>();
+    if (part.size() > 3) one.dropped = part[3].get<int64_t>();
+    decision.parts.push_back(std::move(one));
+  }
+  if (json.contains("after")) {
+    if (!are_offsets(json["after"], partitions)) return no_beginning();
+    decision.after = json["after"].get<std::vector<std::string>>();
+  }
+  FOREBAY_RETURN_IF_ERROR(check_decision(decision, partitions));
+  return decision;
+}
+
+}  // namespace
+
+int64_t Decision::size() const {
+  int64_t size = missing;
+  for (const DecisionPart& part : parts) size += part.taken;
+  return size;
+}
+
+std::string Decision::to_json() const { return json_of(*this).dump(); }
+
+Result<Decision> Decision::from_json(std::string_view text, size_t partitions) {
+  if (nests_too_deep(text)) return decision_of({}, partitions);
+  return decision_of(Json::parse(text, nullptr, /*allow_exceptions=*/false), partitions);
+}
+
+void Decision::put(ByteWriter& out) const {
+  out.put(first);
+  out.put(missing);
+  out.put(static_cast<uint32_t>(parts.size()));
+  for (const DecisionPart& part : parts) {
+    out.put(static_cast<uint32_t>(part.partition));
+    out.put_text(part.last);
+    out.put(part.taken);
+    out.put(part.dropped);
+  }
+  out.put(static_cast<uint32_t>(after.size()));
+  for (const std::string& offset : after) out.put_text(offset);
+}
+
+Result<Decision> Decision::take(ByteReader& in, size_t partitions) {
+  Decision decision;
+  decision.first = in.take<int64_t>();
+  decision.missing = in.take<int64_t>();
+  for (auto count = in.take<uint32_t>(); count > 0 && in.ok(); --count) {
+    DecisionPart part;
+    part.partition = in.take<uint32_t>();
+    part.last = in.take_text();
+    part.taken = in.take<int64_t>();
+    part.dropped = in.take<int64_t>();
+    decision.parts.push_back(std::move(part));
+  }
+  for (auto count = in.take<uint32_t>(); count > 0 && in.ok(); --count) decision.after.push_back(in.take_text());
+  if (!in.ok()) return no_decision();
+  FOREBAY_RETURN_IF_ERROR(check_decision(decision, partitions));
+  return decision;
+}
+
+std::string StreamPlace::to_json(const std::vector<std::string>& partitions) const {
+  Json json = {{"number", number}, {"partitions", Json::array()}};
+  for (size_t p = 0; p < partitions.size(); ++p) {
+    Json one = {partitions[p], after[p]};
+    if (dropped[p] > 0) one.push_back(dropped[p]);
+    json["partitions"].push_back(std::move(one));
+  }
+  if (decision) json["decision"] = json_of(*decision);
+  if (sampled) json["sampled"] = true;
+  if (begun) json["begun"] = true;
+  return json.dump();
+}
+
+Result<StreamPlace> StreamPlace::from_json(std::string_view text, const std::vector<std::string>& partitions) {
+  const Json json = nests_too_deep(text) ? Json() : Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const bool whole = json.is_object() && json.contains("number") && is_count(json["number"]) &&
+                     json.contains("partitions") && json["partitions"].is_array();
+  if (!whole) return invalid_argument("this is no place in a stream");
+  if (json["partitions"].size() != partitions.size())
+    return Status(Code::kStateMismatch, fmt::format("the state is of a stream of {} partitions, this one has {}",
+                                                    json["partitions"].size(), partitions.size()));
+  StreamPlace place;
+  place.number = json["number"].get<int64_t>();
+  place.sampled = json.value("sampled", Json(false)) == Json(true);
+  place.begun = place.number == 0 && json.value("begun", Json(false)) == Json(true);
+  for (size_t p = 0; p < partitions.size(); ++p) {
+    const Json& one = json["partitions"][p];
+    const bool good = one.is_array() && one.size() >= 2 && one.size() <= 3 && one[0].is_string() && is_offset(one[1]) &&
+                      (one.size() < 3 || is_count(one[2]));
+    if (!good) return invalid_argument(fmt::format("{} is no partition's place", one.dump().substr(0, 80)));
+    if (one[0] != partitions[p])
+      return Status(Code::kStateMismatch, fmt::format("the state is of the partition '{}' where this stream has '{}'",
+                                                      one[0].get<std::string>(), partitions[p]));
+    place.after.push_back(one[1].get<std::string>());
+    place.dropped.push_back(one.size() > 2 ? one[2].get<int64_t>() : 0);
+  }
+  if (json.contains("decision")) {
+    FOREBAY_ASSIGN(place.decision, decision_of(json["decision"], partitions.size()));
+    if (place.number < place.decision->first || place.number >= place.decision->first + place.decision->size())
+      return invalid_argument("a place in a stream lies outside the decision that it names");
+  }
+  return place;
+}
+
+}  // namespace forebay

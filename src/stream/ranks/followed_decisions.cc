@@ -1,0 +1,224 @@
+#include "stream/ranks/followed_decisions.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace forebay {
+
+namespace {
+
+constexpr size_t kMostTold = 1024;  // decisions that were not needed yet
+// Between questions, while what comes is not decided yet.
+constexpr std::chrono::milliseconds kShortestRest{1}, kLongestRest{20};
+constexpr std::chrono::seconds kSignOfLife{
+    10};  // who needs nothing asks that often, so that rank 0 knows that it is there
+
+bool are_of(const RecordLog& log, const std::vector<std::string>& offsets) {
+  return std::ranges::all_of(offsets,
+                             [&](const std::string& one) { return one.empty() || log.check_offset(one).ok(); });
+}
+
+}  // namespace
+
+FollowedDecisions::FollowedDecisions(std::shared_ptr<Job> job, Stream& stream, std::chrono::milliseconds patience)
+    : job_(std::move(job)), patience_(patience), stream_(stream),
+      thread_([this](std::stop_token stop) { ask_on(std::move(stop)); }) {}
+
+void FollowedDecisions::stop() {
+  thread_.request_stop();
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void FollowedDecisions::begin_anew(uint64_t run) {
+  const std::lock_guard lock(mutex_);
+  run_ = run;
+  asks_beginning_ = false;
+  beginning_.reset();
+  next_.reset();
+  told_.clear();
+  ended_ = false;
+  failure_ = {};
+  trouble_.clear();
+  elsewhere_since_.reset();
+}
+
+Result<DecisionGuide::Answer> FollowedDecisions::at(int64_t first) {
+  const std::lock_guard lock(mutex_);
+  FOREBAY_RETURN_IF_ERROR(failure_);
+  while (!told_.empty() && told_.front().first < first) told_.pop_front();
+  changed_.notify_all();
+  if (!told_.empty() && told_.front().first == first) {
+    const auto& [number, decision] = told_.front();
+    return decision ? Answer{Says::kThis, *decision} : Answer{Says::kEnd, {}};
+  }
+  // After begin_anew(), or where a state's own decision led past what was asked for.
+  if (next_ != first) {
+    told_.clear();
+    ended_ = false;
+    next_ = first;
+  }
+  return Answer{Says::kLater, {}};
+}
+
+std::optional<std::vector<std::string>> FollowedDecisions::beginning() {
+  const std::lock_guard lock(mutex_);
+  if (!std::exchange(asks_beginning_, true)) changed_.notify_all();
+  return beginning_;
+}
+
+std::string FollowedDecisions::awaited() const {
+  const std::lock_guard lock(mutex_);
+  return trouble_.empty() ? "rank 0, which decides what comes next" : "rank 0: " + trouble_;
+}
+
+bool FollowedDecisions::wants_more() const {
+  if (!failure_.ok()) return false;
+  return wants_beginning() || (next_ && !ended_ && told_.size() < kMostTold);
+}
+
+// Ahead of what is needed, so that nobody waits for an answer, or for a rank that has come to its end and is gone.
+void FollowedDecisions::ask_on(std::stop_token stop) {
+  std::unique_lock lock(mutex_);
+  auto rest = kShortestRest;
+  while (!stop.stop_requested()) {
+    const bool wants = changed_.wait_for(lock, stop, kSignOfLife, [&] { return wants_more(); });
+    if (stop.stop_requested() || (!wants && has_all())) continue;
+    const bool checks = wants && !same_run_;
+    const RankRequest asked = wants ? request() : RankRequest{job_->rank(), run_, SignOfLife{}};
+    lock.unlock();
+    const Result<bool> same = checks ? job_->ask_run(stop) : true;
+    const Result<Buffer> response = checks ? Buffer() : ask(asked, stop);
+    lock.lock();
+    if (stop.stop_requested()) return;
+    if (!wants) continue;  // as long as nothing is needed rank 0 may be silent
+    // begin_anew() or at() came meanwhile: the answer is of another run, or of another place of this one.
+    if (!is_current(asked)) continue;
+    const bool news = checks ? check_run(same) : take(asked, response);
+    if (news) {
+      rest = kShortestRest;
+      lock.unlock();
+      // It calls at(), which takes this lock under the stream's.
+      stream_.look_again();
+      lock.lock();
+    } else {
+      changed_.wait_for(lock, stop, rest, [] { return false; });
+      rest = std::min(2 * rest, kLongestRest);
+    }
+  }
+}
+
+// Nothing is read before the beginning is known, so nothing is decided either.
+RankRequest FollowedDecisions::request() const {
+  RankRequest request{job_->rank(), run_, BeginningWanted{}};
+  if (!wants_beginning()) request.what = DecisionWanted{*next_};
+  return request;
+}
+
+bool FollowedDecisions::is_current(const RankRequest& asked) const {
+  const auto* const decision = std::get_if<DecisionWanted>(&asked.what);
+  return asked.run == run_ && (decision == nullptr || next_ == decision->first);
+}
+
+// A response that was damaged on the way is none.
+Result<Buffer> FollowedDecisions::ask(const RankRequest& request, const std::stop_token& stop) const {
+  FOREBAY_ASSIGN(Buffer response, job_->ask(0, kStreamServiceName, encode_rank_request(request),
+                                            {kMostLeaderBytes, kRankDeadline}, stop));
+  if (!std::holds_alternative<SignOfLife>(request.what))
+    FOREBAY_RETURN_IF_ERROR(check_leader_response(response.span()));
+  return response;
+}
+
+// True where rank 0 has been silent for too long.
+bool FollowedDecisions::note_heard(const Status& answered) {
+  const auto now = std::chrono::steady_clock::now();
+  // From the first call that failed on: with enough told there may have been none for long.
+  if (answered.ok() || trouble_.empty()) heard_ = now;
+  trouble_ = answered.message();
+  if (now - heard_ <= patience_) return false;
+  failure_ = unavailable(fmt::format("rank 0, which decides what comes next, has not answered for {} s: {}",
+                                     std::chrono::ceil<std::chrono::seconds>(patience_).count(), trouble_));
+  return true;
+}
+
+// Rank 0 is in another run of the loader. All ranks may be about to load a state, one after the other, but
+// they are not for ever.
+void FollowedDecisions::note_elsewhere(uint64_t run) {
+  // All begin with one, when they open.
+  const auto loads = [](uint64_t count) { return fmt::format("{} time(s)", count - std::min<uint64_t>(count, 1)); };
+  trouble_ = fmt::format(
+      "it has loaded a state {}, and rank {} {}: load the same states on all ranks, and start all "
+      "again where one is",
+      loads(run), job_->rank(), loads(run_));
+  const auto now = std::chrono::steady_clock::now();
+  if (!elsewhere_since_) elsewhere_since_ = now;
+  if (now - *elsewhere_since_ > patience_)
+    failure_ = Status(Code::kStateMismatch, "rank 0, which decides what comes next, is elsewhere: " + trouble_);
+}
+
+bool FollowedDecisions::check_run(const Result<bool>& same) {
+  // Rank 0 is asked again, and refuses again, wherever this loader goes.
+  if (same.status().code() == Code::kStateMismatch) failure_ = same.status();
+  if (!failure_.ok() || note_heard(same.status())) return true;
+  same_run_ = same.ok() && *same;
+  return same_run_;
+}
+
+// Whether it is known now what comes, or that nothing will.
+bool FollowedDecisions::take(const RankRequest& request, const Result<Buffer>& answer) {
+  if (note_heard(answer.status())) return true;
+  if (!answer.ok()) return false;
+  Result<LeaderResponse> response = parse_leader_response(answer->span(), stream_.log().partitions().size());
+  if (!response.ok()) {
+    failure_ =
+        Status(Code::kCorrupt, "rank 0 gave something else than what comes next: " + response.status().message());
+    return true;
+  }
+  if (const auto* elsewhere = std::get_if<InAnotherRun>(&*response)) {
+    note_elsewhere(elsewhere->run);
+    return !failure_.ok();
+  }
+  elsewhere_since_.reset();
+  // It is not decided yet, for which there is no limit. A stream may be quiet for days.
+  if (std::holds_alternative<NotYet>(*response)) return false;
+  const auto* const decision = std::get_if<DecisionWanted>(&request.what);
+  return decision == nullptr ? take_beginning(*std::move(response))
+                             : take_decision(decision->first, *std::move(response));
+}
+
+bool FollowedDecisions::take_beginning(LeaderResponse response) {
+  auto* const beginning = std::get_if<StreamBeginning>(&response);
+  if (beginning != nullptr && are_of(stream_.log(), beginning->after)) {
+    beginning_ = std::move(beginning->after);
+  } else {
+    failure_ = Status(Code::kCorrupt, "rank 0 gave something else than where the stream begins");
+  }
+  return true;
+}
+
+bool FollowedDecisions::take_decision(int64_t first, LeaderResponse response) {
+  if (std::holds_alternative<NoSuchDecision>(response)) {
+    failure_ =
+        Status(Code::kStateMismatch,
+               fmt::format("rank 0 has no batch (or window) that begins with record {}, of which rank {} would go "
+                           "on, any more: start all ranks again, from one state",
+                           first, job_->rank()));
+    return true;
+  }
+  if (std::holds_alternative<StreamEnd>(response)) {
+    told_.push_back({first, std::nullopt});
+    return ended_ = true;
+  }
+  auto* const decision = std::get_if<Decision>(&response);
+  if (decision == nullptr || decision->first != first) {
+    failure_ = Status(Code::kCorrupt, "rank 0 gave something else than the next decision of the stream");
+    return true;
+  }
+  next_ = first + decision->size();
+  told_.push_back({first, std::move(*decision)});
+  return true;
+}
+
+}  // namespace forebay

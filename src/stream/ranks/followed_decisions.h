@@ -1,0 +1,75 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "cluster/job.h"
+#include "stream/ranks/rank_messages.h"
+#include "stream/stream.h"
+
+namespace forebay {
+
+/// Follows what rank 0 decides, for the stream of another rank. A thread of its own asks for it ahead of what
+/// is needed, once rank 0 has told the same settings (Job::ask_run()).
+///
+/// The stream calls at() and beginning() under its lock and must outlive stop().
+class FollowedDecisions final : public DecisionGuide {
+ public:
+  /// `patience`: with a rank 0 that is silent, or has gone elsewhere than this rank.
+  FollowedDecisions(std::shared_ptr<Job> job, Stream& stream, std::chrono::milliseconds patience = kLongestSilence);
+  ~FollowedDecisions() override { stop(); }
+  void stop();
+
+  /// What was told is of another run.
+  void begin_anew(uint64_t run);
+  Result<Answer> at(int64_t first) override;
+  std::optional<std::vector<std::string>> beginning() override;
+  std::string awaited() const override;
+
+ private:
+  static constexpr std::chrono::seconds kLongestSilence{60};
+
+  bool wants_beginning() const { return asks_beginning_ && !beginning_; }
+  bool wants_more() const;
+  void ask_on(std::stop_token stop);
+  bool has_all() const { return ended_ || !failure_.ok(); }
+  bool check_run(const Result<bool>& same);
+  RankRequest request() const;
+  bool is_current(const RankRequest& asked) const;
+  Result<Buffer> ask(const RankRequest& request, const std::stop_token& stop) const;
+  bool take(const RankRequest& request, const Result<Buffer>& answer);
+  bool take_decision(int64_t first, LeaderResponse response);
+  bool take_beginning(LeaderResponse response);
+  bool note_heard(const Status& answered);
+  void note_elsewhere(uint64_t run);
+
+  const std::shared_ptr<Job> job_;
+  const std::chrono::milliseconds patience_;
+  Stream& stream_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  uint64_t run_ = 0;
+  bool same_run_ = false;  // as rank 0 has
+  bool asks_beginning_ = false;
+  std::optional<std::vector<std::string>> beginning_;
+  std::optional<int64_t> next_;                                   // what is asked for
+  std::deque<std::pair<int64_t, std::optional<Decision>>> told_;  // and was not needed yet; nothing: the end
+  bool ended_ = false;
+  Status failure_;
+  std::string trouble_;
+  std::chrono::steady_clock::time_point heard_;  // when rank 0 last answered
+  std::optional<std::chrono::steady_clock::time_point> elsewhere_since_;
+  std::jthread thread_;
+};
+
+}  // namespace forebay

@@ -1,0 +1,115 @@
+#include "stream/ranks/followed_decisions.h"
+
+#include <gtest/gtest.h>
+
+#include "stream/ranks/ranks_test_support.h"
+#include "stream/stream_test_support.h"
+
+namespace forebay {
+namespace {
+
+// What rank 0 of three says, and one of those who follow it.
+class FollowedDecisionsTest : public testing::Test {
+ protected:
+  struct Follower {
+    Follower(FollowedDecisionsTest& test, int rank, std::chrono::milliseconds patience = 60s)
+        : stream(log_with({100}), decisions_of(10)),
+          job(rank_job(*test.network_, rank, 3, std::make_shared<StreamService>())) {
+      job->set_run({});
+      decisions = std::make_shared<FollowedDecisions>(job, stream, patience);
+      stream.set_guide(decisions);
+    }
+    ~Follower() { decisions->stop(); }
+    void begin(uint64_t seeks) {
+      decisions->begin_anew(seeks);
+      stream.seek(stream.beginning());
+    }
+    Stream stream;
+    const std::shared_ptr<Job> job;
+    std::shared_ptr<FollowedDecisions> decisions;
+  };
+
+  void SetUp() override {
+    service_->know(0, 3);
+    leader_->set_run({});
+  }
+  void decide(int64_t decision) {
+    service_->decided({10 * decision, {{0, std::to_string(10 * decision + 10), 10, 0}}, 0});
+  }
+
+  const std::shared_ptr<SimulatedNetwork> network_ = SimulatedNetwork::make({});
+  const std::shared_ptr<StreamService> service_ = std::make_shared<StreamService>();
+  const std::shared_ptr<Job> leader_ = rank_job(*network_, 0, 3, service_);
+};
+
+TEST_F(FollowedDecisionsTest, ranks_that_stay_at_different_places_are_told_so) {
+  service_->begin_anew(1);
+  Follower follower(*this, 1, 50ms);
+  follower.begin(2);
+  EXPECT_FALSE(wait_known(follower.stream, 10));
+  EXPECT_EQ(follower.stream.failure().code(), Code::kStateMismatch);
+  EXPECT_EQ(
+      follower.stream.failure().message(),
+      "rank 0, which decides what comes next, is elsewhere: it has loaded a state 0 time(s), and rank 1 1 time(s): "
+      "load the same states on all ranks, and start all again where one is");
+  service_->begin_anew(3);
+  decide(0);
+  follower.begin(3);
+  EXPECT_TRUE(wait_known(follower.stream, 10)) << follower.stream.failure().to_string();
+}
+
+TEST_F(FollowedDecisionsTest, who_is_first_to_load_a_state_waits_for_rank_0_to_do_so) {
+  service_->begin_anew(1);
+  Follower follower(*this, 1);
+  follower.begin(2);
+  EXPECT_FALSE(follower.stream.known(10));
+  const auto until = std::chrono::steady_clock::now() + kStreamPatience;
+  while (follower.stream.awaited().find("loaded a state") == std::string::npos &&
+         std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(1ms);
+  EXPECT_EQ(follower.stream.awaited(),
+            "rank 0: it has loaded a state 0 time(s), and rank 1 1 time(s): "
+            "load the same states on all ranks, and start all again where one is");
+  service_->begin_anew(2);
+  decide(0);
+  EXPECT_TRUE(wait_known(follower.stream, 10)) << follower.stream.failure().to_string();
+}
+
+TEST_F(FollowedDecisionsTest, a_rank_that_is_started_again_alone_is_told_that_rank_0_has_gone_on) {
+  service_->begin_anew(1);
+  for (int64_t decision = 0; decision < 3; ++decision) decide(decision);
+  {
+    Follower first(*this, 1), second(*this, 2);
+    for (Follower* const one : {&first, &second}) {
+      one->begin(1);
+      ASSERT_TRUE(wait_known(one->stream, 30)) << one->stream.failure().to_string();
+    }
+  }
+  Follower again(*this, 1);
+  again.begin(1);
+  EXPECT_FALSE(wait_known(again.stream, 10));
+  EXPECT_EQ(again.stream.failure().code(), Code::kStateMismatch);
+  EXPECT_EQ(
+      again.stream.failure().message(),
+      "rank 0 has no batch (or window) that begins with record 0, of which rank 1 would go on, any more: start all "
+      "ranks again, from one state");
+}
+
+TEST_F(FollowedDecisionsTest, a_rank_with_other_settings_asks_for_nothing) {
+  service_->begin_anew(1);
+  decide(0);
+  leader_->set_run({{{"seed", "7"}}});
+  const auto job = rank_job(*network_, 2, 3, std::make_shared<StreamService>());
+  job->set_run({{{"seed", "8"}}});
+  Stream stream(log_with({100}), decisions_of(10));
+  const auto decisions = std::make_shared<FollowedDecisions>(job, stream);
+  stream.set_guide(decisions);
+  decisions->begin_anew(1);
+  stream.seek(stream.beginning());
+  EXPECT_FALSE(wait_known(stream, 10));
+  EXPECT_EQ(stream.failure().code(), Code::kStateMismatch);
+  decisions->stop();
+}
+
+}  // namespace
+}  // namespace forebay
