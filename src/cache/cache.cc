@@ -43,7 +43,8 @@ class Tiers final : public TieredCache {
     new std::shared_ptr<DiskTier>(std::move(disk_));
   }
 
-  std::optional<Found> find(const Hash128& entry) override {
+  std::optional<Found> find(const EntryRef& ref) override {
+    const Hash128& entry = ref.key;
     if (foreign()) return std::nullopt;
     seen_.add(entry);
     if (auto columns = ram_->find(entry)) return Found{std::move(columns), nullptr, {}};
@@ -112,14 +113,14 @@ class Tiers final : public TieredCache {
     return std::move(*bytes);
   }
 
-  bool admits(uint64_t bytes) const override {
+  bool admits(const Hash128& /*entry*/, uint64_t bytes) const override {
     if (foreign()) return false;
     count_size(bytes);
     return ram_->fits(bytes) || (disk_ && disk_->admits(bytes_on_disk(bytes)));
   }
 
-  void put(const Hash128& entry, std::shared_ptr<const Columns> columns, double seconds, KeepIn where,
-           int64_t /*element*/) override {
+  void put(const EntryRef& ref, std::shared_ptr<const Columns> columns, double seconds, KeepIn where) override {
+    const Hash128& entry = ref.key;
     if (foreign() || !columns) return;
     Result<Buffer> plain = encode_entry(entry, *columns, Compression::kNone);
     if (!plain.ok()) return;  // a row's error that cannot be kept: the chunk is made again each time

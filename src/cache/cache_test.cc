@@ -125,23 +125,23 @@ TEST_F(Caches, NothingIsKeptBeyondTheBudgets) {
 
 TEST_F(Caches, WhatIsDeclinedIsNotPrepared) {
   const auto cache = open(0, 256 << 10);
-  EXPECT_TRUE(cache->admits(10'000));
-  EXPECT_FALSE(cache->admits(kMiB));
+  EXPECT_TRUE(cache->admits({}, 10'000));
+  EXPECT_FALSE(cache->admits({}, kMiB));
   fill(*cache, 0, 200);
   int admitted = 0;
-  for (int i = 0; i < 255; ++i) admitted += cache->admits(100'000) ? 1 : 0;
+  for (int i = 0; i < 255; ++i) admitted += cache->admits({}, 100'000) ? 1 : 0;
   EXPECT_LE(admitted, 1) << "now and then it is tried again";
 }
 
 // A row group may be larger than all of a budget that holds it compressed.
 TEST_F(Caches, AnEntryIsAdmittedByItsCompressedSize) {
   const auto cache = open(0, 256 << 10, 1, Compression::kZstd);
-  EXPECT_TRUE(cache->admits(kMiB)) << "how well it compresses is not known yet";
+  EXPECT_TRUE(cache->admits({}, kMiB)) << "how well it compresses is not known yet";
   fill(*cache, 0, 3);
   const auto stored = static_cast<double>(cache->stats().disk.bytes);
   ASSERT_GT(stored, 0);
-  EXPECT_TRUE(cache->admits(257 << 10)) << "it compresses as the others do";
-  EXPECT_FALSE(cache->admits(uint64_t{1} << 40));
+  EXPECT_TRUE(cache->admits({}, 257 << 10)) << "it compresses as the others do";
+  EXPECT_FALSE(cache->admits({}, uint64_t{1} << 40));
   EXPECT_GT(cache->stats().disk.declined, 0u) << "what is larger than the budget counts, too";
 }
 
@@ -149,7 +149,7 @@ TEST_F(Caches, TheOptimumIsBudgetOverBytes) {
   const auto cache = open(kMiB, 0);
   for (int epoch = 0; epoch < 3; ++epoch) {
     for (uint64_t i = 0; i < 1000; ++i) {
-      if (!looked_up(*cache, id_of(i)) && cache->admits(4096)) cache->put(id_of(i), shared_columns(i, 80), 0.01);
+      if (!looked_up(*cache, id_of(i)) && cache->admits({}, 4096)) cache->put(id_of(i), shared_columns(i, 80), 0.01);
     }
   }
   const CacheStats stats = cache->stats();
@@ -253,7 +253,7 @@ TEST_F(Caches, AForkedChildFindsAndKeepsNothingAndEndsCleanly) {
   fill(*cache, 0, 5);
   const pid_t child = ::fork();
   if (child == 0) {
-    const bool none = !cache->find(id_of(1)) && !cache->admits(10);
+    const bool none = !cache->find(id_of(1)) && !cache->admits({}, 10);
     cache->put(id_of(77), shared_columns(77, 10), 1);
     cache.reset();
     CacheOptions options;

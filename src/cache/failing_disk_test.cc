@@ -46,7 +46,7 @@ class FailingDisks : public testing::TestWithParam<int> {
 
   void put(uint64_t from, uint64_t to) {
     for (uint64_t i = from; i < to; ++i) {
-      if (cache_->admits(1500)) cache_->put(id_of(i), shared_columns(i, 10), 0.01);
+      if (cache_->admits({}, 1500)) cache_->put(id_of(i), shared_columns(i, 10), 0.01);
     }
   }
   uint64_t right_ones(uint64_t from, uint64_t to) {

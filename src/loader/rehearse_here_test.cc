@@ -9,7 +9,6 @@
 
 #include "loader/loader_test_support.h"
 #include "loader/run/kept_rows.h"
-#include "pipeline/cache_stage.h"
 
 namespace forebay {
 namespace {
@@ -259,15 +258,13 @@ std::shared_ptr<const Columns> row_of(uint64_t bytes) {
 TEST(KeptRows, has_rows_of_kept_samples_and_no_others_within_its_budget) {
   KeptRows rows(5000);
   const std::vector<KeptSample> samples = {{1, 0}, {1, 1}, {2, 0}, {2, 0}};
-  const auto put = [&](const KeptSample& sample) {
-    rows.put(entry_of_old(sample), row_of(1000), 0, KeepIn::kMemory, -1);
-  };
+  const auto put = [&](const KeptSample& sample) { rows.put(entry_of_old(sample), row_of(1000), 0, KeepIn::kMemory); };
   put(samples[0]);
   EXPECT_FALSE(rows.has(entry_of_old(samples[0]))) << "it is not kept";
   rows.hold(samples);
-  EXPECT_TRUE(rows.wants(entry_of_old(samples[1])));
+  EXPECT_TRUE(rows.admits(entry_of_old(samples[1]), 1));
   for (const KeptSample& sample : samples) put(sample);
-  EXPECT_FALSE(rows.wants(entry_of_old(samples[1])));
+  EXPECT_FALSE(rows.admits(entry_of_old(samples[1]), 1));
   ASSERT_TRUE(rows.find(entry_of_old(samples[2])));
   EXPECT_EQ(rows.find(entry_of_old(samples[2]))->columns->nbytes(), 1000u);
   EXPECT_EQ(rows.stats().hits, 2u);
@@ -286,14 +283,14 @@ TEST(KeptRows, has_rows_of_kept_samples_and_no_others_within_its_budget) {
   EXPECT_EQ(rows.give_back(1), three / 3);
   EXPECT_EQ(rows.bytes(), 0u);
   EXPECT_EQ(rows.stats().entries, 0u);
-  EXPECT_TRUE(rows.wants(entry_of_old(samples[0]))) << "it is kept all the same, and may come again";
+  EXPECT_TRUE(rows.admits(entry_of_old(samples[0]), 1)) << "it is kept all the same, and may come again";
 }
 
 TEST(KeptRows, keeps_nothing_that_it_has_no_room_for) {
   KeptRows rows(2000);
   const std::vector<KeptSample> samples = {{1, 0}, {2, 0}};
   rows.hold(samples);
-  for (const KeptSample& sample : samples) rows.put(entry_of_old(sample), row_of(1000), 0, KeepIn::kMemory, -1);
+  for (const KeptSample& sample : samples) rows.put(entry_of_old(sample), row_of(1000), 0, KeepIn::kMemory);
   EXPECT_TRUE(rows.has(entry_of_old(samples[0])));
   EXPECT_FALSE(rows.has(entry_of_old(samples[1])));
 }

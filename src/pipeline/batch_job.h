@@ -48,7 +48,7 @@ class BatchJob {
   /// `stage`: the next one that it runs. An old sample has those of when it was new in the stages that it is kept behind.
   SampleKey key(int64_t row, size_t stage) const {
     const RowJob& job = rows_[static_cast<size_t>(row)];
-    if (plan_.rehearsal_stage && stage < *plan_.rehearsal_stage) {
+    if (stage < plan_.stages_when_new) {
       if (const std::optional<KeptSample> old = step_.old_sample(row)) return {plan_.seed, old->epoch, old->id, 0};
     }
     return {plan_.seed, step_.at.epoch, job.id, step_.rows[static_cast<size_t>(row)].occurrence + job.attempt};

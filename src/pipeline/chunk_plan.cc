@@ -1,6 +1,6 @@
 #include "pipeline/chunk_plan.h"
 
-#include "pipeline/cache_stage.h"
+#include "pipeline/content_keys.h"
 
 namespace forebay {
 
@@ -41,14 +41,13 @@ Result<std::shared_ptr<const Columns>> ChunkPlan::make(int64_t chunk, std::vecto
   // What is kept is then what rows are taken from, and a hit costs no more than its read.
   if (caches_packed()) {
     auto made = std::make_shared<const Columns>(packed.pack(columns, std::move(rows)));
-    if (key && cache->admits(made->nbytes()))
-      cache->put(*key, made, static_cast<double>(thread_cpu_ns() - begun) * 1e-9, KeepIn::kAnyTier, chunk);
+    if (key && cache->admits(*key, made->nbytes()))
+      cache->put({*key, chunk}, made, static_cast<double>(thread_cpu_ns() - begun) * 1e-9);
     return made;
   }
-  if (key && cache->admits(columns.nbytes())) {
-    cache->put(*key, std::make_shared<const Columns>(columns), static_cast<double>(thread_cpu_ns() - begun) * 1e-9,
-               KeepIn::kAnyTier, chunk);
-  }
+  if (key && cache->admits(*key, columns.nbytes()))
+    cache->put({*key, chunk}, std::make_shared<const Columns>(columns),
+               static_cast<double>(thread_cpu_ns() - begun) * 1e-9);
   FOREBAY_RETURN_IF_ERROR(run(cached_after, ops.size(), columns, memory));
   return std::make_shared<const Columns>(packed.pack(columns, std::move(rows)));
 }

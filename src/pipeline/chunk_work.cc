@@ -39,16 +39,16 @@ uint64_t bytes_of(const std::vector<ReadRequest>& requests) {
 ChunkPlace ChunkWork::look_up(int64_t number) const {
   const ChunkPlan& plan = *plan_->chunks;
   const std::optional<Hash128> entry = plan.entry(number);
-  std::optional<EntryCache::Found> found = entry ? plan.cache->find_of(*entry, number) : std::nullopt;
+  std::optional<EntryCache::Found> found = entry ? plan.cache->find({*entry, number, /*peers=*/true}) : std::nullopt;
   if (!found) {
     ChunkSource::ChunkFetch fetch = plan.source->chunk_fetch(number);
-    return {.store = fetch.store, .requests = std::move(fetch.requests)};
+    return {fetch.store, std::move(fetch.requests)};
   }
-  if (found->columns) return {.store = found->store, .entry = std::move(found->columns), .cached = true};
+  if (found->columns) return {found->store, {}, std::move(found->columns), /*cached=*/true};
   // An entry of another host, whose size it alone knows; what is larger than a little more than its rows is not taken.
   if (found->request.set_aside_bytes && !found->request.expected_size)
     found->request.expected_size = most_entry_bytes(plan.source->chunk_cost(number).decoded_bytes);
-  return {.store = found->store, .requests = {std::move(found->request)}, .cached = true};
+  return {found->store, {std::move(found->request)}, nullptr, /*cached=*/true};
 }
 
 ChunkNeeds ChunkWork::needs(int64_t number, const Chunk::Read& input, uint64_t more) const {

@@ -11,8 +11,8 @@
 
 #include "base/source.h"
 #include "pipeline/block_rows.h"
-#include "pipeline/cache_stage.h"
 #include "pipeline/chunk_plan.h"
+#include "pipeline/keyed_stage.h"
 #include "pipeline/operator.h"
 #include "telemetry/step_counters.h"
 #include "telemetry/trace.h"
@@ -49,7 +49,7 @@ struct ForeignStage {
   std::shared_ptr<StepCounters> counters;
 };
 
-using Stage = std::variant<NativeStage, ForeignStage, CacheStage>;
+using Stage = std::variant<NativeStage, ForeignStage, KeyedStage>;
 
 /// One field of the finished batch.
 struct OutputField {
@@ -84,12 +84,11 @@ struct ExecutionPlan {
   uint64_t seed = 0;
   /// For sources whose rows come many at a time: how chunks become rows. `stages` then begin with rows of `chunks->packed`.
   std::shared_ptr<const ChunkPlan> chunks;
-  /// Where in `stages` single samples are kept, if they are.
-  std::optional<size_t> cache_stage = {};
-  const CacheStage* cached() const { return cache_stage ? &std::get<CacheStage>(stages[*cache_stage]) : nullptr; }
-  /// Where in `stages` old samples come in as they were when they were new: what stands before made nothing of them since. The steps behind are theirs,
-  /// too. Nothing where they pass all stages again.
-  std::optional<size_t> rehearsal_stage = {};
+  /// Which of `stages` are keyed, the last first: what it has needs the fewest steps.
+  std::vector<size_t> keyed = {};
+  const KeyedStage& keyed_stage(size_t at) const { return std::get<KeyedStage>(stages[at]); }
+  /// Replayed samples have the random numbers of when they were new in this many stages, the first ones; 0: in none.
+  size_t stages_when_new = 0;
   /// Some wanted field needs the stored object's bytes.
   bool fetches = false;
   std::vector<Stage> stages;

@@ -60,12 +60,6 @@ Value mark_of(const BatchJob& batch, int64_t row) {
   return Value::of(std::move(old));
 }
 
-// Rows of chunks are looked up when their batch is planned, and the chunks themselves are read by one at a time.
-std::shared_ptr<SingleFlight> flights_of(const ExecutionPlan& plan) {
-  const CacheStage* const stage = plan.chunks ? nullptr : plan.cached();
-  return stage != nullptr && stage->cache ? stage->cache->flights() : nullptr;
-}
-
 // The CPU time of a row, however that ends.
 class RowTime {
  public:
@@ -99,8 +93,8 @@ class RowTime {
 
 RowWork::RowWork(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const Itinerary> itinerary,
                  BadSample policy)
-    : plan_(std::move(plan)), itinerary_(std::move(itinerary)), policy_(policy), flights_(flights_of(*plan_)),
-      counters_{plan_->write_counters.get()}, names_{"batch"} {
+    : plan_(std::move(plan)), itinerary_(std::move(itinerary)), policy_(policy), counters_{plan_->write_counters.get()},
+      names_{"batch"} {
   for (const Stage& stage : plan_->stages) {
     first_step_.push_back(static_cast<int>(counters_.size()));
     const auto* native = std::get_if<NativeStage>(&stage);
@@ -123,7 +117,7 @@ RowResult RowWork::run(RowInput& input, BatchJob& batch, const RowPlacement& at,
       result.fatal = std::move(status);
       result.verdict = Verdict::kFatal;
     }
-    count_made_again(result);
+    note_made(input, batch, result);
     return result;
   } catch (const std::bad_alloc&) {
     failed.fatal = system_lacks_memory();
@@ -163,7 +157,7 @@ RowResult RowWork::run_stages(RowInput& input, BatchJob& batch, const RowPlaceme
       ++row;
       continue;
     }
-    if (at.block != nullptr && sample.attempt > 0 && !input.in_cache() && !at.block->holds(sample.id)) {
+    if (at.block != nullptr && sample.attempt > 0 && !input.entry.in_cache() && !at.block->holds(sample.id)) {
       result.elsewhere.push_back(sample.id);
       result.verdict = Verdict::kElsewhere;
       return result;
@@ -183,7 +177,8 @@ RowResult RowWork::run_stages(RowInput& input, BatchJob& batch, const RowPlaceme
     if (!status.ok()) {
       fail(batch, row, std::move(status), result);
       if (result.verdict == Verdict::kFatal) return result;
-      const bool at_hand = !plan_->fetches && !input.in_cache() && !plan_->starts_with_user_code() && input.stage == 0;
+      const bool at_hand =
+          !plan_->fetches && !input.entry.in_cache() && !plan_->starts_with_user_code() && input.stage == 0;
       if (result.verdict == Verdict::kAgain && at_hand) {
         result.verdict = Verdict::kDone;
         memory.release(memory.reserved() - before);
@@ -200,13 +195,14 @@ RowResult RowWork::run_stages(RowInput& input, BatchJob& batch, const RowPlaceme
 
 // The bytes of the object, if they are not there and it takes no waiting. False where the rows can go no further.
 bool RowWork::read(RowInput& input, BatchJob& batch, RowResult& result) const {
-  if (!plan_->fetches && !input.kept_at) return true;
-  if (input.asks != Asks::kBytes && input.fetched_all) {
-    learn_version(input);
+  const RowEntry& entry = input.entry;
+  if (!plan_->fetches && entry.stored() == nullptr) return true;
+  if (entry.question() != nullptr && input.fetched_all) {
+    entry.question()->answered(entry.version_read().value_or(0), input.fetched);
     result.verdict = Verdict::kAgain;
     return false;
   }
-  if (input.kept || input.fetched_all || input.stage > 0) return true;
+  if (entry.hit() != nullptr || input.fetched_all || input.stage > 0) return true;
   const SampleSource::Fetch fetch = fetch_of(input, batch);
   const int64_t begun = thread_cpu_ns();
   std::optional<Result<Buffer>> read = fetch.store->read_now(fetch.request);
@@ -231,38 +227,36 @@ Status RowWork::run_row(RowInput& input, BatchJob& batch, const RowPlacement& at
                         RowResult& result) const {
   const int64_t id = batch.rows()[static_cast<size_t>(row)].id;
   const RowTime time(memory.meter(), counters_, *plan_->row_counters, OperatorTrace(plan_->trace->get(), names_, id));
-  // Its new row may have been made since it was looked up: steps are prepared one behind the other.
-  if (input.stage == 0 && !input.kept) look_up_old(input, batch);
+  // Its result may have been kept since it was looked up: steps are prepared one behind the other.
+  if (input.stage == 0 && input.entry.hit() == nullptr) look_again(input, batch);
   Result<Record> begun = begin_row(input, at, id);
   // What is wrong with a chunk has been found out before the batch was due, perhaps.
   result.unread = plan_->chunks && begun.status().code() == Code::kUnavailable;
   FOREBAY_ASSIGN(Record record, std::move(begun));
   size_t stage = input.stage;
-  if (input.stage == 0 && input.kept) {
-    stage = input.entry_stage + 1;
-    if (input.entry_stage == plan_->rehearsal_stage) record.push_back(mark_of(batch, row));
+  if (const auto* const hit = input.entry.hit(); hit != nullptr && input.stage == 0) {
+    stage = hit->stage + 1;
+    if (plan_->keyed_stage(hit->stage).marks_replayed) record.push_back(mark_of(batch, row));
   }
+  result.began = result.reached = stage;
   for (; stage < plan_->stages.size(); ++stage) {
     if (const auto* next = std::get_if<ForeignStage>(&plan_->stages[stage])) {
       for (size_t field : next->inputs) FOREBAY_RETURN_IF_ERROR(record[field].materialize(memory));
       input.record = std::move(record);
-      input.stage = stage;
+      input.stage = result.reached = stage;
       result.verdict = Verdict::kForeign;
       return {};
     }
-    if (const auto* cache = std::get_if<CacheStage>(&plan_->stages[stage])) {
-      if (cache->forgets_extras) input.extras.clear();
-      if (stage == plan_->rehearsal_stage) {
-        FOREBAY_RETURN_IF_ERROR(rehearse_row(*cache, batch, row, input.extras, record, memory, result));
-        record.push_back(mark_of(batch, row));
-      } else {
-        FOREBAY_RETURN_IF_ERROR(keep_row(*cache, input, id, record, memory));
-      }
+    if (const auto* keyed = std::get_if<KeyedStage>(&plan_->stages[stage])) {
+      if (keyed->forgets_extras) input.extras.clear();
+      FOREBAY_RETURN_IF_ERROR(keep_row(stage, input, batch, row, record, memory));
+      if (keyed->marks_replayed) record.push_back(mark_of(batch, row));
       continue;
     }
     const SampleContext context{batch.key(row, stage), &memory};
     FOREBAY_RETURN_IF_ERROR(run_ops(std::get<NativeStage>(plan_->stages[stage]), first_step_[stage], record, context));
   }
+  result.reached = stage;
   FOREBAY_RETURN_IF_ERROR(check_packed_alone(input.extras));
   FOREBAY_RETURN_IF_ERROR(write_row(batch, at, row, record, memory));
   if (plan_->output_schema.open_ended) batch.keep_extras(row, std::move(input.extras));
@@ -288,8 +282,9 @@ Result<Record> RowWork::begin_row(RowInput& input, const RowPlacement& at, int64
     for (const Value& value : input.record) record.push_back(value.copy());
     return record;
   }
-  if (input.kept) {
-    FOREBAY_RETURN_IF_ERROR(cache_of(input).restore(*input.kept, *plan_->source, id, record, input.extras));
+  if (const auto* const hit = input.entry.hit()) {
+    const KeyedStage& stage = plan_->keyed_stage(hit->stage);
+    FOREBAY_RETURN_IF_ERROR(stage.restore(*hit->columns, *plan_->source, id, record, input.extras));
   } else if (plan_->chunks) {
     const RowInBlock place = at.block->place(id);
     const Chunk& chunk = *at.block->chunks[place.chunk];

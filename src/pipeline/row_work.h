@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -12,47 +11,24 @@
 #include "base/record.h"
 #include "base/source.h"
 #include "pipeline/batch_job.h"
-#include "pipeline/cache_stage.h"
 #include "pipeline/chunk_table.h"
 #include "pipeline/execution_plan.h"
 #include "pipeline/itinerary.h"
+#include "pipeline/row_entry.h"
 
 namespace forebay {
 
 /// What becomes of samples that are bad in themselves (is_data_error).
 enum class BadSample : uint8_t { kRaise, kSkip, kReplace };
 
-/// What a read for a row's sample brings.
-enum class Asks : uint8_t {
-  kBytes,           ///< the object, or the entry of the cache
-  kVersion,         ///< whether the object has changed
-  kVersionOfOther,  ///< which version of the object another host of the job has read
-};
-
 /// What is at hand of the samples of some rows; nothing at first.
 struct RowsAtHand {
   size_t stage = 0;  ///< next stage to run
   bool fetched_all = false;
   Buffer fetched;
-  // Where single samples are kept in a cache:
-  bool looked_up = false;                      ///< the next four say what it has
-  int64_t entry_id = -1;                       ///< the sample that was looked up,
-  std::optional<Identity> entry;               ///< what the cache knows it by,
-  size_t entry_stage = 0;                      ///< and which of the stages that is
-  std::shared_ptr<const Columns> kept;         ///< in memory
-  std::optional<SampleSource::Fetch> kept_at;  ///< on disk: fetched in place of the object
-  // Where single samples are kept and the entry is missing:
-  std::optional<Hash128> flight_key;             ///< by which others know that the entry is being made
-  std::unique_ptr<SingleFlight::Flight> making;  ///< the right to make it
-  bool beside = false;                           ///< it is made without that right, since its maker rests
-  // Where versions of objects are learned from answers:
-  Asks asks = Asks::kBytes;
-  std::optional<SampleSource::Fetch> version_at;   ///< where that is asked, unless it is kBytes
-  std::shared_ptr<std::atomic<uint64_t>> version;  ///< of what was fetched; 0: not told
-  Record record;                                   ///< between stages
+  RowEntry entry;
+  Record record;  ///< between stages
   Extras extras;
-
-  bool in_cache() const { return kept || kept_at; }
 };
 
 /// Rows of a batch that are worked on together. Belongs to the thread that works on it.
@@ -94,7 +70,7 @@ struct RowResult {
   bool unread = false;  ///< fatal: storage was away as its bytes, or its chunk's, were asked for by a compute thread
   uint64_t needs_bytes = 0;
   Store* warm = nullptr;           ///< where bytes were read from without waiting
-  int64_t made_again = 0;          ///< old samples that were not where a rehearsal keeps them
+  size_t began = 0, reached = 0;   ///< the stages that the last row has passed: [began, reached)
   Buffer copied;                   ///< lists that were taken out of their chunks
   std::vector<int64_t> elsewhere;  ///< ids
 };
@@ -111,17 +87,17 @@ class RowWork {
 
   /// What a failure of a row's sample means, for the sample or for the batch.
   void fail(BatchJob& batch, int64_t row, Status status, RowResult& result) const;
-  /// Asks the cache, once, what it has of the sample. Where an entry is missing that others may be making, that is only done (`looked_up`) once the
-  /// row has the right to make it, or makes it beside another.
+  /// Asks the keyed stages, once, what they have of the sample, the last stage first. Where a result is missing that others may be
+  /// making, that is only done (`looked_up`) once the row has the right to make it, or makes it beside another.
   void look_up(RowInput& input, const BatchJob& batch) const;
-  /// Entries of single samples that are being made in this process; null where none are kept.
-  SingleFlight* flights() const { return flights_.get(); }
-  /// Whether an entry that look_up() missed has been put since.
-  bool is_kept_now(const RowInput& input) const;
+  /// Whether a result that look_up() missed has been kept since under the key that is wanted.
+  bool is_kept_now(const RowInput& input, const BatchJob& batch) const;
   /// The object's bytes as the maker of its entry has them.
   void take_stored(RowInput& input, SingleFlight::Stored stored) const;
-  /// Whether what came of it is kept where a rehearsal comes in, and the row is an old one; also after look_up(), as new rows are made meanwhile.
-  bool look_up_old(RowInput& input, const BatchJob& batch) const;
+  /// Whether the row's result is in memory by now, in a stage whose results come while steps wait; also after look_up().
+  bool look_again(RowInput& input, const BatchJob& batch) const;
+  /// Grows when look_again() may find more; 0 where it never finds anything.
+  uint64_t arrivals() const;
   /// What has to be read: the object, or the entry in the cache.
   SampleSource::Fetch fetch_of(const RowInput& input, const BatchJob& batch) const;
   /// The status with the sample's name.
@@ -131,28 +107,21 @@ class RowWork {
   RowResult gather(BatchJob& batch, const RowInput& input) const;
   RowResult run_stages(RowInput& input, BatchJob& batch, const RowPlacement& at, WorkMemory& memory) const;
   bool read(RowInput& input, BatchJob& batch, RowResult& result) const;
-  std::optional<Identity> identify(const CacheStage& stage, int64_t id) const;
-  void ask_version(RowInput& input) const;
-  void learn_version(const RowInput& input) const;
+  bool find_in(size_t at, const Identity& key, RowInput& input, const BatchJob& batch) const;
   bool open_kept(RowInput& input) const;
   Status run_row(RowInput& input, BatchJob& batch, const RowPlacement& at, int64_t row, WorkMemory& memory,
                  RowResult& result) const;
   Status check_packed_alone(const Extras& extras) const;
   Result<Record> begin_row(RowInput& input, const RowPlacement& at, int64_t id) const;
   Status write_row(BatchJob& batch, const RowPlacement& at, int64_t row, Record& record, WorkMemory& memory) const;
-  const CacheStage& cache_of(const RowInput& input) const {
-    return std::get<CacheStage>(plan_->stages[input.entry_stage]);
-  }
-  Status keep_row(const CacheStage& stage, RowInput& input, int64_t id, Record& record, WorkMemory& memory) const;
-  Status rehearse_row(const CacheStage& stage, const BatchJob& batch, int64_t row, const Extras& extras, Record& record,
-                      WorkMemory& memory, RowResult& result) const;
-  /// Once the rows do not run again: each try makes their samples again.
-  void count_made_again(const RowResult& result) const;
+  Status keep_row(size_t at, RowInput& input, const BatchJob& batch, int64_t row, Record& record,
+                  WorkMemory& memory) const;
+  /// Once the row does not run again: each try makes its sample again.
+  void note_made(const RowInput& input, const BatchJob& batch, const RowResult& result) const;
 
   const std::shared_ptr<const ExecutionPlan> plan_;
   const std::shared_ptr<const Itinerary> itinerary_;
   const BadSample policy_;
-  const std::shared_ptr<SingleFlight> flights_;
   std::vector<StepCounters*> counters_;  // by the numbers that StepMeter knows steps by; 0 is what writes the batch
   std::vector<std::string_view> names_;  // of the steps, likewise
   std::vector<int> first_step_;          // of each stage

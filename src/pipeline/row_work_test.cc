@@ -126,19 +126,19 @@ TEST(RowWork, a_kept_sample_that_fails_later_is_not_taken_for_its_replacement) {
   Rig rig = in_order(summary({2}));
   rig.change_plan = [](ExecutionPlan& plan) {
     plan.fetches = false;
-    CacheStage cache;
+    KeyedStage cache;
     cache.schema = plan.source->schema();
     cache.from_source = {std::nullopt, size_t{1}};
     cache.kept = {true, false};
     plan.stages.insert(plan.stages.begin(), std::move(cache));
-    plan.cache_stage = 0;
+    plan.keyed = {0};
   };
   Bench bench(rig, BadSample::kReplace);
   RowInput input = bench.task(2);
   Schema bytes({bench.plan->source->schema()[0]});
   Record record;
   record.push_back(Value::of_bytes(Buffer::allocate(10)));
-  input.kept = std::make_shared<const Columns>(*columns_of(bytes, record));
+  input.entry.found = RowEntry::Hit{0, std::make_shared<const Columns>(*columns_of(bytes, record))};
   EXPECT_EQ(bench.run(input).verdict, Verdict::kAgain);
   input = bench.task(2);
   EXPECT_EQ(bench.run(input).verdict, Verdict::kDone);

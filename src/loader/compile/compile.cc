@@ -14,6 +14,7 @@
 #include "loader/describe/sources.h"
 #include "loader/describe/user_code.h"
 #include "pipeline/cache_rules.h"
+#include "pipeline/content_keys.h"
 
 namespace forebay {
 
@@ -178,7 +179,7 @@ class Compiler {
   void forget_unnamed() {
     if (!std::exchange(chosen_, false)) return;
     if (auto* foreign = std::get_if<ForeignStage>(&plan_->stages.back())) foreign->forgets_extras = true;
-    if (auto* cache = std::get_if<CacheStage>(&plan_->stages.back())) cache->forgets_extras = true;
+    if (auto* keyed = std::get_if<KeyedStage>(&plan_->stages.back())) keyed->forgets_extras = true;
   }
 
   // Of a renaming only what somebody looks at is left.
@@ -287,29 +288,38 @@ class Compiler {
   Status add_cache(size_t i) {
     if (!input_.open_cache) return {};
     Schema kept;
-    CacheStage stage = stage_at(i, &kept);
+    KeyedStage stage = stage_at(i, &kept);
     if (kept.size() == 0 && !stage.schema.open_ended) return {};
-    stage.place = place_of(i, kept);
-    FOREBAY_ASSIGN(stage.cache, input_.open_cache(needed_.steps[i], stage.place, fixed_bytes(kept)));
-    plan_->cache_stage = plan_->stages.size();
-    plan_->stages.emplace_back(std::move(stage));
-    forget_unnamed();
+    const Hash128 place = place_of(i, kept);
+    FOREBAY_ASSIGN(stage.cache, input_.open_cache(needed_.steps[i], place, fixed_bytes(kept)));
+    stage.keys = std::make_shared<ContentKeys>(stage.cache, plan_->source, place, plan_->fetches);
+    // Rows of chunks are looked up when their batch is planned, and the chunks themselves are read by one at a time.
+    if (!chunks_) stage.flights = stage.cache->flights();
+    add_keyed(std::move(stage));
     return {};
   }
 
   Status add_rehearsal(size_t i) {
     Schema kept;
-    CacheStage stage = stage_at(i, &kept);
-    stage.cache = input_.kept_results;
-    plan_->rehearsal_stage = plan_->stages.size();
-    plan_->stages.emplace_back(std::move(stage));
-    forget_unnamed();
+    KeyedStage stage = stage_at(i, &kept);
+    stage.cache = input_.replayed.cache;
+    stage.keys = input_.replayed.keys;
+    stage.marks_replayed = true;
+    plan_->stages_when_new = plan_->stages.size();
+    add_keyed(std::move(stage));
     return {};
   }
 
+  void add_keyed(KeyedStage stage) {
+    plan_->keyed.insert(plan_->keyed.begin(), plan_->stages.size());
+    plan_->stages.emplace_back(std::move(stage));
+    forget_unnamed();
+  }
+
   // Fields that nobody looks at are not kept: their values may never have been made.
-  CacheStage stage_at(size_t i, Schema* kept) const {
-    CacheStage stage;
+  KeyedStage stage_at(size_t i, Schema* kept) const {
+    KeyedStage stage;
+    stage.name = step_at(i).name;
     stage.schema = inference_.schemas[i - 1];
     for (const Field& field : stage.schema) {
       const bool wanted = needed_.wanted[i].contains(field.name);

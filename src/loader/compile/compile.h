@@ -21,8 +21,12 @@ struct CompileInput {
   /// An entry has `least_bytes` at least.
   std::function<Result<std::shared_ptr<EntryCache>>(size_t step, const Hash128& place, uint64_t least_bytes)>
       open_cache = {};
-  /// Where a `.rehearse(where="here")` keeps what came of samples. Null: nowhere, and it is made again.
-  std::shared_ptr<EntryCache> kept_results = {};
+  /// Where a `.rehearse(where="here")` keeps what came of samples, and by which keys. Null: nowhere, and it is made again.
+  struct Replayed {
+    std::shared_ptr<EntryCache> cache = {};
+    std::shared_ptr<const StageKeys> keys = {};
+  };
+  Replayed replayed = {};
   /// Of the description's `.pack()`. Null where there is none, or lengths are not known yet: then rows come one by one, as long as they are.
   std::shared_ptr<const Packing> packing = {};
 };

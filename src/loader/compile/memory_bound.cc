@@ -63,11 +63,15 @@ uint64_t padding_bytes(const ExecutionPlan& plan, int64_t rows, uint64_t longest
   return bytes;
 }
 
-// What knows of entries on disk, where there is a cache.
+bool replays(const ExecutionPlan& plan) {
+  return std::ranges::any_of(plan.keyed, [&](size_t at) { return plan.keyed_stage(at).marks_replayed; });
+}
+
+// What knows of entries on disk, where there are caches.
 uint64_t cache_index_bytes(const ExecutionPlan& plan) {
   constexpr uint64_t kEntry = 160;  // with the table of a hash map that has just grown
   if (plan.chunks) return plan.chunks->cache ? times(whole(plan.chunks->source->chunks()), kEntry) : 0;
-  return plan.cached() != nullptr ? times(whole(plan.selection->size()), kEntry) : 0;
+  return times(plan.keyed.size() - (replays(plan) ? 1 : 0), times(whole(plan.selection->size()), kEntry));
 }
 
 // ---- sources of many rows a chunk
@@ -148,7 +152,7 @@ uint64_t chunks_bound(const ExecutionPlan& plan, const SizingInput& input, int t
   for (const uint64_t part :
        {plan.batch_bytes(input.batch_size), largest_together(held, blocks), decode, times(values, times_held(plan)),
         2 * offset_bytes(plan, input.batch_size), padding_bytes(plan, input.batch_size, longest), plan.working_bytes,
-        plan.stages.empty() ? 0 : longest, plan.rehearsal_stage ? plus(longest, plan.working_bytes) : 0})
+        plan.stages.empty() ? 0 : longest, replays(plan) ? plus(longest, plan.working_bytes) : 0})
     bytes = plus(bytes, part);
   return bytes;
 }
@@ -197,7 +201,7 @@ uint64_t samples_bound(const ExecutionPlan& plan, const SizingInput& input, int 
     for (const OutputField& output : plan.outputs)
       loose = plus(loose, output.field.image && !output.row_bytes ? times(picture, whole(input.batch_size)) : 0);
   }
-  const uint64_t entry = plan.cached() != nullptr || plan.rehearsal_stage ? plus(plan.working_bytes, 4 * kKiB) : 0;
+  const uint64_t entry = !plan.keyed.empty() ? plus(plan.working_bytes, 4 * kKiB) : 0;
   uint64_t bytes = plus(plus(samples.largest, entry), working);
   bytes = plus(bytes, times(loose, times_held(plan)));
   bytes = plus(bytes, plus(2 * offset_bytes(plan, input.batch_size), padding_bytes(plan, input.batch_size, 0)));

@@ -9,7 +9,7 @@
 #include "loader/compile/cache_place.h"
 #include "loader/describe/check.h"
 #include "ops/definition/args.h"
-#include "pipeline/cache_stage.h"
+#include "pipeline/content_keys.h"
 #include "telemetry/log.h"
 
 namespace forebay {

@@ -14,55 +14,69 @@ namespace forebay {
 
 namespace {
 
-/// The latest entries of which something is to be remembered until they are next seen. Bounded: what is given up meanwhile is never seen
-/// again.
-class LatestEntries {
+/// What is remembered of entries until they are next seen: how often they are on their way here (two loaders may want one),
+/// and whether they, or the versions that go by a name, were asked for in vain. Bounded: what is given up meanwhile is never seen again.
+class EntryNotes {
  public:
-  /// False where it is there already.
-  bool add(const Hash128& entry) {
+  void ask(const Hash128& entry) {
     const std::lock_guard lock(mutex_);
-    return add_new(entry);
+    ++note(entry).asked;
   }
-  /// Once more: each time is taken by itself.
-  void add_another(const Hash128& entry) {
+  bool take_asked(const Hash128& entry) {
     const std::lock_guard lock(mutex_);
-    if (!add_new(entry)) ++entries_[entry].times;
-  }
-  bool has(const Hash128& entry) const {
-    const std::lock_guard lock(mutex_);
-    return entries_.contains(entry);
-  }
-  bool take(const Hash128& entry) {
-    const std::lock_guard lock(mutex_);
-    const auto found = entries_.find(entry);
-    if (found == entries_.end()) return false;
-    if (--found->second.times == 0) entries_.erase(found);
+    const auto found = notes_.find(entry);
+    if (found == notes_.end() || found->second.asked == 0) return false;
+    --found->second.asked;
+    forget_unless_needed(found);
     return true;
   }
-  void forget(const Hash128& entry) {
+  void forget_asked(const Hash128& entry) {
     const std::lock_guard lock(mutex_);
-    entries_.erase(entry);
+    const auto found = notes_.find(entry);
+    if (found == notes_.end()) return;
+    found->second.asked = 0;
+    forget_unless_needed(found);
+  }
+  void note_in_vain(const Hash128& entry) {
+    const std::lock_guard lock(mutex_);
+    note(entry).in_vain = true;
+  }
+  bool take_in_vain(const Hash128& entry) {
+    const std::lock_guard lock(mutex_);
+    const auto found = notes_.find(entry);
+    if (found == notes_.end() || !std::exchange(found->second.in_vain, false)) return false;
+    forget_unless_needed(found);
+    return true;
   }
 
  private:
-  struct Remembered {
+  struct Note {
     uint64_t number = 0;  // that it was added as
-    int times = 1;
+    int asked = 0;
+    bool in_vain = false;
   };
-  bool add_new(const Hash128& entry) {
-    if (!entries_.try_emplace(entry, Remembered{added_}).second) return false;
+  using Notes = std::unordered_map<Hash128, Note, HashOfHash>;
+
+  Note& note(const Hash128& entry) {
+    const auto [at, is_new] = notes_.try_emplace(entry, Note{added_});
+    if (!is_new) return at->second;
     order_.emplace_back(entry, added_++);
-    if (order_.size() <= kMost) return true;
-    // Unless it was taken since, and is there again as a later one.
-    const auto oldest = entries_.find(order_.front().first);
-    if (oldest != entries_.end() && oldest->second.number == order_.front().second) entries_.erase(oldest);
-    order_.pop_front();
-    return true;
+    if (order_.size() > kMost) {
+      // Unless it was forgotten since, and is there again as a later one.
+      const auto oldest = notes_.find(order_.front().first);
+      if (oldest != notes_.end() && oldest->second.number == order_.front().second) notes_.erase(oldest);
+      order_.pop_front();
+    }
+    return notes_.find(entry)->second;
   }
+  void forget_unless_needed(Notes::iterator at) {
+    if (at->second.asked == 0 && !at->second.in_vain) notes_.erase(at);
+  }
+
   static constexpr size_t kMost = 1 << 14;
   mutable std::mutex mutex_;
-  std::unordered_map<Hash128, Remembered, HashOfHash> entries_;
-  std::deque<std::pair<Hash128, uint64_t>> order_;  // also of those that were taken
+  Notes notes_;
+  std::deque<std::pair<Hash128, uint64_t>> order_;  // also of those that were forgotten
   uint64_t added_ = 0;
 };
 
@@ -70,27 +84,26 @@ class PeerCache final : public TieredCache {
  public:
   PeerCache(std::shared_ptr<TieredCache> own, PeerOf peer_of) : own_(std::move(own)), peer_of_(std::move(peer_of)) {}
 
-  std::optional<Found> find(const Hash128& entry) override { return own_->find(entry); }
-
-  std::optional<Found> find_of(const Hash128& entry, int64_t element) override {
-    if (in_vain_.take(entry)) return std::nullopt;
+  std::optional<Found> find(const EntryRef& entry) override {
+    if (!entry.peers_know) return own_->find(entry);
+    if (notes_.take_in_vain(entry.key)) return std::nullopt;  // made without asking again, once
     if (std::optional<Found> found = own_->find(entry)) {
-      asked_.forget(entry);
+      notes_.forget_asked(entry.key);
       return found;
     }
-    const PeerPlace place = peer_of_(element);
+    const PeerPlace place = peer_of_(entry.element);
     if (!may_ask(place)) return std::nullopt;
-    asked_.add_another(entry);
+    notes_.ask(entry.key);
     Found found;
     found.store = place.store;
-    found.request.key = entry_key(entry, element);
+    found.request.key = entry_key(entry.key, entry.element);
     found.request.set_aside_bytes = guess_.load(std::memory_order_relaxed);
     return found;
   }
 
   std::optional<Found> find_version(const Hash128& name, int64_t id) override {
     const PeerPlace place = peer_of_(id);
-    if (!may_ask(place) || versions_in_vain_.take(name)) return std::nullopt;
+    if (!may_ask(place) || notes_.take_in_vain(name)) return std::nullopt;
     Found found;
     found.store = place.store;
     found.request.key = version_key(name, id);
@@ -100,7 +113,7 @@ class PeerCache final : public TieredCache {
   std::optional<uint64_t> version_of(const Hash128& name, const Buffer& stored) override {
     uint64_t version = 0;
     if (stored.size() != sizeof version) {
-      (void)versions_in_vain_.add(name);
+      notes_.note_in_vain(name);
       return std::nullopt;
     }
     std::memcpy(&version, stored.data(), sizeof version);
@@ -111,14 +124,14 @@ class PeerCache final : public TieredCache {
   bool has(const Hash128& entry) const override { return own_->has(entry); }
 
   Result<std::shared_ptr<const Columns>> open(const Hash128& entry, Buffer stored) override {
-    if (!asked_.take(entry)) return own_->open(entry, std::move(stored));
+    if (!notes_.take_asked(entry)) return own_->open(entry, std::move(stored));
     const uint64_t bytes = stored.size();
     if (std::optional<Found> here = own_->has(entry) ? own_->find(entry) : std::nullopt; here && here->columns)
       return std::move(here->columns);  // made meanwhile
     auto columns = bytes == 0 ? Result<std::shared_ptr<const Columns>>(corrupt("no peer has the entry"))
                               : own_->adopt(entry, std::move(stored));
     if (!columns.ok()) {
-      (void)in_vain_.add(entry);
+      notes_.note_in_vain(entry);
       return columns.status();
     }
     hits_.fetch_add(1, std::memory_order_relaxed);
@@ -130,12 +143,11 @@ class PeerCache final : public TieredCache {
     return columns;
   }
 
-  bool admits(uint64_t bytes) const override { return own_->admits(bytes); }
-  void put(const Hash128& entry, std::shared_ptr<const Columns> columns, double seconds, KeepIn where,
-           int64_t element) override {
+  bool admits(const Hash128& entry, uint64_t bytes) const override { return own_->admits(entry, bytes); }
+  void put(const EntryRef& entry, std::shared_ptr<const Columns> columns, double seconds, KeepIn where) override {
     // What another host owns takes nobody's room: it would have to be read again there, and once more here.
-    const bool is_own = element >= 0 && peer_of_(element).own;
-    own_->put(entry, std::move(columns), is_own ? seconds : 0, where, element);
+    const bool is_own = entry.element >= 0 && peer_of_(entry.element).own;
+    own_->put(entry, std::move(columns), is_own ? seconds : 0, where);
   }
 
   CacheStats stats() const override {
@@ -156,9 +168,7 @@ class PeerCache final : public TieredCache {
 
   const std::shared_ptr<TieredCache> own_;
   const PeerOf peer_of_;
-  LatestEntries asked_;             ///< on their way, each as often as it is (two loaders may want one entry)
-  LatestEntries in_vain_;           ///< made without asking again, once
-  LatestEntries versions_in_vain_;  ///< the same of names whose version was asked for
+  EntryNotes notes_;
   std::atomic<uint64_t> hits_{0};
   /// What is set aside for an entry whose size only its host knows: a little more than the latest ones had.
   std::atomic<uint64_t> guess_{64 << 10};

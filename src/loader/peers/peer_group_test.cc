@@ -93,7 +93,7 @@ class PeerGroupTest : public testing::Test {
   /// What host 0 finds of an element, as the engine goes about it; null: it has to be made.
   std::shared_ptr<const Columns> get(uint64_t n) {
     for (int tries = 0; tries < 3; ++tries) {
-      auto found = caches_[0]->find_of(entry_of(n), static_cast<int64_t>(n));
+      auto found = caches_[0]->find({entry_of(n), static_cast<int64_t>(n), /*peers=*/true});
       if (!found) return nullptr;
       if (found->columns) return found->columns;
       const Result<Buffer> bytes = read_wait(*found->store, found->request, {});
@@ -119,7 +119,7 @@ class PeerGroupTest : public testing::Test {
 
 TEST_F(PeerGroupTest, what_is_asked_for_again_is_not_forgotten_with_its_first_time) {
   constexpr uint64_t kOthers = (1 << 14) - 1;  // so many more, and the first time is the oldest that is remembered
-  const auto ask = [&](uint64_t n) { return caches_[0]->find_of(entry_of(n), static_cast<int64_t>(n)); };
+  const auto ask = [&](uint64_t n) { return caches_[0]->find({entry_of(n), static_cast<int64_t>(n), /*peers=*/true}); };
   const auto give_nothing = [&](uint64_t n) { return caches_[0]->open(entry_of(n), Buffer()).status().message(); };
   ASSERT_TRUE(ask(1));
   EXPECT_EQ(give_nothing(1), "no peer has the entry");
@@ -157,7 +157,7 @@ TEST_F(PeerGroupTest, TwoWhoAskForOneEntryAtOnceBothGetIt) {
   own_[1]->put(entry_of(1), one_row(1), 1, KeepIn::kMemory);
   std::vector<Buffer> answers;
   for (int i = 0; i < 2; ++i) {
-    const auto found = caches_[0]->find_of(entry_of(1), 1);
+    const auto found = caches_[0]->find({entry_of(1), 1, /*peers=*/true});
     ASSERT_TRUE(found && !found->columns);
     Result<Buffer> bytes = read_wait(*found->store, found->request, {});
     ASSERT_TRUE(bytes.ok()) << bytes.status().to_string();
@@ -265,7 +265,7 @@ TEST_F(PeerGroupTest, WhatItsOwnerHasLearnedOfAVersionIsToldToOthersOfThatSample
 TEST_F(PeerGroupTest, NobodyIsToldToWaitForWhatIsNoElement) {
   groups_[1]->stands_at(0, 0);
   for (const int64_t element : {INT64_MAX, INT64_MIN, int64_t{-1}}) {
-    const auto found = caches_[0]->find_of(entry_of(77), element);
+    const auto found = caches_[0]->find({entry_of(77), element, /*peers=*/true});
     EXPECT_TRUE(!found || !found->columns);
   }
 }

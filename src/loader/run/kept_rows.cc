@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cache/entry_form.h"
-#include "pipeline/cache_stage.h"
+#include "pipeline/batch_job.h"
 
 namespace forebay {
 
@@ -13,6 +13,11 @@ namespace {
 constexpr uint64_t kBesideRow = 400;  // the map's node, fields, the allocator's own
 
 }  // namespace
+
+// Its low half is what hash maps look at.
+Hash128 entry_of_old(const KeptSample& sample) {
+  return {static_cast<uint64_t>(sample.epoch), static_cast<uint64_t>(sample.id)};
+}
 
 void KeptRows::hold(std::span<const KeptSample> entered) {
   const std::lock_guard lock(mutex_);
@@ -49,9 +54,9 @@ void KeptRows::hold_only(std::span<const KeptSample> kept) {
   }
 }
 
-std::optional<EntryCache::Found> KeptRows::find(const Hash128& entry) {
+std::optional<EntryCache::Found> KeptRows::find(const EntryRef& entry) {
   const std::lock_guard lock(mutex_);
-  const auto found = entries_.find(entry);
+  const auto found = entries_.find(entry.key);
   if (found == entries_.end() || !found->second.columns) return std::nullopt;
   ++hits_;
   return Found{found->second.columns, nullptr, {}};
@@ -63,14 +68,14 @@ bool KeptRows::has(const Hash128& entry) const {
   return found != entries_.end() && found->second.columns;
 }
 
-bool KeptRows::wants(const Hash128& entry) const {
+bool KeptRows::admits(const Hash128& entry, uint64_t bytes) const {
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(entry);
-  return found != entries_.end() && !found->second.columns;
+  return found != entries_.end() && !found->second.columns && has_room(bytes);
 }
 
-void KeptRows::put(const Hash128& entry, std::shared_ptr<const Columns> columns, double /*seconds*/, KeepIn,
-                   int64_t /*element*/) {
+void KeptRows::put(const EntryRef& ref, std::shared_ptr<const Columns> columns, double /*seconds*/, KeepIn) {
+  const Hash128& entry = ref.key;
   // One block of its own: what was put may be a part of somebody's larger memory.
   Result<Buffer> plain = encode_entry(entry, *columns, Compression::kNone);
   if (!plain.ok()) return;
@@ -81,7 +86,7 @@ void KeptRows::put(const Hash128& entry, std::shared_ptr<const Columns> columns,
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(entry);
   // It may have left, or another thread may have made it, meanwhile.
-  if (found == entries_.end() || found->second.columns || !admits(bytes)) return;
+  if (found == entries_.end() || found->second.columns || !has_room(bytes)) return;
   found->second.columns = std::move(row);
   found->second.bytes = bytes;
   bytes_ += bytes;
@@ -114,6 +119,24 @@ uint64_t KeptRows::drop(Held& held, std::vector<std::shared_ptr<const Columns>>&
   bytes_ -= held.bytes;
   --rows_;
   return std::exchange(held.bytes, 0);
+}
+
+std::optional<Identity> ReplayKeys::find(const BatchJob& batch, int64_t row) const {
+  const std::optional<KeptSample> old = batch.step().old_sample(row);
+  return old ? std::optional(Identity(entry_of_old(*old), /*lasts=*/false)) : std::nullopt;
+}
+
+// Of a replayed sample whose result was not there, such as after a resume, or was with another rank: it is here from now on.
+std::optional<Identity> ReplayKeys::keep(const BatchJob& batch, int64_t row, std::optional<uint64_t>) const {
+  if (std::optional<Identity> replayed = find(batch, row)) return replayed;
+  const RowJob& job = batch.rows()[static_cast<size_t>(row)];
+  // A replacement, or what only fills a step up, is nothing that a rehearsal keeps.
+  if (job.attempt > 0 || batch.step().rows[static_cast<size_t>(row)].occurrence > 0) return std::nullopt;
+  return Identity(entry_of_old({job.id, batch.step().at.epoch}), /*lasts=*/false);
+}
+
+void ReplayKeys::made(const BatchJob& batch, int64_t row) const {
+  if (batch.step().is_old(row)) rows_->note_made_again();
 }
 
 }  // namespace forebay

@@ -7,15 +7,20 @@
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/entry_cache.h"
 #include "base/kept_bytes.h"
 #include "cache/hash_map.h"
 #include "forebay/ledger.h"
+#include "pipeline/keyed_stage.h"
 #include "stream/rehearsal_itinerary.h"
 
 namespace forebay {
+
+/// The key of what was made of a sample while it was new, where a rehearsal keeps that.
+Hash128 entry_of_old(const KeptSample& sample);
 
 /// What the steps before a `.rehearse(where="here")` made of the samples that are kept, in memory up to a budget: for as long as they are kept, and of no others. What
 /// is not here is made again, so nothing depends on it. An entry is known by epoch and id of its sample. From any thread.
@@ -27,17 +32,18 @@ class KeptRows final : public EntryCache, public KeptResults, public KeptBytes {
   void let_go(std::span<const KeptSample> left) override;
   void hold_only(std::span<const KeptSample> kept) override;
 
-  std::optional<Found> find(const Hash128& entry) override;
-  void note_made_again() override { ++made_again_; }
-  uint64_t puts() const override { return puts_; }
+  std::optional<Found> find(const EntryRef& entry) override;
   bool has(const Hash128& entry) const override;
-  bool wants(const Hash128& entry) const override;
-  bool admits(uint64_t bytes) const override { return bytes_ + bytes <= most_bytes_; }
-  void put(const Hash128& entry, std::shared_ptr<const Columns> columns, double seconds, KeepIn where,
-           int64_t element) override;
+  /// Of a sample that is kept, and whose result is not there.
+  bool admits(const Hash128& entry, uint64_t bytes) const override;
+  void put(const EntryRef& entry, std::shared_ptr<const Columns> columns, double seconds, KeepIn where) override;
   /// Nothing is elsewhere than in memory.
   Result<std::shared_ptr<const Columns>> open(const Hash128& entry, Buffer stored) override;
 
+  /// Grows with what is put.
+  uint64_t puts() const { return puts_; }
+  /// A replayed sample's result was not there, and has been made again.
+  void note_made_again() { ++made_again_; }
   RehearsalStats stats() const;
   uint64_t most_bytes() const { return most_bytes_; }
   uint64_t bytes() const override { return bytes_; }
@@ -50,6 +56,7 @@ class KeptRows final : public EntryCache, public KeptResults, public KeptBytes {
     uint64_t bytes = 0;
   };
   using Entries = std::unordered_map<Hash128, Held, HashOfHash>;
+  bool has_room(uint64_t bytes) const { return bytes_ + bytes <= most_bytes_; }
   uint64_t drop(Held& held, std::vector<std::shared_ptr<const Columns>>& gone);
 
   const uint64_t most_bytes_;
@@ -59,6 +66,20 @@ class KeptRows final : public EntryCache, public KeptResults, public KeptBytes {
   std::atomic<uint64_t> made_again_ = 0, puts_ = 0;
   uint64_t rows_ = 0;                // that are there of them
   std::atomic<uint64_t> bytes_ = 0;  // of these
+};
+
+/// The keys of a `.rehearse(where="here")`: epoch and id of a sample. What is looked up is a replayed sample's; what is kept is
+/// any sample's that may be replayed.
+class ReplayKeys final : public StageKeys {
+ public:
+  explicit ReplayKeys(std::shared_ptr<KeptRows> rows) : rows_(std::move(rows)) {}
+  std::optional<Identity> find(const BatchJob& batch, int64_t row) const override;
+  std::optional<Identity> keep(const BatchJob& batch, int64_t row, std::optional<uint64_t> version) const override;
+  void made(const BatchJob& batch, int64_t row) const override;
+  uint64_t arrivals() const override { return rows_->puts(); }
+
+ private:
+  const std::shared_ptr<KeptRows> rows_;
 };
 
 }  // namespace forebay

@@ -67,11 +67,11 @@ std::string place_of(const Store& store) {
   return !place.empty() ? place : store.remote() ? "http" : "files";
 }
 
-void add_stage(const Stage& stage, bool rehearses, const RowCounters& rows, std::vector<StepStats>& steps) {
+void add_stage(const Stage& stage, const RowCounters& rows, std::vector<StepStats>& steps) {
   if (const auto* foreign = std::get_if<ForeignStage>(&stage)) {
     steps.push_back(step_stats(foreign->name, *foreign->counters));
-  } else if (const auto* cache = std::get_if<CacheStage>(&stage)) {
-    steps.push_back(step_stats(rehearses ? "rehearse" : "cache", *cache->counters));
+  } else if (const auto* keyed = std::get_if<KeyedStage>(&stage)) {
+    steps.push_back(step_stats(keyed->name, *keyed->counters));
   } else {
     for (const NativeOp& op : std::get<NativeStage>(stage).ops)
       steps.push_back(step_stats(op.name, *op.counters, &rows));
@@ -121,8 +121,7 @@ std::vector<StepStats> stats_of_steps(const ExecutionPlan& plan) {
     for (const ChunkOp& op : plan.chunks->ops) steps.push_back(step_stats(op.name, *op.counters));
   }
   if (plan.fetches) steps.push_back(step_stats("fetch", *plan.fetch_counters));
-  for (size_t i = 0; i < plan.stages.size(); ++i)
-    add_stage(plan.stages[i], plan.rehearsal_stage == i, *plan.row_counters, steps);
+  for (const Stage& stage : plan.stages) add_stage(stage, *plan.row_counters, steps);
   // Rows are written into their batch on the thread that made them, so its share is one of the rows' time, too.
   steps.push_back(step_stats("batch", *plan.write_counters, plan.row_counters.get()));
   return steps;

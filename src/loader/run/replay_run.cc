@@ -125,7 +125,7 @@ Result<std::shared_ptr<ReplayRun>> ReplayRun::open(const RunInput& input, std::s
 }
 
 Status ReplayRun::choose(RunSetup& setup) {
-  setup.compile.kept_results = results_;
+  if (results_) setup.compile.replayed = {results_, std::make_shared<ReplayKeys>(results_)};
   return run_->choose(setup);
 }
 

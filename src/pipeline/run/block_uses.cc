@@ -16,7 +16,7 @@ void BlockUses::plan(WindowBatch& batch) const {
   }
   for (RowTask& task : batch.tasks) {
     core_.row_work.look_up(task, batch.job);
-    if (!task.in_cache()) use(batch, task);
+    if (!task.entry.in_cache()) use(batch, task);
   }
 }
 
@@ -90,7 +90,7 @@ void BlockUses::use(const WindowBatch& batch, RowTask& task) const {
 }
 
 void BlockUses::pin(const WindowBatch& batch, RowTask& task) const {
-  if (chunks_ == nullptr || task.in_cache()) return;
+  if (chunks_ == nullptr || task.entry.in_cache()) return;
   use(batch, task);
   task.pins = task.looks = true;
   for (const auto& chunk : batch.block_of(task)->chunks) {
@@ -131,18 +131,17 @@ void BlockUses::widen(const WindowBatch& batch, RowTask& task, const std::vector
 
 // Only where nothing of them was begun: what is on its way is used.
 void BlockUses::look_again(WindowBatch& batch) const {
-  if (!core_.plan->rehearsal_stage) return;
   const StepPlan& step = batch.job.step();
-  const CacheStage& stage = std::get<CacheStage>(core_.plan->stages[*core_.plan->rehearsal_stage]);
-  if (step.old.empty() || !stage.cache) return;
-  // Before all that is put later: what comes meanwhile is seen the next time.
-  if (const uint64_t puts = stage.cache->puts(); std::exchange(batch.looked_again_at, puts) == puts) return;
+  if (core_.plan->keyed.empty() || step.old.empty()) return;
+  // Before all that is kept later: what comes meanwhile is seen the next time.
+  if (const uint64_t arrivals = core_.row_work.arrivals(); std::exchange(batch.looked_again_at, arrivals) == arrivals)
+    return;
   for (size_t i = step.old_at; i < step.old_at + step.old.size(); ++i) {
     RowTask& task = batch.tasks[i];  // a task a row
-    if (!task.is<RowTask::Waiting>() || !task.uses || task.in_cache()) continue;
+    if (!task.is<RowTask::Waiting>() || !task.uses || task.entry.in_cache()) continue;
     if (!batch.block_of(task)->chunks.front()->is<Chunk::Waiting>()) continue;
-    if (!core_.row_work.look_up_old(task, batch.job)) continue;
-    task.looked_up = true;
+    if (!core_.row_work.look_again(task, batch.job)) continue;
+    task.entry.looked_up = true;
     leave(batch, task);
   }
 }

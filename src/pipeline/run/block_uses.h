@@ -36,7 +36,8 @@ class BlockUses {
   void look_again(WindowBatch& batch) const;
   /// Whether the task's block is not ready. What runs waits for nothing, and a compute thread may find meanwhile that it needs no block.
   bool waits(const WindowBatch& batch, const RowTask& task) const {
-    return chunks_ != nullptr && !task.is<RowTask::Running>() && !task.in_cache() && !batch.block_of(task)->ready();
+    return chunks_ != nullptr && !task.is<RowTask::Running>() && !task.entry.in_cache() &&
+           !batch.block_of(task)->ready();
   }
 
  private:

@@ -20,16 +20,16 @@ Step RowTasks::start(const WindowBatchPtr& batch, RowTask& task, Actions& action
 // Nobody waits for what has to wait itself before it has begun.
 void RowTasks::begun(RowTask& task, Step step) const {
   if (step != Step::kMoved)
-    core_.end(task.making);
+    core_.end(task.entry.making);
   else if (task.is<RowTask::Ready>())
     rests(task);
 }
 
 Step RowTasks::begin(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
   const ExecutionPlan& plan = *core_.plan;
-  const bool fetches = plan.fetches || (task.kept_at && task.entry_is_cold);
-  if (fetches && !task.kept) return start_fetching(batch, task, actions);
-  if (!plan.starts_with_user_code() || task.in_cache()) {
+  const bool fetches = plan.fetches || (task.entry.stored() != nullptr && task.entry_is_cold);
+  if (fetches && task.entry.hit() == nullptr) return start_fetching(batch, task, actions);
+  if (!plan.starts_with_user_code() || task.entry.in_cache()) {
     task.at = RowTask::Ready{};
     return Step::kMoved;
   }
@@ -91,7 +91,7 @@ Step RowTasks::compute(const WindowBatchPtr& batch, RowTask& task, Actions& acti
   }
   uses_.pin(*batch, task);
   task.at = RowTask::Running{std::move(ready.grant)};
-  if (task.making) task.making->works();
+  if (task.entry.making) task.entry.making->works();
   ++batch->running;
   const size_t index = batch->index_of(task);
   const uint64_t unread = task.fetched_all || task.stage > 0 ? 0 : kAboutUnread;
@@ -114,7 +114,7 @@ bool RowTasks::fetch_ahead(const WindowBatchPtr& batch, Actions& actions) {
 
 Step RowTasks::start_ahead(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
   if (core_.plan->starts_with_user_code()) return start(batch, task, actions);
-  if (!may_make(batch, task) || task.kept) return Step::kMoved;
+  if (!may_make(batch, task) || task.entry.hit() != nullptr) return Step::kMoved;
   const Step step = begin_ahead(batch, task, actions);
   begun(task, step);
   return step;
@@ -154,7 +154,7 @@ void RowTasks::read(const WindowBatchPtr& batch, RowTask& task, Actions& actions
                                            std::move(fetch.request), std::move(task.claim));
   core_.fetcher.begin(*read);
   task.at = RowTask::Fetching{read.get()};
-  if (task.making) task.making->works();
+  if (task.entry.making) task.entry.making->works();
   actions.flights.push_back(read);
 }
 
@@ -163,7 +163,7 @@ void RowTasks::call_user(const WindowBatchPtr& batch, RowTask& task) {
   const size_t index = batch->index_of(task);
   auto call = std::make_shared<Call>(*this, batch, index, ++tickets_, stage, foreign_input(stage, task));
   task.at = RowTask::WithUser{tickets_};
-  if (task.making) task.making->works();
+  if (task.entry.making) task.entry.making->works();
   core_.calls.put(batch->order(index), std::move(call));
 }
 

@@ -12,14 +12,15 @@ namespace forebay {
 bool RowTasks::may_make(const WindowBatchPtr& batch, RowTask& task) {
   while (true) {
     core_.row_work.look_up(task, batch->job);
-    if (task.looked_up && (!task.flight_key || task.making || task.beside)) {
-      if (!task.flight_key) core_.end(task.making);  // it was put just before
+    RowEntry& entry = task.entry;
+    if (entry.settled()) {
+      if (!entry.wanted) core_.end(entry.making);  // it was put just before
       return true;
     }
-    task.making = core_.row_work.flights()->begin(*task.flight_key);
-    if (task.making) {
+    entry.making = entry.wanted->flights->begin(entry.wanted->key);
+    if (entry.making) {
       // An earlier look may be one from before it was put, also by a loader that has learned the version since.
-      task.looked_up = task.looked_up && task.entry && !core_.row_work.is_kept_now(task);
+      entry.looked_up = entry.looked_up && !core_.row_work.is_kept_now(task, batch->job);
     } else if (!is_oldest(batches_, *batch, &task)) {
       if (await(batch, task, SingleFlight::Wait::kAny)) return false;
     } else if (!make_beside(batch, task) && await(batch, task, SingleFlight::Wait::kWorking)) {
@@ -32,8 +33,9 @@ bool RowTasks::may_make(const WindowBatchPtr& batch, RowTask& task) {
 bool RowTasks::await(const WindowBatchPtr& batch, RowTask& task, SingleFlight::Wait what) {
   const uint64_t ticket = ++tickets_;
   const size_t index = batch->index_of(task);
-  const bool waits = core_.row_work.flights()->wait(
-      *task.flight_key, what, [this, weak = core_.weakly_alive(), weak_batch = std::weak_ptr(batch), index, ticket] {
+  const bool waits = task.entry.wanted->flights->wait(
+      task.entry.wanted->key, what,
+      [this, weak = core_.weakly_alive(), weak_batch = std::weak_ptr(batch), index, ticket] {
         const std::shared_ptr<void> alive = weak.lock();
         const WindowBatchPtr of = alive ? weak_batch.lock() : nullptr;
         if (of) told(*of, index, ticket);
@@ -56,9 +58,9 @@ void RowTasks::told(WindowBatch& batch, size_t index, uint64_t ticket) {
 // The oldest task of a run waits only for what moves on by itself: a maker that rests may wait for memory that this run holds, or for the consumer of
 // another run, which may be the thread that this run's consumer waits on.
 bool RowTasks::make_beside(const WindowBatchPtr& batch, RowTask& task) const {
-  std::optional<SingleFlight::Look> look = core_.row_work.flights()->look(*task.flight_key);
+  std::optional<SingleFlight::Look> look = task.entry.wanted->flights->look(task.entry.wanted->key);
   if (!look || look->working) return false;
-  task.beside = true;
+  task.entry.beside = true;
   core_.row_work.look_up(task, batch->job);
   if (look->stored && core_.plan->fetches) core_.row_work.take_stored(task, std::move(*look->stored));
   return true;
@@ -66,7 +68,7 @@ bool RowTasks::make_beside(const WindowBatchPtr& batch, RowTask& task) const {
 
 void RowTasks::look_at_awaited(const WindowBatchPtr& batch, RowTask& task) const {
   if (!task.is<RowTask::Awaiting>() || !is_oldest(batches_, *batch, &task)) return;
-  const std::optional<SingleFlight::Look> look = core_.row_work.flights()->look(*task.flight_key);
+  const std::optional<SingleFlight::Look> look = task.entry.wanted->flights->look(task.entry.wanted->key);
   if (look && look->working) return;
   task.at = RowTask::Waiting{};
   batch->waiting_from = std::min(batch->waiting_from, batch->index_of(task));
@@ -74,13 +76,11 @@ void RowTasks::look_at_awaited(const WindowBatchPtr& batch, RowTask& task) const
 
 // The task needs memory or a thread of this run before it goes on.
 void RowTasks::rests(RowTask& task) const {
-  if (!task.making) return;
+  if (!task.entry.making) return;
   std::optional<SingleFlight::Stored> stored;
-  if (task.fetched_all && !task.in_cache() && task.asks == Asks::kBytes) {
-    const uint64_t version = task.version ? task.version->load(std::memory_order_relaxed) : 0;
-    stored = SingleFlight::Stored{task.fetched, version};
-  }
-  core_.tell(task.making->rests(std::move(stored)));
+  if (task.fetched_all && !task.entry.in_cache() && task.entry.question() == nullptr)
+    stored = SingleFlight::Stored{task.fetched, task.entry.version_read().value_or(0)};
+  core_.tell(task.entry.making->rests(std::move(stored)));
 }
 
 }  // namespace forebay

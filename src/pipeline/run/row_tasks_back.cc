@@ -199,7 +199,7 @@ void RowTasks::finish(WindowBatch& batch, RowTask& task) const {
   task.fetched = Buffer();
   task.record.clear();
   task.at = RowTask::Done{};
-  core_.end(task.making);
+  core_.end(task.entry.making);
   ++batch.done;
 }
 

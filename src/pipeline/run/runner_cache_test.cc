@@ -4,6 +4,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "pipeline/content_keys.h"
 #include "pipeline/run/runner_test_support.h"
 
 // Runs whose samples are kept: each entry is made by one.
@@ -18,9 +19,9 @@ using std::chrono::seconds;
 class MapCache final : public EntryCache {
  public:
   explicit MapCache(size_t most = SIZE_MAX) : most_(most) {}
-  std::optional<Found> find(const Hash128& entry) override {
+  std::optional<Found> find(const EntryRef& entry) override {
     const std::lock_guard lock(mutex_);
-    const auto found = entries_.find(entry.low);
+    const auto found = entries_.find(entry.key.low);
     return found == entries_.end() ? std::nullopt : std::optional(Found{found->second, nullptr, {}});
   }
   bool has(const Hash128& entry) const override {
@@ -28,10 +29,10 @@ class MapCache final : public EntryCache {
     return entries_.contains(entry.low);
   }
   Result<std::shared_ptr<const Columns>> open(const Hash128&, Buffer) override { return corrupt("no disk"); }
-  bool admits(uint64_t) const override { return true; }
-  void put(const Hash128& entry, std::shared_ptr<const Columns> columns, double, KeepIn, int64_t) override {
+  bool admits(const Hash128&, uint64_t) const override { return true; }
+  void put(const EntryRef& entry, std::shared_ptr<const Columns> columns, double, KeepIn) override {
     const std::lock_guard lock(mutex_);
-    if (entries_.size() < most_) entries_.emplace(entry.low, std::move(columns));
+    if (entries_.size() < most_) entries_.emplace(entry.key.low, std::move(columns));
   }
   std::shared_ptr<SingleFlight> flights() override { return flights_; }
 
@@ -69,13 +70,15 @@ Rig keeping(const std::shared_ptr<EntryCache>& cache, int64_t objects, uint64_t 
   rig.epochs = 5;
   rig.change_plan = [cache](ExecutionPlan& plan) {
     plan.source = std::make_shared<Known>(plan.source);
-    CacheStage stage;
+    KeyedStage stage;
     stage.cache = cache;
+    stage.keys = std::make_shared<ContentKeys>(cache, plan.source, Hash128{}, plan.fetches);
+    stage.flights = cache->flights();
     stage.schema = plan.source->schema();
     stage.from_source = {std::nullopt, 1};
     stage.kept = {true, false};
     plan.stages.insert(plan.stages.begin(), std::move(stage));
-    plan.cache_stage = 0;
+    plan.keyed = {0};
   };
   return rig;
 }
@@ -119,6 +122,55 @@ TEST(RunnerCache, runs_of_one_process_read_every_object_once_between_them) {
     EXPECT_EQ(reads_of(first), 60u) << alike;
     EXPECT_EQ(cache->flights()->size(), 0u);
   }
+}
+
+/// Two keyed stages around an operator that is counted: what is kept before it, and what is kept behind it.
+TEST(RunnerCache, any_number_of_stages_keep_and_the_last_that_has_a_result_is_gone_on_from) {
+  const auto first = std::make_shared<MapCache>(), second = std::make_shared<MapCache>();
+  std::atomic<int> ran = 0;
+  const auto rig_of = [&](bool keeps_first, bool keeps_second) {
+    Rig rig = keeping(first, 30);
+    rig.ops = {{"counted", [&ran](Record&, const SampleContext&) -> Status {
+                  ++ran;
+                  return {};
+                }}};
+    const auto change = rig.change_plan;
+    rig.change_plan = [=](ExecutionPlan& plan) {
+      change(plan);
+      KeyedStage behind;
+      behind.cache = second;
+      behind.keys = std::make_shared<ContentKeys>(second, plan.source, Hash128{7, 7}, plan.fetches);
+      behind.flights = second->flights();
+      behind.schema = plan.source->schema();
+      behind.from_source = {std::nullopt, std::nullopt};
+      behind.kept = {true, true};
+      auto& before = std::get<KeyedStage>(plan.stages[0]);
+      if (!keeps_first) before.cache = nullptr;
+      if (!keeps_second) behind.cache = nullptr;
+      plan.stages.push_back(std::move(behind));
+      plan.stages.push_back(NativeStage());  // its place in the batch is behind all
+      plan.keyed = {2, 0};
+    };
+    return rig;
+  };
+  Rig plain = rig_of(false, false);
+  const auto digest = drained(plain).digest;
+  EXPECT_EQ(ran.exchange(0), 150);
+
+  Rig fills_first = rig_of(true, false);
+  EXPECT_EQ(drained(fills_first).digest, digest);
+  EXPECT_EQ(ran.exchange(0), 150);
+  EXPECT_EQ(reads_of(fills_first), 30u);
+
+  Rig both = rig_of(true, true);
+  EXPECT_EQ(drained(both).digest, digest);
+  EXPECT_EQ(ran.exchange(0), 30) << "once for each sample, from what the first one has";
+  EXPECT_EQ(reads_of(both), 0u);
+
+  Rig again = rig_of(true, true);
+  EXPECT_EQ(drained(again).digest, digest);
+  EXPECT_EQ(ran, 0);
+  EXPECT_EQ(first->flights()->size() + second->flights()->size(), 0u);
 }
 
 // It has read ahead what it does not go on with, and its consumer may be the one that waits for the other run.

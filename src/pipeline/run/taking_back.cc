@@ -5,7 +5,7 @@
 namespace forebay {
 
 void TakingBack::drop_bytes(RowTask& task) const {
-  core_.end(task.making);
+  core_.end(task.entry.making);
   task.claim.give_back();
   if (auto* ready = std::get_if<RowTask::Ready>(&task.at)) ready->grant.give_back();
   task.copied = Buffer();

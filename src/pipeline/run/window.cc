@@ -14,7 +14,7 @@ constexpr int64_t kGatheredRows = 2048;
 // Samples that need no fetching are dealt with so many at a time that a task is worth a thread's while.
 int64_t rows_per_task(const ExecutionPlan& plan) {
   // What a cache has is looked up sample by sample.
-  if (plan.fetches || plan.has_foreign() || plan.cache_stage || plan.rehearsal_stage) return 1;
+  if (plan.fetches || plan.has_foreign() || !plan.keyed.empty()) return 1;
   if (plan.chunks) return plan.chunks->gathers_rows ? kGatheredRows : 1;
   uint64_t row_bytes = 0;
   for (const OutputField& output : plan.outputs) {

@@ -87,8 +87,7 @@ struct WindowBatch {
   bool retracting = false;  ///< gives everything back as soon as no compute thread is in it
   bool dropped = false;     ///< not in the window any more
   bool unread = false;      ///< its error is that storage was away when a compute thread asked for bytes
-  std::optional<uint64_t> looked_again_at =
-      {};                 ///< what had been put by rehearsals when its old samples were last looked up
+  std::optional<uint64_t> looked_again_at = {};  ///< RowWork::arrivals() when its old samples were last looked up
   bool due = false;       ///< it is the one that is delivered next, and has been looked at as that
   int assembling = 0;     ///< tasks that put it together
   bool complete = false;  ///< `made`, or an error stands in its place

@@ -1,4 +1,4 @@
-#include "pipeline/cache_stage.h"
+#include "pipeline/keyed_stage.h"
 
 #include <gtest/gtest.h>
 
@@ -7,6 +7,8 @@
 
 #include "pipeline/chunk_plan.h"
 #include "pipeline/chunk_work.h"
+#include "pipeline/content_keys.h"
+#include "pipeline/run/runner_test_support.h"
 
 namespace forebay {
 namespace {
@@ -14,16 +16,16 @@ namespace {
 /// Keeps whatever it is given, and where.
 class MapCache final : public EntryCache {
  public:
-  std::optional<Found> find(const Hash128& entry) override {
-    const auto found = kept.find(entry.to_string());
+  std::optional<Found> find(const EntryRef& entry) override {
+    const auto found = kept.find(entry.key.to_string());
     if (found == kept.end()) return std::nullopt;
     return Found{found->second, nullptr, {}};
   }
   bool has(const Hash128& entry) const override { return kept.contains(entry.to_string()); }
   Result<std::shared_ptr<const Columns>> open(const Hash128&, Buffer) override { return corrupt("never"); }
-  bool admits(uint64_t bytes) const override { return bytes <= most; }
-  void put(const Hash128& entry, std::shared_ptr<const Columns> columns, double, KeepIn where, int64_t) override {
-    kept[entry.to_string()] = std::move(columns);
+  bool admits(const Hash128&, uint64_t bytes) const override { return bytes <= most; }
+  void put(const EntryRef& entry, std::shared_ptr<const Columns> columns, double, KeepIn where) override {
+    kept[entry.key.to_string()] = std::move(columns);
     last = where;
   }
 
@@ -73,10 +75,11 @@ class Labelled final : public SampleSource {
   const Schema schema_{{number_field("image"), number_field("label")}};
 };
 
-CacheStage stage_over(std::shared_ptr<EntryCache> cache) {
-  CacheStage stage;
+Identity entry_of(const Source& source, int64_t id) { return *source.identity(id); }
+
+KeyedStage stage_over(std::shared_ptr<EntryCache> cache) {
+  KeyedStage stage;
   stage.cache = std::move(cache);
-  stage.place = hash128("here");
   stage.schema = Schema({number_field("image"), number_field("label"), number_field("unwanted")});
   stage.from_source = {std::nullopt, 1, std::nullopt};
   stage.kept = {true, false, false};
@@ -92,9 +95,9 @@ TEST(EntryKey, is_of_the_place_and_of_what_is_stored_in_that_order) {
   EXPECT_EQ(all.size(), 4u);
 }
 
-TEST(CacheStage, a_sample_comes_back_with_what_was_made_of_it_and_what_the_source_says_now) {
+TEST(KeyedStage, a_sample_comes_back_with_what_was_made_of_it_and_what_the_source_says_now) {
   const auto cache = std::make_shared<MapCache>();
-  const CacheStage stage = stage_over(cache);
+  const KeyedStage stage = stage_over(cache);
   const Labelled source;
   Record made;
   made.push_back(number(7));
@@ -102,8 +105,7 @@ TEST(CacheStage, a_sample_comes_back_with_what_was_made_of_it_and_what_the_sourc
   made.push_back(number(5));
   Extras extras;
   extras.emplace_back("found", number(3));
-  const Identity entry = *stage.entry(source, 4);
-  stage.keep(entry, made, extras, 0.1);
+  stage.keep(entry_of(source, 4), made, extras, 0.1, 4);
   ASSERT_EQ(cache->kept.size(), 1u);
   EXPECT_EQ(stage.counters->samples, 1);
 
@@ -119,15 +121,15 @@ TEST(CacheStage, a_sample_comes_back_with_what_was_made_of_it_and_what_the_sourc
   EXPECT_EQ(number_in(back[0].second), 3);
 }
 
-TEST(CacheStage, asks_the_source_for_nothing_where_all_is_in_the_entry) {
-  CacheStage stage = stage_over(std::make_shared<MapCache>());
+TEST(KeyedStage, asks_the_source_for_nothing_where_all_is_in_the_entry) {
+  KeyedStage stage = stage_over(std::make_shared<MapCache>());
   stage.from_source = {std::nullopt, std::nullopt, std::nullopt};
   stage.kept = {true, true, true};
   auto* const cache = static_cast<MapCache*>(stage.cache.get());
   const Labelled source;
   Record made;
   for (const int64_t value : {1, 2, 3}) made.push_back(number(value));
-  stage.keep(*stage.entry(source, 0), made, {}, 0);
+  stage.keep(entry_of(source, 0), made, {}, 0, 0);
   Record record;
   Extras back;
   ASSERT_TRUE(stage.restore(*cache->kept.begin()->second, source, 0, record, back).ok());
@@ -135,8 +137,8 @@ TEST(CacheStage, asks_the_source_for_nothing_where_all_is_in_the_entry) {
   EXPECT_EQ(number_in(record[2]), 3);
 }
 
-TEST(CacheStage, an_entry_with_fewer_fields_than_its_place_is_corrupt) {
-  CacheStage stage = stage_over(std::make_shared<MapCache>());
+TEST(KeyedStage, an_entry_with_fewer_fields_than_its_place_is_corrupt) {
+  KeyedStage stage = stage_over(std::make_shared<MapCache>());
   stage.kept = {true, false, true};
   const Labelled source;
   Columns entry;
@@ -148,41 +150,53 @@ TEST(CacheStage, an_entry_with_fewer_fields_than_its_place_is_corrupt) {
   EXPECT_EQ(stage.restore(entry, source, 0, record, extras).code(), Code::kCorrupt);
 }
 
-TEST(CacheStage, keeps_in_memory_alone_what_only_this_process_knows_to_be_right) {
+TEST(KeyedStage, keeps_in_memory_alone_what_only_this_process_knows_to_be_right) {
   const auto cache = std::make_shared<MapCache>();
-  const CacheStage stage = stage_over(cache);
+  const KeyedStage stage = stage_over(cache);
   const Labelled source;
   Record made;
   for (const int64_t value : {1, 2, 3}) made.push_back(number(value));
-  stage.keep(*stage.entry(source, 1), made, {}, 0);
+  stage.keep(entry_of(source, 1), made, {}, 0, 1);
   EXPECT_EQ(cache->last, KeepIn::kAnyTier);
-  stage.keep(*stage.entry(source, 8), made, {}, 0);
+  stage.keep(entry_of(source, 8), made, {}, 0, 8);
   EXPECT_EQ(cache->last, KeepIn::kMemory);
 }
 
-TEST(CacheStage, keeps_nothing_that_has_no_room_or_no_form) {
+TEST(KeyedStage, keeps_nothing_that_has_no_room_or_no_form) {
   const auto cache = std::make_shared<MapCache>();
-  const CacheStage stage = stage_over(cache);
+  const KeyedStage stage = stage_over(cache);
   const Labelled source;
   Record made;
   for (const int64_t value : {1, 2, 3}) made.push_back(number(value));
   cache->most = 7;
-  stage.keep(*stage.entry(source, 1), made, {}, 0);
+  stage.keep(entry_of(source, 1), made, {}, 0, 1);
   cache->most = UINT64_MAX;
   made[0] = Value();  // user code left it out
-  stage.keep(*stage.entry(source, 1), made, {}, 0);
+  stage.keep(entry_of(source, 1), made, {}, 0, 1);
   EXPECT_TRUE(cache->kept.empty());
   EXPECT_EQ(stage.counters->samples, 0);
 }
 
-TEST(CacheStage, knows_no_entry_without_a_cache_or_without_a_version) {
-  const Labelled source;
-  EXPECT_FALSE(stage_over(nullptr).entry(source, 1));
-  const CacheStage stage = stage_over(std::make_shared<MapCache>());
-  EXPECT_FALSE(stage.entry(source, 9));
-  EXPECT_TRUE(stage.entry(source, 1)->lasting);
-  EXPECT_FALSE(stage.entry(source, 8)->lasting);
-  EXPECT_NE(stage.entry(source, 1)->hash, stage.entry(source, 2)->hash);
+TEST(ContentKeys, are_of_place_and_identity_and_known_where_that_is) {
+  runner_test::Rig rig;
+  rig.shuffled = false;
+  rig.sizes.assign(10, 100);
+  rig.batch = 10;
+  const auto plan = rig.plan();
+  const auto steps = rig.itinerary();
+  const BatchJob batch(*plan, *steps, *steps->step(Cursor()));
+  const auto source = std::make_shared<Labelled>();
+  const ContentKeys keys(std::make_shared<MapCache>(), source, hash128("here"), /*fetches=*/true);
+  EXPECT_FALSE(keys.find(batch, 9)) << "it has no version";
+  EXPECT_TRUE(keys.find(batch, 1)->lasting);
+  EXPECT_FALSE(keys.find(batch, 8)->lasting);
+  EXPECT_NE(keys.find(batch, 1)->hash, keys.find(batch, 2)->hash);
+  EXPECT_EQ(keys.find(batch, 1), keys.keep(batch, 1, std::nullopt));
+  EXPECT_EQ(keys.flight(batch, 1), keys.find(batch, 1)->hash);
+  EXPECT_TRUE(keys.peers_know(*keys.find(batch, 1)));
+  EXPECT_FALSE(keys.peers_know(*keys.find(batch, 8)));
+  const ContentKeys elsewhere(std::make_shared<MapCache>(), source, hash128("there"), true);
+  EXPECT_NE(keys.find(batch, 1)->hash, elsewhere.find(batch, 1)->hash);
 }
 
 // ---- chunks

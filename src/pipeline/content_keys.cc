@@ -1,0 +1,92 @@
+#include "pipeline/content_keys.h"
+
+#include <utility>
+
+#include "pipeline/batch_job.h"
+
+namespace forebay {
+
+namespace {
+
+/// An entry that only has to be there.
+std::shared_ptr<const Columns> made_sign() {
+  Field field;
+  field.name = "made";
+  auto columns = std::make_shared<Columns>();
+  columns->schema = Schema({field});
+  columns->rows = 1;
+  columns->values = {{Buffer::allocate(1), {}}};
+  columns->values[0].values.data()[0] = 1;
+  return columns;
+}
+
+int64_t id_of(const BatchJob& batch, int64_t row) { return batch.rows()[static_cast<size_t>(row)].id; }
+
+}  // namespace
+
+Hash128 entry_key(const Hash128& place, const Hash128& identity) {
+  Hasher hasher;
+  for (const Hash128& part : {place, identity}) {
+    hasher.update_value(part.high);
+    hasher.update_value(part.low);
+  }
+  return hasher.digest();
+}
+
+std::optional<Identity> ContentKeys::key_of(int64_t id) const {
+  // No read will ever tell a version, and none is needed: nothing of the object's content is in the entry.
+  if (versions_ != nullptr && !fetches_) return entry_key(entry_key(place_, versions_->name(id)), hash128("unread"));
+  const std::optional<Identity> identity = source_->identity(id);
+  if (!identity) return std::nullopt;
+  return Identity(entry_key(place_, identity->hash), identity->lasting);
+}
+
+std::optional<Identity> ContentKeys::find(const BatchJob& batch, int64_t row) const {
+  return key_of(id_of(batch, row));
+}
+
+std::optional<Identity> ContentKeys::keep(const BatchJob& batch, int64_t row, std::optional<uint64_t> version) const {
+  if (!version) return key_of(id_of(batch, row));
+  const Identity identity = versions_->learn(id_of(batch, row), *version);
+  return Identity(entry_key(place_, identity.hash), identity.lasting);
+}
+
+// Samples whose versions are learned go by their name, since the version is known only when the object has been read.
+std::optional<Hash128> ContentKeys::flight(const BatchJob& batch, int64_t row) const {
+  const int64_t id = id_of(batch, row);
+  if (versions_ != nullptr) return entry_key(place_, versions_->name(id));
+  const std::optional<Identity> known = key_of(id);
+  return known ? std::optional(known->hash) : std::nullopt;
+}
+
+// What is not read anyway is asked of nobody. Versions that are learned are shared in a job, also those that hold for it alone.
+bool ContentKeys::peers_know(const Identity& entry) const {
+  return fetches_ && (entry.lasting || versions_ != nullptr);
+}
+
+// Entries that an earlier run or another host has made of the sample may be used once the version of its object is known.
+std::optional<KeyQuestion> ContentKeys::question(const BatchJob& batch, int64_t row) const {
+  const int64_t id = id_of(batch, row);
+  if (!learns_versions() || !versions_->ask(id)) return std::nullopt;
+  const Hash128 name = versions_->name(id);
+  if (auto other = cache_->find_version(name, id)) {
+    return KeyQuestion{SampleSource::Fetch{other->store, std::move(other->request), sizeof(uint64_t)},
+                       [this, id, name](uint64_t, const Buffer& bytes) {
+                         const std::optional<uint64_t> told = cache_->version_of(name, bytes);
+                         if (told) versions_->tell(id, *told);
+                       }};
+  }
+  if (!cache_->has(entry_key(place_, name))) return std::nullopt;
+  return KeyQuestion{*versions_->ask(id),
+                     [this, id](uint64_t version, const Buffer&) { versions_->answered(id, version); }};
+}
+
+// Under the name without a version: so it is known that something was made, though not of which version, and
+// asking for the version pays.
+void ContentKeys::kept(const BatchJob& batch, int64_t row, const Identity& entry) const {
+  if (!learns_versions() || !entry.lasting || !cache_->has(entry.hash)) return;
+  const Hash128 name = entry_key(place_, versions_->name(id_of(batch, row)));
+  if (!cache_->has(name)) cache_->put(name, made_sign(), 0);
+}
+
+}  // namespace forebay

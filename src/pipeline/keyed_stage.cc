@@ -1,0 +1,57 @@
+#include "pipeline/keyed_stage.h"
+
+namespace forebay {
+
+void KeyedStage::keep(const Identity& entry, const Record& record, const Extras& extras, double seconds,
+                      int64_t id) const {
+  Schema fields;
+  Record values;
+  uint64_t bytes = 0;
+  const auto add = [&](Field field, const Value& value) {
+    fields.push_back(std::move(field));
+    values.push_back(value.copy());
+    bytes += value.nbytes();
+  };
+  for (size_t i = 0; i < schema.size(); ++i) {
+    if (kept[i]) add(schema[i], record[i]);
+  }
+  for (const auto& [name, value] : extras) {
+    Field field;
+    field.name = name;
+    field.kind = FieldKind::kAny;
+    add(std::move(field), value);
+  }
+  if (!cache->admits(entry.hash, bytes)) return;
+  Result<Columns> columns = columns_of(fields, values);
+  if (!columns.ok()) return;  // no form that could be kept, such as a value that user code left out
+  cache->put({entry.hash, id}, std::make_shared<const Columns>(std::move(*columns)), seconds,
+             entry.lasting ? KeepIn::kAnyTier : KeepIn::kMemory);
+  counters->add(1, bytes, bytes, 0);
+}
+
+Status KeyedStage::restore(const Columns& entry, const Source& source, int64_t id, Record& record,
+                           Extras& extras) const {
+  Record known;
+  for (const auto& field : from_source) {
+    if (!field) continue;
+    // One call for all of these fields, which need no stored bytes.
+    FOREBAY_RETURN_IF_ERROR(source.as_samples()->load(id, Buffer(), known));
+    break;
+  }
+  Record values = entry.row(0);
+  record.clear();
+  size_t next = 0;
+  for (size_t i = 0; i < schema.size(); ++i) {
+    if (kept[i] && next >= values.size()) return corrupt("an entry of the cache has fewer fields than its place");
+    if (kept[i]) {
+      record.push_back(std::move(values[next++]));
+    } else {
+      record.push_back(from_source[i] ? std::move(known[*from_source[i]]) : Value());
+    }
+  }
+  extras.clear();
+  for (; next < values.size(); ++next) extras.emplace_back(entry.schema[next].name, std::move(values[next]));
+  return {};
+}
+
+}  // namespace forebay
