@@ -73,7 +73,7 @@ struct LoaderOptions {
   OnError on_error = OnError::kRaise;
   std::optional<ErrorLimit> max_errors = {};  ///< any number where not given
   std::map<std::string, std::string> storage_options = {};
-  ShardBy shard_by = ShardBy::kAuto;  ///< the same on every rank; row groups are dealt by lane, whatever this says
+  ShardBy shard_by = ShardBy::kAuto;  ///< the same on every rank; row groups are assigned by lane, whatever this says
   std::optional<int> hosts =
       {};  ///< how many the ranks are on, the same on every rank; else from torchrun or Slurm variables
   /// Processes of the job on this host, which share its cores and memory; else from the launcher's variables, else 1.
@@ -134,88 +134,129 @@ struct EpochPlan {
   std::vector<PlannedStep> first;
 };
 
-/// A running, checkpointable stream of batches: a position in a plan over an engine. next(), state and epoch calls come from
-/// one thread at a time; close() and stats() from any.
-class Loader {
+/// A running, checkpointable stream of batches: a position in a plan. This process makes them (Loader), or a server of the host
+/// does (SharedLoader). next(), state and epoch calls come from one thread at a time; close() and stats() from any.
+class BatchLoader {
  public:
-  /// Checks the pipeline, opens the data set (reads the listing), starts nothing else: threads start with the first next().
+  virtual ~BatchLoader() = default;
+
+  /// Finishes what must be known before the length of an epoch is: the pass of a filter. next() and every method that reports
+  /// sizes or fingerprints needs it. Further calls cost nothing.
+  virtual Status prepare() = 0;
+  /// Begins a new round of the training loop. An end of epoch that next() has not returned yet, since the loop was left at the
+  /// last batch, is forgotten. An epoch that was left in the middle goes on, or begins again with LoaderOptions::restart.
+  virtual void begin_iteration() = 0;
+
+  /// Returns the next batch, or nothing at the end of an epoch (the call after that begins the next one) and after the last
+  /// epoch. An epoch without samples ends at once.
+  virtual Result<std::optional<Batch>> next() = 0;
+  /// The same, but gives up after `timeout`: then `*timed_out` is true.
+  virtual Result<std::optional<Batch>> next_for(std::chrono::milliseconds timeout, bool* timed_out) = 0;
+
+  /// For bindings of languages with a lock of their own: the time between the end of next() and the moment when the caller had
+  /// that lock again. It counts as time waited.
+  virtual void waited_for_interpreter(std::chrono::nanoseconds time) = 0;
+
+  // The next five return 0 or "" before prepare() has succeeded.
+  /// Batches of this rank in the current epoch: those done plus those left. -1 for a stream, whose epochs have no end.
+  virtual int64_t batches_per_epoch() const = 0;
+  /// Samples in the data set, after take and filter.
+  virtual int64_t size() const = 0;
+  /// The data set without any step, as this loader opened it. Loaders over pipelines that begin with it list and index nothing
+  /// again.
+  virtual Pipeline opened() const = 0;
+  /// Fields of the data set, before any step of the pipeline.
+  virtual std::vector<FieldDescription> source_fields() const = 0;
+  /// The class names of `images` in the order of their labels. Empty for other sources.
+  virtual std::vector<std::string> classes() const = 0;
+  /// For tables: the ids at which row groups begin, and last the number of rows. Empty for other sources.
+  virtual std::vector<int64_t> row_groups() const = 0;
+  /// Epoch of the next batch.
+  virtual int64_t epoch() const = 0;
+  /// Whether no batch is left: `epochs` are over, or no epoch has a batch.
+  virtual bool finished() const = 0;
+  virtual Status set_epoch(int64_t epoch) = 0;
+  virtual int rank() const = 0;
+  virtual int world_size() const = 0;
+  virtual const Pipeline& pipeline() const = 0;
+
+  /// Identifies data set, pipeline and seed, as 32 hexadecimal digits.
+  virtual std::string fingerprint() const = 0;
+  /// Returns the position as JSON text, the same on every rank: under 1 KB, and 8 to 40 bytes more for each sample of a replay
+  /// buffer.
+  virtual std::string state() const = 0;
+  virtual Status load_state(const std::string& json, bool strict = true) = 0;
+
+  virtual Ledger stats() const = 0;
+  /// Writes a trace to `path` from now on, at most `most_bytes` of it, for ui.perfetto.dev. Errors: InvalidArgument (a trace is
+  /// being written already, the loader is closed, too few bytes), Unavailable (the file cannot be written).
+  virtual Status begin_trace(const std::string& path, uint64_t most_bytes = 100'000'000) = 0;
+  /// Ends the trace, if there is one; close() does so, too. Unavailable where not all of it could be written.
+  virtual Status end_trace() = 0;
+  virtual std::vector<ErrorEntry> errors() const = 0;
+  /// Data that open() found and does not read, one entry for each cause. open() has logged them. Empty for a pipeline that opened()
+  /// returned: the loader that listed the data set reported them.
+  virtual std::vector<DataWarning> warnings() const = 0;
+  /// Takes a bounded time, from any state and thread; idempotent. A next() that waits on another thread returns Cancelled.
+  virtual void close() = 0;
+  virtual bool closed() const = 0;
+};
+
+/// A BatchLoader over an engine of this process.
+class Loader final : public BatchLoader {
+ public:
+  /// Checks the pipeline and opens the data set (reads the listing). Threads start with the first next().
   static Result<std::unique_ptr<Loader>> open(const Pipeline& pipeline, LoaderOptions options = {});
   /// Closes.
-  ~Loader();
+  ~Loader() override;
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
-  /// Does what is still to be done before the length of an epoch is known: the pass of a filter. next(), and everything that
-  /// tells of sizes or fingerprints, needs it; calling it again costs nothing.
-  Status prepare();
-  /// A new round of the training loop begins: an end of the last epoch that next() has not told yet (the loop was left at its
-  /// last batch) is forgotten. An epoch that was left in the middle goes on, or begins again with LoaderOptions::restart.
-  void begin_iteration();
+  Status prepare() override;
+  void begin_iteration() override;
+  Result<std::optional<Batch>> next() override;
+  Result<std::optional<Batch>> next_for(std::chrono::milliseconds timeout, bool* timed_out) override;
+  void waited_for_interpreter(std::chrono::nanoseconds time) override;
 
-  /// The next batch; nothing at the end of an epoch (the call after that begins the next one) and after the last epoch. An epoch of
-  /// which nothing is to be had ends at once.
-  Result<std::optional<Batch>> next();
-  /// The same, but gives up after `timeout`: then `*timed_out` is true.
-  Result<std::optional<Batch>> next_for(std::chrono::milliseconds timeout, bool* timed_out);
-
-  /// For faces in languages with a lock of their own: so long after next() the caller got it back. It counts as waited for.
-  void waited_for_interpreter(std::chrono::nanoseconds time);
-
-  // The next five say 0 or "" before prepare() has succeeded.
-  /// Batches of this rank in the current epoch: those done plus those left. -1: a stream, and its epochs have no end.
-  int64_t batches_per_epoch() const;
-  /// Samples in the data set, after take and filter.
-  int64_t size() const;
+  int64_t batches_per_epoch() const override;
+  int64_t size() const override;
   /// What a rank of `world_size` gets in the first steps of an epoch, computed from the plan; any rank can ask it of any other.
   Result<EpochPlan> plan(int64_t epoch, int64_t rank, int64_t world_size, int64_t max_steps) const;
-  /// The data set without any step, as this loader opened it: loaders over what is built on it list and read no index again.
-  Pipeline opened() const;
-  /// What the data set gives, before any step of the pipeline.
-  std::vector<FieldDescription> source_fields() const;
-  /// What batches will have. Empty before prepare() has succeeded.
+  Pipeline opened() const override;
+  std::vector<FieldDescription> source_fields() const override;
+  /// Fields of the batches to come. Empty before prepare() has succeeded.
   std::vector<BatchFieldDescription> batch_fields() const;
-  /// Of `images`: the class names in the order of their labels. Empty for other sources.
-  std::vector<std::string> classes() const;
-  /// For tables: the ids at which row groups begin, and last the number of rows. Empty for other sources.
-  std::vector<int64_t> row_groups() const;
+  std::vector<std::string> classes() const override;
+  std::vector<int64_t> row_groups() const override;
   /// Returns, for tables, the bytes of each row group's columns once they are decoded, or an estimate; nothing for other
   /// sources.
   std::vector<uint64_t> row_group_bytes() const;
-  /// Epoch of the next batch.
-  int64_t epoch() const;
-  /// No batches are left to give: `epochs` are over, or there are none and no epoch has a batch.
-  bool finished() const;
-  Status set_epoch(int64_t epoch);
-  int rank() const;
-  int world_size() const;
-  const Pipeline& pipeline() const;
+  int64_t epoch() const override;
+  bool finished() const override;
+  Status set_epoch(int64_t epoch) override;
+  int rank() const override;
+  int world_size() const override;
+  const Pipeline& pipeline() const override;
 
-  /// Of data set, pipeline and seed, as 32 hexadecimal digits.
-  std::string fingerprint() const;
-  /// How rows are dealt to ranks, which has to be the same on all of them: "count", "local, hosts 2", "lane". Empty before prepare(), and of a stream.
-  std::string deal() const;
-  /// JSON text, under 1 KB but for what a `.rehearse()` keeps (8 to 40 bytes a sample), the same on every rank.
-  std::string state() const;
-  Status load_state(const std::string& json, bool strict = true);
+  std::string fingerprint() const override;
+  /// How rows are assigned to ranks, which must be the same on all of them: "count", "local, hosts 2", "lane". Empty before
+  /// prepare(), and for a stream.
+  std::string shard_assignment() const;
+  std::string state() const override;
+  Status load_state(const std::string& json, bool strict = true) override;
 
-  /// Of a stream: from now on it is written down there which records come, tens of bytes a step, so that LoaderOptions::journal can repeat
-  /// the run. Of several ranks rank 0 writes it; it ends where load_state() goes to another place. A journal that is there already is continued at this loader's place. InvalidArgument where it is of another run, or this is no stream;
-  /// Unavailable where it cannot be written.
+  /// For a stream: records from now on which records come, tens of bytes a step, so that LoaderOptions::journal can repeat the
+  /// run. Rank 0 writes it. It ends when load_state() goes to another place; an existing journal is continued at this loader's place.
+  /// InvalidArgument where it belongs to another run, or this is no stream; Unavailable where it cannot be written.
   Status journal(const std::string& path);
 
-  Ledger stats() const;
-  /// From now on what happens when is written to `path`, at most `most_bytes` of it, for ui.perfetto.dev. Errors: InvalidArgument
-  /// (there is a trace already, the loader is closed, too few bytes), Unavailable (the file cannot be written).
-  Status begin_trace(const std::string& path, uint64_t most_bytes = 100'000'000);
-  /// Ends that. Unavailable where not all of it could be written. Without a trace, and again: nothing happens. close() ends it, too.
-  Status end_trace();
-  std::vector<ErrorEntry> errors() const;
-  /// What open() found and does not read, one entry for each cause. open() has logged them. Empty for a pipeline that opened() gave:
-  /// the loader that listed the data set told them.
-  std::vector<DataWarning> warnings() const;
-  /// Bounded time, from any state and thread; idempotent. A next() that waits on another thread returns Cancelled.
-  void close();
-  bool closed() const;
+  Ledger stats() const override;
+  Status begin_trace(const std::string& path, uint64_t most_bytes = 100'000'000) override;
+  Status end_trace() override;
+  std::vector<ErrorEntry> errors() const override;
+  std::vector<DataWarning> warnings() const override;
+  void close() override;
+  bool closed() const override;
 
   /// For faces that run user code on their own threads: waits up to `timeout` for a call to make. Null on time-out; after
   /// close() `*closed` is true.

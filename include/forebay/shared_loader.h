@@ -23,54 +23,54 @@ struct ShareOptions {
   std::vector<std::string> program = {};
 };
 
-/// A Loader whose batches another process makes, for all that ask for them on this host: see `forebay serve`. What is not said here is
-/// as of a Loader, and so are the batches, to the byte.
+/// A BatchLoader whose batches another process makes, for all loaders of this host that ask for them: see `forebay serve`. Its
+/// batches are those of a Loader, to the byte.
 ///
-/// Batches lie in memory of the server's that this process can read and not write. They go back when their last tensor goes, also after
-/// close(). In the child of a fork they are valid for as long as the parent lives.
-class SharedLoader {
+/// Batches lie in memory of the server that this process can read and not write. A batch goes back when its last tensor goes, also
+/// after close(). In the child of a fork batches are valid for as long as the parent lives.
+class SharedLoader final : public BatchLoader {
  public:
   /// Errors: those of Loader::open(); InvalidArgument for pipelines that hold user code or arrays in memory, and for `peers`; NotFound
   /// or Unavailable where there is no such server.
   static Result<std::unique_ptr<SharedLoader>> open(const Pipeline& pipeline, LoaderOptions options = {},
                                                     ShareOptions share = {});
-  ~SharedLoader();
+  ~SharedLoader() override;
   SharedLoader(const SharedLoader&) = delete;
   SharedLoader& operator=(const SharedLoader&) = delete;
 
-  Status prepare();
-  void begin_iteration();
+  Status prepare() override;
+  void begin_iteration() override;
   /// Unavailable where the server has gone. With "auto" another one is started, and the next batch is the next one.
-  Result<std::optional<Batch>> next();
-  Result<std::optional<Batch>> next_for(std::chrono::milliseconds timeout, bool* timed_out);
-  void waited_for_interpreter(std::chrono::nanoseconds time);
+  Result<std::optional<Batch>> next() override;
+  Result<std::optional<Batch>> next_for(std::chrono::milliseconds timeout, bool* timed_out) override;
+  void waited_for_interpreter(std::chrono::nanoseconds time) override;
 
-  int64_t batches_per_epoch() const;
-  int64_t size() const;
-  /// The data set without any step; it is opened by whoever reads it.
-  Pipeline opened() const;
-  std::vector<FieldDescription> source_fields() const;
-  std::vector<std::string> classes() const;
-  std::vector<int64_t> row_groups() const;
-  int64_t epoch() const;
-  bool finished() const;
-  Status set_epoch(int64_t epoch);
-  int rank() const;
-  int world_size() const;
-  const Pipeline& pipeline() const;
+  int64_t batches_per_epoch() const override;
+  int64_t size() const override;
+  /// The data set without any step; every loader over it opens it anew.
+  Pipeline opened() const override;
+  std::vector<FieldDescription> source_fields() const override;
+  std::vector<std::string> classes() const override;
+  std::vector<int64_t> row_groups() const override;
+  int64_t epoch() const override;
+  bool finished() const override;
+  Status set_epoch(int64_t epoch) override;
+  int rank() const override;
+  int world_size() const override;
+  const Pipeline& pipeline() const override;
 
-  std::string fingerprint() const;
-  std::string state() const;
-  Status load_state(const std::string& json, bool strict = true);
+  std::string fingerprint() const override;
+  std::string state() const override;
+  Status load_state(const std::string& json, bool strict = true) override;
 
   /// Counters of the loader in the server. `waits.interpreter` is this process's.
-  Ledger stats() const;
-  Status begin_trace(const std::string& path, uint64_t most_bytes = 100'000'000);
-  Status end_trace();
-  std::vector<ErrorEntry> errors() const;
-  std::vector<DataWarning> warnings() const;
-  void close();
-  bool closed() const;
+  Ledger stats() const override;
+  Status begin_trace(const std::string& path, uint64_t most_bytes = 100'000'000) override;
+  Status end_trace() override;
+  std::vector<ErrorEntry> errors() const override;
+  std::vector<DataWarning> warnings() const override;
+  void close() override;
+  bool closed() const override;
 
  private:
   struct Impl;

@@ -418,9 +418,9 @@ def _check_ranks(loaders: tuple[Loader, ...]) -> None:
         raise InvalidArgument(f"digest: rank {_listed(doubled)} is given twice; give each loader once")
     if len({loader.fingerprint for loader in loaders}) > 1:
         raise InvalidArgument("digest: the loaders differ in data set, pipeline or seed: their fingerprints are not the same")
-    if len(deals := {loader._core.deal() for loader in loaders}) > 1:
+    if len(assignments := {loader._core.shard_assignment() for loader in loaders}) > 1:
         raise InvalidArgument(
-            f"digest: the ranks are dealt rows in different ways ({_listed(sorted(deals))}), so that some samples come twice and others never: shard_by='auto' follows "
+            f"digest: the ranks are dealt rows in different ways ({_listed(sorted(assignments))}), so that some samples come twice and others never: shard_by='auto' follows "
             "the .cache() of each rank, in memory or on disk, and what its launcher says of hosts; give all of them the same, or shard_by= and hosts="
         )
     places = {(state["epoch"], state["position"]) for state in (loader.state_dict() for loader in loaders)}

@@ -183,7 +183,7 @@ std::string Loader::fingerprint() const {
   return hash128(state.dataset + state.pipeline + state.seed).to_string();
 }
 
-std::string Loader::deal() const { return impl_->prepared ? impl_->run->shard_assignment() : ""; }
+std::string Loader::shard_assignment() const { return impl_->prepared ? impl_->run->shard_assignment() : ""; }
 
 std::string Loader::state() const {
   if (!impl_->prepared || impl_->in_child()) return "";

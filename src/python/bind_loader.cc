@@ -81,7 +81,7 @@ decltype(PeerOptions::gather) gather_by(const nb::object& meet) {
 /// What a server may be asked for, or be started anew for: other Python threads go on meanwhile.
 template <typename Question>
 auto ask_without_lock(PyLoader& self, Question question) {
-  const LoaderFace& target = self.loader();
+  const BatchLoader& target = self.loader();
   const nb::gil_scoped_release unlocked;
   return question(target);
 }
@@ -143,13 +143,13 @@ void bind_loader(nb::module_& module) {
       .def("size", [](PyLoader& self) { return self.loader().size(); })
       .def(
           "row_groups",
-          [](PyLoader& self) { return ask_without_lock(self, [](const LoaderFace& of) { return of.row_groups(); }); },
+          [](PyLoader& self) { return ask_without_lock(self, [](const BatchLoader& of) { return of.row_groups(); }); },
           nb::sig("def row_groups(self) -> list[int]"))
       .def(
           "classes",
           [](PyLoader& self) {
             nb::list names;
-            const auto found = ask_without_lock(self, [](const LoaderFace& of) { return of.classes(); });
+            const auto found = ask_without_lock(self, [](const BatchLoader& of) { return of.classes(); });
             for (const std::string& name : found) names.append(to_text(name));
             return names;
           },
@@ -158,7 +158,7 @@ void bind_loader(nb::module_& module) {
           "source_fields",
           [](PyLoader& self) {
             nb::list fields;
-            const auto found = ask_without_lock(self, [](const LoaderFace& of) { return of.source_fields(); });
+            const auto found = ask_without_lock(self, [](const BatchLoader& of) { return of.source_fields(); });
             for (const FieldDescription& field : found)
               fields.append(nb::make_tuple(to_text(field.name), field.type, field.shape, field.time, field.of_folder,
                                            field.is_mask));
@@ -170,11 +170,11 @@ void bind_loader(nb::module_& module) {
           [](PyLoader& self) {
             nb::list fields;
             // A server's client learns fields from batches alone.
-            Loader* const here = self.loader().here();
-            if (here == nullptr)
+            Loader* const own = self.own_loader();
+            if (own == nullptr)
               raise(invalid_argument(
                   "what batches will have is not known before the first one with share=; leave it out here"));
-            for (const BatchFieldDescription& field : here->batch_fields())
+            for (const BatchFieldDescription& field : own->batch_fields())
               fields.append(nb::make_tuple(to_text(field.name), kind_name(field.kind), type_name(field.dtype),
                                            std::vector<int64_t>(field.row.begin(), field.row.end())));
             return fields;
@@ -185,11 +185,12 @@ void bind_loader(nb::module_& module) {
       .def("epoch", &PyLoader::epoch)
       .def("set_epoch", &PyLoader::set_epoch, arg("epoch"))
       .def("finished",
-           [](PyLoader& self) { return ask_without_lock(self, [](const LoaderFace& of) { return of.finished(); }); })
+           [](PyLoader& self) { return ask_without_lock(self, [](const BatchLoader& of) { return of.finished(); }); })
       .def("rank", [](PyLoader& self) { return self.loader().rank(); })
       .def("world_size", [](PyLoader& self) { return self.loader().world_size(); })
       .def("fingerprint", [](PyLoader& self) { return self.loader().fingerprint(); })
-      .def("deal", [](PyLoader& self) { return self.loader().deal(); })
+      .def("shard_assignment",
+           [](PyLoader& self) { return self.own_loader() == nullptr ? "" : self.own_loader()->shard_assignment(); })
       .def("state", &PyLoader::state, nb::sig("def state(self) -> str"))
       .def("load_state", &PyLoader::load_state, arg("json"), arg("strict"))
       .def("journal", &PyLoader::journal, arg("path"))

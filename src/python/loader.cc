@@ -27,19 +27,19 @@ namespace forebay::python {
 
 namespace {
 
-using OpenResult = Result<std::shared_ptr<LoaderFace>>;
+using OpenResult = Result<std::unique_ptr<BatchLoader>>;
 
 OpenResult open(const Pipeline& pipeline, const LoaderOptions& options, const std::optional<ShareOptions>& share) {
   if (share) {
     FOREBAY_ASSIGN(std::unique_ptr<SharedLoader> loader, SharedLoader::open(pipeline, options, *share));
-    return std::shared_ptr<LoaderFace>(std::make_shared<FaceOf<SharedLoader>>(std::move(loader)));
+    return std::unique_ptr<BatchLoader>(std::move(loader));
   }
   FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, Loader::open(pipeline, options));
-  return std::shared_ptr<LoaderFace>(std::make_shared<FaceOf<Loader>>(std::move(loader)));
+  return std::unique_ptr<BatchLoader>(std::move(loader));
 }
 
-std::shared_ptr<LoaderFace> open_or_raise(const PyDescription& description, LoaderOptions options,
-                                          std::optional<ShareOptions> share) {
+std::unique_ptr<BatchLoader> open_or_raise(const PyDescription& description, LoaderOptions options,
+                                           std::optional<ShareOptions> share) {
   auto work = [pipeline = description.pipeline(), options = std::move(options),
                share = std::move(share)](std::stop_token stop) mutable {
     // After an interrupt the opening ends at its next look at it; nobody takes the result.
@@ -67,6 +67,7 @@ PyLoader::PyLoader(const PyDescription& description, LoaderOptions options, std:
     : keep_(description.keep), convert_(std::move(convert)), process_(getpid()) {
   // With the lock: arguments are Python's. It is given up inside.
   engine_->loader = open_or_raise(description, std::move(options), std::move(share));
+  engine_->own = dynamic_cast<Loader*>(engine_->loader.get());
 }
 
 PyLoader::~PyLoader() {
@@ -83,7 +84,7 @@ PyLoader::~PyLoader() {
   engine_.reset();
 }
 
-LoaderFace& PyLoader::loader() const {
+BatchLoader& PyLoader::loader() const {
   if (getpid() != process_) {
     raise(
         invalid_argument(fmt::format("this loader was opened in process {} and cannot be used in process {}, which was "
@@ -91,6 +92,11 @@ LoaderFace& PyLoader::loader() const {
                                      process_, getpid())));
   }
   return *engine_->loader;
+}
+
+Loader* PyLoader::own_loader() const {
+  (void)loader();
+  return engine_->own;
 }
 
 void PyLoader::raise_from(const Status& status) {
@@ -105,7 +111,7 @@ void PyLoader::raise_from(const Status& status) {
 
 template <typename Call>
 auto PyLoader::in_turn(Call call) {
-  LoaderFace& target = loader();
+  BatchLoader& target = loader();
   while (true) {
     {
       nb::gil_scoped_release unlocked;
@@ -129,14 +135,14 @@ void PyLoader::prepare() {
 
 void PyLoader::begin_iteration() {
   require_open();
-  in_turn([](LoaderFace& target) { return target.begin_iteration(); });
+  in_turn([](BatchLoader& target) { return target.begin_iteration(); });
 }
 
 nb::object PyLoader::next() {
   while (true) {
     bool timed_out = false;
     int64_t there_ns = 0;
-    auto result = in_turn([&](LoaderFace& target) {
+    auto result = in_turn([&](BatchLoader& target) {
       // In pieces, each with a look at signals: a batch that comes in between is that of the next piece.
       auto delivered = target.next_for(kSignalPeriod, &timed_out);
       there_ns = monotonic_ns();
@@ -147,7 +153,7 @@ nb::object PyLoader::next() {
       loader().waited_for_interpreter(std::chrono::nanoseconds(locked_ns));
     if (!result.ok()) raise_from(result.status());
     if (result->has_value())
-      return nb::cast(new PyBatch(std::move(**result), convert_, engine_->loader->read_only()),
+      return nb::cast(new PyBatch(std::move(**result), convert_, /*read_only=*/engine_->own == nullptr),
                       nb::rv_policy::take_ownership);
     if (!timed_out) return nb::none();
     check_signals();
@@ -156,48 +162,49 @@ nb::object PyLoader::next() {
 
 nb::object PyLoader::take_call(double timeout_s) {
   const auto timeout = std::chrono::milliseconds(static_cast<int64_t>(timeout_s * 1000));
-  LoaderFace& target = loader();
+  Loader* const own = own_loader();
+  if (own == nullptr) return nb::none();  // a server runs no functions of the user's
   bool closed = false;
   std::shared_ptr<ForeignCall> call;
   {
     nb::gil_scoped_release unlocked;
-    call = target.take_call(timeout, &closed);
+    call = own->take_call(timeout, &closed);
   }
   return call == nullptr ? nb::none() : nb::cast(std::move(call));
 }
 
 int64_t PyLoader::batches_per_epoch() {
-  return in_turn([](LoaderFace& target) { return target.batches_per_epoch(); });
+  return in_turn([](BatchLoader& target) { return target.batches_per_epoch(); });
 }
 
 int64_t PyLoader::epoch() {
-  return in_turn([](LoaderFace& target) { return target.epoch(); });
+  return in_turn([](BatchLoader& target) { return target.epoch(); });
 }
 
 void PyLoader::set_epoch(int64_t epoch) {
-  check(in_turn([&](LoaderFace& target) { return target.set_epoch(epoch); }));
+  check(in_turn([&](BatchLoader& target) { return target.set_epoch(epoch); }));
 }
 
 nb::object PyLoader::state() {
-  return to_text(in_turn([](LoaderFace& target) { return target.state(); }));
+  return to_text(in_turn([](BatchLoader& target) { return target.state(); }));
 }
 
 void PyLoader::load_state(nb::str json, bool strict) {
   const std::string text = from_text(json);
-  check(in_turn([&](LoaderFace& target) { return target.load_state(text, strict); }));
+  check(in_turn([&](BatchLoader& target) { return target.load_state(text, strict); }));
 }
 
 PyDescription PyLoader::opened() const { return {loader().opened().description(), keep_}; }
 
 std::string PyLoader::report() {
-  LoaderFace& target = loader();
+  BatchLoader& target = loader();
   const nb::gil_scoped_release released;
   return forebay::report(target.stats());
 }
 
 void PyLoader::write_report(nb::str path) {
   const std::string file = from_text(path);
-  LoaderFace& target = loader();
+  BatchLoader& target = loader();
   Status written;
   {
     const nb::gil_scoped_release released;
@@ -213,7 +220,7 @@ void PyLoader::begin_trace(nb::str path, uint64_t most_bytes) {
 }
 
 void PyLoader::end_trace() {
-  LoaderFace& target = loader();
+  BatchLoader& target = loader();
   Status status;
   {
     nb::gil_scoped_release unlocked;
@@ -225,15 +232,14 @@ void PyLoader::end_trace() {
 void PyLoader::journal(nb::str path) {
   prepare();
   const std::string file = from_text(path);
-  check(in_turn([&](LoaderFace& target) {
-    Loader* const here = target.here();
-    return here != nullptr ? here->journal(file)
-                           : invalid_argument("journal(): only streams need one, and these are not shared");
+  check(in_turn([&](BatchLoader&) {
+    return engine_->own != nullptr ? engine_->own->journal(file)
+                                   : invalid_argument("journal(): only streams need one, and these are not shared");
   }));
 }
 
 nb::dict PyLoader::stats() {
-  LoaderFace& target = loader();
+  BatchLoader& target = loader();
   Ledger stats;
   {
     nb::gil_scoped_release unlocked;
@@ -243,7 +249,7 @@ nb::dict PyLoader::stats() {
 }
 
 nb::list PyLoader::errors() {
-  LoaderFace& target = loader();
+  BatchLoader& target = loader();
   std::vector<ErrorEntry> entries;
   {
     // Without the lock: a server may be asked, which has half a minute to answer.
@@ -256,7 +262,7 @@ nb::list PyLoader::errors() {
 }
 
 nb::list PyLoader::warnings() {
-  LoaderFace& target = loader();
+  BatchLoader& target = loader();
   std::vector<DataWarning> entries;
   {
     const nb::gil_scoped_release unlocked;  // a server may be asked
@@ -270,7 +276,7 @@ nb::list PyLoader::warnings() {
 void PyLoader::close() {
   // A child has nothing to close, and its parent's loader goes on.
   if (getpid() != process_) return;
-  LoaderFace& target = *engine_->loader;
+  BatchLoader& target = *engine_->loader;
   nb::gil_scoped_release unlocked;
   target.close();
 }

@@ -12,7 +12,6 @@
 #include "forebay/loader.h"
 #include "forebay/shared_loader.h"
 #include "python/description.h"
-#include "python/loader_face.h"
 
 namespace forebay::python {
 
@@ -58,12 +57,15 @@ class PyLoader {
   void require_open() const;
 
   /// The C++ loader; raises in a forked child.
-  LoaderFace& loader() const;
+  BatchLoader& loader() const;
+  /// The same where this process makes the batches; null where a server does.
+  Loader* own_loader() const;
 
  private:
   // Shared with a prepare() that was interrupted and goes on in the background.
   struct Engine {
-    std::shared_ptr<LoaderFace> loader;
+    std::unique_ptr<BatchLoader> loader;
+    Loader* own = nullptr;  ///< `loader`, where this process makes the batches
     std::timed_mutex turn;
   };
   [[noreturn]] void raise_from(const Status& status);

@@ -29,7 +29,7 @@ nb::object or_none(const std::optional<T>& value) {
 /// A loader of Python's, with the threads that run its functions; closed, with the interpreter lock, when the last one lets go.
 std::shared_ptr<Loader> held(nb::object loader) {
   // Never a server's: what is tried is opened without share=.
-  Loader* const core = nb::cast<PyLoader&>(loader.attr("_core")).loader().here();
+  Loader* const core = nb::cast<PyLoader&>(loader.attr("_core")).own_loader();
   auto owner = std::shared_ptr<nb::object>(new nb::object(std::move(loader)), [](nb::object* object) {
     const nb::gil_scoped_acquire locked;
     try {

@@ -38,7 +38,7 @@ CacheOptions options_of(const ScratchFolder& folder) {
     const uint64_t n = random() % kEntries;
     const auto columns = looked_up(**opened, id_of(n));
     if (columns && !same_columns(*columns, columns_of_seed(n, 10))) ::_exit(11);
-    if (!columns && (*opened)->admits(1500)) (*opened)->put(id_of(n), shared_columns(n, 10), 0.01);
+    if (!columns && (*opened)->admits({}, 1500)) (*opened)->put(id_of(n), shared_columns(n, 10), 0.01);
   }
 }
 
