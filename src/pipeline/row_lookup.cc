@@ -96,10 +96,10 @@ uint64_t RowWork::arrivals() const {
   return all;
 }
 
-bool RowWork::is_kept_now(const RowInput& input, const BatchJob& batch) const {
+bool RowWork::is_still_missing(const RowInput& input, const BatchJob& batch) const {
   const KeyedStage& stage = plan_->keyed_stage(input.entry.wanted->stage);
   const std::optional<Identity> key = stage.keys->find(batch, input.begin);
-  return key && stage.cache->has(key->hash);
+  return key && !stage.cache->has(key->hash);
 }
 
 void RowWork::take_stored(RowInput& input, SingleFlight::Stored stored) const {

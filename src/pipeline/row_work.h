@@ -90,8 +90,9 @@ class RowWork {
   /// Asks the keyed stages, once, what they have of the sample, the last stage first. Where a result is missing that others may be
   /// making, that is only done (`looked_up`) once the row has the right to make it, or makes it beside another.
   void look_up(RowInput& input, const BatchJob& batch) const;
-  /// Whether a result that look_up() missed has been kept since under the key that is wanted.
-  bool is_kept_now(const RowInput& input, const BatchJob& batch) const;
+  /// Whether a result that look_up() missed is not there now. False where its key is not known: it may be kept under one that
+  /// another loader has learned.
+  bool is_still_missing(const RowInput& input, const BatchJob& batch) const;
   /// The object's bytes as the maker of its entry has them.
   void take_stored(RowInput& input, SingleFlight::Stored stored) const;
   /// Whether the row's result is in memory by now, in a stage whose results come while steps wait; also after look_up().

@@ -20,7 +20,7 @@ bool RowTasks::may_make(const WindowBatchPtr& batch, RowTask& task) {
     entry.making = entry.wanted->flights->begin(entry.wanted->key);
     if (entry.making) {
       // An earlier look may be one from before it was put, also by a loader that has learned the version since.
-      entry.looked_up = entry.looked_up && !core_.row_work.is_kept_now(task, batch->job);
+      entry.looked_up = entry.looked_up && core_.row_work.is_still_missing(task, batch->job);
     } else if (!is_oldest(batches_, *batch, &task)) {
       if (await(batch, task, SingleFlight::Wait::kAny)) return false;
     } else if (!make_beside(batch, task) && await(batch, task, SingleFlight::Wait::kWorking)) {
