@@ -17,9 +17,10 @@ uint8_t* map(size_t bytes) {
   return pages == MAP_FAILED ? nullptr : static_cast<uint8_t*>(pages);
 }
 
-// Over-maps and trims so that the block starts on a huge page: one fault then fills 2 MiB.
+// Maps more than needed and trims it, so that the block starts on a huge page. One fault then fills
+// a whole huge page (2 MiB).
 uint8_t* map_huge(size_t bytes) {
-  if (bytes > SIZE_MAX - 2 * kHugePage) return nullptr;  // as allocate_on_heap(): sums below stay sums
+  if (bytes > SIZE_MAX - 2 * kHugePage) return nullptr;  // as in allocate_on_heap()
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   const size_t mapped = bytes + kHugePage;
   uint8_t* const begin = map(mapped);
@@ -30,15 +31,17 @@ uint8_t* map_huge(size_t bytes) {
   uint8_t* const end = aligned + (bytes + page - 1) / page * page;
   uint8_t* const mapped_end = begin + (mapped + page - 1) / page * page;
   if (end < mapped_end) munmap(end, static_cast<size_t>(mapped_end - end));
-  // Advice alone: where huge pages are off the block does as well, so the answer is of no interest.
+  // Only advice: without huge pages the block works as well, so the result does not matter.
   madvise(aligned, bytes, MADV_HUGEPAGE);
   return aligned;
 }
 
 }  // namespace
 
-// Aligned here and not by aligned_alloc(): that of glibc before 2.38 never takes a free place of just that size, so a heap in which
-// some blocks are kept and others of their size go grows to twice what is in it. How far the block is from the heap's is in the byte before it.
+// Aligns by itself instead of calling aligned_alloc(). Before glibc 2.38 aligned_alloc() never
+// reuses a free chunk of exactly the requested size, so a heap that retains some blocks and frees
+// others grows to twice its contents. The byte before the block holds the distance to the heap's
+// own block.
 uint8_t* allocate_on_heap(size_t bytes) {
   if (bytes > SIZE_MAX - 2 * kAlign) return nullptr;
   auto* const memory = static_cast<uint8_t*>(std::malloc(bytes + 2 * kAlign));
@@ -60,7 +63,7 @@ uint8_t* allocate_block(size_t bytes) {
 }
 
 void free_block(void* block, size_t bytes) {
-  // The size alone says where the block is from: the bounds are those of allocate_block().
+  // The size alone tells where the block came from: the bounds equal those of allocate_block().
   if (bytes < kMapped) return free_on_heap(block);
   munmap(block, bytes);
 }

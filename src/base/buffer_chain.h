@@ -12,7 +12,8 @@
 
 namespace forebay {
 
-/// Bytes that lie in several pieces of memory, one behind the other: a file whose large parts are where they were made.
+/// Bytes that lie in several pieces of memory, in order. Lets a file be written without copying its
+/// large parts.
 class BufferChain {
  public:
   BufferChain() = default;
@@ -27,7 +28,8 @@ class BufferChain {
   bool empty() const { return size_ == 0; }
   std::span<const Buffer> pieces() const { return pieces_; }
 
-  /// Of `length` bytes from `offset` on, which must lie inside: each run of them that lies together.
+  /// Calls `each` with every contiguous run of the `length` bytes from `offset` on. The bytes must
+  /// lie inside the chain.
   template <typename Each>
   void each(size_t offset, size_t length, const Each& each) const {
     for (const Buffer& piece : pieces_) {
@@ -43,10 +45,11 @@ class BufferChain {
     }
   }
 
-  /// Hash of these bytes; of all of them.
+  /// Hash of `length` bytes from `offset` on, or of all bytes.
   Hash128 hash(size_t offset, size_t length) const {
     size_t within = offset;
-    // At once where they lie together: a hasher is memory of its own, which costs more than a short sample.
+    // Contiguous bytes are hashed at once: a Hasher allocates memory, which costs more than hashing
+    // a short sample.
     if (const Buffer* const piece = piece_of(within, length)) return hash128(piece->data() + within, length);
     Hasher hasher;
     each(offset, length, [&](std::span<const uint8_t> run) { hasher.update(run.data(), run.size()); });
@@ -54,7 +57,7 @@ class BufferChain {
   }
   Hash128 hash() const { return hash(0, size_); }
 
-  /// These bytes together: a view where they lie so, or else a copy; all of them.
+  /// The bytes in one piece of memory: a view if they are contiguous, otherwise a copy.
   Buffer together(size_t offset, size_t length) const {
     size_t within = offset;
     if (const Buffer* const piece = piece_of(within, length)) return piece->slice(within, length);
@@ -69,7 +72,8 @@ class BufferChain {
   Buffer together() const { return together(0, size_); }
 
  private:
-  /// The piece that has all of these bytes, and where in it `offset` is; null where several have them.
+  /// The piece that contains all of these bytes; null if they span several. Makes `offset` relative
+  /// to that piece.
   const Buffer* piece_of(size_t& offset, size_t length) const {
     for (const Buffer& piece : pieces_) {
       if (offset + length <= piece.size()) return &piece;

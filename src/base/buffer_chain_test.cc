@@ -32,7 +32,7 @@ TEST(BufferChain, EveryPartOfItIsWhatTheJoinedBytesHaveThere) {
   EXPECT_EQ(chain.hash(), hash128(all));
 }
 
-// Beyond the lengths at which the hash changes its way.
+// Sizes above the lengths at which xxh3 changes its algorithm.
 TEST(BufferChain, ItsHashIsThatOfTheBytesHoweverTheyAreDivided) {
   EXPECT_EQ(BufferChain().hash(), hash128(""));
   for (const size_t size : {17u, 129u, 241u, 1025u, 70'000u}) {

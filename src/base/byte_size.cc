@@ -29,7 +29,7 @@ std::optional<uint64_t> unit_of(std::string unit) {
   return bytes;
 }
 
-// Exact, however long.
+// Exact for any number of digits.
 std::optional<uint64_t> whole_bytes(std::string_view digits, uint64_t unit) {
   uint64_t number = 0;
   if (std::from_chars(digits.data(), digits.data() + digits.size(), number).ec != std::errc()) return std::nullopt;

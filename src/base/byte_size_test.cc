@@ -19,7 +19,7 @@ TEST(ParseByteSize, KnowsBothKindsOfUnits) {
 }
 
 TEST(ParseByteSize, IsExactToTheEnd) {
-  EXPECT_EQ(parse_byte_size("9007199254740993"), 9'007'199'254'740'993u);  // no double has it
+  EXPECT_EQ(parse_byte_size("9007199254740993"), 9'007'199'254'740'993u);  // not a double
   EXPECT_EQ(parse_byte_size("9223372036854775807"), 9'223'372'036'854'775'807u);
   EXPECT_EQ(parse_byte_size("9223372036854775808"), std::nullopt);
   EXPECT_EQ(parse_byte_size("18446744073709551617"), std::nullopt);

@@ -12,8 +12,8 @@ namespace forebay {
 
 static_assert(std::endian::native == std::endian::little);
 
-/// Writes numbers and texts end to end, little-endian as the machine is: cache files and the messages
-/// of services are made of these. Used by one thread.
+/// Writes numbers and texts one after another, little-endian as the machine is. Cache files and the
+/// messages of services have this form. Used by one thread.
 class ByteWriter {
  public:
   template <typename T>
@@ -21,7 +21,7 @@ class ByteWriter {
   void put(T value) {
     bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
   }
-  /// The same as put() of each, at once.
+  /// Equal to put() of each value, but faster.
   template <typename... T>
   void put_all(T... values) {
     char packed[(sizeof(T) + ...)];
@@ -29,13 +29,13 @@ class ByteWriter {
     ((std::memcpy(at, &values, sizeof values), at += sizeof values), ...);
     bytes_.append(packed, sizeof packed);
   }
-  /// Room for that many bytes more.
+  /// Allocates memory for that many bytes more.
   void reserve(size_t bytes) { bytes_.reserve(bytes_.size() + bytes); }
   void put_text(std::string_view text) {
     put(static_cast<uint32_t>(text.size()));
     bytes_.append(text);
   }
-  /// Overwrites a number that was put at that place.
+  /// Overwrites a number that was put at offset `place`.
   template <typename T>
     requires std::is_arithmetic_v<T>
   void put_at(size_t place, T value) {
@@ -47,9 +47,9 @@ class ByteWriter {
   std::string bytes_;
 };
 
-/// Reads what ByteWriter wrote, from bytes that nobody vouches for. Once a field does not fit, ok() is
-/// false and zeros are read. The bytes must outlive the reader. It never throws, and takes memory only
-/// for texts that are really there. Used by one thread.
+/// Reads the output of ByteWriter from untrusted bytes. Once a field does not fit, ok() is false
+/// and all reads return zeros. The bytes must outlive the reader. Never throws, and allocates
+/// memory only for texts whose bytes are present. Used by one thread.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : left_(bytes) {}

@@ -8,12 +8,12 @@
 
 #include "base/part_search.h"
 
-// What all sources have whose rows are stored many together, and how the part that holds a row is found.
+// Tests the parts that all chunk sources share, and the search for the chunk that holds a row.
 
 namespace forebay {
 namespace {
 
-/// Chunks of so many rows. Those of `unknown` have no version.
+/// Chunks of these sizes. The chunks in `unknown` have no version.
 class Chunks final : public ChunkSource {
  public:
   explicit Chunks(const std::vector<int64_t>& rows, std::set<int64_t> unknown = {})
@@ -64,7 +64,7 @@ TEST(ChunkSource, EachRowIsKnownByItsChunkAndItsPlaceThere) {
 }
 
 TEST(ChunkSource, WhatStandsBeforeAChunkIsNoPartOfItsRowsIdentity) {
-  // The same chunk, number 1, behind another number of rows.
+  // The same chunk, number 1, after a chunk of another size.
   EXPECT_EQ(Chunks({3, 4}).identity(3 + 2)->hash, Chunks({100, 4}).identity(100 + 2)->hash);
   EXPECT_FALSE(Chunks({3, 4}).identity(3 + 2)->hash == Chunks({3, 4}).identity(3 + 1)->hash);
 }

@@ -37,7 +37,7 @@ std::optional<DType> common_integer(DType a, DType b) {
   const size_t width_a = dtype_size(a), width_b = dtype_size(b);
   if (is_signed(a) == is_signed(b)) return width_a >= width_b ? a : b;
   const size_t with_sign = is_signed(a) ? width_a : width_b, without = is_signed(a) ? width_b : width_a;
-  // The type without a sign needs a bit more in one that has it.
+  // A signed type needs one bit more to hold the values of the unsigned one.
   const size_t width = std::max(with_sign, 2 * without);
   return width <= 8 ? std::optional(signed_of(width)) : std::nullopt;
 }

@@ -13,37 +13,38 @@
 
 namespace forebay {
 
-/// What the integers of a field of dates, times or durations count.
+/// Unit of the integers in a field of dates, times or durations.
 struct TimeType {
   int64_t ticks_per_day = 0;  ///< 1: days
-  bool since_1970 = false;    ///< dates and points in time
+  bool since_1970 = false;    ///< true for dates and points in time
   friend bool operator==(const TimeType&, const TimeType&) = default;
 };
 
-/// The type of a column's values. Elements of lists and tensors have it; nesting is no part of it.
+/// Type of a column's values, or of the elements of lists and tensors. It says nothing of nesting.
 struct ColumnType {
   FieldKind kind = FieldKind::kTensor;  ///< kTensor, kText or kBytes
   DType dtype = DType::kUint8;          ///< of kTensor
-  std::optional<TimeType> time = {};    ///< of int64
+  std::optional<TimeType> time = {};    ///< for int64 alone
   friend bool operator==(const ColumnType&, const ColumnType&) = default;
 };
 
-/// The argument `types=`: column → type that it is read as. Names are unique.
+/// The argument `types=`: each column with the type that it is read as. Names are unique.
 using ColumnTypes = std::vector<std::pair<std::string, ColumnType>>;
 
-/// "bool", "int8" to "uint64", "float16" to "float64", "string" (also "text"), "bytes", "datetime64[D]" and [s], [ms], [us], [ns], and
-/// "timedelta64[s]" to [ns]. InvalidArgument, listing the words, for others.
+/// Parses "bool", "int8" to "uint64", "float16" to "float64", "string" (also "text"), "bytes",
+/// "datetime64[D]" and [s], [ms], [us], [ns], and "timedelta64[s]" to [ns]. InvalidArgument,
+/// listing the words, for others.
 Result<ColumnType> parse_column_type(std::string_view word);
-/// What parse_column_type() takes; for units that have no word "int64".
+/// The word that parse_column_type() accepts for the type; "int64" for units without a word.
 std::string column_type_word(const ColumnType& type);
-/// "datetime64[us]" as NumPy has it, or nothing for a unit that NumPy has no name for.
+/// NumPy's name of the type, such as "datetime64[us]". Empty for a unit that NumPy does not have.
 std::string time_word(const TimeType& time);
 
-/// The narrowest type that holds all values of both, or nothing where there is none: integers and floats widen, times take the finer
-/// unit. Symmetric.
+/// The narrowest type that holds all values of both types, if there is one: integers and floats
+/// widen, times take the finer unit. Symmetric.
 std::optional<ColumnType> common_type(const ColumnType& a, const ColumnType& b);
 
-/// For identities: equal texts for equal types alone.
+/// Text for identities. Only equal types have equal texts.
 std::string column_types_text(const ColumnTypes& types);
 const ColumnType* find_type(const ColumnTypes& types, std::string_view column);
 

@@ -39,7 +39,8 @@ Status check_column(const Field& field, const ColumnValues& column, int64_t rows
   const auto n = static_cast<uint64_t>(rows);
   if (field.fixed_shape()) {
     const uint64_t each = row_bytes(field);
-    // Divided and not multiplied: counts from outside must not overflow. 0: a shape with a 0 in it, whose rows take no bytes.
+    // Divides instead of multiplying, because counts from outside must not overflow. `each` is 0
+    // for a shape with a 0, whose rows take no bytes.
     if (each != 0 && column.values.size() / each < n) return wrong(field, "has fewer values than rows");
     return {};
   }
@@ -47,7 +48,7 @@ Status check_column(const Field& field, const ColumnValues& column, int64_t rows
     return wrong(field, "is of no kind that a column can hold: " + field.to_string());
   if (column.offsets.size() / sizeof(int64_t) < n + 1) return wrong(field, "has fewer offsets than rows");
   const uint64_t each = field.kind == FieldKind::kTensor ? dtype_size(field.dtype) : 1;
-  // What is checked here is all that row_of() relies on: with it no slice leaves the values.
+  // row_of() relies on exactly these checks: no slice leaves the values.
   int64_t before = column.offset()[0];
   if (before < 0) return wrong(field, "has a negative offset");
   for (int64_t row = 1; row <= rows; ++row) {
@@ -66,7 +67,8 @@ void hash_column(Hasher& hasher, const Field& field, const ColumnValues& column,
   if (field.fixed_shape()) return hasher.update(column.values.data(), static_cast<size_t>(rows) * row_bytes(field));
   const size_t each = field.kind == FieldKind::kTensor ? dtype_size(field.dtype) : 1;
   const int64_t* const offset = column.offset();
-  // Lengths and not offsets, which begin anywhere; before the values, so that "ab", "c" and "a", "bc" differ.
+  // Hashes lengths and not offsets, because offsets may begin anywhere. Hashes them before the
+  // values, so that "ab", "c" and "a", "bc" differ.
   for (int64_t row = 0; row < rows; ++row) hasher.update_value(offset[row + 1] - offset[row]);
   if (rows == 0) return;
   hasher.update(column.values.data() + static_cast<size_t>(offset[0]) * each,

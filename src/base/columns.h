@@ -18,14 +18,14 @@ namespace forebay {
 
 /// One field of many rows, values end to end.
 ///
-/// | field                                      | values                           | offsets                          |
-/// |--------------------------------------------|----------------------------------|----------------------------------|
-/// | tensor of known shape                      | rows × row bytes                 | none                             |
-/// | tensor of rank 1 and unknown length (list) | elements of all rows end to end  | int64 (rows + 1), in elements    |
-/// | bytes, text                                | all strings end to end           | int64 (rows + 1), in bytes       |
-/// | lists of bytes or text                     | each row's StringList, end to end | int64 (rows + 1), in bytes      |
+/// | field                         | values                           | offsets                 |
+/// |-------------------------------|----------------------------------|-------------------------|
+/// | tensor of known shape         | rows × row bytes                 | none                    |
+/// | list: rank 1, unknown length  | elements of all rows end to end  | rows + 1, in elements   |
+/// | bytes, text                   | all strings end to end           | rows + 1, in bytes      |
+/// | lists of bytes or text        | each row's StringList end to end | rows + 1, in bytes      |
 ///
-/// Offsets begin at any number, never fall, and end within `values`.
+/// Offsets are int64. They may begin at any number, never decrease, and end within `values`.
 struct ColumnValues {
   Buffer values;
   Buffer offsets;
@@ -33,14 +33,16 @@ struct ColumnValues {
   const int64_t* offset() const { return reinterpret_cast<const int64_t*>(offsets.data()); }
 };
 
-/// Many rows of a schema, column by column: what a chunk of a table is decoded to, what caches keep, and what operators change in
-/// bulk. Shared by threads once made; the columns' memory may be shared with others, so whoever changes values makes new memory.
+/// Many rows of a schema, stored by column. Chunks of tables are decoded to this form, caches hold
+/// it, and operators on whole chunks change it. Threads share it once it is made. Its memory may be
+/// shared with others, so an operator that changes values allocates new memory.
 struct Columns {
-  Schema schema;  ///< fields of any kind but kAny; tensors of known shape, or of rank 1 and unknown length
+  /// Fields of any kind but kAny. Tensors have a known shape, or rank 1 and an unknown length.
+  Schema schema;
   int64_t rows = 0;
   std::vector<ColumnValues> values;  ///< one for each field of the schema
-  /// Rows that are bad in themselves (a null where none is allowed, …): row → what is wrong. Their values are there, and mean
-  /// nothing. Null where there are none.
+  /// Bad rows (a null that is not allowed, …) and the error of each. Their values exist but are
+  /// meaningless. Null if there are none.
   std::shared_ptr<const std::map<int64_t, Status>> bad_rows = nullptr;
 
   /// Bytes of all values and offsets.
@@ -49,7 +51,8 @@ struct Columns {
   Value value(size_t column, int64_t row) const;
   /// One row as a record, sharing this memory.
   Record row(int64_t row) const;
-  /// What is wrong with lengths and offsets, if anything is (Internal): for tests, and for bytes that came from outside.
+  /// Checks lengths and offsets, for tests and for bytes from outside. Internal, with the reason,
+  /// if they are inconsistent.
   Status check() const;
 };
 
@@ -57,19 +60,20 @@ struct Columns {
 inline size_t row_bytes(const Field& field) {
   return static_cast<size_t>(field.shape.elements()) * dtype_size(field.dtype);
 }
-/// A list column: rows of different lengths of one dtype.
+/// Whether the field is a list column: rows of different lengths of one dtype.
 inline bool is_ragged(const Field& field) {
   return field.kind == FieldKind::kTensor && field.shape.rank() == 1 && field.shape[0] == Shape::kUnknown;
 }
 
-/// Bytes of the rows, and of all of `memory` if any of them lie there.
+/// Memory that the rows hold: all of `memory` if any column lies in it, plus the columns elsewhere.
 uint64_t held_bytes(const Columns& rows, const Buffer& memory);
 
-/// Of fields with their types, of all values row by row, and of what is wrong with rows: equal rows hash alike wherever their
-/// offsets begin.
+/// Hash of the fields with their types, of all values row by row, and of the errors of bad rows.
+/// Equal rows have equal hashes wherever their offsets begin.
 Hash128 content_hash(const Columns& columns);
 
-/// A record as one row. Deferred values must have been computed. InvalidArgument for values that a column cannot hold.
+/// Converts a record to columns of one row. Deferred values must have been computed.
+/// InvalidArgument for values that a column cannot hold.
 Result<Columns> columns_of(const Schema& schema, const Record& record);
 
 }  // namespace forebay

@@ -80,7 +80,7 @@ TEST(Columns, a_row_of_a_list_of_strings_is_its_run) {
 
 TEST(Columns, a_list_of_strings_that_is_none_is_found) {
   Columns columns = with_lists({{"a"}, {"b"}});
-  columns.values[0].values.data()[4] = 200;  // where the first string ends
+  columns.values[0].values.data()[4] = 200;  // the end of the first string
   EXPECT_EQ(columns.check().code(), Code::kInternal);
   EXPECT_NE(columns.check().message().find("'tags'"), std::string::npos);
 }

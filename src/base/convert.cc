@@ -33,12 +33,14 @@ uint16_t float_to_half(float value) {
   if (magnitude > 0x7f800000) return sign | 0x7e00;   // NaN
   if (magnitude >= 0x477ff000) return sign | 0x7c00;  // rounds to infinity
   if (magnitude < 0x38800000) {                       // subnormal half: let the adder round
-    // Below 2^-14. The last bit of 0.5f is worth 2^-24, as that of a subnormal half: the sum is rounded to just these.
+    // Below 2^-14. The last bit of 0.5f is worth 2^-24, as is that of a subnormal half. So the sum
+    // is rounded to exactly the representable values.
     const float rounded = std::bit_cast<float>(magnitude) + 0.5f;
     return sign | static_cast<uint16_t>(std::bit_cast<uint32_t>(rounded) - std::bit_cast<uint32_t>(0.5f));
   }
-  // 13 bits of the mantissa go. Half of the last one less 1, plus that one: ties go to even. 0x38000000 is 112 = 127 - 15 in
-  // the exponent's place; a carry out of the mantissa raises the exponent, which is right.
+  // Drops 13 bits of the mantissa. Adding half of the last place less 1, plus the last bit, rounds
+  // ties to even. 0x38000000 is 112 = 127 - 15 in the exponent. A carry out of the mantissa raises
+  // the exponent, which is right.
   const uint32_t odd = (magnitude >> 13) & 1;
   return sign | static_cast<uint16_t>((magnitude - 0x38000000 + 0xfff + odd) >> 13);
 }
@@ -54,9 +56,11 @@ float half_to_float(uint16_t half) {
 
 uint16_t float_to_bfloat16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
-  // A quiet NaN: rounding could carry its payload into the sign, or leave it empty, which is infinity.
+  // Makes a quiet NaN: rounding could carry its payload into the sign, or clear it, which would be
+  // infinity.
   if ((bits & 0x7fffffff) > 0x7f800000) return static_cast<uint16_t>((bits >> 16) | 0x40);
-  // Half of the last place less 1, plus the last bit: ties go to even. A carry out of the mantissa raises the exponent.
+  // Adding half of the last place less 1, plus the last bit, rounds ties to even. A carry out of
+  // the mantissa raises the exponent.
   return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 

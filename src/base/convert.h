@@ -11,11 +11,11 @@ namespace forebay {
 uint16_t float_to_half(float value);
 float half_to_float(uint16_t half);
 
-/// bfloat16, rounding to nearest even; a NaN stays one.
+/// bfloat16, rounding to nearest even; a NaN stays a NaN.
 uint16_t float_to_bfloat16(float value);
 float bfloat16_to_float(uint16_t bits);
 
-/// `count` elements of type `dtype`, all `value`: rounded to nearest and saturated for integers.
+/// Sets `count` elements of type `dtype` to `value`: rounded to nearest and saturated for integers.
 void fill(DType dtype, double value, void* out, size_t count);
 
 }  // namespace forebay

@@ -11,7 +11,7 @@
 namespace forebay {
 namespace {
 
-// By the definition of IEEE 754 binary16, in arithmetic that is exact.
+// Follows the definition of IEEE 754 binary16 in exact arithmetic.
 double value_of_half(uint16_t half) {
   const int exponent = (half >> 10) & 31, mantissa = half & 1023;
   const double sign = half & 0x8000 ? -1 : 1;
@@ -39,7 +39,8 @@ TEST(Half, between_two_halves_the_nearer_wins_and_ties_go_to_even) {
   for (uint32_t half = 0; half < 0x7c00; ++half) {
     const double low = value_of_half(static_cast<uint16_t>(half));
     const double high = half + 1 == 0x7c00 ? 65536 : value_of_half(static_cast<uint16_t>(half + 1));
-    const auto middle = static_cast<float>((low + high) / 2);  // exact: one bit more than a half has
+    // Exact: needs one bit more than a half has.
+    const auto middle = static_cast<float>((low + high) / 2);
     const uint32_t even = half % 2 == 0 ? half : half + 1;
     for (const uint32_t sign : {0u, 0x8000u}) {
       const float signed_middle = sign ? -middle : middle;
@@ -60,7 +61,7 @@ TEST(Bfloat16, every_one_becomes_its_value_and_comes_back) {
       ASSERT_EQ(float_to_bfloat16(value), bits);
     }
   }
-  // Their payload is in the half that goes.
+  // NaNs whose payload lies in the bits that are dropped.
   for (const uint32_t bits : {0x7f800001u, 0xff80ffffu, 0x7fffffffu, 0xffffffffu})
     EXPECT_TRUE(std::isnan(bfloat16_to_float(float_to_bfloat16(std::bit_cast<float>(bits))))) << bits;
 }

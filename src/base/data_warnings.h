@@ -11,7 +11,7 @@
 
 namespace forebay {
 
-/// A cause for which objects are left out. Declare each as a constant beside the code that leaves objects out.
+/// A reason to leave objects out. Declare each as a constant in the file that leaves them out.
 struct LeftOutKind {
   std::string_view kind;    ///< DataWarning::kind
   std::string_view one;     ///< completes "1 …": "file looks like data and was not read"
@@ -19,7 +19,7 @@ struct LeftOutKind {
   std::string_view remedy;  ///< what to do, as the end of the sentence
 };
 
-/// Collects what an opening leaves out. Openers receive a pointer to one, null where nobody asks.
+/// Collects what an opening leaves out. Openers receive a pointer to one, or null.
 /// Every method may be called from any thread.
 class DataWarnings {
  public:

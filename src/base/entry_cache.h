@@ -13,53 +13,64 @@ namespace forebay {
 
 class Store;
 
-/// Where an entry may be kept: what only this process can know to be right is nothing for a disk.
+/// Tiers that may hold an entry. An entry that only this process can validate must stay in memory.
 enum class KeepIn : uint8_t { kAnyTier, kMemory };
 
-/// An entry of a cache: its key, and whose it is.
+/// An entry of a cache: its key, and the chunk or sample that it belongs to.
 struct EntryRef {
   EntryRef(const Hash128& entry) : key(entry) {}  // NOLINT(google-explicit-constructor)
   EntryRef(const Hash128& entry, int64_t number, bool peers = false) : key(entry), element(number), peers_know(peers) {}
 
   Hash128 key;
-  int64_t element =
-      -1;  ///< number of the chunk or the sample that it is of, by which a job knows whose it is; -1: of none
-  bool peers_know = false;  ///< the key is the same on the other hosts of a job, and they may be asked
+  /// Number of the chunk or sample that the entry was made from, from which a job computes its
+  /// owner; -1 if there is none.
+  int64_t element = -1;
+  /// The key is the same on all hosts of the job, so peers may be asked for the entry.
+  bool peers_know = false;
 };
 
-/// Where the engine keeps what the steps before a `.cache()` made: an entry is the columns of one chunk, or of one sample (one
-/// row). Made for one place of one pipeline; what it holds may be shared with other loaders and processes.
+/// Cache of what the steps before a `.cache()` compute. An entry holds the columns of one chunk, or
+/// of one sample (one row). An object of this class serves one place of one pipeline; the entries
+/// may be shared with other loaders and processes.
 ///
-/// Every method may be called from any thread. find(), has() and admits() never wait; put() may write.
+/// Every method may be called from any thread. find(), has() and admits() never wait; put() may
+/// write.
 class EntryCache {
  public:
   struct Found {
-    std::shared_ptr<const Columns> columns;  ///< in memory; or
-    Store* store = nullptr;                  ///< where `request` reads the entry's bytes, for open()
+    std::shared_ptr<const Columns> columns;  ///< set if the entry is in memory
+    /// Otherwise: the store from which `request` reads the entry's bytes, for open().
+    Store* store = nullptr;
     ReadRequest request;
   };
 
   virtual ~EntryCache() = default;
-  /// What the nearest tier has of it. Where another host may have it, `request` has no size but `set_aside_bytes` to begin with,
-  /// and what is not there after all is an entry without bytes.
+  /// Finds the entry in the nearest tier that has it. If another host may have it, `request` has no
+  /// expected size but an initial `set_aside_bytes`. A peer that turns out not to have the entry
+  /// gives no bytes.
   virtual std::optional<Found> find(const EntryRef& entry) = 0;
-  /// Where another host of the job may tell what it has learned of the version of sample `id`, which is called `name`
-  /// (LearnedVersions::name). Its bytes are for version_of(). Nothing where nobody can be asked, or was asked in vain just now.
+  /// A request to another host of the job for what it has learned of the version of sample `id`;
+  /// `name` is LearnedVersions::name(id). Pass the bytes to version_of(). Empty if there is no host
+  /// to ask, or if one was just asked without success.
   virtual std::optional<Found> find_version(const Hash128& /*name*/, int64_t /*id*/) { return std::nullopt; }
-  /// What LearnedVersions::tell() takes, out of the bytes that find_version()'s request gave. Nothing where the host has not learned it.
+  /// Extracts the argument of LearnedVersions::tell() from the bytes that find_version()'s request
+  /// gave. Empty if the host does not know the version.
   virtual std::optional<uint64_t> version_of(const Hash128& /*name*/, const Buffer& /*stored*/) { return std::nullopt; }
-  /// Entries of this place that somebody in the process is making; null where two may make the same.
+  /// Flights of the entries that this process is making now. Null if an entry may be made twice.
   virtual std::shared_ptr<SingleFlight> flights() { return nullptr; }
-  /// Whether it is there, as far as is known already; no use of it.
+  /// Whether the entry is known to be in the cache. Does not count as a use of the entry.
   virtual bool has(const Hash128& entry) const = 0;
-  /// The entry whose bytes find()'s request gave, checked (length, checksum); it may move to a faster tier. Corrupt where it is
-  /// damaged: the entry is gone then, and the caller makes it anew. Reads of that store that fail give no bytes instead of an
-  /// error, and an entry without bytes is a damaged one.
+  /// Decodes an entry from the bytes that find()'s request gave, and checks length and checksum.
+  /// The entry may move to a faster tier. Corrupt if it is damaged: the cache then drops the entry,
+  /// and the caller makes it anew. A failed read of `Found::store` gives no bytes instead of an
+  /// error, and an entry without bytes counts as damaged.
   virtual Result<std::shared_ptr<const Columns>> open(const Hash128& entry, Buffer stored) = 0;
-  /// Whether put() would keep the entry with that many bytes, so that nobody prepares one in vain.
+  /// Whether put() would accept an entry of that size. Lets the caller skip work for an entry that
+  /// would be refused.
   virtual bool admits(const Hash128& entry, uint64_t bytes) const = 0;
-  /// Keeps the entry if there is room. Trouble with the disk switches that tier off (one warning) and is no error.
-  /// `seconds`: what it cost to make.
+  /// Stores the entry if the cache has space for it. An error of the disk switches the disk tier
+  /// off with one warning and is not reported to the caller. `seconds` is the time that it took to
+  /// make the entry.
   virtual void put(const EntryRef& entry, std::shared_ptr<const Columns> columns, double seconds,
                    KeepIn where = KeepIn::kAnyTier) = 0;
 };

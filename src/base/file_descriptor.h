@@ -6,7 +6,7 @@
 
 namespace forebay {
 
-/// An open descriptor, closed with it.
+/// Owns an open file descriptor and closes it.
 class FileDescriptor {
  public:
   FileDescriptor() = default;

@@ -8,11 +8,12 @@
 
 namespace forebay {
 
-/// What stands in a folder, in no order; what can be read of it where it is not there, or goes meanwhile. Never throws, as the steps of a
-/// directory_iterator do.
+/// Entries of a folder, in no order. If the folder is missing or vanishes meanwhile, returns what
+/// could be read. Never throws, unlike the increment of a directory_iterator.
 std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder);
 
-/// Of the files whose names are `ours` the `most` that were written last stay. What cannot be removed stays, too.
+/// Removes files for which `ours(name)` holds, except the `most` files that were written last.
+/// Files that cannot be removed are left.
 void remove_oldest_files(const std::filesystem::path& folder, size_t most,
                          const std::function<bool(std::string_view name)>& ours);
 

@@ -21,7 +21,8 @@ const HashKernels kOfTheLibrary{[](const void* data, size_t size, uint64_t* low,
                                   XXH3_128bits_update(static_cast<XXH3_state_t*>(state), data, size);
                                 }};
 
-// The library's own choice at run time leaves the upper halves of registers in use, which makes the code behind it several times slower.
+// Chooses once for the process. xxHash's own dispatch leaves the upper halves of registers dirty,
+// which makes the code after it several times slower.
 const HashKernels& chosen_kernels() {
   const HashKernels* chosen = nullptr;
 #if defined(__x86_64__)

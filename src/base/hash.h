@@ -21,11 +21,11 @@ struct Hash128 {
 
 Hash128 hash128(const void* data, size_t size);
 inline Hash128 hash128(std::string_view text) { return hash128(text.data(), text.size()); }
-/// 64 bits of xxh3: those of XXH3_64bits().
+/// 64 bits of xxh3, equal to XXH3_64bits().
 uint64_t hash64(const void* data, size_t size);
 
-/// Hash of a stream of bytes given piece by piece; equal to hash128 of the pieces joined.
-/// One thread. digest() may be asked in between and changes nothing.
+/// Hash of bytes that are given piece by piece; equal to hash128 of all pieces joined. digest() may
+/// be called at any time and changes nothing. Used by one thread.
 class Hasher {
  public:
   Hasher();

@@ -1,4 +1,5 @@
-// What is the same of each instruction set; FOREBAY_HASH_KERNELS is the function's name. XXH_VECTOR has been chosen by then.
+// Code that is the same for each instruction set. The including file defines FOREBAY_HASH_KERNELS,
+// the name of the function, and XXH_VECTOR.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -30,14 +30,14 @@ TEST(Hash, pieces_give_the_hash_of_the_whole) {
   }
 }
 
-// The library's own code is the reference: SSE2 at most where its build does not say otherwise.
+// The library's own code is the reference. Unless its build says otherwise, it uses SSE2 at most.
 void expect_same_as_the_library(const HashKernels& kernels) {
   std::vector<uint8_t> bytes(300'000);
   for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i * 2654435761u >> 11);
   std::vector<size_t> sizes{4095, 4096, 65'537, 299'990};
   for (size_t size = 0; size < 1500; ++size) sizes.push_back(size);
   for (const size_t size : sizes) {
-    const uint8_t* data = bytes.data() + size % 9;  // aligned to nothing
+    const uint8_t* data = bytes.data() + size % 9;  // unaligned
     const XXH128_hash_t expected = XXH3_128bits(data, size);
     uint64_t low = 0, high = 0;
     kernels.hash128(data, size, &low, &high);

@@ -8,7 +8,7 @@ bool nests_too_deep(std::string_view json, size_t deepest) {
   for (size_t i = 0; i < json.size(); ++i) {
     const char c = json[i];
     if (in_string) {
-      if (c == '\\') ++i;  // the next one ends no string, whatever it is
+      if (c == '\\') ++i;  // an escaped character never ends a string
       in_string = c != '"';
     } else if (c == '"') {
       in_string = true;

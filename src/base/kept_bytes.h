@@ -4,15 +4,16 @@
 
 namespace forebay {
 
-/// Memory that a part of the process keeps for later, whoever made it: idle blocks of a pool, entries of a cache, an index. Loaders
-/// count it beside what they hold themselves, and have it given back where they lack memory.
+/// Reclaimable memory of the process: idle blocks of a pool, entries of a cache, an index. It
+/// belongs to no loader. Loaders add it to their own memory, and reclaim it when they lack memory.
 class KeptBytes {
  public:
   virtual ~KeptBytes() = default;
-  /// From any thread, as often as memory is taken: no lock, no wait.
+  /// Bytes held now. May be called from any thread, as often as memory is allocated: takes no lock.
   virtual uint64_t bytes() const = 0;
-  /// Lets go of at least so many, or of all that it can, and says how many these were. What somebody still uses is given back later, by
-  /// whoever uses it. From any thread; may give pages back to the system, but waits for nobody.
+  /// Frees at least `bytes`, or as much as possible, and returns the number of bytes freed. Memory
+  /// that is in use is freed later, by its last user. May be called from any thread. It may return
+  /// pages to the system, but waits for no other thread.
   virtual uint64_t give_back(uint64_t bytes) = 0;
 };
 

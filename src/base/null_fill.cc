@@ -19,7 +19,7 @@ std::string bytes_of(T value) {
   return std::string(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-/// Nothing where the value is no whole number of T.
+/// Empty if the value is not an integer that T can hold.
 template <typename T>
 std::optional<std::string> whole(const NullPolicy::Value& value) {
   if (const auto* integer = std::get_if<int64_t>(&value)) {
@@ -28,9 +28,9 @@ std::optional<std::string> whole(const NullPolicy::Value& value) {
   }
   const double real = std::get<double>(value);
   constexpr int bits = std::numeric_limits<T>::digits;
-  const double end = std::ldexp(1.0, bits);  // the first number beyond T
+  const double end = std::ldexp(1.0, bits);  // the first number above T
   const double least = std::is_signed_v<T> ? -end : 0.0;
-  // Written so that NaN fits nothing.
+  // Written so that NaN never passes.
   if (!(real >= least && real < end) || real != std::trunc(real)) return std::nullopt;
   return bytes_of(static_cast<T>(real));
 }
@@ -43,7 +43,7 @@ bool float_holds(int64_t integer, int digits) {
 std::optional<std::string> real(DType dtype, const NullPolicy::Value& value) {
   const auto* integer = std::get_if<int64_t>(&value);
   const double number = integer != nullptr ? static_cast<double>(*integer) : std::get<double>(value);
-  // A whole number stands for itself, so rounding it would put another value in the place of nulls.
+  // An integer is meant exactly: rounding would replace nulls by another value.
   const int digits = dtype == DType::kFloat64 ? 53 : dtype == DType::kFloat32 ? 24 : 11;
   if (integer != nullptr && !float_holds(*integer, digits)) return std::nullopt;
   if (dtype == DType::kFloat64) return bytes_of(number);
@@ -84,11 +84,11 @@ const NullPolicy::Value* own_value(const NullPolicy& nulls, std::string_view nam
   return own == nulls.by_column.end() ? nullptr : &own->second;
 }
 
-/// What a policy says of one column.
+/// The part of a policy that applies to one column.
 struct Said {
   NullPolicy::Kind kind = NullPolicy::Kind::kError;
   NullPolicy::Value value = {};
-  bool by_name = false;  ///< of this very column
+  bool by_name = false;  ///< the policy names this column
 };
 
 Said said_of(const NullPolicy& nulls, const NullColumn& column) {
@@ -112,7 +112,7 @@ ChosenFill choose_fill(const NullPolicy& nulls, const NullColumn& column) {
   ChosenFill chosen;
   if (!strings) chosen.fill.bytes.assign(dtype_size(column.type.dtype), '\0');
   if (said.kind == NullPolicy::Kind::kMask) chosen.fill.kind = said.kind;
-  // A value for all columns need not fit those that have no nulls.
+  // A value for all columns need not fit a column that has no nulls.
   if (said.kind != NullPolicy::Kind::kValue || (!said.by_name && !column.nullable)) return chosen;
   Result<std::optional<std::string>> bytes = null_bytes(said.value, column);
   if (!bytes.ok()) {

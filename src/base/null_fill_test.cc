@@ -1,4 +1,5 @@
-// Which values can stand for nulls of which column: beside a reckoning in 128 bits, at every edge of every type.
+// Tests which values can replace nulls of which column. Compares with arithmetic in 128 bits at
+// every edge of every type.
 #include <cmath>
 #include <limits>
 
@@ -34,7 +35,7 @@ const Whole kWholes[] = {
     {DType::kInt64, -(kOne << 63), (kOne << 63) - 1},
 };
 
-/// The number that the bytes are, read back without the code under test.
+/// The number that the bytes stand for, decoded without the code under test.
 __int128 number_of(const std::string& bytes, bool is_signed) {
   __int128 number = is_signed && (bytes.back() & 0x80) != 0 ? -1 : 0;
   for (size_t i = bytes.size(); i-- > 0;) number = number * 256 + static_cast<uint8_t>(bytes[i]);
@@ -69,7 +70,7 @@ TEST(NullValues, WholeNumbersFitWhereTheTypeHoldsThem) {
 
 TEST(NullValues, FloatsFitIntegersOnlyWhereTheyAreWholeAndInside) {
   for (const Whole& type : kWholes) {
-    // Powers of two and their neighbours: the floats around the ends of every integer type.
+    // Powers of two and their neighbours are the floats around the ends of every integer type.
     for (int bits = 0; bits <= 64; ++bits) {
       const double power = std::ldexp(1.0, bits);
       for (const double magnitude : {power, std::nextafter(power, 0.0), std::nextafter(power, 1e30)}) {

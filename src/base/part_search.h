@@ -6,9 +6,10 @@
 
 namespace forebay {
 
-/// Which part holds `value`, of parts that follow each other: the last whose `begin_of(part)` is at most `value`. The first one's
-/// is. Takes as many steps as the number of parts has bits and guesses no branch, unlike std::upper_bound: where the values
-/// come in random order, wrong guesses would be most of the time.
+/// Index of the part that holds `value`, among parts in ascending order: the last one whose
+/// `begin_of(part)` is at most `value`. The first part must begin at `value` or before. Takes as
+/// many steps as the number of parts has bits. It has no unpredictable branch, unlike
+/// std::upper_bound: for values in random order mispredictions would take most of the time.
 template <typename Part, typename BeginOf>
 size_t part_holding(std::span<const Part> parts, int64_t value, BeginOf begin_of) {
   size_t at = 0;

@@ -12,24 +12,25 @@
 
 namespace forebay {
 
-/// A tensor that is not computed yet. Operators change what it will be; writing it does the work once, into its final place.
+/// A tensor that is not computed yet. Operators change the pending computation; write() runs it
+/// once, directly into its final memory.
 class Deferred {
  public:
   virtual ~Deferred() = default;
   virtual DType dtype() const = 0;
   /// Fully known.
   virtual Shape shape() const = 0;
-  /// Writes dtype/shape's bytes to `out` (exactly that long).
+  /// Computes the tensor into `out`, which has exactly the size of dtype and shape.
   virtual Status write(std::span<uint8_t> out, WorkMemory& memory) = 0;
-  /// The same computation; operators on one do not change the other.
+  /// A copy of the computation; operators on one copy do not change the other.
   virtual std::unique_ptr<Deferred> clone() const = 0;
 };
 
 /// One field of one sample.
 struct Value {
-  FieldKind kind = FieldKind::kAny;    ///< kAny: empty
+  FieldKind kind = FieldKind::kAny;    ///< kAny: no value
   Tensor tensor;                       ///< kTensor, unless deferred
-  Buffer bytes;                        ///< kBytes and kText; kBytesList and kTextList: as a StringList
+  Buffer bytes;                        ///< kBytes, kText; a StringList for kBytesList, kTextList
   std::unique_ptr<Deferred> deferred;  ///< kTensor: computed when written
 
   static Value of(Tensor tensor) { return {FieldKind::kTensor, std::move(tensor), {}, nullptr}; }
@@ -41,17 +42,17 @@ struct Value {
 
   DType dtype() const { return deferred ? deferred->dtype() : tensor.dtype; }
   Shape shape() const { return deferred ? deferred->shape() : tensor.shape; }
-  /// The same value, sharing memory that nobody changes.
+  /// The same value. Immutable memory is shared.
   Value copy() const { return {kind, tensor, bytes, deferred ? deferred->clone() : nullptr}; }
-  /// Bytes that write() makes.
+  /// Number of bytes that write() produces.
   uint64_t nbytes() const;
-  /// Puts the value's bytes at `out`, computing it if it was deferred.
+  /// Writes the value's bytes to `out`, and computes them first if the value is deferred.
   Status write(std::span<uint8_t> out, WorkMemory& memory);
-  /// Computes a deferred tensor now, for operators that need its values. Its memory is reserved first.
+  /// Computes a deferred tensor now, for operators that need its values. Reserves its memory first.
   Status materialize(WorkMemory& memory);
 };
 
-/// The fields of one sample while it goes through the operators, in the order of the schema at that point.
+/// The fields of one sample on its way through the operators, in the order of the current schema.
 using Record = std::vector<Value>;
 
 }  // namespace forebay

@@ -1,4 +1,4 @@
-// Values, records, schemas and shapes: what everything else is built on.
+// Tests values, records, schemas and shapes.
 #include "base/record.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace forebay {
 namespace {
 
-/// Counts how often it is computed; fails where it is told to.
+/// Counts how often it is computed. Fails if asked to.
 class CountingDeferred final : public Deferred {
  public:
   CountingDeferred(int& written, Status status = {}) : written_(written), status_(std::move(status)) {}
@@ -196,7 +196,7 @@ TEST(ChunkSource, a_row_is_known_by_its_chunk_and_its_place_there) {
     const auto identity = source.identity(id);
     ASSERT_TRUE(identity) << id;
     identities.insert(identity->hash.to_string());
-    const int64_t chunk = id < 3 ? 0 : 3;  // those without rows have none
+    const int64_t chunk = id < 3 ? 0 : 3;  // chunks without rows hold no id
     Hasher hasher;
     hasher.update_value(uint64_t{1});
     hasher.update_value(static_cast<uint64_t>(chunk));

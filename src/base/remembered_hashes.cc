@@ -5,7 +5,7 @@ namespace forebay {
 std::optional<Hash128> RememberedHashes::find(int64_t i) const {
   const Place* const places = table();
   if (places == nullptr) return std::nullopt;
-  // Relaxed, since whoever keeps one keeps the same: two halves that are both there belong together.
+  // Relaxed, because every writer stores the same hash: two halves that are present match.
   const Hash128 hash{places[i].high.load(std::memory_order_relaxed), places[i].low.load(std::memory_order_relaxed)};
   if (hash.high == 0 || hash.low == 0) return std::nullopt;
   return hash;

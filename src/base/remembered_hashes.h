@@ -10,21 +10,22 @@
 
 namespace forebay {
 
-/// Hashes that take time to compute, remembered by number: sixteen bytes each once the first is kept, of `most` at most; where
-/// there are more, none is. May be used from any thread.
+/// Cache of hashes that are expensive to compute, by number. It allocates sixteen bytes for each
+/// number when the first hash is stored. It stores nothing if there are more than `most` numbers.
+/// May be used from any thread.
 class RememberedHashes {
  public:
   static constexpr int64_t kMost = int64_t{1} << 20;
   explicit RememberedHashes(int64_t count, int64_t most = kMost) : count_(count <= most ? count : 0) {}
 
   std::optional<Hash128> find(int64_t i) const;
-  /// Whoever keeps one twice keeps the same.
+  /// Stores a hash. Callers that store the same number twice must store the same hash.
   void keep(int64_t i, const Hash128& hash);
   uint64_t bytes() const { return table() != nullptr ? static_cast<uint64_t>(count_) * sizeof(Place) : 0; }
 
  private:
   struct Place {
-    std::atomic<uint64_t> high{0}, low{0};  ///< 0: not there (or, once in 2^63, computed again)
+    std::atomic<uint64_t> high{0}, low{0};  ///< 0: absent (a hash with such a half is never found)
   };
   const Place* table() const { return shown_.load(std::memory_order_acquire); }
 

@@ -22,8 +22,8 @@ Status cannot_write() {
   return Status(code, fmt::format("cannot write it: {}", std::strerror(errno)));
 }
 
-// Always the same name: what a killed run left behind is overwritten by the next.
-// Two who write at once share it: readers that must know check what they read.
+// Always the same name, so that the next run overwrites what a killed run left. Two concurrent
+// writers share the file: readers that need it intact must check its content.
 std::string beside(const std::string& path) { return path + ".tmp"; }
 
 }  // namespace
@@ -34,7 +34,8 @@ Status replace_file(const std::string& path, std::string_view bytes) {
   if (!file) return cannot_write();
   bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
   written = std::fclose(file.release()) == 0 && written;
-  // No fsync(): a killed process loses nothing of what the kernel has. After a power failure the file may be empty.
+  // No fsync(): the kernel retains the writes of a killed process. After a power failure the file
+  // may be empty.
   if (written && std::rename(unfinished.c_str(), path.c_str()) == 0) return {};
   Status failed = cannot_write();
   std::remove(unfinished.c_str());

@@ -7,11 +7,13 @@
 
 namespace forebay {
 
-/// Replaces the file in one step: whoever reads it, also after a kill, finds the old bytes or the new ones. NotFound where its folder is
-/// not there, Unavailable where it cannot be written; the error names no file.
+/// Replaces a file atomically: a reader finds the old bytes or the new ones, also after the process
+/// was killed. NotFound if its folder does not exist, Unavailable if the file cannot be written.
+/// The error does not name the file.
 Status replace_file(const std::string& path, std::string_view bytes);
 
-/// What replace_file() would fail with, before there is anything to write: the file itself is left as it is.
+/// The error that replace_file() would return, found before there is anything to write. Leaves the
+/// file as it is.
 Status check_replaceable(const std::string& path);
 
 }  // namespace forebay

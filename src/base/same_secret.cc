@@ -5,7 +5,7 @@
 namespace forebay {
 
 bool same_secret(std::string_view a, std::string_view b) {
-  // What differs is gathered and never branched on.
+  // Accumulates differences without a branch on any of them.
   const size_t length = std::max(a.size(), b.size());
   unsigned differs = a.size() == b.size() ? 0 : 1;
   for (size_t i = 0; i < length; ++i) {

@@ -4,7 +4,7 @@
 
 namespace forebay {
 
-/// Takes as long whatever differs, and wherever.
+/// Compares two secrets in a time that does not depend on where they differ.
 bool same_secret(std::string_view a, std::string_view b);
 
 }  // namespace forebay

@@ -2,8 +2,8 @@
 
 namespace forebay {
 
-/// Whether this is a build with a sanitizer that makes everything many times slower or larger: tests whose size is not their point are
-/// smaller there.
+/// Whether this build has a sanitizer that makes everything many times slower or larger. Tests use
+/// smaller sizes then, unless size is what they test.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool kSanitized = true;
 #elif defined(__has_feature)

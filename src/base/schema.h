@@ -15,39 +15,44 @@ enum class FieldKind : uint8_t {
   kText,       ///< one string of UTF-8 (file names may hold other bytes)
   kBytesList,  ///< any number of strings of bytes
   kTextList,   ///< any number of strings of UTF-8
-  kAny,        ///< made by user code; known when the sample is seen
+  kAny,        ///< made by user code; known once a sample is seen
 };
 
-/// Whether a field holds sound: samples along the last axis (channels before it), or what was made of pieces of it, piece by piece along
-/// the last axis.
+/// Whether a field holds sound. Samples lie along the last axis, after the channels. Spectra are
+/// computed from consecutive pieces of the sound, and those pieces lie along the last axis.
 enum class SoundForm : uint8_t { kNone, kSamples, kSpectra };
 
-/// What one field of every sample looks like.
+/// Description of one field, valid for every sample.
 struct Field {
   std::string name;
   FieldKind kind = FieldKind::kTensor;
   DType dtype = DType::kUint8;
   Shape shape;
-  /// The value comes from the stored object's bytes, which must be fetched for it. False for what the index knows.
+  /// The value comes from the stored object's bytes, which must be fetched for it. False if the
+  /// index alone gives the value.
   bool fetched = false;
-  /// Holds a picture, height × width × channels or channels × height × width: what image operators take.
+  /// Holds a picture, height × width × channels or channels × height × width. Image operators
+  /// accept such fields.
   bool image = false;
   bool channels_first = false;
-  bool layout_chosen = false;  ///< by .layout(), so no later operator changes it
-  bool normalized = false;     ///< by .normalize()
+  bool layout_chosen = false;  ///< set by .layout(); later operators do not change it
+  bool normalized = false;     ///< set by .normalize()
   SoundForm sound = SoundForm::kNone;
-  int64_t rate = 0;  ///< of sound, samples a second; 0: not known before the sample is seen
-  // Of what user code is expected to make:
-  bool optional = false;         ///< a sample may lack it
-  bool ragged = false;           ///< a list of the source's that it may give back: (values, offsets) in every batch
-  bool has_replacement = false;  ///< where a sample lacks it, the step that reads it takes another one
-  /// Rows of a rank-1 field are filled up with this value, to pad_length or (0) to the longest of their batch.
+  int64_t rate = 0;  ///< samples a second of a sound; 0: unknown until a sample is seen
+  // Expectations about fields that user code makes:
+  bool optional = false;  ///< a sample may lack it
+  /// A list of the source that user code may return: (values, offsets) in every batch.
+  bool ragged = false;
+  /// If a sample lacks the field, the step that reads it takes a replacement.
+  bool has_replacement = false;
+  /// Rows of a rank-1 field are padded with this value, to pad_length, or to the longest row of the
+  /// batch if pad_length is 0.
   std::optional<double> pad_value;
   int64_t pad_length = 0;
   bool fixed_shape() const { return kind == FieldKind::kTensor && shape.fully_known(); }
-  /// Any number of strings in each row.
+  /// Whether each row holds any number of strings.
   bool string_list() const { return kind == FieldKind::kBytesList || kind == FieldKind::kTextList; }
-  /// "uint8", "text", "lists of text": the kind, and of tensors the dtype, for messages.
+  /// Kind of the field, and for tensors the dtype, for messages: "uint8", "text", "lists of text".
   std::string_view type_word() const;
   /// "image: uint8 (?, ?, 3)".
   std::string to_string() const;

@@ -4,7 +4,7 @@
 
 #include "base/field_test_support.h"
 
-// What messages say of fields, and how they are found.
+// Tests how messages describe fields, and how fields are found.
 
 namespace forebay {
 namespace {

@@ -23,7 +23,8 @@ fs::path own_folder() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(&own_folder), &info) == 0 || info.dli_fname == nullptr) return {};
   std::error_code error;
-  // A program is called what its first argument was, which says nothing where it was found on PATH.
+  // The loader names a program by its first argument, which is useless if the program was found on
+  // PATH.
   if (fs::path(info.dli_fname).is_relative()) {
     const fs::path program = fs::read_symlink("/proc/self/exe", error);
     if (!error && program.filename() == fs::path(info.dli_fname).filename()) return program.parent_path();
@@ -41,7 +42,7 @@ std::vector<fs::path> site_packages(const fs::path& folder) {
   return found;
 }
 
-/// In which the module is looked for, before the dynamic loader looks.
+/// Folders to search before the dynamic loader does.
 std::vector<fs::path> folders() {
   std::vector<fs::path> all;
   const char* const named = std::getenv("FOREBAY_MODULE_DIR");
@@ -57,14 +58,16 @@ Status missing(const SharedModule& module, const std::string& trouble) {
   return unsupported(trouble.empty() ? module.needed : fmt::format("{} ({})", module.needed, trouble));
 }
 
-/// One attempt. What fails is told in the words of the loader, which name the library that was not found.
+/// Makes one attempt. Errors quote the loader, which names the library that was not found.
 Result<void*> load(const fs::path& file, const SharedModule& module) {
   dlerror();
-  // Local: what the module brings along must not stand in for what the process has of the same name.
+  // Local, so that symbols of the module do not override those of the process.
   void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const std::string trouble = dlerror();
-    return missing(module, trouble.starts_with(module.file + ":") ? "" : trouble);  // else it lacks something
+    // The name of the module itself says that it was not found; any other reason means that it
+    // lacks another library.
+    return missing(module, trouble.starts_with(module.file + ":") ? "" : trouble);
   }
   void* const function = dlsym(handle, module.function.c_str());
   if (function == nullptr)

@@ -6,26 +6,27 @@
 
 namespace forebay {
 
-/// A shared object that is installed beside Forebay's own and gives out one C function.
+/// A shared object that is installed next to Forebay's own and exports one C function.
 struct SharedModule {
   std::string file;  ///< such as "libforebay_arrow.so"
-  /// Its name has a number that changes with its interface: a module of another version lacks the
-  /// name, and is not called.
+  /// The name contains the version of the interface. A module of another version lacks the name and
+  /// is refused.
   std::string function;
-  std::string needed;  ///< what to do where it is missing: "Parquet needs …: pip install …"
+  std::string needed;  ///< advice if it is missing: "Parquet needs …: pip install …"
 };
 
-/// Loads the module, which then stays, and gives its function. It is looked for
+/// Loads the module and returns its function. The module stays loaded. It is looked for, in this
+/// order,
 ///
 ///   1. in the folder that the environment variable FOREBAY_MODULE_DIR names,
-///   2. beside the program or shared object that this code is in (the Python package and
-///      libforebay.so have the modules beside them),
+///   2. in the folder of the program or shared object that contains this code (that of the Python
+///      package and of libforebay.so has the modules),
 ///   3. in ../lib/python3.*/site-packages/forebay from there, for a program in the bin folder of a
 ///      virtual environment,
 ///   4. where the dynamic loader looks for libraries: run paths, LD_LIBRARY_PATH, /usr/lib.
 ///
-/// Unsupported, with `needed` and the loader's reason, where none can be loaded, and with the way
-/// out where it is of another version. From any thread; asked again, it looks again.
+/// Unsupported if no module can be loaded, with `needed` and the loader's reason, or if it is of
+/// another version, with the remedy. May be called from any thread. Every call searches again.
 Result<void*> function_of_module(const SharedModule& module);
 
 }  // namespace forebay

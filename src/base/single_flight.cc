@@ -30,7 +30,7 @@ size_t SingleFlight::size() const {
 }
 
 SingleFlight::Told SingleFlight::end(const Hash128& entry) {
-  State ended;  // its bytes go behind the lock
+  State ended;  // destroyed after the lock is released
   const std::lock_guard lock(mutex_);
   const auto found = flights_.find(entry);
   ended = std::move(found->second);

@@ -13,52 +13,57 @@
 
 namespace forebay {
 
-/// Makes sure that an entry of a cache is made by one at a time: whoever wants an entry that another is making waits for it instead of
-/// reading and computing the same. Shared by all loaders of a process that keep entries of one place.
+/// Ensures that each entry of a cache is made by one element at a time: an element that wants an
+/// entry which another one is making waits instead of reading and computing the same. Shared by all
+/// loaders of a process that use the same cache.
 ///
-/// An entry without a flight is absent, or the cache has it. A flight is in one of three states:
+/// An entry without a flight is absent or in the cache. A flight is in one of three states:
 ///
 /// | state | meaning | what a waiter may do |
 /// |---|---|---|
-/// | working | it has just begun, a read is in flight, or a thread or user code is at work: the flight moves on by itself | wait |
-/// | resting | the maker needs memory or a thread of its own loader, perhaps for long | wait, unless it is the oldest element of its loader |
-/// | ended | the entry was put into the cache, or failed, or was revoked | look it up again |
+/// | working | a read is in flight, or a thread or user code is at work | wait |
+/// | resting | the maker needs memory or a thread of its own loader | wait, unless it is oldest |
+/// | ended | the entry is in the cache, or failed, or was revoked | look the entry up again |
 ///
-/// The oldest element of a loader never waits for a resting flight. It makes the entry itself, from the bytes that the resting maker has
-/// read, if it has. Thus no loader waits for memory, threads or a consumer of another one, and no element for a younger one.
+/// A flight begins as working. A working flight makes progress by itself; a resting one may rest
+/// for long. The oldest element of a loader never waits for a resting flight. It makes the entry
+/// itself, from the bytes that the resting maker has read, if there are any. Thus no loader waits
+/// for memory, threads or a consumer of another loader, and no element waits for a younger one.
 ///
 /// All methods may be called from any thread.
 class SingleFlight : public std::enable_shared_from_this<SingleFlight> {
  public:
-  /// Functions to be called without a lock that they might take.
+  /// Callbacks of waiters. Call them without any lock that they might take.
   using Told = std::vector<std::function<void()>>;
 
-  /// The stored bytes of an object, as the maker of its entry read them.
+  /// The stored bytes of an object, as read by the maker of its entry.
   struct Stored {
     Buffer bytes;
-    uint64_t version = 0;  ///< of the object, as its store told it; 0 where it did not
+    uint64_t version = 0;  ///< version of the object as given by its store; 0 if unknown
   };
 
   class Flight;
 
   static std::shared_ptr<SingleFlight> make() { return std::make_shared<SingleFlight>(); }
 
-  /// The caller makes the entry from now on, until the flight ends. The flight is working: it either ends or rests before its maker waits
-  /// for anything. Null where another one makes it.
+  /// Begins a flight: the caller makes the entry until the flight ends. The flight is working, and
+  /// its maker must end or rest it before the maker waits for anything. Null if another element is
+  /// making the entry.
   std::unique_ptr<Flight> begin(const Hash128& entry);
-  /// Which flights are waited for.
+  /// The flights that a caller is willing to wait for.
   enum class Wait : uint8_t { kAny, kWorking };
-  /// `told` is called once: when the entry's flight ends, or begins to rest. False, and `told` is never called, where there is no such
-  /// flight: whoever waits for working ones alone is not left with one that began to rest just before.
+  /// Registers `told`, which is called once: when the entry's flight ends or begins to rest.
+  /// Returns false, and never calls `told`, if there is no such flight. kWorking refuses a flight
+  /// that has just begun to rest, so that the caller is not left waiting for it.
   bool wait(const Hash128& entry, Wait what, std::function<void()> told);
 
   struct Look {
     bool working = true;
-    std::optional<Stored> stored;  ///< of a resting flight whose maker has them
+    std::optional<Stored> stored;  ///< set for a resting flight whose maker has read them
   };
-  /// The entry's flight; nothing where there is none.
+  /// State of the entry's flight; empty if there is none.
   std::optional<Look> look(const Hash128& entry) const;
-  /// Flights under way.
+  /// Number of flights.
   size_t size() const;
 
  private:
@@ -77,21 +82,23 @@ class SingleFlight : public std::enable_shared_from_this<SingleFlight> {
   std::unordered_map<Hash128, State, HashOf> flights_;
 };
 
-/// The right to make an entry. Belongs to the element that makes it.
+/// The right to make an entry. Owned by the element that makes it.
 class SingleFlight::Flight {
  public:
-  /// Ends the flight and tells those who wait. Not with a lock that they might take: use end() there.
+  /// Ends the flight and notifies the waiters. Must not run under a lock that they might take: use
+  /// end() there.
   ~Flight();
   Flight(const Flight&) = delete;
   Flight& operator=(const Flight&) = delete;
 
-  /// Something moves the flight on by itself now: a read, a thread, user code.
+  /// The flight makes progress by itself from here on: a read, a thread or user code is at work.
   void works() { flights_->work(entry_); }
-  /// It needs something of its loader to go on. `stored`: what was read for it, if its maker has that. Call what is returned.
+  /// The flight needs something of its own loader to go on. `stored` holds the bytes that were read
+  /// for it, if any. The caller must call the returned functions.
   [[nodiscard]] Told rests(std::optional<Stored> stored = std::nullopt) {
     return flights_->rest(entry_, std::move(stored));
   }
-  /// Call what is returned; later calls do nothing.
+  /// Ends the flight; later calls do nothing. The caller must call the returned functions.
   [[nodiscard]] Told end();
 
  private:

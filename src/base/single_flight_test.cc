@@ -50,7 +50,7 @@ TEST(SingleFlight, waiters_are_told_when_a_flight_begins_to_rest_and_find_what_i
   EXPECT_EQ(told, 1) << "who was told has to wait again";
 }
 
-// Between a look and the wait another thread may have changed the flight.
+// Another thread may change the flight between look() and wait().
 TEST(SingleFlight, only_a_flight_that_is_working_is_waited_for_where_a_resting_one_may_rest_for_ever) {
   const auto flights = SingleFlight::make();
   int told = 0;

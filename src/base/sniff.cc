@@ -151,7 +151,7 @@ static_assert([] {
   return std::size(kDescriptions) == static_cast<size_t>(Kind::kUtf32Text) + 1;
 }());
 
-/// A kind that fixed bytes at fixed places tell.
+/// A kind that is determined by fixed bytes at fixed places.
 struct Signature {
   Kind kind;
   std::string_view bytes;
@@ -160,7 +160,7 @@ struct Signature {
   size_t also_at = 0;
 };
 
-// The first that fits decides: what is more exact stands before what is less.
+// The first match decides, so more specific signatures come first.
 constexpr Signature kSignatures[] = {
     {Kind::kJpeg, "\xFF\xD8\xFF"sv},
     {Kind::kPng, "\x89PNG\r\n\x1A\n"sv},
@@ -197,7 +197,7 @@ constexpr Signature kSignatures[] = {
     {Kind::kFeatherV1, "FEA1"sv},
     {Kind::kAvro, "Obj\x01"sv},
     {Kind::kHdf5, "\x89HDF\r\n\x1A\n"sv},
-    // HDF5 may begin behind a block of the user's, as files of MATLAB 7.3 do.
+    // HDF5 may begin after a user block, as in files of MATLAB 7.3.
     {Kind::kHdf5, "\x89HDF\r\n\x1A\n"sv, 512},
     {Kind::kHdf5, "MATLAB 7.3 MAT-file"sv},
     {Kind::kNetcdf, "CDF\x01"sv},
@@ -249,7 +249,7 @@ constexpr Signature kSignatures[] = {
     {Kind::kMpegVideo, "\0\0\1\xB3"sv},
     {Kind::kPdf, "%PDF-1."sv},
     {Kind::kPdf, "%PDF-2."sv},
-    // Brands of the box with which MP4 and its relatives begin.
+    // Brands of the box with which MP4 and related formats begin.
     {Kind::kAvif, "ftypavi"sv, 4},
     {Kind::kHeic, "ftyphe"sv, 4},
     {Kind::kHeic, "ftypmif1"sv, 4},
@@ -296,7 +296,7 @@ bool is_bzip2(Head head, FileBytes) {
          (has_at(head, 4, "\x31\x41\x59\x26\x53\x59") || has_at(head, 4, "\x17\x72\x45\x38\x50\x90"));
 }
 
-// A frame to be skipped, with which files of several threads of pzstd begin.
+// A skippable frame. Files of multi-threaded pzstd begin with one.
 bool is_skippable_zstd(Head head, FileBytes) {
   return has_at(head, 1, "\x2A\x4D\x18") && byte_at(head, 0) >= 0x50 && byte_at(head, 0) <= 0x5F;
 }
@@ -308,7 +308,8 @@ bool is_zlib(Head head, FileBytes) {
 
 bool is_ustar(Head head, FileBytes) { return has_at(head, 257, "ustar"); }
 
-// Tars from before "ustar" have a checksum alone: the sum of the header's bytes, its own place taken as blanks.
+// A tar older than "ustar" has only a checksum: the sum of the header's bytes, with the bytes of
+// the checksum itself counted as blanks.
 bool is_old_tar(Head head, FileBytes) {
   if (head.size() < 512 || head[0] == '\0') return false;
   uint64_t sum = 0, said = 0;
@@ -326,7 +327,7 @@ bool is_zip(Head head, FileBytes) {
   return head.starts_with("PK\x03\x04") || head.starts_with("PK\x05\x06") || head.starts_with("PK\x07\x08");
 }
 
-/// What the name of its first member says of a zip archive.
+/// Determines the kind of a zip archive from the name of its first member.
 Kind kind_of_zip(Head head) {
   if (head.size() < 30) return Kind::kZip;
   const Head name = head.substr(30, little_endian(head, 26, 2));
@@ -338,7 +339,7 @@ Kind kind_of_zip(Head head) {
 }
 
 bool is_orc(Head head, FileBytes) {
-  // Protocol buffers follow, whose first byte is no letter.
+  // "ORC" is followed by a protocol buffer, whose first byte is never a letter.
   return head.size() > 3 && head.starts_with("ORC") && (byte_at(head, 3) < ' ' || byte_at(head, 3) >= 0x7F);
 }
 
@@ -346,7 +347,7 @@ bool is_bmp(Head head, FileBytes) {
   if (!head.starts_with("BM")) return false;
   if (head.size() < 18) return true;
   const uint64_t header = little_endian(head, 14, 4);
-  // Texts begin with these letters, too.
+  // Texts may begin with these letters, too.
   return header < 256 || !is_utf8(head.substr(0, 14));
 }
 
@@ -363,13 +364,14 @@ bool is_safetensors(Head head, FileBytes bytes) {
          (head[9] == '"' || head[9] == '}');
 }
 
-// Two zeros, the type of a value, the number of axes; then their lengths, most significant byte first.
+// Two zeros, the type of a value, and the number of axes; then the length of each axis, most
+// significant byte first.
 bool is_idx(Head head, FileBytes) {
   return head.size() >= 8 && head.starts_with("\0\0"sv) && head[2] >= 8 && head[2] <= 14 && head[2] != 10 &&
          head[3] >= 1 && head[3] <= 4 && (head[2] != 12 || head[4] == '\0');
 }
 
-// The number of samples, as many offsets and one more, which grow, then the columns' names as JSON.
+// The number of samples n; then n + 1 ascending offsets; then the names of the columns as JSON.
 bool is_mds(Head head, FileBytes bytes) {
   if (head.size() < 16) return false;
   const uint64_t samples = little_endian(head, 0, 4), first = little_endian(head, 4, 4);
@@ -399,20 +401,20 @@ bool is_pnm(Head head, FileBytes) {
   return kind && space && next != Head::npos && (head[next] == '#' || (head[next] >= '0' && head[next] <= '9'));
 }
 
-// ADTS: as a frame of MPEG's layers, of the layer that does not exist.
+// ADTS: like an MPEG frame, with a layer number that MPEG audio does not use.
 bool is_aac(Head head, FileBytes) {
   return head.size() >= 7 && byte_at(head, 0) == 0xFF && (byte_at(head, 1) & 0xF6) == 0xF0 &&
          (byte_at(head, 2) >> 2 & 15) < 13;
 }
 
-// A frame of layer I, II or III of MPEG 1, 2 or 2.5, with a bit rate and a sampling rate that exist.
+// A frame of layer I, II or III of MPEG 1, 2 or 2.5, with a valid bit rate and sampling rate.
 bool is_mpeg_frame(Head head, FileBytes) {
   if (head.size() < 4 || byte_at(head, 0) != 0xFF || (byte_at(head, 1) & 0xE0) != 0xE0) return false;
   const int version = byte_at(head, 1) >> 3 & 3, layer = byte_at(head, 1) >> 1 & 3;
   return version != 1 && layer != 0 && byte_at(head, 2) >> 4 != 15 && (byte_at(head, 2) >> 2 & 3) != 3;
 }
 
-/// Kinds that more than fixed bytes tell, in the order in which they are tried.
+/// Kinds that need more than fixed bytes, in the order in which they are tried.
 struct Test {
   Kind kind;
   bool (*fits)(Head, FileBytes);
@@ -429,14 +431,15 @@ constexpr Test kTests[] = {
 };
 
 bool is_lfs_pointer(Head head, FileBytes bytes) {
-  // The format's page allows 1,024 bytes.
+  // The specification of Git LFS allows 1,024 bytes.
   return bytes.value_or(head.size()) <= 1024 &&
          (head.starts_with("version https://git-lfs.github.com/spec/") ||
           head.starts_with("version https://hawser.github.com/spec/")) &&
          head.find("\noid sha256:") != Head::npos;
 }
 
-/// A file that names its content's place, as git-annex writes it for unlocked files and where there are no links.
+/// A file that contains the path of its content. git-annex writes such files for unlocked files and
+/// on file systems without links.
 bool is_annex_pointer(Head head, FileBytes bytes) {
   if (bytes.value_or(head.size()) > 32768) return false;
   while (head.starts_with("../")) head.remove_prefix(3);
@@ -469,7 +472,8 @@ bool is_json(Head text) {
   return text[0] == '{' ? next[0] == '"' || next[0] == '}' : "{[\"-0123456789tfnNI]"sv.find(next[0]) != Head::npos;
 }
 
-/// No control characters but those of lines and pages, and UTF-8 up to a character that `text` may cut off.
+/// Whether the text is UTF-8, up to a character that its end may cut off, and has no control
+/// characters except those of lines and pages.
 bool is_text(Head text) {
   const auto control = [](char c) {
     return (c >= 0 && c < ' ' && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != '\x1B') || c == 0x7F;
@@ -480,7 +484,8 @@ bool is_text(Head text) {
   return !bad || (text.size() - *bad < 4 && *bad > 0 && byte_at(text, *bad) >= 0xC2);
 }
 
-/// Few printable characters are a signature only in front of bytes that are no text: "MAC addresses" is no sound.
+/// Whether the signature is a few printable characters. Such a signature counts only in front of
+/// bytes that are not text: "MAC addresses" is not a sound.
 bool is_weak(const Signature& one) {
   return one.also.empty() && one.bytes.size() < 8 &&
          std::ranges::all_of(
@@ -515,7 +520,7 @@ Kind kind_of_text(Head head, FileBytes bytes) {
 Kind kind_of(Head head, FileBytes bytes) {
   if (const Kind kind = by_signature(head); kind != Kind::kUnknown) return kind;
   if (is_zip(head, bytes)) return kind_of_zip(head);
-  // Before frames of MPEG, whose first bits the mark of UTF-16 has.
+  // Before MPEG frames: the byte order mark of UTF-16 begins with the same bits.
   if (const Kind kind = kind_of_text(head, bytes); kind != Kind::kUnknown && kind != Kind::kUtf8Text) return kind;
   for (const Test& test : kTests) {
     if (test.fits(head, bytes)) return test.kind;
@@ -535,7 +540,7 @@ Kind kind_of_whole(std::span<const uint8_t> file, FileBytes bytes) {
   return kind_of(head, bytes);
 }
 
-/// The first bytes for people: quoted text where they are printable, hexadecimal digits else.
+/// The first bytes for people: quoted if they are printable, otherwise in hexadecimal.
 std::string shown(Head head) {
   const Head first = head.substr(0, 16);
   const bool printable = std::ranges::all_of(first, [](char c) { return c >= ' ' && c < 0x7F; });
@@ -558,7 +563,8 @@ size_t id3_bytes(std::span<const uint8_t> bytes) {
   const Head head = as_text(bytes);
   if (bytes.size() < 10 || !head.starts_with("ID3")) return 0;
   size_t size = 0;
-  // ID3v2.4, section 3.1: seven bits a byte, so that no size looks like a frame; flag 0x10: a footer of ten more.
+  // ID3v2.4, section 3.1: seven bits a byte, so that a size never looks like a frame. Flag 0x10
+  // means a footer of ten more bytes.
   for (size_t i = 6; i < 10; ++i) size = size << 7 | (bytes[i] & 0x7Fu);
   return std::min(bytes.size(), size + ((bytes[5] & 0x10) != 0 ? 20u : 10u));
 }
@@ -584,7 +590,7 @@ Status wrong_file(std::string_view expected, std::span<const uint8_t> head, std:
 Status check_text(std::span<const uint8_t> head, std::optional<uint64_t> file_bytes) {
   const Sniffed found = sniff(head, file_bytes);
   FOREBAY_RETURN_IF_ERROR(check_no_pointer(head, file_bytes));
-  // Markup is text whatever bytes stand in it; damaged pages are for the decoder to judge.
+  // Markup counts as text whatever bytes it contains; the decoder reports damaged pages.
   const bool is_markup = found.kind == Kind::kSvg || found.kind == Kind::kXml || found.kind == Kind::kHtmlPage;
   const bool may_be_text = found.family == Family::kUnknown || found.kind == Kind::kEmpty || is_markup ||
                            found.kind == Kind::kUtf16Text || is_text(as_text(head).substr(0, kSniffBytes));

@@ -11,12 +11,12 @@
 
 namespace forebay {
 
-/// What a file is, judged by its first bytes.
+/// Format of a file, judged by its first bytes.
 enum class FileKind : uint8_t {
-  kUnknown,  ///< no signature fits, and it is no text
+  kUnknown,  ///< no signature fits, and the file is not text
   kEmpty,
-  kZeros,  ///< all bytes looked at are 0
-  // Something that stands in place of the data.
+  kZeros,  ///< all inspected bytes are 0
+  // A pointer or a message in place of the data.
   kLfsPointer,
   kAnnexPointer,
   kHtmlPage,
@@ -135,36 +135,45 @@ enum class FileFamily : uint8_t {
 struct Sniffed {
   FileKind kind = FileKind::kUnknown;
   FileFamily family = FileFamily::kUnknown;
-  std::string_view name;    ///< with its article, for messages: "a Git LFS pointer", "gzip-compressed data"
-  std::string_view remedy;  ///< what to do, in the imperative: "fetch the data with `git lfs pull`"; may be empty
+  /// Name with its article, for messages: "a Git LFS pointer", "gzip-compressed data".
+  std::string_view name;
+  /// Advice in the imperative: "fetch the data with `git lfs pull`". May be empty.
+  std::string_view remedy;
 };
 
-/// As many first bytes as every decision needs. More may be given: only a tag in front of an MP3 or FLAC stream is looked
-/// behind. Fewer are judged by what is there.
+/// Number of first bytes that suffices for every decision. Callers may pass more: they are used
+/// only to look past a tag in front of an MP3 or FLAC stream. If there are fewer, the decision
+/// rests on those.
 constexpr size_t kSniffBytes = 1024;
 
-/// Says what a file is. `head`: its first bytes; `file_bytes`: its length, where it is known (a pointer is short, and a
-/// stated length must fit). Without it `head` may be a part or the whole. No signature is a proof: a damaged file of a kind is
-/// of that kind. Pure, without allocation, any thread; time and memory do not grow with `head`.
+/// Determines the format of a file. `head` holds its first bytes. `file_bytes` is its length, if
+/// known: pointers are short, and lengths stated in a header must fit. Without it `head` may be a
+/// part or the whole of the file. A signature is no proof: a damaged file still has the format of
+/// its signature. Pure; allocates nothing; may be called from any thread. Its cost does not grow
+/// with `head`.
 Sniffed sniff(std::span<const uint8_t> head, std::optional<uint64_t> file_bytes = std::nullopt);
 
-/// Length of the ID3v2 tag with which MP3 and some FLAC files begin, at most that of `bytes`; 0 where there is none.
+/// Length of the ID3v2 tag at the beginning of MP3 and some FLAC files, at most the length of
+/// `bytes`; 0 if there is none.
 size_t id3_bytes(std::span<const uint8_t> bytes);
 
-/// "found a Git LFS pointer; fetch the data with `git lfs pull`", for the middle of a message. Bytes of no known kind are shown.
+/// Text for the middle of a message: "found a Git LFS pointer; fetch the data with `git lfs pull`".
+/// For an unknown format it shows the first bytes.
 std::string found_text(std::span<const uint8_t> head, std::optional<uint64_t> file_bytes = std::nullopt);
 
-/// The error of a reader that cannot use a file: "expected a Parquet file, found gzip-compressed data; unpack it first
-/// (`gunzip`)". NotFound for pointers, Unsupported for other known formats, Corrupt for all else. `expected` has an article. For
-/// callers that have already decided that the file is not what they read.
+/// The error of a reader that cannot use a file: "expected a Parquet file, found gzip-compressed
+/// data; unpack it first (`gunzip`)". NotFound for pointers, Unsupported for other known formats,
+/// Corrupt for all else. `expected` includes its article. Call it once you know that the file is
+/// not of the expected format.
 Status wrong_file(std::string_view expected, std::span<const uint8_t> head,
                   std::optional<uint64_t> file_bytes = std::nullopt);
 
-/// An error where the file is a pointer of Git LFS or git-annex, for readers to which all bytes are good data (text, objects).
+/// Fails if the file is a pointer of Git LFS or git-annex. Readers that accept all bytes (text,
+/// objects) call it.
 Status check_no_pointer(std::span<const uint8_t> head, std::optional<uint64_t> file_bytes = std::nullopt);
 
-/// An error where the file cannot be text: a pointer, or a known kind of file whose first bytes are none. UTF-16 is text, and bytes of
-/// no known kind may be.
+/// Fails if the file cannot be text: it is a pointer, or has a known format and does not begin with
+/// text. UTF-16 counts as text; bytes of unknown format pass.
 Status check_text(std::span<const uint8_t> head, std::optional<uint64_t> file_bytes = std::nullopt);
 
 }  // namespace forebay

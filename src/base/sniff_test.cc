@@ -230,7 +230,7 @@ TEST(Sniff, NamesEveryKindForPeople) {
 TEST(Sniff, DecidesByTheFirstBytesAlone) {
   for (const auto& [kind, content] : examples()) {
     if (kind == Kind::kZeros || kind == Kind::kEmpty || content.size() > kSniffBytes) continue;
-    if (kind == Kind::kMp3 || kind == Kind::kFlac) continue;  // looks behind tags
+    if (kind == Kind::kMp3 || kind == Kind::kFlac) continue;  // sniff() looks past their tags
     std::string longer = content;
     longer.resize(kSniffBytes, ' ');
     const Kind first = sniff(bytes_of(longer)).kind;
@@ -243,7 +243,7 @@ TEST(Sniff, BearsEveryPrefixOfEveryExample) {
   for (const auto& [kind, content] : examples()) {
     for (size_t length = 0; length <= std::min<size_t>(content.size(), 600); ++length) {
       const std::string part = content.substr(0, length);
-      // An own allocation, so that a sanitizer sees a read behind its end.
+      // A separate allocation, so that a sanitizer reports a read past its end.
       const std::vector<uint8_t> own(part.begin(), part.end());
       EXPECT_FALSE(sniff(own).name.empty());
       EXPECT_FALSE(sniff(own, content.size()).name.empty());
@@ -252,7 +252,7 @@ TEST(Sniff, BearsEveryPrefixOfEveryExample) {
 }
 
 TEST(Sniff, TakesNoPointerForOneThatIsLongerThanPointersAre) {
-  // Lines of text about Git LFS are data.
+  // Text that mentions Git LFS is data.
   EXPECT_EQ(sniff(bytes_of(kLfs), 5000).kind, Kind::kUtf8Text);
   EXPECT_EQ(kind_of("version https://git-lfs.github.com/spec/v1\nand no object\n"), Kind::kUtf8Text);
   EXPECT_EQ(kind_of("see /annex/objects/ for more\n"), Kind::kUtf8Text);
@@ -300,7 +300,7 @@ TEST(Sniff, FindsNothingInRandomBytes) {
     for (uint8_t& byte : noise) byte = static_cast<uint8_t>(random());
     known += sniff(noise).kind != Kind::kUnknown;
   }
-  // Frames of MPEG have eleven bits of their own, and everything else has 16 or more.
+  // MPEG frames have a signature of eleven bits; all other signatures have 16 or more.
   EXPECT_LT(known, 40);
 }
 

@@ -33,7 +33,7 @@ const std::string& Status::key() const { return detail_ ? detail_->key : kEmpty;
 const std::string& Status::op() const { return detail_ ? detail_->op : kEmpty; }
 const std::shared_ptr<void>& Status::payload() const { return detail_ ? detail_->payload : kNoPayload; }
 
-// Copies of a status share the detail, so that changing one does not show in another.
+// Copies of a status share the detail, so it is copied before a change.
 Status::Detail& Status::own() {
   auto copy = std::make_shared<Detail>(*detail_);
   Detail& detail = *copy;
@@ -42,7 +42,8 @@ Status::Detail& Status::own() {
 }
 
 Status&& Status::with_key(std::string key) && {
-  // The first who knows it is the nearest to the cause; whoever passes it on does not overwrite that. So with all below.
+  // The first caller that sets a key is nearest to the cause; callers further up do not overwrite
+  // it. The functions below follow the same rule.
   if (detail_ && detail_->key.empty()) own().key = std::move(key);
   return std::move(*this);
 }

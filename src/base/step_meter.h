@@ -8,32 +8,37 @@
 
 namespace forebay {
 
-/// The clocks of a StepMeter. Tests have their own.
+/// The clocks of a StepMeter. Tests use others.
 struct ThreadClocks {
   static int64_t wall_ns() { return monotonic_ns(); }
   static int64_t cpu_ns() { return thread_cpu_ns(); }  ///< of the calling thread
 };
 
-/// Divides a thread's CPU time among the steps of a pipeline, where the work of several steps is done in one go (a picture is decoded,
-/// cropped, resized and normalised while it is written to its batch). Steps are numbers; work outside of all steps is that of step 0.
+/// Divides a thread's CPU time among the steps of a pipeline when the work of several steps is done
+/// in one pass (a picture is decoded, cropped, resized and normalised while it is written to its
+/// batch). Steps are numbers; work outside of all steps is booked to step 0.
 ///
-/// Reading a clock at every change of step costs as much as some of the work, so one piece of work in kEvery is looked at, in an order
-/// without a period. The CPU time of all pieces is exact; the shares of the steps are those of the pieces that were looked at: with n of them,
-/// whose shares differ by s, right to about s / √n.
+/// Reading a clock at every change of step costs as much as some of the work. So only one piece of
+/// work in kEvery is measured, in an order without a period. The total CPU time of all pieces is
+/// exact. The shares of the steps are estimated from the n measured pieces: if their shares have
+/// standard deviation s, the error is about s / √n.
 ///
-/// Only CPU time is divided: a thread that stands in line for a core works for no step. The clock of a thread's CPU time is a system call, and the
-/// wall clock is none. So the wall clock times short visits of a step, during which a thread hardly ever loses its core, and the CPU clock
-/// is read at the end of visits that took kLongVisitNs and more. Used by one thread at a time.
+/// Only CPU time is divided: a thread that waits for a core works for no step. The thread's CPU
+/// clock is a system call, and the wall clock is not. So the wall clock times short visits of a
+/// step, during which a thread hardly ever loses its core. The CPU clock is read at the end of
+/// visits that took kLongVisitNs or more. Used by one thread at a time.
 template <typename Clocks>
 class BasicStepMeter {
  public:
-  static constexpr int kSteps = 64;  ///< those with larger numbers are booked to the last
+  static constexpr int kSteps = 64;  ///< larger step numbers are booked to the last
   static constexpr int kEvery = 8;
-  static constexpr int64_t kLongVisitNs = 20'000;  ///< 50 and more times what reading the CPU clock takes
+  /// At least 50 times the cost of reading the CPU clock.
+  static constexpr int64_t kLongVisitNs = 20'000;
 
-  /// A piece of work begins (a row); end() ends it.
+  /// Begins a piece of work (a row); end() ends it.
   void begin() {
-    looks_ = pieces_++ * 0x9e3779b97f4a7c15 >> 61 == 0;  // multiples of the golden ratio, and the first
+    // True for the first piece, and then at multiples of the golden ratio.
+    looks_ = pieces_++ * 0x9e3779b97f4a7c15 >> 61 == 0;
     current_ = 0;
     begun_ns_ = Clocks::cpu_ns();
     if (!looks_) return;
@@ -41,9 +46,9 @@ class BasicStepMeter {
     since_known_ns_ = 0;
     since_ns_ = Clocks::wall_ns();
   }
-  /// Whether it is worth while to say who is at work.
+  /// Whether this piece is measured, so that calls of enter() matter.
   bool looks() const { return looks_; }
-  /// The work that follows is done for that step. Returns the step before it, to go back to.
+  /// Attributes the work that follows to `step`. Returns the previous step, to be restored later.
   int enter(int step) {
     const int before = current_;
     if (looks_) {
@@ -62,8 +67,8 @@ class BasicStepMeter {
   int current() const { return current_; }
   /// CPU time of the piece so far.
   int64_t cpu_ns() const { return Clocks::cpu_ns() - begun_ns_; }
-  /// The piece is done. Returns its CPU time in ns. Where it was looked at, `book(step, ns)` is called for each step that had part in
-  /// that.
+  /// Ends the piece. Returns its CPU time in ns. If the piece was measured, calls `book(step, ns)`
+  /// for each step that took part in it.
   template <typename Book>
   int64_t end(const Book& book) {
     const int64_t now = Clocks::cpu_ns(), cpu = now - begun_ns_;
@@ -82,18 +87,18 @@ class BasicStepMeter {
   }
 
  private:
-  // CPU time since it was last known, less what short visits had of it, is the current step's.
+  // Books the CPU time since it was last read, less that of short visits, to the current step.
   void book_up_to(int64_t cpu_now_ns) {
     spent_ns_[static_cast<size_t>(current_)] += std::max<int64_t>(cpu_now_ns - known_ns_ - since_known_ns_, 0);
     known_ns_ = cpu_now_ns;
     since_known_ns_ = 0;
   }
 
-  std::array<int64_t, kSteps> spent_ns_{};  // of the piece that is looked at
+  std::array<int64_t, kSteps> spent_ns_{};  // of the measured piece
   int64_t begun_ns_ = 0;                    // CPU time
-  int64_t since_ns_ = 0;                    // wall clock, at the last change of step
-  int64_t known_ns_ = 0;                    // CPU time when it was last read,
-  int64_t since_known_ns_ = 0;              // and what short visits took since
+  int64_t since_ns_ = 0;                    // wall clock at the last change of step
+  int64_t known_ns_ = 0;                    // CPU time when it was last read
+  int64_t since_known_ns_ = 0;              // wall time of short visits since then
   uint64_t pieces_ = 0;
   int current_ = 0;
   bool looks_ = false;
@@ -101,7 +106,7 @@ class BasicStepMeter {
 
 using StepMeter = BasicStepMeter<ThreadClocks>;
 
-/// Work for a step, until the end of the scope.
+/// Attributes work to a step until the end of the scope.
 class StepSpan {
  public:
   StepSpan(StepMeter& meter, int step) : meter_(meter), before_(meter.enter(step)) {}

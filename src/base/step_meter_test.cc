@@ -7,7 +7,7 @@
 namespace forebay {
 namespace {
 
-// Keeps the thread busy for that long, by the clock on the wall.
+// Keeps the thread busy for that long on the wall clock.
 void work_for_us(int64_t us) {
   const int64_t until = monotonic_ns() + us * 1000;
   while (monotonic_ns() < until) {
@@ -52,7 +52,8 @@ TEST(StepMeter, the_parts_of_a_piece_add_up_to_its_cpu_time) {
   EXPECT_GE(looked, 5);
 }
 
-// Time as a thread has it that shares its core: the wall clock goes on while others have the core, its CPU time does not.
+// Clocks of a thread that shares its core: the wall clock runs while other threads have the core,
+// and the CPU clock does not.
 struct SharedCore {
   static inline int64_t wall = 0, cpu = 0, cpu_reads = 0;
   static int64_t wall_ns() { return wall; }
@@ -66,7 +67,8 @@ struct SharedCore {
 
 TEST(StepMeter, time_without_a_core_is_no_steps_work) {
   constexpr int64_t kMs = 1'000'000;
-  // Wherever the thread loses its core: in a step, at its end, before the first and behind the last.
+  // The thread loses its core at any point: in a step, at its end, before the first and after the
+  // last.
   for (int lost_in = 0; lost_in < 4; ++lost_in) {
     BasicStepMeter<SharedCore> meter;
     std::map<int, int64_t> booked;

@@ -8,7 +8,7 @@ bool StringList::is_valid(std::span<const uint8_t> run) {
   if (run.empty()) return true;
   if (run.size() < sizeof(uint32_t) || run.size() > std::numeric_limits<uint32_t>::max()) return false;
   const StringList list(run);
-  // The first offset points behind the offsets, and so says how many there are: strings + 1.
+  // The first offset is the end of the offsets, and so gives their number: strings + 1.
   const size_t begin = list.offset(0);
   if (begin < sizeof(uint32_t) || begin % sizeof(uint32_t) != 0 || begin > run.size()) return false;
   size_t before = begin;
@@ -17,7 +17,8 @@ bool StringList::is_valid(std::span<const uint8_t> run) {
     if (offset < before) return false;
     before = offset;
   }
-  // To the byte: a list has one form (the empty one two, without bytes and with one offset), so that equal lists are equal bytes.
+  // The end must match exactly. So a list has one form, and equal lists have equal bytes. (Only the
+  // empty list has two: no bytes, and a single offset.)
   return before == run.size();
 }
 

@@ -8,7 +8,7 @@
 namespace forebay {
 
 int edit_distance(std::string_view a, std::string_view b) {
-  // Three rows of the usual table: the one before last is needed for swaps.
+  // Three rows of the usual table; swaps need the row before last.
   std::vector<int> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) last[j] = static_cast<int>(j);
   for (size_t i = 1; i <= a.size(); ++i) {
@@ -25,9 +25,9 @@ int edit_distance(std::string_view a, std::string_view b) {
 
 std::string suggest(std::string_view typed, std::span<const std::string> candidates) {
   std::string best;
-  // Nobody mistypes 64 letters, and the work grows with the square.
+  // Nobody mistypes 64 letters, and the cost grows with the square.
   if (typed.size() > 64) return best;
-  // Exclusive, hence the 1 more; a single letter may be wrong in the shortest word, too.
+  // The bound is exclusive, hence + 1. Even in the shortest word one letter may be wrong.
   int best_distance = std::max<int>(1, static_cast<int>(typed.size()) / 3) + 1;
   for (const std::string& candidate : candidates) {
     const int distance = edit_distance(typed, candidate);

@@ -8,8 +8,9 @@
 
 namespace forebay {
 
-/// Where large results get memory that is not written yet: of somebody who has it again when the last reader lets go, since fresh pages
-/// cost more than a copy. Empty: from the system. From any thread.
+/// Allocates memory for a large result, not initialised. The provider gets the memory back when the
+/// last reader is done with it, and reuses it: fresh pages cost more than a copy. If empty, memory
+/// comes from the system. May be called from any thread.
 using TakeMemory = std::function<Result<Buffer>(size_t)>;
 
 inline Result<Buffer> memory_from(const TakeMemory& take, size_t bytes) {

@@ -51,7 +51,8 @@ bool Shape::fully_known() const {
 
 int64_t Shape::elements() const {
   int64_t n = 1;
-  // Whoever takes dimensions from a file has checked their product; an unknown one (-1) makes no sense here.
+  // Callers that read dimensions from a file have checked their product. An unknown dimension (-1)
+  // makes no sense here.
   for (int64_t d : *this) n *= d;
   return n;
 }
@@ -66,7 +67,8 @@ std::string Shape::to_string() const {
 }
 
 Buffer Buffer::allocate(size_t size) {
-  // Straight from the system only where they are large: smaller ones come too often to pay for fresh pages.
+  // Only large blocks come straight from the system: smaller ones are too frequent to pay for fresh
+  // pages.
   constexpr size_t kLarge = size_t{4} << 20;
   uint8_t* block = size >= kLarge ? allocate_block(size) : allocate_on_heap(size);
   if (block == nullptr) throw std::bad_alloc();

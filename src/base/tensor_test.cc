@@ -6,7 +6,7 @@
 #include <new>
 #include <set>
 
-// Shapes, element types and the memory of tensors.
+// Tests shapes, element types and the memory of tensors.
 
 namespace forebay {
 namespace {

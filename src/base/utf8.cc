@@ -19,9 +19,10 @@ bool is_ascii(const uint8_t* block) {
 
 bool continues(uint8_t byte) { return (byte & 0xc0) == 0x80; }
 
-/// What the second byte may be behind that first one; the others may be 80 to BF.
+/// Length of a character and range of its second byte, given by its first byte. Later bytes may be
+/// 80 to BF.
 struct LeadByte {
-  size_t length = 0;  ///< of the character; 0: it begins none
+  size_t length = 0;  ///< of the character; 0: not a first byte
   uint8_t low = 0x80, high = 0xbf;
 };
 
@@ -35,7 +36,7 @@ LeadByte lead_byte(uint8_t first) {
   return {};
 }
 
-/// Of the character that begins there; 0 where none does.
+/// Length of the character at the beginning of `bytes`; 0 if it is invalid.
 size_t character_bytes(std::span<const uint8_t> bytes) {
   const LeadByte lead = lead_byte(bytes[0]);
   if (lead.length > bytes.size()) return 0;
@@ -66,7 +67,8 @@ bool is_utf8(std::span<const uint8_t> bytes) {
   return has_avx2() ? is_utf8_avx2(bytes) : !first_not_utf8(bytes).has_value();
 }
 
-// All at once, since most strings are short; then no character may reach from one into the next.
+// Checks all strings at once, because most are short. Then no character may cross from one string
+// into the next.
 bool all_utf8(std::span<const uint8_t> bytes, std::span<const int64_t> offsets) {
   if (!is_utf8(bytes)) return false;
   bool cut = false;

@@ -14,8 +14,9 @@ namespace {
 
 #define FOREBAY_AVX2 __attribute__((target("avx2")))
 
-// J. Keiser, D. Lemire: Validating UTF-8 in less than one instruction per byte (2021). What is wrong with two bytes that follow each
-// other is what three tables say alike: of both halves of the first byte and of the upper half of the second.
+// J. Keiser, D. Lemire: Validating UTF-8 in less than one instruction per byte (2021). Three tables
+// give the possible errors of two consecutive bytes: one for each half of the first byte, one for
+// the upper half of the second. An error exists if all three tables have it.
 enum : uint8_t {
   kTooShort = 1,
   kTooLong = 2,
@@ -95,8 +96,9 @@ FOREBAY_AVX2 inline __m256i errors(__m256i block, __m256i before) {
       _mm256_and_si256(_mm256_and_si256(look_up(kFirstHigh, upper(back1)),
                                         look_up(kFirstLow, _mm256_and_si256(back1, _mm256_set1_epi8(0x0f)))),
                        look_up(kSecondHigh, upper(block)));
-  // The difference keeps its top bit only for E0 and more two bytes back, F0 and more three back: there a third or fourth byte of
-  // a character must stand. kTwoContinue is that bit, so that what must be and what is cancel out.
+  // The difference keeps its top bit only two bytes after E0 or more, or three bytes after F0 or
+  // more: there a third or fourth byte of a character must stand. kTwoContinue is that bit, so that
+  // the required and the actual continuations cancel out.
   const __m256i third = _mm256_subs_epu8(back2, _mm256_set1_epi8(0xe0 - 0x80));
   const __m256i fourth = _mm256_subs_epu8(back3, _mm256_set1_epi8(static_cast<char>(0xf0 - 0x80)));
   const __m256i must = _mm256_and_si256(_mm256_or_si256(third, fourth), _mm256_set1_epi8(static_cast<char>(0x80)));
@@ -116,12 +118,12 @@ FOREBAY_AVX2 bool is_utf8_avx2(std::span<const uint8_t> bytes) {
   size_t at = 0;
   for (; at + kBlock <= bytes.size(); at += kBlock) {
     const __m256i block = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes.data() + at));
-    // ASCII behind ASCII needs no look; ASCII behind the beginning of a character does.
+    // ASCII after ASCII needs no check; ASCII after the beginning of a character is an error.
     if (_mm256_movemask_epi8(_mm256_or_si256(block, before)) != 0)
       wrong = _mm256_or_si256(wrong, errors(block, before));
     before = block;
   }
-  // Zeros behind the end: a character that is cut off there is one too short.
+  // Zeros after the end: a character that is cut off there becomes one that is too short.
   uint8_t last[kBlock] = {};
   if (at < bytes.size()) std::memcpy(last, bytes.data() + at, bytes.size() - at);
   wrong = _mm256_or_si256(wrong, errors(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(last)), before));

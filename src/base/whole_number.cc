@@ -9,9 +9,10 @@ std::optional<int64_t> whole_number(const Value& value) {
   if (value.kind != FieldKind::kTensor || value.deferred || tensor.shape.rank() != 0 || !is_whole(tensor.dtype))
     return std::nullopt;
   uint64_t bits = 0;
-  // Into the low bytes: hosts are little-endian.
+  // Fills the low bytes: hosts are little-endian.
   std::memcpy(&bits, tensor.buffer.data(), tensor.nbytes());
-  // Up, and down again as a signed number, which copies the sign. Of 64 bits nothing is unused.
+  // Shifts up, and down again as a signed number, which extends the sign. A 64-bit value has no
+  // unused bits.
   const auto unused = static_cast<unsigned>(64 - 8 * tensor.nbytes());
   switch (tensor.dtype) {
     case DType::kInt8:

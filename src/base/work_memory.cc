@@ -17,7 +17,7 @@ void WorkMemory::begin_task(uint64_t grant, uint64_t keep) {
   reserved_ = 0;
   uint64_t held = 0;
   for (Slot& slot : slots_) {
-    // Lower slots are kept first: operators take them from 0 on.
+    // Retains lower slots first: operators use slots from 0 on.
     held += slot.size;
     if (held > keep) {
       held -= slot.size;
@@ -28,7 +28,8 @@ void WorkMemory::begin_task(uint64_t grant, uint64_t keep) {
 
 Status WorkMemory::reserve(uint64_t bytes) {
   if (bytes > grant_ - reserved_) {
-    // Files claim sizes whose sums are UINT64_MAX: a figure that wrapped around would be granted, again and again.
+    // Files may claim sizes whose sum exceeds UINT64_MAX. A sum that wrapped around would be
+    // granted again and again.
     const uint64_t needed = bytes > UINT64_MAX - reserved_ ? UINT64_MAX : reserved_ + bytes;
     return out_of_budget(fmt::format("needs {} bytes of working memory", needed), needed);
   }

@@ -11,10 +11,11 @@ namespace forebay {
 
 /// The working memory of one compute thread, counted against the engine's byte budget.
 ///
-/// A task starts with a grant. Whoever needs memory beyond its slot of the batch says so with reserve() *before* taking it.
-/// When the grant is too small, reserve() answers OutOfBudget with bytes_needed(); the task returns that status, and the
-/// engine runs it again, from the start, once so many bytes are free (or reports it, if they never can be). So everything
-/// before a reserve() must be cheap and free of side effects.
+/// A task starts with a grant. An operator that needs memory beyond its slot of the batch calls
+/// reserve() *before* it allocates. If the grant is too small, reserve() returns OutOfBudget with
+/// bytes_needed(), and the task returns that status. The engine runs the task again from the start
+/// once that many bytes are free, or reports the error if they never can be. So everything before a
+/// reserve() must be cheap and free of side effects.
 ///
 /// Used by one thread at a time.
 class WorkMemory {
@@ -23,7 +24,8 @@ class WorkMemory {
 
   explicit WorkMemory(uint64_t grant = UINT64_MAX) : grant_(grant) {}
 
-  /// A new task: nothing is reserved, and scratch memory larger than `keep` bytes in all is given back.
+  /// Begins a new task: nothing is reserved, and scratch memory beyond `keep` bytes in all is
+  /// freed.
   void begin_task(uint64_t grant, uint64_t keep);
   uint64_t grant() const { return grant_; }
   uint64_t reserved() const { return reserved_; }
@@ -31,11 +33,11 @@ class WorkMemory {
   Status reserve(uint64_t bytes);
   void release(uint64_t bytes) { reserved_ -= bytes; }
 
-  /// `size` bytes of reusable memory (64-byte aligned, not initialised, readable for 64 bytes more). A second call with the
-  /// same slot may move it. The bytes must have been reserved.
+  /// `size` bytes of reusable memory (64-byte aligned, not initialised, readable for 64 bytes
+  /// more). A second call with the same slot may move it. The bytes must have been reserved.
   std::span<uint8_t> scratch(int slot, size_t size);
 
-  /// For whom the thread works just now.
+  /// Books the thread's CPU time to steps of the pipeline.
   StepMeter& meter() { return meter_; }
 
  private:

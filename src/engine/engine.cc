@@ -21,7 +21,7 @@ struct Current {
   std::weak_ptr<Engine> engine;
 };
 
-// Apart from the engine, so that the child of a fork has them, too. Guarded by Current::mutex.
+// Separate from the engine, so that the child of a fork has them, too. Guarded by Current::mutex.
 EngineLimits& limits_here() {
   static EngineLimits limits;
   return limits;
@@ -68,7 +68,8 @@ EngineLimits Engine::limits() {
 std::shared_ptr<Engine> Engine::shared() {
   Current& here = of_this_process<Current>();
   const std::lock_guard lock(here.mutex);
-  // Made under the lock: two loaders that are opened at once get one. It ends outside of it, with whoever held it last.
+  // Made under the lock, so that two loaders that open at the same time get one engine. Its last
+  // owner destroys it without the lock.
   std::shared_ptr<Engine> engine = here.engine.lock();
   if (!engine) here.engine = engine = make_engine(limits_here());
   return engine;

@@ -12,24 +12,27 @@
 
 namespace forebay {
 
-/// What all loaders of a process use together: compute threads, memory, and the row groups that any of them holds. It lasts as long as
-/// somebody holds it; its threads end with the last one who does.
+/// Resources that all loaders of a process share: compute threads, memory, and the decoded chunks
+/// that any of them holds. Loaders share ownership; its threads end with the last owner.
 struct Engine {
-  /// As many compute threads as `cores`, unless somebody asks for more. `usable`: how many cores there are now; nothing: always as many.
+  /// Compute threads are limited to `cores`, unless a user asks for more. `usable` gives the number
+  /// of cores available now; if empty, the number never changes.
   explicit Engine(int cores, Executor::Clock clock = monotonic_ns, std::function<int(const Executor&)> usable = {})
       : executor(std::make_shared<Executor>(cores, clock)), memory(Memory::make()), chunks(SharedChunks::make()),
         usable_(std::move(usable)) {}
 
-  /// That of this process, with all cores it may use; made where nobody holds one. A fork's child has one of its own. From any thread.
+  /// The engine of this process, which may use all cores available to the process. Made if there is
+  /// none. The child of a fork has its own. May be called from any thread.
   static std::shared_ptr<Engine> shared();
-  /// What engine() has set for that of this process.
+  /// The limits that engine() has set for this process.
   static EngineLimits limits();
 
-  /// Looks how many cores may be used now, has the threads follow, and gives the number. Takes some files of the system to read;
-  /// from any thread.
+  /// Determines how many cores may be used now, adapts the number of threads, and returns the
+  /// number of cores. Reads some files of the system. May be called from any thread.
   int follow_cores() const;
 
-  /// Batches of loaders that are opened from now on lie in memory from there: see `serve`. Before that, in memory of the process.
+  /// Sets where loaders that are opened from now on allocate their batches (see `serve`). Until
+  /// then batches lie in memory of the process.
   void lend_batches_from(std::shared_ptr<BlockSource> blocks);
   std::shared_ptr<BlockSource> batch_blocks() const;
 

@@ -25,7 +25,8 @@ TEST(Engine, a_forked_child_has_one_of_its_own) {
   GTEST_SKIP() << "ThreadSanitizer allows no threads in a child of a process that has some";
 #endif
   const std::shared_ptr<Engine> engine = Engine::shared();
-  // Its thread has begun and rests: one that is allocating at the fork leaves the child of a sanitized process without a heap.
+  // The thread of the executor has started and is idle. If it allocated during the fork, the child
+  // of a sanitized process would have no heap.
   engine->executor->open(1)->post(0, [](WorkMemory&) {});
   const pid_t child = fork();
   if (child == 0) {

@@ -17,7 +17,8 @@ StoreLine::StoreLine(Store& store, const FetcherOptions& options)
     : store_(store), near_(store.reads_now()), requests_(options.requests), share_(share_of(store, options)),
       reading_(store.begin_reading()), limit_(most()) {}
 
-// There are few: where the data set lies (a manifest may name several stores), and a cache's disk.
+// A linear search: there are few stores. The data set has one (a manifest may name several), and a
+// cache's disk is another.
 StoreLine& Fetcher::line(Store& store) {
   for (const auto& line : lines_) {
     if (&line->store_ == &store) return *line;
@@ -58,18 +59,19 @@ Claim Flight::take_claim() {
 
 void Fetcher::send(const FlightPtr& flight) {
   StoreLine& line = flight->line_;
-  // Before read(), which may answer from inside: the answer reads it.
+  // Set before read(), because the answer reads it and may come from inside read().
   flight->begun_ns_ = monotonic_ns();
   if (line.share_) flight->sent_ = line.share_->sent();
   if (flight->request_.set_aside_bytes && !flight->request_.expected_size) {
-    // Weak, since the flight owns its request; a hedged one may be under way when it has landed.
+    // Weak, because the flight owns its request. A hedged request may still run after the flight
+    // has landed.
     flight->request_.set_aside = [weak = std::weak_ptr(flight)](uint64_t bytes) {
       const FlightPtr on_its_way = weak.lock();
       return on_its_way != nullptr && on_its_way->set_aside(bytes);
     };
   }
   line.store_.read(flight->request_, stop_.get_token(), [flight, &counters = counters_](Result<Buffer> result) {
-    // Before landed(), which may be the end of the loader and so of the line.
+    // Called before landed(), which may destroy the loader and with it the line.
     if (flight->line_.share_) flight->line_.share_->ended(flight->sent_, result.ok());
     counters.waiting_ns.fetch_add(monotonic_ns() - flight->begun_ns_, std::memory_order_relaxed);
     flight->landed(std::move(result));

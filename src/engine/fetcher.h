@@ -18,29 +18,33 @@
 namespace forebay {
 
 struct FetcherOptions {
-  int requests = 16;           ///< reads in flight, of each store
-  bool find_requests = false;  ///< instead as many as a store serves best (Store::slots()), if it can tell
-  int ranks = 1;               ///< that read from the same stores, each with slots of its own
+  int requests = 16;  ///< reads in flight to each store
+  /// Uses as many requests as the store serves best (Store::slots()), if it can tell.
+  bool find_requests = false;
+  /// Ranks that read from the same stores, each with slots of its own.
+  int ranks = 1;
 };
 
-/// One store as those see it who read from it. Guarded by the fetcher's owner, but for most().
+/// A store as its readers see it, with the number of reads in flight. Guarded by the fetcher's
+/// owner, except most().
 class StoreLine {
  public:
   StoreLine(Store& store, const FetcherOptions& options);
 
   Store& store() const { return store_; }
-  /// Reads that may be in flight, as of the last refresh().
+  /// Limit of reads in flight, as of the last refresh().
   int limit() const { return limit_; }
   bool has_slot() const { return in_flight_ < limit_; }
   void refresh() { limit_ = most(); }
-  /// Reads that may be in flight now. From any thread.
+  /// Limit of reads in flight now. May be called from any thread.
   int most() const { return share_ ? share_->limit() : requests_; }
 
-  /// Bytes were at hand when they were asked for last (page cache, memory): the thread that needs them reads them itself.
+  /// Whether bytes are expected in memory or the page cache, as at the last attempt. If so, the
+  /// thread that needs them reads them itself.
   bool reads_now() const { return near_ && !cold_; }
-  /// Whether to try that for the next read: now and then even where it failed before.
+  /// Whether the next read should try that. Occasionally true even if the last attempt failed.
   bool try_now() { return near_ && (!cold_ || ++tries_ % kTry == 0); }
-  /// What became of such a try.
+  /// Records the result of such an attempt.
   void found(bool cold) { cold_ = cold; }
 
  private:
@@ -50,7 +54,7 @@ class StoreLine {
   Store& store_;
   const bool near_;
   const int requests_;
-  const std::unique_ptr<RequestSlots::Share> share_;  // null: requests_
+  const std::unique_ptr<RequestSlots::Share> share_;  // null: the limit is requests_
   std::shared_ptr<void> reading_;
   int limit_ = 0;
   int in_flight_ = 0;
@@ -58,10 +62,11 @@ class StoreLine {
   uint64_t tries_ = 0;
 };
 
-/// One read on its way. Made by whoever wants the bytes, as a shared_ptr; lives until it has landed.
+/// One read in flight. Made as a shared_ptr by the caller that wants the bytes; lives until it has
+/// landed.
 class Flight : public std::enable_shared_from_this<Flight> {
  public:
-  /// `bytes` is the memory for what comes. It is made larger on the way where the size is not known
+  /// `bytes` is the memory for the result. It grows during the read if the size is not known
   /// (ReadRequest::set_aside_bytes).
   Flight(StoreLine& line, ReadRequest request, Claim bytes)
       : line_(line), request_(std::move(request)), claim_(std::move(bytes)) {}
@@ -71,18 +76,20 @@ class Flight : public std::enable_shared_from_this<Flight> {
 
   StoreLine& line() const { return line_; }
   const ReadRequest& request() const { return request_; }
-  /// When it was sent (monotonic_ns()).
+  /// Time at which it was sent (monotonic_ns()).
   int64_t begun_ns() const { return begun_ns_; }
-  /// Takes the memory for what came, once it has landed. It belongs to the fetcher's owner, as the flight itself does.
+  /// Takes the claim on the result's memory after the flight has landed. Called by the fetcher's
+  /// owner.
   Claim take_claim();
-  /// Returns how much memory that is now.
+  /// Bytes of that claim now.
   uint64_t claimed_bytes() const;
 
  private:
   friend class Fetcher;
-  /// The answer; called once, on any thread, without a lock. Has to lead to Fetcher::end().
+  /// Receives the result. Called once, on any thread, without a lock. Must lead to Fetcher::end().
   virtual void landed(Result<Buffer> result) = 0;
-  /// Whether an object that is larger than its memory may have so much more, where the budget has it. From any thread.
+  /// Whether an object larger than its memory may take `more` bytes, if the budget has them. May be
+  /// called from any thread.
   virtual bool may_take(uint64_t /*more*/) const { return true; }
 
   bool set_aside(uint64_t bytes);
@@ -90,36 +97,40 @@ class Flight : public std::enable_shared_from_this<Flight> {
   StoreLine& line_;
   ReadRequest request_;
   int64_t begun_ns_ = 0;
-  mutable std::mutex mutex_;  ///< of what follows: a hedged request may ask for memory when another one has landed
+  /// Guards the members below: a hedged request may ask for memory after the other one has landed.
+  mutable std::mutex mutex_;
   Claim claim_;
   bool has_landed_ = false;
   ConcurrencyControl::Sent sent_;
 };
 using FlightPtr = std::shared_ptr<Flight>;
 
-/// The one way to storage while batches are made. Guarded by its owner's lock, but for send() and stop(), which lead to stores and
-/// so to answers. It outlives its flights: whoever makes them sees to that.
+/// The only access to storage while batches are made. Guarded by its owner's lock, except send()
+/// and stop(), which call stores and may lead to results. Code that makes a flight keeps the
+/// fetcher alive until the flight has landed.
 class Fetcher {
  public:
-  /// `counters`: of the step that reads; waiting time is added there. They outlive the fetcher.
+  /// `counters` are those of the step that reads; waiting time is added there. They outlive the
+  /// fetcher.
   Fetcher(FetcherOptions options, StepCounters& counters) : options_(options), counters_(counters) {}
 
-  /// The line of that store; the same for as long as the fetcher lives.
+  /// The line of that store. Valid as long as the fetcher.
   StoreLine& line(Store& store);
-  /// Asks all stores how many reads they serve best.
+  /// Updates the limit of every store.
   void refresh();
-  /// Reads in flight, of all stores.
+  /// Reads in flight to all stores.
   int in_flight() const { return in_flight_; }
 
-  /// Takes a slot of the flight's line; send() follows.
+  /// Takes a slot of the flight's line. Must be followed by send().
   void begin(const Flight& flight);
-  /// Asks the store. Without a lock: the answer may come from inside.
+  /// Sends the request. Call it without a lock, because the store may answer before it returns.
   void send(const FlightPtr& flight);
-  /// Gives the slot back.
+  /// Returns the slot.
   void end(const Flight& flight);
-  /// Nothing is read any more.
+  /// States that nothing is read from here on.
   void leave();
-  /// What is in flight answers soon, with Cancelled if it is not there. Without a lock.
+  /// Makes reads in flight answer soon, with Cancelled if their bytes are not there yet. Call it
+  /// without a lock.
   void stop() { stop_.request_stop(); }
 
  private:

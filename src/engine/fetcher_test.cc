@@ -11,7 +11,7 @@
 namespace forebay {
 namespace {
 
-/// A store far away that says how many requests it serves best, and answers when it is told to.
+/// A remote store that tells how many requests it serves best, and answers when the test says so.
 class Remote final : public Store {
  public:
   explicit Remote(ConcurrencyLimits limits = {3, 1, 8}) : slots_(std::make_shared<RequestSlots>(limits)) {}
@@ -37,7 +37,7 @@ class Remote final : public Store {
   const std::shared_ptr<RequestSlots> slots_;
 };
 
-/// The owner of a fetcher, and what landed.
+/// The owner of a fetcher, with the results that have landed.
 struct Owner {
   class Read final : public Flight {
    public:
@@ -98,7 +98,8 @@ TEST(Fetcher, begins_with_a_part_where_other_ranks_read_from_the_same_store) {
   EXPECT_EQ(owner.fetcher.line(far).limit(), 32);
 }
 
-// What a near disk answers in microseconds would say that the far store wants more and more requests.
+// A local disk answers in microseconds. If that counted, the remote store would appear to serve
+// more and more requests.
 TEST(Fetcher, reads_of_a_caches_disk_do_not_feed_the_remote_stores_control) {
   Owner owner({.find_requests = true});
   Remote far;
@@ -135,7 +136,7 @@ TEST(Fetcher, a_flight_holds_its_bytes_until_it_lands) {
   const auto budget = std::make_shared<ByteBudget>(100);
   Owner owner;
   Remote far;
-  (void)owner.read(far, "unwanted", *Claim::take(budget, Use::kFetched, 70));  // nobody keeps it
+  (void)owner.read(far, "unwanted", *Claim::take(budget, Use::kFetched, 70));  // dropped
   EXPECT_EQ(budget->snapshot().used, 70u) << "the bytes are still on their way";
   far.answer("unwanted");
   EXPECT_EQ(budget->snapshot().used, 0u);

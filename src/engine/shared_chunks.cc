@@ -13,7 +13,8 @@ SharedChunks::Rows SharedChunks::find(const Hash128& key) {
 
 void SharedChunks::offer(const Hash128& key, const Rows& rows) {
   const std::lock_guard lock(mutex_);
-  // A weak pointer: whoever gives rows up frees them, however many could still have used them.
+  // A weak reference: when the loaders drop the rows they are freed, even if others could still use
+  // them.
   entries_[key].rows = rows;
   if (entries_.size() > sweep_at_) sweep();
 }
@@ -39,10 +40,10 @@ void SharedChunks::end(const Hash128& key) {
     Entry& entry = entries_[key];
     if (--entry.working > 0) return;
     told.swap(entry.waiting);
-    // Else it stays until sweep(), so that others find the rows.
+    // Otherwise the entry stays until sweep(), so that others find the rows.
     if (entry.rows.expired()) entries_.erase(key);
   }
-  // Without the lock: they may come back at once, for the rows or to begin themselves.
+  // Without the lock: waiters may call back at once, for the rows or to begin themselves.
   for (const auto& tell : told) tell();
 }
 
@@ -51,7 +52,7 @@ size_t SharedChunks::size() const {
   return entries_.size();
 }
 
-// Entries whose rows are gone; now and then, so that it costs little for each.
+// Removes entries whose rows are gone. Runs rarely, so that its cost for each offer() is small.
 void SharedChunks::sweep() {
   std::erase_if(entries_, [](const auto& each) { return each.second.working == 0 && each.second.rows.expired(); });
   sweep_at_ = std::max<size_t>(64, 2 * entries_.size());

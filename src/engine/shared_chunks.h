@@ -13,29 +13,32 @@
 
 namespace forebay {
 
-/// Decoded chunks of tables that somebody in the process holds, for others who read the same. A key stands for everything that
-/// decides what the rows are: stored data, version, columns, operators. Nothing is kept here: rows last as long as whoever made or
-/// took them holds them, each on its own account.
+/// Decoded chunks that loaders of this process hold, for other loaders that read the same data. A
+/// key identifies all that determines the rows: stored data, version, columns, operators. This
+/// class holds only weak references: rows live as long as the loaders that made or took them, and
+/// each loader counts them in full.
 ///
-/// While one is at work on a chunk (a read is in flight, or a thread decodes), others wait to be told instead of doing the same;
-/// never while one waits itself, so that no two wait for each other. From any thread.
+/// While one loader works on a chunk (a read is in flight, or a thread decodes), others wait for it
+/// instead of doing the same. A loader that waits is never counted as working, so no two loaders
+/// wait for each other. All methods may be called from any thread.
 class SharedChunks : public std::enable_shared_from_this<SharedChunks> {
  public:
-  /// Always made as a shared_ptr: who is at work keeps it alive.
+  /// Always made as a shared_ptr: each Work keeps it alive.
   static std::shared_ptr<SharedChunks> make() { return std::make_shared<SharedChunks>(); }
 
   using Rows = std::shared_ptr<const Columns>;
-  /// Null where nobody holds them.
+  /// The rows; null if no loader holds them.
   Rows find(const Hash128& key);
-  /// Others may have them from now on.
+  /// Makes rows available to others.
   void offer(const Hash128& key, const Rows& rows);
 
-  /// Somebody is at work, for as long as this lives. It ends without a lock that those who are told might take.
+  /// States that the caller works on a chunk. Destroy it without any lock that waiters might take.
   class Work;
   std::unique_ptr<Work> begin(const Hash128& key);
-  /// True where others are at work: `told` is called once, on whatever thread, when they are not any more.
+  /// Returns whether others work on the chunk. If so, `told` is called once, on any thread, when
+  /// they no longer do.
   bool wait(const Hash128& key, std::function<void()> told);
-  /// Chunks that something is known of.
+  /// Number of chunks with an entry.
   size_t size() const;
 
  private:
@@ -48,7 +51,7 @@ class SharedChunks : public std::enable_shared_from_this<SharedChunks> {
     size_t operator()(const Hash128& key) const { return key.low; }
   };
   void end(const Hash128& key);
-  void sweep();  // with the lock held
+  void sweep();  // needs the lock
 
   mutable std::mutex mutex_;
   std::unordered_map<Hash128, Entry, HashOf> entries_;

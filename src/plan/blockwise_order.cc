@@ -11,31 +11,32 @@
 #include "plan/order.h"
 #include "plan/permutation.h"
 
-// Three kinds of numbers for a row: its id (chunks in the order given), its place on the epoch's line (chunks permuted,
-// rows end to end), and its position (lanes taken in turn, rows of a block mixed).
+// A row has three numbers: its id (chunks in the given order), its place on the epoch's line
+// (chunks permuted, rows end to end), and its position (lanes taken in turn, rows of a block
+// mixed).
 
 namespace forebay {
 namespace {
 
 constexpr int64_t kMaxRows = int64_t{1} << 62;
 
-using Starts = std::vector<int64_t>;  // where each chunk begins, and at the end where the last one ends
+using Starts = std::vector<int64_t>;  // beginning of each chunk; then the end of the last one
 
-// The chunk that holds `row`. There are no empty ones.
+// The chunk that holds `row`. No chunk is empty.
 int64_t chunk_holding(const Starts& starts, int64_t row) {
   const std::span<const int64_t> begins(starts.data(), starts.size() - 1);
   return static_cast<int64_t>(part_holding(begins, row, [](int64_t begin) { return begin; }));
 }
 
-// An epoch's line. A chunk's place in the row of chunks is its turn.
+// The line of an epoch. A chunk's turn is its index on the line.
 struct Line {
-  // `begin`: its first row's place on the line; place + to_id is a row's id.
+  // `begin` is the place of the chunk's first row; adding to_id to a place gives the row's id.
   struct Turn {
     int64_t begin = 0, to_id = 0;
   };
   int64_t epoch = -1;
   Permutation chunks;       // turn -> chunk
-  std::vector<Turn> turns;  // and at the end where the last one ends
+  std::vector<Turn> turns;  // one more at the end: the end of the line
 
   int64_t size() const { return static_cast<int64_t>(turns.size()) - 1; }
   const Turn& operator[](int64_t turn) const { return turns[static_cast<size_t>(turn)]; }
@@ -45,7 +46,7 @@ struct Line {
   }
 };
 
-// Up to `block` turns of one lane; `begin` and `end` are places.
+// Up to `block` turns of one lane. `begin` and `end` are places.
 struct Block {
   int64_t first_turn = 0, last_turn = 0;
   int64_t begin = 0, end = 0;
@@ -57,9 +58,10 @@ struct Block {
     ids_at(line, place, {&id, 1});
     return id;
   }
-  // Of the places from `place` on. First all through the permutation, then all to ids: neither loop waits for its own results.
+  // Computes the ids at consecutive places from `place` on. One loop applies the permutation, and
+  // the next maps to ids, so that neither loop waits for its own results.
   void ids_at(const Line& line, int64_t place, std::span<int64_t> ids) const {
-    const Permutation mixed = rows;  // apart from what is written, so that it stays in registers
+    const Permutation mixed = rows;  // a copy, so that it stays in registers
     const int64_t from = begin;
     for (size_t i = 0; i < ids.size(); ++i) ids[i] = from + mixed.at(place - from + static_cast<int64_t>(i));
     const std::span<const Line::Turn> turns(&line[first_turn], static_cast<size_t>(last_turn - first_turn));
@@ -68,7 +70,8 @@ struct Block {
   }
 };
 
-// Where each of the blocks begins that are smaller than `block`, in chunks of its lane, and at the end the first one that is not.
+// The beginnings of the blocks that are smaller than `block`, in chunks of the lane; then that of
+// the first full block.
 std::vector<int64_t> ramp_begins(int64_t block) {
   std::vector<int64_t> begins = {0};
   for (int64_t size = 1; size < block; size = 1 + begins.back() / 3) begins.push_back(begins.back() + size);
@@ -77,7 +80,7 @@ std::vector<int64_t> ramp_begins(int64_t block) {
 
 class BlockwiseOrder final : public Order {
  public:
-  // `chunks`: under which number the caller knows those that have rows.
+  // `chunks` holds the caller's index of each chunk with rows.
   BlockwiseOrder(Starts starts, std::vector<int64_t> chunks, const BlockwiseOptions& options)
       : starts_(std::move(starts)), chunks_(std::move(chunks)), block_(options.block), lanes_(options.lanes),
         ramp_(ramp_begins(options.ramp ? options.block : 1)),
@@ -98,7 +101,7 @@ class BlockwiseOrder final : public Order {
     assert(id >= 0 && id < size());
     const auto line = line_of(epoch);
     const int64_t chunk = chunk_holding(starts_, id);
-    // The inverse of the two steps of ids_at(): to the line, then out of the block.
+    // Inverts the two steps of ids_at(): first to the line, then out of the block.
     const int64_t mixed = id - (*line)[line->chunks.position_of(chunk)].to_id;
     const int64_t lane = lane_holding(mixed);
     const Block block = block_holding(*line, lane, mixed);
@@ -109,7 +112,7 @@ class BlockwiseOrder final : public Order {
   void ids_at(int64_t epoch, int64_t begin, std::span<int64_t> ids) const override {
     const auto line = line_of(epoch);
     const int64_t count = static_cast<int64_t>(ids.size());
-    // Lane by lane and not in order: each block is found once and its rows come together.
+    // Lane by lane instead of in order, so that each block is found once.
     for (int64_t first = 0; first < std::min(lanes_, count); ++first) lane_ids(*line, begin, first, ids);
   }
 
@@ -131,7 +134,7 @@ class BlockwiseOrder final : public Order {
   }
 
  private:
-  // Through one lane, so that each block is looked up once.
+  // Computes the ids of one lane, and looks up each block once.
   void lane_ids(const Line& line, int64_t begin, int64_t first, std::span<int64_t> ids) const {
     const int64_t lane = (begin + first) % lanes_;
     const auto step = static_cast<size_t>(lanes_);
@@ -156,12 +159,12 @@ class BlockwiseOrder final : public Order {
     return place < in_longer ? place / (shorter + 1) : longer_lanes + (place - in_longer) / shorter;
   }
 
-  // A block as its lane counts: its number, and its turns from the lane's first on.
+  // A block within its lane: its number, and its turns relative to the lane's first one.
   struct Turns {
     int64_t number = 0, first = 0, count = 0;
   };
   Turns turns_holding(int64_t epoch, int64_t turn) const {
-    const int64_t ramped = epoch == 0 ? ramp_.back() : 0;  // turns
+    const int64_t ramped = epoch == 0 ? ramp_.back() : 0;  // in turns
     if (turn < ramped) {
       const auto after = std::upper_bound(ramp_.begin(), ramp_.end(), turn);
       return {after - ramp_.begin() - 1, after[-1], *after - after[-1]};
@@ -173,21 +176,23 @@ class BlockwiseOrder final : public Order {
 
   Block block_holding(const Line& line, int64_t lane, int64_t place) const {
     const int64_t lane_first = lane_begin(lane), lane_end = lane_begin(lane + 1);
-    // Blocks are counted from the lane's first chunk on, so that no lane depends on how another one is cut.
+    // Blocks are counted from the lane's first chunk, so that no lane depends on the cuts of
+    // others.
     const int64_t lane_turn = line.turn_holding(lane_first);
     const Turns turns = turns_holding(line.epoch, line.turn_holding(place) - lane_turn);
     const int64_t first_turn = lane_turn + turns.first;
-    // Compared so, since first_turn + count overflows where block= is huge.
+    // Compared in this form because first_turn + count overflows for a huge block=.
     const int64_t last_turn = turns.count < line.size() - first_turn ? first_turn + turns.count : line.size();
     const int64_t begin = std::max(lane_first, line[first_turn].begin);
     const int64_t end = std::min(lane_end, line[last_turn].begin);
-    // By lane and number, not by chunk: a chunk that two lanes share is mixed differently in each.
+    // Keyed by lane and number instead of by chunk: a chunk that two lanes share is mixed
+    // differently in each.
     const PermutationKey key = blocks_root_.child(line.epoch).child(lane).child(turns.number);
     return {first_turn, last_turn, begin, end, Permutation(end - begin, key)};
   }
 
-  // The lines of the last epochs asked for are kept: an answer already computed, never a decision, so the order stays a
-  // pure function. The lock is held to copy a pointer, not to compute.
+  // Caches the lines of the last epochs asked for. A line is a function of the epoch, so the order
+  // stays a pure function. The lock is held to copy a pointer, not to compute.
   std::shared_ptr<const Line> line_of(int64_t epoch) const {
     {
       const std::lock_guard lock(mutex_);
@@ -195,10 +200,11 @@ class BlockwiseOrder final : public Order {
         if (line && line->epoch == epoch) return line;
       }
     }
-    // Linear in the number of chunks, once an epoch.
+    // Linear in the number of chunks; runs once an epoch.
     auto line = make_line(epoch);
     const std::lock_guard lock(mutex_);
-    // Two threads may both have computed it; that costs a place, and no answer.
+    // Two threads may both have computed the line. That wastes a slot of the cache, and changes no
+    // result.
     std::rotate(kept_.begin(), kept_.end() - 1, kept_.end());
     kept_.front() = line;
     return line;
@@ -221,10 +227,11 @@ class BlockwiseOrder final : public Order {
   const Starts starts_;
   const std::vector<int64_t> chunks_;
   const int64_t block_, lanes_;
-  const std::vector<int64_t> ramp_;  // of epoch 0
+  const std::vector<int64_t> ramp_;  // for epoch 0
   const PermutationKey chunks_root_, blocks_root_;
   mutable std::mutex mutex_;
-  mutable std::array<std::shared_ptr<const Line>, 3> kept_;  // the epoch, the one prefetched, one looked up ahead
+  // For the current epoch, the prefetched one, and one that is looked up ahead.
+  mutable std::array<std::shared_ptr<const Line>, 3> kept_;
 };
 
 Status check(const BlockwiseOptions& options) {

@@ -28,7 +28,7 @@ struct Data {
   int64_t chunk_at(int64_t epoch, int64_t position) const {
     return chunk_of[static_cast<size_t>(order->id_at(epoch, position))];
   }
-  // The chunks of a lane's rows in the order in which the lane gives them.
+  // The chunks of a lane's rows, in the order of the lane.
   std::vector<int64_t> lane(int64_t epoch, int64_t lane) const {
     std::vector<int64_t> out;
     for (int64_t p = lane; p < order->size(); p += options.lanes) out.push_back(chunk_at(epoch, p));
@@ -52,14 +52,14 @@ TEST(BlockwiseOrderTest, lanes_are_spans_whose_lengths_differ_by_one_row) {
       EXPECT_EQ(static_cast<int64_t>(rows.size()), share + (lane < data.order->size() % lanes ? 1 : 0));
       for (int64_t chunk : std::set<int64_t>(rows.begin(), rows.end())) ++lanes_of_chunk[chunk];
     }
-    // Each of the lanes - 1 edges cuts one chunk at most; no other chunk is in two lanes.
+    // Each of the lanes - 1 edges cuts at most one chunk; no other chunk is in two lanes.
     int64_t cuts = 0;
     for (const auto& [chunk, count] : lanes_of_chunk) cuts += count - 1;
     EXPECT_LE(cuts, lanes - 1) << lanes;
   }
 }
 
-// How many chunks each block of a lane mixes, in order.
+// Number of chunks that each block of a lane mixes, in order.
 std::vector<size_t> mixed_chunks(const Data& data, int64_t epoch, int64_t lane) {
   std::vector<size_t> counts;
   for (int64_t position = lane; position < data.order->size();) {
@@ -82,7 +82,7 @@ TEST(BlockwiseOrderTest, a_ramp_begins_with_one_chunk_and_grows_to_whole_blocks_
     EXPECT_EQ(plain.order->id_at(1, position), ramp.order->id_at(1, position));
 }
 
-// Whoever makes chunks a third faster than they are used has made each block when its turn comes.
+// If chunks are made a third faster than they are used, each block is ready in time.
 TEST(BlockwiseOrderTest, no_block_of_a_ramp_is_waited_for_where_chunks_are_made_a_third_faster_than_they_are_used) {
   const Data data({std::vector<int64_t>(400, 3), 64, 1, 5, true});
   size_t before = 0;
@@ -108,7 +108,7 @@ TEST(BlockwiseOrderTest, with_a_ramp_an_epoch_is_still_every_row_once_and_can_be
   }
 }
 
-// A lane works through its chunks `block` at a time: so many are open at once, and none is opened again.
+// A lane reads its chunks `block` at a time: no more are open at once, and none is opened again.
 TEST(BlockwiseOrderTest, a_lane_reads_each_chunk_once_and_few_at_a_time) {
   for (int64_t block : {1, 2, 5, 8}) {
     const Data data({uneven_chunks(), block, 3, 9});
@@ -129,7 +129,8 @@ TEST(BlockwiseOrderTest, a_lane_reads_each_chunk_once_and_few_at_a_time) {
 }
 
 TEST(BlockwiseOrderTest, ids_are_rows_in_the_order_of_the_chunks) {
-  const Data data({{3, 4, 5}, 1, 1, 7});  // one chunk at a time: each stretch holds that chunk's ids
+  // One chunk at a time, so each run holds the ids of one chunk.
+  const Data data({{3, 4, 5}, 1, 1, 7});
   std::vector<int64_t> ids(12);
   data.order->ids_at(0, 0, ids);
   for (size_t i = 0; i < ids.size();) {
@@ -145,7 +146,7 @@ TEST(BlockwiseOrderTest, empty_chunks_change_nothing) {
   for (int64_t p = 0; p < 60; ++p) EXPECT_EQ(with.order->id_at(3, p), without.order->id_at(3, p));
 }
 
-// Chunks and rows are both drawn anew in each epoch.
+// Each epoch draws the order of the chunks and of the rows anew.
 TEST(BlockwiseOrderTest, chunks_and_rows_change_with_epoch_and_seed) {
   const Data data({std::vector<int64_t>(40, 10), 1, 1, 7}), other({std::vector<int64_t>(40, 10), 1, 1, 8});
   int64_t same_turn = 0, same_seed = 0;
@@ -167,7 +168,7 @@ TEST(BlockwiseOrderTest, chunks_and_rows_change_with_epoch_and_seed) {
   EXPECT_GT(orders_inside.size(), 195u);  // of 200
 }
 
-// In a block of 4 chunks, neighbours come from any two of them.
+// In a block of 4 chunks, neighbouring rows come from any two chunks.
 TEST(BlockwiseOrderTest, rows_of_a_block_are_mixed) {
   const Data data({std::vector<int64_t>(4, 100), 4, 1, 7});
   std::vector<int64_t> pairs(16);
@@ -180,7 +181,7 @@ TEST(BlockwiseOrderTest, rows_of_a_block_are_mixed) {
   for (int a = 0; a < 4; ++a) {
     for (int b = 0; b < 4; ++b) expected.push_back(60'000.0 * 100 * (a == b ? 99 : 100) / (400 * 399));
   }
-  // Each chunk is drawn 100 times in every epoch: four sums are given.
+  // Each epoch draws each chunk 100 times, which fixes four sums.
   EXPECT_LT(std::abs(chi_square_sigmas(pairs, expected, 12)), 5);
 }
 

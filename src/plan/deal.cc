@@ -26,18 +26,18 @@ class DealByLane final : public Deal {
     const EqualPart run = equal_part(batch.slots, batch.world_size, rank);
     const int64_t end = run.begin + run.length;
     out->clear();
-    int64_t place = 0;  // in the batch, lane by lane
+    int64_t place = 0;  // in the batch sorted by lane
     for (int64_t lane = 0; lane < lanes_ && place < end; ++lane) {
-      // The lane's first slot in the batch, which need not begin at lane 0.
+      // The lane's first slot in the batch. The batch need not begin at lane 0.
       const int64_t first = (lane - batch.position % lanes_ + lanes_) % lanes_;
       const int64_t count = first < batch.samples ? (batch.samples - first - 1) / lanes_ + 1 : 0;
       for (int64_t i = std::max<int64_t>(run.begin - place, 0); i < count && place + i < end; ++i)
         out->push_back(first + i * lanes_);
       place += count;
     }
-    // Repeats are behind all lanes, so their places are their slots.
+    // Repeats come after all lanes, so their places are their slots.
     for (int64_t slot = std::max(batch.samples, run.begin); slot < end; ++slot) out->push_back(slot);
-    // Promised by Deal: ascending, so that a rank's rows come in the order of the epoch.
+    // Ascending, as Deal requires, so that a rank's rows come in the order of the epoch.
     std::sort(out->begin(), out->end());
   }
 
@@ -59,7 +59,7 @@ void Deal::all(const GlobalBatch& batch, DealtBatch* out) const {
 }
 
 std::shared_ptr<const Deal> deal_by_count() {
-  // Without state, so one does for all.
+  // Stateless, so one instance serves all.
   static const auto deal = std::make_shared<const DealByCount>();
   return deal;
 }

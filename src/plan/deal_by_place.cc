@@ -10,9 +10,10 @@
 #include "plan/order.h"
 #include "plan/placement.h"
 
-// Rows come from *origins*: first the hosts that keep some, then (with lanes) the hosts that own lanes whose rows nobody keeps, then nobody.
-// A *grant* lets a rank take so many rows of an origin. All grants are decided from counts alone; one pass over the batch hands rows
-// out by them.
+// Rows come from *origins*: first the hosts that cache rows, then (with lanes) the hosts that own
+// lanes with uncached rows, then one origin for all other rows. A *grant* lets a rank take a number
+// of rows of an origin. All grants are computed from counts alone. One pass over the batch then
+// assigns rows by them.
 
 namespace forebay {
 namespace {
@@ -24,13 +25,14 @@ struct Grant {
 
 class Granting {
  public:
-  // `counts`: rows of each origin. `hosts`: those with ranks; `owners`: whether the second kind of origins is there.
+  // `counts` holds the rows of each origin, and `hosts` the hosts with ranks. `owners` tells
+  // whether origins of the second kind exist.
   Granting(std::vector<int64_t> counts, const GlobalBatch& batch, const Hosts& hosts, bool owners)
       : left_(std::move(counts)), hosts_(hosts), owners_(owners), world_(batch.world_size),
         lacks_(static_cast<size_t>(batch.world_size)) {
-    // What it gets by count: steps must be as long on all ranks whatever hosts keep.
+    // The number by count: steps must have the same length on all ranks, whatever hosts cache.
     for (int64_t rank = 0; rank < world_; ++rank) lack(rank) = equal_part(batch.slots, world_, rank).length;
-    // A rank has about one grant of each kind of origin.
+    // A rank has about one grant for each kind of origin.
     grants_.reserve(3 * lacks_.size());
   }
 
@@ -55,20 +57,22 @@ class Granting {
     lack(rank) -= rows;
   }
 
-  // A host's rows to its ranks, divided evenly as far as they lack so many.
+  // Grants a host's rows to its ranks, divided evenly as far as they lack rows.
   void own(int64_t origin, int64_t host) {
     const int64_t first = hosts_.first_rank(host), ranks = hosts_.ranks(host), rows = left(origin);
     for (int64_t i = 0; i < ranks && rows > 0; ++i)
       grant(origin, first + i, std::min(equal_part(rows, ranks, i).length, lack(first + i)));
     for (int64_t i = 0; i < ranks && left(origin) > 0; ++i)
-      // What is left after the even division, in the order of ranks: the result depends on counts alone.
+      // The remainder of the even division, in the order of ranks, so that the result depends on
+      // counts alone.
       grant(origin, first + i, std::min(left(origin), lack(first + i)));
   }
 
-  // The largest number that every lacking rank may be given, up to what it lacks, without giving more than `rows` in all.
+  // The largest number that every lacking rank may get, up to its lack, without exceeding `rows` in
+  // total.
   int64_t level(int64_t rows) const {
     const int64_t most = *std::max_element(lacks_.begin(), lacks_.end());
-    // Counted and not sorted: lacks are below the batch's size.
+    // Counts instead of sorting: lacks are smaller than the batch.
     std::vector<int64_t> lacking(static_cast<size_t>(most) + 1);
     for (const int64_t lack : lacks_) ++lacking[static_cast<size_t>(lack)];
     int64_t above = world_, given = 0;  // ranks that lack more than the level
@@ -80,7 +84,7 @@ class Granting {
     return most;
   }
 
-  // Rows of no host that keeps them, evenly.
+  // Grants the rows that no host caches, evenly.
   void nobodys() {
     const int64_t first = hosts_.count(), end = static_cast<int64_t>(left_.size());
     int64_t rows = 0;
@@ -94,7 +98,7 @@ class Granting {
       int64_t share = std::min(lack(rank), level);
       if (lack(rank) > share && more > 0) ++share, --more;
       while (share > 0) {
-        // Ends: the shares were cut from just these rows.
+        // Terminates: the shares were cut from exactly these rows.
         while (left(origin) == 0) ++origin;
         const int64_t some = std::min(share, left(origin));
         grant(origin, rank, some);
@@ -103,11 +107,12 @@ class Granting {
     }
   }
 
-  // What hosts have too much of. Each transfer ends a surplus or a lack, and the last one both; a host with a surplus has no rank that
-  // lacks rows: hence world_size - 1 transfers at most.
+  // Moves surplus rows to lacking ranks. Each transfer ends a surplus or a lack, and the last one
+  // ends both. A host with a surplus has no rank that lacks rows. So there are at most world_size -
+  // 1 transfers.
   void even_out() {
-    using Entry =
-        std::pair<int64_t, int64_t>;  // rows; minus the number of the host or rank, so that the lowest comes first
+    // Rows, and the negated number of the host or rank, so that the lowest number comes first.
+    using Entry = std::pair<int64_t, int64_t>;
     std::vector<Entry> surpluses, lacks;
     for (int64_t host = 0; host < hosts_.count(); ++host)
       if (left(host) > 0) surpluses.push_back({left(host), -host});
@@ -127,11 +132,11 @@ class Granting {
     }
   }
 
-  std::vector<int64_t> left_;  // of each origin: rows not granted
+  std::vector<int64_t> left_;  // rows of each origin that are not granted
   const Hosts hosts_;
   const bool owners_;
   const int64_t world_;
-  std::vector<int64_t> lacks_;  // of each rank
+  std::vector<int64_t> lacks_;  // rows that each rank lacks
   std::vector<Grant> grants_;
 };
 
@@ -154,7 +159,7 @@ class DealByPlace final : public Deal {
     const std::vector<int32_t> origin_of = origins_of(batch, hosts);
     std::vector<int64_t> counts(static_cast<size_t>(origins));
     for (const int32_t origin : origin_of) ++counts[static_cast<size_t>(origin)];
-    counts.back() += batch.slots - batch.samples;  // a repeat is kept by nobody
+    counts.back() += batch.slots - batch.samples;  // no host caches a repeat
     hand_out(batch, origin_of, by_origin(Granting(std::move(counts), batch, hosts, owners).decide(), origins), out);
   }
 
@@ -183,7 +188,7 @@ class DealByPlace final : public Deal {
     return origins;
   }
 
-  // The grants of each origin after each other; one without rows ends those of the last.
+  // Sorts grants by origin. An origin without grants begins where the next one does.
   static std::pair<std::vector<Grant>, std::vector<size_t>> by_origin(const std::vector<Grant>& grants,
                                                                       int64_t origins) {
     std::vector<size_t> begins(static_cast<size_t>(origins) + 1);
@@ -204,10 +209,11 @@ class DealByPlace final : public Deal {
     out->begins.push_back(batch.slots);
     std::vector<int64_t> next(out->begins.begin(), out->begins.end() - 1);
     out->slots.resize(static_cast<size_t>(batch.slots));
-    std::vector<Grant> open(current.size());  // of each origin; copied, so that a row needs one look-up less
+    // The current grant of each origin; a copy, which saves one look-up per row.
+    std::vector<Grant> open(current.size());
     const auto give = [&](size_t origin, int64_t slot) {
       Grant& grant = open[origin];
-      // Never beyond the origin's own grants: their rows add up to the rows that come from it.
+      // Stays within the origin's grants: their rows add up to the rows of the origin.
       if (grant.rows == 0) grant = grants[current[origin]++];
       --grant.rows;
       out->slots[static_cast<size_t>(next[static_cast<size_t>(grant.rank)]++)] = slot;

@@ -31,7 +31,7 @@ Job job(std::shared_ptr<const Order> order, const PlacementOptions& options) {
   return made;
 }
 
-// Where the rows of a batch come from.
+// Origins of the rows of a batch.
 struct Traffic {
   int64_t own = 0, moved = 0, nobodys = 0;
   std::set<std::pair<int32_t, int64_t>> transfers;  // from a host to a rank
@@ -58,7 +58,7 @@ Traffic traffic_of(const Job& job, const GlobalBatch& batch) {
   return traffic;
 }
 
-// Sizes, hosts, budgets and lanes drawn from a seed.
+// Sizes, hosts, budgets and lanes, drawn from a seed.
 struct Drawn {
   PlacementOptions options;
   std::shared_ptr<const Order> order;

@@ -10,7 +10,7 @@
 namespace forebay {
 namespace {
 
-// Every promise of the interface, for every deal.
+// Tests every promise of the interface with every shard assignment.
 class DealConformanceTest : public testing::TestWithParam<DealCase> {};
 
 TEST_P(DealConformanceTest, each_slot_to_one_rank_and_none_without) {
@@ -20,7 +20,7 @@ TEST_P(DealConformanceTest, each_slot_to_one_rank_and_none_without) {
       const GlobalBatch batch{100, slots, slots, world};
       std::vector<int64_t> dealt;
       for (int64_t rank = 0; rank < world; ++rank) {
-        std::vector<int64_t> mine{-1};  // what was there is replaced
+        std::vector<int64_t> mine{-1};  // must be replaced
         deal->slots(batch, rank, &mine);
         EXPECT_FALSE(mine.empty());
         EXPECT_TRUE(std::is_sorted(mine.begin(), mine.end()));

@@ -4,17 +4,19 @@
 
 namespace forebay {
 
-/// Division by a number known before: a multiplication and a comparison, where the instruction takes up to 90 cycles.
+/// Division by a number that is known in advance. Takes a multiplication and a comparison; the
+/// division instruction takes up to 90 cycles.
 class Divisor {
  public:
   struct Parts {
     int64_t quotient = 0, remainder = 0;
   };
-  /// `divisor` is 1 or larger.
+  /// `divisor` is at least 1.
   explicit Divisor(int64_t divisor)
       : divisor_(static_cast<uint64_t>(divisor)), reciprocal_(UINT64_MAX / static_cast<uint64_t>(divisor)) {}
 
-  /// `value` is 0 or larger. The reciprocal is too small by less than 2^-64 × value, so the estimate is short by one at most.
+  /// `value` is at least 0. The reciprocal is too small by less than 2^-64 × value, so the estimate
+  /// is at most one too small.
   Parts divide(int64_t value) const {
     const auto n = static_cast<uint64_t>(value);
     auto quotient = static_cast<uint64_t>(static_cast<unsigned __int128>(n) * reciprocal_ >> 64);

@@ -5,8 +5,8 @@
 
 namespace forebay {
 
-/// The hosts of a job: host h has the ranks h × ranks_per_host and on, the last one those that are left. Both numbers are 1 or
-/// larger.
+/// The hosts of a job. Host h has ranks_per_host ranks from h × ranks_per_host on; the last host
+/// has the remaining ones. Both numbers are at least 1.
 struct Hosts {
   int64_t world_size = 1;
   int64_t ranks_per_host = 1;

@@ -30,14 +30,14 @@ std::vector<MergedRecord> merge_order(uint64_t seed, int64_t first, std::span<co
       mixed[i] = order[static_cast<size_t>(permutation.at(static_cast<int64_t>(i)))];
     return mixed;
   }
-  // Drawn for each decision, so that no partition is the first of all decisions.
+  // Drawn for each decision, so that no partition comes first in all decisions.
   const auto begins = static_cast<uint32_t>(key.a % std::max<size_t>(counts.size(), 1));
   const auto turn = [&](uint32_t partition) {
     return (partition + static_cast<uint32_t>(counts.size()) - begins) % static_cast<uint32_t>(counts.size());
   };
-  // (i + ½) / n, compared without rounding.
+  // Compares (i + ½) / n without rounding.
   std::sort(order.begin(), order.end(), [&](const MergedRecord& a, const MergedRecord& b) {
-    // No overflow below 2^31 records a decision, which no memory holds.
+    // Cannot overflow with fewer than 2^31 records in a decision; more do not fit into memory.
     const uint64_t left = (2 * uint64_t{a.index} + 1) * counts[b.partition];
     const uint64_t right = (2 * uint64_t{b.index} + 1) * counts[a.partition];
     return left != right ? left < right : turn(a.partition) < turn(b.partition);
@@ -58,7 +58,8 @@ std::vector<size_t> share_of_decision(size_t size, std::span<const size_t> waiti
   }
   std::stable_sort(rests.begin(), rests.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   for (size_t i = 0; given < size && i < rests.size(); ++i) {
-    // Cannot be where all of `waiting` is wanted or more than `size` waits; a guard against giving what is not there.
+    // Cannot happen if `waiting` holds at least `size` records; guards against taking more than
+    // there are.
     if (share[rests[i].second] == waiting[rests[i].second]) continue;
     ++share[rests[i].second];
     ++given;

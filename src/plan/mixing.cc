@@ -11,8 +11,8 @@ namespace {
 
 constexpr int64_t kPairs = 20'000, kBatches = 256, kRowsLookedAt = 1 << 20;
 
-// The `index`-th of `take` places among `all`: all of them, or spread by the golden ratio, which falls into step with no size of
-// chunks or blocks.
+// The `index`-th of `take` places among `all`: every place, or places spread by the golden ratio,
+// which is not in phase with any size of chunks or blocks.
 int64_t place(int64_t index, int64_t take, int64_t all) {
   if (take == all) return index;
   __extension__ using Product = unsigned __int128;
@@ -38,7 +38,7 @@ std::vector<int64_t> chunk_ends(const std::vector<int64_t>& chunk_rows) {
 }
 
 void look_at_batches(const Order& order, const MixingOptions& options, Mixing& mixing) {
-  // A larger batch is measured by parts of that size.
+  // A larger batch is measured by parts of this size.
   const int64_t rows = std::min({options.batch, order.size(), kRowsLookedAt});
   const int64_t batches = order.size() / rows, taken = std::min({batches, kBatches, kRowsLookedAt / rows});
   const std::vector<int64_t> ends = chunk_ends(options.chunk_rows);

@@ -34,7 +34,7 @@ TEST(mixing, grows_with_the_block_as_the_share_of_the_rows_that_it_holds) {
   double before = 0;
   for (const int64_t block : {1, 2, 4, 8, 16, 32, 64}) {
     const Mixing mixing = mixing_of(options, block);
-    // Pairs inside a chunk, all but one in 500, are a third of their block apart.
+    // Pairs inside a chunk, which are all but one in 500, are a third of their block apart.
     EXPECT_NEAR(mixing.distance, static_cast<double>(block) / 64, 0.03 + 0.05 * static_cast<double>(block) / 64);
     EXPECT_GT(mixing.distance, before);
     before = mixing.distance;
@@ -56,7 +56,7 @@ TEST(mixing, takes_chunks_of_any_size_and_data_sets_of_any) {
     const Mixing mixing = mixing_of({.chunk_rows = chunks, .batch = 8}, 2);
     EXPECT_LE(mixing.chunks, 2);
   }
-  // 10^15 rows: the sample is as large as ever.
+  // 10^15 rows: the size of the sample does not grow.
   const MixingOptions huge{.chunk_rows = std::vector<int64_t>(1000, 1'000'000'000'000), .batch = int64_t{1} << 40};
   const Mixing mixing = mixing_of(huge, 100);
   EXPECT_NEAR(mixing.distance, 0.1, 0.02);

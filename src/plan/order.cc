@@ -28,7 +28,7 @@ class SequentialChunksOrder final : public Order {
   explicit SequentialChunksOrder(const std::vector<int64_t>& chunk_rows) {
     int64_t end = 0;
     for (size_t chunk = 0; chunk < chunk_rows.size(); ++chunk) {
-      // Two chunks that begin at one row could not be told apart.
+      // Two chunks that begin at the same row could not be distinguished.
       if (chunk_rows[chunk] == 0) continue;
       chunks_.push_back({end, static_cast<int64_t>(chunk)});
       end += chunk_rows[chunk];
@@ -56,7 +56,7 @@ class SequentialChunksOrder final : public Order {
                             [](int64_t row, const Chunk& chunk) { return row < chunk.begin; }) -
            1;
   }
-  std::vector<Chunk> chunks_;  // those with rows, and at the end where the last one ends
+  std::vector<Chunk> chunks_;  // chunks with rows; then the end of the last one
 };
 
 class ShuffledOrder final : public Order {
@@ -94,7 +94,7 @@ std::vector<int64_t> Order::chunks_together(int64_t, int64_t) const { return {};
 
 Order::Use Order::next_use(int64_t id, int64_t epoch, int64_t position) const {
   const int64_t here = position_of(epoch, id);
-  // Each id is once in an epoch, so the next use is in this one or the next.
+  // Each id occurs once in an epoch, so its next use is in this epoch or the next.
   if (here >= position) return {epoch, here};
   return {epoch + 1, position_of(epoch + 1, id)};
 }

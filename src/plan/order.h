@@ -9,20 +9,20 @@
 
 namespace forebay {
 
-/// Which sample stands where in an epoch: for every epoch a permutation of the ids [0, size). A pure function of what
-/// it was made from: every host computes the same for every epoch, past and future. May be used by several threads at
-/// once.
+/// The order of the samples in each epoch: a permutation of the ids [0, size). A pure function of
+/// the arguments that it was made from, so every host computes the same for every epoch, past and
+/// future. May be used by several threads at once.
 ///
 /// Epochs are 0 or larger; positions and ids are in [0, size).
 class Order {
  public:
-  /// A place in the endless sequence of epochs.
+  /// A place in the infinite sequence of epochs.
   struct Use {
     int64_t epoch = 0;
     int64_t position = 0;
     friend bool operator==(const Use&, const Use&) = default;
   };
-  /// The positions first, first + step, …: `count` of them.
+  /// The `count` positions first, first + step, ….
   struct Range {
     int64_t first = 0;
     int64_t step = 1;
@@ -34,49 +34,54 @@ class Order {
   virtual int64_t id_at(int64_t epoch, int64_t position) const = 0;
   /// The inverse: id_at(epoch, position_of(epoch, id)) == id.
   virtual int64_t position_of(int64_t epoch, int64_t id) const = 0;
-  /// The ids at positions begin, begin + 1, …; several times faster for each than id_at().
+  /// The ids at positions begin, begin + 1, …. For each id several times faster than id_at().
   virtual void ids_at(int64_t epoch, int64_t begin, std::span<int64_t> ids) const = 0;
   /// position_of() for many ids; `positions` is as long as `ids`.
   virtual void positions_of(int64_t epoch, std::span<const int64_t> ids, std::span<int64_t> positions) const;
-  /// The positions whose samples are read together with the one at `position` (itself among them): where a replacement for
-  /// it may come from without reading anything more. All of them where samples are read one by one.
+  /// The positions whose samples are read together with the one at `position`, including itself. A
+  /// replacement from these needs no further read. All positions if samples are read one by one.
   virtual Range read_together(int64_t epoch, int64_t position) const;
-  /// The chunks that hold those samples, as they come on the epoch's line: indices into BlockwiseOptions::chunk_rows. None where
-  /// samples are read one by one.
+  /// The chunks that hold those samples, in the order of the epoch: indices into
+  /// BlockwiseOptions::chunk_rows. Empty if samples are read one by one.
   virtual std::vector<int64_t> chunks_together(int64_t epoch, int64_t position) const;
 
-  /// The first appearance of `id` at this place or later.
+  /// The first use of `id` at this place or later.
   Use next_use(int64_t id, int64_t epoch, int64_t position) const;
 };
 
-/// By id, in every epoch.
+/// Samples by id, in every epoch.
 std::unique_ptr<Order> sequential_order(int64_t size);
 
 /// One permutation of all samples per epoch, in constant memory.
 std::unique_ptr<Order> shuffled_order(int64_t size, uint64_t seed);
 
-/// The same for data that is read in chunks, of so many rows each: a chunk is read together.
+/// Samples by id, for data that is read in chunks of these sizes. The rows of a chunk are read
+/// together.
 std::unique_ptr<Order> sequential_chunks_order(const std::vector<int64_t>& chunk_rows);
 
 struct BlockwiseOptions {
-  std::vector<int64_t> chunk_rows;  ///< rows of each chunk; ids number the rows chunk by chunk, in this order
-  int64_t block = 8;                ///< chunks mixed together
-  int64_t lanes = 1;                ///< spans that hosts own
+  /// Rows of each chunk. Ids number the rows chunk by chunk, in this order.
+  std::vector<int64_t> chunk_rows;
+  int64_t block = 8;  ///< chunks whose rows are mixed
+  int64_t lanes = 1;  ///< spans that hosts own
   uint64_t seed = 0;
   bool ramp = false;  ///< epoch 0 begins with small blocks
 };
 
-/// For data that is read in chunks. Each epoch permutes the chunks, lays their rows end to end and cuts that line into
-/// `lanes` spans of equal length (the first ones one row longer where it does not divide). Inside a span the rows of
-/// `block` chunks after each other are permuted (a chunk cut by a span's edge counts in both). Position p is row p /
-/// lanes of lane p % lanes, so the longer lanes give the last rows. The order does not depend on who reads which lane.
+/// An order for data that is read in chunks. Each epoch permutes the chunks, concatenates their
+/// rows to a line, and cuts the line into `lanes` spans of equal length. (If the rows do not divide
+/// evenly, the first spans are one row longer.) In a span the rows of `block` consecutive chunks
+/// are permuted. A chunk that the edge of a span cuts belongs to both. Position p is row p / lanes
+/// of lane p % lanes, so the longer lanes give the last rows. The order does not depend on which
+/// host reads which lane.
 ///
-/// With `ramp` each lane of epoch 0 begins with blocks of 1, 1, 1, 2, 2, 3, … chunks up to `block`, so that its first rows need one chunk
-/// and not `block` of them. A block has at most one chunk more than a third of all before it: whoever makes chunks a third faster than
-/// they are used has made it when its turn comes. Later epochs are as without.
+/// If `ramp` is set, each lane of epoch 0 begins with blocks of 1, 1, 1, 2, 2, 3, … chunks up to
+/// `block`. Its first rows then need one chunk instead of `block`. A block has at most one chunk
+/// more than a third of all chunks before it. So a host that produces chunks a third faster than
+/// they are used always has a block in time. Later epochs are the same as without `ramp`.
 ///
-/// Memory: one word per chunk, and two for each of the last three epochs asked for. Refuses (InvalidArgument) negative
-/// rows, more rows than 2^62, and a block or lanes below 1.
+/// Memory: one word per chunk, and two for each of the last three epochs asked for. InvalidArgument
+/// for negative row counts, more than 2^62 rows, and a block or lanes below 1.
 Result<std::unique_ptr<Order>> blockwise_order(const BlockwiseOptions& options);
 
 }  // namespace forebay

@@ -23,7 +23,7 @@ struct Case {
   std::function<std::unique_ptr<Order>()> make;
 };
 
-// Every promise of the interface, for every order.
+// Tests every promise of the interface with every order.
 class OrderConformanceTest : public testing::TestWithParam<Case> {};
 
 TEST_P(OrderConformanceTest, every_id_once_and_back) {
@@ -82,7 +82,7 @@ TEST_P(OrderConformanceTest, positions_read_together_agree_on_it) {
   }
 }
 
-// More threads and epochs than any order keeps answers for.
+// Uses more threads and epochs than any order caches lines for.
 TEST_P(OrderConformanceTest, threads_and_objects_agree) {
   const auto shared = GetParam().make();
   if (shared->size() == 0) return;

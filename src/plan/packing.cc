@@ -9,7 +9,8 @@ namespace forebay {
 
 Result<Packing> Packing::make(std::vector<uint32_t> lengths, std::span<const int64_t> groups,
                               const PackingOptions& options) {
-  // Offsets within a block are int32 in batches, and a part's number times the length stays within 63 bits.
+  // Offsets within a block are int32 in batches. The limit also keeps a part's number times the
+  // length within 63 bits.
   constexpr int64_t kMost = (int64_t{1} << 31) - 1;
   if (options.length < 1 || options.length > kMost)
     return invalid_argument(fmt::format("blocks of {} elements cannot be packed; give 1 to {}", options.length, kMost));
@@ -38,7 +39,7 @@ void Packing::pack(std::span<const int64_t> groups, int64_t open_blocks) {
       int64_t left = lengths_[sequence];
       elements_ += left;
       uint32_t number = 0;
-      // Full blocks are never open: nothing else fits.
+      // Full blocks are never open, because nothing else fits.
       for (; left >= length_; left -= length_) placed.push_back({{sequence, number++}, blocks++});
       if (left > 0) placed.push_back({{sequence, number}, first_fit(open, left, length_, open_blocks, &blocks)});
     }
@@ -50,7 +51,8 @@ void Packing::pack(std::span<const int64_t> groups, int64_t open_blocks) {
 int64_t Packing::first_fit(std::vector<OpenBlock>& open, int64_t count, int64_t length, int64_t most, int64_t* blocks) {
   auto found = std::find_if(open.begin(), open.end(), [&](const OpenBlock& one) { return one.room >= count; });
   if (found == open.end()) {
-    // The fullest loses least; of equal ones the oldest, since min_element() gives the first.
+    // Closes the fullest block, which wastes least. Among equals it is the oldest, because
+    // min_element() returns the first.
     if (static_cast<int64_t>(open.size()) == most)
       open.erase(std::min_element(open.begin(), open.end(),
                                   [](const OpenBlock& a, const OpenBlock& b) { return a.room < b.room; }));
@@ -62,7 +64,7 @@ int64_t Packing::first_fit(std::vector<OpenBlock>& open, int64_t count, int64_t 
   return block;
 }
 
-// By block; those of one block stay in the order of their sequences.
+// Sorts by block; the parts of a block stay in the order of their sequences.
 void Packing::sort(const std::vector<Placed>& placed, int64_t blocks) {
   first_.assign(static_cast<size_t>(blocks) + 1, 0);
   for (const Placed& one : placed) ++first_[static_cast<size_t>(one.block) + 1];

@@ -9,41 +9,45 @@
 namespace forebay {
 
 struct PackingOptions {
-  int64_t length = 0;        ///< elements of a block
-  int64_t open_blocks = 64;  ///< that a rest may still go into; the fullest is closed where there would be more
+  int64_t length = 0;  ///< elements of a block
+  /// Blocks that may still receive a rest. The fullest one is closed if there would be more.
+  int64_t open_blocks = 64;
 };
 
-/// A part of a sequence, and where it stands in its block.
+/// A part of a sequence, and its place in a block.
 struct PackedPiece {
-  int64_t sequence = 0;  ///< its number
-  int64_t from = 0;      ///< its first element, of the sequence's
-  int64_t count = 0;     ///< elements
-  int64_t at = 0;        ///< in the block
+  int64_t sequence = 0;  ///< number of the sequence
+  int64_t from = 0;      ///< index of its first element in the sequence
+  int64_t count = 0;     ///< in elements
+  int64_t at = 0;        ///< offset in the block
   friend bool operator==(const PackedPiece&, const PackedPiece&) = default;
 };
 
-/// Sequences of different lengths side by side in blocks of one length. What of a sequence fills blocks has these to itself; the rest goes
-/// into the first open block that has room for it, whole, in the order of the sequences (first-fit with a bounded number of open bins). So a
-/// pure function of the lengths. Sequences of one group never share a block with those of another: a group is what is read together.
+/// Packs sequences of different lengths into blocks of one length. The part of a sequence that
+/// fills whole blocks gets those blocks alone. The rest goes as a whole into the first open block
+/// that has space for it, in the order of the sequences (first-fit with a bounded number of open
+/// bins). So the result is a pure function of the lengths. Sequences of different groups never
+/// share a block; a group consists of the sequences that are read together. Immutable once made.
 ///
-/// Memory: 12 bytes a sequence, 8 more for each block that a sequence fills, 8 a block.
+/// Memory: 12 bytes per sequence, 8 more for each block that a sequence fills, and 8 per block.
 class Packing {
  public:
-  /// `groups`: how many sequences each has, in their order; empty: all are one group. InvalidArgument for a length or number of open blocks
-  /// below 1, and for a length beyond 2^31 - 1; Unsupported for more than 2^32 - 1 sequences.
+  /// `groups` holds the number of sequences of each group, in order; if empty, all form one group.
+  /// InvalidArgument for a length or a number of open blocks below 1, and for a length above 2^31 -
+  /// 1. Unsupported for more than 2^32 - 1 sequences.
   static Result<Packing> make(std::vector<uint32_t> lengths, std::span<const int64_t> groups,
                               const PackingOptions& options);
 
-  /// Blocks. A group's are numbered together, after those of the groups before it.
+  /// Number of blocks. Those of a group are numbered consecutively, after those of earlier groups.
   int64_t size() const { return static_cast<int64_t>(first_.size()) - 1; }
   int64_t length() const { return length_; }
-  /// Elements of all sequences: what is not padding.
+  /// Elements of all sequences, without padding.
   int64_t elements() const { return elements_; }
-  /// Of all blocks.
+  /// Number of pieces in all blocks.
   int64_t pieces() const { return static_cast<int64_t>(parts_.size()); }
-  /// Appends what stands in a block, from its beginning on.
+  /// Appends the pieces of a block, from its beginning on.
   void pieces(int64_t block, std::vector<PackedPiece>* out) const;
-  /// How many blocks each group has.
+  /// Number of blocks of each group.
   const std::vector<int64_t>& blocks_of_groups() const { return groups_; }
   std::span<const uint32_t> lengths() const { return lengths_; }
   uint64_t bytes() const;
@@ -67,8 +71,8 @@ class Packing {
   std::vector<uint32_t> lengths_;
   int64_t length_;
   int64_t elements_ = 0;
-  std::vector<Part> parts_;      // block by block
-  std::vector<uint64_t> first_;  // of parts_, of each block; and their number
+  std::vector<Part> parts_;      // by block
+  std::vector<uint64_t> first_;  // first index of each block in parts_, then the total
   std::vector<int64_t> groups_;
 };
 

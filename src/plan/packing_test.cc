@@ -72,7 +72,8 @@ TEST(Packing, EveryElementStandsInOneBlockOnceAndNoneIsOverfull) {
     const Packing packing = packed(lengths, options, groups);
 
     std::vector<uint32_t> seen(lengths.size());
-    std::map<int64_t, int64_t> next;  // element of each sequence's parts, by where they begin
+    // End of the parts seen of each sequence.
+    std::map<int64_t, int64_t> next;
     for (int64_t block = 0; block < packing.size(); ++block) {
       int64_t at = 0;
       const std::vector<PackedPiece> pieces = pieces_of(packing, block);

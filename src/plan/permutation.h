@@ -11,15 +11,16 @@
 
 namespace forebay {
 
-/// 128 bits that choose one permutation. Keys form a tree: the seed's root for one purpose, then a child for each
-/// epoch, and for parts of an epoch children of children. Children with different numbers are different.
+/// 128 bits that select one permutation. Keys form a tree: a root for the seed and one use, a child
+/// for each epoch, and further children for parts of an epoch. Children with different numbers are
+/// different.
 struct PermutationKey {
   uint64_t a = 0;
   uint64_t b = 0;
 
-  /// What a permutation is for. The values are part of the derivation and never change. They take the place of a
-  /// sample's occurrence, which is never negative, so the plan's keys are apart from those of all samples
-  /// (plan/random.h).
+  /// Uses of permutations. The values enter the derivation of keys and never change. They take the
+  /// place of a sample's occurrence, which is never negative, so the plan's keys differ from those
+  /// of all samples (plan/random.h).
   enum class Use : int64_t {
     kOrder = -1,
     kChunks = -2,
@@ -40,8 +41,8 @@ struct PermutationKey {
     return {mix(a + i * 0x9E3779B97F4A7C15), mix(b + i * 0xD1342543DE82EF95)};
   }
 
-  /// A bijection of 64 bits in which each input bit flips each output bit about every other time (Stafford's "variant
-  /// 13").
+  /// A bijection of 64 bits in which each input bit flips each output bit with probability about
+  /// one half (Stafford's "variant 13").
   static uint64_t mix(uint64_t x) {
     x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;
     x = (x ^ x >> 27) * 0x94D049BB133111EB;
@@ -49,26 +50,31 @@ struct PermutationKey {
   }
 };
 
-/// What a permutation of [0, size) needs to know about `size` alone.
+/// The parameters of permutations of [0, size), which depend on `size` alone.
 struct PermutationShape {
-  /// Up to here the permutation is an exact shuffle, written down when it is made.
+  /// Up to this size the permutation is an exact shuffle, stored as a table.
   static constexpr int64_t kTableSize = 64;
 
   int64_t size = 0;
-  uint64_t left_size = 0;  ///< left_size << right_bits is at least `size`, and larger by less than 1 << right_bits
+  /// Smallest number for which left_size << right_bits is at least `size`.
+  uint64_t left_size = 0;
   int right_bits = 0;
   int rounds = 0;  ///< even
 
   static PermutationShape of(int64_t size);
 };
 
-/// A permutation of [0, size), one index at a time, in both directions, in constant memory and time.
+/// A permutation of [0, size) that maps one index at a time, in both directions, in constant memory
+/// and time.
 ///
-/// Large sizes: a Feistel network over pairs (left, right) with left below left_size and right below 1 << right_bits,
-/// both about the square root of `size`, so that splitting and joining is a shift. The few pairs outside [0, size), at
-/// most 1.5 in each square root of `size`, are sent through again: still a bijection, at a cost too small to measure.
-/// Small sizes: a table, drawn when the object is made (half a microsecond); otherwise making it is a copy of a few
-/// words.
+/// Large sizes use a Feistel network over pairs (left, right), with left below left_size and right
+/// below 1 << right_bits. Both are about the square root of `size`, so that splitting and joining
+/// is a shift. The few pairs outside [0, size), at most 1.5 in each square root of `size`, go
+/// through the network again. The result is still a bijection, and the cost is too small to
+/// measure.
+///
+/// Small sizes use a table, which is drawn when the object is made (half a microsecond). Otherwise
+/// construction copies a few words.
 class Permutation {
  public:
   Permutation(const PermutationShape& shape, const PermutationKey& key);
@@ -76,7 +82,7 @@ class Permutation {
 
   int64_t size() const { return shape_.size; }
 
-  /// The index that stands at `position`, which is in [0, size).
+  /// The index at `position`, which is in [0, size).
   int64_t at(int64_t position) const {
     assert(position >= 0 && position < shape_.size);
     if (shape_.size <= PermutationShape::kTableSize) return table_[static_cast<size_t>(position)];
@@ -86,7 +92,7 @@ class Permutation {
     return static_cast<int64_t>(value);
   }
 
-  /// Where `index`, which is in [0, size), stands: position_of(at(p)) == p.
+  /// The position of `index`, which is in [0, size): position_of(at(p)) == p.
   int64_t position_of(int64_t index) const {
     assert(index >= 0 && index < shape_.size);
     if (shape_.size <= PermutationShape::kTableSize) return find_in_table(index);
@@ -96,8 +102,9 @@ class Permutation {
     return static_cast<int64_t>(value);
   }
 
-  /// Each value replaced by at() of it, or by position_of(). A third of the time a value of a loop over these: several go through the rounds side by
-  /// side, so that the processor multiplies for one while another's product is on its way.
+  /// Replaces each value by at() or position_of() of it. Takes a third of the time of a loop over
+  /// those functions: several values go through the rounds at once, which hides the latency of the
+  /// multiplications.
   void at_each(std::span<int64_t> values) const;
   void position_of_each(std::span<int64_t> values) const;
 
@@ -137,7 +144,8 @@ class Permutation {
     return left << shape_.right_bits | right;
   }
 
-  // Two multiplications with a fold between them: one alone is linear in `half`, and shows as bias of neighbours.
+  // Two multiplications with a fold between them. A single one is linear in `half`, which shows as
+  // a bias between neighbours.
   static uint64_t scramble(uint64_t half, uint64_t round_key) {
     uint64_t x = (half + round_key) * 0xBF58476D1CE4E5B9;
     x ^= x >> 32;

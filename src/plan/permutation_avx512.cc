@@ -1,7 +1,7 @@
 #include "plan/permutation_avx512.h"
 
 #if defined(__x86_64__)
-// GCC 12 takes the undefined registers inside its own intrinsics for a mistake.
+// GCC 12 warns about the undefined registers inside its own intrinsics.
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <immintrin.h>
 #endif
@@ -17,7 +17,7 @@ namespace {
 
 using Vec = __m512i;
 constexpr size_t kLanes = 8;
-// So many products are on their way at once that none is waited for.
+// Enough independent products to hide the latency of a multiplication.
 constexpr size_t kVectors = 4;
 constexpr size_t kTogether = kLanes * kVectors;
 
@@ -25,7 +25,7 @@ struct Halves {
   Vec left[kVectors], right[kVectors];
 };
 
-// The same steps as Permutation's, eight numbers at a time.
+// The rounds of Permutation, for eight numbers at a time.
 struct Network {
   Vec left_size, key_b, first_factor, second_factor;
   int right_bits, rounds;
@@ -50,7 +50,7 @@ FOREBAY_AVX512_INLINE Vec scramble(const Network& n, Vec half, Vec round_key) {
   return _mm512_mullo_epi64(_mm512_xor_si512(x, _mm512_srli_epi64(x, 32)), n.second_factor);
 }
 
-// The upper 64 bits of a product with a number below 2^32, from two products of 32 bits.
+// The upper 64 bits of the product with a number below 2^32, computed from two 32-bit products.
 FOREBAY_AVX512_INLINE Vec left_step(const Network& n, Vec right, Vec round_key) {
   const Vec x = scramble(n, right, round_key);
   const Vec low = _mm512_srli_epi64(_mm512_mul_epu32(x, n.left_size), 32);
@@ -84,7 +84,7 @@ FOREBAY_AVX512_INLINE void forward(const Network& n, Halves* halves) {
     const Vec key = every(round_key), next_key = _mm512_add_epi64(key, n.key_b);
     for (size_t i = 0; i < kVectors; ++i) {
       const Vec sum = _mm512_add_epi64(halves->left[i], left_step(n, halves->right[i], key));
-      // Unsigned: of a sum below the size the difference is a large number.
+      // Unsigned: for a sum below the size the difference wraps around to a large number.
       halves->left[i] = _mm512_min_epu64(sum, _mm512_sub_epi64(sum, n.left_size));
     }
     for (size_t i = 0; i < kVectors; ++i)

@@ -1,6 +1,6 @@
-// Is the permutation as good as a drawn one? Each statistic is given in standard deviations from chance, over fixed
-// seeds. Each is also taken of the same network with two rounds, which it must condemn: a test that cannot fail proves
-// nothing.
+// Tests whether the permutation is as good as a random one. Each statistic is given in standard
+// deviations from chance, over fixed seeds. Each is also computed for the same network with two
+// rounds, which it must reject: a test that cannot fail proves nothing.
 
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ Family weak(int64_t size) {
   return family;
 }
 
-// Sizes with halves that are equal, unequal, and just above a power of two.
+// Sizes with equal halves, unequal halves, and just above a power of two.
 const std::vector<int64_t> kSizes{65, 100, 129, 1000, 2100, 65'537, 262'144, 1'000'003};
 
 using Statistic = std::function<double(const Family&)>;
@@ -47,10 +47,10 @@ void expect_only_weak_is_condemned(const Statistic& statistic, const std::vector
   }
 }
 
-// Enough permutations that even small sizes are looked at a million times.
+// Enough permutations that even small sizes give a million ids.
 int64_t epochs_for(int64_t size) { return std::max<int64_t>(2, 1'000'000 / size); }
 
-// Numbers of [0, size) in `cells` cells of nearly equal width.
+// Divides the numbers of [0, size) into `cells` cells of nearly equal width.
 class Cells {
  public:
   Cells(int64_t size, int64_t cells) : size_(size), widths_(static_cast<size_t>(cells)) {
@@ -79,7 +79,8 @@ class PairTable {
       for (size_t b = 0; b < cells_.count(); ++b) expected.push_back(total * cells_.share(a) * cells_.share(b));
     }
     const auto n = static_cast<double>(cells_.count());
-    // In a whole permutation each row and column holds exactly its share, and what is drawn does not come again.
+    // In a whole permutation each row and column holds exactly its share, and draws are without
+    // replacement.
     return chi_square_sigmas(counts_, expected, (n - 1) * (n - 1), total / (total - 1));
   }
 
@@ -88,7 +89,7 @@ class PairTable {
   std::vector<int64_t> counts_;
 };
 
-// The mean over `epochs` tables, one each, of what `add` puts into a table.
+// Mean over `epochs` tables, one for each epoch, which `add` fills.
 double mean_of_tables(int64_t size, int64_t epochs, const std::function<void(int64_t epoch, PairTable*)>& add) {
   PairTable table(size);
   double sum = 0;
@@ -109,7 +110,7 @@ TEST(PermutationQualityTest, positions_say_nothing_about_ids) {
   });
 }
 
-// id(p + stride) - id(p) takes all values but 0 equally often.
+// Tests that id(p + stride) - id(p) takes all values but 0 equally often.
 double difference_sigmas(const Family& family, int64_t stride) {
   const int64_t size = family.size();
   const Cells cells(size - 1, 64);
@@ -131,13 +132,13 @@ TEST(PermutationQualityTest, neighbours_are_unrelated) {
   expect_only_weak_is_condemned([](const Family& family) { return difference_sigmas(family, 1); });
 }
 
-// Positions with the same right half: where a Feistel network with too few rounds shows first.
+// Positions with the same right half show first if a Feistel network has too few rounds.
 TEST(PermutationQualityTest, positions_one_row_apart_are_unrelated) {
   expect_only_weak_is_condemned(
       [](const Family& family) { return difference_sigmas(family, int64_t{1} << family.shape.right_bits); });
 }
 
-// The correlation of each id with the next, over the epochs of some seeds.
+// The correlation of each id with the next one, over many epochs.
 TEST(PermutationQualityTest, no_serial_correlation) {
   const auto correlation_sigmas = [](const Family& family) {
     double squares = 0;
@@ -178,7 +179,8 @@ TEST(PermutationQualityTest, seeds_are_unrelated) {
   });
 }
 
-// A seed that differs in one bit, whichever, and epochs as far apart: ids in the same place agree once on average.
+// Compares with seeds and epochs that differ in any one bit. Two permutations agree in one place on
+// average.
 TEST(PermutationQualityTest, close_keys_agree_no_more_than_chance) {
   constexpr int64_t kSize = 10'007;
   const Family family = real(kSize);
@@ -192,7 +194,7 @@ TEST(PermutationQualityTest, close_keys_agree_no_more_than_chance) {
   EXPECT_NEAR(static_cast<double>(agree), static_cast<double>(compared), 4 * std::sqrt(compared));
 }
 
-// Where the ids of two positions, which share a half, stand together over many epochs: all pairs are as frequent.
+// The ids of two positions that share a half, over many epochs: all pairs must be equally frequent.
 TEST(PermutationQualityTest, pairs_of_small_sizes_are_even) {
   for (int64_t size : {65, 72, 100, 129}) {
     const auto pair_sigmas = [](const Family& family) {
@@ -212,7 +214,7 @@ TEST(PermutationQualityTest, pairs_of_small_sizes_are_even) {
   }
 }
 
-// Tiny sizes are shuffled exactly.
+// Counts how often each order of a tiny size occurs; tiny sizes are shuffled exactly.
 std::vector<int64_t> frequencies_of_orders(int64_t size, size_t orders,
                                            const std::function<Permutation(int64_t)>& make) {
   std::vector<std::vector<int64_t>> all;
@@ -253,7 +255,7 @@ TEST(PermutationQualityTest, every_place_of_tables_is_even) {
   }
 }
 
-// The number of ids that stay in place is Poisson with mean 1.
+// The number of ids that keep their place is Poisson with mean 1.
 TEST(PermutationQualityTest, ids_in_place_are_as_rare_as_chance) {
   for (int64_t size : {65, 300, 5000}) {
     const int64_t epochs = 4000;

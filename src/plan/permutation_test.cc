@@ -13,7 +13,8 @@ PermutationKey key_of(uint64_t seed, int64_t epoch = 0) {
   return PermutationKey::root(seed, PermutationKey::Use::kOrder).child(epoch);
 }
 
-// Every index once, and the inverse brings each of them (or each `stride`-th) back.
+// Checks that every index occurs once, and that the inverse maps each one (or each `stride`-th)
+// back.
 void expect_bijection(int64_t size, const PermutationKey& key, int64_t stride) {
   const Permutation permutation(size, key);
   std::vector<bool> seen(static_cast<size_t>(size));
@@ -48,7 +49,7 @@ TEST(PermutationTest, many_at_once_are_those_one_by_one) {
   }
 }
 
-// What vectors cannot do is done one by one: halves of 2^32 and more.
+// Halves of 2^32 and more do not fit the vector code and are computed one by one.
 TEST(PermutationTest, many_at_once_of_large_sizes_are_those_one_by_one) {
   for (const int64_t size : {int64_t{1'000'003}, (int64_t{1} << 30) + 1, int64_t{1'000'000'000'000},
                              (int64_t{1} << 62) - 1, (int64_t{1} << 62) + 12345, INT64_MAX}) {
@@ -91,7 +92,7 @@ TEST(PermutationTest, inverse_holds_at_huge_sizes) {
   }
 }
 
-// What bounds the time of one index: pairs outside [0, size) are rarer than one in its square root.
+// Bounds the time of one index: pairs outside [0, size) are rarer than one in its square root.
 TEST(PermutationTest, nearly_every_index_takes_one_pass) {
   for (int bits = 7; bits <= 62; ++bits) {
     for (int64_t size : {(int64_t{1} << bits) - 1, int64_t{1} << bits, (int64_t{1} << bits) + (bits < 62 ? 1 : 0)}) {

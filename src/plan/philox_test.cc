@@ -5,7 +5,7 @@
 namespace forebay {
 namespace {
 
-// The known answers published with Random123 (tests/kat_vectors, "philox4x32 10").
+// The known answers that Random123 publishes (tests/kat_vectors, "philox4x32 10").
 TEST(PhiloxTest, published_known_answers) {
   EXPECT_EQ(philox4x32({0, 0, 0, 0}, {0, 0}), (PhiloxCounter{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   constexpr uint32_t kOnes = 0xffffffff;

@@ -52,7 +52,7 @@ Placement::Kept Placement::turn_by_count(int64_t position) const {
     return {static_cast<int32_t>(host), step * rows_a_step(host) + row};
   }
   const int64_t tail = order_->size() - whole_, world = options_.hosts.world_size;
-  // The tail is dealt as Schedule does: as a whole batch where repeats fill it up, else evenly.
+  // The tail is assigned as in Schedule: as a whole batch if repeats fill it up, otherwise evenly.
   const int64_t rank =
       options_.pads ? (position - whole_) / options_.batch_size : part_with(position - whole_, tail, world);
   const int64_t host = options_.hosts.of_rank(rank);
@@ -76,7 +76,8 @@ Placement::Kept Placement::turn_by_lane(int64_t position) const {
 Placement::Kept Placement::kept_at(int64_t position) const {
   if (options_.lanes > 1 && !options_.budgets.empty()) {
     const Order::Range together = order_->read_together(0, position);
-    // The last row of a group decides for all of them: a group is kept as a whole or not at all.
+    // The last row of a group decides for all of its rows: a group is cached as a whole or not at
+    // all.
     position = together.first + together.step * (together.count - 1);
   }
   Kept kept = turn_of(position);
@@ -101,7 +102,7 @@ void Placement::owners(std::span<const int64_t> ids, std::span<int32_t> owners) 
 int64_t Placement::rows_dealt(int64_t host) const {
   if (options_.lanes > 1) {
     const auto h = static_cast<size_t>(host);
-    const int64_t longer = order_->size() % options_.lanes;  // lanes with a row more
+    const int64_t longer = order_->size() % options_.lanes;  // lanes with one more row
     const int64_t with_more = std::clamp<int64_t>(longer - first_lane_[h], 0, first_lane_[h + 1] - first_lane_[h]);
     return order_->size() / options_.lanes * (first_lane_[h + 1] - first_lane_[h]) + with_more;
   }
@@ -112,7 +113,7 @@ int64_t Placement::position_dealt(int64_t host, int64_t index) const {
   if (options_.lanes > 1) {
     const int64_t first = first_lane_[static_cast<size_t>(host)];
     const int64_t lanes = first_lane_[static_cast<size_t>(host) + 1] - first;
-    // The inverse of turn_by_lane(), as what is below is that of turn_by_count().
+    // The inverse of turn_by_lane(); the code below is the inverse of turn_by_count().
     return index / lanes * options_.lanes + first + index % lanes;
   }
   const int64_t in_whole = whole_ / global_batch_ * rows_a_step(host);
@@ -129,7 +130,7 @@ int64_t Placement::id_dealt(int64_t host, int64_t index) const {
 int64_t Placement::rows_that_fit(int64_t host, uint64_t bytes,
                                  const std::function<uint64_t(int64_t id)>& size_of) const {
   const int64_t rows = rows_dealt(host);
-  // Stops at the first that does not fit and skips none: budgets count the first rows.
+  // Stops at the first row that does not fit and skips none, because budgets count the first rows.
   for (int64_t index = 0; index < rows; ++index) {
     const uint64_t size = size_of(id_dealt(host, index));
     if (size > bytes) return index;

@@ -11,7 +11,7 @@
 namespace forebay {
 namespace {
 
-// What each host's ranks get in epoch 0, in that order, from the schedule itself.
+// The rows that each host's ranks get in epoch 0, in that order, taken from the schedule itself.
 std::vector<std::vector<int64_t>> dealt_in_epoch_0(const Order& order, const Hosts& hosts, int64_t batch,
                                                    std::shared_ptr<const Deal> deal, bool pads = false) {
   const Schedule schedule({.epoch_size = order.size(),

@@ -9,8 +9,9 @@
 namespace forebay {
 namespace {
 
-// Lemire's method: the high part of draw × bound is even but for a few draws at the low end of each bucket, which are
-// thrown away. The division that finds how many is only done when one may be needed.
+// Lemire's method. The high part of draw × bound is uniform except for a few draws at the low end
+// of each bucket, which are rejected. The division that gives their number runs only if one may be
+// rejected.
 template <typename Word, typename Wide, typename Draw>
 Word below_without_bias(Word bound, Draw draw) {
   constexpr int kBits = 8 * sizeof(Word);
@@ -31,14 +32,15 @@ RandomStream::RandomStream(const SampleKey& key, uint32_t operation) {
       philox4x32({low_word(epoch), high_word(epoch), low_word(occurrence), high_word(occurrence)},
                  {low_word(key.seed), high_word(key.seed)});
   key_ = {outer[0], outer[1]};
-  // The first word counts blocks; the layout is fixed for ever (see the header).
+  // The first word counts blocks. The layout is fixed for ever (see the header).
   counter_ = {0, operation, low_word(id) ^ outer[2], high_word(id) ^ outer[3]};
 }
 
 uint32_t RandomStream::next_u32() {
   if (used_ == 4) {
     block_ = philox4x32(counter_, key_);
-    // Wraps around after 2^32 blocks without a carry into `operation`, which would be another stream.
+    // Wraps around after 2^32 blocks without a carry into `operation`, which would select another
+    // stream.
     ++counter_[0];
     used_ = 0;
   }
@@ -46,7 +48,7 @@ uint32_t RandomStream::next_u32() {
 }
 
 uint64_t RandomStream::next_u64() {
-  // A statement of its own: the order in which arguments are evaluated is not defined.
+  // Two statements, because the order of evaluation of arguments is unspecified.
   const uint32_t low = next_u32();
   return join_words(low, next_u32());
 }
@@ -55,13 +57,14 @@ double RandomStream::uniform() { return static_cast<double>(next_u64() >> 11) * 
 
 double RandomStream::uniform(double low, double high) {
   const double value = low + (high - low) * uniform();
-  // Rounding may reach `high`, which is promised to stay outside.
+  // Rounding may reach `high`, which must be excluded.
   return value < high || low == high ? value : std::nextafter(high, low);
 }
 
 uint64_t RandomStream::below(uint64_t bound) {
   assert(bound > 0);
-  // How many words a draw takes depends on the bound alone (but for rejections), so streams stay in step everywhere.
+  // The number of words depends on the bound alone, except for rejections, so streams stay aligned
+  // on all machines.
   if (high_word(bound) == 0) {
     return below_without_bias<uint32_t, uint64_t>(low_word(bound), [this] { return next_u32(); });
   }

@@ -46,7 +46,7 @@ TEST(RandomTest, the_derivation_is_the_documented_one) {
 
 TEST(RandomTest, equal_keys_give_equal_numbers) { EXPECT_EQ(words({1, 2, 3, 4}, 5, 100), words({1, 2, 3, 4}, 5, 100)); }
 
-// Every bit of every input, one at a time: about half of the output bits must change.
+// Flips every bit of every input, one at a time: about half of the output bits must change.
 TEST(RandomTest, each_input_changes_the_stream) {
   const SampleKey base{7, 3, 1000, 0};
   const std::vector<uint32_t> reference = words(base, 2, 32);
@@ -126,7 +126,8 @@ TEST(RandomTest, first_draws_of_neighbouring_samples_are_unrelated) {
   EXPECT_LT(std::abs(chi_square_sigmas(operations)), 4);
 }
 
-// Bounds at which a modulo, or a product without rejection, would prefer some values by a factor of two.
+// For these bounds a modulo, or a product without rejection, prefers some values by a factor of
+// two.
 TEST(RandomTest, below_is_unbiased) {
   for (const uint64_t bound : {uint64_t{3}, uint64_t{3} << 30, uint64_t{3} << 62}) {
     std::vector<int64_t> thirds(3), remainders(3);

@@ -12,7 +12,7 @@ namespace forebay {
 
 namespace {
 
-/// Numbers of one step for one purpose; the n-th is a function of n.
+/// Random numbers of one step for one purpose. The n-th is a function of n.
 class StepDraws {
  public:
   StepDraws(uint64_t seed, const StepNumber& at, PermutationKey::Use use)
@@ -28,16 +28,17 @@ class StepDraws {
   PermutationKey key_;
 };
 
-// In [0, bound): of 64 random bits the upper ones of a product. Uneven by less than bound / 2^64.
+// Maps 64 random bits to [0, bound): the upper half of a product. The bias is below bound / 2^64.
 uint64_t rehearsal_below(uint64_t bits, uint64_t bound) {
   return static_cast<uint64_t>(static_cast<unsigned __int128>(bits) * bound >> 64);
 }
 
-/// So many numbers below 2^64 - 1: a table with open places, as a step needs one for some dozens.
+/// A set of at most `most` numbers below 2^64 - 1: an open-addressing hash table, because each step
+/// needs a set of some dozens of numbers.
 class ChosenNumbers {
  public:
   explicit ChosenNumbers(size_t most) : places_(std::bit_ceil(2 * most + 1), kNone) {}
-  /// False where it is there.
+  /// Returns false if the number is in the set.
   bool insert(uint64_t number) {
     const size_t mask = places_.size() - 1;
     size_t at = static_cast<size_t>(number * UINT64_C(0x9E3779B97F4A7C15) >> 32) & mask;
@@ -52,7 +53,7 @@ class ChosenNumbers {
   std::vector<uint64_t> places_;
 };
 
-// So many different ones of [0, size), in random order (Floyd's algorithm, then the order of the draws).
+// Draws `count` different numbers of [0, size), in random order: Floyd's algorithm, then a shuffle.
 std::vector<uint64_t> different(const StepDraws& draws, uint64_t count, uint64_t size) {
   ChosenNumbers chosen(count);
   std::vector<uint64_t> order;
@@ -63,7 +64,8 @@ std::vector<uint64_t> different(const StepDraws& draws, uint64_t count, uint64_t
     if (one == last && drawn != last) chosen.insert(last);
     order.push_back(one);
   }
-  // Draws are by number: [size - count, size) have chosen, (size + 1) to (size + count) put in order, from 2 × size on repeats.
+  // Draws are numbered. [size - count, size) choose, size + 1 to size + count shuffle, and repeats
+  // use numbers from 2 × size on.
   for (uint64_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rehearsal_below(draws.at(size + i), i)]);
   return order;
 }
@@ -111,7 +113,7 @@ Rehearsal::Changes Rehearsal::offer(const StepNumber& at, std::span<const Sample
   if (options_.candidates && static_cast<uint64_t>(*options_.candidates) < fresh.size()) {
     const StepDraws chosen(options_.seed, at, PermutationKey::Use::kCandidates);
     offered = different(chosen, static_cast<uint64_t>(*options_.candidates), fresh.size());
-    // In the order in which they came: what a reservoir keeps depends on it.
+    // In order of arrival, because the contents of a reservoir depend on it.
     std::sort(offered.begin(), offered.end());
   }
   Changes changes;
@@ -160,7 +162,8 @@ void Rehearsal::keep_balanced(const KeptSample& sample, int64_t label, uint64_t 
   } else if (const uint64_t place = rehearsal_below(draw, static_cast<uint64_t>(own.seen)); place < own.kept.size()) {
     put(own, place, sample, changes);
   }
-  // Which classes were the largest counts only while the memory is full. All in all some passes over the classes for each sample.
+  // Only while the buffer is full does it matter which classes were the largest. In all, each
+  // sample takes a few passes over the classes.
   if (size() < options_.capacity) return;
   const size_t most = std::max_element(classes_.begin(), classes_.end(), larger)->second.kept.size();
   for (auto& [of, one] : classes_) one.largest_once |= one.kept.size() == most;

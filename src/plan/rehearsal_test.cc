@@ -25,7 +25,7 @@ std::vector<int64_t> drawn_of(const Rehearsal& rehearsal, const StepNumber& at) 
   return ids;
 }
 
-/// `steps` steps of so many samples, whose label is `label(id)`.
+/// Offers `steps` steps of `batch` samples with labels `label(id)`.
 template <typename Label>
 void run(Rehearsal& rehearsal, int64_t steps, int64_t batch, Label label) {
   for (int64_t step = 0; step < steps; ++step) {
@@ -41,7 +41,7 @@ double chi_square(const std::vector<double>& counts, double expected, double var
   return sum;
 }
 
-// Over age: each of the 200 samples of a class stays with the probability 10 / 200.
+// Uniform over age: each of the 200 samples of a class stays with probability 10 / 200.
 TEST(Rehearsal, a_reservoir_is_uniform_over_all_that_came) {
   constexpr int kRuns = 2000, kSamples = 200, kCapacity = 10;
   std::vector<double> kept(kSamples);
@@ -71,7 +71,8 @@ TEST(Rehearsal, the_recent_ones_are_the_last) {
   EXPECT_EQ(ids_of(rehearsal), (std::set<int64_t>{64, 65, 66, 67, 68, 69}));
 }
 
-// 900 of one class, then 90 of another, then 10 of a third: with 30 places each has about ten in the end, and no class that has fewer was thrown out.
+// Offers 900 samples of one class, then 90 of another, then 10 of a third. If there are 30 places,
+// each class ends with about ten, and no smaller class has lost its samples.
 TEST(Rehearsal, balanced_shares_the_places_among_classes) {
   Rehearsal rehearsal({.seed = 4, .policy = RehearsalPolicy::kBalanced, .capacity = 30});
   run(rehearsal, 100, 10, [](int64_t id) { return id < 900 ? 0 : id < 990 ? 1 : 2; });
@@ -109,7 +110,7 @@ TEST(Rehearsal, few_are_repeated_and_none_gives_none) {
   EXPECT_EQ(std::set<int64_t>(ids.begin(), ids.end()), (std::set<int64_t>{1, 2, 3}));
 }
 
-// C candidates of each step of b: each sample is one with the probability C / b.
+// If C of the b samples in a step are candidates, each sample is one with probability C / b.
 TEST(Rehearsal, candidates_are_a_uniform_choice_of_each_step) {
   std::vector<double> kept(16);
   for (uint64_t seed = 0; seed < 3000; ++seed) {

@@ -16,7 +16,7 @@ Status ScheduleOptions::check() const {
     return invalid_argument("batch size is " + std::to_string(batch_size) + "; it must be 1 or larger");
   if (world_size < 1)
     return invalid_argument("world_size is " + std::to_string(world_size) + "; it must be 1 or larger");
-  // Divided, so that the product cannot overflow before it is looked at.
+  // Divides, so that the product cannot overflow before the check.
   if (batch_size > INT32_MAX / world_size) {
     return invalid_argument("batch size " + std::to_string(batch_size) + " times world_size " +
                             std::to_string(world_size) + " is 2^31 or more; make the batch smaller");
@@ -45,7 +45,7 @@ GlobalBatch Schedule::global_batch(const Order::Use& at) const {
   batch.epoch = at.epoch;
   batch.position = at.position;
   batch.samples = std::min(options_.epoch_size - at.position, global_batch_size_);
-  // Every rank gets a row at least, so that none leaves a collective step out.
+  // Every rank gets at least one row, so that none misses a collective step.
   batch.slots = options_.last == LastPolicy::kPad ? global_batch_size_ : std::max(batch.samples, options_.world_size);
   batch.world_size = options_.world_size;
   return batch;
@@ -53,7 +53,7 @@ GlobalBatch Schedule::global_batch(const Order::Use& at) const {
 
 Row Schedule::row(const GlobalBatch& batch, int64_t slot) const {
   if (slot < batch.samples) return {batch.position + slot, 0, false};
-  // By the end of the epoch each position has been used once, so its first repeat is occurrence 1.
+  // At the end of the epoch each position has been used once, so its first repeat has occurrence 1.
   const int64_t repeat = slot - batch.samples;
   return {repeat % options_.epoch_size, static_cast<int32_t>(1 + repeat / options_.epoch_size), true};
 }
@@ -78,7 +78,8 @@ int64_t replacement_position(uint64_t seed, int64_t epoch, int64_t position, int
   assert(attempt >= 0 && range.count >= 1);
   const int64_t others = range.count - 1;
   if (others == 0) return position;
-  // The others, permuted: no attempt comes back to one that was bad before all have been tried.
+  // A permutation of the other positions: no attempt returns to a bad one before all have been
+  // tried.
   const PermutationKey key = PermutationKey::root(seed, PermutationKey::Use::kReplacement).child(epoch).child(position);
   const int64_t drawn = Permutation(others, key).at(attempt % others);
   const int64_t own = (position - range.first) / range.step;
@@ -89,7 +90,7 @@ namespace {
 
 constexpr int64_t kNear = 50, kElsewhere = 16;  // attempts in one place
 
-// What is read after `range`, lane after lane.
+// The samples that are read after `range`, lane after lane.
 Order::Range read_next(const Order& order, int64_t epoch, const Order::Range& range) {
   const int64_t next = range.first + range.step * range.count, lane = range.first % range.step;
   if (next < order.size()) return order.read_together(epoch, next);
@@ -106,7 +107,8 @@ int64_t replacement_position(uint64_t seed, int64_t epoch, int64_t position, int
   const PermutationKey key = PermutationKey::root(seed, PermutationKey::Use::kReplacement).child(epoch).child(position);
   int64_t left = attempt - near;
   for (Order::Range there = read_next(order, epoch, own);; there = read_next(order, epoch, there)) {
-    // Ends: some other range has rows, since own.count is not all of them, and each of these takes from `left`.
+    // Terminates: own.count is not the whole order, so some other range has rows, and each of these
+    // reduces `left`.
     if (there.first == own.first) continue;
     const int64_t tried = std::min(there.count, kElsewhere);
     if (left < tried) return there.first + there.step * Permutation(there.count, key.child(there.first)).at(left);

@@ -10,11 +10,13 @@
 
 namespace forebay {
 
-/// What becomes of the epoch's last samples when they do not fill a global batch.
+/// Treatment of an epoch's last samples if they do not fill a global batch.
 enum class LastPolicy : uint8_t {
-  kPartial,  ///< dealt out in sizes that differ by one at most; a rank that would get nothing gets one repeat
-  kDrop,     ///< left out
-  kPad,      ///< filled up to a whole batch with repeats
+  /// Divided among the ranks in sizes that differ by at most one. A rank without a sample gets one
+  /// repeat.
+  kPartial,
+  kDrop,  ///< dropped
+  kPad,   ///< filled up to a whole batch with repeats
 };
 
 struct ScheduleOptions {
@@ -23,13 +25,13 @@ struct ScheduleOptions {
   int64_t world_size = 1;
   LastPolicy last = LastPolicy::kPartial;
 
-  /// InvalidArgument unless epoch_size is 0 or larger, the other two 1 or larger, and batch_size × world_size below
-  /// 2^31.
+  /// InvalidArgument unless epoch_size is at least 0, the other two are at least 1, and batch_size
+  /// × world_size is below 2^31.
   Status check() const;
 };
 
-/// One row of a rank's batch: the sample at `position` of the epoch's order. `occurrence` counts how often that
-/// position was used before in the epoch, so a repeat has random numbers of its own.
+/// One row of a rank's batch: the sample at `position` of the epoch's order. `occurrence` counts
+/// earlier uses of that position in the epoch, so that a repeat has its own random numbers.
 struct Row {
   int64_t position = 0;
   int32_t occurrence = 0;
@@ -37,29 +39,32 @@ struct Row {
   friend bool operator==(const Row&, const Row&) = default;
 };
 
-/// Which rows each rank gets at each step of an epoch.
+/// Computes the rows of each rank at each step of an epoch.
 ///
-/// The only state is the position: how many samples of the epoch's order are behind. A global batch is the next
-/// batch_size × world_size positions, so a schedule with other ranks or another batch size goes on from any position
-/// exactly where the last one stopped. Over all ranks each position of the epoch appears once without `padding` (but
-/// for a dropped tail), and every rank takes the same number of steps with at least one row in each. Repeats only occur
-/// in the last step, take positions from the epoch's beginning, and stand at the end of a rank's rows.
+/// Its only input is the position: the number of samples of the epoch's order that are delivered. A
+/// global batch consists of the next batch_size × world_size positions. So a schedule with another
+/// number of ranks or another batch size continues at any position exactly where the previous one
+/// stopped. Over all ranks each position of the epoch appears once without `padding` (except a
+/// dropped tail). Every rank takes the same number of steps, with at least one row in each. Repeats
+/// occur in the last step only, take positions from the epoch's beginning, and come last among a
+/// rank's rows. Immutable; may be used from any thread.
 class Schedule {
  public:
   /// `options` must pass check().
   explicit Schedule(const ScheduleOptions& options, std::shared_ptr<const Deal> deal = deal_by_count());
 
   const ScheduleOptions& options() const { return options_; }
-  /// Steps until the end of the epoch, the same on every rank. With kDrop it may be 0 before the epoch's last position;
-  /// the epoch is over all the same.
+  /// Steps to the end of the epoch, the same on every rank. kDrop may give 0 before the epoch's
+  /// last position; the epoch is over nevertheless.
   int64_t steps_left(int64_t position) const;
   int64_t steps() const { return steps_left(0); }
   /// The position after the step that begins at `position`.
   int64_t next_position(int64_t position) const;
-  /// The rows of one rank in the step that begins at a place. `out` is replaced; it stays empty when no step is left. Which rows all
-  /// ranks get together does not depend on the epoch; which of them gets which does where the deal looks at the samples.
+  /// Computes the rows of one rank in the step that begins at `at`. Replaces `out`, which is empty
+  /// if no step is left. The rows of all ranks together do not depend on the epoch; their division
+  /// does if the shard assignment looks at the samples.
   void rows(const Order::Use& at, int64_t rank, std::vector<Row>* out) const;
-  /// The slots that the step divides, for whoever asks a deal himself.
+  /// The slots that the step divides, for callers that use a shard assignment directly.
   GlobalBatch global_batch(const Order::Use& at) const;
 
  private:
@@ -70,17 +75,20 @@ class Schedule {
   std::shared_ptr<const Deal> deal_;
 };
 
-/// The position whose sample stands in for a bad one at `position`: another one of [0, epoch_size), or itself when
-/// there is no other. The first epoch_size - 1 attempts give each other position once.
+/// Position whose sample replaces the bad one at `position`: another position of [0, epoch_size),
+/// or `position` itself if there is no other. The first epoch_size - 1 attempts give each other
+/// position once.
 int64_t replacement_position(uint64_t seed, int64_t epoch, int64_t position, int64_t attempt, int64_t epoch_size);
 
-/// The same among the positions of `range`, which has `position` in it, for chunked data.
+/// The same among the positions of `range`, which contains `position`. Used for chunked data.
 int64_t replacement_position(uint64_t seed, int64_t epoch, int64_t position, int64_t attempt,
                              const Order::Range& range);
 
-/// The same for an order: the first 50 attempts stay among what is read together (Order::read_together()), where there are so
-/// many others. When none of these will do, as where a row group is damaged as a whole, they come from what is read next in the
-/// epoch, 16 of each chunk or block, lane after lane and round to the epoch's beginning. A pure function of its arguments.
+/// The same for an order. The first 50 attempts stay among the samples that are read together
+/// (Order::read_together()), if there are as many others. If none of these is good, for example
+/// because a whole row group is damaged, further attempts use the samples that the epoch reads
+/// next: 16 of each chunk or block, lane after lane, and from the end of the epoch to its
+/// beginning. A pure function of its arguments.
 int64_t replacement_position(uint64_t seed, int64_t epoch, int64_t position, int64_t attempt, const Order& order);
 
 }  // namespace forebay

@@ -21,12 +21,12 @@ Schedule schedule(int64_t epoch_size, int64_t batch_size, int64_t world_size, La
 }
 
 std::vector<Row> rows_of(const Schedule& s, int64_t position, int64_t rank) {
-  std::vector<Row> rows{{-1, -1, true}};  // what was there is replaced
+  std::vector<Row> rows{{-1, -1, true}};  // must be replaced
   s.rows({0, position}, rank, &rows);
   return rows;
 }
 
-// One step of all ranks: what is in it, and that its padding is where and what it should be.
+// The rows of one step over all ranks. step_of() checks that padding is where it should be.
 struct Step {
   std::vector<int64_t> positions;             // without padding, joined over the ranks
   std::vector<Row> repeats;                   // joined over the ranks
@@ -51,7 +51,7 @@ Step step_of(const Schedule& s, int64_t position) {
   return step;
 }
 
-// What the last step of `left` samples must look like.
+// Checks the last step, of `left` samples.
 void expect_last_step(const Schedule& s, const Step& step, int64_t left) {
   const auto& [epoch_size, batch_size, world_size, last] = s.options();
   const auto repeats = static_cast<int64_t>(step.repeats.size());
@@ -63,7 +63,7 @@ void expect_last_step(const Schedule& s, const Step& step, int64_t left) {
     ASSERT_LE(step.longest - step.shortest, 1);
     ASSERT_GE(step.shortest, 1);
   }
-  // Repeats take positions from the beginning in turn, and count how often each was used.
+  // Repeats take positions from the beginning in turn, and count earlier uses.
   for (int64_t i = 0; i < repeats; ++i) {
     const Row want{i % epoch_size, static_cast<int32_t>(1 + i / epoch_size), true};
     if (step.repeats[static_cast<size_t>(i)] != want) FAIL() << "repeat " << i;
@@ -79,7 +79,7 @@ void expect_exactly_once(const Schedule& s, int64_t position = 0) {
     const int64_t left = epoch_size - position;
     Step step = step_of(s, position);
     ASSERT_EQ(static_cast<int64_t>(step.positions.size()), std::min(left, global_batch));
-    // Ranks joined in order give the global order.
+    // The rows of all ranks in order give the global order.
     for (int64_t i = 0; i < static_cast<int64_t>(step.positions.size()); ++i) {
       if (step.positions[static_cast<size_t>(i)] != position + i) FAIL() << "position " << position << " + " << i;
     }
@@ -165,9 +165,10 @@ TEST(ScheduleTest, nothing_is_left_past_the_end) {
   }
 }
 
-// A job that changes its ranks and batch size after each step, wherever that leads, delivers what one rank would.
+// A job that changes its ranks and batch size after each step delivers what one rank would.
 TEST(ScheduleTest, resume_with_other_ranks_and_batches_goes_on_exactly) {
-  const std::vector<std::pair<int64_t, int64_t>> jobs{{7, 3}, {5, 2}, {3, 5}, {16, 1}, {1, 8}};  // batch, world
+  // Batch size and world size.
+  const std::vector<std::pair<int64_t, int64_t>> jobs{{7, 3}, {5, 2}, {3, 5}, {16, 1}, {1, 8}};
   for (int64_t size : {1, 2, 50, 333, 1999}) {
     for (LastPolicy last : kPolicies) {
       std::vector<int64_t> delivered;
@@ -205,7 +206,7 @@ TEST(ScheduleTest, nonsense_is_refused_by_name) {
   EXPECT_TRUE((ScheduleOptions{0, 1, 1, LastPolicy::kPad}.check().ok()));
 }
 
-// What holds of a schedule whoever deals.
+// Promises of the schedule that hold for every shard assignment.
 class ScheduleDealTest : public testing::TestWithParam<DealCase> {};
 
 TEST_P(ScheduleDealTest, exactly_once_equal_steps) {

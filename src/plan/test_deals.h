@@ -11,7 +11,7 @@
 
 namespace forebay {
 
-/// Slots in turn, as a deal by lane gives them: no rank's rows are contiguous.
+/// Gives slots to the ranks in turn, as an assignment by lane does: no rank's rows are contiguous.
 class InterleavedDeal final : public Deal {
  public:
   void slots(const GlobalBatch& batch, int64_t rank, std::vector<int64_t>* out) const override {
@@ -20,7 +20,8 @@ class InterleavedDeal final : public Deal {
   }
 };
 
-/// All but one slot for rank 0, as a deal by bytes may have it: no two ranks' shares need to be equal.
+/// Gives rank 0 all slots but one for each other rank, as an assignment by bytes might: ranks may
+/// have unequal shares.
 class LopsidedDeal final : public Deal {
  public:
   void slots(const GlobalBatch& batch, int64_t rank, std::vector<int64_t>* out) const override {
@@ -31,7 +32,7 @@ class LopsidedDeal final : public Deal {
   }
 };
 
-/// A deal that the suites of deals and schedules are run with.
+/// A shard assignment for the parametrised tests of assignments and schedules.
 struct DealCase {
   const char* name;
   std::function<std::shared_ptr<const Deal>()> make;

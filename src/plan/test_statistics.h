@@ -6,9 +6,10 @@
 
 namespace forebay {
 
-/// Pearson's chi-square of counts against expectations, as standard deviations from what chance gives (`freedom`
-/// degrees). Chance stays within about 4; sums over many cells are close to normal. `inflation`: what the sum's mean is
-/// to `freedom`, other than 1 for draws without replacement.
+/// Pearson's chi-square of counts against expectations, in standard deviations from its mean
+/// (`freedom` degrees). Chance stays within about 4; sums over many cells are nearly normal.
+/// `inflation` is the ratio of the sum's mean to `freedom`, other than 1 for draws without
+/// replacement.
 inline double chi_square_sigmas(std::span<const int64_t> counts, std::span<const double> expected, double freedom,
                                 double inflation = 1) {
   double sum = 0;
@@ -19,7 +20,7 @@ inline double chi_square_sigmas(std::span<const int64_t> counts, std::span<const
   return (sum / inflation - freedom) / std::sqrt(2 * freedom);
 }
 
-/// The same where every cell expects as much.
+/// The same if all cells have the same expectation.
 inline double chi_square_sigmas(std::span<const int64_t> counts) {
   double total = 0, squares = 0;
   for (int64_t count : counts) total += static_cast<double>(count);

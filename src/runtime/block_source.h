@@ -6,16 +6,18 @@
 
 namespace forebay {
 
-/// Where the memory of batches comes from: the heap of this process, or memory that others may map. From any thread.
+/// Provides the memory of batches: from the heap of this process, or memory that other processes
+/// may map. May be called from any thread.
 class BlockSource {
  public:
   virtual ~BlockSource() = default;
-  /// 64-byte aligned, not initialised; null where there is none.
+  /// A block, 64-byte aligned, not initialised; null if there is no memory.
   virtual uint8_t* allocate(size_t bytes) = 0;
-  /// `bytes`: as allocated. Also in the child of a fork, where nothing of the parent's may be touched.
+  /// Frees a block of the size that was allocated. It may also run in the child of a fork, where it
+  /// must not touch objects of the parent.
   virtual void free(uint8_t* block, size_t bytes) = 0;
 
-  /// Of this process alone (base/blocks.h).
+  /// Memory of this process alone (base/blocks.h).
   static std::shared_ptr<BlockSource> own_memory();
 };
 

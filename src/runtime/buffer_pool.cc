@@ -24,14 +24,16 @@ BufferPool::BufferPool(std::shared_ptr<ByteBudget> budget, size_t max_idle, Use 
 
 BufferPool::~BufferPool() { close(); }
 
-// The smallest that does; of several the one that came back last, which caches still hold.
+// The smallest block that serves. Among equals the one that was returned last, which is still in
+// CPU caches.
 BufferPool::Idle::const_iterator BufferPool::find_serving(size_t size) const {
   const auto large_enough = std::ranges::lower_bound(idle_, size, {}, &Block::size);
   if (large_enough == idle_.end() || !serves(large_enough->size, size)) return idle_.end();
   return std::ranges::upper_bound(large_enough, idle_.end(), large_enough->size, {}, &Block::size) - 1;
 }
 
-// Lock order: the pool's, then the budget's (give_back() charges with the pool's held). Freeing is done without any: it may take long.
+// Lock order: the pool's, then the budget's (give_back() charges with the pool's lock held). Memory
+// is freed without any lock, because that may take long.
 std::optional<BufferPool::Block> BufferPool::take_idle(size_t size) {
   std::lock_guard lock(mutex_);
   const auto best = find_serving(size);
@@ -41,7 +43,8 @@ std::optional<BufferPool::Block> BufferPool::take_idle(size_t size) {
   return block;
 }
 
-// The larger one that takes its place would serve all that it could.
+// Frees a block that is slightly too small: the larger one that replaces it serves the same
+// requests.
 void BufferPool::free_one_outgrown(size_t size) {
   Block outgrown;
   {
@@ -59,7 +62,8 @@ void BufferPool::free_one_outgrown(size_t size) {
 std::optional<BufferPool::Lent> BufferPool::acquire(size_t size) {
   if (const std::optional<Block> idle = take_idle(size)) {
     Claim claim = Claim::of_charged(budget_, Use::kPool, idle->size);
-    // Moved and not given back and taken anew: in between somebody else could have the bytes.
+    // Moves the charge. If it were released and taken anew, another thread could take the bytes in
+    // between.
     claim.move_to(use_);
     return Lent{wrap(*idle, size), std::move(claim)};
   }
@@ -114,7 +118,7 @@ void BufferPool::close() {
   trim();
 }
 
-// Nothing is thrown: whoever asks holds the lock of a run, in the middle of its bookkeeping.
+// Never throws: callers hold the lock of a run in the middle of its bookkeeping.
 std::optional<BufferPool::Block> BufferPool::make(size_t size) {
   uint8_t* block = blocks_->allocate(size);
   if (block == nullptr && trim()) block = blocks_->allocate(size);
@@ -141,15 +145,16 @@ BufferPool::Block BufferPool::take_oldest() {
 }
 
 void BufferPool::give_back(Block block) {
-  // In the child of a fork the lock may be held by a thread that does not exist here.
+  // In the child of a fork a thread that does not exist there may hold the lock.
   if (process_generation() != generation_) return blocks_->free(block.data, block.size);
   {
     std::lock_guard lock(mutex_);
-    // Not through a Claim: idle memory must not push out other idle memory.
+    // Not a Claim, because idle memory must not displace other idle memory.
     if (!closed_ && budget_->try_charge(Use::kPool, block.size)) {
       keep(block);
       if (idle_.size() <= max_idle_) return;
-      block = take_oldest();  // is of a size that nobody asks for
+      // The oldest block has a size that is no longer requested.
+      block = take_oldest();
       budget_->release(Use::kPool, block.size);
     }
   }

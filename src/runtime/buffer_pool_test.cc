@@ -14,7 +14,7 @@ struct Fixture {
   explicit Fixture(uint64_t capacity, size_t max_idle = 16)
       : budget(std::make_shared<ByteBudget>(capacity)), pool(std::make_shared<BufferPool>(budget, max_idle)) {}
   uint64_t used(Use use) const { return budget->snapshot().by_use[static_cast<size_t>(use)]; }
-  // As the runner does when a batch goes to the user.
+  // Like the runner when it hands a batch to the user.
   Buffer hand_over(size_t size) { return std::move(pool->acquire(size)->buffer); }
   std::shared_ptr<ByteBudget> budget;
   std::shared_ptr<BufferPool> pool;
@@ -39,7 +39,7 @@ TEST(BufferPool, memory_is_used_again_when_the_last_reader_lets_go) {
   }
 }
 
-/// Has so many blocks to give.
+/// Has a limited number of blocks.
 class FewBlocks final : public BlockSource {
  public:
   uint8_t* allocate(size_t bytes) override {

@@ -37,7 +37,7 @@ uint64_t ByteBudget::set_aside() const {
 
 bool ByteBudget::try_charge(Use use, uint64_t bytes) {
   std::lock_guard lock(mutex_);
-  // What is kept beside grows by itself, so that the sum may be above the capacity; then nothing new fits.
+  // Reclaimable memory grows by itself, so the sum may exceed the capacity. Then nothing new fits.
   const uint64_t used = used_ + beside();
   const uint64_t taken = used + set_aside();
   if (taken > capacity_ || bytes > capacity_ - taken) return false;
@@ -55,7 +55,7 @@ void ByteBudget::charge_existing(Use use, uint64_t bytes) {
 }
 
 void ByteBudget::release(Use use, uint64_t bytes) {
-  // In the child of a fork the lock may be held by a thread that does not exist here.
+  // In the child of a fork a thread that does not exist there may hold the lock.
   if (process_generation() != generation_) return;
   std::lock_guard lock(mutex_);
   assert(by_use_[static_cast<size_t>(use)] >= bytes);
@@ -96,7 +96,7 @@ bool ByteBudget::make_room(Beside kind, uint64_t bytes) {
   uint64_t lacking = 0, asked = 0;
   {
     std::lock_guard lock(mutex_);
-    // Wraps around for impossible sizes; then nothing is given back, and try_charge() says no.
+    // Wraps around for impossible sizes. Then nothing is reclaimed, and try_charge() fails.
     const uint64_t apart = set_aside(), needed = used_ + beside() + apart + bytes;
     if (needed <= capacity_) return false;
     asked = lacking = needed - capacity_;
@@ -106,24 +106,26 @@ bool ByteBudget::make_room(Beside kind, uint64_t bytes) {
     }
     counted = counted_;
   }
-  // Without the lock: give_back() takes those of pools and caches, and may give pages back to the system, which takes long.
+  // Without the lock: give_back() locks pools and caches, and may return pages to the system, which
+  // takes long.
   for (const Counted& each : counted) {
     const uint64_t kept = each.kind == kind ? each.kept->bytes() : 0;
     if (kept == 0 || lacking == 0) continue;
-    // What goes beyond `most` counts for others alone, and has to go first.
+    // Bytes beyond `most` are counted by other loaders alone, and have to go first.
     const uint64_t uncounted = kept - std::min(kept, each.most);
     const uint64_t given = each.kept->give_back(uncounted + lacking);
     const uint64_t counts = given - std::min(given, uncounted);
     lacking -= std::min(lacking, counts);
     if (each.set_aside == 0) continue;
     const std::lock_guard lock(mutex_);
-    lent_ += counts;  // it is room of later entries again
+    lent_ += counts;  // freed entries count as reserved again, so lend them
   }
   return lacking < asked;
 }
 
 void ByteBudget::forget_beside() {
-  std::vector<Counted> forgotten;  // goes behind the lock: it may be the last that holds them
+  // Destroyed after the lock is released: this may be the last reference.
+  std::vector<Counted> forgotten;
   std::lock_guard lock(mutex_);
   forgotten.swap(counted_);
 }

@@ -12,47 +12,53 @@
 
 namespace forebay {
 
-/// What memory is used for. The last four are kept beside what a loader takes for its batches: what its data set knows of itself, and
-/// what the process keeps for all loaders (entries of caches, idle memory of stores and of column decoders).
+/// Uses of memory. The last four are not part of what a loader takes for its batches: the index of
+/// its data set, and reclaimable memory of the process (cache entries, idle memory of stores and of
+/// column decoders).
 enum class Use : uint8_t { kBatches, kFetched, kWorking, kPool, kChunks, kIndex, kCaches, kReads, kColumns };
 constexpr size_t kUses = 9;
 
-/// Bytes that may be held between storage and the user, by use. All methods are safe from any thread; none waits.
+/// A limit on the bytes of a loader, with the bytes charged for each use. All methods may be called
+/// from any thread, and none waits.
 ///
-/// What is kept beside (KeptBytes) belongs to others, too: each loader that uses it counts it in full, as if it were alone, so that
-/// no loader's sum says less than there is.
+/// Reclaimable memory (KeptBytes) is shared between loaders. Each loader that uses it counts it in
+/// full, so that no loader's sum is too low.
 class ByteBudget {
  public:
   struct Snapshot {
     uint64_t capacity = 0, used = 0, peak = 0;  ///< `used` is the sum of `by_use`
-    uint64_t idle = 0;                          ///< of `used`: kept beside, for whoever wants it back
-    uint64_t set_aside = 0;                     ///< beyond `used`: for entries that are still to come
+    uint64_t idle = 0;                          ///< part of `used`: idle, can be reclaimed
+    uint64_t set_aside = 0;                     ///< beyond `used`: for cache entries to come
     std::array<uint64_t, kUses> by_use{};
   };
 
   explicit ByteBudget(uint64_t capacity) : generation_(process_generation()), capacity_(capacity) {}
 
   uint64_t capacity() const;
-  /// Where more is held than that, nothing new fits before so much has been given back.
+  /// Sets the capacity. If more is charged already, nothing new fits until enough is released.
   void set_capacity(uint64_t capacity);
-  /// False, and nothing taken, where it does not fit.
+  /// Charges `bytes`. Returns false and charges nothing if they do not fit.
   bool try_charge(Use use, uint64_t bytes);
-  /// Counts bytes that exist already (made by user code); may go beyond the capacity, and then nothing else fits.
+  /// Charges bytes that exist already, such as results of user code. May exceed the capacity; then
+  /// nothing else fits.
   void charge_existing(Use use, uint64_t bytes);
   void release(Use use, uint64_t bytes);
-  /// The same bytes, for something else from now on.
+  /// Charges the same bytes to another use.
   void move(Use from, Use to, uint64_t bytes);
   Snapshot snapshot() const;
 
+  /// Kinds of reclaimable memory. Any request may reclaim idle memory. Cache entries are of value,
+  /// so only the oldest element may reclaim them.
   enum class Beside : uint8_t { kIdle, kEntries };
-  /// From now on these bytes count, `most` of them at most. Idle ones are anybody's who takes memory; entries of a cache are worth
-  /// something, and go for the oldest element alone. So many as they may become are `set_aside` before they are there: who takes these has to
-  /// give way when entries come, or the entries do, again and again.
+  /// Counts reclaimable memory from now on, but at most `most` bytes of it. `set_aside` bytes are
+  /// reserved for cache entries before the entries exist. Without the reservation other uses would
+  /// take that memory, and they or the entries would have to be reclaimed again and again.
   void count(Use use, std::shared_ptr<KeptBytes> kept, Beside kind, uint64_t most = UINT64_MAX, uint64_t set_aside = 0);
-  /// Has so many given back of what is kept beside, as far as they lack; for the oldest element what is set aside is lent before an entry goes, until
-  /// as much has been released. True where anything was.
+  /// Reclaims memory of that kind so that `bytes` more fit. For cache entries (the oldest element)
+  /// it first lends reserved memory, until as much has been released. Returns whether anything was
+  /// reclaimed or lent.
   bool make_room(Beside kind, uint64_t bytes);
-  /// Nothing beside counts any more, and nothing of it is held on to.
+  /// Stops counting reclaimable memory and drops the references to it.
   void forget_beside();
 
  private:
@@ -64,10 +70,10 @@ class ByteBudget {
     std::shared_ptr<KeptBytes> kept;
     uint64_t bytes() const { return std::min(kept->bytes(), most); }
   };
-  // With the lock held:
+  // The caller of these functions holds the lock.
   uint64_t beside() const;
-  uint64_t not_yet_there() const;  // of what is set aside
-  uint64_t set_aside() const;      // of that, what is not lent
+  uint64_t not_yet_there() const;  // reserved, less the entries that exist
+  uint64_t set_aside() const;      // of that, the part that is not lent
 
   const uint64_t generation_;
   mutable std::mutex mutex_;

@@ -60,7 +60,7 @@ TEST(ByteBudget, many_threads_never_exceed_it) {
   EXPECT_LE(budget.snapshot().peak, 1000u);
 }
 
-/// Keeps so many bytes, and lets go of `step` at a time.
+/// Holds that many bytes, and frees `step` at a time.
 struct Kept final : KeptBytes {
   Kept(uint64_t has, uint64_t at_a_time = 1) : kept(has), step(at_a_time) {}
   uint64_t bytes() const override { return kept; }

@@ -6,7 +6,7 @@ namespace forebay {
 
 namespace {
 
-// Idle memory of the process is kept only as long as nobody needs it for something.
+// Idle memory of the process is retained only while nobody needs the bytes.
 bool charge(ByteBudget& budget, Use use, uint64_t bytes) {
   return budget.try_charge(use, bytes) ||
          (budget.make_room(ByteBudget::Beside::kIdle, bytes) && budget.try_charge(use, bytes));
@@ -67,7 +67,7 @@ Claim Claim::split(uint64_t bytes) {
 void Claim::merge(Claim other) {
   if (other.bytes_ == 0) return;
   if (bytes_ == 0) {
-    // A default one has no use of its own yet.
+    // A default-constructed claim has no use of its own yet.
     const Use use = budget_ ? use_ : other.use_;
     *this = std::move(other);
     return move_to(use);

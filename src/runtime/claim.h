@@ -9,17 +9,18 @@
 
 namespace forebay {
 
-/// Bytes of a budget that somebody holds. They are given back when it dies, so nobody counts up and down by hand. Move-only; a
-/// claim belongs to one thread at a time, the budget to all.
+/// Bytes of a budget that the claim's owner holds. The destructor releases them, so that callers do
+/// not count by hand. Move-only. A claim belongs to one thread at a time; the budget is shared.
 class Claim {
  public:
-  /// Of nothing.
+  /// A claim of no bytes.
   Claim() = default;
-  /// Nothing, and nothing taken, where the budget does not have so many now.
+  /// Empty, with nothing charged, if the budget does not have that many bytes now. Reclaims idle
+  /// memory of the process if need be.
   static std::optional<Claim> take(std::shared_ptr<ByteBudget> budget, Use use, uint64_t bytes);
-  /// Of bytes that exist already: see ByteBudget::charge_existing().
+  /// A claim of bytes that exist already, see ByteBudget::charge_existing().
   static Claim of_existing(std::shared_ptr<ByteBudget> budget, Use use, uint64_t bytes);
-  /// Of bytes that the caller has charged to that use before.
+  /// A claim of bytes that the caller has charged to `use` before.
   static Claim of_charged(std::shared_ptr<ByteBudget> budget, Use use, uint64_t bytes);
 
   Claim(Claim&& other) noexcept
@@ -31,18 +32,19 @@ class Claim {
 
   uint64_t bytes() const { return bytes_; }
 
-  /// So many more. False, and nothing taken, where the budget does not have them now. Not of a claim of nothing.
+  /// Adds `more` bytes. Returns false and charges nothing if the budget does not have them now. Not
+  /// for a default-constructed claim.
   bool try_grow(uint64_t more);
-  /// The same for bytes that exist already.
+  /// Adds bytes that exist already.
   void grow_existing(uint64_t more);
-  /// Gives back what is beyond `bytes`.
+  /// Releases all but `bytes` bytes.
   void shrink_to(uint64_t bytes);
   void give_back() { shrink_to(0); }
-  /// A claim of `bytes` of these, which are at least so many.
+  /// Moves `bytes` of this claim to a new one. This claim must hold at least as many.
   Claim split(uint64_t bytes);
-  /// Takes over another one's bytes, for this one's use.
+  /// Takes over the other claim's bytes, and charges them to this claim's use.
   void merge(Claim other);
-  /// The same bytes, for something else from now on.
+  /// Charges the same bytes to another use.
   void move_to(Use use);
 
  private:

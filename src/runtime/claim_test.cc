@@ -26,7 +26,7 @@ TEST(Claim, a_move_gives_nothing_back_and_takes_nothing) {
   Claim first = *Claim::take(budget, Use::kFetched, 30), second = *Claim::take(budget, Use::kChunks, 20);
   Claim moved = std::move(first);
   EXPECT_EQ(budget->snapshot().used, 50u);
-  second = std::move(moved);  // what it held before goes back
+  second = std::move(moved);  // releases its former bytes
   EXPECT_EQ(budget->snapshot().used, 30u);
   EXPECT_EQ(held(*budget, Use::kChunks), 0u);
   std::vector<Claim> many;

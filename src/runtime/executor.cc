@@ -16,53 +16,56 @@ namespace forebay {
 
 namespace {
 
-constexpr int64_t kLong = 20'000'000;  // others would rather not wait so long
+constexpr int64_t kLong = 20'000'000;  // other queues would rather not wait for so long
 constexpr int64_t kLately = 1'000'000'000;
 
-// Signals belong to the threads of the program that uses the engine.
+// Signals are for the threads of the program that uses the engine.
 void block_signals() {
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
 }
 
-// Of the calling thread alone: that is what Linux does, whatever POSIX says of processes.
+// Applies to the calling thread alone: Linux does that, although POSIX speaks of processes.
 void give_way_to_others() {
-  setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + Executor::kNiceness);  // no worse than the system's least
+  // The system caps the value at its lowest priority.
+  setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + Executor::kNiceness);
 }
 
 }  // namespace
 
-/// A queue as the threads see it. Guarded by the state's lock.
+/// State of a queue that the threads use. Guarded by the state's mutex.
 struct Executor::Line {
   struct Entry {
     uint64_t priority;
     uint64_t order;
-    // Moving out of a priority queue's top is only possible through a mutable member.
+    // A priority queue gives const access to its top, so moving the task out needs a mutable
+    // member.
     mutable Task task;
     bool operator<(const Entry& other) const {
       return priority != other.priority ? priority > other.priority : order > other.order;
     }
   };
   int limit;
-  const bool own;  // threads beside those that others share
+  const bool own;  // its threads are added to the shared ones
   std::priority_queue<Entry> waiting;
   uint64_t posted = 0;
   int running = 0;
   int64_t longest_ns = 0;  // of its latest tasks
-  int64_t posted_ns = 0;   // when it had something to do last
-  int64_t time_ns = 0;     // that its tasks have taken; or as much as others had when it came
+  int64_t posted_ns = 0;   // when it last got a task
+  // Time that its tasks have taken, raised to the level of the others when it gets work again.
+  int64_t time_ns = 0;
   bool abandoned = false;
   std::vector<std::unique_ptr<WorkMemory>> memories;  // those that no task uses
-  std::condition_variable over;                       // nothing runs or waits
+  std::condition_variable over;                       // notified when nothing runs or waits
 
   Line(int most, bool beside) : limit(most), own(beside) {}
 };
 
 struct Executor::Worker {
   std::thread thread;
-  const Line* at = nullptr;  // what it runs is of this queue
-  bool lost = false;         // nobody waits for it any more
+  const Line* at = nullptr;  // queue of the task that it runs
+  bool lost = false;         // abandoned: nobody waits for it any more
 };
 
 struct Executor::State {
@@ -71,12 +74,12 @@ struct Executor::State {
   int cores;
   std::condition_variable wake;
   std::vector<std::shared_ptr<Line>> open;
-  std::vector<std::shared_ptr<Line>> busy;  // those that have tasks waiting
-  int running = 0;                          // tasks that do not wait
-  int most = 0;                             // that may run at once
-  int waiting = 0;                          // threads whose task waits for others
+  std::vector<std::shared_ptr<Line>> busy;  // those with waiting tasks
+  int running = 0;                          // tasks that run and are not inside a Waiting
+  int most = 0;                             // limit of `running`
+  int waiting = 0;                          // threads whose task is inside a Waiting
   int idle = 0;
-  int64_t level_ns = 0;  // the time that was had by whoever ran last
+  int64_t level_ns = 0;  // `time_ns` of the queue that ran last
   bool stopping = false;
 
   State(int usable, Clock time) : clock(time), cores(usable) {}
@@ -89,11 +92,12 @@ struct Executor::State {
 };
 
 namespace {
-thread_local const void* running_line = nullptr;  // of the task that this thread runs
-thread_local std::weak_ptr<Executor> running_on;  // gone where the thread was left behind, and the executor ended
+thread_local const void* running_line = nullptr;  // queue of this thread's task
+// Expired if the thread was abandoned and the executor was destroyed.
+thread_local std::weak_ptr<Executor> running_on;
 }  // namespace
 
-// Whether a thread is to stay free while this queue runs one task more.
+// Whether one thread must stay free, so that this queue may not run another task.
 bool Executor::State::leaves_thread(const Line& line, int64_t now_ns) const {
   if (line.longest_ns <= kLong || line.running == 0 || running + 1 < most) return false;
   return std::any_of(open.begin(), open.end(), [&](const auto& other) {
@@ -101,7 +105,7 @@ bool Executor::State::leaves_thread(const Line& line, int64_t now_ns) const {
   });
 }
 
-// There are few: as many as loaders have work just now.
+// A linear search: there are only as many queues as loaders with work.
 std::shared_ptr<Executor::Line> Executor::State::next() const {
   std::shared_ptr<Line> best;
   if (running >= most) return best;
@@ -116,13 +120,13 @@ std::shared_ptr<Executor::Line> Executor::State::next() const {
 
 void Executor::State::post(const std::shared_ptr<Line>& line, uint64_t priority, Task task) {
   if (line->waiting.empty()) {
-    // Whoever had nothing to do has no claim on the time that others used meanwhile.
+    // A queue without work has no claim on the time that others used meanwhile.
     if (line->running == 0) line->time_ns = std::max(line->time_ns, level_ns);
     busy.push_back(line);
   }
   line->posted_ns = clock();
   line->waiting.push({priority, line->posted++, std::move(task)});
-  // Whoever finishes a task looks for the next by itself, so that a wake-up is needed for a thread that sleeps only.
+  // A thread that finishes a task looks for the next one, so only an idle thread needs a wake-up.
   if (idle > 0 && running < most && line->running < line->limit) wake.notify_one();
 }
 
@@ -139,7 +143,8 @@ Executor::Task Executor::State::take(const std::shared_ptr<Line>& line, std::uni
   ++line->running;
   ++running;
   level_ns = std::max(level_ns, line->time_ns);
-  if (idle > 0 && next() != nullptr) wake.notify_one();  // a place that became free may have let in more than one task
+  // One freed thread may allow more than one task to start.
+  if (idle > 0 && next() != nullptr) wake.notify_one();
   return task;
 }
 
@@ -147,22 +152,24 @@ void Executor::State::ended(Line& line, std::unique_ptr<WorkMemory> memory, int6
   --running;
   --line.running;
   line.time_ns += took_ns;
-  // Fades by an eighth a task, so that one slow task of long ago does not keep a thread free for ever.
+  // Decays by an eighth with each task, so that one slow task of long ago does not keep a thread
+  // free for ever.
   line.longest_ns = std::max(took_ns, line.longest_ns - line.longest_ns / 8);
   line.memories.push_back(std::move(memory));
-  // Also where some still run: close() looks again.
+  // Also notifies while tasks run: close() checks its condition again.
   if (line.waiting.empty()) line.over.notify_all();
 }
 
-// Threads for the queues that are open.
+// Number of threads for the open queues.
 int Executor::State::wanted() const {
   int own = 0, shared = 0, largest = 0;
   for (const auto& line : open) {
-    if (line->own) own += std::min(line->limit, cores);  // there may be many
+    if (line->own) own += std::min(line->limit, cores);  // the user may ask for many
     if (!line->own) shared = std::max(shared, line->limit);
     largest = std::max(largest, line->limit);
   }
-  // A user who asks for more threads than cores gets them; the sum over loaders never goes beyond the cores for that.
+  // A user who asks for more threads than cores gets them, but the sum over loaders then stays
+  // within the cores.
   return std::max(std::min(own + shared, cores), largest);
 }
 
@@ -170,7 +177,7 @@ Executor::Executor(int cores, Clock clock)
     : generation_(process_generation()), state_(std::make_shared<State>(cores, clock)) {}
 
 Executor::~Executor() {
-  if (foreign()) {  // the threads did not survive the fork; joining them would wait for ever
+  if (foreign()) {  // the threads did not survive the fork; join() would block for ever
     (void)new auto(std::move(workers_));
     return;
   }
@@ -225,7 +232,7 @@ void Executor::try_add_threads(int wanted) {
   try {
     add_threads(wanted);
   } catch (const std::system_error&) {
-    // What there are will do, as long as not all of them wait for others.
+    // The existing threads suffice, as long as not all of them wait for other tasks.
   }
 }
 
@@ -256,7 +263,7 @@ void Executor::run(State& state, Worker& worker) {
   give_way_to_others();
   std::unique_lock lock(state.mutex);
   for (;;) {
-    // Before `stopping`: what has been posted is run, also at the end.
+    // Checked before `stopping`, so that posted tasks run even at the end.
     const std::shared_ptr<Line> line = state.next();
     if (!line) {
       if (state.stopping) return;
@@ -276,7 +283,8 @@ void Executor::run(State& state, Worker& worker) {
     const int64_t took = state.clock() - begun;
     running_line = nullptr;
     lock.lock();
-    // leave_behind() has given the place back, and `memory` goes with this frame: another thread may be at work for the line.
+    // leave_behind() has updated the counts, and another thread may run for this queue. `memory`
+    // dies with this frame.
     if (worker.lost) return;
     worker.at = nullptr;
     state.ended(*line, std::move(memory), took);
@@ -310,13 +318,14 @@ Executor::Waiting::~Waiting() {
   if (executor_) executor_->end_waiting();
 }
 
-// Its threads go on without an owner; others come in their place.
+// Detaches the queue's threads and starts others in their place.
 void Executor::leave_behind(Line& line) {
   std::lock_guard workers_lock(workers_mutex_);
   int wanted;
   {
     std::lock_guard lock(state_->mutex);
-    // One of its tasks may be Waiting, and is then not in `running`: until that ends, one more than `most` may run.
+    // A task inside a Waiting is not counted in `running`. Until it ends, one more task than `most`
+    // may run.
     wanted = state_->most;
     line.abandoned = true;
     line.over.notify_all();
@@ -336,7 +345,7 @@ void Executor::close(Line& line) {
   std::vector<Task> left;
   {
     std::unique_lock lock(state_->mutex);
-    // The task that closes its own queue is in `running`, and would wait for itself.
+    // The task that closes its own queue counts as running and must not wait for itself.
     const int own = running_line == &line ? 1 : 0;
     line.over.wait(lock, [&] { return line.abandoned || (line.waiting.empty() && line.running <= own); });
     for (; !line.waiting.empty(); line.waiting.pop()) left.push_back(std::move(line.waiting.top().task));
@@ -345,7 +354,7 @@ void Executor::close(Line& line) {
     std::erase_if(state_->open, is_line);
     state_->most = state_->wanted();
   }
-  // Of an abandoned queue: they are told here that nobody wants them.
+  // Tasks of an abandoned queue run here, so that they learn that they are not wanted any more.
   WorkMemory memory;
   for (const Task& task : left) task(memory);
 }
@@ -355,7 +364,8 @@ Executor::Queue::~Queue() {
 }
 
 void Executor::Queue::post(uint64_t priority, Task task) {
-  // Notified under the lock: once that is free the task may run, and whoever waited for it may end the executor.
+  // Notifies under the lock. Once the lock is free the task may run, and a thread that waits for it
+  // may destroy the executor.
   std::lock_guard lock(executor_->state_->mutex);
   executor_->state_->post(line_, priority, std::move(task));
 }

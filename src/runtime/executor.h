@@ -14,44 +14,54 @@
 
 namespace forebay {
 
-/// The compute threads of a process, and who may use them when.
+/// The compute threads of a process, shared by the queues of all loaders.
 ///
-/// Everybody who has work opens a queue. A thread that is free takes from the queue of which the fewest tasks run; of several
-/// such queues, from the one that has had the least time so far (one that comes later, or had nothing to do, begins level with
-/// the others). So each gets its share of the threads, and nobody's old debts make a newcomer wait. A queue whose tasks take long
-/// leaves a thread free for those that had work lately and have none just now: they would wait for the end of such a task. Within a queue the smallest priority number goes first (the oldest element), equal ones in the order they came.
+/// Each user opens a queue. A free thread takes a task from the queue with the fewest running
+/// tasks, and among equals from the queue that has used the least time so far. A queue that is new,
+/// or had no work, starts level with the others. So each queue gets its share of the threads, and a
+/// newcomer does not wait for queues to catch up. A queue whose tasks take long leaves one thread
+/// free for queues that had work lately and have none just now: otherwise those would wait for the
+/// end of such a task. Within a queue the smallest priority number runs first (the oldest element),
+/// and equal ones in order of arrival.
 ///
-/// Tasks must not wait for storage or for each other; user code that does so all the same (it may take batches of another loader)
-/// says so by a Waiting. All methods may be called from any thread, also from a task. An executor
-/// may end on one of its own threads: that one then ends after its task.
+/// Tasks must not wait for storage or for each other. User code that may do so (it may take batches
+/// of another loader) runs inside a Waiting. All methods may be called from any thread, also from a
+/// task. An executor may be destroyed on one of its own threads: that thread then ends after its
+/// task.
 class Executor : public std::enable_shared_from_this<Executor> {
  public:
-  /// `memory` belongs to the task while it runs. It is one of its queue's, of which there are as many as tasks may run at once.
+  /// `memory` belongs to the task while it runs. A queue has as many of these as tasks may run at
+  /// once.
   using Task = std::function<void(WorkMemory& memory)>;
   class Queue;
   class Waiting;
   using Clock = int64_t (*)();  ///< nanoseconds since some moment
   static constexpr const char* kThreadName = "forebay-compute";
 
-  /// The threads take a core only where nobody else of this user wants it as badly: whoever trains goes before whoever loads.
+  /// Niceness added to the threads, so that the training process of the same user goes first.
   static constexpr int kNiceness = 3;
 
-  /// No threads yet: they come with the queues. `cores`: see open(). Always made as a shared_ptr.
+  /// Starts no threads: they start with the queues. `cores` limits their number, see open(). Always
+  /// made as a shared_ptr.
   explicit Executor(int cores, Clock clock = monotonic_ns);
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  /// `limit`: tasks of this queue that may run at once, at least 1. `own`: threads that it has beside those that others share
-  /// (somebody said how many); the others together run as many as the one that allows most. All together run no more than there
-  /// are cores, unless a single queue alone allows more. Throws std::system_error where the system gives no more threads.
+  /// Opens a queue. `limit` is the number of its tasks that may run at once, at least 1. If `own`,
+  /// its threads are added to those that the other queues share, because the user asked for that
+  /// number. The other queues together run as many tasks as the largest limit among them. In total
+  /// no more tasks run than there are cores, unless a single queue has a larger limit. Throws
+  /// std::system_error if the system cannot start the threads.
   std::unique_ptr<Queue> open(int limit, bool own = false);
-  /// There are more cores from now on, or fewer. Where the system gives no more threads, those that there are have to do.
+  /// Changes the number of cores. If the system cannot start more threads, the existing ones carry
+  /// on.
   void set_cores(int cores);
   int cores() const;
-  /// Cores that its threads may use now; before there are any, those of the calling thread.
+  /// Number of cores that the threads may use now. Before there are any threads, those of the
+  /// calling thread.
   int usable_cores() const;
-  /// Threads there are; they stay until the executor ends.
+  /// Number of threads. They stay until the executor is destroyed.
   int threads() const;
 
  private:
@@ -68,13 +78,15 @@ class Executor : public std::enable_shared_from_this<Executor> {
   bool foreign() const;  // in the child of a fork
 
   const uint64_t generation_;
-  const std::shared_ptr<State> state_;  // what the threads use: it lasts as long as the last of them
-  mutable std::mutex workers_mutex_;    // taken before the state's
+  // The threads share ownership of the state, so it lives as long as the last of them.
+  const std::shared_ptr<State> state_;
+  mutable std::mutex workers_mutex_;  // locked before the state's mutex
   std::vector<std::shared_ptr<Worker>> workers_;
 };
 
-/// For as long as it lives the calling thread waits for something that other tasks may have to do: where it runs a task, another one
-/// runs in its place, on a thread more if need be.
+/// States that the calling thread waits, during the lifetime of this object, for something that
+/// other tasks may have to do. If the thread runs a task, another task runs in its place, if need
+/// be on an additional thread.
 class Executor::Waiting {
  public:
   Waiting();
@@ -83,23 +95,25 @@ class Executor::Waiting {
   Waiting& operator=(const Waiting&) = delete;
 
  private:
-  std::shared_ptr<Executor> executor_;  // null where the thread runs no task
+  std::shared_ptr<Executor> executor_;  // null if the thread runs no task
 };
 
-/// The tasks of one owner.
+/// The tasks of one user. The executor lives at least as long as its queues.
 class Executor::Queue {
  public:
-  /// Runs what has been posted (owners make their tasks cheap before), and waits for the last of them, unless this is it.
+  /// Runs all posted tasks (owners make them cheap before) and waits for the last of them, unless
+  /// the calling thread runs it.
   ~Queue();
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
 
   void post(uint64_t priority, Task task);
-  /// So many of its tasks may run at once from now on, at least 1; those that run go on. Where the system gives no more threads,
-  /// those that there are have to do.
+  /// Sets how many tasks of this queue may run at once, at least 1. Running tasks go on. If the
+  /// system cannot start more threads, the existing ones carry on.
   void set_limit(int limit);
-  /// For tasks that do not return: their threads go on without an owner, and end when they can. Others come in their place, as
-  /// far as the system gives any. The destructor then waits no more.
+  /// Gives up tasks that do not return. Their threads go on without an owner and end when they can.
+  /// Other threads replace them, as far as the system can start any. The destructor then no longer
+  /// waits.
   void abandon();
 
  private:

@@ -15,7 +15,7 @@
 namespace forebay {
 namespace {
 
-// A task that holds its thread until told.
+// A task that holds its thread until the gate opens.
 class Gate {
  public:
   Executor::Task task() {
@@ -83,7 +83,7 @@ TEST(Executor, threads_share_the_work_and_each_task_has_memory_of_its_own) {
         memories.insert(&memory);
       }
       ++waiting;
-      while (waiting < kThreads) std::this_thread::yield();  // ends only when all run at once
+      while (waiting < kThreads) std::this_thread::yield();  // ends only if all run at once
     });
   }
   queue.reset();
@@ -150,7 +150,7 @@ TEST(Executor, a_queue_may_be_allowed_more_and_gets_threads_for_it) {
   for (int i = 0; i < 3; ++i) {
     queue->post(0, [&](WorkMemory&) {
       ++at_once;
-      while (at_once < 3) std::this_thread::yield();  // ends only when all run at once
+      while (at_once < 3) std::this_thread::yield();  // ends only if all run at once
     });
   }
   queue.reset();
@@ -174,7 +174,7 @@ TEST(Executor, a_queue_that_is_allowed_less_keeps_to_it_and_what_runs_goes_on) {
       --running;
     });
   }
-  first.open();  // one still runs: nothing else may
+  first.open();  // one still runs, so no other may
   second.open();
   queue.reset();
   EXPECT_EQ(most, 1);
@@ -183,7 +183,7 @@ TEST(Executor, a_queue_that_is_allowed_less_keeps_to_it_and_what_runs_goes_on) {
 TEST(Executor, follows_the_number_of_cores) {
   const auto executor = std::make_shared<Executor>(1);
   const auto one = executor->open(2, /*own=*/true), two = executor->open(2, /*own=*/true);
-  EXPECT_EQ(executor->threads(), 2);  // a single queue allows as many
+  EXPECT_EQ(executor->threads(), 2);  // a single queue has that limit
   executor->set_cores(3);
   EXPECT_EQ(executor->cores(), 3);
   EXPECT_EQ(executor->threads(), 3);
@@ -254,21 +254,22 @@ TEST(Executor, no_more_tasks_of_a_queue_run_at_once_than_it_allows) {
   EXPECT_GE(most, 1);
 }
 
-std::atomic<int64_t> now_ns{0};  // of tests that say what time it is
+std::atomic<int64_t> now_ns{0};  // the clock of some tests
 
-// Two threads, both in long tasks of one queue: the first that comes free goes to the other queue, and stays at its disposal even
-// while that has nothing to do for a moment.
+// Two threads run long tasks of one queue. The first one that becomes free goes to the other queue,
+// and stays available to it while it has no work for a moment.
 TEST(Executor, long_tasks_of_one_queue_do_not_hold_up_another_one) {
   const auto executor = std::make_shared<Executor>(2, [] { return now_ns.load(); });
-  std::vector<std::unique_ptr<Gate>> gates;  // they outlive the tasks
+  std::vector<std::unique_ptr<Gate>> gates;  // outlive the tasks
   for (int i = 0; i < 4; ++i) gates.push_back(std::make_unique<Gate>());
   auto slow = executor->open(2), quick = executor->open(2);
   for (uint64_t i = 0; i < 4; ++i) slow->post(i, gates[i]->task());
   gates[0]->wait_until_entered();
   gates[1]->wait_until_entered();
   now_ns += 100'000'000;
-  for (int i = 0; i < 100;
-       ++i) {  // one after the other, while gate 1 is closed, and gates 2 and 3 are before their turn
+  // The tasks run one after another, while gate 1 is closed and before gates 2 and 3 have their
+  // turn.
+  for (int i = 0; i < 100; ++i) {
     std::promise<void> done;
     quick->post(0, [&](WorkMemory&) { done.set_value(); });
     if (i == 0) gates[0]->open();
@@ -298,7 +299,8 @@ TEST(Executor, queues_get_the_same_time_and_a_newcomer_is_level_with_the_others)
   old.reset();
   fresh.reset();
   order.erase(0, 1000);
-  // Two of the newcomer's tasks take as long as one of the other's; neither makes up for the time before.
+  // Two tasks of the new queue take as long as one of the other's. Neither queue makes up for
+  // earlier time.
   EXPECT_EQ(order.size(), 18u);
   for (size_t done = 3; done <= order.size(); done += 3) {
     const auto mine = static_cast<int>(std::count(order.begin(), order.begin() + static_cast<ptrdiff_t>(done), 'f'));
@@ -306,7 +308,8 @@ TEST(Executor, queues_get_the_same_time_and_a_newcomer_is_level_with_the_others)
   }
 }
 
-// User code may take batches of another loader: all threads wait for tasks that no thread is left for.
+// User code may take batches of another loader. Then all threads wait for tasks, and no thread is
+// left to run them.
 TEST(Executor, tasks_that_wait_for_other_tasks_let_others_run) {
   const auto executor = std::make_shared<Executor>(2);
   auto outer = executor->open(2), inner = executor->open(2);
@@ -326,7 +329,7 @@ TEST(Executor, tasks_that_wait_for_other_tasks_let_others_run) {
 }
 
 TEST(Executor, threads_whose_task_does_not_return_are_left_behind_and_others_come_in_their_place) {
-  const auto stuck = std::make_shared<Gate>();  // the thread that is left behind uses it when all else is gone
+  const auto stuck = std::make_shared<Gate>();  // the abandoned thread uses it after all else
   std::atomic<int> ran = 0;
   {
     const auto executor = std::make_shared<Executor>(1);

@@ -11,7 +11,7 @@ std::atomic<uint64_t> generation{0};
 }
 
 uint64_t process_generation() {
-  // A fork before the first call needs no count: nothing remembers a generation yet.
+  // A fork before the first call need not be counted: nobody remembers a generation yet.
   static const bool registered = [] {
     pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1, std::memory_order_relaxed); });
     return true;

@@ -6,12 +6,14 @@
 
 namespace forebay {
 
-/// Counts how often this process is the child of a fork. Threads and locks do not survive a fork, so whatever owns them
-/// remembers the generation it was made in and refuses to work (and to join) in another one.
+/// Number of forks between the first process and this one. Threads and locks do not survive a fork.
+/// So their owners remember the generation in which they were made, and refuse to work (and to
+/// join) in another one.
 uint64_t process_generation();
 
-/// The T of this process, made when it is first asked for and never destroyed. A fork's child gets one of its own: the lock of its
-/// parent's may be held by a thread that is not there. From any thread.
+/// The T of this process, made on first use and never destroyed. The child of a fork gets its own,
+/// because a thread that does not exist there may hold the parent's lock. May be called from any
+/// thread.
 template <typename T>
 T& of_this_process() {
   struct Held {

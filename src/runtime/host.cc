@@ -22,14 +22,14 @@ namespace fs = std::filesystem;
 
 constexpr double kNone = std::numeric_limits<double>::infinity();
 
-// A file of one number: none where it does not exist, or holds a word ("max").
+// Number in a file of one number. Infinity if the file does not exist or holds a word ("max").
 double read_number(const fs::path& path) {
   std::ifstream file(path);
   double value;
   return file >> value ? value : kNone;
 }
 
-// Version 2 of the interface has both in one file, "200000 100000" or "max 100000".
+// Version 2 of the interface has quota and period in one file, "200000 100000" or "max 100000".
 double cores_of(const fs::path& group) {
   std::ifstream v2(group / "cpu.max");
   std::string quota;
@@ -39,7 +39,7 @@ double cores_of(const fs::path& group) {
     const double quota_us = std::strtod(quota.c_str(), &end);
     return end == quota.c_str() || quota_us <= 0 || period_us <= 0 ? kNone : quota_us / period_us;
   }
-  const double quota_us = read_number(group / "cpu.cfs_quota_us");  // -1: none
+  const double quota_us = read_number(group / "cpu.cfs_quota_us");  // -1: no quota
   const double period = read_number(group / "cpu.cfs_period_us");
   return quota_us > 0 && quota_us < kNone && period > 0 && period < kNone ? quota_us / period : kNone;
 }
@@ -48,7 +48,7 @@ double memory_of(const fs::path& group) {
   return std::min(read_number(group / "memory.max"), read_number(group / "memory.limit_in_bytes"));
 }
 
-// Of names with commas between them.
+// Whether a comma-separated list contains the name `one`.
 bool lists(std::string_view controllers, std::string_view one) {
   for (;;) {
     const size_t comma = controllers.find(',');
@@ -58,7 +58,8 @@ bool lists(std::string_view controllers, std::string_view one) {
   }
 }
 
-// From the group to the root of the mount. In a container the mount may begin at the group itself, so that its path leads nowhere.
+// Minimum over the group and its ancestors up to the root of the mount. In a container the mount
+// may begin at the group itself, so that the group's path does not exist there.
 template <typename Read>
 double least_upwards(const fs::path& mounted, const std::string& group, Read read) {
   double least = read(mounted);
@@ -69,18 +70,19 @@ double least_upwards(const fs::path& mounted, const std::string& group, Read rea
 
 int cores_in(const cpu_set_t& set, bool known) {
   const double allowed = known ? CPU_COUNT(&set) : static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
-  // Read anew each time: quotas of running containers change (Engine::follow_cores()).
+  // Read anew at each call: quotas of running containers change (Engine::follow_cores()).
   return std::max(1, static_cast<int>(std::min(allowed, std::ceil(group_limits().cores))));
 }
 
 }  // namespace
 
 GroupLimits group_limits(const fs::path& mounted, const fs::path& membership) {
-  // Version 1 has a mount for each controller below `mounted`, version 2 one for all.
+  // Version 1 has a mount for each controller below `mounted`, version 2 has one for all.
   GroupLimits limits{std::min(cores_of(mounted), cores_of(mounted / "cpu")),
                      std::min(memory_of(mounted), memory_of(mounted / "memory"))};
   std::ifstream lines(membership);
-  for (std::string line; std::getline(lines, line);) {  // number:controllers:path; no controllers in version 2
+  // Lines have the form number:controllers:path, with no controllers in version 2.
+  for (std::string line; std::getline(lines, line);) {
     const size_t first = line.find(':');
     const size_t second = first == std::string::npos ? first : line.find(':', first + 1);
     if (second == std::string::npos) continue;
@@ -111,13 +113,14 @@ int usable_cores(pthread_t thread) {
 
 uint64_t usable_memory() {
   const double host = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  // Version 1 says "no limit" by a number near 2^63, which the host's memory is below.
+  // Version 1 expresses "no limit" by a number near 2^63, which is above the host's memory.
   return static_cast<uint64_t>(std::min(host, group_limits().memory_bytes));
 }
 
 CoreTime core_time_of_threads(std::string_view name) {
   CoreTime all;
-  for (const std::filesystem::path& thread : entries_of("/proc/self/task")) {  // which come and go meanwhile
+  // Threads may begin and end meanwhile.
+  for (const std::filesystem::path& thread : entries_of("/proc/self/task")) {
     std::ifstream named(thread / "comm"), counted(thread / "schedstat");
     std::string its_name;
     double ran_ns = 0, waited_ns = 0;

@@ -8,28 +8,32 @@
 
 namespace forebay {
 
-/// Cores that the calling thread may use: its affinity mask and the quotas of its control groups, at least 1. Part of a core counts
-/// as one.
+/// Number of cores that the calling thread may use, by its affinity mask and the quotas of its
+/// control groups, at least 1. A fraction of a core counts as one.
 int usable_cores();
 /// The same for another thread of this process.
 int usable_cores(pthread_t thread);
-/// Memory this process may use: the smallest of the host's and its control groups' limits, in bytes.
+/// Memory that this process may use in bytes: the smallest limit of the host and its control
+/// groups.
 uint64_t usable_memory();
 
-/// Limits of control groups, that of the process and all above it: the least counts. Infinity where there is none.
+/// Limits of the process's control group and all its ancestors: the smallest counts. Infinity if
+/// there is no limit.
 struct GroupLimits {
   double cores, memory_bytes;
 };
-/// `mounted`: where the groups are files; `membership`: which ones are the process's. Both versions of the interface.
+/// Reads the limits from both versions of the interface. `mounted` is the mount point of the
+/// control groups, and `membership` the file that lists those of the process.
 GroupLimits group_limits(const std::filesystem::path& mounted = "/sys/fs/cgroup",
                          const std::filesystem::path& membership = "/proc/self/cgroup");
 
-/// Seconds of some threads, as the kernel counts them.
+/// CPU seconds of some threads, as counted by the kernel.
 struct CoreTime {
   double ran = 0;
-  double waited = 0;  ///< ready to run, without a core: others had it, or a quota was used up
+  double waited = 0;  ///< ready to run, but without a core or beyond a quota
 };
-/// Of this process's threads of that name, since each began. Nothing where the kernel does not say (/proc/self/task/*/schedstat).
+/// Sum over this process's threads of that name, each since it began. Zero if the kernel does not
+/// provide the figures (/proc/self/task/*/schedstat).
 CoreTime core_time_of_threads(std::string_view name);
 
 }  // namespace forebay

@@ -39,7 +39,7 @@ TEST(Host, memory_is_what_the_machine_could_have) {
   EXPECT_LT(usable_memory(), uint64_t{1} << 50);
 }
 
-/// Control groups as files, somewhere else.
+/// Control groups as files in another folder.
 class Groups : public testing::Test {
  protected:
   void SetUp() override { std::filesystem::create_directories(root_ / "cgroup"); }
@@ -61,7 +61,7 @@ TEST_F(Groups, there_need_be_none) {
 }
 
 TEST_F(Groups, a_container_has_its_own_at_the_root) {
-  write("self", "0::/kubepods/pod7/c1\n");  // which leads nowhere inside of it
+  write("self", "0::/kubepods/pod7/c1\n");  // does not exist inside of the mount
   write("cgroup/cpu.max", "150000 100000\n");
   write("cgroup/memory.max", "1073741824\n");
   EXPECT_EQ(limits().cores, 1.5);
@@ -113,7 +113,7 @@ TEST(Host, the_core_time_of_threads_is_told_by_their_name) {
   const CoreTime time = core_time_of_threads(name);
   seen.set_value();
   burning.join();
-  EXPECT_GE(time.ran, 0.015);  // the kernel counts at its ticks
+  EXPECT_GE(time.ran, 0.015);  // the kernel counts in ticks
   EXPECT_GE(time.waited, 0);
 }
 

@@ -11,11 +11,12 @@ uint64_t part(const Memory::Demand& demand, uint64_t level) {
   return std::max(std::min(level, demand.wanted), demand.least);
 }
 
-// The most that all may have alike so that their parts are within `bytes` together.
+// The largest level for which all parts fit into `bytes` together.
 uint64_t level_of(const std::vector<Memory::Demand>& demands, uint64_t bytes) {
   uint64_t low = 0, high = 0;
   for (const Memory::Demand& demand : demands) high = std::max(high, demand.wanted);
-  // Monotonic in `level`, so bisection finds the most; where not even the least needs fit it ends at 0, and all have these.
+  // The sum grows with `level`, so bisection finds the maximum. If not even the minimum needs fit,
+  // it ends at 0, and all loaders get their minimum.
   const auto fits = [&](uint64_t level) {
     uint64_t sum = 0;
     for (const Memory::Demand& demand : demands) sum += part(demand, level);
@@ -49,7 +50,8 @@ void Memory::divide() {
   uint64_t bytes = most_, fixed = 0;
   std::vector<Demand> demands;
   for (const Account* account : accounts_) {
-    // What users gave goes first; the others divide what is left, and have their least needs in any case.
+    // Figures of users come first. The other loaders divide the rest, and get their minimum in any
+    // case.
     if (account->fixed()) {
       fixed += account->demand_.wanted;
     } else {
@@ -59,13 +61,15 @@ void Memory::divide() {
   }
   const uint64_t level = level_of(demands, bytes > fixed ? bytes - fixed : 0);
   for (const Account* account : accounts_) {
-    // Lock order: the memory's, then the budget's. Budgets know no memory, so it is never the other way round.
+    // Lock order: Memory's, then the budget's. Budgets do not know Memory, so the reverse cannot
+    // occur.
     if (!account->fixed()) account->budget_->set_capacity(part(account->demand_, level) + account->demand_.beside);
   }
 }
 
 Memory::Account::~Account() {
-  if (process_generation() != generation_) return;  // the lock may be held by a thread that is not here
+  // A thread that does not exist here may hold the lock.
+  if (process_generation() != generation_) return;
   const std::lock_guard lock(memory_->mutex_);
   std::erase(memory_->accounts_, this);
   memory_->divide();
@@ -73,7 +77,7 @@ Memory::Account::~Account() {
 
 bool Memory::Account::raise(uint64_t least) {
   const std::lock_guard lock(memory_->mutex_);
-  // The caller counts all that it holds; what lies beside is not part of what is divided.
+  // The caller counts all that it holds; memory beside its part is not divided.
   least -= std::min(least, demand_.beside);
   if (fixed() || least > demand_.together) return false;
   demand_.least = std::max(demand_.least, least);

@@ -11,19 +11,23 @@
 
 namespace forebay {
 
-/// What the loaders of a process may hold together, divided among them. All methods are safe from any thread; none waits.
+/// Divides the memory of a process among its loaders. All methods may be called from any thread,
+/// and none waits.
 ///
-/// A loader whose user said how much gets that. The others get what they want as long as that is there; else as much as each
-/// other, but nobody more than it wants, and nobody less than its oldest element needs. It is divided anew when one comes or
-/// goes: whoever holds more than its part then gets nothing new before it has given back so much.
+/// A loader whose user gave a figure gets that much. The other loaders get what they want while
+/// that is available. Otherwise all get the same, but no loader more than it wants or less than its
+/// oldest element needs. The division is computed anew when a loader opens or closes. A loader that
+/// holds more than its new part gets nothing new until it has released the difference.
 class Memory : public std::enable_shared_from_this<Memory> {
  public:
   struct Demand {
-    uint64_t wanted = 0;  ///< bytes that are of use
-    uint64_t least = 0;   ///< without so many nothing goes on
-    /// What such loaders may have together, as this one knows it; the smallest such figure counts. 0: the user said `wanted`.
+    uint64_t wanted = 0;  ///< bytes that are useful
+    uint64_t least = 0;   ///< bytes without which no progress is possible
+    /// Limit for all loaders without a figure of the user, as computed by this loader; the smallest
+    /// limit counts. 0 means that the user gave `wanted`.
     uint64_t together = 0;
-    /// What it has on top of its part, and what is not divided: an index, entries of caches whose budget the user gave.
+    /// Memory on top of the part that is not divided: an index, cache entries whose budget the user
+    /// gave.
     uint64_t beside = 0;
   };
   class Account;
@@ -31,7 +35,7 @@ class Memory : public std::enable_shared_from_this<Memory> {
   /// Always made as a shared_ptr: accounts keep it alive.
   static std::shared_ptr<Memory> make() { return std::make_shared<Memory>(); }
   std::unique_ptr<Account> open(const Demand& demand);
-  /// Those whose users gave no figure have at most so much together, whatever they know of.
+  /// Limits the sum over loaders whose users gave no figure, whatever limits they know.
   void set_most(uint64_t bytes);
 
  private:
@@ -42,16 +46,17 @@ class Memory : public std::enable_shared_from_this<Memory> {
   uint64_t most_ = UINT64_MAX;
 };
 
-/// One loader's part.
+/// The part of one loader.
 class Memory::Account {
  public:
   ~Account();
   Account(const Account&) = delete;
   Account& operator=(const Account&) = delete;
 
-  /// Its capacity is the part. Claims may outlast the account.
+  /// The capacity of the budget is the loader's part. Claims may outlive the account.
   const std::shared_ptr<ByteBudget>& budget() const { return budget_; }
-  /// Its oldest element needs so many. False where that is more than such loaders may have together, or the user said how much.
+  /// Raises the need of the loader's oldest element to `least` bytes. Returns false if that exceeds
+  /// the limit for such loaders, or if the user gave a figure.
   bool raise(uint64_t least);
 
  private:
@@ -63,7 +68,7 @@ class Memory::Account {
 
   const uint64_t generation_;
   const std::shared_ptr<Memory> memory_;
-  Demand demand_;  // guarded by the memory's lock
+  Demand demand_;  // guarded by Memory's mutex
   const std::shared_ptr<ByteBudget> budget_;
 };
 

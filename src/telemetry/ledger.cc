@@ -8,13 +8,13 @@ uint64_t Histogram::count() const { return std::accumulate(counts.begin(), count
 
 namespace {
 
-/// Says figures to a visitor: a line each.
+/// Passes figures to a visitor, one line for each.
 class Teller {
  public:
   explicit Teller(LedgerVisitor& to) : to_(to) {}
 
   void label(std::string_view name, const std::string& value, std::string_view help) {
-    // Metrics tell the elements of a list apart by it; other texts they leave out.
+    // Metrics use labels to distinguish the elements of a list, and ignore other texts.
     to_.text({name, FigureKind::kLabel, "", help}, value);
   }
   void text(std::string_view name, const std::string& value, std::string_view help) {
@@ -63,7 +63,7 @@ class Teller {
  private:
   void number(const Figure& figure, uint64_t value) { to_.number(figure, value); }
   void number(const Figure& figure, int64_t value) { to_.number(figure, value); }
-  // Views know 64 bits alone.
+  // Visitors accept 64-bit numbers only.
   void number(const Figure& figure, int value) { to_.number(figure, static_cast<int64_t>(value)); }
   void number(const Figure& figure, double value) { to_.number(figure, value); }
 
@@ -209,7 +209,7 @@ void tell_chunks(Teller& to, const std::vector<uint32_t>& chunks) {
   std::map<uint32_t, int64_t> times;
   for (const uint32_t count : chunks) ++times[count];
   to.gauge("row_groups", uint64_t{chunks.size()}, "row groups of the data set");
-  // From a number of 64 bits on: the counts of 32 add up beyond theirs.
+  // Starts from a 64-bit value: the sum may exceed the 32 bits of its counts.
   to.counter("decoded", std::accumulate(chunks.begin(), chunks.end(), int64_t{0}), "row groups decoded");
   to.tally("decoded_times", times, "how many row groups were decoded how often");
 }
@@ -259,7 +259,7 @@ void visit(const Ledger& ledger, LedgerVisitor& visitor) {
       ledger.stores, tell_store);
   to.list({"caches", "cache", "one for each `.cache()`"}, ledger.caches, tell_cache);
   to.group("memory_bytes", "between storage and the user", [&] { tell_memory(to, ledger); });
-  // Groups that there may not be are left out as a whole, and not told as zeros: views show what there is.
+  // Groups that do not apply are left out as a whole instead of being reported as zeros.
   if (!ledger.chunks.empty()) to.group("chunks", "tables alone", [&] { tell_chunks(to, ledger.chunks); });
   if (ledger.stream) {
     to.group("stream", "sources without an end alone", [&] { tell_stream(to, *ledger.stream); });

@@ -10,14 +10,14 @@ namespace {
 
 using LedgerJson = nlohmann::ordered_json;
 
-// Names of files may hold any bytes, JSON only UTF-8.
+// Names of files may contain any bytes, and JSON only UTF-8.
 std::string text_of(const LedgerJson& json) { return json.dump(-1, ' ', false, LedgerJson::error_handler_t::replace); }
 
 // In the order of FigureKind.
 constexpr std::array<std::string_view, 8> kKinds = {"text",  "label", "counter", "estimate",
                                                     "gauge", "note",  "tally",   "histogram"};
 
-/// Objects within objects, as they come.
+/// Builds nested objects in the order of the calls.
 class JsonView final : public LedgerVisitor {
  public:
   void number(const Figure& figure, FigureNumber value) override {
@@ -36,7 +36,7 @@ class JsonView final : public LedgerVisitor {
     open_.push_back(group.one.empty() ? LedgerJson::object() : LedgerJson::array());
   }
   void end(const FigureGroup& group) override {
-    // Taken out first: open_.back() is another one afterwards.
+    // Taken out first, because it changes open_.back().
     LedgerJson done = take();
     open_.back()[group.name] = std::move(done);
   }
@@ -55,7 +55,7 @@ class JsonView final : public LedgerVisitor {
   std::vector<LedgerJson> open_{LedgerJson::object()};
 };
 
-/// What is said of figures, without their values.
+/// Descriptions of the figures, without their values.
 class SchemaView final : public LedgerVisitor {
  public:
   void number(const Figure& figure, FigureNumber) override { add(figure); }
@@ -82,7 +82,7 @@ class SchemaView final : public LedgerVisitor {
                             {"unit", figure.unit},
                             {"help", figure.help}});
   }
-  // What visit() is inside of, the innermost last; the first is the whole.
+  // The enclosing groups, the innermost last; the first is the whole.
   std::vector<LedgerJson> open_{LedgerJson::array()};
 };
 
@@ -96,7 +96,8 @@ std::string to_json(const Ledger& ledger) {
 
 std::string ledger_schema() {
   Ledger one_of_each;
-  // Lists are described by their first item and parts by being there, so one of each has to be.
+  // A list is described by its first item, and an optional part only if it is present. So the
+  // ledger must have one of each.
   one_of_each.steps.resize(1);
   one_of_each.stores.resize(1);
   one_of_each.caches.resize(1);

@@ -11,15 +11,16 @@
 #include "forebay/ledger.h"
 #include "telemetry/ledger_report.h"
 
-// What the figures mean: what the consumer waited for, who was busy, and the one thing to change.
+// Interprets the figures: the reasons of the consumer's waits, the busiest steps, and the one thing
+// to change.
 
 namespace forebay {
 
 namespace {
 
-// Below a hundredth nothing is said, and nobody changes a pipeline for a twentieth.
-constexpr double kWorthALine = 0.01, kWorthAChange = 0.05;  // of the time
-constexpr double kLacksCores = 0.5;                         // of the time at work
+// Shares below 1 % are not printed, and a wait below 5 % is not worth a change.
+constexpr double kWorthALine = 0.01, kWorthAChange = 0.05;  // share of the time
+constexpr double kLacksCores = 0.5;                         // share of the time at work
 
 enum class Cause { kStorage, kSlots, kMemory, kCompute, kUser, kInterpreter, kArrival, kPlan };
 
@@ -42,7 +43,7 @@ std::vector<Part> parts_of(const WaitStats& waits) {
       {waits.arrival, "the stream had not given enough records", Cause::kArrival},
       {waits.plan, "nothing had been begun", Cause::kPlan},
   };
-  // Stable: parts that are equal come in one order on every run.
+  // Stable, so that equal parts have the same order on every run.
   std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.seconds > b.seconds; });
   return parts;
 }
@@ -69,9 +70,10 @@ double at_work_seconds(const ThreadStats& time) {
   return time.rows + time.row_groups + time.assembly + time.plan + time.engine;
 }
 
-// That compute threads waited in the middle of their work: mostly for a core.
+// Time that compute threads waited in the middle of their work, mostly for a core.
 double waited_at_work(const Ledger& ledger) {
-  // Both are read while threads go on, so it may be somewhat below 0; whoever asks compares with a share of the time.
+  // Threads go on while both figures are read, so the difference may be slightly negative. Callers
+  // compare it with a share of the time.
   return at_work_seconds(ledger.thread_time) - cpu_seconds(ledger.thread_cpu);
 }
 
@@ -79,7 +81,8 @@ std::string percent(double part, double whole) {
   return fmt::format("{:.0f} %", whole > 0 ? 100 * std::min(part / whole, 1.0) : 0);
 }
 
-// A share of which a part was sampled; what is right to the half per cent is just said.
+// A share that was estimated from samples. The uncertainty is printed unless it is below half a per
+// cent.
 std::string uncertain_percent(const StepStats& step, double all) {
   const double off = 100 * step.busy_uncertainty_seconds / all;
   if (off < 0.5) return percent(step.busy_seconds, all);
@@ -104,7 +107,7 @@ std::string busy_line(const Ledger& ledger) {
   return line + "\n";
 }
 
-// The cause of which the parts take most.
+// The cause with the largest sum over its parts.
 std::pair<Cause, double> main_cause(const std::vector<Part>& parts) {
   std::vector<std::pair<Cause, double>> causes;
   for (const Part& part : parts) {
@@ -121,14 +124,14 @@ std::pair<Cause, double> main_cause(const std::vector<Part>& parts) {
 }
 
 std::string storage_remedy(const Ledger& ledger) {
-  // Before caches: what a store says itself holds whatever else is done.
+  // Before caches, because throttling by the store matters whatever else changes.
   for (const StoreStats& store : ledger.stores) {
     if (store.throttled > 0)
       return fmt::format("{} asked {} times for fewer requests: lower requests= (now {}), or spread the data",
                          store.name, store.throttled, ledger.requests);
   }
   for (const CacheStats& cache : ledger.caches) {
-    // The best that its budgets allow; the hit ratio alone is low in every first epoch.
+    // Uses the best ratio that the budgets allow: the hit ratio itself is low in every first epoch.
     if (cache.optimum < 0.99)
       return fmt::format("the cache holds {} of what is asked for: give it more (ram=, disk=)",
                          percent(cache.optimum, 1));
@@ -137,7 +140,8 @@ std::string storage_remedy(const Ledger& ledger) {
                                : "nothing here: the first epoch fills the cache, later ones do without storage";
 }
 
-// Behind which a cache spares most; `batch` writes rows for all of them, and nothing is kept behind it.
+// The operator after which a cache saves most. `batch` is left out: it writes rows for all
+// operators, and no cache can follow it.
 std::string busiest_operator(const Ledger& ledger) {
   for (const StepStats* step : busiest(ledger)) {
     if (step->name != "batch" && step->busy_seconds > 0) return step->name;
@@ -184,7 +188,7 @@ RunFinding finding_of(const Ledger& ledger) {
     finding.sentence = "No batch was asked for yet";
     return finding;
   }
-  // Of all causes: parts of one cause may be small each, and the largest together.
+  // Compares causes and not parts: the parts of a cause may each be small and together be largest.
   const std::vector<Part> parts = parts_of(ledger.waits);
   for (const Part& part : parts) finding.waits.push_back({std::string(part.phrase), part.seconds});
   finding.sentence = fmt::format("Waiting for batches took {} of the time", percent(waited, elapsed));
@@ -195,7 +199,7 @@ RunFinding finding_of(const Ledger& ledger) {
   }
   const auto [cause, seconds] = main_cause(parts);
   finding.change = remedy(ledger, cause);
-  // Where all of the time was waited, what is left says nothing of the speed.
+  // If nearly all of the time was spent waiting, the rest says nothing about the speed.
   if (seconds < elapsed * 0.98)
     finding.gain =
         fmt::format("Without that wait it would be at most {:.1f} times as fast.", elapsed / (elapsed - seconds));

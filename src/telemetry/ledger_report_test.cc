@@ -4,7 +4,7 @@
 
 #include "forebay/ledger.h"
 
-// What people are told.
+// Tests the text of the report.
 
 namespace forebay {
 namespace {
@@ -24,7 +24,7 @@ Ledger run_of(double elapsed, WaitStats waits) {
   return ledger;
 }
 
-/// The same, of which the threads were at work for so many seconds and had a core for so many.
+/// The same run; its threads were at work for `worked` seconds and had a core for `cpu` seconds.
 Ledger with_cores(Ledger ledger, double worked, double cpu) {
   ledger.thread_time = {.rows = worked, .idle = ledger.elapsed_seconds * ledger.threads - worked};
   ledger.thread_cpu = {.rows = cpu};
@@ -64,7 +64,7 @@ TEST(Report, names_the_cause_with_its_remedy_and_what_it_may_gain) {
       {{.memory = 6}, "memory= is 1"},
       {{.user = 6}, "workers="},
       {{.thread = 2, .compute = 3, .assembly = 1}, "threads="},
-      {{.storage = 2.5, .thread = 2, .compute = 2}, "threads="},  // together more than the largest part
+      {{.storage = 2.5, .thread = 2, .compute = 2}, "threads="},  // larger together
   };
   for (const auto& [waits, remedy] : cases) {
     const std::string text = report(run_of(12, waits));

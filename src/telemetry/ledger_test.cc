@@ -24,7 +24,7 @@ Ledger one_of_each() {
   return ledger;
 }
 
-/// Names with those of their groups: "stores.name".
+/// Names of figures, after those of their groups: "stores.name".
 void names_of(const LedgerJson& figures, const std::string& within, std::set<std::string>& names) {
   for (const LedgerJson& one : figures) {
     const std::string name = within + one["name"].get<std::string>();

@@ -10,12 +10,12 @@
 #include "forebay/ledger.h"
 #include "telemetry/step_counters.h"
 
-// What every view of a ledger relies on.
+// Tests what every visitor of a ledger relies on.
 
 namespace forebay {
 namespace {
 
-/// Notes the path of every figure, and checks that groups and items are well nested.
+/// Records the path of every figure, and checks that groups and items are well nested.
 class Walked final : public LedgerVisitor {
  public:
   std::vector<std::string> paths;

@@ -7,13 +7,14 @@
 namespace forebay {
 
 namespace {
-// Made at first use: others' static objects may warn before this file's would be there.
+// Made on first use, because static objects of other files may warn before those of this file
+// exist.
 std::mutex& sink_mutex() {
   static std::mutex mutex;
   return mutex;
 }
 LogSink& sink() {
-  // One call for a line: those of several threads do not mix.
+  // One call for each line, so that lines of several threads do not mix.
   static LogSink instance = [](const std::string& line) { std::fprintf(stderr, "forebay: %s\n", line.c_str()); };
   return instance;
 }
@@ -30,7 +31,7 @@ void log_warning(const std::string& line) {
     std::lock_guard lock(sink_mutex());
     current = sink();
   }
-  // Without the lock: a sink may warn in turn, or set another.
+  // Without the lock, because a sink may itself warn or set another sink.
   if (current) current(line);
 }
 

@@ -11,8 +11,8 @@
 
 namespace forebay {
 
-/// Counts values by size in ranges that end at 2^kFirst, 2^(kFirst + kStep), …, kBounds of them, and one for what lies above. add() is
-/// wait-free, from any thread.
+/// Counts values in ranges with kBounds upper bounds 2^kFirst, 2^(kFirst + kStep), …, and one more
+/// range for larger values. add() is wait-free and may be called from any thread.
 template <int kFirst, int kStep, size_t kBounds>
 class LogHistogram {
  public:
@@ -22,7 +22,7 @@ class LogHistogram {
   }
   uint64_t sum() const { return sum_.load(std::memory_order_relaxed); }
 
-  /// `unit`: what 1 is in the histogram's own unit (1e-9: nanoseconds as seconds).
+  /// `unit` converts the histogram's unit: 1e-9 for nanoseconds as seconds.
   Histogram snapshot(double unit = 1) const {
     Histogram histogram;
     for (size_t i = 0; i < kBounds; ++i)
@@ -32,7 +32,7 @@ class LogHistogram {
     return histogram;
   }
 
-  /// Bounds belong to the range that they end.
+  /// A bound belongs to the range that it ends.
   static size_t range_of(uint64_t value) {
     const int bits = value == 0 ? 0 : std::bit_width(value - 1);
     const int above = std::max(bits - kFirst, 0);
@@ -45,9 +45,9 @@ class LogHistogram {
   std::atomic<uint64_t> sum_{0};
 };
 
-/// Bytes of a read: 256 B to 4 GiB, by fours.
+/// Bytes of a read: 256 B to 4 GiB, in powers of 4.
 using SizeHistogram = LogHistogram<8, 2, 13>;
-/// Nanoseconds from asking to the answer: 16 µs to 69 s, by twos.
+/// Nanoseconds from request to answer: 16 µs to 69 s, in powers of 2.
 using LatencyHistogram = LogHistogram<14, 1, 23>;
 
 }  // namespace forebay

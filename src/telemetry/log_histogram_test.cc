@@ -8,7 +8,7 @@
 namespace forebay {
 namespace {
 
-using Small = LogHistogram<2, 2, 3>;  // up to 4, 16, 64, and above
+using Small = LogHistogram<2, 2, 3>;  // bounds 4, 16, 64
 
 TEST(LogHistogram, a_bound_belongs_to_the_range_that_it_ends) {
   EXPECT_EQ(Small::range_of(0), 0u);

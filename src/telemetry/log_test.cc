@@ -30,7 +30,7 @@ TEST_F(LogTest, without_a_sink_nothing_happens) {
   log_warning("nobody hears it");
 }
 
-// A sink may run a user's code, which may warn in turn or put another sink in place.
+// A sink may run user code, which may itself warn or set another sink.
 TEST_F(LogTest, a_sink_may_log_and_may_replace_itself) {
   std::vector<std::string> lines;
   set_log_sink([&](const std::string& line) {
@@ -46,7 +46,8 @@ TEST_F(LogTest, a_sink_may_log_and_may_replace_itself) {
 }
 
 TEST_F(LogTest, the_first_sink_writes_one_line_to_standard_error) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");  // the process is begun anew, so its sink is the first
+  // The test runs in a fresh process, whose sink is the default.
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
         log_warning("the disk is full");

@@ -10,21 +10,24 @@
 
 namespace forebay {
 
-/// Rows by their CPU time, each class from eight times that of the one before it on. A few rows take many times what others do (a large picture,
-/// the first touch of new memory): counted with the others, one that was looked at would stand for eight such.
+/// Classes of rows by CPU time. Each class begins at eight times the beginning of the one before. A
+/// few rows take many times as long as others (a large picture, the first touch of new memory).
+/// Without classes one such row, if measured, would be extrapolated to eight.
 constexpr size_t kRowClasses = 8;
 inline size_t row_class(int64_t cpu_ns) {
   const auto units = static_cast<uint64_t>(std::max<int64_t>(cpu_ns, 0)) >> 12;
   return std::min((static_cast<size_t>(std::bit_width(units)) + 2) / 3, kRowClasses - 1);
 }
 
-/// What one step of the pipeline has done so far. Written by compute threads, read by anyone.
+/// Figures of one step of the pipeline so far. Compute threads write them, and any thread may read
+/// them.
 struct StepCounters {
   std::atomic<int64_t> samples{0};
   std::atomic<uint64_t> bytes_in{0}, bytes_out{0};
   std::atomic<int64_t> busy_ns{0}, waiting_ns{0};
-  /// CPU time in the rows that a StepMeter looked at: its share of what all rows of the class took. The sums of its squares, and of its
-  /// products with the whole row's time, say how uncertain that share is.
+  /// CPU time of the step in the measured rows of a class, from which its share of all rows of the
+  /// class is estimated. The sums of its squares, and of its products with the time of the whole
+  /// row, give the uncertainty of that share.
   struct LookedAt {
     std::atomic<int64_t> ns{0};
     std::atomic<double> squares{0}, products{0};
@@ -37,7 +40,7 @@ struct StepCounters {
     bytes_out.fetch_add(out, std::memory_order_relaxed);
     busy_ns.fetch_add(cpu_ns, std::memory_order_relaxed);
   }
-  /// Its part in a row that was looked at, and what the whole row took.
+  /// Adds a measured row: the step's part of it, and the CPU time of the whole row.
   void look_at(int64_t part_ns, int64_t row_ns) {
     const auto part = static_cast<double>(part_ns), row = static_cast<double>(row_ns);
     LookedAt& of_class = looked_at[row_class(row_ns)];
@@ -47,12 +50,13 @@ struct StepCounters {
   }
 };
 
-/// What rows took on compute threads, all steps of a row together.
+/// CPU time of rows on compute threads, over all steps.
 struct RowCounters {
   struct Class {
-    std::atomic<int64_t> cpu_ns{0};                      ///< of all rows
-    std::atomic<int64_t> looked_at{0}, looked_at_ns{0};  ///< rows that a StepMeter looked at, and their CPU time
-    std::atomic<double> looked_at_squares{0};            ///< of that, in ns²
+    std::atomic<int64_t> cpu_ns{0};  ///< of all rows
+    /// Rows that a StepMeter measured, and their CPU time.
+    std::atomic<int64_t> looked_at{0}, looked_at_ns{0};
+    std::atomic<double> looked_at_squares{0};  ///< sum of squares of that, in ns²
   };
   std::array<Class, kRowClasses> classes;
 

@@ -15,10 +15,12 @@ namespace forebay {
 
 namespace {
 
-constexpr size_t kPendingBytes = 1 << 20;  // a write so large costs less than its share of a thousand events
-constexpr uint64_t kEndBytes = 512;        // of the last event, which is always written
+// A write of this size costs less than its share of a thousand events.
+constexpr size_t kPendingBytes = 1 << 20;
+// Reserved for the last event, which is always written.
+constexpr uint64_t kEndBytes = 512;
 
-// Keys of objects may hold anything.
+// Keys of objects may contain any bytes.
 std::string quoted(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -41,7 +43,7 @@ Result<std::shared_ptr<Trace>> Trace::create(const std::string& path, uint64_t m
   if (most_bytes < kLeastBytes)
     return invalid_argument(
         fmt::format("a trace of at most {} bytes holds nothing; allow at least {}", most_bytes, kLeastBytes));
-  // e: children of a fork and exec do not keep it open.
+  // The flag "e" closes the file in children of fork and exec.
   FILE* file = std::fopen(path.c_str(), "we");
   if (file == nullptr)
     return unavailable(fmt::format("cannot be written ({}); give a place where you may write", std::strerror(errno)))
@@ -58,7 +60,8 @@ Trace::Trace(FILE* file, std::string path, uint64_t most_bytes)
 Trace::~Trace() { (void)finish(); }
 
 double Trace::microseconds(int64_t at_ns) const {
-  // The format counts microseconds, as floating point; from the trace's beginning, so that doubles keep the nanoseconds.
+  // The format counts microseconds as floating-point numbers. They are relative to the beginning of
+  // the trace, so that doubles retain the nanoseconds.
   return static_cast<double>(std::max<int64_t>(at_ns - begun_ns_, 0)) * 1e-3;
 }
 
@@ -76,12 +79,13 @@ void Trace::name(Row row, std::string_view title) {
 
 Trace::Row Trace::row_of_this_thread(uint32_t group, std::string_view title) {
   const std::lock_guard lock(rows_mutex_);
-  // By the system's number, which a later thread may get again: it then goes on in the same row, which nobody else has.
+  // Uses the system's thread id. A later thread may get the same id and then continues that row,
+  // which no other thread uses any more.
   const auto [at, is_new] = threads_.try_emplace({group, std::this_thread::get_id()}, 0);
   if (is_new) {
     at->second = static_cast<uint32_t>(
         std::count_if(threads_.begin(), threads_.end(), [&](const auto& known) { return known.first.first == group; }));
-    // Under rows_mutex_, and takes mutex_: always in this order.
+    // Locks mutex_ under rows_mutex_; the order is always the same.
     name(Row{group, at->second}, fmt::format("{} {}", title, at->second));
   }
   return {group, at->second};
@@ -90,7 +94,7 @@ Trace::Row Trace::row_of_this_thread(uint32_t group, std::string_view title) {
 Trace::Row Trace::lane(uint32_t group, std::string_view title, int64_t begin_ns, int64_t end_ns) {
   const std::lock_guard lock(rows_mutex_);
   std::vector<int64_t>& taken_until = lanes_[group];
-  // The lowest row that is free: as many rows as ever lay side by side, and no more.
+  // Uses the lowest free row, so there are only as many rows as intervals that overlap.
   auto free = std::find_if(taken_until.begin(), taken_until.end(), [&](int64_t until) { return until <= begin_ns; });
   const auto row = static_cast<uint32_t>(free - taken_until.begin()) + 1;
   if (free == taken_until.end()) {
@@ -103,7 +107,7 @@ Trace::Row Trace::lane(uint32_t group, std::string_view title, int64_t begin_ns,
 }
 
 void Trace::slice(Row row, std::string_view title, int64_t begin_ns, int64_t end_ns, TraceArgs args) {
-  // Slices are told at their end, so what ended before the trace began is still told after.
+  // Slices are added when they end, so a slice that ended before the trace began may still arrive.
   if (end_ns < begun_ns_) return;
   const double begin = microseconds(begin_ns);
   add(fmt::format(R"({{"ph":"X","name":{},"pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f},"args":{}}})", quoted(title),
@@ -124,10 +128,10 @@ void Trace::counter(uint32_t group, std::string_view title, int64_t at_ns, Trace
 
 void Trace::add(const std::string& event) {
   const std::lock_guard lock(mutex_);
-  // Whoever took the trace before it was turned off may still write: that is dropped.
+  // A thread that took the trace before it was turned off may still write. Its events are dropped.
   if (file_ == nullptr) return;
   const uint64_t bytes = event.size() + 2;
-  // The constructor has taken kEndBytes off, so that the last event and the closing bracket always fit.
+  // The constructor has subtracted kEndBytes, so the last event and the closing bracket always fit.
   if (bytes_ + bytes > most_bytes_) {
     if (left_out_++ == 0)
       log_warning(
@@ -144,7 +148,8 @@ void Trace::write_out() {
   if (!written && status_.ok())
     status_ =
         unavailable(fmt::format("could not be written ({}); is the disk full?", std::strerror(errno))).with_key(path_);
-  // Also where the write failed: memory stays bounded, and the first error is kept for finish().
+  // Clears it even after a failed write: memory stays bounded, and finish() returns the first
+  // error.
   pending_.clear();
 }
 
@@ -172,7 +177,7 @@ bool TraceSwitch::turn_on(std::shared_ptr<Trace> trace) {
   const std::lock_guard lock(mutex_);
   if (trace_) return false;
   trace_ = std::move(trace);
-  // Behind the trace, and read without the lock: get() looks again under it.
+  // Set after the trace. It is read without the lock, and get() checks again under it.
   on_ = true;
   return true;
 }

@@ -17,48 +17,55 @@
 
 namespace forebay {
 
-/// Something to know about a slice, or a value of a counter.
+/// An argument of a slice, or a value of a counter.
 struct TraceArg {
   std::string_view name;
   std::variant<int64_t, std::string_view> value;
 };
 using TraceArgs = std::initializer_list<TraceArg>;
 
-/// What happened when, for people to look at: a file in the JSON form of trace events ("Trace Event Format"; an array, of which the
-/// end may be missing), which ui.perfetto.dev and chrome://tracing open. Slices lie on rows, rows in groups; flows are arrows between
-/// slices; times are those of monotonic_ns(). Any thread may write; now and then the one that does waits for the disk.
+/// A timeline for people to look at: a file in the "Trace Event Format" (a JSON array, whose end
+/// may be missing), which ui.perfetto.dev and chrome://tracing open. Slices lie on rows, and rows
+/// in groups. Flows are arrows between slices. Times are those of monotonic_ns(). Any thread may
+/// write; occasionally the writing thread waits for the disk.
 ///
-/// Bounded: an event beyond the limit is left out, which is said once in the log and at the end of the file.
+/// The size of the file is bounded. Events beyond the limit are dropped; one warning in the log and
+/// the last event of the file say so.
 class Trace {
  public:
   struct Row {
     uint32_t group, row;
   };
   enum class Flow : char { kBegin = 's', kStep = 't', kEnd = 'f' };
-  static constexpr uint64_t kLeastBytes = 4096;  ///< less has no room for names and the end
+  /// Smaller files cannot hold names and the last event.
+  static constexpr uint64_t kLeastBytes = 4096;
 
-  /// Begins now. Errors: InvalidArgument (`most_bytes` is too small), Unavailable (the file cannot be written).
+  /// Opens the file and begins the trace. InvalidArgument if `most_bytes` is too small, Unavailable
+  /// if the file cannot be written.
   static Result<std::shared_ptr<Trace>> create(const std::string& path, uint64_t most_bytes);
-  /// finish().
+  /// Calls finish().
   ~Trace();
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
 
-  /// The title of a group; smaller numbers stand higher.
+  /// Sets the title of a group. Groups are sorted by number.
   void name(uint32_t group, std::string_view title);
   void name(Row row, std::string_view title);
-  /// The row of the calling thread in that group, made and named at the first call.
+  /// The row of the calling thread in that group. The first call makes and names it.
   Row row_of_this_thread(uint32_t group, std::string_view title);
-  /// A row of that group where nothing that was put there by lane() overlaps this time.
+  /// A row of that group on which no other interval from lane() overlaps this one.
   Row lane(uint32_t group, std::string_view title, int64_t begin_ns, int64_t end_ns);
 
-  /// What began before the trace did begins with it. Slices of one row have to lie beside or within one another.
+  /// Adds a slice. One that began before the trace is cut at its beginning. Slices of one row must
+  /// be disjoint or nested.
   void slice(Row row, std::string_view title, int64_t begin_ns, int64_t end_ns, TraceArgs args = {});
-  /// A point of an arrow: belongs to the slice of that row at that time. Arrows are told apart by `id`.
+  /// Adds a point of an arrow. It belongs to the slice of that row at that time. `id` identifies
+  /// the arrow.
   void flow(Flow what, uint64_t id, Row row, int64_t at_ns);
   void counter(uint32_t group, std::string_view title, int64_t at_ns, TraceArgs values);
 
-  /// Nothing is written from here on. Gives the first thing that went wrong with the file. Again: the same.
+  /// Closes the file; later events are dropped. Returns the first error of the file, and the same
+  /// again when called again.
   Status finish();
 
  private:
@@ -79,16 +86,17 @@ class Trace {
 
   std::mutex rows_mutex_;
   std::map<std::pair<uint32_t, std::thread::id>, uint32_t> threads_;
-  std::map<uint32_t, std::vector<int64_t>> lanes_;  // of each group: until when they are taken
+  // For each group: the end of each row's last interval.
+  std::map<uint32_t, std::vector<int64_t>> lanes_;
 };
 
-/// Where those who work look for a trace: most of the time there is none. Any thread.
+/// Holds the current trace. Most of the time there is none. May be used from any thread.
 class TraceSwitch {
  public:
   bool on() const { return on_.load(std::memory_order_relaxed); }
-  /// Null while nothing is traced.
+  /// The trace, or null if none is on.
   std::shared_ptr<Trace> get() const;
-  /// False: there is one already.
+  /// Returns false if a trace is on already.
   bool turn_on(std::shared_ptr<Trace> trace);
   std::shared_ptr<Trace> turn_off();
 

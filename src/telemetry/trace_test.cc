@@ -26,7 +26,7 @@ class TraceTest : public testing::Test {
     all << std::ifstream(path_).rdbuf();
     return all.str();
   }
-  /// Those of one kind.
+  /// Events of one kind.
   std::vector<Json> events(const std::string& ph) const {
     std::vector<Json> found;
     for (const Json& event : Json::parse(text()))
@@ -37,7 +37,7 @@ class TraceTest : public testing::Test {
   const std::string path_ = testing::TempDir() + "forebay_trace_" + std::to_string(monotonic_ns()) + ".json";
 };
 
-/// What the log says meanwhile.
+/// The lines that are logged meanwhile.
 class Logged {
  public:
   Logged() {
@@ -127,7 +127,7 @@ TEST_F(TraceTest, LanesHoldNothingThatOverlaps) {
   const auto lane = [&](int64_t begin, int64_t end) { return written->lane(5, "read", begin, end).row; };
   EXPECT_EQ(lane(0, 10), 1u);
   EXPECT_EQ(lane(5, 15), 2u);
-  EXPECT_EQ(lane(10, 20), 1u);  // what ends as another begins does not overlap it
+  EXPECT_EQ(lane(10, 20), 1u);  // intervals that only touch do not overlap
   EXPECT_EQ(lane(12, 13), 3u);
   EXPECT_EQ(lane(20, 21), 1u);
   ASSERT_TRUE(written->finish().ok());
