@@ -34,7 +34,8 @@ void CallTable::count(const CallBase& call, std::optional<uint64_t> bytes, bool 
 
 void CallTable::leave(CallBase& call) {
   const std::lock_guard lock(mutex_);
-  calls_.erase(call.place_);  // the caller holds another reference, so nothing is destroyed under the lock
+  // The caller holds another reference, so nothing is destroyed under the lock.
+  calls_.erase(call.place_);
   if (closed_) left_.notify_all();
 }
 
@@ -45,8 +46,8 @@ void CallTable::close() {
     closed_ = true;
     waiting.assign(calls_.begin(), calls_.end());
   }
-  // Without the lock: an answer may begin another call here. That call enters, finds the table
-  // closed and is cancelled at once.
+  // Cancelled without the lock, because an answer may begin another call here. That call enters,
+  // finds the table closed and is cancelled at once.
   for (const auto& call : waiting) call->cancel("the store was closed");
   waiting.clear();
 

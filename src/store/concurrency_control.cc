@@ -8,7 +8,7 @@ namespace forebay {
 
 namespace {
 
-// Of one process, however many there are: distant stores are reached by doubling.
+// Minimum for one process, however many there are: distant stores are reached by doubling.
 constexpr int kLeastStart = 16;
 constexpr double kGrowthGain = 1.2;  // factor that a doubling must gain
 constexpr int kGrowthPatience = 2;   // rounds without that gain

@@ -81,7 +81,7 @@ class ConcurrencyControl {
   double best_rate_ = 0;         // while growing
   int best_limit_ = 0;           // limit at which it was observed
   int rounds_without_gain_ = 0;  // while growing
-  // Of a round's mean, in seconds. It rises slowly if all requests take longer.
+  // Least mean latency of a round, in seconds. It rises slowly if all requests take longer.
   double shortest_latency_ = 0;
   double hold_rate_ = 0;    // mean rate at hold_limit_, smoothed
   int hold_limit_ = 0;      // estimated knee of the throughput

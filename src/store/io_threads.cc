@@ -62,8 +62,8 @@ void IoThreads::run(const std::shared_ptr<State>& state) {
     state->jobs.pop_front();
     lock.unlock();
     job();
-    // Before the lock: the job may own the last reference to a store, whose destructor calls
-    // close().
+    // Destroyed before the lock is taken: the job may own the last reference to a store, whose
+    // destructor calls close().
     job = nullptr;
     lock.lock();
   }

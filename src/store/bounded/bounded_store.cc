@@ -128,7 +128,7 @@ class Bounded final : public Store {
     keep->gate.enter([core = keep, call, stop, ask] {
       if (call->answered()) return core->gate.leave();  // it was stopped while it waited
       ask(stop, [core, call](Result<T> result) {
-        // Before the answer, so that a caller that reads again at once is admitted.
+        // Left before the answer, so that a caller that reads again at once is admitted.
         core->gate.leave();
         call->answer(std::move(result));
       });

@@ -17,7 +17,7 @@ namespace forebay {
 
 namespace {
 
-// In the form of the headers: base64 of the checksum's bytes, the highest first.
+// Returns the header's form: base64 of the checksum's bytes, the highest first.
 std::string big_endian_base64(std::unsigned_integral auto value) {
   std::array<uint8_t, sizeof value> bytes;
   for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(value >> 8 * (bytes.size() - 1 - i));

@@ -9,7 +9,7 @@ namespace forebay {
 
 namespace {
 // Limit of servers remembered without transfers, so that a manifest of many hosts does not grow the
-// map forever. Servers with transfers are always kept.
+// map forever. Servers with transfers are always remembered.
 constexpr size_t kRememberedServers = 4096;
 constexpr int kMostDoublings = 10;
 }  // namespace

@@ -52,8 +52,8 @@ Status no_tls(const std::string& where, std::string_view detail) {
 std::optional<Status> no_mutual_tls(CURLcode code, const std::string& where, std::string_view detail) {
   if (code == CURLE_PEER_FAILED_VERIFICATION)
     return invalid_argument(fmt::format("the TLS certificate of {} is not taken ({})", where, detail));
-  // With TLS 1.3 a server checks our certificate after the handshake, so its alert may come with
-  // the answer.
+  // A TLS 1.3 server checks our certificate after the handshake, so its alert may come with the
+  // answer.
   if (contains(detail, "alert") && (contains(detail, "certificate") || contains(detail, "unknown ca")))
     return invalid_argument(fmt::format("{} does not take the TLS certificate of this host ({})", where, detail));
   if (code == CURLE_SSL_CONNECT_ERROR && contains(detail, "wrong version number"))

@@ -8,7 +8,8 @@
 namespace forebay {
 
 bool CurlLoop::may_look_up(CurlTransfer* transfer) {
-  // By host and port, like libcurl's own cache of names: later transfers find the name there.
+  // Lookups are keyed by host and port, like libcurl's own cache of names, so later transfers find
+  // the name there.
   Lookup& lookup = lookups_[transfer->origin()];
   if (lookup.by == nullptr) lookup.by = transfer;
   transfer->waits_for_lookup = lookup.by != transfer;

@@ -31,7 +31,7 @@ constexpr size_t kLongestUrl = 64 << 10;
 constexpr uint64_t kMaxUnknownBytes = uint64_t{16} << 30;
 // Allows an object that has grown to be recognized by its size.
 constexpr uint64_t kSpareBytes = 1 << 20;
-// Limit of what is read whole from a server that does not support ranges.
+// Limit of objects that are read whole because the server does not support ranges.
 constexpr uint64_t kWholeForPart = uint64_t{64} << 20;
 
 bool is_redirect(const HttpResponse& response) {
@@ -357,7 +357,8 @@ void Core::size_by_get(const std::string& name, const HttpUrl& url, std::stop_to
   const Wanted first_byte{"GET", ByteRange{0, 1}, 1, kWholeForPart, true};
   fetch_decoded(name, url, first_byte, stop, [self = shared_from_this(), url, done](Result<HttpResponse> response) {
     if (!response.ok()) return done(response.status());
-    // Not pinned: a refusal usually lacks the ETag that reads of the object have.
+    // The version is not pinned, because a refusal usually lacks the ETag that reads of the object
+    // have.
     if (is_empty_object(*response))
       return done(Known{0, std::string(response->header("etag")), version_now(*response, 0)});
     uint64_t size = response->body.size();

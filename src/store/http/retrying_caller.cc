@@ -139,7 +139,7 @@ void CallerCore::call(HttpCall call, std::stop_token stop, HttpCaller::Done done
   start_attempt(state, false);
 }
 
-/// After the answer: other attempts in flight are of no use.
+/// Called after the answer, when other attempts in flight are of no use.
 void CallerCore::end_call(State& state) {
   forget_hedge(state);
   state.transfers.request_stop();

@@ -85,8 +85,8 @@ Result<std::shared_ptr<CredentialsSource>> find_credentials(const S3Options& opt
         "AWS_WEB_IDENTITY_TOKEN_FILE is set, but Forebay does not exchange web identity tokens; {}", kWaysOut));
   }
   FOREBAY_ASSIGN(const AwsProfile profile, read_aws_profile(environment, options.profile));
-  // Before the remote sources: a profile that names a role must not silently use the instance's
-  // credentials.
+  // Checked before the remote sources: a profile that names a role must not silently use the
+  // instance's credentials.
   FOREBAY_RETURN_IF_ERROR(check_profile(profile));
   if (!profile.setting("aws_access_key_id").empty()) return profile_credentials(environment, options.profile);
   const std::string looked = fmt::format(

@@ -58,7 +58,7 @@ void RefreshedCredentials::get(Done done) {
     if (!valid) state_->waiting.push_back(std::move(done));
   }
   if (start) fetch(state_);
-  // After fetch() and without the lock: `done` sends a request, and may call this again.
+  // Called after fetch() and without the lock: `done` sends a request, and may call this again.
   if (valid) done(std::move(*valid));
 }
 

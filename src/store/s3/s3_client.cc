@@ -151,8 +151,8 @@ Status S3Client::judge(Exchange& exchange, const HttpResponse& response) {
   const std::lock_guard lock(exchange.mutex);
   if (std::ranges::find(exchange.request.also, response.status) != exchange.request.also.end()) return {};
   S3Verdict verdict = judge_s3(exchange.asked(options_), response);
-  // Of the attempt that was judged last. All attempts of an exchange meet the same obstacle, so it
-  // does not matter which.
+  // The remedy is that of the attempt judged last. All attempts of an exchange meet the same
+  // obstacle, so it does not matter which.
   exchange.remedy = verdict.remedy;
   exchange.other_region = std::move(verdict.region);
   if (verdict.status.ok()) return exchange.request.check ? exchange.request.check(response) : Status();

@@ -9,7 +9,7 @@
 
 namespace forebay {
 
-/// What can be corrected before the request is sent once more.
+/// A problem that the client can correct before it sends the request once more.
 enum class S3Remedy : uint8_t { kNone, kRegion, kClock, kCredentials };
 
 /// Meaning of a server's answer.

@@ -10,7 +10,7 @@
 
 namespace forebay {
 
-/// Where a bucket is and how requests to it are made.
+/// The location of a bucket, and how requests to it are made.
 struct S3Options {
   enum class Addressing : uint8_t { kAuto, kPath, kVirtual };
 

@@ -31,7 +31,7 @@ Status send_together(S3Client& client, const S3Requests& requests, std::stop_tok
     }
     client.send(requests.make(number), all.get_token(), [together, &requests, number](Result<HttpResponse> answer) {
       const std::lock_guard lock(together->mutex);
-      // Under the lock, so that `take` is called by one thread at a time.
+      // Called under the lock, so that `take` is called by one thread at a time.
       Status taken = requests.take(number, std::move(answer));
       if (together->failed.ok()) together->failed = std::move(taken);
       --together->in_flight;

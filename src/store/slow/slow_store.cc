@@ -106,7 +106,7 @@ class Slow final : public SlowStore {
 
     const SlowOptions options;
     std::mutex mutex;
-    std::unordered_map<uint64_t, uint32_t> counts;  // grows with the number of keys, not of requests
+    std::unordered_map<uint64_t, uint32_t> counts;  // grows with the number of keys, not requests
     CallTable calls;
     Timer timer;
   };
