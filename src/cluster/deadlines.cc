@@ -34,7 +34,7 @@ void Deadlines::fire(Timer::Time when) {
     wakes_at_ = Timer::Time::max();
     wait_for_first();
   }
-  // Without the lock: the stopped requests answer from inside, and may add new ones.
+  // Stopped without the lock, because the requests answer from inside and may add new ones.
   for (const auto& stop : late) stop->request_stop();
 }
 

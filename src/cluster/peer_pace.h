@@ -10,7 +10,7 @@ namespace forebay {
 /// quick answers, and falls when a response was delayed on its way. If many hosts call the same
 /// peer, all of them see the same delay, so each has a small allowance.
 ///
-/// Not synchronized: its owner's lock guards it.
+/// The class is not thread-safe: its owner's lock guards it.
 class PeerPace {
  public:
   using Time = std::chrono::nanoseconds;  ///< of any one clock

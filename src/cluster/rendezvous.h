@@ -12,7 +12,7 @@
 
 namespace forebay {
 
-/// What a host publishes to the others of its job, about 200 bytes.
+/// The card that a host publishes to the others of its job, about 200 bytes.
 struct HostCard {
   std::string address;       ///< "host:port" of its open listener
   uint64_t incarnation = 0;  ///< differs for each start of the process

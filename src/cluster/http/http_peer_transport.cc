@@ -14,7 +14,7 @@ namespace forebay {
 
 namespace {
 
-// As http_server.h uses them.
+// Statuses that http_server() answers with.
 constexpr int kUnauthorized = 401, kConflict = 409, kUpgradeRequired = 426;
 
 Result<Buffer> judge_response(const std::string& host, Result<HttpResponse> response, bool late) {

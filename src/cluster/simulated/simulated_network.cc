@@ -109,7 +109,7 @@ class Network final : public SimulatedNetwork, public std::enable_shared_from_th
       if (is == HostHealth::kWell && at != hosts_.end()) host = at->second;
     }
     if (!host) return answer_later(std::move(calling), unavailable("nobody listens there"));
-    // Without the network's lock, because a service may take long.
+    // Called without the network's lock, because a service may take long.
     Result<Buffer> response = served(*host, *calling);
     if (response.ok()) flip(*response);
     answer_later(std::move(calling), std::move(response));
@@ -162,8 +162,8 @@ class Network final : public SimulatedNetwork, public std::enable_shared_from_th
   std::map<std::string, HostHealth> health_;
   Timer::Time busy_until_{0};
   uint16_t next_port_ = 1;
-  // For time limits of calls. Separate from timer_, whose thread may be inside a service that
-  // hangs.
+  // Timer for the time limits of calls. It is separate from timer_, whose thread may be inside a
+  // service that hangs.
   Timer limits_;
   Timer timer_;  // last: its thread uses the other members
 };
