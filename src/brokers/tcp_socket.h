@@ -24,7 +24,7 @@ class TcpSocket {
   /// connection.
   Result<size_t> receive(std::span<uint8_t> into, Deadline deadline, const std::stop_token& stop);
 
-  /// For protocols on top of it: the non-blocking descriptor, and waits until it can be read or
+  /// Give protocols on top of it the non-blocking descriptor, and waits until it can be read or
   /// written.
   int descriptor() const { return socket_.get(); }
   Status wait_to_read(Deadline deadline, const std::stop_token& stop) const;

@@ -22,8 +22,8 @@ class TlsSocket {
   static Result<TlsSocket> connect(const HostPort& host, const TlsOptions& options, Deadline deadline,
                                    const std::stop_token& stop);
 
-  /// As those of TcpSocket, but InvalidArgument if the server refuses the certificate after the
-  /// handshake.
+  /// Send and receive as TcpSocket does, but return InvalidArgument if the server refuses the
+  /// certificate after the handshake.
   Status send(std::span<const uint8_t> bytes, Deadline deadline, const std::stop_token& stop);
   Result<size_t> receive(std::span<uint8_t> into, Deadline deadline, const std::stop_token& stop);
 

@@ -93,7 +93,8 @@ class KafkaLog final : public BrokerLog {
 /// Waits until the cluster is available, and logs once that it waits.
 Result<size_t> count_partitions(const KafkaAddress& address, const std::stop_token& stop,
                                 std::chrono::milliseconds tell_after, void (*tell)(const std::string& line)) {
-  // By value and with a client of its own: it may continue after the caller has stopped waiting.
+  // Captured by value, with a client of its own: it may continue after the caller has stopped
+  // waiting.
   const auto work = [address, tell_after]() -> Result<size_t> {
     FOREBAY_ASSIGN(const std::shared_ptr<KafkaClient> client, KafkaClient::make(address, 1));
     return client->count_partitions(tell_after);

@@ -53,7 +53,7 @@ LogRecord record_of(KafkaMessage message, size_t partition, const std::shared_pt
 
 KafkaReader::~KafkaReader() {
   if (!client_) return;
-  // On another thread, because the library's threads may be waiting for a server.
+  // Runs on another thread, because the library's threads may be waiting for a server.
   const auto work = [client = client_]() -> Result<bool> {
     client->stop();
     return true;

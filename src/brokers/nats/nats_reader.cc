@@ -19,7 +19,7 @@ Buffer payload_of_message(NatsMessage message) {
   auto* const data = reinterpret_cast<uint8_t*>(const_cast<char*>(natsMsg_GetData(message.get())));
   const auto size = static_cast<size_t>(natsMsg_GetDataLength(message.get()));
   if (size == 0) return {};
-  // Without a copy: the message lives as long as its payload is used.
+  // Makes no copy: the message lives as long as its payload is used.
   return Buffer(data, size, std::shared_ptr<void>(message.release(), [](void* last) {
                   natsMsg_Destroy(static_cast<natsMsg*>(last));
                 }));
@@ -58,7 +58,7 @@ Status NatsReader::connect(const std::stop_token& stop) {
         fmt::format("the stream ends at message {}, before {} where reading is to go on: it was made anew, or "
                     "restored from an older copy",
                     range.last, position_));
-  // With a subject, it is unknown whether the deleted messages had that subject.
+  // If there is a subject, it is unknown whether the deleted messages had it.
   const bool goes_on = position_ > 0 || known_from_first_;
   if (goes_on && range.first > position_ + 1 && (!again || address_.subject.empty())) note_gap(range.first);
   return {};

@@ -86,8 +86,8 @@ struct DestroyOptions {
 
 natsStatus set_nats_servers(natsOptions* options, const NatsAddress& address) {
   std::vector<std::string> urls;
-  // Without the user, which is set separately, so that no URL with a password is in the library's
-  // messages.
+  // The URLs omit the user, which is set separately, so that no URL with a password is in the
+  // library's messages.
   for (const HostPort& host : address.servers) urls.push_back("nats://" + host.to_string());
   std::vector<const char*> servers;
   for (const std::string& url : urls) servers.push_back(url.c_str());
@@ -147,7 +147,7 @@ struct NatsSession::Parts {
   explicit Parts(NatsAddress of) : address(std::move(of)) {}
   /// Takes seconds if the server does not answer.
   ~Parts() {
-    // In reverse order of their creation. Each may be null if an earlier step failed.
+    // Destroyed in reverse order of creation. Each may be null if an earlier step failed.
     natsSubscription_Destroy(subscription);
     natsInbox_Destroy(inbox);
     if (!consumer.empty() && !natsConnection_IsClosed(connection))
@@ -244,7 +244,7 @@ struct NatsSession::Parts {
 
 Result<NatsSession> NatsSession::open(const NatsAddress& address, uint64_t begin, Clock::time_point deadline,
                                       const std::stop_token& stop) {
-  // By value: the work continues after the caller has stopped waiting.
+  // Captured by value, because the work continues after the caller has stopped waiting.
   const auto work = [address, begin]() -> Result<std::shared_ptr<Parts>> {
     auto parts = std::make_unique<Parts>(address);
     FOREBAY_RETURN_IF_ERROR(parts->connect());
