@@ -106,7 +106,7 @@ class Tiers final : public TieredCache {
   std::optional<Buffer> stored(const Hash128& entry) override {
     if (foreign()) return std::nullopt;
     if (const auto columns = ram_->peek(entry)) {
-      // In the form of the disk, the only one that the receiver's adopt() accepts.
+      // Encoded in the form of the disk, the only one that the receiver's adopt() accepts.
       Result<Buffer> bytes = encode_entry(entry, *columns, Compression::kNone);
       if (bytes.ok()) return std::move(*bytes);
     }
@@ -206,7 +206,7 @@ class Tiers final : public TieredCache {
   const std::shared_ptr<SingleFlight> flights_ = SingleFlight::make();
   SeenEntries seen_;
   std::atomic<uint64_t> misses_{0};
-  /// Of entries that were compressed, before and after.
+  /// Bytes of entries that were compressed, before and after.
   std::atomic<uint64_t> plain_bytes_{0}, packed_bytes_{0};
   mutable std::atomic<uint64_t> sizes_{0}, size_bytes_{0};
 };

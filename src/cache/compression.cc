@@ -15,7 +15,7 @@ namespace forebay {
 namespace {
 
 constexpr int kZstdLevel = 1;
-constexpr uint64_t kLargestBlock = LZ4_MAX_INPUT_SIZE;  // most bytes that both libraries take at once
+constexpr uint64_t kLargestBlock = LZ4_MAX_INPUT_SIZE;  // both libraries take as much at once
 
 // Values of a column differ mostly in their low bytes, so they compress better if bytes of the same
 // weight are adjacent.

@@ -14,9 +14,11 @@ namespace forebay {
 ///
 /// | part | bytes | |
 /// |---|---|---|
-/// | header | 64 | magic, version, entry's id, whole length, length of the description, checksums (xxh3) of the rest and of the header |
-/// | description | to the next multiple of 64 | rows; each field's name, kind, type, shape; where its values and offsets are; bad rows |
-/// | blocks | each to the next multiple of 64 | values and offsets, as in Columns |
+/// | header | 64 | magic, version, entry's id, length, length of the description, two checksums |
+/// | description | padded to 64 | rows; each field's name, kind, type, shape, blocks; bad rows |
+/// | blocks | each padded to 64 | values and offsets, as in Columns |
+///
+/// The checksums (xxh3) cover the rest and the header. Parts are padded to a multiple of 64 bytes.
 inline constexpr uint64_t kEntryAlignment = 64;
 /// Returns the next multiple of kEntryAlignment.
 constexpr uint64_t to_entry_alignment(uint64_t bytes) {

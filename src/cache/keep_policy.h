@@ -10,12 +10,12 @@
 
 namespace forebay {
 
-/// Decides which entries stay cached. A tier is filled once and then kept: every entry is read once
-/// an epoch, so eviction by recency cannot help, and each exchange costs a write. Once the tier is
-/// full, an entry replaces others only if it saves kWorthwhile times the seconds that they save,
-/// per byte.
+/// Decides which entries stay cached. A tier is filled once and not changed after that: every entry
+/// is read once an epoch, so eviction by recency cannot help, and each exchange costs a write. Once
+/// the tier is full, an entry replaces others only if it saves kWorthwhile times the seconds that
+/// they save, per byte.
 ///
-/// Not thread-safe: its owner's lock guards it.
+/// The class is not thread-safe: its owner's lock guards it.
 class KeepPolicy {
  public:
   static constexpr double kWorthwhile = 8;

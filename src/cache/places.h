@@ -39,7 +39,8 @@ struct PlaceReport {
   uint64_t damaged_count = 0;
   static constexpr size_t kMostDamage = 1000;
 };
-/// Reads every entry of a place and adds to the report. Changes nothing. `on_read` is called with the bytes read so far.
+/// Reads every entry of a place and adds to the report. Changes nothing. `on_read` is called with
+/// the bytes read so far.
 Status verify_place(const std::string& dir, const std::string& place, std::stop_token stop, PlaceReport& report,
                     const std::function<void(uint64_t)>& on_read = nullptr);
 
