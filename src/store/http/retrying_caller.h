@@ -22,7 +22,7 @@ struct CallerOptions {
   std::chrono::milliseconds deadline{44'000};
   /// The backoff doubles after each attempt; the pause is drawn evenly from 0 to it.
   std::chrono::milliseconds backoff{50}, longest_backoff{5'000};
-  /// Longest Retry-After that is respected.
+  /// A longer Retry-After is cut to this.
   std::chrono::milliseconds longest_retry_after{10'000};
   /// Share of calls that may be retried. Each call takes a token with its first retry. A call that
   /// was throttled and succeeds in the end returns its token.
