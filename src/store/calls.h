@@ -99,6 +99,8 @@ class CallTable {
   LatencyHistogram latencies_;
 };
 
+/// A call whose answer has type T. It owns the callback until the answer is given. The table holds
+/// it while it is in flight.
 template <typename T>
 class Call final : public CallBase, public std::enable_shared_from_this<Call<T>> {
  public:

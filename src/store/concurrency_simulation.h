@@ -37,6 +37,7 @@ struct Speed {
   int64_t throttled = 0;
 };
 
+/// Runs requests against a SimulatedServer. Used by one thread.
 class ConcurrencySimulation {
  public:
   explicit ConcurrencySimulation(SimulatedServer s) : server(s), tokens(s.throttles_above / 10) {}

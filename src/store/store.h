@@ -22,6 +22,7 @@ class RequestSlots;
 /// Returns ObjectInfo::version of an ETag; 0 for a missing or weak one.
 uint64_t version_of_etag(std::string_view etag);
 
+/// Name, size and version of an object.
 struct ObjectInfo {
   std::string key;
   uint64_t size = 0;

@@ -74,6 +74,7 @@ struct HttpRequest {
   std::shared_ptr<HttpObserver> observer;
 };
 
+/// The answer to an HttpRequest.
 struct HttpResponse {
   int status = 0;
   std::vector<HttpHeader> headers;  ///< names in lower case

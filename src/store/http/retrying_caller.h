@@ -69,6 +69,7 @@ class RetryingCaller : public HttpCaller {
   virtual void advance(std::chrono::nanoseconds by) = 0;
 };
 
+/// Makes a caller that sends its attempts over `transport`.
 std::shared_ptr<RetryingCaller> retrying_caller(std::shared_ptr<HttpTransport> transport, CallerOptions options = {});
 
 }  // namespace forebay

@@ -18,6 +18,7 @@ struct AwsEnvironment {
   /// Returns the text of a file; NotFound if there is none.
   std::function<Result<std::string>(const std::string& path)> file;
 };
+/// Returns the environment and files of this process.
 AwsEnvironment process_aws_environment();
 
 /// The sections of an AWS INI file. Indented settings ("s3 =\n addressing_style = path") are called
