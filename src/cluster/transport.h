@@ -23,6 +23,7 @@ inline constexpr uint64_t kMostRequestBytes = uint64_t{64} << 10;
 /// The bytes of a response in pieces, which are sent one after another without being copied
 /// together.
 using Response = std::vector<Buffer>;
+/// Returns the total size of the pieces.
 uint64_t response_bytes(const Response& response);
 
 /// Answers the calls of other hosts to one service of this host.
