@@ -21,6 +21,7 @@ struct StoredBlock {
   Compression compression = Compression::kNone;
 };
 
+/// The blocks of one column. Fields of fixed shape have no offsets.
 struct StoredColumn {
   StoredBlock values, offsets;
 };

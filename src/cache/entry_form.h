@@ -43,6 +43,7 @@ struct EntryHeader {
   Hash128 id;
   uint64_t bytes = 0;
 };
+/// Reads the header of an entry. Corrupt if its checksum is wrong.
 Result<EntryHeader> read_entry_header(std::span<const uint8_t> header);
 
 }  // namespace forebay

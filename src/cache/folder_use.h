@@ -8,6 +8,7 @@
 
 namespace forebay {
 
+/// Disk use of one place.
 struct PlaceUse {
   std::string name;
   uint64_t bytes = 0;        ///< on disk, including what its writers may still use

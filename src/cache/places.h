@@ -27,11 +27,13 @@ struct PlaceInfo {
 /// folder is refused.
 Result<std::vector<PlaceInfo>> list_places(const std::string& dir);
 
+/// A defect that verify_place() found.
 struct PlaceDamage {
   std::string place;
   std::string where;  ///< "entry 3f2a…", "row 17 of 000000.index"
   std::string what;
 };
+/// Findings of verify_place().
 struct PlaceReport {
   uint64_t entries = 0;  ///< entries that were read
   uint64_t bytes = 0;
