@@ -23,7 +23,7 @@ namespace forebay {
 /// | … `/lock` | shared lock of each process that uses the place; its mtime is the last use |
 /// | … `/about.json` | the steps, for people |
 /// | … `/claims` | one byte is locked while the entry with that hash is written |
-/// | … `/<n>.index`, `/<n>.data` | a segment: one process writes it, with its index locked; all read |
+/// | … `/<n>.index`, `/<n>.data` | a segment: written under its index's lock, read by all |
 inline constexpr std::string_view kBudgetFile = "budget";
 inline constexpr std::string_view kLockFile = "lock";
 inline constexpr std::string_view kAboutFile = "about.json";
