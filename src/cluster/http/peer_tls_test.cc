@@ -30,7 +30,7 @@ const JobCertificates& job_certificates() {
   return made;
 }
 
-// However busy the machine is.
+// Makes a transport whose connect timeout suffices on a busy machine.
 std::shared_ptr<Transport> patient_transport(std::shared_ptr<const JobTls> tls) {
   return http_peer_transport({.tls = std::move(tls), .connect_timeout = std::chrono::seconds(20)});
 }
@@ -72,7 +72,7 @@ class PeerTlsTest : public testing::Test {
     }
     return message;
   }
-  /// So often, and logged once.
+  /// Expects that many refusals, and one line in the log.
   void expect_refused(uint64_t times, const std::string& server_words) {
     // The caller may have its answer before the server has logged anything.
     const auto heard = [&] { return listening_->stats().refused >= times && !log().empty(); };
