@@ -21,7 +21,7 @@ namespace {
 
 using SocketClock = std::chrono::steady_clock;
 
-// A stop does not wake poll(). Readers are to end within 100 ms of one (decision 41).
+// A stop does not wake poll(). Readers must end within 100 ms of a stop (decision 41).
 constexpr std::chrono::milliseconds kLookForStops{25};
 
 struct SocketAddress {
@@ -60,7 +60,7 @@ int look_up_now(const std::string& host, const std::string& port, int flags, std
   return 0;
 }
 
-/// The resolver cannot be interrupted.
+/// Resolves on another thread, because the resolver cannot be interrupted.
 Result<std::vector<SocketAddress>> look_up(const HostPort& host, TcpSocket::Deadline deadline,
                                            const std::stop_token& stop) {
   std::vector<SocketAddress> found;
@@ -86,7 +86,7 @@ Result<FileDescriptor> connect_to(const SocketAddress& address, TcpSocket::Deadl
   if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address.bytes), address.length) == 0) return fd;
   if (errno != EINPROGRESS) return unavailable(std::strerror(errno));
   FOREBAY_RETURN_IF_ERROR(wait_for(fd.get(), POLLOUT, deadline, stop));
-  // A connection that failed is writable, too; this is where its error is.
+  // A failed connection is writable, too; its error is found here.
   int error = 0;
   socklen_t length = sizeof error;
   ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &length);

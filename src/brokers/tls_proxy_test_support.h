@@ -19,13 +19,15 @@
 
 namespace forebay {
 
-/// Speaks TLS on a port of loopback, with the certificate CERTIFICATE.pem, and passes on to another port what it hears: a server over TLS where there is one without. In answers, the other
-/// port's number behind "127.0.0.1" (as Kafka tells its clients where to go) becomes its own.
+/// Accepts TLS on a loopback port with the certificate CERTIFICATE.pem and forwards to another
+/// port: a TLS server in front of one without. In replies, the other port's number after
+/// "127.0.0.1" (Kafka's addresses for its clients) is replaced by its own.
 class TlsProxy {
  public:
   struct Files {
     std::string certificate, key;
-    std::string client_authority = {};  ///< who must have signed the clients' certificates; empty: they need none
+    /// Must have signed the clients' certificates; empty: they need none.
+    std::string client_authority = {};
   };
 
   TlsProxy(const Files& files, uint16_t target) : target_(target), context_(SSL_CTX_new(TLS_server_method())) {
@@ -47,7 +49,7 @@ class TlsProxy {
   uint16_t port() const { return port_; }
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
   int64_t accepted() const { return accepted_; }
-  /// Gone, with all its connections; start() listens at the same port again.
+  /// Closes the port and all connections; start() listens at the same port again.
   void stop() {
     stopped_ = true;
     if (thread_.joinable()) thread_.join();
@@ -81,7 +83,7 @@ class TlsProxy {
     return ::poll(&wanted, 1, 5) > 0;
   }
   void accept_all() {
-    sigset_t broken_pipes;  // OpenSSL's sockets raise them where a client has gone
+    sigset_t broken_pipes;  // OpenSSL's sockets raise them if a client has gone
     sigemptyset(&broken_pipes);
     sigaddset(&broken_pipes, SIGPIPE);
     ::pthread_sigmask(SIG_BLOCK, &broken_pipes, nullptr);
@@ -99,7 +101,7 @@ class TlsProxy {
     for (std::thread& connection : connections) connection.join();
   }
   void serve(int client) {
-    const timeval patience{10, 0};  // a client that stops in the middle holds up no test
+    const timeval patience{10, 0};  // a client that stops in the middle does not block the test
     ::setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     SSL* const tls = SSL_new(context_);
     SSL_set_fd(tls, client);

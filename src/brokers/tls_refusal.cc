@@ -39,7 +39,7 @@ std::string certificate_refusal(int x509_error, std::string_view name) {
 std::optional<std::string> alert_refusal(int alert, bool with_certificate) {
   const char* const words = SSL_alert_desc_string_long(alert);
   switch (alert) {
-    case SSL_AD_HANDSHAKE_FAILURE:  // also how TLS 1.2 says that a certificate is missing
+    case SSL_AD_HANDSHAKE_FAILURE:  // TLS 1.2 also reports a missing certificate so
     case SSL_AD_CERTIFICATE_REQUIRED:
     case SSL_AD_BAD_CERTIFICATE:
     case SSL_AD_UNSUPPORTED_CERTIFICATE:
@@ -69,7 +69,8 @@ std::optional<std::string> alert_refusal(int alert, bool with_certificate) {
 std::optional<int> alert_in(std::string_view words) {
   constexpr std::string_view kBefore = "SSL alert number ";
   const size_t at = words.find(kBefore);
-  // As OpenSSL writes it. Without a number nothing is refused, and another try is made.
+  // The form of OpenSSL's messages. Without a number it is not a refusal, and the caller tries
+  // again.
   if (at == std::string_view::npos) return std::nullopt;
   words.remove_prefix(at + kBefore.size());
   int number = 0;

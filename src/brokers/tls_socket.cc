@@ -23,7 +23,7 @@ int descriptor_of(BIO* bio) { return static_cast<int>(reinterpret_cast<intptr_t>
 
 int send_for_tls(BIO* bio, const char* bytes, int count) {
   BIO_clear_retry_flags(bio);
-  // OpenSSL's own sends signals (SIGPIPE) to programs that do not know of them.
+  // OpenSSL's own function would raise SIGPIPE in programs that do not expect it.
   const ssize_t sent = ::send(descriptor_of(bio), bytes, static_cast<size_t>(count), MSG_NOSIGNAL);
   if (sent < 0 && (errno == EAGAIN || errno == EINTR)) BIO_set_retry_write(bio);
   return static_cast<int>(sent);
@@ -41,19 +41,19 @@ BIO* new_socket_bio(int descriptor) {
     BIO_METHOD* const made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "forebay socket");
     BIO_meth_set_write(made, send_for_tls);
     BIO_meth_set_read(made, receive_for_tls);
-    // OpenSSL flushes after each part of a handshake, and takes 0 for a failure.
+    // OpenSSL flushes after each part of a handshake, and treats 0 as a failure.
     BIO_meth_set_ctrl(made, [](BIO*, int command, long, void*) -> long { return command == BIO_CTRL_FLUSH ? 1 : 0; });
     return made;
   }();
   BIO* const bio = BIO_new(method);
-  // The descriptor stays the socket's: freeing the BIO does not close it.
+  // The socket owns the descriptor; freeing the BIO does not close it.
   if (bio == nullptr) return nullptr;
   BIO_set_data(bio, reinterpret_cast<void*>(static_cast<intptr_t>(descriptor)));
   BIO_set_init(bio, 1);
   return bio;
 }
 
-/// Of the error that OpenSSL's call has left.
+/// Converts the error that OpenSSL's call has left.
 Status status_of_tls(bool with_certificate) {
   const unsigned long error = ERR_peek_error();
   const int reason = ERR_GET_REASON(error);
@@ -69,12 +69,13 @@ Status status_of_tls(bool with_certificate) {
   return unavailable(fmt::format("TLS: {}", words == nullptr ? "broken" : words));
 }
 
-/// Whom the certificate must be for, and whom the server is asked to be.
+/// Sets the name that the certificate must be for, and that is sent to the server.
 bool set_expected_name(SSL* tls, const std::string& name) {
   X509_VERIFY_PARAM* const wanted = SSL_get0_param(tls);
-  // Names and addresses are compared with different entries of a certificate (RFC 2818, section 3.1).
+  // Names and addresses are compared with different entries of a certificate (RFC 2818, section
+  // 3.1).
   if (X509_VERIFY_PARAM_set1_ip_asc(wanted, name.c_str()) == 1)
-    return true;  // an IP address, which servers are not asked for
+    return true;  // an IP address, which is not sent to the server
   ERR_clear_error();
   X509_VERIFY_PARAM_set_hostflags(wanted, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
   return X509_VERIFY_PARAM_set1_host(wanted, name.c_str(), name.size()) == 1 &&
@@ -85,7 +86,7 @@ bool set_expected_name(SSL* tls, const std::string& name) {
 
 Result<TlsSocket> TlsSocket::connect(const HostPort& host, const TlsOptions& options, Deadline deadline,
                                      const std::stop_token& stop) {
-  // Anew for each connection, so that files that were renewed count.
+  // Made for each connection, so that renewed files take effect.
   FOREBAY_ASSIGN(const TlsContext context, make_tls_context(options));
   FOREBAY_ASSIGN(TcpSocket socket, TcpSocket::connect(host, deadline, stop));
   const std::string& name = options.server_name.empty() ? host.host : options.server_name;
@@ -101,14 +102,16 @@ Result<TlsSocket> TlsSocket::connect(const HostPort& host, const TlsOptions& opt
 
 Status TlsSocket::shake_hands(const std::string& name, Deadline deadline, const std::stop_token& stop) {
   while (true) {
-    // SSL_get_error() looks at this thread's queue, where others may have left something.
+    // SSL_get_error() inspects this thread's error queue, in which earlier calls may have left
+    // errors.
     ERR_clear_error();
     errno = 0;
     const int result = SSL_connect(tls_.get());
     if (result == 1) return {};
     const Status status = wait_for_more(result, deadline, stop);
     if (status.ok()) continue;
-    // It says more than the handshake's own error, which is a mere "certificate verify failed".
+    // The verification result says more than the handshake's error, a mere "certificate verify
+    // failed".
     const long verified = SSL_get_verify_result(tls_.get());
     if (verified != X509_V_OK && status.code() != Code::kCancelled)
       return invalid_argument(certificate_refusal(static_cast<int>(verified), name));
@@ -129,7 +132,8 @@ Status TlsSocket::wait_for_more(int result, Deadline deadline, const std::stop_t
   }
 }
 
-// A server that wants a certificate says so after the handshake (TLS 1.3) and goes: sending may fail before its words were read.
+// A server that requires a certificate says so after the handshake (TLS 1.3) and closes: sending
+// may fail before its alert was read.
 Status TlsSocket::last_words(Status otherwise) {
   uint8_t byte = 0;
   ERR_clear_error();

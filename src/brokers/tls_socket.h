@@ -11,16 +11,19 @@
 
 namespace forebay {
 
-/// A TcpSocket over which TLS is spoken, with a server whose certificate and name were verified. Its waits end as those do.
+/// A TcpSocket with TLS, to a server whose certificate and name were verified. Its waits end as
+/// those of TcpSocket.
 class TlsSocket {
  public:
   using Deadline = TcpSocket::Deadline;
 
-  /// Unavailable where the server cannot be had now; InvalidArgument, with the way out, where it is not whom it should be or does not take us.
+  /// Unavailable if the server cannot be reached now; InvalidArgument, with a remedy, if its
+  /// certificate is refused or it refuses this client.
   static Result<TlsSocket> connect(const HostPort& host, const TlsOptions& options, Deadline deadline,
                                    const std::stop_token& stop);
 
-  /// As those of TcpSocket. InvalidArgument, too: a server may refuse a certificate after the handshake.
+  /// Send and receive as TcpSocket does, but return InvalidArgument if the server refuses the
+  /// certificate after the handshake.
   Status send(std::span<const uint8_t> bytes, Deadline deadline, const std::stop_token& stop);
   Result<size_t> receive(std::span<uint8_t> into, Deadline deadline, const std::stop_token& stop);
 
@@ -32,9 +35,10 @@ class TlsSocket {
   TlsSocket(TcpSocket socket, std::unique_ptr<SSL, FreeTls> tls, bool with_certificate)
       : socket_(std::move(socket)), tls_(std::move(tls)), with_certificate_(with_certificate) {}
   Status shake_hands(const std::string& name, Deadline deadline, const std::stop_token& stop);
-  /// After a call that has not done its work: OK once it can be tried again.
+  /// Waits after a call that could not finish. OK once it can be tried again.
   Status wait_for_more(int result, Deadline deadline, const std::stop_token& stop);
-  /// What the server said of why it went, if it did.
+  /// Returns the alert that the server sent before closing, if it is a refusal; otherwise
+  /// `otherwise`.
   Status last_words(Status otherwise);
 
   TcpSocket socket_;

@@ -23,7 +23,7 @@ void warn_once(const std::string& line) {
   static std::set<std::string> said;
   {
     const std::lock_guard lock(mutex);
-    // Bounded: there are as many lines as places and budgets that somebody gave.
+    // Bounded: there are at most as many lines as places and budgets.
     if (!said.insert(line).second) return;
   }
   log_warning(line);
@@ -41,7 +41,7 @@ uint64_t disk_limit(const CacheFolder& folder) {
 uint64_t disk_spare(const CacheFolder& folder) {
   struct ::statvfs disk;
   if (::fstatvfs(folder.fd(), &disk) != 0) return UINT64_MAX;
-  // f_bavail and not f_bfree: what root keeps for itself is not ours.
+  // f_bavail rather than f_bfree: blocks reserved for root cannot be used.
   const uint64_t free = static_cast<uint64_t>(disk.f_bavail) * disk.f_frsize;
   return free - std::min(free, reserve_of(static_cast<uint64_t>(disk.f_blocks) * disk.f_frsize));
 }

@@ -20,7 +20,7 @@ namespace forebay {
 
 namespace {
 
-/// Of a disk tier, if there is one. Nothing of an index can be let go.
+/// The index memory of a disk tier, if there is one. None of it can be reclaimed.
 class IndexBytes final : public KeptBytes {
  public:
   explicit IndexBytes(std::shared_ptr<const DiskTier> disk) : disk_(std::move(disk)) {}
@@ -39,7 +39,8 @@ class Tiers final : public TieredCache {
 
   ~Tiers() override {
     if (!foreign()) return;
-    new std::shared_ptr<RamTier>(std::move(ram_));  // locks may be held by threads that are not in this process
+    // Locks may be held by threads that are not in this process.
+    new std::shared_ptr<RamTier>(std::move(ram_));
     new std::shared_ptr<DiskTier>(std::move(disk_));
   }
 
@@ -64,13 +65,15 @@ class Tiers final : public TieredCache {
   Result<std::shared_ptr<const Columns>> open(const Hash128& entry, Buffer stored) override {
     if (foreign() || !disk_) return corrupt("there is no such entry");
     const uint64_t stored_bytes = stored.size();
-    // Its size is kept beside it: adopt() takes the bytes, and whether any came decides below whose fault it is.
+    // Its size is saved here, because adopt() takes the bytes. Whether there were any decides below
+    // what is at fault.
     auto columns = adopt(entry, std::move(stored));
     if (columns.ok()) {
       disk_->count_hit();
       return columns;
     }
-    // EntryStore gives no bytes where a read failed: whether the device or the entry is at fault is found out there.
+    // EntryStore returns no bytes if a read failed. unreadable() finds out whether the device or
+    // the entry is at fault.
     if (stored_bytes == 0)
       disk_->unreadable(entry);
     else
@@ -82,17 +85,19 @@ class Tiers final : public TieredCache {
   Result<std::shared_ptr<const Columns>> adopt(const Hash128& entry, Buffer stored) override {
     if (foreign()) return corrupt("there is no such entry");
     count_size(stored.size());
-    // What stays in memory has memory of its own: `stored` belongs to a pool of blocks that may be larger.
-    // More than the bytes alone: the tier counts what keeping them costs, too. Where an eighth is too little, put() declines.
+    // Columns in memory own their memory, because `stored` belongs to a pool whose blocks may be
+    // larger. The check adds an eighth, because the tier counts overhead, too; if that is too
+    // little, put() declines.
     const bool promotes = ram_->free_for(stored.size() + stored.size() / 8);
     if (promotes) stored = copy_of(stored);
-    // Kept to tell what is a view of it.
+    // Needed to find out which columns are views of it.
     const Buffer packed = stored;
     FOREBAY_ASSIGN(Columns decoded, decode_entry(entry, std::move(stored)));
     auto columns = std::make_shared<const Columns>(std::move(decoded));
     if (promotes) {
-      // Columns are views of what was stored where nothing is packed, whatever this run would pack; what is unpacked has memory of its own.
-      // No seconds: losing it costs a read, so it is the first to give way to entries that are in memory alone.
+      // Unpacked columns are views of the stored bytes, whatever compression this run uses; columns
+      // that were packed own their memory. Zero seconds: losing the entry costs a read, so it is
+      // evicted before entries that are in memory alone.
       (void)ram_->put(entry, columns, held_bytes(*columns, packed), 0, /*on_disk=*/true);
     }
     return columns;
@@ -101,14 +106,14 @@ class Tiers final : public TieredCache {
   std::optional<Buffer> stored(const Hash128& entry) override {
     if (foreign()) return std::nullopt;
     if (const auto columns = ram_->peek(entry)) {
-      // In the form of the disk: whoever gets it checks it by adopt(), which knows that form alone.
+      // Encoded in the form of the disk, the only one that the receiver's adopt() accepts.
       Result<Buffer> bytes = encode_entry(entry, *columns, Compression::kNone);
       if (bytes.ok()) return std::move(*bytes);
     }
     auto found = disk_ ? disk_->find(entry) : std::nullopt;
     if (!found) return std::nullopt;
     Result<Buffer> bytes = read_wait(*found->store, found->request, {});
-    // Without bytes where they could not be read.
+    // Empty if the bytes could not be read.
     if (!bytes.ok() || bytes->empty()) return std::nullopt;
     return std::move(*bytes);
   }
@@ -123,11 +128,12 @@ class Tiers final : public TieredCache {
     const Hash128& entry = ref.key;
     if (foreign() || !columns) return;
     Result<Buffer> plain = encode_entry(entry, *columns, Compression::kNone);
-    if (!plain.ok()) return;  // a row's error that cannot be kept: the chunk is made again each time
+    // A row's error cannot be stored: the chunk is computed again each time.
+    if (!plain.ok()) return;
     const bool on_disk = disk_ && where == KeepIn::kAnyTier && put_on_disk(entry, *columns, *plain, seconds);
     if (!ram_->fits(plain->size())) return;
     const uint64_t bytes = plain->size();
-    // What was put is somebody else's memory, larger perhaps; what stays is one block of its own.
+    // The given columns may share larger memory of others; the stored ones own one block.
     Result<Columns> own = decode_entry(entry, std::move(*plain));
     if (own.ok()) (void)ram_->put(entry, std::make_shared<const Columns>(std::move(*own)), bytes, seconds, on_disk);
   }
@@ -144,7 +150,8 @@ class Tiers final : public TieredCache {
     stats.misses = misses_;
     const uint64_t hits = stats.ram.hits + stats.disk.hits, sizes = sizes_;
     if (hits + stats.misses > 0) stats.hit_ratio = static_cast<double>(hits) / static_cast<double>(hits + stats.misses);
-    // How large an entry is that was only asked for nobody knows: the mean of those that were read or offered stands for all.
+    // The size of an entry that was only looked up is unknown: the mean of those read or offered is
+    // used.
     stats.seen_bytes = sizes == 0 ? 0 : seen_.count() * (size_bytes_ / sizes);
     const uint64_t budget = stats.ram.budget_bytes + stats.disk.budget_bytes;
     if (stats.seen_bytes > 0)
@@ -181,7 +188,8 @@ class Tiers final : public TieredCache {
     return disk_->put(entry, packed->span(), seconds);
   }
 
-  /// Of an entry of so many bytes; where it is compressed, as well as those before it were. The first one is tried.
+  /// Estimates the size on disk. With compression it uses the ratio of earlier entries; the first
+  /// one is always tried.
   uint64_t bytes_on_disk(uint64_t bytes) const {
     if (compression_ == Compression::kNone) return bytes;
     const auto plain = static_cast<double>(plain_bytes_.load(std::memory_order_relaxed));
@@ -198,7 +206,8 @@ class Tiers final : public TieredCache {
   const std::shared_ptr<SingleFlight> flights_ = SingleFlight::make();
   SeenEntries seen_;
   std::atomic<uint64_t> misses_{0};
-  std::atomic<uint64_t> plain_bytes_{0}, packed_bytes_{0};  ///< of entries that were compressed, before and after
+  /// Bytes of entries that were compressed, before and after.
+  std::atomic<uint64_t> plain_bytes_{0}, packed_bytes_{0};
   mutable std::atomic<uint64_t> sizes_{0}, size_bytes_{0};
 };
 
@@ -241,7 +250,8 @@ Result<std::shared_ptr<Tiers>> make_tiers(const CacheOptions& options, const std
 Result<std::shared_ptr<TieredCache>> open_cache(const CacheOptions& given) {
   FOREBAY_RETURN_IF_ERROR(check_limits(given));
   CacheOptions options = given;
-  // The disk's limit is DiskTier's to apply: it takes the folder, which may have to be made first.
+  // DiskTier applies the disk's limit, because it needs the folder, which may have to be made
+  // first.
   options.ram_bytes = limited("ram", given.ram_bytes, memory_limit(), "this machine");
   std::string dir = options.dir;
   if (dir.empty() && options.disk_bytes > 0) {
@@ -250,7 +260,8 @@ Result<std::shared_ptr<TieredCache>> open_cache(const CacheOptions& given) {
   const std::string name = fmt::format("{} {} {}", options.place.to_string(), static_cast<int>(options.compression),
                                        options.disk_bytes > 0 ? dir : "");
   auto& caches = of_this_process<OpenCaches>();
-  // Held while a tier is opened, which may wait for the folder's lock: two loaders of one place must not open it twice.
+  // Held while a tier is opened, which may wait for the folder's lock, so that two loaders of one
+  // place do not open it twice.
   const std::lock_guard lock(caches.mutex);
   if (auto known = caches.by_name[name].lock()) {
     known->raise_budgets(options);

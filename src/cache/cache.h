@@ -15,41 +15,48 @@
 namespace forebay {
 
 struct CacheOptions {
-  /// Of `disk_bytes`: half of what is free on the disk or taken by the folder already, as it is when the folder is opened.
+  /// For `disk_bytes`: half of the bytes that are free on the disk or used by the folder when the
+  /// folder is opened.
   static constexpr uint64_t kHalfOfDisk = UINT64_MAX;
 
-  uint64_t ram_bytes = 0;        ///< 0: nothing is kept in memory
-  uint64_t disk_bytes = 0;       ///< 0: nothing is kept on disk
-  std::string dir = {};          ///< empty: default_cache_folder()
-  Hash128 place;                 ///< identity of the steps whose results are kept
-  std::string description = {};  ///< of these steps, for people; without secrets
+  uint64_t ram_bytes = 0;   ///< 0: no tier in memory
+  uint64_t disk_bytes = 0;  ///< 0: no tier on disk
+  std::string dir = {};     ///< empty: default_cache_folder()
+  Hash128 place;            ///< identity of the steps whose results are cached
+  /// Description of these steps for people, without secrets.
+  std::string description = {};
   Compression compression = Compression::kNone;
-  /// What any entry takes at least, where that is known: budgets that could keep none are refused.
+  /// Least size of an entry, if known: smaller budgets are refused.
   uint64_t entry_bytes = 0;
 };
 
-/// The tiers of one place: memory, then disk. Caches of the same place and folder are one within a process; its budgets are the
-/// largest that any of their users gave.
+/// The tiers of one place: memory, then disk. Within a process, caches of the same place and folder
+/// are one object, whose budgets are the largest that any of its users gave. Methods may be called
+/// from any thread.
 class TieredCache : public EntryCache {
  public:
   virtual CacheStats stats() const = 0;
-  /// The bytes of an entry as they lie in a tier (compressed on disk, perhaps), for another host; nothing where there are none. May wait for the disk, and counts as no
-  /// use.
+  /// Returns the bytes of an entry as a tier stores them (on disk perhaps compressed), for another
+  /// host; nothing if no tier has it. May wait for the disk, and does not count as a use of the
+  /// entry.
   virtual std::optional<Buffer> stored(const Hash128& entry) = 0;
-  /// The entry whose bytes another host gave, checked as open() checks those of the disk; it is kept in memory that nobody needs.
+  /// Decodes an entry that another host sent, with the same checks that open() makes. The result is
+  /// cached in memory that is free.
   virtual Result<std::shared_ptr<const Columns>> adopt(const Hash128& entry, Buffer stored) = 0;
-  /// Where its entries on disk are read from; null without a disk. Lasts as long as the cache.
+  /// Returns the store that its entries on disk are read from; null without a disk tier. It lives
+  /// as long as the cache.
   virtual const Store* disk() const = 0;
-  /// Its entries in memory, and what knows those on disk: for whoever counts what is in memory.
+  /// Return its entries in memory and the index of those on disk, for memory accounts.
   virtual std::shared_ptr<KeptBytes> entries() = 0;
   virtual std::shared_ptr<KeptBytes> index() = 0;
 };
 
-/// InvalidArgument where a budget is less than one entry takes or the folder is refused, with the numbers and the way out. A budget is
-/// a limit: where the machine has less, that is used, less a reserve, and one warning says so. Where the disk
-/// cannot be written to, one warning is logged and that tier is off.
+/// Opens a cache. InvalidArgument, with the numbers and a remedy, if a budget is smaller than one
+/// entry or the folder is refused. A budget is a limit: if the machine has less, the cache uses
+/// that, less a reserve, and logs one warning. If the disk cannot be written to, one warning is
+/// logged and that tier is off.
 ///
-/// In the child of a fork a cache finds and keeps nothing: open it anew.
+/// In the child of a fork a cache finds nothing and stores nothing: open it again.
 Result<std::shared_ptr<TieredCache>> open_cache(const CacheOptions& options);
 
 }  // namespace forebay

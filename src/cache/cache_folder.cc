@@ -33,7 +33,7 @@ Status cannot(std::string_view what, const std::string& path, int error) {
   return unavailable(fmt::format("the cache's folder {} cannot be {}: {}", path, what, std::strerror(error)));
 }
 
-/// Every folder on the way that is missing, for the owner only.
+/// Makes all missing folders of the path, accessible to the owner only.
 Status make_folders(const std::string& path) {
   std::filesystem::path way;
   for (const auto& part : std::filesystem::path(path)) {
@@ -72,7 +72,8 @@ Result<CacheFolder> CacheFolder::open(const std::string& path, bool create) {
 Result<CacheFolder> CacheFolder::open_below(const std::string& name, bool create) const {
   const std::string full = path_ + '/' + name;
   if (create && ::mkdirat(fd_.get(), name.c_str(), 0700) != 0 && errno != EEXIST) return cannot("made", full, errno);
-  // Relative to the open folder, and no links: who can rename things meanwhile cannot lead us elsewhere.
+  // Opened relative to the open folder and without links, so that a rename meanwhile cannot lead
+  // elsewhere.
   FileDescriptor fd(::openat(fd_.get(), name.c_str(), kFolderFlags | O_NOFOLLOW));
   if (fd.valid()) return checked(std::move(fd), full);
   if (errno == ENOENT) return not_found(fmt::format("there is no folder {}", full));
@@ -88,7 +89,7 @@ Result<CacheFolder> CacheFolder::checked(FileDescriptor fd, std::string path) {
                     "there; give a dir= of your own",
                     path, info.st_uid));
   }
-  // Entries are trusted as far as their checksums, which anybody can compute.
+  // Entries are trusted if their checksums match, which anybody can compute.
   if (info.st_mode & kWritableByOthers) {
     return invalid_argument(fmt::format(
         "others may write to the cache's folder {}, so what is there cannot be trusted; run: chmod go-w '{}'", path,
@@ -98,7 +99,7 @@ Result<CacheFolder> CacheFolder::checked(FileDescriptor fd, std::string path) {
 }
 
 Result<FileDescriptor> CacheFolder::open_file(std::string_view name, int flags) const {
-  // O_NONBLOCK: a FIFO in its place must not hold us; it is refused below.
+  // O_NONBLOCK keeps a FIFO of that name from blocking; it is refused below.
   FileDescriptor fd(::openat(fd_.get(), std::string(name).c_str(), flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
   if (!fd.valid()) {
     const int error = errno;
@@ -133,7 +134,7 @@ bool CacheFolder::stat(std::string_view name, struct ::stat* info) const {
 
 bool CacheFolder::still_at(const CacheFolder& above, const std::string& name) const {
   struct ::stat there, own;
-  // The device, too: inodes are numbered anew on each.
+  // The device is compared, too, because inode numbers repeat on other devices.
   return above.stat(name, &there) && ::fstat(fd_.get(), &own) == 0 && there.st_ino == own.st_ino &&
          there.st_dev == own.st_dev;
 }
@@ -141,7 +142,8 @@ bool CacheFolder::still_at(const CacheFolder& above, const std::string& name) co
 bool try_flock(int fd, int operation) {
   int result;
   do {
-    // flock(2) and not fcntl(2): the lock belongs to the open file, so closing another descriptor of the same file does not drop it.
+    // flock(2) rather than fcntl(2): its lock belongs to the open file, so closing another
+    // descriptor of the same file does not release it.
     result = ::flock(fd, operation | LOCK_NB);
   } while (result != 0 && errno == EINTR);
   return result == 0;
@@ -153,7 +155,8 @@ bool flock_is_free(int fd, int operation) {
   return had;
 }
 
-// By name: the lock belongs to the open file, which a process that was forked meanwhile keeps open.
+// Unlocked explicitly: the lock belongs to the open file, which a process forked meanwhile keeps
+// open.
 FolderLock::~FolderLock() {
   if (fd_.valid()) ::flock(fd_.get(), LOCK_UN);
 }
@@ -170,7 +173,7 @@ Result<FolderLock> FolderLock::take(const CacheFolder& folder, std::chrono::mill
       return cancelled(fmt::format("another process has locked {}/{} for {} ms; is it stopped?", folder.path(),
                                    kBudgetFile, patience.count()));
     }
-    // Polled, since flock() that waits cannot be given up after a time.
+    // Polled, because a waiting flock() has no timeout.
     std::this_thread::sleep_for(std::chrono::microseconds(300));
   }
   return FolderLock(std::move(fd));

@@ -14,16 +14,16 @@
 
 namespace forebay {
 
-/// What a folder of caches looks like:
+/// Files of a folder of caches:
 ///
 /// | name | what |
 /// |---|---|
-/// | `budget` | locked (flock) by whoever measures, grows, adopts or removes anything |
-/// | `<32 hexadecimal digits>/` | one place: the results of one row of steps |
-/// | … `/lock` | shared lock of every process that uses the place; its time of change is when it was used last |
+/// | `budget` | locked (flock) to measure, grow, adopt or remove anything |
+/// | `<32 hexadecimal digits>/` | a place: the results of one sequence of steps |
+/// | … `/lock` | shared lock of each process that uses the place; its mtime is the last use |
 /// | … `/about.json` | the steps, for people |
-/// | … `/claims` | a byte of it is locked by whoever writes the entry with that hash |
-/// | … `/<n>.index`, `/<n>.data` | a segment: written by the one who holds the lock of its index, read by all |
+/// | … `/claims` | one byte is locked while the entry with that hash is written |
+/// | … `/<n>.index`, `/<n>.data` | a segment: written under its index's lock, read by all |
 inline constexpr std::string_view kBudgetFile = "budget";
 inline constexpr std::string_view kLockFile = "lock";
 inline constexpr std::string_view kAboutFile = "about.json";
@@ -32,28 +32,30 @@ inline constexpr std::string_view kIndexEnding = ".index";
 inline constexpr std::string_view kDataEnding = ".data";
 inline constexpr std::string_view kRemovingPrefix = ".removing-";
 
-/// $FOREBAY_CACHE_DIR, else $XDG_CACHE_HOME/forebay, else ~/.cache/forebay. InvalidArgument where none of them is set.
+/// Returns $FOREBAY_CACHE_DIR, or else $XDG_CACHE_HOME/forebay, or else ~/.cache/forebay.
+/// InvalidArgument if none of them is set.
 Result<std::string> default_cache_folder();
 
-/// An open folder that belongs to this user alone. Symbolic links below it are never followed.
+/// An open folder that only this user can write to. Symbolic links below it are never followed.
 class CacheFolder {
  public:
-  /// InvalidArgument where the folder belongs to someone else or others may write to it, with the command that mends it;
-  /// NotFound where it is not there and not to be made; Unavailable where it cannot be made or read. Made folders are for the
-  /// owner only.
+  /// Opens a folder. InvalidArgument, with a command that fixes it, if the folder belongs to
+  /// another user or others may write to it; NotFound if it does not exist and `create` is false;
+  /// Unavailable if it cannot be made or read. Created folders are accessible to the owner only.
   static Result<CacheFolder> open(const std::string& path, bool create);
-  /// A folder in this one.
+  /// Opens a folder in this one.
   Result<CacheFolder> open_below(const std::string& name, bool create) const;
 
   int fd() const { return fd_.get(); }
   const std::string& path() const { return path_; }
-  /// A regular file of this user's; `flags` as for open(2). Files are made for the owner only.
+  /// Opens a regular file of this user; `flags` as for open(2). Created files are accessible to the
+  /// owner only.
   Result<FileDescriptor> open_file(std::string_view name, int flags) const;
-  /// Names in it, sorted, "." and ".." left out.
+  /// Returns the names in the folder, sorted, without "." and "..".
   std::vector<std::string> names() const;
-  /// What `name` is, links not followed; nothing where there is none.
+  /// Returns the status of `name` without following links; false if there is no such name.
   bool stat(std::string_view name, struct ::stat* info) const;
-  /// False once the folder itself was removed or replaced.
+  /// Returns false once the folder itself was removed or replaced.
   bool still_at(const CacheFolder& above, const std::string& name) const;
 
  private:
@@ -64,16 +66,20 @@ class CacheFolder {
   std::string path_;
 };
 
-/// flock() without waiting. False with EWOULDBLOCK in errno where somebody else has it.
+/// Calls flock() without waiting. Returns false with EWOULDBLOCK in errno if another process holds
+/// the lock.
 bool try_flock(int fd, int operation);
-/// Whether it could be had, which is given back at once: by name, since a process that was forked meanwhile has the descriptor, too.
+/// Returns whether the lock was free. Unlocks it explicitly, because a process forked meanwhile
+/// shares the descriptor.
 bool flock_is_free(int fd, int operation);
 
-/// The lock of a whole folder of caches, until destroyed. The kernel gives it back when its holder dies.
-/// Held for as long as something is measured or grown, never while entries are written: other processes wait for it. Does not nest.
+/// The lock of a whole folder of caches, held until destruction. The kernel releases it when its
+/// holder dies. It is held while files are measured or limits raised, and never while entries are
+/// written, because other processes wait for it. Does not nest.
 class FolderLock {
  public:
-  /// Cancelled where somebody holds it for longer than `patience`; Unavailable where there is no writing here.
+  /// Takes the lock. Cancelled if another process holds it for longer than `patience`; Unavailable
+  /// if the folder cannot be written to.
   static Result<FolderLock> take(const CacheFolder& folder, std::chrono::milliseconds patience);
   FolderLock(FolderLock&&) noexcept = default;
   FolderLock& operator=(FolderLock&&) = delete;
@@ -84,7 +90,7 @@ class FolderLock {
   FileDescriptor fd_;
 };
 
-/// "3f2a…" of 32 hexadecimal digits: a place's name.
+/// Returns whether `name` is that of a place: 32 hexadecimal digits such as "3f2a…".
 bool is_place_name(std::string_view name);
 
 }  // namespace forebay

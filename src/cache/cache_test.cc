@@ -133,7 +133,7 @@ TEST_F(Caches, WhatIsDeclinedIsNotPrepared) {
   EXPECT_LE(admitted, 1) << "now and then it is tried again";
 }
 
-// A row group may be larger than all of a budget that holds it compressed.
+// A row group may be larger than the whole budget and fit only compressed.
 TEST_F(Caches, AnEntryIsAdmittedByItsCompressedSize) {
   const auto cache = open(0, 256 << 10, 1, Compression::kZstd);
   EXPECT_TRUE(cache->admits({}, kMiB)) << "how well it compresses is not known yet";
@@ -188,7 +188,7 @@ TEST_F(Caches, OfBudgetsAboveWhatThereIsThatIsUsedAndSaidOnce) {
     EXPECT_LE(stats.disk.budget_bytes, std::filesystem::space(folder_.path("caches")).capacity);
     EXPECT_EQ(said_of_the_disk(), 1);
   }
-  // A cache that is open already and gets a larger budget.
+  // An open cache that gets a larger budget.
   const auto small = open(kMiB, kMiB, 4), large = open(kTooMuch, kTooMuch, 4);
   EXPECT_EQ(small, large);
   EXPECT_LE(small->stats().disk.budget_bytes, std::filesystem::space(folder_.path("caches")).capacity);

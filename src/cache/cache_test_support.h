@@ -34,7 +34,7 @@ inline Buffer buffer_of(std::string_view text) {
   return buffer;
 }
 
-/// Rows of every kind of field; each value follows from `seed` and its row.
+/// Returns rows with every kind of field; each value follows from `seed` and its row.
 inline Columns columns_of_seed(uint64_t seed, int64_t rows) {
   std::vector<float> pairs;
   std::vector<int64_t> list, list_ends{0}, text_ends{0};
@@ -62,7 +62,7 @@ inline std::shared_ptr<const Columns> shared_columns(uint64_t seed, int64_t rows
   return std::make_shared<const Columns>(columns_of_seed(seed, rows));
 }
 
-/// Row by row, as readers see them.
+/// Compares row by row, as readers see them.
 inline bool same_columns(const Columns& a, const Columns& b) {
   if (a.rows != b.rows || a.schema.size() != b.schema.size()) return false;
   const auto equal = [](const Buffer& x, const Buffer& y) {
@@ -82,7 +82,7 @@ inline bool same_columns(const Columns& a, const Columns& b) {
   return true;
 }
 
-/// The lines that are logged while it lives.
+/// Collects the lines that are logged during its life.
 class LoggedLines {
  public:
   LoggedLines() {
@@ -102,7 +102,8 @@ class LoggedLines {
   std::vector<std::string> lines_;
 };
 
-/// As the engine does it: what find() names is read and opened. Nothing for a miss or a damaged entry.
+/// Looks an entry up as the engine does: reads and opens what find() returns. Null for a miss or a
+/// damaged entry.
 inline std::shared_ptr<const Columns> looked_up(EntryCache& cache, const Hash128& id) {
   auto found = cache.find(id);
   if (!found) return nullptr;
@@ -112,7 +113,7 @@ inline std::shared_ptr<const Columns> looked_up(EntryCache& cache, const Hash128
   return opened.ok() ? *opened : nullptr;
 }
 
-/// What the file system says that a folder takes.
+/// Returns the bytes that a folder uses by the file system's account.
 inline uint64_t disk_use(const std::string& folder) {
   uint64_t bytes = 0;
   const auto add = [&](const std::filesystem::path& path) {

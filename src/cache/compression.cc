@@ -15,9 +15,10 @@ namespace forebay {
 namespace {
 
 constexpr int kZstdLevel = 1;
-constexpr uint64_t kLargestBlock = LZ4_MAX_INPUT_SIZE;  // both libraries take that much at once
+constexpr uint64_t kLargestBlock = LZ4_MAX_INPUT_SIZE;  // both libraries take as much at once
 
-// Values of one column differ mostly in their low bytes: bytes of the same weight beside each other compress better.
+// Values of a column differ mostly in their low bytes, so they compress better if bytes of the same
+// weight are adjacent.
 Buffer shuffled(const uint8_t* data, uint64_t size, size_t element) {
   Buffer out = Buffer::allocate(size);
   const uint64_t count = size / element;
@@ -25,7 +26,7 @@ Buffer shuffled(const uint8_t* data, uint64_t size, size_t element) {
     uint8_t* const plane = out.data() + byte * count;
     for (uint64_t i = 0; i < count; ++i) plane[i] = data[i * element + byte];
   }
-  // What is no whole element, which only a damaged description gives, stays at the end as it is.
+  // An incomplete element at the end, which only a damaged description gives, is copied unchanged.
   std::copy(data + count * element, data + size, out.data() + count * element);
   return out;
 }
@@ -71,7 +72,7 @@ std::optional<Compression> compression_from_name(std::string_view name) {
 Buffer pack(Compression compression, const uint8_t* data, uint64_t size, size_t element_bytes) {
   if (compression == Compression::kNone || size == 0 || size > kLargestBlock) return {};
   const Buffer planes = shuffled(data, size, element_bytes);
-  // Room for no more than is worth while: the libraries give up where it does not do.
+  // The buffer has only the size that is worthwhile: the libraries give up if it does not suffice.
   Buffer out = Buffer::allocate(size - size / 20);
   const uint64_t packed = compress(compression, planes, out);
   return packed == 0 ? Buffer() : out.slice(0, packed);
@@ -81,7 +82,7 @@ Result<Buffer> unpack(Compression compression, std::span<const uint8_t> packed, 
                       size_t element_bytes) {
   if (compression == Compression::kNone || unpacked_bytes > kLargestBlock)
     return corrupt("a column is packed in no known way");
-  // The caller has held `unpacked_bytes` against what was read (kMaxExpansion).
+  // The caller has checked `unpacked_bytes` against the bytes read (kMaxExpansion).
   Buffer planes = Buffer::allocate(unpacked_bytes);
   if (!decompress(compression, packed, planes)) return corrupt("a packed column does not unpack to what it held");
   return element_bytes > 1 ? unshuffled(planes, element_bytes) : planes;

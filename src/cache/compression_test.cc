@@ -6,7 +6,7 @@
 
 #include "cache/cache_test_support.h"
 
-// What packs and unpacks blocks of stored entries.
+// Tests packing and unpacking of blocks of stored entries.
 
 namespace forebay {
 namespace {
@@ -20,7 +20,7 @@ std::vector<uint8_t> noise(size_t size) {
   return bytes;
 }
 
-/// Values of which the upper bytes are alike.
+/// Returns values whose upper bytes are alike.
 std::vector<uint32_t> counted(size_t count) {
   std::vector<uint32_t> values(count);
   for (size_t i = 0; i < count; ++i) values[i] = static_cast<uint32_t>(1'000'000 + i * 3);
@@ -101,7 +101,8 @@ TEST(Compression, damage_is_corrupt_and_nothing_else) {
     EXPECT_EQ(code_of(packed.span(), size + 1), Code::kCorrupt) << "shorter";
     EXPECT_EQ(code_of(noise(500), size), Code::kCorrupt);
     EXPECT_EQ(code_of(packed.span(), uint64_t{1} << 40), Code::kCorrupt) << "more than is ever packed at once";
-    // Some flipped bits give other values of the same length: entries have a hash beside. None may write past the end.
+    // Some flipped bits give other values of the same length, which the entry's checksum detects.
+    // None may write past the end.
     for (size_t at = 0; at < packed.size(); ++at) {
       std::vector<uint8_t> flipped(packed.span().begin(), packed.span().end());
       flipped[at] ^= 0x41;

@@ -21,10 +21,11 @@ namespace forebay {
 namespace {
 
 using std::chrono::milliseconds;
-// Opening may wait while another process makes room; a put() holds up the thread that made the entry, and declining costs that entry alone.
+// Opening may wait while another process frees space. A put() delays the thread that computed the
+// entry, and declining costs only that entry.
 constexpr milliseconds kPatienceAtOpen{5000}, kPatienceAtPut{200};
 constexpr int64_t kLookEveryNs = 100'000'000;
-// A folder, its lock, its claims and about.json: a block of 4 KiB each.
+// For a folder, its lock, its claims and about.json: a block of 4 KiB each.
 constexpr uint64_t kNewPlaceRoom = 16 << 10;
 constexpr uint64_t kUnlimited = UINT64_MAX;
 constexpr uint64_t kUsualBudget = uint64_t{50} << 30;
@@ -42,7 +43,7 @@ uint64_t within_disk(const CacheFolder& folder, uint64_t budget) {
   return limited("disk", budget, disk_limit(folder), "the disk at " + folder.path());
 }
 
-// What the folder has already counts as free, so that a later run has the same budget.
+// Space that the folder uses already counts as free, so that a later run has the same budget.
 uint64_t half_of_disk(const CacheFolder& folder) {
   const uint64_t spare = disk_spare(folder);
   if (spare == UINT64_MAX) return kUsualBudget;  // the system does not tell
@@ -58,18 +59,21 @@ void write_about(const CacheFolder& place, const std::string& description) {
                            '\n';
   const auto file = place.open_file(aside, O_WRONLY | O_CREAT | O_TRUNC);
   if (!file.ok() || !write_all(file->get(), text.data(), text.size(), 0)) return;
-  // Renamed to its place: whoever lists places never reads half a text. open() holds the FolderLock, so nobody else writes `aside`.
+  // Renamed into place, so that no reader sees half a text. open() holds the FolderLock, so no
+  // other process writes `aside`.
   (void)::renameat(place.fd(), aside.c_str(), place.fd(), std::string(kAboutFile).c_str());
 }
 
-// make_room() removes what was used longest ago by this time; reading alone leaves none.
+// make_room() removes the place with the oldest such time. Reading alone does not update it.
 void touch(const FileDescriptor& lock) { (void)::futimens(lock.get(), nullptr); }
 
-/// A byte of the file of claims, locked while an entry is written, so that two processes do not write it both.
-// Locks of open file descriptions (OFD): of the process's own threads none excludes another, which writing_now_ does.
+/// A lock on one byte of the claims file, held while an entry is written, so that two processes do
+/// not both write it. Locks of open file descriptions (OFD) do not exclude threads of one process
+/// from each other; writing_now_ does.
 class Claim {
  public:
-  // A quarter of the hash: offsets are signed, and the byte behind the range must be one, too.
+  // A quarter of the hash: offsets are signed, and the end of the range must be a valid offset,
+  // too.
   Claim(int fd, const Hash128& id) : fd_(fd), at_(static_cast<off_t>(id.low >> 2)) { held_ = set(F_WRLCK); }
   ~Claim() {
     if (held_) (void)set(F_UNLCK);
@@ -114,7 +118,8 @@ Result<std::unique_ptr<DiskTier>> DiskTier::open(DiskTierOptions options) {
   FOREBAY_ASSIGN(CacheFolder place, folder.open_below(name, true));
   FOREBAY_ASSIGN(FileDescriptor lock, place.open_file(kLockFile, O_RDWR | O_CREAT));
   FOREBAY_ASSIGN(FileDescriptor claims, place.open_file(kClaimsFile, O_RDWR | O_CREAT));
-  // Who takes it exclusively, to measure or to remove, holds the FolderLock, as is done here: so only another program can be in the way.
+  // Processes lock it exclusively, to measure or to remove, only under the FolderLock, which is
+  // held here. So only another program can hold it.
   if (!try_flock(lock.get(), LOCK_SH)) return unavailable(fmt::format("{} is locked by another program", place.path()));
   touch(lock);
   write_about(place, options.description);
@@ -139,7 +144,8 @@ std::optional<DiskTier::Found> DiskTier::find(const Hash128& id) {
   if (!found) {
     int64_t due = next_look_ns_.load(std::memory_order_relaxed);
     const int64_t now = now_ns();
-    // One thread looks, the others go on as if nothing were there: a miss costs work, a look at the folder of each miss more.
+    // One thread looks; the others treat it as a miss. A miss costs work, and a look at the folder
+    // for each miss would cost more.
     if (now < due || !next_look_ns_.compare_exchange_strong(due, now + kLookEveryNs)) return std::nullopt;
     index_.try_refresh(place_);
     found = index_.find(id);
@@ -155,7 +161,7 @@ bool DiskTier::admits(uint64_t bytes) const {
   if (writing_off_.load(std::memory_order_relaxed)) return false;
   const bool could_fit = bytes <= budget_bytes_.load(std::memory_order_relaxed);
   if (could_fit && bytes <= room_left_.load(std::memory_order_relaxed)) return true;
-  // Now and then it is tried all the same: other processes end, and their room is free again.
+  // Tried now and then nevertheless: other processes may have ended and freed their space.
   const bool again = declined_.fetch_add(1, std::memory_order_relaxed) % kTryAgainEvery == kTryAgainEvery - 1;
   return again && could_fit;
 }
@@ -165,7 +171,7 @@ bool DiskTier::put(const Hash128& id, std::span<const uint8_t> entry, double sec
   if (writing_off_) return false;
   {
     const std::lock_guard lock(writing_);
-    // Another thread is at it, with the same bytes: waiting for it would gain nothing.
+    // Another thread writes the same bytes; waiting for it would gain nothing.
     if (!writing_now_.insert(id).second) return false;
   }
   const bool written = write(id, entry, seconds);
@@ -177,13 +183,14 @@ bool DiskTier::put(const Hash128& id, std::span<const uint8_t> entry, double sec
 bool DiskTier::write(const Hash128& id, std::span<const uint8_t> entry, double seconds) {
   const Claim claim(claims_.get(), id);
   if (!claim.held() || !check_there()) return false;
-  index_.refresh(place_);  // behind the claim: what another process wrote meanwhile is seen
+  index_.refresh(place_);  // after the claim, to see what another process wrote meanwhile
   if (has(id)) return true;
   uint64_t offset = 0;
   {
     const std::lock_guard lock(writing_);
     if (!(writer_ && writer_->fits(entry.size())) && !take_room(entry.size())) return false;
-    // Data is written beside each other and without the lock; a row follows its data, so that no reader finds what is not there.
+    // Data is written concurrently and without the lock. A row follows its data, so that no reader
+    // finds an entry that is not there.
     offset = writer_->take_place(entry.size());
   }
   const SegmentRow row = SegmentRow::of(id, offset, entry.size(), seconds);
@@ -200,7 +207,8 @@ bool DiskTier::write(const Hash128& id, std::span<const uint8_t> entry, double s
   return true;
 }
 
-/// Under writing_. Steps are small against the budget, so that writers beside each other leave little unused.
+/// The caller holds writing_. Steps are small compared to the budget, so that concurrent writers
+/// leave little unused.
 bool DiskTier::take_room(uint64_t bytes) {
   const auto locked = FolderLock::take(folder_, kPatienceAtPut);
   if (!locked.ok()) {
@@ -225,9 +233,10 @@ bool DiskTier::take_room(uint64_t bytes) {
   const uint64_t step = std::clamp<uint64_t>(budget / 64, 64 << 10, 64 << 20);
   const uint64_t least = writer_->room_for(bytes, kSegmentRowBytes);
   const uint64_t free = make_room(folder_, budget, std::min(least + step, budget));
-  // The whole step, an eighth of it, or just this entry.
+  // Tries the whole step, an eighth of it, and just this entry.
   for (const uint64_t more : {step, step / 8, uint64_t{0}}) {
-    // An eighth for rows of 64 bytes is enough for entries of 512 bytes; of smaller ones the index asks for room sooner.
+    // An eighth for rows of 64 bytes suffices for entries of 512 bytes. With smaller entries the
+    // index is full sooner.
     const uint64_t data = bytes + more, index = kSegmentRowBytes + more / 8;
     if (writer_->room_for(data, index) > free) continue;
     if (!writer_->grow(data, index)) {
@@ -241,7 +250,7 @@ bool DiskTier::take_room(uint64_t bytes) {
     stop_writing("the disk is full, but for a reserve");
     return false;
   }
-  // What is left of the last step may hold smaller entries: admits() lets those through.
+  // The rest of the last step may hold smaller entries, which admits() accepts.
   room_left_ = writer_->data_left();
   declined_.fetch_add(1, std::memory_order_relaxed);
   return false;
@@ -255,7 +264,7 @@ void DiskTier::damaged(const Hash128& id) {
 void DiskTier::unreadable(const Hash128& id) {
   const Status failure = store_->take_failure();
   if (!check_there()) return;
-  // The device, and not the entry.
+  // The device is at fault, not the entry.
   if (failure.code() == Code::kUnavailable) return stop(failure.message());
   damaged(id);
 }

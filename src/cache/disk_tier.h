@@ -21,24 +21,29 @@ namespace forebay {
 
 struct DiskTierOptions {
   std::string dir;
-  uint64_t budget_bytes = 0;  ///< for the whole folder, whoever wrote what is in it
+  uint64_t budget_bytes = 0;  ///< for the whole folder, including the files of other processes
   Hash128 place;
   std::string description;
-  bool half_of_disk = false;  ///< `budget_bytes` is found when the folder is opened
+  bool half_of_disk = false;  ///< `budget_bytes` is determined when the folder is opened
 };
 
-/// One place of a folder of caches, shared with all processes of this host that use it. May be used from any thread.
+/// One place in a folder of caches, shared with all processes of this host that use it. Methods may
+/// be called from any thread.
 ///
-/// What others add is found by reading on in their indices. Each process appends to a segment of its own; nothing that is
-/// written is changed. The folder never takes more of the disk than the budget, nor what is left for others: a writer takes
-/// room in steps, under the folder's lock, by the real sizes of all files; what it has taken and not used is free again when its lock is gone. Caches of
-/// other steps that nobody uses go when room is needed, longest unused first.
+/// Entries of other processes are found by reading further in their indices. Each process appends
+/// to a segment of its own, and nothing written is changed. The folder never uses more of the disk
+/// than the budget, nor the reserve for other programs. A writer reserves space in steps, under the
+/// folder's lock, by the real sizes of all files. Reserved space that it has not used is free again
+/// once its lock is gone. If space is needed, unused caches of other steps are removed, longest
+/// unused first.
 ///
-/// A disk that is full or read-only ends the writing, a folder that is gone or cannot be read ends all: one warning, no error.
+/// If the disk is full or read-only, writing ends; if the folder is gone or unreadable, the tier is
+/// off. Either way one warning is logged, and there is no error.
 class DiskTier {
  public:
-  /// InvalidArgument for a folder that is refused or a budget that holds no entry, with the numbers; Unavailable where there is no
-  /// writing here. A budget above what the disk has is what the disk has, with one warning.
+  /// Opens the tier. InvalidArgument, with the numbers, if the folder is refused or the budget
+  /// holds no entry; Unavailable if the folder cannot be written to. A budget above what the disk
+  /// has is reduced to that, with one warning.
   static Result<std::unique_ptr<DiskTier>> open(DiskTierOptions options);
   ~DiskTier();
   DiskTier(const DiskTier&) = delete;
@@ -51,12 +56,13 @@ class DiskTier {
   std::optional<Found> find(const Hash128& id);
   bool has(const Hash128& id) const { return index_.find(id).has_value(); }
   bool admits(uint64_t bytes) const;
-  /// `entry`: as encode_entry() made it. Writes; true where the entry is there now.
-  /// Waits for the disk, on the thread that calls. Of several that put the same entry, in any process, one writes.
+  /// Writes an entry as encode_entry() made it. Returns whether the tier has it now. Waits for the
+  /// disk on the calling thread. If several callers, in any process, put the same entry, one of
+  /// them writes.
   bool put(const Hash128& id, std::span<const uint8_t> entry, double seconds);
-  /// The entry's bytes were wrong.
+  /// Reports that the entry's bytes were wrong.
   void damaged(const Hash128& id);
-  /// They could not be read: nothing came.
+  /// Reports that the entry could not be read.
   void unreadable(const Hash128& id);
   void count_hit() { hits_.fetch_add(1, std::memory_order_relaxed); }
   void raise_budget(uint64_t bytes);
@@ -64,7 +70,7 @@ class DiskTier {
   const Store& store() const { return *store_; }
   uint64_t index_bytes() const { return index_.memory_bytes(); }
 
-  /// What the folder takes at least: the smallest budget that can keep anything.
+  /// The smallest budget that can hold any entry.
   static constexpr uint64_t kLeastBudget = 64 << 10;
 
  private:
@@ -83,13 +89,14 @@ class DiskTier {
   const std::unique_ptr<EntryStore> store_;
   PlaceIndex index_;
 
-  std::mutex writing_;  ///< of writer_ and writing_now_
+  std::mutex writing_;  ///< guards writer_ and writing_now_
   std::unique_ptr<SegmentWriter> writer_;
   std::unordered_set<Hash128, HashOfHash> writing_now_;
 
   std::atomic<uint64_t> budget_bytes_;
   std::atomic<bool> off_{false}, writing_off_{false};
-  mutable std::atomic<uint64_t> room_left_;  ///< an entry larger than this was declined last time
+  /// An entry larger than this was declined last time.
+  mutable std::atomic<uint64_t> room_left_;
   mutable std::atomic<uint64_t> declined_{0};
   std::atomic<uint64_t> hits_{0}, damaged_{0};
   std::atomic<int64_t> next_look_ns_{0};

@@ -36,7 +36,7 @@ class DiskTiers : public testing::Test {
     for (uint64_t i = from; i < to; ++i) kept += tier.put(id_of(i), entry_of(i, rows).span(), 0.01) ? 1 : 0;
     return kept;
   }
-  /// How many are found; what is found is right.
+  /// Returns how many entries are found, after checking that they are right.
   static uint64_t right_ones(DiskTier& tier, uint64_t from, uint64_t to, int64_t rows = 100) {
     uint64_t right = 0;
     for (uint64_t i = from; i < to; ++i) {
@@ -250,7 +250,7 @@ TEST_F(DiskTiers, AVanishedFolderTurnsTheTierOffWithOneWarning) {
   EXPECT_FALSE(std::filesystem::exists(dir())) << "it is not made again behind the user's back";
 }
 
-/// A small file system of its own; root only.
+/// A small file system of its own; needs root.
 class SmallDisk {
  public:
   SmallDisk(std::string path, const char* options) : path_(std::move(path)) {
@@ -293,7 +293,8 @@ TEST_F(DiskTiers, AFullDiskEndsTheWritingWithOneWarningAndWhatIsThereIsServed) {
   LoggedLines log;
   const auto tier = open(kMiB * 3 / 2);
   const uint64_t before = fill(*tier, 0, 10);
-  std::ofstream(dir() + "/other", std::ios::binary) << std::string(3 * kMiB, 'x');  // all that is left, the reserve too
+  // Uses all that is left, including the reserve.
+  std::ofstream(dir() + "/other", std::ios::binary) << std::string(3 * kMiB, 'x');
   ASSERT_EQ(std::filesystem::space(dir()).available, 0u);
   const uint64_t kept = before + fill(*tier, 10, 500);
   EXPECT_EQ(before, 10u);

@@ -8,11 +8,13 @@ namespace forebay {
 
 namespace {
 
-// So that the bytes of rows + 1 offsets overflow nowhere; no entry comes near it.
+// Keeps the bytes of rows + 1 offsets from overflowing; no entry comes near it.
 constexpr int64_t kMostRows = int64_t{1} << 48;
-constexpr uint64_t kLeastFieldBytes = 32;  // what the smallest field takes in the description
+// Size of the smallest field in a description.
+constexpr uint64_t kLeastFieldBytes = 32;
 constexpr uint64_t kLeastBadRowBytes = 20;
-// They lie on disks, so numbers are only added; what else a plan knows of a field (its sound's rate, say) the plan itself says.
+// Stored on disk, so numbers are only added. Other properties of a field (such as a sound's rate)
+// come from the plan.
 enum FieldFlags : uint8_t {
   kFetched = 1,
   kImage = 2,
@@ -42,7 +44,7 @@ Result<Field> take_field(ByteReader& in) {
   field.name = in.take_text();
   const auto kind = in.take<uint8_t>(), dtype = in.take<uint8_t>(), flags = in.take<uint8_t>(),
              rank = in.take<uint8_t>();
-  // Before they become enums: a value that none has would be undefined.
+  // Checked before the conversion to enums, because an invalid value would be undefined.
   if (kind > static_cast<uint8_t>(FieldKind::kTextList) || dtype >= kDTypeCount || rank > Shape::kMaxRank) {
     return bad("has a field of no known type");
   }
@@ -87,13 +89,14 @@ Result<StoredBlock> take_block(ByteReader& in, uint64_t entry_bytes) {
   if (block.compression == Compression::kNone
           ? block.bytes != block.stored_bytes
           : block.packed_bytes > block.stored_bytes || block.bytes / kMaxExpansion > block.stored_bytes) {
-    // Divided and not multiplied, since `bytes` may be any number here. This bounds the memory that unpack() takes.
+    // Divided rather than multiplied, because `bytes` may be any number here. This bounds the
+    // memory that unpack() allocates.
     return bad("has a block of impossible length");
   }
   return block;
 }
 
-/// Bytes of one row; nothing where that is more than a number can hold.
+/// Returns the bytes of one row; nothing if the number overflows.
 std::optional<uint64_t> bytes_of_row(const Field& field) {
   uint64_t bytes = dtype_size(field.dtype);
   for (const int64_t dim : field.shape) {
@@ -104,7 +107,7 @@ std::optional<uint64_t> bytes_of_row(const Field& field) {
 
 Status check_lengths(const Field& field, const StoredColumn& column, int64_t rows) {
   if (!field.fixed_shape()) {
-    // Whether they rise, and end within the values, Columns::check() finds out when they are unpacked.
+    // Columns::check() verifies after unpacking that offsets rise and end within the values.
     const uint64_t wanted = (static_cast<uint64_t>(rows) + 1) * sizeof(int64_t);
     return column.offsets.bytes == wanted ? Status() : bad("has offsets that are not one for each row");
   }
@@ -118,7 +121,8 @@ Status check_lengths(const Field& field, const StoredColumn& column, int64_t row
 }
 
 Status put_bad_row(ByteWriter& out, int64_t row, const Status& status) {
-  // A payload is the exception of user code, an object of another language: nothing in an entry is code.
+  // A payload is an exception of user code, an object of another language; an entry contains no
+  // code.
   if (status.payload() || status.code() == Code::kOk)
     return unsupported("a row's error is an exception of user code, which cannot be kept");
   out.put(row);
@@ -178,10 +182,11 @@ Result<EntryDescription> EntryDescription::from_bytes(std::string_view bytes, ui
   result.rows = in.take<int64_t>();
   const auto fields = in.take<uint32_t>(), bad_rows = in.take<uint32_t>();
   if (!in.ok() || result.rows < 0 || result.rows > kMostRows) return bad("has an impossible number of rows");
-  // Before anything is taken for them: a description that is short cannot have many.
+  // Checked before memory is allocated for them: a short description cannot have many.
   if (fields > in.left() / kLeastFieldBytes || bad_rows > in.left() / kLeastBadRowBytes)
     return bad("claims more than it holds");
-  uint64_t left = entry_bytes;  // blocks that overlap would unpack to more than was read
+  // Overlapping blocks would unpack to more than was read.
+  uint64_t left = entry_bytes;
   for (uint32_t i = 0; i < fields; ++i) {
     FOREBAY_ASSIGN(Field field, take_field(in));
     StoredColumn column;

@@ -28,7 +28,8 @@ static_assert(sizeof(Header) == kEntryHeaderBytes);
 
 uint64_t own_hash(const Header& header) { return hash64(&header, sizeof header - sizeof header.header_hash); }
 
-/// What of a column belongs to the rows: offsets may begin anywhere in values that are shared with others.
+/// The part of a column that belongs to its rows. Offsets may begin anywhere in values that are
+/// shared with other columns.
 struct Extent {
   const uint8_t* data = nullptr;
   uint64_t size = 0;
@@ -42,7 +43,7 @@ Extent values_of(const Field& field, const ColumnValues& column, int64_t rows) {
   return {column.values.data() + begin * element, (end - begin) * element, element};
 }
 
-/// Offsets that begin at 0.
+/// Returns the offsets shifted to begin at 0.
 Buffer own_offsets(const ColumnValues& column, int64_t rows) {
   const auto count = static_cast<size_t>(rows) + 1;
   Buffer offsets = Buffer::allocate(count * sizeof(int64_t));
@@ -51,7 +52,7 @@ Buffer own_offsets(const ColumnValues& column, int64_t rows) {
   return offsets;
 }
 
-/// The blocks of an entry in their order, and where they will lie.
+/// The blocks of an entry in order, with their positions.
 class Blocks {
  public:
   explicit Blocks(Compression compression) : compression_(compression) {}
@@ -60,12 +61,13 @@ class Blocks {
     StoredBlock block;
     block.bytes = extent.size;
     block.stored_bytes = extent.size;
-    // Each block by itself: those that packing does not make smaller stay as they are, and are read without a copy.
+    // Each block is packed by itself. Blocks that packing does not make smaller stay as they are,
+    // and are read without a copy.
     Piece piece{extent.data, extent.size, pack(compression_, extent.data, extent.size, extent.element_bytes), 0};
     if (!piece.packed.empty()) {
       block.compression = compression_;
       block.packed_bytes = piece.packed.size();
-      // Filled up, so that whoever reads it can bound the memory by what lies there.
+      // Padded, so that a reader can bound its memory by the bytes stored.
       block.stored_bytes = std::max(block.packed_bytes, extent.size / kMaxExpansion + 1);
       piece.data = piece.packed.data();
       piece.size = piece.packed.size();
@@ -109,7 +111,7 @@ Result<Header> checked_header(std::span<const uint8_t> bytes) {
   Header header;
   if (bytes.size() < sizeof header) return corrupt("the kept entry is shorter than its header");
   std::memcpy(&header, bytes.data(), sizeof header);
-  // Before the checksum, for the message: bytes of something else altogether are no damaged entry.
+  // Checked before the checksum, for the message: foreign bytes are not a damaged entry.
   if (header.magic != kEntryMagic) return corrupt("this is no kept entry");
   if (header.header_hash != own_hash(header)) return corrupt("the kept entry's header is damaged (checksum)");
   if (header.version != kEntryVersion) return corrupt(fmt::format("the kept entry has version {}", header.version));
@@ -134,7 +136,7 @@ Result<Buffer> encode_entry(const Hash128& id, const Columns& columns, Compressi
   if (Status checked = columns.check(); !checked.ok()) return checked;
   EntryDescription description{columns.schema, columns.rows, {}, columns.bad_rows};
   Blocks blocks(compression);
-  std::vector<Buffer> offsets;  // alive until written
+  std::vector<Buffer> offsets;  // must live until written
   for (size_t i = 0; i < columns.values.size(); ++i) {
     const Field& field = columns.schema[i];
     StoredColumn column{blocks.add(values_of(field, columns.values[i], columns.rows)), {}};
@@ -144,7 +146,8 @@ Result<Buffer> encode_entry(const Hash128& id, const Columns& columns, Compressi
     }
     description.columns.push_back(column);
   }
-  // Twice: where the blocks lie depends on its length, and its length not on where they lie.
+  // Serialized twice: the positions of blocks depend on the length of the description, which does
+  // not depend on them.
   FOREBAY_ASSIGN(std::string text, description.to_bytes());
   const uint64_t blocks_at = kEntryHeaderBytes + to_entry_alignment(text.size());
   for (StoredColumn& column : description.columns) {
@@ -166,7 +169,8 @@ Result<Buffer> encode_entry(const Hash128& id, const Columns& columns, Compressi
 
 Result<Columns> decode_entry(const Hash128& id, Buffer stored) {
   FOREBAY_ASSIGN(const Header header, checked_header(stored.span()));
-  // Of a place that was removed and written anew meanwhile, or of a peer that gives something else.
+  // It may be from a place that was removed and written again meanwhile, or from a peer that sent
+  // another entry.
   if (header.id != id) return corrupt("the kept bytes are those of another entry");
   if (header.bytes != stored.size() || header.description_bytes > stored.size() - kEntryHeaderBytes)
     return corrupt(fmt::format("the kept entry has {} bytes instead of {}", stored.size(), header.bytes));

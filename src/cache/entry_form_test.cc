@@ -8,7 +8,7 @@
 namespace forebay {
 namespace {
 
-/// With a column of lists of strings behind the others.
+/// Adds a column of lists of strings after the others.
 Columns columns_with_tags(uint64_t seed, int64_t rows) {
   Columns columns = columns_of_seed(seed, rows);
   std::string runs;
@@ -126,7 +126,7 @@ TEST(EntryForm, BytesAtAnyAddressAreRead) {
 TEST(EntryForm, PartsOfSharedColumnsAreKeptWithoutTheRest) {
   Columns part = columns_of_seed(3, 1000);
   const Columns whole = part;
-  part.rows = 10;  // rows 500 to 509, as offsets that begin in the middle
+  part.rows = 10;  // rows 500 to 509, whose offsets begin in the middle
   part.values[0].values = part.values[0].values.slice(500 * 8, 10 * 8);
   for (size_t i : {1u, 2u}) part.values[i].offsets = part.values[i].offsets.slice(500 * 8, 11 * 8);
   const Buffer entry = *encode_entry(id_of(1), part, Compression::kNone);

@@ -9,7 +9,7 @@ namespace forebay {
 EntryStore::EntryStore(const std::string& folder) : files_(local_store(folder)) {}
 
 Result<Buffer> EntryStore::without_error(Failure& failure, Result<Buffer> read) {
-  // Those two are about the run itself: it ends, or asks again with more memory.
+  // These two concern the run itself: it ends, or reads again with more memory.
   if (read.ok() || read.status().code() == Code::kCancelled || read.status().code() == Code::kOutOfBudget) return read;
   const std::lock_guard lock(failure.mutex);
   failure.last = read.status();

@@ -8,8 +8,9 @@
 
 namespace forebay {
 
-/// The files of a folder of caches. A read that fails gives no bytes and no error: an entry without bytes is one that is made
-/// anew, for trouble with the cache is none of the run. What went wrong is told to whoever asks.
+/// The files of a folder of caches. A failed read returns an empty buffer and no error, because
+/// trouble with the cache is not trouble of the run: an entry without bytes is computed again.
+/// take_failure() returns what went wrong.
 class EntryStore final : public Store {
  public:
   explicit EntryStore(const std::string& folder);
@@ -22,11 +23,11 @@ class EntryStore final : public Store {
   std::string display_name(const std::string& key) const override { return files_->display_name(key); }
   StoreStats stats() const override { return files_->stats(); }
 
-  /// The last failure since this was asked; a success where there was none.
+  /// Returns the last failure since the previous call; OK if there was none.
   Status take_failure();
 
  private:
-  /// Outlives the store where an answer comes late.
+  /// Outlives the store if an answer is late.
   struct Failure {
     std::mutex mutex;
     Status last;

@@ -1,5 +1,5 @@
-// A disk that begins to fail under a cache in use. This program's reads and writes of files come by the functions below, which
-// stand in the place of the C library's.
+// Tests a disk that begins to fail under a cache in use. The functions below replace the C
+// library's, so this program's reads and writes of files pass through them.
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>

@@ -21,15 +21,16 @@ namespace forebay {
 namespace {
 
 uint64_t room_of(const struct ::stat& info) {
-  // st_blocks counts 512 bytes each whatever the file system has (stat(2)). Holes count as if they were filled: they may be.
+  // st_blocks counts units of 512 bytes on every file system (stat(2)). Holes count as filled,
+  // because they may be filled later.
   return std::max(room_of_size(static_cast<uint64_t>(info.st_size)), static_cast<uint64_t>(info.st_blocks) * 512);
 }
 
-/// What the writer of a segment may let it grow to; nothing where it has none any more.
+/// Returns the limits to which the writer of a segment may let it grow; zeros if it has no writer.
 SegmentHeader limits_of(const CacheFolder& place, const std::string& index) {
   const auto file = place.open_file(index, O_RDONLY);
   SegmentHeader header;
-  // A shared lock that is to be had means that nobody holds the writer's.
+  // If a shared lock is free, no writer holds the exclusive one.
   if (!file.ok() || flock_is_free(file->get(), LOCK_SH) || !read_all(file->get(), &header, sizeof header, 0)) return {};
   return header.valid() ? header : SegmentHeader();
 }
@@ -57,7 +58,8 @@ PlaceUse measure_place(const CacheFolder& place, const std::string& name) {
     growing.erase(file);
     if (file == kLockFile) use.last_used_ns = info.st_mtim.tv_sec * int64_t{1'000'000'000} + info.st_mtim.tv_nsec;
   }
-  for (const auto& [file, bytes] : growing) use.bytes += bytes;  // data files that are about to be made
+  // Data files that are about to be created.
+  for (const auto& [file, bytes] : growing) use.bytes += bytes;
   return use;
 }
 
@@ -73,7 +75,8 @@ void remove_files(const CacheFolder& above, const std::string& name) {
 FolderUse measure_folder(const CacheFolder& folder) {
   FolderUse use;
   struct ::stat info;
-  // Folders have blocks of their own, more of them with many names; the budget is for all that the disk gives.
+  // Folders use blocks of their own, more with many names; the budget covers everything on the
+  // disk.
   if (::fstat(folder.fd(), &info) == 0) use.bytes += room_of(info);
   for (const std::string& name : folder.names()) {
     if (!folder.stat(name, &info)) continue;
@@ -96,7 +99,7 @@ void finish_removals(const CacheFolder& folder) {
 }
 
 bool remove_place(const CacheFolder& folder, const std::string& name) {
-  // Under another name first: a half-removed place must not look like a place.
+  // Renamed first, so that a half-removed place does not look like a place.
   const std::string aside = std::string(kRemovingPrefix) + name;
   if (::renameat(folder.fd(), name.c_str(), folder.fd(), aside.c_str()) != 0) return false;
   remove_files(folder, aside);
@@ -105,14 +108,14 @@ bool remove_place(const CacheFolder& folder, const std::string& name) {
 
 uint64_t make_room(const CacheFolder& folder, uint64_t budget_bytes, uint64_t wanted) {
   FolderUse use = measure_folder(folder);
-  // Apart from `use`, which is measured anew behind each removal.
+  // Separate from `use`, which is measured again after each removal.
   std::vector<PlaceUse> places = std::move(use.places);
   std::ranges::sort(places, {}, &PlaceUse::last_used_ns);
   const auto free = [&] { return std::min(budget_bytes - std::min(budget_bytes, use.bytes), disk_spare(folder)); };
   if (free() >= wanted) return free();
   finish_removals(folder);
   for (const PlaceUse& place : places) {
-    // Nobody can begin to use it meanwhile: that takes the FolderLock, which we hold.
+    // No process can begin to use it meanwhile: that needs the FolderLock, which is held here.
     if (place.in_use || !remove_place(folder, place.name)) continue;
     use = measure_folder(folder);
     if (free() >= wanted) break;
@@ -125,13 +128,13 @@ std::vector<int> users_of_place(const CacheFolder& place) {
   struct ::stat info;
   if (!place.stat(kLockFile, &info)) return pids;
   const std::string inode =
-      // As /proc/locks writes it: the numbers of the device in hexadecimal, that of the inode in decimal (proc(5)).
+      // In the form of /proc/locks: device numbers in hexadecimal, the inode in decimal (proc(5)).
       fmt::format("{:02x}:{:02x}:{}", ::major(info.st_dev), ::minor(info.st_dev), static_cast<uint64_t>(info.st_ino));
   std::ifstream locks("/proc/locks");
   for (std::string line; std::getline(locks, line);) {
     char kind[16] = {}, advisory[16] = {}, mode[16] = {}, where[64] = {};
     int pid = 0;
-    // Whoever waits for a lock has "->" in the place of its kind, and is no user.
+    // A process that waits for a lock has "->" in place of the kind, so it does not count.
     if (std::sscanf(line.c_str(), "%*d: %15s %15s %15s %d %63s", kind, advisory, mode, &pid, where) != 5) continue;
     if (std::string_view(kind) == "FLOCK" && where == inode && pid > 0) pids.push_back(pid);
   }

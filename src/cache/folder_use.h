@@ -8,30 +8,32 @@
 
 namespace forebay {
 
+/// Disk use of one place.
 struct PlaceUse {
   std::string name;
-  uint64_t bytes = 0;        ///< of the disk, what its writers may still take included
+  uint64_t bytes = 0;        ///< on disk, including what its writers may still use
   int64_t last_used_ns = 0;  ///< since 1970
-  bool in_use = false;       ///< some process holds its lock
+  bool in_use = false;       ///< a process holds its lock
 };
 
-/// How much of the disk a folder of caches takes. Only under its FolderLock, so that nothing grows its limits meanwhile.
+/// Disk use of a folder of caches. Measured under its FolderLock, so that no writer raises its
+/// limits meanwhile.
 struct FolderUse {
   uint64_t bytes = 0;
   std::vector<PlaceUse> places;
 };
-/// Looks at every file of the folder: for opening, growing and removing, never for a look-up.
+/// Looks at every file of the folder. For opening, growing and removing, never for a look-up.
 FolderUse measure_folder(const CacheFolder& folder);
 
-/// Removes what an earlier removal left half done. Under the FolderLock, as the two below.
+/// Completes interrupted removals. Called under the FolderLock, as the next two functions.
 void finish_removals(const CacheFolder& folder);
-/// Removes a place that nobody uses; false where it cannot be removed.
+/// Removes a place that no process uses. Returns false if it cannot be removed.
 bool remove_place(const CacheFolder& folder, const std::string& name);
-/// Removes places that nobody uses, longest unused first, until `wanted` bytes of `budget_bytes` are free, on the disk as
-/// well; how many are then.
+/// Removes unused places, longest unused first, until `wanted` bytes of `budget_bytes` are free, on
+/// the disk as well. Returns how many bytes are free then.
 uint64_t make_room(const CacheFolder& folder, uint64_t budget_bytes, uint64_t wanted);
 
-/// Processes that hold the lock of a place, as far as the kernel tells.
+/// Returns the processes that hold the lock of a place, as far as the kernel tells.
 std::vector<int> users_of_place(const CacheFolder& place);
 
 }  // namespace forebay

@@ -11,7 +11,8 @@
 #include "cache/cache_test_support.h"
 #include "cache/segment_writer.h"
 
-// What a folder of caches takes of its disk, and what goes where room is wanted.
+// Tests the measured disk use of a folder of caches, and which places are removed if space is
+// needed.
 
 namespace forebay {
 namespace {
@@ -24,7 +25,7 @@ class FolderUseTest : public testing::Test {
  protected:
   FolderUseTest() : folder_(CacheFolder::open(scratch_.path("caches"), true).value()) {}
 
-  /// A place with one file of so many bytes, last used at that second.
+  /// Makes a place with one file of that many bytes, last used at that second.
   CacheFolder place(int number, uint64_t bytes, int64_t used_s = 1000) {
     CacheFolder made = folder_.open_below(place_name(number), true).value();
     const FileDescriptor lock = made.open_file(kLockFile, O_RDWR | O_CREAT).value();

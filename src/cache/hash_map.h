@@ -6,7 +6,7 @@
 
 namespace forebay {
 
-/// For containers whose keys are hashes already.
+/// Hash for containers whose keys are hashes already.
 struct HashOfHash {
   size_t operator()(const Hash128& id) const { return static_cast<size_t>(id.low); }
 };

@@ -29,7 +29,7 @@ std::optional<std::vector<Hash128>> KeepPolicy::exchange(uint64_t bytes, double 
     freed += entry.bytes;
     lost += entry.seconds;
     victims.push_back(it->second);
-    // Inside the loop: the sum only grows, so the first that is too much ends it.
+    // Checked inside the loop: the sum only grows, so it ends at the first entry that is too much.
     if (seconds <= kWorthwhile * lost) return std::nullopt;
   }
   if (freed < bytes || victims.empty()) return std::nullopt;

@@ -10,22 +10,24 @@
 
 namespace forebay {
 
-/// Which entries are worth their room. Fill, then keep: a host that sweeps the whole epoch uses each entry once an epoch, so
-/// no choice by recency gains anything and each exchange costs a write. Once the room is full an entry takes the place of
-/// others only where it saves kWorthwhile times the seconds that they save, per byte of room.
+/// Decides which entries stay cached. A tier is filled once and not changed after that: every entry
+/// is read once an epoch, so eviction by recency cannot help, and each exchange costs a write. Once
+/// the tier is full, an entry replaces others only if it saves kWorthwhile times the seconds that
+/// they save, per byte.
 ///
-/// Not thread-safe: whoever owns it has a lock.
+/// The class is not thread-safe: its owner's lock guards it.
 class KeepPolicy {
  public:
   static constexpr double kWorthwhile = 8;
-  static constexpr size_t kLookedAt = 64;  ///< entries that go in one exchange, at most
+  static constexpr size_t kLookedAt = 64;  ///< limit of entries evicted in one exchange
 
   void kept(const Hash128& id, uint64_t bytes, double seconds);
   void gone(const Hash128& id);
-  /// Entries to let go so that `bytes` become free for one that took `seconds` to make; nothing where that is not worth it.
-  /// Looks at kLookedAt entries at most, the least worthwhile first; changes nothing: gone() says what went.
+  /// Returns entries to evict so that `bytes` become free for an entry that took `seconds` to
+  /// compute; nothing if that is not worthwhile. Looks at kLookedAt entries at most, the least
+  /// valuable first. Changes nothing: the caller reports evictions by gone().
   std::optional<std::vector<Hash128>> exchange(uint64_t bytes, double seconds) const;
-  /// The one that saves the fewest seconds per byte of room; nothing where none is kept.
+  /// Returns the entry that saves the fewest seconds per byte; nothing if there are no entries.
   std::optional<Hash128> cheapest() const;
 
  private:

@@ -47,7 +47,8 @@ void PlaceIndex::find_segments(const CacheFolder& place) {
     else
       complete = false;
   }
-  // Clocks of file systems are coarse: a folder that changed just now may change again within the same tick.
+  // Clocks of file systems are coarse: a folder that changed just now may change again within the
+  // same tick.
   struct ::timespec now;
   ::clock_gettime(CLOCK_REALTIME, &now);
   const int64_t now_ns = now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
@@ -63,7 +64,8 @@ void PlaceIndex::read_segment(const CacheFolder& place, uint32_t number, Segment
     if (end < kSegmentRowBytes || !read_all(segment.index.get(), &header, sizeof header, 0) || !header.valid()) return;
     segment.read_to = kSegmentRowBytes;
   }
-  // After the size of the index: a row follows its data, so each row before `end` finds its bytes within the size that is asked for now.
+  // Read after the size of the index. A row follows its data, so the data of each row before `end`
+  // lies within this size.
   if (segment.read_to >= end || !place.stat(segment_file(number, kDataEnding), &data)) return;
   std::vector<SegmentRow> rows(std::min((end - segment.read_to) / kSegmentRowBytes, kRowsInOneRead));
   while (segment.read_to < end) {
@@ -76,7 +78,7 @@ void PlaceIndex::read_segment(const CacheFolder& place, uint32_t number, Segment
   }
 }
 
-/// How many rows are done with. A last row that makes no sense may be one that is just being written.
+/// Returns how many rows are done. An invalid last row may be one that is being written.
 uint64_t PlaceIndex::take_rows(uint32_t number, const SegmentRow* rows, uint64_t count, uint64_t at,
                                uint64_t data_bytes, bool at_end) {
   const std::unique_lock lock(mutex_);
@@ -89,10 +91,12 @@ uint64_t PlaceIndex::take_rows(uint32_t number, const SegmentRow* rows, uint64_t
       }
       continue;
     }
-    // Its data is not there (a crash, another writer's cut): passed over for good, since rows are read once. No overflow: valid().
+    // Its data is missing (a crash, or another writer cut it off). The row is skipped for good,
+    // because rows are read once. valid() excludes an overflow.
     if (row.offset + row.bytes > data_bytes) continue;
     const Location location{number, at + i * kSegmentRowBytes, row.offset, row.bytes, row.seconds};
-    // Of two writers of the same entry the first that was read counts; the other's bytes stay unused.
+    // If two writers wrote the same entry, the first row read counts; the bytes of the other stay
+    // unused.
     if (entries_.emplace(row.id, location).second) bytes_ += row.bytes;
   }
   count_memory();
@@ -112,10 +116,12 @@ void PlaceIndex::remove(const CacheFolder& place, const Hash128& id) {
   }
   const auto file = place.open_file(segment_file(location.segment, kIndexEnding), O_RDWR);
   SegmentRow row;
-  // Opened by name, since the descriptor that is read from cannot write; and read again, since the place may have been made anew.
+  // Opened by name, because the descriptor for reading cannot write. Read again, because the place
+  // may have been replaced.
   if (!file.ok() || !read_all(file->get(), &row, sizeof row, location.row_at) || row.id != id) return;
   const SegmentRow dead{};
-  (void)write_all(file->get(), &dead, sizeof dead, location.row_at);  // else the next process finds the damage too
+  // If this fails, the next process finds the damage, too.
+  (void)write_all(file->get(), &dead, sizeof dead, location.row_at);
 }
 
 uint64_t PlaceIndex::entries() const {

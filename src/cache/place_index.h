@@ -15,8 +15,8 @@
 
 namespace forebay {
 
-/// What is kept in one place, by all processes: reads the indices of all segments, and later what was added to them. May be
-/// used from any thread; find() never waits for a disk.
+/// The index of one place: reads the index files of all processes' segments, and later the rows
+/// added to them. Methods may be called from any thread; find() never waits for a disk.
 class PlaceIndex {
  public:
   struct Location {
@@ -28,16 +28,17 @@ class PlaceIndex {
   };
 
   std::optional<Location> find(const Hash128& id) const;
-  /// Learns what was added since. `place` must be there.
+  /// Reads the rows that were added since. `place` must exist.
   void refresh(const CacheFolder& place);
-  /// The same, unless another thread is at it.
+  /// Does the same, unless another thread does it now.
   void try_refresh(const CacheFolder& place);
-  /// No process finds this entry from here on, except those that know it already.
+  /// Removes an entry. From now on no process finds it, except those that have read its row
+  /// already.
   void remove(const CacheFolder& place, const Hash128& id);
 
   uint64_t entries() const;
-  uint64_t bytes() const;  ///< of entries
-  /// Of the index itself; without a lock.
+  uint64_t bytes() const;  ///< of all entries
+  /// Returns the memory of the index itself. Takes no lock.
   uint64_t memory_bytes() const { return memory_bytes_.load(std::memory_order_relaxed); }
 
  private:
@@ -50,7 +51,8 @@ class PlaceIndex {
   uint64_t take_rows(uint32_t number, const SegmentRow* rows, uint64_t count, uint64_t at, uint64_t data_bytes,
                      bool at_end);
 
-  void count_memory();  // with the lock held
+  // The caller holds the lock.
+  void count_memory();
 
   std::mutex reading_;
   std::map<uint32_t, Segment> segments_;

@@ -41,7 +41,7 @@ uint64_t size_of(const FileDescriptor& file) {
   return ::fstat(file.get(), &info) == 0 ? static_cast<uint64_t>(info.st_size) : 0;
 }
 
-/// One segment, row by row.
+/// Checks one segment, row by row.
 class SegmentCheck {
  public:
   SegmentCheck(const CacheFolder& place, std::string place_name, uint32_t number, PlaceReport& report)
@@ -50,7 +50,7 @@ class SegmentCheck {
 
   Status run(const std::stop_token& stop, const std::function<void(uint64_t)>& on_read) {
     FOREBAY_ASSIGN(const FileDescriptor index, place_.open_file(index_name_, O_RDONLY));
-    // By somebody who is at it: the last row may be half there, and is no damage.
+    // A writer is active: its last row may be incomplete, which is not damage.
     const bool written_to = !try_flock(index.get(), LOCK_SH);
     const uint64_t end = whole_rows(size_of(index));
     SegmentHeader header;
@@ -81,7 +81,7 @@ class SegmentCheck {
     ++report_.entries;
     report_.bytes += row.bytes;
     if (!data.ok() || row.offset + row.bytes > size_of(*data)) return add(where, data_name_ + " ends before it");
-    // No more than the file has, as the line above has made sure.
+    // The line above ensures that this is no more than the file has.
     Buffer stored = Buffer::allocate(row.bytes);
     if (!read_all(data->get(), stored.data(), stored.size(), row.offset)) return add(where, "cannot be read");
     if (const auto decoded = decode_entry(row.id, std::move(stored)); !decoded.ok())
@@ -133,7 +133,7 @@ Status verify_place(const std::string& dir, const std::string& name, std::stop_t
   const Result<CacheFolder> place = folder.open_below(name, false);
   if (!is_place_name(name) || !place.ok()) return no_such_place(name, folder);
   FOREBAY_ASSIGN(const FileDescriptor lock, place->open_file(kLockFile, O_RDONLY));
-  (void)try_flock(lock.get(), LOCK_SH);  // so that nobody removes it while it is read
+  (void)try_flock(lock.get(), LOCK_SH);  // so that it is not removed while it is read
   for (const std::string& file : place->names()) {
     const std::optional<uint32_t> number = segment_number(file, kIndexEnding);
     if (number) FOREBAY_RETURN_IF_ERROR(SegmentCheck(*place, name, *number, report).run(stop, on_read));

@@ -10,38 +10,44 @@
 
 namespace forebay {
 
-/// What a folder of caches holds, for people: for `forebay cache`.
+/// The contents of a folder of caches, for `forebay cache`.
 
 struct PlaceInfo {
   std::string name;         ///< 32 hexadecimal digits
-  std::string description;  ///< the steps whose results are kept
+  std::string description;  ///< the steps whose results are cached
   uint64_t entries = 0;
   uint64_t entry_bytes = 0;
-  uint64_t disk_bytes = 0;   ///< of the disk, with indices and what writers have set aside
+  /// On disk, with indices and space that writers have reserved.
+  uint64_t disk_bytes = 0;
   int64_t last_used_ns = 0;  ///< since 1970
   bool in_use = false;
   std::vector<int> users;  ///< processes, as far as the kernel tells
 };
-/// The places in `dir`, by name; none where there is no such folder. InvalidArgument for a folder that is refused.
+/// Returns the places in `dir` by name; none if the folder does not exist. InvalidArgument if the
+/// folder is refused.
 Result<std::vector<PlaceInfo>> list_places(const std::string& dir);
 
+/// A defect that verify_place() found.
 struct PlaceDamage {
   std::string place;
   std::string where;  ///< "entry 3f2a…", "row 17 of 000000.index"
   std::string what;
 };
+/// Findings of verify_place().
 struct PlaceReport {
-  uint64_t entries = 0;  ///< that were read
+  uint64_t entries = 0;  ///< entries that were read
   uint64_t bytes = 0;
   std::vector<PlaceDamage> damaged;  ///< the first kMostDamage
   uint64_t damaged_count = 0;
   static constexpr size_t kMostDamage = 1000;
 };
-/// Reads every entry of a place and adds to the report. Changes nothing. `on_read` is called with the bytes read so far.
+/// Reads every entry of a place and adds to the report. Changes nothing. `on_read` is called with
+/// the bytes read so far.
 Status verify_place(const std::string& dir, const std::string& place, std::stop_token stop, PlaceReport& report,
                     const std::function<void(uint64_t)>& on_read = nullptr);
 
-/// Removes all that is kept there. InvalidArgument where it is in use, with the processes; NotFound where there is no such place.
+/// Removes all entries of a place. InvalidArgument, with the processes, if it is in use; NotFound
+/// if it does not exist.
 Status clear_place(const std::string& dir, const std::string& place);
 
 }  // namespace forebay

@@ -7,10 +7,10 @@
 namespace forebay {
 
 namespace {
-/// Nodes of the map and of the policy, the shared pointers' blocks, the allocator's own.
+/// Estimate for nodes of the map and of the policy, control blocks, and the allocator.
 constexpr uint64_t kPerEntry = 400;
 constexpr uint64_t kPerBadRow = 256;
-/// Of the seconds that an entry took to make, those that reading it from disk takes: a guess on the high side.
+/// Share of an entry's seconds that reading it from disk takes: a guess on the high side.
 constexpr double kShareOfRead = 0.05;
 }  // namespace
 
@@ -42,9 +42,10 @@ bool RamTier::has(const Hash128& id) const {
 bool RamTier::fits(uint64_t bytes) const {
   const std::lock_guard lock(mutex_);
   if (bytes > budget_bytes_) return false;
-  // put() asks the policy, for which those on disk saved little,
+  // Entries on disk saved little, so put() may evict all of them.
   if (used_bytes_ - on_disk_bytes_ <= budget_bytes_ - bytes) return true;
-  // and for anything that saves something those go that saved nothing, but not any number of them.
+  // Entries that saved no time are evicted for any that saves some, but only a limited number of
+  // them.
   const uint64_t free = budget_bytes_ - std::min(used_bytes_.load(), budget_bytes_);
   return policy_.exchange(bytes - free, std::numeric_limits<double>::min()).has_value();
 }
@@ -58,11 +59,11 @@ bool RamTier::put(const Hash128& id, std::shared_ptr<const Columns> columns, uin
                   bool on_disk) {
   const uint64_t bytes = memory_bytes + overhead_bytes(*columns);
   const double saved = on_disk ? seconds * kShareOfRead : seconds;
-  std::vector<std::shared_ptr<const Columns>> gone;  // end behind the lock
+  std::vector<std::shared_ptr<const Columns>> gone;  // destroyed after the lock is released
   const std::lock_guard lock(mutex_);
-  // Two threads may have made it at once; both are right.
+  // Two threads may have computed it at once; both results are right.
   if (entries_.contains(id)) return true;
-  // Clamped: a difference that wrapped would let everything in.
+  // Clamped, because a difference that wrapped around would admit everything.
   const uint64_t free = budget_bytes_ - std::min(used_bytes_.load(), budget_bytes_);
   if (bytes > free && bytes <= budget_bytes_) {
     const auto victims = policy_.exchange(bytes - free, saved);
@@ -79,7 +80,7 @@ bool RamTier::put(const Hash128& id, std::shared_ptr<const Columns> columns, uin
   return true;
 }
 
-// The caller lets the columns go.
+// Removes an entry. The caller destroys the columns, after releasing the lock.
 std::shared_ptr<const Columns> RamTier::drop(const Hash128& id) {
   const auto found = entries_.find(id);
   std::shared_ptr<const Columns> columns = std::move(found->second.columns);
@@ -93,7 +94,7 @@ std::shared_ptr<const Columns> RamTier::drop(const Hash128& id) {
 uint64_t RamTier::give_back(uint64_t bytes) {
   uint64_t given = 0;
   while (given < bytes) {
-    std::shared_ptr<const Columns> columns;  // end behind the lock
+    std::shared_ptr<const Columns> columns;  // destroyed after the lock is released
     const std::lock_guard lock(mutex_);
     const std::optional<Hash128> cheapest = policy_.cheapest();
     if (!cheapest) break;

@@ -14,32 +14,36 @@
 
 namespace forebay {
 
-/// Entries in memory, within a budget that counts what keeping them costs too. May be used from any thread.
+/// Entries in memory, within a budget that includes the overhead of each entry. Methods may be
+/// called from any thread.
 class RamTier final : public KeptBytes {
  public:
   explicit RamTier(uint64_t budget_bytes) : budget_bytes_(budget_bytes) {}
 
   std::shared_ptr<const Columns> find(const Hash128& id);
   bool has(const Hash128& id) const;
-  /// The same as find(), and no use of it.
+  /// Returns the same as find(), without counting a use.
   std::shared_ptr<const Columns> peek(const Hash128& id) const;
-  /// Whether there is room for an entry of that many bytes: free, or taken by entries that give way to one that saves something.
+  /// Returns whether an entry of that many bytes would be admitted: into free memory, or in place
+  /// of entries that save less.
   bool fits(uint64_t bytes) const;
-  /// Whether it is free.
+  /// Returns whether that many bytes are free.
   bool free_for(uint64_t bytes) const;
-  /// `memory_bytes`: what the columns hold on to, which must be theirs alone. `on_disk`: losing them costs a read and not the
-  /// `seconds` that they took to make. True where they are kept (also from before). Entries that are on disk, or saved nothing, give way to others.
+  /// Adds an entry. `memory_bytes`: the memory that the columns own, which nothing else may use.
+  /// `on_disk`: if it is evicted, it costs a read instead of the `seconds` that it took to compute.
+  /// Returns whether the tier has it (perhaps from before). Entries that are on disk, or that saved
+  /// no time, are evicted for others.
   bool put(const Hash128& id, std::shared_ptr<const Columns> columns, uint64_t memory_bytes, double seconds,
            bool on_disk);
-  /// A budget never falls while the tier lives.
+  /// Raises the budget. It never falls while the tier lives.
   void raise_budget(uint64_t bytes);
   TierStats stats() const;
-  /// Of its entries; a loader that uses the tier counts them.
+  /// Returns the memory of the entries. A loader that uses the tier counts it.
   uint64_t bytes() const override { return used_bytes_.load(std::memory_order_relaxed); }
-  /// Entries go that saved the fewest seconds per byte.
+  /// Evicts the entries that saved the fewest seconds per byte.
   uint64_t give_back(uint64_t bytes) override;
 
-  /// What an entry costs besides its bytes: schema, map, allocations.
+  /// Returns the overhead of an entry beyond its bytes: schema, map, allocations.
   static uint64_t overhead_bytes(const Columns& columns);
 
  private:
@@ -52,8 +56,8 @@ class RamTier final : public KeptBytes {
 
   mutable std::mutex mutex_;
   uint64_t budget_bytes_;
-  std::atomic<uint64_t> used_bytes_{0};  ///< written with the lock held
-  uint64_t on_disk_bytes_ = 0;           ///< of these, entries that lie on disk too
+  std::atomic<uint64_t> used_bytes_{0};  ///< written under the lock
+  uint64_t on_disk_bytes_ = 0;           ///< of these, entries that are also on disk
   KeepPolicy policy_;
   std::unordered_map<Hash128, Entry, HashOfHash> entries_;
   uint64_t hits_ = 0, declined_ = 0;

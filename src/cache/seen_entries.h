@@ -9,8 +9,9 @@
 
 namespace forebay {
 
-/// How many different entries were asked for, in bounded memory: exact up to kSample, then estimated from those ids that
-/// lie in the lowest 2^-n of all (ids are hashes, so that is a fair sample). May be used from any thread.
+/// Counts distinct entries that were looked up, in bounded memory. Exact up to kSample; beyond that
+/// an estimate from the ids in the lowest 2^-n of all ids, a fair sample because ids are hashes.
+/// Methods may be called from any thread.
 class SeenEntries {
  public:
   static constexpr size_t kSample = 8192;

@@ -39,7 +39,8 @@ SegmentRow SegmentRow::of(const Hash128& id, uint64_t offset, uint64_t bytes, do
 }
 
 bool SegmentRow::valid() const {
-  // Bounded, so that offset + bytes overflows nowhere, not even as an off_t. A dead row fails by having no bytes.
+  // Bounded, so that offset + bytes does not overflow, even as an off_t. A dead row is invalid
+  // because it has no bytes.
   return hash == own_hash(*this) && bytes > 0 && offset <= INT64_MAX && bytes <= INT64_MAX - offset;
 }
 
@@ -61,7 +62,7 @@ std::optional<uint32_t> segment_number(std::string_view name, std::string_view e
 
 uint64_t room_of_size(uint64_t bytes) { return (bytes + kDiskBlock - 1) / kDiskBlock * kDiskBlock; }
 
-// A 512th for the file system's own trees of blocks.
+// Adds a 512th for the file system's block trees.
 uint64_t room_of_limit(uint64_t bytes) { return room_of_size(bytes + bytes / 512); }
 
 bool read_all(int fd, void* data, size_t size, uint64_t offset) {
@@ -82,7 +83,7 @@ bool write_all(int fd, const void* data, size_t size, uint64_t offset) {
   while (size > 0) {
     const ssize_t put = ::pwrite(fd, at, std::min(size, kMostAtOnce), static_cast<off_t>(offset));
     if (put < 0 && errno == EINTR) continue;
-    // pwrite(2) that writes nothing sets no errno; a full disk is what is left to say.
+    // pwrite(2) sets no errno if it writes nothing; a full disk is the only cause left.
     if (put == 0) errno = ENOSPC;
     if (put <= 0) return false;
     at += put;

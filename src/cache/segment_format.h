@@ -9,8 +9,8 @@
 
 namespace forebay {
 
-/// Begin of an index file. Its writer may grow the segment to these limits without asking again; where nobody holds the
-/// index's lock they mean nothing.
+/// Start of an index file. Its writer may grow the segment to these limits without taking the
+/// folder's lock. They mean nothing if no process holds the index's lock.
 struct SegmentHeader {
   uint64_t magic = 0;
   uint64_t version = 0;
@@ -23,12 +23,12 @@ struct SegmentHeader {
   bool valid() const;
 };
 
-/// One entry of a segment, as its index says it. All zeros: an entry that was found damaged.
+/// Index row of one entry of a segment. All zeros mark an entry that was found damaged.
 struct SegmentRow {
   Hash128 id;
   uint64_t offset = 0;  ///< in the data file
   uint64_t bytes = 0;
-  double seconds = 0;  ///< what the entry cost to make
+  double seconds = 0;  ///< cost of computing the entry
   uint64_t reserved[2] = {};
   uint64_t hash = 0;
 
@@ -40,20 +40,20 @@ struct SegmentRow {
 inline constexpr uint64_t kSegmentRowBytes = 64;
 static_assert(sizeof(SegmentHeader) == kSegmentRowBytes && sizeof(SegmentRow) == kSegmentRowBytes);
 
-/// Bytes of whole rows in an index file of that size, the header included.
+/// Returns the bytes of whole rows in an index file of that size, including the header.
 inline uint64_t whole_rows(uint64_t index_bytes) { return index_bytes / kSegmentRowBytes * kSegmentRowBytes; }
 
-/// "000017.index".
+/// Returns a file name such as "000017.index".
 std::string segment_file(uint32_t number, std::string_view ending);
-/// The number in such a name.
+/// Returns the number in such a name.
 std::optional<uint32_t> segment_number(std::string_view name, std::string_view ending);
 
-/// What a file of that size takes of a disk, and what one that may grow to that limit will take with the file system's
-/// own bookkeeping.
+/// Return the disk space of a file of that size, and of one that may grow to that limit, with the
+/// file system's own bookkeeping.
 uint64_t room_of_size(uint64_t bytes);
 uint64_t room_of_limit(uint64_t bytes);
 
-/// pread() and pwrite() of all bytes: false at an early end or an error (errno says which).
+/// Call pread() and pwrite() for all bytes. False at an early end or an error (errno says which).
 bool read_all(int fd, void* data, size_t size, uint64_t offset);
 bool write_all(int fd, const void* data, size_t size, uint64_t offset);
 

@@ -7,7 +7,8 @@
 #include "cache/place_index.h"
 #include "cache/segment_writer.h"
 
-// Segments of a place on disk: their names and rows, the one who writes, and those who read while that goes on.
+// Tests segments of a place on disk: their names and rows, their writer, and readers during
+// writing.
 
 namespace forebay {
 namespace {
@@ -68,7 +69,7 @@ class SegmentTest : public testing::Test {
     EXPECT_TRUE(writer->grow(1 << 16, 64 * kSegmentRowBytes));
     return writer;
   }
-  /// An entry of that many bytes, all of them `n`.
+  /// Returns an entry of that many bytes, all of them `n`.
   static uint64_t add(SegmentWriter& writer, uint64_t n, uint64_t bytes = 100) {
     EXPECT_TRUE(writer.fits(bytes));
     const uint64_t at = writer.take_place(bytes);
@@ -161,7 +162,8 @@ TEST_F(SegmentTest, what_a_killed_writer_had_not_told_is_cut_off) {
   {
     const auto writer = with_room(this->writer());
     add(*writer, 1);
-    ASSERT_TRUE(writer->write_data(writer->take_place(5000), std::vector<uint8_t>(5000, 7)));  // no row of it
+    // Data without a row.
+    ASSERT_TRUE(writer->write_data(writer->take_place(5000), std::vector<uint8_t>(5000, 7)));
   }
   std::ofstream(file(0, kIndexEnding), std::ios::app | std::ios::binary) << "half a row";
   const auto next = with_room(writer());
@@ -174,7 +176,7 @@ TEST_F(SegmentTest, what_a_killed_writer_had_not_told_is_cut_off) {
 TEST_F(SegmentTest, a_row_whose_bytes_are_not_there_is_nobodys_entry) {
   add(*with_room(writer()), 1);
   add(*with_room(writer()), 2);
-  std::filesystem::resize_file(file(0, kDataEnding), 150);  // of the second, 128 to 228
+  std::filesystem::resize_file(file(0, kDataEnding), 150);  // of the second entry, 128 to 228
   EXPECT_EQ(found(), 1u);
   add(*with_room(writer()), 3);  // in its place
   PlaceIndex index;

@@ -26,7 +26,8 @@ uint64_t size_of(int fd) {
 Result<std::unique_ptr<SegmentWriter>> SegmentWriter::acquire(const CacheFolder& place) {
   for (uint32_t number = 0; number < kMostSegments; ++number) {
     FOREBAY_ASSIGN(FileDescriptor index, place.open_file(segment_file(number, kIndexEnding), O_RDWR | O_CREAT));
-    // Somebody writes there. The lock lives with the descriptor, so the kernel frees the segment of a writer that was killed.
+    // A writer uses it. The lock lives with the descriptor, so the kernel frees the segment of a
+    // killed writer.
     if (!try_flock(index.get(), LOCK_EX)) continue;
     FOREBAY_ASSIGN(FileDescriptor data, place.open_file(segment_file(number, kDataEnding), O_RDWR | O_CREAT));
     std::unique_ptr<SegmentWriter> writer(new SegmentWriter(std::move(index), std::move(data)));
@@ -39,8 +40,9 @@ bool SegmentWriter::take_over() {
   SegmentHeader header;
   const bool known = read_all(index_.get(), &header, sizeof header, 0) && header.valid();
   if (!known && size_of(index_.get()) > 0) {
-    // Killed before its first row, or damaged: then the entries are made anew.
-    // A reader that was beyond its new end misses rows until it opens the place anew, and reads none twice.
+    // The writer was killed before its first row, or the file is damaged: the entries are computed
+    // again. A reader that was beyond the new end misses rows until it opens the place again, and
+    // reads none twice.
     if (::ftruncate(index_.get(), 0) != 0) return false;
   }
   const uint64_t data_bytes = size_of(data_.get());
@@ -55,7 +57,7 @@ bool SegmentWriter::take_over() {
         if (row.valid() && row.offset + row.bytes <= data_bytes) {
           data_end_ = std::max(data_end_, to_entry_alignment(row.offset + row.bytes));
         } else if (!row.dead()) {
-          // It names bytes that are not there; what is written there next is another entry.
+          // It names bytes that do not exist, where another entry will be written next.
           const SegmentRow dead{};
           if (!write_all(index_.get(), &dead, sizeof dead, at + i * kSegmentRowBytes)) return false;
         }
@@ -65,7 +67,7 @@ bool SegmentWriter::take_over() {
     if (size_of(index_.get()) > index_end_ && ::ftruncate(index_.get(), static_cast<off_t>(index_end_)) != 0)
       return false;
   }
-  // What no row names was being written when its writer died.
+  // Data without a row was being written when its writer died.
   if (data_bytes > data_end_ && ::ftruncate(data_.get(), static_cast<off_t>(data_end_)) != 0) return false;
   data_limit_ = data_end_;
   index_limit_ = index_end_;

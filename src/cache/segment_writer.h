@@ -8,30 +8,31 @@
 
 namespace forebay {
 
-/// The end of a segment that this process alone appends to. The caller's lock makes calls follow each other, except that
-/// several write_data() may run at once.
-/// False from a call that writes: the disk refused, errno says why, and nothing more should be written. What was written before stays
-/// right.
+/// Appends to the end of a segment that belongs to this process alone. Calls are serialized by the
+/// caller's lock, except that several write_data() may run at once.
+///
+/// A call that writes returns false if the disk refused it. errno says why, and nothing more should
+/// be written. Earlier writes remain valid.
 class SegmentWriter {
  public:
-  /// Goes on with a segment whose writer is gone (what it had not put into the index is cut off), else begins a new one. Under
-  /// the FolderLock.
+  /// Continues a segment whose writer is gone, cutting off data that is not in its index, or else
+  /// begins a new one. Called under the FolderLock.
   static Result<std::unique_ptr<SegmentWriter>> acquire(const CacheFolder& place);
 
-  /// Whether an entry fits without asking for more room.
+  /// Returns whether an entry fits without growing the segment.
   bool fits(uint64_t bytes) const;
   uint64_t data_left() const { return data_limit_ - std::min(data_end_, data_limit_); }
-  /// Room of the disk that the segment would take more than now, if it may hold so much more.
+  /// Returns the additional disk space that the segment would use if it could hold this much more.
   uint64_t room_for(uint64_t data_bytes, uint64_t index_bytes) const;
-  /// May grow by that from here on. Under the FolderLock, when there is that much room.
+  /// Raises the limits of the segment. Called under the FolderLock, when there is that much space.
   bool grow(uint64_t data_bytes, uint64_t index_bytes);
 
-  /// A place for an entry that fits().
+  /// Returns the offset for an entry that fits().
   uint64_t take_place(uint64_t bytes);
   bool write_data(uint64_t offset, std::span<const uint8_t> bytes) const;
-  /// The entry is there for all to see.
+  /// Makes the entry visible to all processes.
   bool write_row(const SegmentRow& row);
-  /// False once the files were removed.
+  /// Returns false once the files were removed.
   bool still_there() const;
 
  private:

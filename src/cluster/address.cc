@@ -22,13 +22,14 @@ namespace forebay {
 namespace {
 
 bool host_letters(std::string_view host, bool bracketed) {
-  // The longest name that a resolver takes (RFC 1035, section 2.3.4). '%' is for the zone of a link-local address.
+  // The length is the longest name that a resolver takes (RFC 1035, section 2.3.4). '%' is for the
+  // zone of a link-local address.
   return !host.empty() && host.size() <= 253 && std::ranges::all_of(host, [bracketed](unsigned char c) {
     return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_' || (bracketed && (c == ':' || c == '%'));
   });
 }
 
-// Empty for what is no IPv4 address, or is one of the loopback or of no interface.
+// Empty if it is not an IPv4 address, or one of the loopback, or 0.0.0.0.
 std::string outward_text(const sockaddr* address) {
   if (address == nullptr || address->sa_family != AF_INET) return {};
   const in_addr four = reinterpret_cast<const sockaddr_in*>(address)->sin_addr;
@@ -37,7 +38,8 @@ std::string outward_text(const sockaddr* address) {
   return std::string_view(text.data()).starts_with("127.") ? std::string() : text.data();
 }
 
-// That of the interface which the kernel would send from. Connecting a datagram socket only looks that up; the address is one of documentation.
+// Returns the address of the interface that the kernel would send from. Connecting a datagram
+// socket only looks up the route; the address is reserved for documentation.
 std::string routed_address() {
   sockaddr_in there{};
   there.sin_family = AF_INET;

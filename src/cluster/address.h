@@ -19,20 +19,22 @@ struct HostPort {
   }
 };
 
-/// InvalidArgument, with what was expected, for anything else.
+/// Parses "host:port". Anything else is InvalidArgument; the message says what was expected.
 Result<HostPort> parse_host_port(std::string_view text);
 
-/// An address of this host that others may reach it by, as its name is looked up; of several the first that is not of the loopback. Where its name
-/// gives no other (Debian's /etc/hosts says 127.0.1.1), outward_address(); "127.0.0.1" where there is none of these.
+/// Returns an address by which other hosts may reach this one: the first IPv4 address outside the
+/// loopback that this host's name resolves to. If the name has none (Debian's /etc/hosts says
+/// 127.0.1.1) it is outward_address(), and "127.0.0.1" if that is empty, too.
 std::string own_host_address();
-/// The IPv4 address that this host has on the way to others (its default route), else that of the first interface that is up, and never one of the
-/// loopback; empty where there is none. Nothing is sent.
+/// Returns the IPv4 address that this host sends from on its default route. Without such a route it
+/// is the address of the first interface that is up. Never returns a loopback address; empty if
+/// there is no other. Sends nothing.
 std::string outward_address();
 
-/// Whether somebody listens there and takes a connection in that time.
+/// Returns whether a server at `at` accepts a connection within `patience`.
 bool somebody_listens(const HostPort& at, std::chrono::milliseconds patience);
 
-/// "0.0.0.0", "::" and other ways to say all interfaces.
+/// Returns whether `host` means all interfaces: "0.0.0.0", "::" and other spellings.
 bool is_any_address(std::string_view host);
 
 }  // namespace forebay

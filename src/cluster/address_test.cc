@@ -32,7 +32,7 @@ TEST(Address, ThatOfThisHostIsOne) {
   EXPECT_FALSE(is_any_address(address->host));
 }
 
-// Also where its name is that of the loopback, as Debian's /etc/hosts has it.
+// This holds even if the host's name resolves to the loopback, as with Debian's /etc/hosts.
 TEST(Address, ThatOfThisHostIsNotOfTheLoopbackWhereThereIsAnother) {
   const std::string outward = outward_address();
   if (outward.empty()) GTEST_SKIP() << "this host has no network";

@@ -8,7 +8,7 @@ namespace forebay {
 void Deadlines::add(const std::shared_ptr<std::stop_source>& stop, std::chrono::milliseconds after) {
   const Timer::Time when = timer_.now() + after;
   const std::lock_guard lock(mutex_);
-  // Most requests are over long before their time, so that entries do not gather.
+  // Entries of requests that have ended are dropped here, so that they do not accumulate.
   while (!entries_.empty() && entries_.begin()->second.expired()) entries_.erase(entries_.begin());
   entries_.emplace(when, stop);
   wait_for_first();
@@ -24,7 +24,8 @@ void Deadlines::fire(Timer::Time when) {
   std::vector<std::shared_ptr<std::stop_source>> late;
   {
     const std::lock_guard lock(mutex_);
-    if (when != wakes_at_) return;  // an earlier one came after it, and has seen to what follows
+    // An earlier deadline was added after this wake-up was set; its own wake-up handles the rest.
+    if (when != wakes_at_) return;
     const Timer::Time now = timer_.now();
     while (!entries_.empty() && (entries_.begin()->first <= now || entries_.begin()->second.expired())) {
       if (auto stop = entries_.begin()->second.lock()) late.push_back(std::move(stop));
@@ -33,7 +34,7 @@ void Deadlines::fire(Timer::Time when) {
     wakes_at_ = Timer::Time::max();
     wait_for_first();
   }
-  // Without the lock: answers come from inside, and may ask again.
+  // Stopped without the lock, because the requests answer from inside and may add new ones.
   for (const auto& stop : late) stop->request_stop();
 }
 

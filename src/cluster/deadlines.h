@@ -10,18 +10,19 @@
 
 namespace forebay {
 
-/// Ends requests that take too long in all, however many bytes trickle in: they are asked to stop. May be used from any thread.
+/// Limits the total time of requests: asks a request to stop at its deadline, even if bytes still
+/// trickle in. Methods may be called from any thread.
 ///
-/// One point in time is waited for, not one for each request: most are over long before their time.
+/// The timer waits only for the earliest deadline, because most requests end long before theirs.
 class Deadlines {
  public:
-  /// Asks `stop` to stop once `after` has passed, if anybody holds it by then.
+  /// Asks `stop` to stop once `after` has passed, unless its last owner has released it by then.
   void add(const std::shared_ptr<std::stop_source>& stop, std::chrono::milliseconds after);
   void close() { timer_.close(); }
 
  private:
   void fire(Timer::Time when);
-  /// Under the lock.
+  /// Sets the timer to the earliest deadline. The caller holds the lock.
   void wait_for_first();
 
   std::mutex mutex_;

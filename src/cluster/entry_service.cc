@@ -76,7 +76,7 @@ Result<Response> EntryService::answer(std::span<const uint8_t> request) {
 
 FoundItem EntryService::find(const WantedEntry& wanted) const {
   FoundItem found;
-  // Asked first: what is made between the two questions is found.
+  // coming() goes first: an entry that is made between the two calls is then found by the second.
   if (wanted.element) found.coming = source_->coming(*wanted.element);
   if (wanted.kind == WantedEntry::Kind::kEntry) {
     found.body = source_->entry(wanted.key);

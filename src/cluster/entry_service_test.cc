@@ -14,7 +14,7 @@ namespace {
 
 using EntryState = ResponseItem::State;
 
-/// A request and what a host has of it, drawn from a seed.
+/// A request and the entries that a host has for it, drawn from a seed.
 struct EntryExchange {
   std::vector<WantedEntry> wanted;
   std::vector<FoundItem> found;
@@ -53,7 +53,7 @@ Buffer copy_of(const Buffer& bytes, size_t size) {
   return copy;
 }
 
-/// The same message with other fields, and the checksum of these.
+/// Returns the same message with other fields and their checksum.
 Buffer with_fields(const Buffer& message, std::string_view fields) {
   MessageFields out({reinterpret_cast<const char*>(message.data()), 8});
   for (const char byte : fields) out.put(byte);
@@ -139,7 +139,7 @@ TEST(EntryMessages, EveryOtherLengthIsCorrupt) {
   }
 }
 
-// A stranger that has the token can compute checksums.
+// A host that has the token can compute checksums.
 TEST(EntryMessages, FieldsThatLieAreCorrupt) {
   const std::vector<WantedEntry> wanted = {{{1, 2}, 64}};
   const auto response_with = [&](uint32_t count, uint8_t state, uint64_t length) {
@@ -150,7 +150,7 @@ TEST(EntryMessages, FieldsThatLieAreCorrupt) {
     fields.put(uint64_t{0});
     return parse_entry_response(wanted, with_fields(joined(encode_entry_response(wanted, {{}})), fields.bytes()));
   };
-  // Bodies are aligned behind the fields, so that a message without that alignment ends inside them.
+  // Bodies are aligned after the fields, so a message without that alignment ends inside them.
   for (const uint64_t length : {uint64_t{64}, uint64_t{65}, UINT64_MAX, UINT64_MAX - 63, uint64_t{1} << 63})
     EXPECT_EQ(response_with(1, 1, length).status().code(), Code::kCorrupt) << length;
   EXPECT_EQ(response_with(2, 0, 0).status().code(), Code::kCorrupt);

@@ -10,38 +10,40 @@
 
 namespace forebay {
 
-/// One item of a response: the answer about one of the things that a call asked for.
+/// One item of a response: the answer for one of the things that a call requested.
 struct ResponseItem {
   enum class State : uint8_t {
     kAbsent,    ///< the host does not have it
-    kHere,      ///< `body` is it; the checksum was right
-    kTooLarge,  ///< it has `bytes` bytes, more than the caller takes
+    kHere,      ///< `body` holds it, and its checksum matched
+    kTooLarge,  ///< it has `bytes` bytes, more than the caller accepts
     kComing,    ///< the host will have it; `bytes` falls until then
-    kDamaged,   ///< other bytes came than those that were sent
+    kDamaged,   ///< the checksum of the received bytes did not match
   };
   State state = State::kAbsent;
   uint64_t bytes = 0;
-  Buffer body;  ///< part of the response's memory, at a multiple of 64 bytes
+  Buffer body;  ///< part of the response's memory, aligned to 64 bytes
 };
 
 /// One item as the service found it.
 struct FoundItem {
   std::optional<Buffer> body = {};
-  std::optional<uint64_t> coming = {};  ///< without a body: the host will have it, and how much it does before
+  /// If there is no body: the host will have it, after this much other work.
+  std::optional<uint64_t> coming = {};
 };
 
-/// A response about several things, in the order in which they were asked for: a message whose fields say
-/// for each its state, length and checksum, and whose bodies are those that are here. Used by every
-/// service that lends more than one thing a call. `most_bytes` has for each the most that its caller takes.
+/// Encodes a response about several things, in the order of the request. Its fields give the state,
+/// length and checksum of each item; its bodies are those of the items in state kHere. Every
+/// service that returns more than one thing a call uses it. `most_bytes` holds, for each item, the
+/// most bytes that the caller accepts.
 Response encode_items(std::string_view kind, std::span<const uint64_t> most_bytes, std::vector<FoundItem> found);
 
-/// Corrupt for what cannot be the response to that request: another number of items, lengths beyond what
-/// the caller takes or what came, bytes left over. One damaged body is kDamaged, and the others are not
-/// affected.
+/// Parses the response to a request. Corrupt for another number of items, for lengths above what
+/// the caller accepts or what was received, and for bytes left over. A damaged body makes only its
+/// own item kDamaged.
 Result<std::vector<ResponseItem>> parse_items(std::string_view kind, std::span<const uint64_t> most_bytes,
                                               const Buffer& response);
 
-/// The bytes of the longest right response.
+/// Returns the size of the longest valid response.
 uint64_t most_items_bytes(std::span<const uint64_t> most_bytes);
 
 }  // namespace forebay

@@ -19,7 +19,8 @@ Result<std::shared_ptr<Job>> Job::open(JobOptions options, Rendezvous& rendezvou
   Services services = std::move(options.services);
   std::shared_ptr<Job> job(new Job(std::move(options)));
   services.emplace(kRunServiceName, job->run_);
-  // Before it meets the others: they are told the port that the system chose.
+  // The listener is opened before the ranks meet, because the card holds the port that the system
+  // chose.
   FOREBAY_ASSIGN(job->listening_, job->transport_->listen(own.address, own.pass, std::move(services)));
   job->address_ = job->listening_->address();
   const auto started = std::chrono::system_clock::now().time_since_epoch().count();
@@ -45,7 +46,7 @@ void Job::set_run(RunTerms terms) {
     const std::lock_guard lock(mutex_);
     check_ = std::make_unique<RunCheck>(transport_, host(0), rank_, std::move(terms));
   }
-  (void)check_run();  // it asks
+  (void)check_run();  // sends the first question to rank 0
 }
 
 RunCheck* Job::check() const {
@@ -67,7 +68,7 @@ void Job::close() {
   std::unique_ptr<Listening> listening;
   const std::lock_guard lock(mutex_);
   held_.reset();
-  // Ended behind the lock: its end waits for services that are being called.
+  // Destroyed after the lock is released: its destructor waits for services that are being called.
   listening = std::move(listening_);
 }
 

@@ -47,19 +47,19 @@ Result<std::string> text_of_pem_file(const char* variable, const std::string& pa
 
 Pem pem_in(const std::string& text) { return Pem(BIO_new_mem_buf(text.data(), static_cast<int>(text.size()))); }
 
-/// What OpenSSL says was wrong first.
+/// Returns the reason of OpenSSL's first error.
 std::string first_tls_error() {
   const char* const words = ERR_reason_error_string(ERR_peek_error());
   ERR_clear_error();
   return words == nullptr ? "no PEM" : words;
 }
 
-/// All of a text; none where one of them is broken.
+/// Returns all certificates of a text; none if one of them is malformed.
 std::vector<Certificate> certificates_in(const std::string& text) {
   std::vector<Certificate> found;
   const Pem pem = pem_in(text);
   while (X509* const next = PEM_read_bio_X509(pem.get(), nullptr, nullptr, nullptr)) found.emplace_back(next);
-  // Behind the last there is no other: the one error that is none.
+  // After the last certificate the reader fails with "no start line", which is not an error.
   const unsigned long error = ERR_peek_last_error();
   if (ERR_GET_LIB(error) != ERR_LIB_PEM || ERR_GET_REASON(error) != PEM_R_NO_START_LINE) found.clear();
   if (!found.empty()) ERR_clear_error();
@@ -90,7 +90,7 @@ Status use_certificate(SSL_CTX* context, const std::string& text, const std::str
 }
 
 Status use_key(SSL_CTX* context, const std::string& text, const JobTlsFiles& files) {
-  bool asked = false;  // otherwise OpenSSL asks at the terminal
+  bool asked = false;  // without a callback OpenSSL would ask at the terminal
   const auto no_password = [](char*, int, int, void* told) {
     *static_cast<bool*>(told) = true;
     return -1;
@@ -109,12 +109,13 @@ Status use_key(SSL_CTX* context, const std::string& text, const JobTlsFiles& fil
 }
 
 void set_up_serving(SSL_CTX* context) {
-  // Both sides are this program, so nobody needs an older one.
+  // Both sides run this program, so no older version is needed.
   SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION);
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
-  // What is not in the certificate's file the other side has: otherwise the authority is sent along each time.
+  // The peer has the certificates that are not in the certificate's file: without this, the
+  // authority would be sent each time.
   SSL_CTX_set_mode(context, SSL_MODE_NO_AUTO_CHAIN);
-  // A session that goes on would not be verified; connections are kept, so few are opened.
+  // A resumed session would not be verified. Connections are reused, so few are opened.
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_num_tickets(context, 0);
 }

@@ -11,32 +11,37 @@ struct ssl_st;      // and SSL
 
 namespace forebay {
 
-/// What hosts of a job show each other before a byte of theirs is sent, whoever asks whom: a certificate that an authority of the job has signed.
-/// Hosts are addresses, so names in certificates are not compared: whoever has such a certificate is a host of the job, if it has the token, too.
+/// TLS credentials of a job. Every connection between its hosts is verified in both directions
+/// before any other byte is sent: each host presents a certificate that an authority of the job has
+/// signed. Hosts are known by address, so names in certificates are not compared. A host that has
+/// such a certificate and the job's token belongs to the job.
 struct JobTls {
+  /// Used by clients.
   std::shared_ptr<const MutualTls> asking;
-  std::shared_ptr<ssl_ctx_st> serving;  ///< TLS 1.3; every connection is verified anew
+  /// Used by servers: TLS 1.3. Every connection is verified, without session resumption.
+  std::shared_ptr<ssl_ctx_st> serving;
 };
 
-/// PEM.
+/// Contents of the credential files, as PEM.
 struct JobTlsFiles {
-  std::string certificate;  ///< this host's, with those between it and its authority
-  std::string key;          ///< its key, without a password
+  std::string certificate;  ///< this host's, followed by intermediate certificates
+  std::string key;          ///< the certificate's key, without a password
   std::string authorities;
 };
 
-/// Reads them, once and for all. InvalidArgument names those that are missing, or are of no use and why.
+/// Reads the files once. InvalidArgument lists the files that are missing or unusable, and why.
 Result<std::shared_ptr<const JobTls>> read_job_tls(const JobTlsFiles& files);
 
-/// Of the files that FOREBAY_CLUSTER_CERTIFICATE_FILE, FOREBAY_CLUSTER_KEY_FILE and FOREBAY_CLUSTER_CA_FILE name; null where none of them is set.
+/// Reads the files named by FOREBAY_CLUSTER_CERTIFICATE_FILE, FOREBAY_CLUSTER_KEY_FILE and
+/// FOREBAY_CLUSTER_CA_FILE. Null if none of them is set.
 Result<std::shared_ptr<const JobTls>> job_tls_from_environment();
 
-/// Why there is no TLS with a host that asked for it.
+/// Reason why a connection from another host has no TLS.
 struct NoTls {
   enum Kind { kPlain, kItsCertificate, kOurCertificate, kOther, kKinds } kind;
-  std::string words;  ///< behind "a host", such as ", whose certificate is not taken: …"
+  std::string words;  ///< follows "a host", such as ", whose certificate is not taken: …"
 };
-/// `error`: what OpenSSL's handshake left.
+/// Finds the reason. `error` is the error code that OpenSSL's handshake left.
 NoTls why_no_tls(const ssl_st* tls, unsigned long error);
 
 }  // namespace forebay

@@ -28,7 +28,7 @@ TEST(JobTls, TheEnvironmentNamesAllItsFilesOrNone) {
   const JobCertificates certificates;
   const JobTlsFiles files = certificates.files();
   const std::vector<std::string> values = {files.certificate, files.key, files.authorities};
-  // Each way to set some of them.
+  // Tries every subset of the variables.
   for (unsigned set = 0; set < 8; ++set) {
     std::vector<std::string> missing;
     for (size_t i = 0; i < 3; ++i) {

@@ -9,7 +9,8 @@
 
 namespace forebay {
 
-/// Certificates of hosts: "host" and "expired" of the job's authority "ca", "stranger" of the authority "foreign". None is for an address of this host.
+/// Certificates of hosts: "host" and "expired" are signed by the job's authority "ca", "stranger"
+/// by the authority "foreign". None of them names an address of this host.
 class JobCertificates {
  public:
   JobCertificates() {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kKindBytes = 8, kChecksumAt = 8, kLengthAt = 16, kHeadBytes = 24;
 
-// Pieces between fields and bodies. Static, so that nobody counts who uses them; nobody writes to them.
+// Padding between fields and bodies. Static, so that it needs no reference count; never written.
 Buffer zeros(uint64_t bytes) {
   static std::array<uint8_t, kBodyAlignment> all{};
   return {all.data(), bytes, nullptr};
@@ -27,7 +27,7 @@ void put_aligned(Response& pieces, Buffer piece) {
   if (gap > 0) pieces.push_back(zeros(gap));
 }
 
-// The length is part of what is summed up, so that a wrong one is found.
+// The checksum covers the length, so that a damaged length is found.
 uint64_t fields_checksum(std::span<const uint8_t> message) {
   return hash128(message.data() + kLengthAt, message.size() - kLengthAt).low;
 }
@@ -87,7 +87,7 @@ Status check_all_read(const ByteReader& fields) {
 }
 
 uint64_t most_message_bytes(uint64_t field_bytes, std::span<const uint64_t> body_bytes) {
-  constexpr uint64_t kMost = uint64_t{1} << 40;  // the sum must not overflow
+  constexpr uint64_t kMost = uint64_t{1} << 40;  // limit that keeps the sum from overflowing
   uint64_t bytes = body_room(kHeadBytes + field_bytes);
   for (const uint64_t body : body_bytes) bytes += body_room(std::min(body, kMost));
   return bytes;

@@ -13,7 +13,7 @@
 namespace forebay {
 
 inline constexpr uint64_t kBodyAlignment = 64;
-/// The bytes that a body takes in a message.
+/// Returns the bytes that a body takes in a message.
 constexpr uint64_t body_room(uint64_t bytes) { return (bytes + kBodyAlignment - 1) / kBodyAlignment * kBodyAlignment; }
 
 /// The form of every request and response of this project's services, little-endian:
@@ -26,34 +26,34 @@ constexpr uint64_t body_room(uint64_t bytes) { return (bytes + kBodyAlignment - 
 /// | fields | length | as ByteWriter puts them |
 /// | bodies | the rest | each begins at a multiple of 64; their lengths are fields |
 ///
-/// Checksums guard against faults on the way and not against liars, who have the token and can compute
-/// them. This class writes one message, on one thread.
+/// Checksums protect against faults in transit, not against a malicious host, which has the token
+/// and can compute them. This class writes one message, on one thread.
 class MessageFields : public ByteWriter {
  public:
   /// `kind` has eight characters.
   explicit MessageFields(std::string_view kind);
-  /// The message. It has no bodies.
+  /// Returns the message, without bodies.
   Buffer done();
-  /// The message in pieces, with these bodies, which are not copied.
+  /// Returns the message in pieces, followed by the bodies, which are not copied.
   Response done_with(std::vector<Buffer> bodies);
 };
 
-/// A message that came, split into its parts, which are views of its bytes.
+/// The parts of a received message, as views of its bytes.
 struct ReadMessage {
   std::string_view fields;
-  size_t bodies_at = 0;  ///< where the first body begins, if there is one
+  size_t bodies_at = 0;  ///< offset of the first body, if there is one
 };
 /// Checks kind, length and checksum. Corrupt for anything but a message of that kind.
 Result<ReadMessage> read_message(std::span<const uint8_t> bytes, std::string_view kind);
-/// The same for a message that has no bodies.
+/// Does the same for a message that has no bodies.
 Result<std::string_view> read_fields(std::span<const uint8_t> bytes, std::string_view kind);
-/// Corrupt where fields were missing or are left over.
+/// Returns Corrupt if fields are missing or left over.
 Status check_all_read(const ByteReader& fields);
 
-/// The bytes of a message with that many bytes of fields and bodies of up to these lengths.
+/// Returns the size of a message with `field_bytes` bytes of fields and bodies of these lengths.
 uint64_t most_message_bytes(uint64_t field_bytes, std::span<const uint64_t> body_bytes);
 
-/// These pieces as one.
+/// Returns the pieces as one buffer.
 Buffer joined(const Response& response);
 
 }  // namespace forebay

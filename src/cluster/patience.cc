@@ -7,7 +7,7 @@ namespace forebay {
 bool Patience::coming(Wait& wait, uint64_t left, Time now) {
   const std::lock_guard lock(mutex_);
   if (!wait.begun) {
-    // Of those that come while it is being found out whether the host gets on, one waits.
+    // While it is uncertain whether the host makes progress, only one caller waits.
     if (!makes_.begin(now)) return false;
     wait = {true, now, left};
     return true;
@@ -17,7 +17,7 @@ bool Patience::coming(Wait& wait, uint64_t left, Time now) {
     makes_.answered();
   }
   wait.left = left;
-  // Whatever the host makes counts: it may be at work on other elements that go before this one.
+  // Any progress counts: the host may be busy with elements that precede this one.
   if (now - std::max(got_on_, wait.since) >= limits_.standstill) {
     (void)makes_.failed(now);
     return false;

@@ -9,29 +9,32 @@
 namespace forebay {
 
 struct PatienceLimits {
-  std::chrono::nanoseconds standstill = std::chrono::seconds(2);  ///< so long a host may get no further
-  std::chrono::nanoseconds in_all = std::chrono::seconds(30);     ///< for one thing
+  /// A host that makes no progress for this time is considered stalled.
+  std::chrono::nanoseconds standstill = std::chrono::seconds(2);
+  std::chrono::nanoseconds in_all = std::chrono::seconds(30);  ///< longest wait for one entry
 };
 
-/// Whether to go on waiting for what a host has said that it will make. It is waited for while the host gets on, whatever it makes: a host that
-/// stands still is not expected to make anything for a while (as one that failed, PeerHealth), and then one question finds out. May be
-/// used from any thread.
+/// Decides how long to wait for entries that another host has announced. A caller waits for an
+/// entry as long as that host makes progress with any work. A host that stalls is backed off (see
+/// PeerHealth); after that, one request probes whether it makes progress again. Methods may be
+/// called from any thread.
 class Patience {
  public:
   using Time = PeerHealth::Time;
   explicit Patience(PatienceLimits limits) : limits_(limits) {}
 
-  /// What is waited for.
+  /// State of the wait for one entry.
   struct Wait {
     bool begun = false;
     Time since{0};
-    uint64_t left = 0;  ///< as the host said last
+    uint64_t left = 0;  ///< work before the entry, as the host last reported it
   };
-  /// The host says that it will make this, and how much it does before. False: it is not worth waiting for any longer.
+  /// The host announces the entry, with `left` work before it. Returns false if waiting any longer
+  /// is not worthwhile.
   bool coming(Wait& wait, uint64_t left, Time now);
-  /// The host says that it is there, or that it will not be: it got on.
+  /// The host has the entry, or will not have it: either way it made progress.
   void decided(const Wait& wait, Time now);
-  /// Nobody waits for it any longer.
+  /// The caller stops waiting for the entry.
   void abandoned(const Wait& wait);
 
  private:
@@ -41,7 +44,8 @@ class Patience {
   Time got_on_{0};
 };
 
-/// How long to wait before asking again for what was asked for so many times: 5 ms, twice as long each time, 160 ms at most.
+/// Returns the pause before the next request for an entry that was requested `times_asked` times: 5
+/// ms, doubled each time, at most 160 ms.
 std::chrono::nanoseconds pause_after(int times_asked);
 
 }  // namespace forebay

@@ -33,7 +33,7 @@ void PeerHealth::abandoned() {
 bool PeerHealth::failed(Time now, bool there) {
   const std::lock_guard lock(mutex_);
   const bool news = std::exchange(well_, false);
-  // Those that were on their way together fail together: that is one failure.
+  // Calls that were in flight together fail together, which counts as one failure.
   if (!news && !std::exchange(trying_, false)) return false;
   until_ = now + rest_;
   rest_ = std::min(2 * rest_, kLongestRest);

@@ -7,32 +7,35 @@
 
 namespace forebay {
 
-/// Whether a host is worth asking: advice, and never an input of the plan. One that failed is left out, first for a second, then for twice
-/// as long after each further failure; after that one request finds out, and only its answer brings back the others. May be
-/// used from any thread.
+/// Tracks whether a host is worth calling. It is only advice and never an input of the plan. A host
+/// that fails is backed off: for one second, and for twice as long after each further failure, up
+/// to kLongestRest. After that one request probes it, and only the answer to that request lets
+/// others through. Methods may be called from any thread.
 class PeerHealth {
  public:
   using Time = std::chrono::nanoseconds;  ///< of any one clock
   static constexpr Time kFirstRest = std::chrono::seconds(1), kLongestRest = std::chrono::seconds(30),
                         kMayBeStarting = std::chrono::seconds(10);
 
-  /// Whether asking is worth trying now; changes nothing.
+  /// Returns whether a call is worth trying now. Changes nothing.
   bool may_ask(Time now) const;
-  /// The same for whoever is about to ask: of those who come while it is being found out, one gets true.
+  /// Like may_ask(), for a caller that is about to call: while a backed off host is probed, only
+  /// one caller gets true.
   bool begin(Time now);
   void answered();
-  /// Who was to find out does not come to it; somebody else may.
+  /// The probing caller will not call after all; another may.
   void abandoned();
-  /// True where that is to be told: once, until it has answered again. `there`: it was reached, so that it is not just to come. A host that never was may be
-  /// starting still, and is told of when it has failed for kMayBeStarting.
+  /// Records a failure. Returns true if the caller should log it: once, until the host answers
+  /// again. `there` says that the host was reached. The failures of a host that was never reached,
+  /// and may still be starting, are logged only after kMayBeStarting.
   bool failed(Time now, bool there = false);
 
  private:
   mutable std::mutex mutex_;
   bool well_ = true;
-  bool trying_ = false;  ///< one finds out
+  bool trying_ = false;  ///< a request is probing the host
   bool reached_ = false;
-  bool told_ = false;  ///< of failures since the last answer
+  bool told_ = false;  ///< failures since the last answer have been logged
   Time until_{0}, rest_ = kFirstRest;
   std::optional<Time> first_failure_;
 };

@@ -5,23 +5,26 @@
 
 namespace forebay {
 
-/// How many bytes a host may be asked for at once: as many as keep the way to it busy, and no more, or answers would wait for each other until
-/// each of them is late. It is found by asking: more while all that is allowed comes quickly, less when an answer has waited on its way.
-/// What one host allows itself is little where many ask the same one, since all see the same delay.
+/// Finds how many bytes may be requested from a host at once: enough to keep the link busy, but not
+/// so many that responses queue until each is late. The allowance grows while full use of it brings
+/// quick answers, and falls when a response was delayed on its way. If many hosts call the same
+/// peer, all of them see the same delay, so each has a small allowance.
 ///
-/// Used under its owner's lock.
+/// The class is not thread-safe: its owner's lock guards it.
 class PeerPace {
  public:
   using Time = std::chrono::nanoseconds;  ///< of any one clock
-  /// Waiting on the way, beyond what the quickest answer took: that is too long, and up to that there may be more.
+  /// Delay beyond the quickest answer: above kTooLong the allowance falls, below kQuick it may
+  /// grow.
   static constexpr Time kTooLong = std::chrono::milliseconds(300), kQuick = std::chrono::milliseconds(150);
 
   PeerPace(uint64_t least, uint64_t first, uint64_t most) : least_(least), most_(most), allowed_(first) {}
 
   uint64_t allowed() const { return allowed_; }
-  /// `asked_all`: about as much as is allowed was on its way.
+  /// Records an answer. `asked_all`: about as much as allowed was in flight.
   void answered(Time asked, Time now, uint64_t bytes, bool asked_all);
-  /// Nobody knows what it could give now.
+  /// Records a failed call: the allowance falls to the least, because the host's speed is now
+  /// unknown.
   void failed(Time now);
 
  private:

@@ -14,15 +14,16 @@ using std::chrono::milliseconds;
 
 constexpr uint64_t kLeast = 64 << 10, kFirst = 256 << 10, kMost = 8 << 20;
 
-/// Many who ask one host for entries, as many at a time as they may: its answers wait for each other on the way.
+/// Many hosts that read entries from one host, each with as many reads in flight as allowed. The
+/// host's responses queue for its link.
 struct SlowLink {
   double bytes_per_second;
   size_t askers;
   uint64_t entry;
 
   struct Found {
-    PeerPace::Time longest{0};  ///< of an answer, in the latter half
-    double busy = 0;            ///< part of the time in which the link was
+    PeerPace::Time longest{0};  ///< of a response, in the second half
+    double busy = 0;            ///< share of the time in which the link was busy
   };
   Found run(PeerPace::Time in_all) const {
     std::vector<PeerPace> paces(askers, PeerPace(kLeast, kFirst, kMost));

@@ -20,32 +20,33 @@ namespace forebay {
 
 namespace {
 
-/// What is not known to be smaller may have so much.
+/// Limit for entries whose size is not known.
 constexpr uint64_t kMostBytes = uint64_t{64} << 20;
-constexpr size_t kManyKeys = 16;  // are enough of a question
+constexpr size_t kManyKeys = 16;  // so many are worth a call of their own
 
 PeerHealth::Time now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
 using Items = Result<std::vector<ResponseItem>>;
 
-/// One entry on its way.
+/// One read in progress.
 struct PeerRead {
   WantedEntry wanted;
-  bool tells_size = false;  ///< what is too large is OutOfBudget
+  bool tells_size = false;  ///< an entry that is too large is OutOfBudget
   std::shared_ptr<Call<Buffer>> call;
   int times_asked = 0;
   Patience::Wait wait = {};
 };
 
-/// Keys that travel together.
+/// Reads that share a call.
 struct Question {
   std::vector<PeerRead> reads;
-  uint64_t bytes = 0;  ///< that it counts for
-  bool all = false;    ///< with it about as much is asked for as may be
+  uint64_t bytes = 0;  ///< counted against the peer's allowance
+  bool all = false;    ///< with this call, at least half of the allowance is in flight
   PeerHealth::Time asked{0};
 };
 
-/// What outlives the store where an answer ends late. Not so the transport: it may not end inside of an answer of its own.
+/// The state that outlives the store if an answer is late. It does not own the transport, which
+/// must not be destroyed inside one of its own answers.
 class Peer : public std::enable_shared_from_this<Peer> {
  public:
   Peer(Transport& transport, PeerHost host, PeerStoreOptions options)
@@ -78,29 +79,31 @@ class Peer : public std::enable_shared_from_this<Peer> {
     for (const Held& each : held) give_nothing(each.read);
   }
 
-  /// Answers everybody; when it returns, the transport is not used any more, but for answers that this thread is inside of.
+  /// Answers all reads. After it returns, the transport is not used any more, except by answers
+  /// that this thread is inside of.
   void close() {
     timer_.close();
-    // Before the requests are stopped, so that everybody hears Cancelled and nobody "nothing".
+    // Close before the requests are stopped, so that all reads get Cancelled rather than an empty
+    // buffer.
     calls.close();
     stop_.request_stop();
     size_t own = 0;
     for (const Frame* frame = innermost_frame; frame != nullptr; frame = frame->outer)
       own += frame->peer == this ? 1 : 0;
     std::unique_lock lock(mutex_);
-    // After a stop every transport answers soon, so this ends.
+    // Every transport answers soon after a stop, so this wait ends.
     answered_.wait(lock, [&] { return fetches_ <= own; });
   }
 
   CallTable calls;
 
  private:
-  /// What the peer will make, until it is asked for again.
+  /// A read of an entry that the peer has announced, until it is requested again.
   struct Held {
     Timer::Time until;
     PeerRead read;
   };
-  /// An answer that a thread is giving.
+  /// An answer that is being given on this thread.
   struct Frame {
     const Peer* peer;
     const Frame* outer;
@@ -113,7 +116,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
       std::deque<PeerRead> in_vain;
       {
         const std::lock_guard lock(mutex_);
-        // The answer of one of them comes back here, so nobody is forgotten.
+        // The answer to any call in flight comes back here, so no read is forgotten.
         if (in_flight_ >= options_.requests) return;
         while (!waiting_.empty() && waiting_.front().call->answered()) {
           patience_.abandoned(waiting_.front().wait);
@@ -136,8 +139,8 @@ class Peer : public std::enable_shared_from_this<Peer> {
     }
   }
 
-  // A question costs more than a small key that it brings. So who is asked already is asked again when an answer comes: what is wanted until then
-  // travels together, unless it is much, or waits for long.
+  // A call costs more than a small entry. While a call is in flight, reads are therefore gathered
+  // and sent together when its answer arrives, unless they are large or have waited long.
   bool gathers() const {
     return in_flight_ > 0 && !hurries_ && waiting_.size() < kManyKeys && bytes_waiting() < most_together();
   }
@@ -146,7 +149,8 @@ class Peer : public std::enable_shared_from_this<Peer> {
     for (const PeerRead& read : waiting_) bytes += counted(read);
     return bytes;
   }
-  // Behind a slow answer it does not wait for that. One wake-up at a time, not one for each question.
+  // Ends gathering after a while if the answer is slow. There is one wake-up at a time, not one for
+  // each call.
   void look_again_later() {
     if (std::exchange(looks_again_, true)) return;
     taken_before_ = taken_;
@@ -162,10 +166,10 @@ class Peer : public std::enable_shared_from_this<Peer> {
     }
     send_waiting();
   }
-  // Several of them at once, so that there is always one on the way.
+  // The allowance is divided among several calls, so that one is always in flight.
   uint64_t most_together() const { return std::min(options_.bytes, pace_.allowed() / options_.requests); }
 
-  // What is not known to be smaller may have much, and has it rarely.
+  // Entries of unknown size may be large but rarely are.
   uint64_t counted(const PeerRead& read) const { return std::min(read.wanted.most_bytes, options_.bytes); }
 
   Question take_together() {
@@ -173,7 +177,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
     const uint64_t most = most_together();
     while (!waiting_.empty() && question.reads.size() < options_.keys) {
       const uint64_t bytes = question.bytes + counted(waiting_.front());
-      // The first goes in any case, or one large key would never go.
+      // The first read always goes, or a single large entry would never be read.
       if (!question.reads.empty() && bytes > most) break;
       question.bytes = bytes;
       question.reads.push_back(std::move(waiting_.front()));
@@ -226,7 +230,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
       pace_.answered(question.asked, now(), bytes, question.all);
     }
     std::vector<PeerRead>& reads = question.reads;
-    judge(answers);  // before anybody hears of it, so that who asks again asks elsewhere
+    judge(answers);  // before the answers, so that a caller that retries uses another source
     for (size_t i = 0; i < reads.size(); ++i) {
       if (!answers.ok()) {
         give_nothing(reads[i]);
@@ -238,7 +242,8 @@ class Peer : public std::enable_shared_from_this<Peer> {
       }
     }
     {
-      // Not before all have heard: each asks for its next at once, and these travel together.
+      // Only after all reads are answered: each caller sends its next read at once, and these
+      // travel together.
       const std::lock_guard lock(mutex_);
       --in_flight_;
       asked_bytes_ -= question.bytes;
@@ -251,10 +256,10 @@ class Peer : public std::enable_shared_from_this<Peer> {
     const Timer::Time until = timer_.now() + pause_after(read.times_asked);
     const std::lock_guard lock(mutex_);
     held_.push_back({until, std::move(read)});
-    // One wake-up for all that are held: the earliest.
+    // One wake-up serves all held reads: the earliest.
     if (until >= wakes_at_) return;
     wakes_at_ = until;
-    // After close() everybody has an answer already.
+    // After close() every read already has its answer.
     (void)timer_.at(until, [weak = weak_from_this()] {
       if (const auto self = weak.lock()) self->ask_again();
     });
@@ -284,7 +289,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
 
   void judge(const Items& answers) {
     if (!answers.ok()) {
-      // A stop says nothing of the peer.
+      // A stop says nothing about the peer.
       const Code code = answers.status().code();
       if (code != Code::kCancelled) failed(answers.status().message(), code != Code::kUnavailable);
     } else if (std::ranges::any_of(*answers,
@@ -314,13 +319,15 @@ class Peer : public std::enable_shared_from_this<Peer> {
   Timer::Time wakes_at_ = Timer::Time::max();
   std::condition_variable answered_;
   size_t in_flight_ = 0;
-  uint64_t taken_ = 0, taken_before_ = 0;       ///< keys that have left waiting_; as it was when looks_again_ was set
-  bool looks_again_ = false, hurries_ = false;  ///< a wake-up is under way; what waits has waited long enough
-  uint64_t asked_bytes_ = 0;                    ///< of those
-  size_t fetches_ = 0;                          ///< the same, and answers that are being given
+  /// Number of reads that left waiting_: now, and when looks_again_ was set.
+  uint64_t taken_ = 0, taken_before_ = 0;
+  /// Whether a wake-up is pending, and whether reads have waited long enough.
+  bool looks_again_ = false, hurries_ = false;
+  uint64_t asked_bytes_ = 0;  ///< in those calls
+  size_t fetches_ = 0;        ///< calls in flight, and answers being given
   std::stop_source stop_;
   Transport& transport_;
-  Timer timer_{/*manual=*/false};  // last: its thread uses the rest
+  Timer timer_{/*manual=*/false};  // last: its thread uses the other members
 };
 
 thread_local const Peer::Frame* Peer::innermost_frame = nullptr;

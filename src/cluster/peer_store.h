@@ -12,39 +12,45 @@
 namespace forebay {
 
 struct PeerStoreOptions {
-  /// Without a byte of an answer: the host is away. One that brings up to `bytes` has twice as long in all, a larger one more.
+  /// Time without a byte of a response after which the host counts as unavailable. A response of up
+  /// to `bytes` may take twice as long in total; a larger one, more.
   std::chrono::milliseconds deadline{1000};
-  size_t requests = 8;       ///< in flight at most, and so connections
-  size_t keys = 32;          ///< of one request at most,
-  uint64_t bytes = 1 << 20;  ///< and of what it may bring, but for one key alone
-  /// What is wanted while an answer is under way is asked for behind it, all together; it waits for about so long, twice that at most.
+  size_t requests = 8;       ///< limit of calls in flight, and so of connections
+  size_t keys = 32;          ///< limit of keys in one call
+  uint64_t bytes = 1 << 20;  ///< limit of bytes in one response, except for a single larger entry
+  /// Reads that arrive while a call is in flight are gathered and sent together in the next call.
+  /// They wait about this long, and at most twice as long.
   std::chrono::milliseconds gathering{5};
   PatienceLimits patience = {};
 };
 
-/// The key under which a PeerStore reads a cache entry. `element`: the sample or chunk that the entry is
-/// made of; negative where that is not known.
+/// Returns the key under which a PeerStore reads a cache entry. `element` is the sample or chunk
+/// that the entry belongs to; negative if it is not known.
 std::string entry_key(const Hash128& key, int64_t element = -1);
-/// The key under which it reads what the peer has learned of the version of that sample: eight bytes.
+/// Returns the key under which a PeerStore reads the version of the sample as far as the peer has
+/// learned it: eight bytes.
 std::string version_key(const Hash128& name, int64_t sample);
 
-/// The cache entries of another host of the job as a store. Keys are those of entry_key() and version_key().
+/// The cache entries of another host of the job, as a store. Its keys are those of entry_key() and
+/// version_key().
 ///
-/// A peer is never the only one that has something, so its failures are no errors: a read gives no bytes,
-/// soon, where the peer does not have the entry, is away or slow, refuses this host or lies. Two answers
-/// say more: Cancelled, and OutOfBudget with the size for an entry that is larger than
-/// ReadRequest::set_aside_bytes. One that is larger than ReadRequest::expected_size gives no bytes.
+/// A peer never has the only copy of anything, so its failures are not errors: a read returns an
+/// empty buffer, soon, if the peer does not have the entry, is unavailable or slow, refuses this
+/// host, or sends damaged bytes. Two answers carry more information: Cancelled, and OutOfBudget
+/// with the size of an entry that is larger than ReadRequest::set_aside_bytes. An entry larger than
+/// ReadRequest::expected_size is returned empty.
 ///
-/// Entries that are wanted at the same time travel together: later ones gather while all calls are under
-/// way, or as many bytes as the link brings soon (PeerPace).
+/// Entries that are wanted at the same time share a call: later reads are gathered while all calls
+/// are in flight, or while as many bytes are in flight as the link delivers soon (PeerPace).
 ///
-/// An entry that the peer is going to make is asked for again as long as the peer gets on (Patience). No
-/// thread and no call waits meanwhile. From any thread; the destructor answers all that is under way.
+/// An entry that the peer has announced is requested again as long as the peer makes progress
+/// (Patience). No thread and no call waits meanwhile. Methods may be called from any thread; the
+/// destructor answers all reads in flight.
 class PeerStore : public Store {
  public:
-  /// Whether asking is worth trying (PeerHealth); without waiting.
+  /// Returns whether a read is worth trying (PeerHealth). Does not wait.
   virtual bool may_ask() const = 0;
-  /// It gave bytes that were not what it said they were: it is left out for a while.
+  /// Reports that the peer sent other bytes than it said: it is backed off.
   virtual void lied() = 0;
 };
 

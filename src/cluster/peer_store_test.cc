@@ -94,7 +94,7 @@ TEST_F(PeerStoreTest, WhatIsWantedMeanwhileTravelsTogetherBehindTheAnswer) {
   EXPECT_EQ(listening->stats().calls, 2u) << "the first for one key, the second for eight";
 }
 
-// Nobody waits for an answer that is late. The host has the first key once it was asked for the second.
+// No read waits for a late answer: the host has the first entry once the second is requested.
 TEST_F(PeerStoreTest, BehindASlowAnswerOthersAreAskedForSoon) {
   class OneNeedsTheOther final : public EntrySource {
    public:
@@ -146,7 +146,7 @@ TEST_F(PeerStoreTest, ALargerEntryTellsItsSizeToWhoSetMemoryAside) {
 
 TEST_F(PeerStoreTest, ADeadPeerCostsOneRequestAndIsLeftOut) {
   const auto peer = store();
-  (void)read_text(*peer, 1);  // so that it was there
+  (void)read_text(*peer, 1);  // so that the host was reached
   network_->set_health("host:1", HostHealth::kDead);
   EXPECT_EQ(read_text(*peer, 1), "");
   EXPECT_FALSE(peer->may_ask());
@@ -178,7 +178,8 @@ TEST_F(PeerStoreTest, AFrozenPeerAnswersEverybodyAtTheDeadline) {
 TEST_F(PeerStoreTest, ASlowLinkBringsAllThatIsWantedAtOnce) {
   constexpr uint64_t kWanted = 240, kBytes = 20'000;
   for (uint64_t i = 0; i < kWanted; ++i) entries_->put(key(kObjects + i), std::string(kBytes, static_cast<char>(i)));
-  // Two seconds of it, so that no deadline of one second for each answer holds where all is asked for at once.
+  // The entries take two seconds to send, so a deadline of one second for each answer would fail if
+  // all were requested at once.
   network_->set_link({.bytes_per_second = kWanted * kBytes / 2});
   const auto peer = store();
   ReadAnswers answers;

@@ -48,18 +48,18 @@ Status folder_failure(const std::string& path, const char* what) {
 
 struct SmallFile {
   std::string text;
-  timespec written{};  // as the file system has it: hosts' own clocks differ
+  timespec written{};  // by the file system's clock: hosts' own clocks differ
 };
 
 bool earlier(const timespec& a, const timespec& b) {
   return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
 }
 
-// The whole of a small file; nothing where it is not there (yet).
+// Reads a small file. Returns nothing if it does not exist yet.
 Result<std::optional<SmallFile>> read_small(const std::string& path, uid_t owner) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return errno == ENOENT ? Result<std::optional<SmallFile>>(std::nullopt) : folder_failure(path, "read");
-  // A folder that others may write to could have cards of theirs in it, which would have this rank take data from them.
+  // A card of another user in a shared folder could make this rank take data from a foreign host.
   struct ::stat info{};
   if (::fstat(fd, &info) == 0 && info.st_uid != owner) {
     ::close(fd);
@@ -74,9 +74,10 @@ Result<std::optional<SmallFile>> read_small(const std::string& path, uid_t owner
   return std::optional(SmallFile{std::move(text), info.st_mtim});
 }
 
-// There whole or not at all, also after a crash.
+// The file appears complete or not at all, even after a crash.
 Status write_small(const std::string& path, const std::string& text) {
-  // Hosts that share the folder may have the same pid, but never the same rank, which is in `path`.
+  // Hosts that share the folder may have the same pid but never the same rank, which is part of
+  // `path`.
   const std::string beside = fmt::format("{}.{}.tmp", path, ::getpid());
   const int fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return folder_failure(beside, "write");
@@ -102,18 +103,19 @@ class FolderRendezvous final : public Rendezvous {
     bool told = false;
     if (::mkdir(folder_.c_str(), 0700) != 0 && errno != EEXIST) return folder_failure(folder_, "make the folder");
     FOREBAY_RETURN_IF_ERROR(write_small(path_of(rank), card_text(card)));
-    // As the file system has it: over a network all that this user writes may be some other user's.
+    // The owner as the file system reports it: a network file system may map this user to another.
     struct ::stat own{};
     if (::stat(path_of(rank).c_str(), &own) != 0) return folder_failure(path_of(rank), "read");
     std::vector<std::optional<Seen>> cards(static_cast<size_t>(hosts_));
-    // Its own from memory: what lies in the folder may be of an earlier start of this rank.
+    // This rank's own card comes from memory: the file may be of an earlier start of this rank.
     cards[static_cast<size_t>(rank)] = Seen{card, false};
     std::mutex mutex;
     std::condition_variable_any pause;
     for (auto wait = std::chrono::milliseconds(2);; wait = std::min(2 * wait, std::chrono::milliseconds(100))) {
-      // Polled: file systems that hosts share tell nobody of changes that another host made.
+      // Polled, because shared file systems do not report changes made by other hosts.
       FOREBAY_ASSIGN(const bool news, read_doubtful(cards, own));
-      // Whoever is new sees by this that the card is of a host that is there. Once all are, since each of them looks at it then.
+      // A new host sees by this that the card belongs to a running host. Written once all cards are
+      // there, because every host looks at them then.
       const bool all_there = std::ranges::all_of(cards, [](const auto& each) { return each.has_value(); });
       if (news && all_there) FOREBAY_RETURN_IF_ERROR(write_small(path_of(rank), card_text(card)));
       const auto now = std::chrono::steady_clock::now();
@@ -140,7 +142,8 @@ class FolderRendezvous final : public Rendezvous {
  private:
   struct Seen {
     HostCard card;
-    bool doubtful = false;  // older than this host's own: its host may be of an earlier run, and gone
+    // The card is older than this host's own: it may be of an earlier run whose host is gone.
+    bool doubtful = false;
   };
 
   std::string path_of(int rank) const {
@@ -148,7 +151,7 @@ class FolderRendezvous final : public Rendezvous {
     return meeting_ == 0 ? first : fmt::format("{}-meeting-{}", first, meeting_);
   }
 
-  // What is not there yet, or may be of an earlier run. Whether anybody is new.
+  // Reads the cards that are missing or may be of an earlier run. Returns whether any is new.
   Result<bool> read_doubtful(std::vector<std::optional<Seen>>& cards, const struct ::stat& own) const {
     bool news = false;
     for (size_t i = 0; i < cards.size(); ++i) {
@@ -163,7 +166,9 @@ class FolderRendezvous final : public Rendezvous {
     return news;
   }
 
-  // Those that were there all along write no cards any more, but they listen: of an earlier run nobody does. The first that does not is enough to wait on.
+  // A host that has met the others before writes no more cards, but it listens; hosts of an earlier
+  // run do not. The first host that does not listen ends the search, since it must be waited for
+  // anyway.
   static void ask_the_doubtful(std::vector<std::optional<Seen>>& cards) {
     for (auto& each : cards) {
       if (!each || !each->doubtful) continue;
@@ -173,7 +178,7 @@ class FolderRendezvous final : public Rendezvous {
     }
   }
 
-  // "1, 4 and 7 others": those that `is` holds of.
+  // Lists the ranks for which `is` holds, such as "1, 4 and 7 others".
   template <typename Is>
   static std::string ranks_that(const std::vector<std::optional<Seen>>& cards, Is is) {
     std::vector<size_t> ranks;
@@ -216,7 +221,8 @@ class FolderRendezvous final : public Rendezvous {
   const int hosts_;
   const uint64_t generation_;
   const int meeting_;
-  const std::string job_;  // as file names have it: what launchers call a job may be any text
+  // A hash, for file names: launchers may use any text to name a job.
+  const std::string job_;
 };
 
 }  // namespace

@@ -134,7 +134,7 @@ TEST(Rendezvous, CardsOfARunThatWasKilledAreNotBelievedWhileTheNextOneStarts) {
     std::vector<std::thread> hosts;
     for (int rank = 0; rank < kHosts; ++rank)
       hosts.emplace_back([&, rank] {
-        // The first is there alone with what the others left behind.
+        // The first host is alone with files that the others left behind.
         if (rank > 0) std::this_thread::sleep_for(std::chrono::milliseconds(100 * rank));
         HostCard card = card_of(rank, incarnation);
         card.token += std::to_string(incarnation);
@@ -146,10 +146,11 @@ TEST(Rendezvous, CardsOfARunThatWasKilledAreNotBelievedWhileTheNextOneStarts) {
   for (const uint64_t incarnation : {1, 2}) {
     std::vector<std::optional<Result<Membership>>> met(kHosts);
     const auto begun = std::chrono::steady_clock::now();
-    // A kill and a start take longer than a tick of the file system's clock, by which cards are told apart.
+    // Cards are told apart by the file system's clock; a kill and a start take longer than its
+    // tick.
     if (incarnation > 1) std::this_thread::sleep_for(std::chrono::milliseconds(20));
     run(incarnation, met);
-    // All see by each other that they are there, and nobody waits out the time of doubt.
+    // The hosts see each other's new cards, so none of them waits until the doubt ends.
     EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(14));
     for (const auto& each : met) {
       ASSERT_TRUE(each->ok()) << each->status().to_string();
@@ -158,7 +159,8 @@ TEST(Rendezvous, CardsOfARunThatWasKilledAreNotBelievedWhileTheNextOneStarts) {
   }
 }
 
-// As when one process of a job is killed and started anew by itself: the others have met, and write no cards any more.
+// One process of a job is killed and restarted alone: the others have met and write no cards any
+// more.
 TEST(Rendezvous, WhoIsStartedAnewAloneMeetsThoseWhoAreThereInTime) {
   const ScratchFolder folder;
   (void)meet(folder.path("job"), 0, 2, 0, 1);
@@ -185,7 +187,7 @@ TEST(Rendezvous, WhoListensWasThereAllAlongAndNeedsNoNewCard) {
   const auto way = [&] { return folder_rendezvous(folder.path("job"), 2, 0); };
   (void)way()->meet(0, there, std::chrono::milliseconds(1), {});
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  // The time of doubt alone would be longer than this waits.
+  // The time of doubt alone would be longer than this deadline.
   std::stop_source stop;
   auto met = std::async(std::launch::async,
                         [&] { return way()->meet(1, card_of(1), std::chrono::hours(1), stop.get_token()); });

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view kRunRequest = "fbrunrq1";
 const CallLimits kRunLimits(uint64_t{1} << 20, 1000ms);
-// Between questions, while rank 0 is not there, or has not gone through its data set yet.
+// Pauses between questions while rank 0 is unavailable or has not set its settings yet.
 constexpr RunCheck::Time kShortestPause = 50ms, kLongestPause = 5s;
 
 Buffer run_request() { return MessageFields(kRunRequest).done(); }
@@ -34,7 +34,7 @@ Result<Response> RunService::answer(std::span<const uint8_t> request) {
 struct RunCheck::Known {
   Known(int of, RunTerms own) : rank(of), terms(std::move(own)) {}
 
-  // Whether the answer says it, and OK or StateMismatch is known from now on.
+  // Returns whether the answer has the settings of rank 0. If so, `same` is set.
   Result<bool> take(const Result<Buffer>& answer) {
     FOREBAY_RETURN_IF_ERROR(answer.status());
     FOREBAY_ASSIGN(const std::optional<RunTerms> leader, parse_run(answer->span()));
@@ -47,8 +47,8 @@ struct RunCheck::Known {
   const int rank;
   const RunTerms terms;
   std::mutex mutex;
-  std::optional<Status> same;  ///< nothing: rank 0 has not told its settings
-  bool asked = false;          ///< by look(), and the answer is on its way
+  std::optional<Status> same;  ///< not set: the settings of rank 0 are unknown
+  bool asked = false;          ///< by look(), whose answer is still in flight
   Time pause = kShortestPause;
   std::optional<Time> asks_again;
 };
@@ -68,7 +68,7 @@ Status RunCheck::look(Time now) {
   }
   transport_->call(leader_, kRunServiceName, run_request(), kRunLimits, stop_.get_token(),
                    [known = known_](const Result<Buffer>& answer) {
-                     // Nonsense is a bad peer's, which is nobody's error.
+                     // A malformed answer is the fault of a bad peer and no error of this rank.
                      (void)known->take(answer);
                      const std::lock_guard lock(known->mutex);
                      known->asked = false;

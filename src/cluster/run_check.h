@@ -12,10 +12,11 @@
 
 namespace forebay {
 
-/// The name under which rank 0 tells its settings.
+/// Name of the service by which rank 0 serves its settings.
 inline constexpr std::string_view kRunServiceName = "run";
 
-/// Tells the other ranks the settings of this one, from when they are known. From any thread.
+/// Serves the settings of this rank to the others once they are set. Methods may be called from any
+/// thread.
 class RunService final : public Service {
  public:
   void set_terms(RunTerms terms);
@@ -26,21 +27,23 @@ class RunService final : public Service {
   std::optional<RunTerms> terms_;
 };
 
-/// Finds out whether a rank has the settings that rank 0 has. Rank 0 is asked until it has told them; a
-/// rank 0 that is away, or answers nonsense to look(), is no error. From any thread.
+/// Finds out whether a rank has the same settings as rank 0. Asks rank 0 until it has given its
+/// settings. It is not an error if rank 0 is unavailable, or if its answer to look() is malformed.
+/// Methods may be called from any thread.
 class RunCheck {
  public:
   using Time = std::chrono::nanoseconds;  ///< of any one clock
 
   RunCheck(std::shared_ptr<Transport> transport, PeerHost leader, int rank, RunTerms terms);
-  /// Does not wait for an answer that is on its way.
+  /// Does not wait for an answer in flight.
   ~RunCheck() { stop_.request_stop(); }
 
-  /// StateMismatch from when rank 0 has told other settings, and OK before. Does not wait: rank 0 is asked
-  /// meanwhile, after growing pauses.
+  /// Returns StateMismatch once rank 0 is known to have other settings, and OK before. Does not
+  /// wait: it asks rank 0 in the background, after growing pauses.
   Status look(Time now);
-  /// Asks rank 0 and waits for its answer: whether it has told the same settings, false where it has not set
-  /// them yet. StateMismatch as look(); otherwise errors of Transport::call(), Corrupt for nonsense.
+  /// Asks rank 0 and waits for its answer. Returns whether rank 0 has the same settings; false if
+  /// it has not set them yet. Errors: StateMismatch as in look(), those of Transport::call(), and
+  /// Corrupt for a malformed answer.
   Result<bool> ask(const std::stop_token& stop);
 
  private:
@@ -48,7 +51,7 @@ class RunCheck {
 
   const std::shared_ptr<Transport> transport_;
   const PeerHost leader_;
-  const std::shared_ptr<Known> known_;  ///< outlives the check where an answer comes late
+  const std::shared_ptr<Known> known_;  ///< outlives the check if an answer is late
   std::stop_source stop_;
 };
 

@@ -20,7 +20,7 @@ RunTerms terms_of(const std::string& seed, const std::string& samples = "21") {
 /// Rank 0 of three at the address "a:1". All times are of the network's clock.
 class RunCheckTest : public testing::Test {
  protected:
-  /// Asks that check now, and lets rank 0 answer.
+  /// Lets `check` ask now, and lets rank 0 answer.
   Status look(RunCheck& check) {
     const Status said = check.look(now_);
     pass(1s);

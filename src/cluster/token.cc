@@ -18,7 +18,7 @@ namespace {
 Result<std::string> token_of_file(const char* path) {
   std::ifstream file(path);
   std::string token;
-  // One word: what stands behind it (a line's end) is not part of it.
+  // The token is one word: the end of the line is not part of it.
   if (!file || !(file >> token))
     return invalid_argument(fmt::format("FOREBAY_CLUSTER_TOKEN_FILE: there is no token in {}", path));
   return token;

@@ -8,21 +8,23 @@
 
 namespace forebay {
 
-/// What tells the hosts of a job from strangers.
+/// Credentials by which the hosts of a job recognize each other.
 struct JobPass {
-  std::string token;        ///< of at least kLeastTokenLetters, the same on all hosts
-  uint64_t generation = 0;  ///< of the membership: who has an older one is a stranger, too
+  std::string token;        ///< at least kLeastTokenLetters characters, the same on all hosts
+  uint64_t generation = 0;  ///< of the membership; callers with an older one are refused
 };
 
 inline constexpr size_t kLeastTokenLetters = 16;
 
-/// 32 random hexadecimal digits. Unavailable where the system has no randomness to give.
+/// Returns 32 random hexadecimal digits. Unavailable if the system gives no random bytes.
 Result<std::string> new_token();
 
-/// InvalidArgument, without a word of the token, for one that is too short, or has other than printable characters without blanks.
+/// Returns InvalidArgument for a token that is too short, too long or has blanks or unprintable
+/// characters. The message does not contain the token.
 Status check_token(std::string_view token);
 
-/// That of FOREBAY_CLUSTER_TOKEN, else of the file that FOREBAY_CLUSTER_TOKEN_FILE names; empty where neither is set.
+/// Returns FOREBAY_CLUSTER_TOKEN, or else the first word of the file that
+/// FOREBAY_CLUSTER_TOKEN_FILE names. Empty if neither is set.
 Result<std::string> token_from_environment();
 
 }  // namespace forebay

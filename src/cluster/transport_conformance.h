@@ -22,7 +22,8 @@ inline Buffer bytes_of(const std::string& text) {
   return bytes;
 }
 
-/// A service that answers a request with the text that was put for it, in two pieces, and takes no other.
+/// A service that answers a request with the text that was put for it, in two pieces, and refuses
+/// all other requests.
 class TextService : public Service {
  public:
   Result<Response> answer(std::span<const uint8_t> request) override {
@@ -48,10 +49,10 @@ class TextService : public Service {
   int asked_ = 0;
 };
 
-/// The name under which tests serve theirs.
+/// Name of the service in tests.
 inline const std::string kTexts = "texts";
 
-/// Entries in memory, which count how often they were asked for.
+/// Entries in memory, with a count of how often they were requested.
 class MemoryEntries : public EntrySource {
  public:
   std::optional<Buffer> entry(const Hash128& key) override {
@@ -66,7 +67,7 @@ class MemoryEntries : public EntrySource {
     const std::lock_guard lock(mutex_);
     entries_[key.to_string()] = bytes_of(text);
   }
-  /// From now on that element is said to come, after so much.
+  /// Announces the element, with `left` work before it.
   void announce(int64_t element, uint64_t left) {
     const std::lock_guard lock(mutex_);
     coming_[element] = left;
@@ -103,10 +104,11 @@ inline Services serving(std::shared_ptr<EntrySource> source) {
 
 inline const JobPass kPass{"0123456789abcdef0123456789abcdef", 3};
 
-/// How a transport takes part: it makes hosts of one network. Every promise in transport_conformance_test.cc is tried on it.
+/// Describes a transport to the conformance suite: it makes hosts of one network.
+/// transport_conformance_test.cc tests every promise on it.
 struct TransportDriver {
   std::string name;
-  /// A host's transport; hosts of one test can reach each other.
+  /// Makes a host's transport. All hosts of one test can reach each other.
   std::function<std::shared_ptr<Transport>()> host;
 };
 inline void PrintTo(const TransportDriver& driver, std::ostream* out) { *out << driver.name; }

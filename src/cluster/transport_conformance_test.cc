@@ -38,12 +38,12 @@ TransportDriver http_driver() {
 TransportDriver tls_driver() {
   return {"Tls", [] {
             static const JobCertificates certificates;
-            // Hundreds of handshakes at once, on however busy a machine.
+            // Allows for hundreds of handshakes at once on a busy machine.
             return http_peer_transport({.tls = certificates.tls(), .connect_timeout = std::chrono::seconds(20)});
           }};
 }
 
-/// Answers once it is let go, like a host whose disk hangs.
+/// Answers only after it is released, like a host whose disk hangs.
 class HangingService : public Service {
  public:
   Result<Response> answer(std::span<const uint8_t>) override {

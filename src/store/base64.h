@@ -6,7 +6,7 @@
 
 namespace forebay {
 
-/// With the letters "+" and "/", filled up with "=".
+/// Encodes in base64 with the letters "+" and "/", padded with "=".
 std::string base64(std::span<const uint8_t> bytes);
 
 }  // namespace forebay

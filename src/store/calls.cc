@@ -24,7 +24,7 @@ bool CallTable::enter(std::shared_ptr<CallBase> call) {
 }
 
 void CallTable::count(const CallBase& call, std::optional<uint64_t> bytes, bool ok) {
-  // From begin() on: what waits for a thread or a connection counts, for whoever asked has waited for it, too.
+  // Measured from begin(), because the caller has waited for a thread or a connection, too.
   const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - call.begin_;
   latencies_.add(static_cast<uint64_t>(took.count()));
   if (bytes) sizes_.add(*bytes);
@@ -34,7 +34,8 @@ void CallTable::count(const CallBase& call, std::optional<uint64_t> bytes, bool 
 
 void CallTable::leave(CallBase& call) {
   const std::lock_guard lock(mutex_);
-  calls_.erase(call.place_);  // the caller holds another reference, so nothing is destroyed under the lock
+  // The caller holds another reference, so nothing is destroyed under the lock.
+  calls_.erase(call.place_);
   if (closed_) left_.notify_all();
 }
 
@@ -45,7 +46,8 @@ void CallTable::close() {
     closed_ = true;
     waiting.assign(calls_.begin(), calls_.end());
   }
-  // Without the lock: an answer may begin another call here, which enters, finds the table closed and is cancelled at once.
+  // Cancelled without the lock, because an answer may begin another call here. That call enters,
+  // finds the table closed and is cancelled at once.
   for (const auto& call : waiting) call->cancel("the store was closed");
   waiting.clear();
 
@@ -54,8 +56,9 @@ void CallTable::close() {
     own += frame->table == this ? 1 : 0;
   }
   std::unique_lock lock(mutex_);
-  // A call leaves when its answer has returned. Those that this thread is inside of cannot return before we do.
-  // Ends: each call that is in the table was cancelled above or is answering, and later ones answer in begin().
+  // A call leaves after its answer has returned; answers that this thread is inside of cannot
+  // return before this function. The wait ends, because each call in the table was cancelled above
+  // or is being answered, and later ones are answered in begin().
   left_.wait(lock, [&] { return calls_.size() <= own; });
 }
 
@@ -71,7 +74,8 @@ StoreStats CallTable::stats() const {
   stats.listings = listings_.load(std::memory_order_relaxed);
   stats.heads = heads_.load(std::memory_order_relaxed);
   stats.waited = waited_.load(std::memory_order_relaxed);
-  // The sum of what only grows; a part as a difference from a sum that is read at another moment could shrink.
+  // Summed from counters that only grow: a difference of counters read at different moments could
+  // shrink.
   stats.requests = stats.immediate + stats.listings + stats.heads + stats.waited;
   stats.opens = opens_.load(std::memory_order_relaxed);
   stats.errors = errors_.load(std::memory_order_relaxed);

@@ -20,7 +20,8 @@
 
 namespace forebay {
 
-/// What a store is asked for: the bytes of an object, a page of a listing, or what there is to know of an object without its bytes.
+/// Kind of a call: it reads the bytes of an object, lists a page, or asks about an object without
+/// reading its bytes.
 enum class Asked : uint8_t { kRead, kListing, kHead };
 
 template <typename T>
@@ -31,8 +32,8 @@ constexpr Asked asked_for() {
 
 inline Asked asked_by(const ReadRequest& request) { return request.version_only ? Asked::kHead : Asked::kRead; }
 
-/// An asynchronous call that has not answered yet. Whoever comes first (the work, a stop request, the store's end)
-/// answers; the others change nothing.
+/// An asynchronous call. The first of the work, a stop request and the store's end answers it; the
+/// others then have no effect.
 class CallBase {
  public:
   virtual ~CallBase() = default;
@@ -50,29 +51,32 @@ class CallBase {
 template <typename T>
 class Call;
 
-/// The calls of one store that are in flight: counts them, and ends them when the store goes. What every asynchronous
-/// store needs in order to keep the promises of Store. May be used from any thread.
+/// The calls of one store that are in flight. Counts them, and cancels them when the store is
+/// destroyed. Every asynchronous store uses one to keep the promises of Store. Methods may be
+/// called from any thread.
 class CallTable {
  public:
-  /// Enters a call. It answers kCancelled at once where `stop` was requested or the table is closed. `asked`: what it counts as.
+  /// Begins a call. It is answered kCancelled at once if `stop` was requested or the table is
+  /// closed. `asked`: the kind that it counts as.
   template <typename T>
   std::shared_ptr<Call<T>> begin(std::string name, std::stop_token stop, std::function<void(Result<T>)> done,
                                  Asked asked = asked_for<T>());
 
-  /// Every call in flight answers kCancelled, later ones too; returns when no answer is running any more, except those
-  /// that this thread is inside of.
+  /// Cancels every call in flight and all later ones. Returns when no answer is running any more,
+  /// except answers that this thread is inside of.
   void close();
 
   /// Counts a read that was answered without a call.
   void count_immediate(uint64_t bytes, bool ok);
-  /// Counts a file that was opened, or tried to.
+  /// Counts a file that was opened, or that failed to open.
   void count_open() { opens_.fetch_add(1, std::memory_order_relaxed); }
   StoreStats stats() const;
 
  private:
   template <typename T>
   friend class Call;
-  /// The answers that the current thread is giving, innermost first: close() must not wait for these.
+  /// An answer that the current thread is giving, linked to the next outer one. close() must not
+  /// wait for these.
   struct Frame {
     explicit Frame(const CallTable* t);
     ~Frame();
@@ -81,7 +85,8 @@ class CallTable {
   };
 
   bool enter(std::shared_ptr<CallBase> call);
-  /// Before the answer is given, so that whoever gets it finds it counted. `bytes`: of a read that brought them.
+  /// Counts the call before it is answered, so that its caller finds it counted. `bytes`: the size,
+  /// if the call read bytes.
   void count(const CallBase& call, std::optional<uint64_t> bytes, bool ok);
   void leave(CallBase& call);
 
@@ -94,6 +99,8 @@ class CallTable {
   LatencyHistogram latencies_;
 };
 
+/// A call whose answer has type T. It owns the callback until the answer is given. The table holds
+/// it while it is in flight.
 template <typename T>
 class Call final : public CallBase, public std::enable_shared_from_this<Call<T>> {
  public:
@@ -102,9 +109,10 @@ class Call final : public CallBase, public std::enable_shared_from_this<Call<T>>
     asked_ = asked;
   }
 
-  /// True when this was the answer.
+  /// Answers the call. Returns false if it was answered before.
   bool answer(Result<T> result) {
-    // The table may hold the last reference, and leave() gives that up. Expired: the stop comes while the call is being destroyed.
+    // The table may hold the last reference, which leave() releases. An expired pointer means that
+    // a stop arrives while the call is being destroyed.
     const auto keep = this->weak_from_this().lock();
     if (!keep || answered_.exchange(true, std::memory_order_acq_rel)) return false;
     std::optional<uint64_t> bytes;
@@ -115,7 +123,8 @@ class Call final : public CallBase, public std::enable_shared_from_this<Call<T>>
     {
       CallTable::Frame frame(&table_);
       done_(std::move(result));
-      done_ = nullptr;  // what the answer held goes before the store may
+      // State that the callback holds must be released while the store certainly lives.
+      done_ = nullptr;
     }
     table_.leave(*this);
     return true;
@@ -134,7 +143,7 @@ class Call final : public CallBase, public std::enable_shared_from_this<Call<T>>
   const std::string name_;
   std::function<void(Result<T>)> done_;
   std::optional<std::stop_callback<OnStop>>
-      on_stop_;  // last: its end waits for a running callback, which uses the rest
+      on_stop_;  // last: its destructor waits for a running callback, which uses the other members
 };
 
 template <typename T>

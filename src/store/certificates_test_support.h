@@ -12,7 +12,7 @@
 
 namespace forebay {
 
-/// Certificates made on the spot, in a folder of their own: NAME.pem and NAME.key.
+/// Makes certificates in a folder of its own: NAME.pem and NAME.key.
 class TestCertificates {
  public:
   TestCertificates() = default;
@@ -27,7 +27,8 @@ class TestCertificates {
 
   std::string file(const std::string& name) const { return folder_.path(name); }
   void make_authority(const std::string& name) { make(name, name, "", 2); }
-  /// `names`: "DNS:localhost,IP:127.0.0.1". It is good for `days`, which may be over.
+  /// `names`: for example "DNS:localhost,IP:127.0.0.1". The certificate is valid for `days`; a
+  /// negative number makes it expired.
   void make(const std::string& name, const std::string& signer, const std::string& names, int days) {
     Pair& pair = made_[name];
     pair.key = EVP_EC_gen("P-256");
@@ -46,7 +47,7 @@ class TestCertificates {
     X509_sign(one, made_.at(signer).key, EVP_sha256());
     write(name, pair, nullptr);
   }
-  /// Writes NAME.locked: the key of NAME with a password.
+  /// Writes NAME.locked: the key of NAME, encrypted with a password.
   void lock(const std::string& name) { write(name, made_.at(name), "secret"); }
 
  private:

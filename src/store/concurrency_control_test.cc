@@ -84,7 +84,8 @@ TEST(ConcurrencyControl, finds_the_knee_again_when_the_link_changes) {
   EXPECT_GE(faster.per_second, 0.9 * 2700);
 }
 
-/// Processes that begin within 50 ms of each other at a store nearby that works off 500 requests a second, of all of them.
+/// Processes that begin within 50 ms of each other to read from a nearby store, which completes 500
+/// requests a second over all of them.
 class SharedStore {
  public:
   SharedStore(int processes, uint64_t seed) : random_(seed), hosts_(static_cast<size_t>(processes)) {
@@ -94,7 +95,7 @@ class SharedStore {
     }
   }
 
-  /// Most requests that one of them had in flight while each read so many.
+  /// Returns the most requests that one process had in flight while each read `each` objects.
   int read(int each) {
     for (Host& host : hosts_) host.left = each;
     while (!away_.empty()) {
@@ -137,7 +138,7 @@ class SharedStore {
   double now_ = 0, free_at_ = 0;
 };
 
-// Rows of steps that are far off would queue in front of those of the next one, many times over.
+// Rows of later steps would queue before those of the next step, many times over.
 TEST(ConcurrencyControl, processes_that_share_a_narrow_store_do_not_fill_its_queue) {
   for (uint64_t seed = 1; seed <= 20; ++seed) EXPECT_LE(SharedStore(4, seed).read(240), 48) << seed;
 }

@@ -1,4 +1,4 @@
-// How near ConcurrencyControl comes to the best fixed number, and how soon.
+// Tests how close ConcurrencyControl comes to the best fixed number, and how soon.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -14,7 +14,7 @@ struct Model {
   SimulatedServer server;
 };
 
-/// From the first request on, growing included: an epoch of a small data set.
+/// Counted from the first request, including growth: an epoch of a small data set.
 constexpr int64_t kRequests = 20'000;
 
 class ConcurrencySearch : public testing::TestWithParam<Model> {};

@@ -8,22 +8,26 @@
 
 #include "store/concurrency_control.h"
 
-// A server and its users on a clock of their own, for tests of ConcurrencyControl.
+// A server and its users on a simulated clock, for tests of ConcurrencyControl.
 
 namespace forebay {
 
-/// A store on a simulated clock: each request is away for `latency`, and waits for a server that works off so many a second.
+/// A store on a simulated clock. Each request takes `latency`, and waits for a server that
+/// completes so many a second.
 struct SimulatedServer {
   double latency_s = 0.1;
   double per_second = 2700;
   double jitter = 0.1;            // of the latency, exponential
-  int collapses_above = 1 << 20;  // more in flight make the server slower, in proportion
-  double throttles_above = 1e12;  // requests a second before it says 503
-  double refuses = 0;             // share of requests, whatever the load
-  double shared_s = 0;            // work that requests in flight share: the more there are, the cheaper is each
-  double slows_above = 1e9;       // more in flight cost somewhat more each: a fifth for as many again
-  double wavers = 0;              // others use the server, too: its work takes about that share more or less,
-                                  // for tenths of a second; what is told is corrected by it
+  int collapses_above = 1 << 20;  // above this number in flight the server slows down in proportion
+  double throttles_above = 1e12;  // requests a second above which it answers 503
+  double refuses = 0;             // share of requests that it refuses, whatever the load
+  // Work that requests in flight share: the more there are, the cheaper is each.
+  double shared_s = 0;
+  // Above this number in flight each request costs more: a fifth for twice as many.
+  double slows_above = 1e9;
+  // Other users of the server make its work take about this share more or less, for tenths of a
+  // second at a time. Reported speeds are corrected for it.
+  double wavers = 0;
 };
 
 struct Speed {
@@ -33,18 +37,20 @@ struct Speed {
   int64_t throttled = 0;
 };
 
+/// Runs requests against a SimulatedServer. Used by one thread.
 class ConcurrencySimulation {
  public:
   explicit ConcurrencySimulation(SimulatedServer s) : server(s), tokens(s.throttles_above / 10) {}
 
-  /// Keeps as many requests in flight as `control` (or `fixed`) allows until `count` came back; speed of the second half.
+  /// Keeps as many requests in flight as `control` (or `fixed`) allows until `count` have
+  /// completed. Returns the speed of the second half.
   Speed run(ConcurrencyControl* control, int fixed, int64_t count, double demand_per_second = 1e12) {
     Speed result;
     double half_at = 0, speeds = 0;
     int64_t done = 0;
     while (done < count) {
       while (in_flight < (control ? control->limit() : fixed) && asked <= demand_per_second * now + 1) send(control);
-      if (away.empty()) {  // the user asks for nothing now
+      if (away.empty()) {  // the user requests nothing now
         now += 1 / demand_per_second;
         continue;
       }
@@ -78,7 +84,7 @@ class ConcurrencySimulation {
     bool operator<(const Away& other) const { return back_at > other.back_at; }
   };
 
-  // Of one request, with as many in flight as there are now.
+  // Work of one request, given the number in flight now.
   double work_s() {
     constexpr double kWaversFor = 0.2, kMoreForAsManyAgain = 0.2;
     if (now >= wavers_until) {

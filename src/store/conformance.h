@@ -23,20 +23,23 @@ namespace forebay::conformance {
 
 using Objects = std::map<std::string, std::string>;
 
-/// How a driver takes part: it makes a store that holds exactly these objects. A driver's test is then
-/// `INSTANTIATE_TEST_SUITE_P(Local, StoreConformance, testing::Values(Driver{"local", make}));` and every promise in
-/// conformance_test.cc is tried on it.
+/// Describes a driver to the conformance suite: it makes a store that holds exactly the given
+/// objects. A driver's test is then `INSTANTIATE_TEST_SUITE_P(Local, StoreConformance,
+/// testing::Values(Driver{"local", make}));`, and every promise in conformance_test.cc is tested on
+/// it.
 struct Driver {
   std::string name;
-  /// Null where the driver's server is not running: its tests are skipped, or fail with FOREBAY_REQUIRE_SERVERS=1.
+  /// Null if the driver's server is not running. Its tests are then skipped, or fail with
+  /// FOREBAY_REQUIRE_SERVERS=1.
   std::function<std::shared_ptr<Store>(const Objects&)> make;
-  bool only_utf8 = false;  ///< it refuses names of other bytes
-  bool lists = true;       ///< false for stores where list() is Unsupported
+  bool only_utf8 = false;  ///< it refuses names that are not UTF-8
+  bool lists = true;       ///< false if list() is Unsupported
 };
 inline void PrintTo(const Driver& driver, std::ostream* out) { *out << driver.name; }
 
-/// Counts answers and keeps the last; what tests wait with. A minute without an answer is a hang. What arrives after a test
-/// has given up and gone is still taken: the answers hold the place where they are kept.
+/// Counts answers and keeps the last one; tests wait with it. A minute without an answer counts as
+/// a hang. Answers that arrive after the test has ended are still accepted: the callbacks share the
+/// state.
 template <typename T>
 class Answers {
  public:
@@ -101,14 +104,14 @@ class StoreConformance : public testing::TestWithParam<Driver> {
 
   std::shared_ptr<Store> make(const Objects& objects) { return GetParam().make(objects); }
 
-  /// False, and checked to be told so, where the store cannot list.
+  /// Returns false if the store cannot list, after checking that it says so.
   bool lists(Store& store) {
     if (GetParam().lists) return true;
     EXPECT_EQ(list_wait(store, {"", "", 10}, {}).status().code(), Code::kUnsupported);
     return false;
   }
 
-  /// What read() says; where read_now() says something it must be the same.
+  /// Returns the answer of read(). If read_now() answers, too, the two must agree.
   Result<Buffer> read(Store& store, const ReadRequest& request) {
     Result<Buffer> answer = read_wait(store, request, {});
     if (const auto now = store.read_now(request)) {
@@ -120,7 +123,7 @@ class StoreConformance : public testing::TestWithParam<Driver> {
     return answer;
   }
 
-  /// All pages of one folder, in pages of `max_keys`.
+  /// Returns all pages of one folder, read in pages of `max_keys`.
   ListPage list(Store& store, const std::string& prefix, uint32_t max_keys) {
     ListPage all;
     ListRequest request{prefix, "", max_keys};

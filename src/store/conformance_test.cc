@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-// The promises of Store, tried on every driver.
+// Tests the promises of Store on every driver.
 namespace forebay::conformance {
 
 TEST_P(StoreConformance, ReadsWholeObjects) {

@@ -10,7 +10,8 @@ namespace forebay {
 
 namespace {
 
-/// Eight bytes a step, by tables: entry [k][b] is what byte b does when k more bytes follow it. For polynomials with their bits
+/// Processes eight bytes a step by tables: entry [k][b] is the effect of byte b when k more bytes
+/// follow it. For polynomials with reversed bits.
 /// reversed.
 template <typename Crc, Crc kPolynomial>
 class TableCrc {
@@ -36,7 +37,8 @@ class TableCrc {
     for (; left >= 8; left -= 8, at += 8) {
       uint64_t word = 0;
       for (unsigned i = 0; i < 8; ++i) word |= uint64_t{at[i]} << 8 * i;
-      // The state goes into the first bytes, whose weights it has; of a 32-bit state the upper half of the word stays as it is.
+      // The state belongs to the first bytes. A 32-bit state leaves the upper half of the word
+      // unchanged.
       word ^= crc;
       Crc next = 0;
       for (unsigned i = 0; i < 8; ++i) next ^= table_[7 - i][word >> 8 * i & 0xff];
@@ -51,7 +53,8 @@ class TableCrc {
 };
 
 #if defined(__x86_64__)
-// The instruction is of just this polynomial (Castagnoli); the other two have none on x86 that is simpler than the tables.
+// The instruction implements only this polynomial (Castagnoli). For the other two, x86 has nothing
+// simpler than the tables.
 __attribute__((target("sse4.2"))) uint32_t crc32c_by_instruction(std::span<const uint8_t> bytes) {
   uint64_t crc = ~uint32_t{0};
   const uint8_t* at = bytes.data();

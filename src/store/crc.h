@@ -5,7 +5,7 @@
 
 namespace forebay {
 
-/// The checksums that object stores keep: CRC-32 (ISO 3309), CRC-32C (Castagnoli) and CRC-64/NVME.
+/// The checksums that object stores use: CRC-32 (ISO 3309), CRC-32C (Castagnoli) and CRC-64/NVME.
 uint32_t crc32_iso(std::span<const uint8_t> bytes);
 uint32_t crc32c(std::span<const uint8_t> bytes);
 uint64_t crc64_nvme(std::span<const uint8_t> bytes);

@@ -25,7 +25,8 @@ bool IoThreads::post(std::function<void()> job) {
   if (foreign_process()) return false;
   const std::lock_guard lock(state_->mutex);
   if (state_->closing) return false;
-  // A sleeping thread that was woken still counts as idle, hence the comparison with the jobs that wait and not with 0.
+  // A sleeping thread that was woken still counts as idle, hence the comparison with the number of
+  // waiting jobs and not with 0.
   if (state_->idle <= state_->jobs.size() && state_->threads < max_threads_ && !start_thread() &&
       state_->threads == 0) {
     return false;
@@ -38,7 +39,8 @@ bool IoThreads::post(std::function<void()> job) {
 bool IoThreads::start_thread() {
   const SignalsBlocked blocked;
   try {
-    // The thread shares the state: one that is left behind by close() finds it alive when its system call comes back.
+    // The thread shares the state, so a thread abandoned by close() finds it alive when its system
+    // call returns.
     state_->handles.emplace_back([state = state_] { run(state); });
     ++state_->threads;
     return true;
@@ -60,7 +62,8 @@ void IoThreads::run(const std::shared_ptr<State>& state) {
     state->jobs.pop_front();
     lock.unlock();
     job();
-    // Before the lock: what the job owns may be the last reference to a store, whose end comes back here.
+    // Destroyed before the lock is taken: the job may own the last reference to a store, whose
+    // destructor calls close().
     job = nullptr;
     lock.lock();
   }
@@ -70,7 +73,8 @@ void IoThreads::run(const std::shared_ptr<State>& state) {
 
 void IoThreads::close() {
   if (foreign_process()) {
-    // The threads are the parent's; ending the condition variable that they wait for would wait for ever here.
+    // The threads are the parent's. Destroying the condition variable that they wait for would wait
+    // forever here.
     if (state_) new std::shared_ptr<State>(std::move(state_));
     return;
   }
@@ -78,12 +82,14 @@ void IoThreads::close() {
   std::vector<std::thread> handles;
   std::unique_lock lock(state_->mutex);
   state_->closing = true;
-  // Destroyed behind the lock: what jobs own may be a store's last reference.
+  // Destroyed after the lock is released: jobs may own a store's last reference.
   dropped.swap(state_->jobs);
   handles.swap(state_->handles);
   state_->work.notify_all();
-  const size_t own = own_state == state_.get() ? 1 : 0;  // closed by one of its own jobs: that thread ends after it
-  // Bounded: a read from a dead network mount returns when it likes, and ending the process must not wait for that.
+  // If close() is called by one of the pool's own jobs, that thread ends after it.
+  const size_t own = own_state == state_.get() ? 1 : 0;
+  // Bounded: a read from a dead network mount may never return, and the end of the process must not
+  // wait for it.
   const bool ended = state_->ended.wait_for(lock, patience_, [&] { return state_->threads <= own; });
   lock.unlock();
   for (std::thread& thread : handles) {

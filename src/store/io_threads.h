@@ -13,12 +13,13 @@
 
 namespace forebay {
 
-/// A few threads for system calls that may wait for a device. They start when there is work for them, at most
-/// `max_threads`, and never decode.
+/// A few threads for system calls that may wait for a device. At most `max_threads` start, when
+/// there is work. They never decode.
 ///
-/// close() drops what has not begun and waits for the rest; a thread that its system call does not let go within
-/// `patience` (a dead network mount) is left behind, and touches only what its job owns. So jobs must own what they
-/// use. May be used from any thread, except that nobody may post while close() runs.
+/// close() drops jobs that have not begun and waits for the others. A thread whose system call does
+/// not return within `patience` (a dead network mount) is abandoned; it then uses only what its job
+/// owns, so jobs must own what they use. Methods may be called from any thread, but post() must not
+/// run at the same time as close().
 class IoThreads {
  public:
   explicit IoThreads(size_t max_threads, std::chrono::milliseconds patience = std::chrono::seconds(5));
@@ -26,12 +27,13 @@ class IoThreads {
   IoThreads(const IoThreads&) = delete;
   IoThreads& operator=(const IoThreads&) = delete;
 
-  /// False where no thread could be started and none is running (the job is dropped), or after a fork: threads stay
-  /// with the parent.
+  /// Returns false, and drops the job, if no thread could be started and none is running, or after
+  /// a fork: threads stay with the parent.
   bool post(std::function<void()> job);
   void close();
   size_t threads() const;
-  /// The process is a fork of the one that made this: there are no threads here, and locks may be held for ever.
+  /// Returns whether this process is a fork of the one that made the object. It then has no
+  /// threads, and locks may be held forever.
   bool foreign_process() const;
 
  private:

@@ -43,7 +43,7 @@ TEST(IoThreads, as_many_jobs_as_threads_wait_for_each_other_and_are_let_go) {
   std::latch together(kThreads), done(kThreads);
   for (int i = 0; i < kThreads; ++i) {
     threads.post([&] {
-      together.arrive_and_wait();  // each job finds a thread of its own
+      together.arrive_and_wait();  // each job gets a thread of its own
       done.count_down();
     });
   }
@@ -111,7 +111,7 @@ TEST(IoThreads, a_job_that_its_device_does_not_let_go_is_left_behind) {
       gone->set_value();
     });
     begun.get_future().get();
-  }  // does not wait for ever
+  }  // the destructor does not wait forever
   go_on->set_value();
   gone->get_future().get();
 }

@@ -15,12 +15,14 @@ constexpr size_t kFirstPlaces = 1024;
 uint64_t hash_of(std::string_view text) { return std::max<uint64_t>(hash128(text).low, 1); }
 }  // namespace
 
-// A power of two of sets, so that a set is found by a mask and growing splits each into two.
+// The number of sets is a power of two, so that a mask finds a set and growing splits each set into
+// two.
 ObjectPins::ObjectPins(size_t capacity) : capacity_(std::bit_ceil(std::max(capacity, kWays))) {}
 
 ObjectPins::Pin* ObjectPins::find(uint64_t key) {
   if (pins_.empty()) return nullptr;
-  // A key lies in one set of eight places, by its lowest bits: a look-up reads 128 bytes, however many there are.
+  // The lowest bits of a key choose its set of eight places: a look-up reads 128 bytes, however
+  // many pins there are.
   Pin* const ways = &pins_[(key & (pins_.size() / kWays - 1)) * kWays];
   Pin* const found = std::find_if(ways, ways + kWays, [&](const Pin& pin) { return pin.key == key; });
   return found == ways + kWays ? nullptr : found;
@@ -34,7 +36,7 @@ ObjectPins::Pin* ObjectPins::place_for(uint64_t key) {
     if (free != ways + kWays) return free;
     if (pins_.size() >= capacity_) {
       --used_;
-      return ways + (key >> 60) % kWays;  // who is forgotten depends on nothing but the keys
+      return ways + (key >> 60) % kWays;  // which pin is forgotten depends only on the keys
     }
     grow();
   }
@@ -43,7 +45,7 @@ ObjectPins::Pin* ObjectPins::place_for(uint64_t key) {
 void ObjectPins::grow() {
   std::vector<Pin> old(pins_.size() * 2);
   old.swap(pins_);
-  // Each set of ways is dealt out over two, so that none can overflow.
+  // Each set is split into two, so that none can overflow.
   for (const Pin& pin : old) {
     if (pin.key != 0) *place_for(pin.key) = pin;
   }
@@ -59,7 +61,8 @@ Status ObjectPins::check(std::string_view key, std::string_view tag) {
         "changed since it was first read: its ETag is another one now; data sets must not change while they are read: "
         "write new versions under new names, or close the loaders that use it and start again");
   }
-  // Two objects of one hash would be taken for one that changed: of a million, less often than once in 10^7 runs.
+  // Two objects of the same hash would look like one that changed; with a million objects, less
+  // than once in 10^7 runs.
   *place_for(key_hash) = {key_hash, tag_hash};
   ++used_;
   return {};
@@ -69,7 +72,8 @@ std::shared_ptr<void> ObjectPins::begin_reading(std::shared_ptr<void> owner) {
   const std::lock_guard lock(mutex_);
   ++readers_;
   return {this, [this, owner = std::move(owner), generation = process_generation()](void*) {
-            if (process_generation() != generation) return;  // the lock may be held by a thread that is not here
+            // The lock may be held by a thread that does not exist in this fork.
+            if (process_generation() != generation) return;
             const std::lock_guard relock(mutex_);
             if (--readers_ > 0) return;
             pins_.clear();

@@ -65,7 +65,7 @@ TEST(ObjectPins, pins_last_as_long_as_somebody_reads) {
   EXPECT_TRUE(pins->check("a", "2").ok());
   one = pins->begin_reading(pins);
   pins.reset();
-  one.reset();  // the last that holds them
+  one.reset();  // the last reader
 }
 
 }  // namespace

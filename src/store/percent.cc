@@ -4,7 +4,8 @@ namespace forebay {
 
 namespace {
 
-// RFC 3986, section 2.3; AWS' signatures want just these left as they are, and capital hexadecimal digits.
+// RFC 3986, section 2.3. AWS signatures require that exactly these stay unencoded, and capital
+// hexadecimal digits.
 bool unreserved(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
          c == '_' || c == '~';

@@ -19,7 +19,8 @@ bool fits_set_aside(const ReadRequest& request, uint64_t bytes) {
 
 Status read_failure(const ReadRequest& request, const Status& failure) {
   const uint64_t needed = failure.bytes_needed(), given = request.set_aside_bytes.value_or(0);
-  // Transports refuse what is longer than they were allowed as Unsupported; only the request tells why they were.
+  // Transports refuse answers that are too long as Unsupported; only the request tells why the
+  // limit was set.
   if (request.range || failure.code() != Code::kUnsupported || needed == 0) return failure;
   if (request.expected_size)
     return corrupt(fmt::format("changed: the listing said {} bytes, and now there are more", *request.expected_size));
@@ -35,7 +36,7 @@ Result<ByteRange> resolve_range(const ReadRequest& request, uint64_t size) {
                                range.offset))
         .with_range(range);
   }
-  // Of a whole object that has grown beyond what was guessed: whoever asked may ask again with more memory.
+  // A whole object has grown beyond the guess: the caller may read again with more memory.
   if (!fits_set_aside(request, range.length)) return larger_than_set_aside(*request.set_aside_bytes, range.length);
   return range;
 }

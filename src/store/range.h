@@ -6,21 +6,22 @@
 
 namespace forebay {
 
-/// What a read that failed answers: an object that was refused as too long for what its reader set aside is
-/// larger_than_set_aside(), all else stays as it is.
+/// Returns the status of a failed read. An object that was refused because it is longer than its
+/// reader has set aside becomes larger_than_set_aside(); other failures stay as they are.
 Status read_failure(const ReadRequest& request, const Status& failure);
 
-/// The part of an object of `size` bytes that a request means; Corrupt where the object is not what the request
-/// expects, OutOfBudget where the reader has set aside too little for it.
+/// Returns the part of an object of `size` bytes that a request means. Corrupt if the object is not
+/// as the request expects; OutOfBudget if the reader has set aside too little for it.
 Result<ByteRange> resolve_range(const ReadRequest& request, uint64_t size);
 
-/// "changed: the listing said 10 bytes, now 7".
+/// Returns the error "changed: the listing said 10 bytes, now 7".
 Status size_changed(uint64_t expected, uint64_t now);
 
-/// Whether what the reader of an object of unknown size has set aside is so much, now that it could set aside more.
+/// Returns whether the reader of an object of unknown size has set aside `bytes`, after trying to
+/// set aside more.
 bool fits_set_aside(const ReadRequest& request, uint64_t bytes);
 
-/// OutOfBudget, with `size` as what is needed.
+/// Returns OutOfBudget, with `size` as the bytes needed.
 Status larger_than_set_aside(uint64_t set_aside, uint64_t size);
 
 }  // namespace forebay

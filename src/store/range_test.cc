@@ -36,7 +36,7 @@ TEST(ResolveRange, is_taken_exactly_where_all_of_it_lies_inside) {
   int inside = 0;
   for (int trial = 0; trial < 5000; ++trial) {
     const uint64_t size = pick(), offset = pick(), length = pick();
-    __extension__ using Wide = unsigned __int128;  // sums that do not wrap
+    __extension__ using Wide = unsigned __int128;  // sums that do not overflow
     const bool fits = Wide{offset} + length <= size;
     inside += fits ? 1 : 0;
     const auto range = resolve_range(part_of(offset, length), size);
@@ -70,7 +70,7 @@ TEST(ResolveRange, what_was_set_aside_bounds_the_part_and_not_the_object) {
   EXPECT_EQ(refused.status().bytes_needed(), 3u);
 }
 
-// A server may refuse to send more than there is room for before anybody knows the size.
+// A server may refuse a body larger than the reader's memory before the size is known.
 TEST(ReadFailure, a_whole_object_too_long_for_what_was_set_aside_is_a_matter_of_memory) {
   const Status too_long = unsupported("longer than allowed").with_bytes_needed(500);
   ReadRequest whole;

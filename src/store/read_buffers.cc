@@ -22,7 +22,8 @@ ReadBuffers::~ReadBuffers() {
   }
 }
 
-// Four classes to an octave, from kMinBlock on: rounding up costs a quarter at most, and few sizes share what is idle.
+// Four classes for each octave, from kMinBlock on: rounding up costs at most a quarter, and few
+// sizes share the idle blocks.
 size_t ReadBuffers::class_of(size_t size) {
   if (size <= kMinBlock) return 0;
   const auto octave = static_cast<size_t>(std::bit_width((size - 1) / kMinBlock)) - 1;
@@ -52,7 +53,7 @@ void* ReadBuffers::take(size_t size_class) {
   const std::lock_guard lock(mutex_);
   auto& blocks = idle_[size_class];
   if (blocks.empty()) return nullptr;
-  void* memory = blocks.back().memory;  // the one used last is the likeliest to be in the CPU's caches
+  void* memory = blocks.back().memory;  // the last one used is most likely in the CPU's caches
   blocks.pop_back();
   idle_bytes_ -= class_bytes(size_class);
   return memory;
@@ -60,22 +61,23 @@ void* ReadBuffers::take(size_t size_class) {
 
 void ReadBuffers::take_back(void* memory, size_t size_class) {
   const size_t bytes = class_bytes(size_class);
-  // In the child of a fork the lock may be held by a thread that does not exist here.
-  // What could never stay goes at once; else it would drive out all that is idle.
+  // In the child of a fork the lock may be held by a thread that does not exist here. A block that
+  // cannot be retained is freed at once; otherwise it would evict all idle blocks.
   if (bytes > capacity_ || process_generation() != generation_) return free_block(memory, bytes);
   std::unique_lock lock(mutex_);
   idle_[size_class].push_back({memory, releases_++});
   idle_bytes_ += bytes;
   while (idle_bytes_ > capacity_) {
     const auto [oldest, its_class] = drop_oldest();
-    lock.unlock();  // giving pages back to the system can take long
+    lock.unlock();  // returning pages to the system can take long
     free_block(oldest, class_bytes(its_class));
     lock.lock();
   }
 }
 
 std::pair<void*, size_t> ReadBuffers::drop_oldest() {
-  // Each class is in the order of release, so its first is its oldest: the oldest of all is found among 112.
+  // Each class is in order of release, so its first block is its oldest. The oldest of all is found
+  // among 112.
   size_t oldest = kClasses;
   for (size_t c = 0; c < kClasses; ++c) {
     if (idle_[c].empty()) continue;

@@ -15,22 +15,26 @@
 
 namespace forebay {
 
-/// Memory for reads that is used again, so that a read does not pay for fresh pages (for a 100 KB file they cost more
-/// than the copy). A buffer comes back when its last reader lets go, also after the pool's owner is gone.
+/// A pool of memory for reads, so that a read does not pay for fresh pages, which cost more than
+/// the copy of a 100 KB file. A buffer returns to the pool when its last reader releases it, even
+/// after the pool's owner is gone.
 ///
-/// Sizes are rounded up to classes, so a block is at most 25 % larger than asked for (and at least kMinBlock). Blocks
-/// that nobody uses are kept up to `idle_capacity_bytes`; the longest idle go first. May be used from any thread.
+/// Sizes are rounded up to classes, so a block is at most 25 % larger than requested (and at least
+/// kMinBlock). Idle blocks are retained up to `idle_capacity_bytes`; those idle longest are freed
+/// first. Methods may be called from any thread.
 class ReadBuffers final : public KeptBytes, public std::enable_shared_from_this<ReadBuffers> {
  public:
   static constexpr size_t kMinBlock = 4096;
-  static constexpr size_t kMaxBlock = size_t{1} << 39;  ///< more than any host has; a sparse file may claim it
+  /// More than any host has; a sparse file may claim as much.
+  static constexpr size_t kMaxBlock = size_t{1} << 39;
 
   static std::shared_ptr<ReadBuffers> make(uint64_t idle_capacity_bytes);
   ~ReadBuffers() override;
   ReadBuffers(const ReadBuffers&) = delete;
   ReadBuffers& operator=(const ReadBuffers&) = delete;
 
-  /// `size` bytes, 64-byte aligned, not initialised. OutOfBudget where the system has no such memory.
+  /// Returns `size` bytes, aligned to 64 and not initialised. OutOfBudget if the system has no such
+  /// memory.
   Result<Buffer> acquire(size_t size);
   uint64_t idle_bytes() const { return idle_bytes_.load(std::memory_order_relaxed); }
   uint64_t bytes() const override { return idle_bytes(); }
@@ -54,7 +58,7 @@ class ReadBuffers final : public KeptBytes, public std::enable_shared_from_this<
   const uint64_t capacity_, generation_;
   mutable std::mutex mutex_;
   std::array<std::vector<Idle>, kClasses> idle_;
-  std::atomic<uint64_t> idle_bytes_{0};  ///< written with the lock held
+  std::atomic<uint64_t> idle_bytes_{0};  ///< written under the lock
   uint64_t releases_ = 0;
 };
 

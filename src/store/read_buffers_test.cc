@@ -30,7 +30,8 @@ TEST(ReadBuffers, EveryClassHoldsItsSizes) {
     for (int twice = 0; twice < 2; ++twice) {
       Buffer buffer = buffers->acquire(size).value();
       ASSERT_EQ(buffer.size(), size);
-      if (size > 0) std::memset(buffer.data(), 1, size);  // AddressSanitizer sees a block that is too small
+      // AddressSanitizer detects a block that is too small.
+      if (size > 0) std::memset(buffer.data(), 1, size);
     }
   }
 }
@@ -79,7 +80,7 @@ TEST(ReadBuffers, ManyThreads) {
   }
 }
 
-// A fork while another thread is inside: its lock stays taken in the child, for ever.
+// Forks while another thread holds the lock, which then stays locked in the child forever.
 TEST(ReadBuffers, TheChildOfAForkGivesBuffersUpWithoutTheLock) {
   const auto buffers = ReadBuffers::make(1 << 20);
   const std::jthread busy([&](const std::stop_token& stop) {

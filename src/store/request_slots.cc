@@ -27,7 +27,8 @@ RequestSlots::Share::~Share() {
 
 int RequestSlots::Share::limit() const {
   const std::lock_guard lock(slots_->mutex_);
-  // Whoever has a share is a user, so it is never a division by 0; at least one each, even where that is more than the limit.
+  // The caller is a user, so the divisor is never 0. Each user may have at least one request, even
+  // if the total then exceeds the limit.
   return std::max(1, slots_->control_.limit() / slots_->users_);
 }
 

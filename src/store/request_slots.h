@@ -9,33 +9,34 @@
 
 namespace forebay {
 
-/// How many requests the users of one store have in flight, together. Shared by all loaders of the process that read from that
-/// store, which divide it evenly. May be used from any thread.
+/// Limits the requests in flight to one store. All loaders of the process that read from the store
+/// share the object and divide the limit evenly. Methods may be called from any thread.
 class RequestSlots {
  public:
   explicit RequestSlots(ConcurrencyLimits limits = {}) : control_(limits) {}
 
-  /// One user's share, for as long as it lives.
+  /// One user's share. The user counts as long as it lives.
   class Share {
    public:
-    /// `processes`: of the job, with slots of their own each (ConcurrencyControl::begin_among()).
+    /// `processes`: the number of processes of the job, each of which has its own slots
+    /// (ConcurrencyControl::begin_among()).
     explicit Share(std::shared_ptr<RequestSlots> slots, int processes = 1);
     ~Share();
     Share(const Share&) = delete;
     Share& operator=(const Share&) = delete;
 
-    /// Requests that this user may have in flight now.
+    /// Returns how many requests this user may have in flight now.
     int limit() const;
-    /// A request went out; give what it returns to ended().
+    /// Records that a request was sent. Pass the result to ended().
     ConcurrencyControl::Sent sent();
-    /// It came back: with what was asked for, or not (then its time says nothing).
+    /// Records that the request ended. `ok`: it succeeded; otherwise its time is ignored.
     void ended(const ConcurrencyControl::Sent& sent, bool ok);
 
    private:
     const std::shared_ptr<RequestSlots> slots_;
   };
 
-  /// The store said that it gets too many requests (503, 429).
+  /// Records that the store refused a request as too many (503, 429).
   void throttled();
   int limit() const;
 

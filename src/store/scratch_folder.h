@@ -9,7 +9,7 @@
 
 namespace forebay {
 
-/// A folder of its own for one test, removed with it.
+/// A temporary folder for one test, deleted with the object.
 class ScratchFolder {
  public:
   ScratchFolder() {

@@ -8,7 +8,7 @@
 namespace forebay {
 
 namespace {
-// Of SHA-256: what HMAC fills keys up to.
+// Block size of SHA-256, to which HMAC pads keys.
 constexpr size_t kBlockBytes = 64;
 
 std::span<const uint8_t> bytes_of(std::string_view text) {

@@ -6,7 +6,8 @@
 
 namespace forebay {
 
-/// Threads that are begun while it lives take none of the program's signals: these belong to the program's own threads.
+/// Blocks signals in threads that are started during its life: signals are for the program's own
+/// threads.
 class SignalsBlocked {
  public:
   SignalsBlocked() {

@@ -18,10 +18,11 @@ struct Waiter {
   std::optional<Result<T>> result;
 };
 
-/// Starts a call and waits for its answer, which every store gives, also after a stop.
+/// Starts a call and waits for its answer, which every store gives, even after a stop.
 template <typename T, typename Start>
 Result<T> wait_for(Start&& start) {
-  // Shared: whoever answers may still be letting go of the lock when the one who waited has returned.
+  // Shared, because the answering thread may still be releasing the lock when the waiting one has
+  // returned.
   auto waiter = std::make_shared<Waiter<T>>();
   start([waiter](Result<T> result) {
     const std::lock_guard lock(waiter->mutex);
@@ -48,9 +49,9 @@ Result<ObjectInfo> stat_wait(Store& store, const std::string& key, std::stop_tok
 }
 
 uint64_t version_of_etag(std::string_view etag) {
-  // Weak (RFC 9110, section 8.8.1): the bytes may differ where it does not.
+  // A weak ETag (RFC 9110, section 8.8.1) may stay the same when bytes change.
   if (etag.starts_with("W/")) return 0;
-  // Listings and headers quote it differently.
+  // Listings and headers quote ETags differently.
   while (etag.starts_with('"')) etag.remove_prefix(1);
   while (etag.ends_with('"')) etag.remove_suffix(1);
   return etag.empty() ? 0 : std::max<uint64_t>(hash128(etag).low, 1);

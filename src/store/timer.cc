@@ -21,7 +21,7 @@ bool Timer::at(Time when, std::function<void()> function) {
   if (state_->closing) return false;
   if (!manual_ && !thread_.joinable() && !start_thread()) return false;
   state_->queue.push({when, state_->posted++, std::move(function)});
-  // Also where it is not the next to come: the thread looks and waits again.
+  // Woken even if this function is not the next: the thread looks and waits again.
   state_->changed.notify_one();
   return true;
 }
@@ -59,11 +59,12 @@ void Timer::run(const std::shared_ptr<State>& state) {
 }
 
 void Timer::advance(Time by) {
-  const auto state = state_;  // what runs may end the timer
+  const auto state = state_;  // functions may destroy the timer
   std::unique_lock lock(state->mutex);
   const Time until = state->manual_now + by;
   while (!state->closing && !state->queue.empty() && state->queue.top().when <= until) {
-    // Time stands at each function's own moment while it runs, and never goes back for one that was asked for late.
+    // While a function runs, the time is its own due time, and never goes back for a function added
+    // late.
     state->manual_now = std::max(state->manual_now, state->queue.top().when);
     auto function = std::move(state->queue.top().function);
     state->queue.pop();
@@ -84,7 +85,7 @@ void Timer::close() {
     state_->changed.notify_all();
   }
   if (!thread_.joinable()) return;
-  // Closed from inside a function: the state is shared with the thread, which ends after it.
+  // If close() is called from inside a function, the thread ends after it; it shares the state.
   if (thread_.get_id() == std::this_thread::get_id()) {
     thread_.detach();
   } else {

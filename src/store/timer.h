@@ -12,8 +12,8 @@
 
 namespace forebay {
 
-/// Calls functions at points in time: on one thread of its own, started with the first, or by hand through advance().
-/// May be used from any thread.
+/// Calls functions at points in time: on one thread of its own, which starts with the first, or in
+/// advance() if it is manual. Methods may be called from any thread.
 class Timer {
  public:
   using Time = std::chrono::nanoseconds;  ///< since the timer was made
@@ -24,12 +24,12 @@ class Timer {
   Timer& operator=(const Timer&) = delete;
 
   Time now() const;
-  /// Functions of one point in time run in the order they came. False (and dropped) after close(), or where the thread
-  /// could not be started.
+  /// Calls `function` at `when`. Functions of the same time run in the order they came. Returns
+  /// false, and drops the function, after close() or if the thread could not be started.
   bool at(Time when, std::function<void()> function);
-  /// Manual timers: goes on and runs what is due, on this thread.
+  /// For manual timers: advances the time and runs on this thread what is due.
   void advance(Time by);
-  /// Drops what has not run and waits for what is running (unless that is who calls).
+  /// Drops functions that have not run, and waits for a running one, unless it is the caller.
   void close();
 
  private:
@@ -48,7 +48,7 @@ class Timer {
     bool closing = false;
     const std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
   };
-  /// Under the lock; false where there is none to be had.
+  /// Starts the thread. The caller holds the lock. Returns false if that fails.
   bool start_thread();
   static void run(const std::shared_ptr<State>& state);
 

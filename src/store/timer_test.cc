@@ -59,7 +59,7 @@ TEST(ManualTimer, what_is_set_while_it_advances_runs_in_the_same_go_if_it_is_due
   timer.at(1ns, [&] {
     ran.push_back(1);
     timer.at(2ns, [&] { ran.push_back(2); });
-    timer.at(0ns, [&] { ran.push_back(0); });  // the past is now
+    timer.at(0ns, [&] { ran.push_back(0); });  // due in the past: runs now
     timer.at(50ns, [&] { ran.push_back(50); });
   });
   timer.advance(10ns);
@@ -103,7 +103,7 @@ TEST_P(TimerKinds, what_a_dropped_function_holds_is_let_go_by_close) {
   EXPECT_EQ(held.use_count(), 1);
   EXPECT_FALSE(timer.at(0ns, [held] {})) << "closed for good";
   EXPECT_EQ(held.use_count(), 1);
-  timer.close();  // a second time changes nothing
+  timer.close();  // a second call has no effect
 }
 
 TEST(ThreadTimer, runs_the_nearest_first_though_it_came_last) {

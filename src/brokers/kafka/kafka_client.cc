@@ -16,7 +16,7 @@ namespace forebay {
 
 namespace {
 
-constexpr size_t kAheadKilobytes = 64 << 10;  ///< of all partitions, before they are asked for
+constexpr size_t kAheadKilobytes = 64 << 10;  ///< limit of messages fetched ahead, in all
 
 struct DestroyConfiguration {
   void operator()(rd_kafka_conf_t* configuration) const { rd_kafka_conf_destroy(configuration); }
@@ -26,12 +26,13 @@ using KafkaConfiguration = std::unique_ptr<rd_kafka_conf_t, DestroyConfiguration
 Status set_kafka(rd_kafka_conf_t* configuration, const char* name, const std::string& value) {
   std::array<char, 512> why{};
   if (rd_kafka_conf_set(configuration, name, value.c_str(), why.data(), why.size()) == RD_KAFKA_CONF_OK) return {};
-  // Its words have the value.
+  // The library's message contains the value.
   const bool secret = std::string_view(name) == "sasl.password" || std::string_view(name) == "sasl.username";
   return invalid_argument(fmt::format("librdkafka: {}", secret ? fmt::format("no value for {}", name) : why.data()));
 }
 
-/// Refusals of TLS in the library's words, which no other try can change; nothing for all else.
+/// Returns the refusal of TLS in the library's message, which a retry cannot change; nothing for
+/// other messages.
 std::optional<std::string> tls_refusal_of_kafka(std::string_view words, const KafkaAddress& address) {
   if (const auto alert = alert_in(words)) return alert_refusal(*alert, address.with_certificate);
   if (words.find("wrong version number") == std::string_view::npos) return std::nullopt;
@@ -54,7 +55,7 @@ Status status_of_kafka(rd_kafka_resp_err_t error, const std::string& words, cons
     case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
       return invalid_argument(text +
                               " (user and password are those of the URL or of storage_options; see sasl_mechanism)");
-    // The same batch would be fetched again and again.
+    // A retry would fetch the same batch again and again.
     case RD_KAFKA_RESP_ERR__BAD_COMPRESSION:
     case RD_KAFKA_RESP_ERR__BAD_MSG:
       return corrupt(
@@ -75,12 +76,13 @@ Status KafkaClient::open(size_t partitions) {
   KafkaConfiguration configuration(rd_kafka_conf_new());
   rd_kafka_conf_t* const set = configuration.get();
   const std::string ahead =
-      // Of a simple consumer the setting is for each partition: divided, but each has some.
+      // A simple consumer applies the setting to each partition, so the total is divided, with a
+      // minimum for each.
       fmt::format("{}", std::max<size_t>(kAheadKilobytes / std::max<size_t>(partitions, 1), 1024));
   for (const auto& [name, value] : {std::pair<const char*, std::string>{"bootstrap.servers", address_.brokers},
                                     {"client.id", "forebay"},
                                     {"allow.auto.create.topics", "false"},
-                                    // So that an offset that is gone is told, and not replaced in silence.
+                                    // A missing offset is then reported, and not replaced silently.
                                     {"auto.offset.reset", "error"},
                                     {"queued.max.messages.kbytes", ahead},
                                     {"fetch.wait.max.ms", "100"},
@@ -91,16 +93,16 @@ Status KafkaClient::open(size_t partitions) {
     FOREBAY_RETURN_IF_ERROR(set_kafka(set, name, value));
   for (const auto& [name, value] : address_.security) FOREBAY_RETURN_IF_ERROR(set_kafka(set, name.c_str(), value));
   if (address_.security.at("security.protocol").find("SSL") != std::string::npos) {
-    // Not the default before librdkafka 2: a certificate of another host's would do.
+    // Not the default before librdkafka 2, which would accept another host's certificate.
     FOREBAY_RETURN_IF_ERROR(set_kafka(set, "ssl.endpoint.identification.algorithm", "https"));
     rd_kafka_conf_set_ssl_cert_verify_cb(
         set, [](rd_kafka_t*, const char*, int32_t, int* error, int, const char*, size_t, char*, size_t, void* self) {
           return int{static_cast<KafkaClient*>(self)->take_certificate(*error)};
         });
   }
-  // Callbacks come until rd_kafka_destroy(), which is in the destructor.
+  // Callbacks may come until rd_kafka_destroy(), which the destructor calls.
   rd_kafka_conf_set_opaque(set, this);
-  // The library's own writes to standard error.
+  // The library's default callback writes to standard error.
   rd_kafka_conf_set_log_cb(set, [](const rd_kafka_t*, int, const char*, const char*) {});
   rd_kafka_conf_set_error_cb(set, [](rd_kafka_t*, int error, const char* words, void* self) {
     static_cast<KafkaClient*>(self)->hear(static_cast<rd_kafka_resp_err_t>(error), words);
@@ -109,7 +111,7 @@ Status KafkaClient::open(size_t partitions) {
   client_ = rd_kafka_new(RD_KAFKA_CONSUMER, set, why.data(), why.size());
   if (client_ == nullptr)
     return invalid_argument(fmt::format("librdkafka: {}", without_secret(why.data(), address_.password)));
-  (void)configuration.release();  // the client has it now
+  (void)configuration.release();  // the client owns it now
   topic_ = rd_kafka_topic_new(client_, address_.topic.c_str(), nullptr);
   return topic_ != nullptr ? Status() : unavailable(rd_kafka_err2str(rd_kafka_last_error()));
 }
@@ -120,7 +122,7 @@ KafkaClient::~KafkaClient() {
   if (client_ != nullptr) rd_kafka_destroy(client_);
 }
 
-// What is told to the library here, only its log has.
+// Recorded here, because the library writes this reason only to its log.
 bool KafkaClient::take_certificate(int x509_error) {
   if (x509_error == X509_V_OK) return true;
   const std::lock_guard lock(mutex_);
@@ -128,12 +130,13 @@ bool KafkaClient::take_certificate(int x509_error) {
   return false;
 }
 
-// The library's call looks for no refusal: it is made again, with more time each, so that those are seen, and slow servers answer one of them.
+// The library's call does not end at a refusal. It is repeated with growing time limits, so that
+// refusals are noticed and slow servers can answer one of them.
 Result<size_t> KafkaClient::count_partitions(std::chrono::milliseconds wait) const {
   const auto end = Clock::now() + wait;
   for (std::chrono::milliseconds some{250};; some *= 2) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
-    // Never 0 ms, which asks and does not wait.
+    // Never 0 ms, which would not wait for an answer.
     auto count = ask_partitions(std::max(std::min(some, left), std::chrono::milliseconds(1)));
     look();
     FOREBAY_RETURN_IF_ERROR(refusal());
@@ -145,7 +148,7 @@ Result<size_t> KafkaClient::ask_partitions(std::chrono::milliseconds wait) const
   const struct rd_kafka_metadata* metadata = nullptr;
   const rd_kafka_resp_err_t error = rd_kafka_metadata(client_, 0, topic_, &metadata, static_cast<int>(wait.count()));
   if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    // The call says no more than that it timed out; why, the error callback has heard.
+    // The call reports only a timeout; the error callback has heard the reason.
     const std::string heard = trouble();
     return status_of_kafka(error, heard, address_);
   }
@@ -166,7 +169,7 @@ Result<KafkaClient::Range> KafkaClient::range(int32_t partition, std::chrono::mi
 }
 
 Status KafkaClient::start(int32_t partition, int64_t offset) {
-  // A partition is stopped before it is started elsewhere.
+  // A partition must be stopped before it is started at another offset.
   if (std::ranges::find(started_, partition) != started_.end()) {
     rd_kafka_consume_stop(topic_, partition);
   } else {

@@ -15,15 +15,18 @@
 
 namespace forebay {
 
-/// What an error of the library means: NotFound for topics and partitions that are not there, InvalidArgument for refusals, else Unavailable.
+/// Converts an error of the library: NotFound for topics and partitions that do not exist,
+/// InvalidArgument for refusals, Corrupt for messages that cannot be unpacked, otherwise
+/// Unavailable.
 Status status_of_kafka(rd_kafka_resp_err_t error, const std::string& words, const KafkaAddress& address);
 
-/// librdkafka's client of one topic, without a consumer group. It makes broken connections again by itself. Its end may take long: see ended_aside().
+/// librdkafka's client for one topic, without a consumer group. It reconnects by itself. Its
+/// destruction may take long, so ended_aside() destroys it.
 class KafkaClient {
  public:
   using Clock = std::chrono::steady_clock;
   struct Range {
-    int64_t first = 0, end = 0;  ///< `end`: behind the last
+    int64_t first = 0, end = 0;  ///< `end` is one past the last
   };
 
   static Result<std::shared_ptr<KafkaClient>> make(const KafkaAddress& address, size_t partitions);
@@ -32,30 +35,31 @@ class KafkaClient {
   KafkaClient& operator=(const KafkaClient&) = delete;
 
   rd_kafka_topic_t* topic() const { return topic_; }
-  /// How many partitions the topic has. Waits, but not where the servers refuse.
+  /// Returns the number of partitions of the topic. Waits, but ends early if the servers refuse.
   Result<size_t> count_partitions(std::chrono::milliseconds wait) const;
-  /// Which offsets a partition has. Waits.
+  /// Returns the offsets that a partition has. Waits.
   Result<Range> range(int32_t partition, std::chrono::milliseconds wait) const;
-  /// Begins to fetch. Never waits for a server.
+  /// Starts fetching. Never waits for a server.
   Status start(int32_t partition, int64_t offset);
 
-  /// Fetches nothing any more, and forgets what was fetched and not taken. May wait.
+  /// Stops fetching and discards fetched messages that were not consumed. May wait.
   void stop();
 
-  /// Takes note of what the library has to say. Never waits.
+  /// Serves the library's callbacks. Never waits.
   void look() const { rd_kafka_poll(client_, 0); }
-  /// What is wrong with the connections, as was last said.
+  /// Returns the latest problem of the connections; empty if there is none.
   std::string trouble() const;
-  /// All is well again.
+  /// Clears the problem, once the servers answer again.
   void clear_trouble();
-  /// Refused by the servers; OK otherwise.
+  /// Returns the servers' refusal; OK if there is none.
   Status refusal() const;
 
  private:
   explicit KafkaClient(KafkaAddress address) : address_(std::move(address)) {}
   Status open(size_t partitions);
   Result<size_t> ask_partitions(std::chrono::milliseconds wait) const;
-  /// Whether one that the library looked at is good; else it is why the servers are not read. On the library's threads.
+  /// Returns whether the certificate passed the library's verification; otherwise records the
+  /// refusal. Called on the library's threads.
   bool take_certificate(int x509_error);
   void hear(rd_kafka_resp_err_t error, const char* words);
 

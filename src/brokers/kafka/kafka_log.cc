@@ -24,7 +24,7 @@ std::vector<std::string> partition_names(const KafkaAddress& address) {
   return names;
 }
 
-/// What is read of a topic of so many partitions.
+/// Sets the partitions to read of a topic with `count` partitions.
 Status choose_partitions(KafkaAddress& address, size_t count) {
   if (!address.partitions.empty() && address.partitions.back() >= count)
     return invalid_argument(fmt::format("partition {} is chosen, and the topic '{}' has {}, which count from 0",
@@ -36,12 +36,13 @@ Status choose_partitions(KafkaAddress& address, size_t count) {
 
 class KafkaLog final : public BrokerLog {
  public:
-  /// `address` says which partitions.
+  /// `address` names the partitions.
   explicit KafkaLog(KafkaAddress address) : address_(std::move(address)), partitions_(partition_names(address_)) {}
 
   const std::vector<std::string>& partitions() const override { return partitions_; }
   std::string identity() const override {
-    // A state of chosen partitions has offsets of these alone. Without a choice identities stay what they are.
+    // A state of chosen partitions has offsets of these alone. Without a choice the identity has no
+    // partitions.
     return address_.name + (address_.chosen ? fmt::format(" {}", fmt::join(address_.partitions, ",")) : "");
   }
   std::string name() const override { return address_.name; }
@@ -61,7 +62,8 @@ class KafkaLog final : public BrokerLog {
     const auto work = [address = address_]() -> Result<std::vector<std::string>> {
       FOREBAY_ASSIGN(const std::shared_ptr<KafkaClient> client, KafkaClient::make(address, address.partitions.size()));
       FOREBAY_RETURN_IF_ERROR(
-          client->count_partitions(kKafkaEndsLimit).status());  // hears refusals, which what follows does not
+          // Detects refusals, which the calls below do not.
+          client->count_partitions(kKafkaEndsLimit).status());
       std::vector<std::string> ends;
       for (const size_t number : address.partitions) {
         FOREBAY_ASSIGN(const KafkaClient::Range range, client->range(static_cast<int32_t>(number), kKafkaEndsLimit));
@@ -88,23 +90,24 @@ class KafkaLog final : public BrokerLog {
   const std::vector<std::string> partitions_;
 };
 
-/// Waits for a cluster that is away, and tells of it once.
+/// Waits until the cluster is available, and logs once that it waits.
 Result<size_t> count_partitions(const KafkaAddress& address, const std::stop_token& stop,
                                 std::chrono::milliseconds tell_after, void (*tell)(const std::string& line)) {
-  // By value, with a client of its own: it may go on when nobody waits any more.
+  // Captured by value, with a client of its own: it may continue after the caller has stopped
+  // waiting.
   const auto work = [address, tell_after]() -> Result<size_t> {
     FOREBAY_ASSIGN(const std::shared_ptr<KafkaClient> client, KafkaClient::make(address, 1));
     return client->count_partitions(tell_after);
   };
   for (bool told = false;;) {
-    // Longer than the client takes to say what is wrong.
+    // Longer than the client takes to report a problem.
     auto count =
         run_aside<size_t>(work, KafkaClock::now() + 2 * tell_after, stop, "asking Kafka for the topic's partitions");
     if (count.ok() || count.status().code() != Code::kUnavailable) return count;
     if (!std::exchange(told, true))
       tell(fmt::format("{}: still waiting for the cluster, which has to say how many partitions there are: {}",
                        address.name, count.status().message()));
-    pause_for(kTryAgain, stop);  // some of what is wrong is said at once
+    pause_for(kTryAgain, stop);  // some problems are reported at once
   }
 }
 

@@ -46,7 +46,7 @@ std::vector<std::string> numbers(int from, int count, size_t length = 0) {
 }  // namespace
 
 namespace conformance {
-// The mock keeps 5 MB of a partition.
+// The mock retains 5 MB of a partition.
 INSTANTIATE_TEST_SUITE_P(Kafka, LogConformance,
                          testing::Values(LogDriver{
                              "Kafka", [](size_t partitions) { return std::make_unique<KafkaUnderTest>(partitions); }, 4,
@@ -62,7 +62,7 @@ TEST(KafkaAddress, NamesBrokersAndTopic) {
     EXPECT_EQ(KafkaAddress::parse(text).status().code(), Code::kInvalidArgument) << text;
 }
 
-// The mock makes every topic that it is asked for, which a cluster does not.
+// The mock creates every topic that is requested, which a real cluster does not.
 TEST(KafkaErrors, TopicsThatAreNotThereAndRefusalsAreToldFromTransientErrors) {
   KafkaAddress address;
   address.topic = "clicks";
@@ -106,8 +106,8 @@ TEST(KafkaLog, PayloadsThatAreHeldOutliveTheirReader) {
   cluster.append(0, numbers(0, 20));
   const auto log = cluster.open().value();
   const int threads = rd_kafka_thread_cnt();
-  // A client that ends while somebody holds a message waits for that one, as long as ended_aside() lets it (200 ms). On a busy machine
-  // one try may take as long for reasons of its own.
+  // The end of a client waits for messages in use, for as long as ended_aside() allows (200 ms). On
+  // a busy machine a single try may take as long for other reasons.
   bool at_once = false;
   for (int i = 0; i < 5 && !at_once; ++i) {
     auto reading = log->read_after(positions_of(*log)).value();
@@ -132,7 +132,7 @@ TEST(KafkaLog, AReaderThatIsGoneFetchesNothingThoughSomebodyHoldsItsPayloads) {
   const std::vector<LogRecord> held = read_count(*reading, {0}, 20);
   reading.reset();
   cluster.refuse_next_fetch();
-  // Time for ten more fetches of the one that is gone: it would take the refusal.
+  // Time for ten more fetches of the destroyed reader, which would take the refusal.
   std::this_thread::sleep_for(std::chrono::seconds(1));
   const auto next = log->read_after(positions_of(*log)).value();
   Status status;
@@ -149,7 +149,8 @@ TEST(KafkaLog, WhatWasForgottenIsCounted) {
   cluster.append(0, {"first"});
   const auto log = cluster.open().value();
   const auto first = read_count(*log->read_after(positions_of(*log)).value(), {0}, 1);
-  for (int i = 0; i < 20; ++i) cluster.append(0, numbers(i * 100, 100, 5000));  // twice what the mock keeps
+  // Twice what the mock retains.
+  for (int i = 0; i < 20; ++i) cluster.append(0, numbers(i * 100, 100, 5000));
   const auto reading = log->read_after({{0, first.at(0).offset}}).value();
   std::vector<LogRecord> rest;
   for (int i = 0; i < 300 && rest.empty(); ++i) rest = reading->read({0}, {}, {}).value();

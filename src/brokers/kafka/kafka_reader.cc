@@ -12,7 +12,8 @@ namespace forebay {
 
 namespace {
 
-// Partitions are looked at in turn, without waiting at any; what was fetched ahead makes that cheap.
+// Partitions are polled in turn without waiting for any, which is cheap because messages are
+// fetched ahead.
 constexpr std::chrono::milliseconds kLookAgain{2};
 constexpr std::chrono::milliseconds kAskRangeMs{10'000};
 constexpr std::chrono::milliseconds kCheckEvery{1'000};
@@ -24,15 +25,15 @@ struct DestroyKafkaMessage {
 };
 using KafkaMessage = std::unique_ptr<rd_kafka_message_t, DestroyKafkaMessage>;
 
-/// The message's own key where it is text, else where it stands.
+/// Returns the message's own key if it is text, or else its partition and offset.
 std::string key_of(const rd_kafka_message_t& message) {
   const std::span<const uint8_t> key(static_cast<const uint8_t*>(message.key), message.key_len);
   if (!key.empty() && key.size() <= kLongestMessageKey && is_utf8(key)) return {key.begin(), key.end()};
   return fmt::format("{}:{}", message.partition, message.offset);
 }
 
-/// No copy: the message goes with the last who holds its payload. Behind it its client, whose end would wait for the message, and which the library looks into
-/// as it frees one.
+/// Keeps a message alive for its payload, without a copy. The message is destroyed before the
+/// client, whose destruction would wait for it and which the library uses while it frees a message.
 struct HeldMessage {
   std::shared_ptr<KafkaClient> client;
   KafkaMessage message;
@@ -42,7 +43,7 @@ LogRecord record_of(KafkaMessage message, size_t partition, const std::shared_pt
   LogRecord record{partition, fmt::format("{}", message->offset), key_of(*message)};
   auto* const data = static_cast<uint8_t*>(message->payload);
   const size_t size = message->len;
-  // A payload of nothing (a tombstone) holds nothing, and the message goes at once.
+  // An empty payload (a tombstone) needs no memory, so the message is freed at once.
   if (size == 0) return record;
   record.payload = Buffer(data, size, std::make_shared<HeldMessage>(HeldMessage{client, std::move(message)}));
   return record;
@@ -52,7 +53,7 @@ LogRecord record_of(KafkaMessage message, size_t partition, const std::shared_pt
 
 KafkaReader::~KafkaReader() {
   if (!client_) return;
-  // Aside: the library's threads may be waiting for a server.
+  // Runs on another thread, because the library's threads may be waiting for a server.
   const auto work = [client = client_]() -> Result<bool> {
     client->stop();
     return true;
@@ -67,7 +68,7 @@ Result<std::vector<KafkaReader::Partition*>> KafkaReader::find_partitions(const 
     if (at == partitions_.end()) return invalid_argument(fmt::format("partition {} is not of this reader", partition));
     found.push_back(&*at);
   }
-  // So that a partition that always has something does not take all bytes of a read.
+  // Rotated, so that a partition that always has messages does not use all bytes of a read.
   if (!found.empty()) std::ranges::rotate(found, found.begin() + static_cast<ptrdiff_t>(first_++ % found.size()));
   return found;
 }
@@ -110,7 +111,7 @@ Status KafkaReader::read_partition(Partition& from, const Limits& limits, uint64
     if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) break;
     if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR)
       return status_of_kafka(message->err, rd_kafka_message_errstr(message.get()), address_);
-    // Fetches are of whole batches, which may begin before the offset that was asked for.
+    // The library fetches whole batches, which may begin before the requested offset.
     if (message->offset <= from.position) continue;
     from.position = message->offset;
     bytes -= std::min<uint64_t>(bytes, message->len);
@@ -125,7 +126,7 @@ Status KafkaReader::find_position(Partition& from, const std::stop_token& stop) 
   FOREBAY_ASSIGN(const KafkaClient::Range range,
                  run_aside<KafkaClient::Range>(work, Clock::now() + kAskRangeMs, stop, "asking Kafka"));
   const int64_t next = from.position + 1;
-  // At the end itself reading waits for what comes.
+  // At the end itself, reading waits for new messages.
   if (next > range.end)
     return not_found(fmt::format(
         "partition {} ends before offset {}, where reading is to go on: the topic was made anew", from.number, next));

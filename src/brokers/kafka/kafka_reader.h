@@ -9,20 +9,20 @@
 
 namespace forebay {
 
-/// Reads partitions of a topic. The library fetches ahead of what is asked for, a bounded number of bytes.
+/// Reads partitions of a topic. The library fetches a bounded number of bytes ahead.
 class KafkaReader final : public LogReader {
  public:
   struct Partition {
-    size_t partition = 0;   ///< among the log's
-    int32_t number = 0;     ///< in the topic
-    int64_t position = -1;  ///< of the last message that was given; -1: from the first there is
+    size_t partition = 0;   ///< index in the log
+    int32_t number = 0;     ///< number in the topic
+    int64_t position = -1;  ///< of the last message returned; -1: read from the first
     bool known_from_first = false;
     bool started = false;
   };
 
   KafkaReader(KafkaAddress address, std::vector<Partition> partitions)
       : address_(std::move(address)), partitions_(std::move(partitions)) {}
-  /// Nothing is fetched any more, also where others hold payloads, and with them the client.
+  /// Stops fetching, even if payloads still in use keep the client alive.
   ~KafkaReader() override;
   KafkaReader(const KafkaReader&) = delete;
   KafkaReader& operator=(const KafkaReader&) = delete;
@@ -40,15 +40,16 @@ class KafkaReader final : public LogReader {
   Result<std::vector<Partition*>> find_partitions(const std::vector<size_t>& wanted);
   Status read_partition(Partition& from, const Limits& limits, uint64_t& bytes, const std::stop_token& stop,
                         std::vector<LogRecord>& out);
-  /// The offset that was wanted is not there.
+  /// Handles an offset that does not exist.
   Status find_position(Partition& from, const std::stop_token& stop);
-  /// Whether the servers answer again.
+  /// Checks whether the servers answer again.
   void check_trouble(const std::stop_token& stop);
 
   const KafkaAddress address_;
   std::vector<Partition> partitions_;
   std::shared_ptr<KafkaClient> client_;
-  size_t first_ = 0;  ///< of the wanted partitions, which takes turns
+  /// Index of the first wanted partition; it rotates.
+  size_t first_ = 0;
   Clock::time_point check_again_{};
   int64_t reconnects_ = 0;
   std::vector<LogGap> gaps_;

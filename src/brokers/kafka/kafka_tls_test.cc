@@ -1,5 +1,6 @@
-// Kafka over TLS, and what its options become. The library's cluster speaks none: a proxy does in its place, so that certificates, breaks and reading over TLS are tried; who asks
-// (SASL) is not.
+// Tests Kafka over TLS, and the conversion of its options. The library's mock cluster has no TLS,
+// so a proxy provides it. Certificates, broken connections and reading over TLS are tested;
+// authentication (SASL) is not.
 #include <gtest/gtest.h>
 
 #include <charconv>

@@ -16,7 +16,7 @@
 
 namespace forebay {
 
-/// A cluster of the library's own, in this process, with one topic; and a producer.
+/// The library's mock cluster, in this process, with one topic and a producer.
 class MockCluster {
  public:
   explicit MockCluster(int partitions) {
@@ -50,9 +50,9 @@ class MockCluster {
     }
     ASSERT_EQ(rd_kafka_flush(producer_, 20'000), RD_KAFKA_RESP_ERR_NO_ERROR);
   }
-  /// The next one who fetches is refused.
+  /// Refuses the next fetch request.
   void refuse_next_fetch() {
-    constexpr int16_t kFetch = 1;  // its number in the protocol
+    constexpr int16_t kFetch = 1;  // number of the request type in the protocol
     rd_kafka_mock_push_request_errors(cluster_, kFetch, 1, RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
   }
   void set_up(bool up) { (up ? rd_kafka_mock_broker_set_up : rd_kafka_mock_broker_set_down)(cluster_, 1); }

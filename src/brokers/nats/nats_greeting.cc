@@ -9,14 +9,14 @@ namespace forebay {
 
 namespace {
 
-// Servers tell of all servers of their cluster in it; the rest of the line is bounded for strangers.
+// The greeting lists all servers of the cluster. The limit guards against other servers.
 constexpr size_t kLongestGreeting = 64 << 10;
 
-/// "INFO {…}\r\n", which comes before TLS begins.
+/// Returns the greeting "INFO {…}\r\n", which comes before TLS begins.
 Result<std::string> nats_greeting(const HostPort& server, TcpSocket::Deadline deadline) {
   FOREBAY_ASSIGN(TcpSocket socket, TcpSocket::connect(server, deadline, {}));
   std::string greeting;
-  // INFO is the server's first line, before any word of the client's.
+  // INFO is the server's first line; it does not wait for the client.
   std::array<uint8_t, 4096> bytes;
   while (greeting.find('\n') == std::string::npos && greeting.size() < kLongestGreeting) {
     FOREBAY_ASSIGN(const size_t got, socket.receive(bytes, deadline, {}));

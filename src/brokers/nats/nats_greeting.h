@@ -7,8 +7,9 @@
 
 namespace forebay {
 
-/// Whether one of the servers says in its greeting that it wants a certificate of its clients: the library does not tell, and one that is turned away for want of it is
-/// told nothing else. False, too, where none greets in time.
+/// Returns whether a server's greeting says that it requires client certificates. The library does
+/// not report this, and a client refused for lack of one is told nothing else. False also if no
+/// server sends a greeting in time.
 bool wants_client_certificate(const NatsAddress& address, TcpSocket::Deadline deadline);
 
 }  // namespace forebay

@@ -32,7 +32,7 @@ class NatsLog final : public BrokerLog {
     const auto end = std::chrono::steady_clock::now() + kAskLimit;
     while (true) {
       const auto range = NatsSession::ask(address_, end, stop);
-      // Messages count from 1; the last number stays when all of them are gone.
+      // Messages count from 1. The last number remains when all messages are gone.
       if (range.ok()) return std::vector<std::string>{range->last == 0 ? "" : fmt::format("{}", range->last)};
       const bool again = range.status().code() == Code::kUnavailable && std::chrono::steady_clock::now() < end;
       if (!again || !pause_for(backoff.next(), stop)) return range.status().with_key(name());

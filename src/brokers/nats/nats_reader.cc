@@ -12,14 +12,14 @@ namespace {
 
 constexpr std::chrono::seconds kSessionLimit{10};
 constexpr std::chrono::milliseconds kFetchWait{50};  ///< the library does not look for stops
-// Of one request: the library keeps what came and was not taken yet, without a bound of bytes.
+// Limit of one request: the library queues received messages without a limit in bytes.
 constexpr uint64_t kMostMessages = 10'000;
 
 Buffer payload_of_message(NatsMessage message) {
   auto* const data = reinterpret_cast<uint8_t*>(const_cast<char*>(natsMsg_GetData(message.get())));
   const auto size = static_cast<size_t>(natsMsg_GetDataLength(message.get()));
   if (size == 0) return {};
-  // No copy: the message goes with the last who holds its payload.
+  // Makes no copy: the message lives as long as its payload is used.
   return Buffer(data, size, std::shared_ptr<void>(message.release(), [](void* last) {
                   natsMsg_Destroy(static_cast<natsMsg*>(last));
                 }));
@@ -52,13 +52,13 @@ Status NatsReader::connect(const std::stop_token& stop) {
   if (again) ++reconnects_;
   consumed_ = 0;
   const NatsRange& range = session_->range();
-  // Numbers only go up, also when messages are deleted.
+  // Numbers only increase, even if messages are deleted.
   if (range.last < position_)
     return not_found(
         fmt::format("the stream ends at message {}, before {} where reading is to go on: it was made anew, or "
                     "restored from an older copy",
                     range.last, position_));
-  // With a subject it cannot be told whether what was forgotten had that subject.
+  // If there is a subject, it is unknown whether the deleted messages had it.
   const bool goes_on = position_ > 0 || known_from_first_;
   if (goes_on && range.first > position_ + 1 && (!again || address_.subject.empty())) note_gap(range.first);
   return {};
@@ -75,7 +75,7 @@ Status NatsReader::endure(Status error) {
 Status NatsReader::read_round(const Limits& limits, Clock::time_point until, const std::stop_token& stop,
                               std::vector<LogRecord>& out) {
   const uint64_t most = std::clamp<uint64_t>(limits.records, 1, kMostMessages);
-  // A request knows no bytes: by the size of the messages before.
+  // A request has no limit in bytes, so the number follows from the size of earlier messages.
   const auto count = static_cast<int>(std::clamp<uint64_t>(limits.bytes / message_bytes_, 1, most));
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
   const auto wait = std::clamp<std::chrono::milliseconds>(left, std::chrono::milliseconds(1), kFetchWait);
@@ -91,12 +91,13 @@ Status NatsReader::take(std::vector<NatsMessage> messages, const std::stop_token
   for (NatsMessage& message : messages) {
     const char* const reply = natsMsg_GetReply(message.get());
     const auto sequence = NatsSequence::of_reply(reply == nullptr ? "" : reply);
-    // The consumer begins behind the position, and gives in order (js_AckNone: nothing comes twice).
+    // The consumer begins after the position and delivers in order (js_AckNone: nothing is
+    // delivered twice).
     if (!sequence || sequence->stream <= position_)
       return corrupt("a message that is not of the stream, or not in its order");
     if (sequence->consumer != consumed_ + 1)
       return unavailable("a message was lost on its way; reading begins again behind the last one");
-    // Before the first message there is nothing that could be missing.
+    // Nothing can be missing before the first message.
     if (sequence->stream > position_ + 1 && position_ > 0) FOREBAY_RETURN_IF_ERROR(check_jump(sequence->stream, stop));
     ++consumed_;
     position_ = sequence->stream;
@@ -109,7 +110,7 @@ Status NatsReader::take(std::vector<NatsMessage> messages, const std::stop_token
 }
 
 Status NatsReader::check_jump(uint64_t next, const std::stop_token& stop) {
-  // Asked once: the messages behind one gap all come with the same jump before them.
+  // Checked once for each gap: later messages of the same round begin with the same gap.
   if (!address_.subject.empty() || (!gaps_.empty() && gaps_.back().until == fmt::format("{}", next))) return {};
   FOREBAY_ASSIGN(const NatsRange range, session_->range_now(Clock::now() + kSessionLimit, stop));
   if (range.first > position_ + 1) note_gap(std::min(range.first, next));
@@ -120,7 +121,7 @@ void NatsReader::note_gap(uint64_t until) {
   LogGap gap{0, std::nullopt, fmt::format("{}", until)};
   if (address_.subject.empty()) gap.records = static_cast<int64_t>(until - position_ - 1);
   gaps_.push_back(std::move(gap));
-  // Where gaps are no errors reading goes on behind this one.
+  // If gaps are not errors, reading continues after this one.
   position_ = until - 1;
 }
 

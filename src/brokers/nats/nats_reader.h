@@ -10,7 +10,8 @@
 
 namespace forebay {
 
-/// Reads a stream of JetStream in the order of its sequence numbers, by pulling: the server sends what was asked for and not more.
+/// Reads a JetStream stream in the order of its sequence numbers by pulling: the server sends only
+/// as many messages as were requested.
 class NatsReader final : public LogReader {
  public:
   NatsReader(NatsAddress address, uint64_t position, bool known_from_first)
@@ -29,20 +30,21 @@ class NatsReader final : public LogReader {
   Status endure(Status error);
   Status read_round(const Limits& limits, Clock::time_point until, const std::stop_token& stop,
                     std::vector<LogRecord>& out);
-  /// Enters the messages. Unavailable where the library has lost one on its way.
+  /// Appends the messages to `out`. Unavailable if the library lost one.
   Status take(std::vector<NatsMessage> messages, const std::stop_token& stop, std::vector<LogRecord>& out);
-  /// Whether the messages between the position and `next` are missing because the stream has forgotten them.
+  /// Finds out whether the messages between the position and `next` are missing because the stream
+  /// has deleted them.
   Status check_jump(uint64_t next, const std::stop_token& stop);
   void note_gap(uint64_t until);
 
   const NatsAddress address_;
   const bool known_from_first_;
-  uint64_t position_;  ///< of the last message that was given
+  uint64_t position_;  ///< of the last message returned
   std::optional<NatsSession> session_;
-  uint64_t consumed_ = 0;  ///< messages that the session's consumer has given
+  uint64_t consumed_ = 0;  ///< messages that the session's consumer has delivered
   Backoff backoff_;
   Clock::time_point try_again_{};
-  uint64_t message_bytes_ = 64 << 10;  ///< of a message, about
+  uint64_t message_bytes_ = 64 << 10;  ///< estimated size of a message
   bool was_connected_ = false;
   int64_t reconnects_ = 0;
   std::string troubled_;

@@ -20,16 +20,17 @@ namespace {
 constexpr int64_t kConnectMs = 4'000;
 constexpr int64_t kRequestMs = 4'000;
 constexpr int64_t kPingMs = 3'000;  ///< a server that does not answer two of them is gone
-// A consumer without requests for so long is taken away by the server: what a kill leaves.
+// The server removes a consumer after this time without requests, for example after a kill.
 constexpr int64_t kInactiveNs = 30'000'000'000;
 constexpr std::chrono::nanoseconds kExpires =
-    std::chrono::seconds(2);               ///< a request that brings nothing is answered then
-constexpr std::chrono::seconds kGrace{5};  ///< and not much later
+    std::chrono::seconds(2);               ///< a request without messages is answered after this
+constexpr std::chrono::seconds kGrace{5};  ///< allowed delay of that answer
 constexpr std::chrono::seconds kGreetingLimit{2};
 constexpr auto kWhoAsksNats =
     " (see user and password in the URL, or in storage_options: user, password, token, credentials_file, nkey)";
 
-/// What the library says was wrong with a server's certificate: "… SSL handshake error: 10:certificate has expired:depth=0:…".
+/// Returns OpenSSL's error number from the library's message "… SSL handshake error: 10:certificate
+/// has expired:depth=0:…".
 std::optional<int> certificate_error_in(std::string_view words) {
   constexpr std::string_view kBefore = "SSL handshake error: ";
   const size_t at = words.find(kBefore);
@@ -47,7 +48,7 @@ std::string host_names(const NatsAddress& address) {
   return names;
 }
 
-/// Refusals of TLS, which no other try can change; nothing for all else.
+/// Returns a refusal of TLS, which a retry cannot change; nothing for other errors.
 std::optional<std::string> tls_refusal_of_nats(natsStatus code, std::string_view words, const NatsAddress& address) {
   if (code == NATS_SECURE_CONNECTION_WANTED) return "the server speaks no TLS, and the URL or storage_options want it";
   if (code != NATS_SSL_ERROR) return std::nullopt;
@@ -59,9 +60,9 @@ std::optional<std::string> tls_refusal_of_nats(natsStatus code, std::string_view
   return fmt::format("the server does not take us ({}): see certificate_file and key_file", words);
 }
 
-/// What a call of the library says went wrong.
+/// Converts the error of a call of the library.
 Status status_of_nats(natsStatus code, jsErrCode js_code, const NatsAddress& address, const char* what) {
-  // The library keeps it for each thread: this runs on the thread of the call that failed.
+  // The library stores the message for each thread: this must run on the thread of the failed call.
   const char* words = nats_GetLastError(nullptr);
   if (words == nullptr || *words == '\0') words = natsStatus_GetText(code);
   std::string text =
@@ -69,7 +70,8 @@ Status status_of_nats(natsStatus code, jsErrCode js_code, const NatsAddress& add
   if (code == NATS_CONNECTION_AUTH_FAILED) text += kWhoAsksNats;
   if (auto refusal = tls_refusal_of_nats(code, words, address)) return invalid_argument(*std::move(refusal));
   if (js_code == JSStreamNotFoundErr) return not_found(fmt::format("there is no stream '{}'", address.stream));
-  // JetStream's own errors (10000 and up) are refusals, but for what passes: no answer in time, no room now, a consumer that went.
+  // JetStream's own errors (10000 and up) are refusals, except transient ones: a timeout,
+  // insufficient resources, a lost consumer.
   if (js_code == JSNotEnabledErr || js_code == JSNotEnabledForAccountErr || code == NATS_CONNECTION_AUTH_FAILED ||
       code == NATS_NOT_PERMITTED || code == NATS_INVALID_ARG ||
       (js_code >= 10000 && code != NATS_TIMEOUT && js_code != JSInsufficientResourcesErr &&
@@ -84,7 +86,8 @@ struct DestroyOptions {
 
 natsStatus set_nats_servers(natsOptions* options, const NatsAddress& address) {
   std::vector<std::string> urls;
-  // Without the user: who asks is set by itself, and no URL with a password is in the library's messages.
+  // The URLs omit the user, which is set separately, so that no URL with a password is in the
+  // library's messages.
   for (const HostPort& host : address.servers) urls.push_back("nats://" + host.to_string());
   std::vector<const char*> servers;
   for (const std::string& url : urls) servers.push_back(url.c_str());
@@ -101,7 +104,7 @@ natsStatus set_nats_user(natsOptions* options, const NatsAddress& address) {
   return address.user.empty() ? NATS_OK : natsOptions_SetToken(options, address.user.c_str());
 }
 
-// A server that wants TLS gets it in any case, its certificate verified.
+// A server that requires TLS gets it in any case, and its certificate is verified.
 natsStatus set_nats_tls(natsOptions* options, const NatsAddress& address) {
   const TlsOptions& tls = address.tls;
   natsStatus code = address.secure ? natsOptions_SetSecure(options, true) : NATS_OK;
@@ -123,8 +126,8 @@ std::optional<uint64_t> number_in(std::string_view text) {
 
 }  // namespace
 
-// "$JS.ACK.STREAM.CONSUMER.delivered.stream sequence.consumer sequence.time.pending", or with a domain and an account behind "$JS.ACK" and
-// perhaps more at the end.
+// Parses "$JS.ACK.STREAM.CONSUMER.delivered.stream sequence.consumer sequence.time.pending". A
+// domain and an account may follow "$JS.ACK", and more may follow at the end.
 std::optional<NatsSequence> NatsSequence::of_reply(std::string_view subject) {
   std::array<std::string_view, 12> words;
   size_t count = 0;
@@ -142,9 +145,9 @@ std::optional<NatsSequence> NatsSequence::of_reply(std::string_view subject) {
 
 struct NatsSession::Parts {
   explicit Parts(NatsAddress of) : address(std::move(of)) {}
-  /// Where the server does not answer, this takes seconds.
+  /// Takes seconds if the server does not answer.
   ~Parts() {
-    // In the other order of their making, and each may be null where an earlier one failed.
+    // Destroyed in reverse order of creation. Each may be null if an earlier step failed.
     natsSubscription_Destroy(subscription);
     natsInbox_Destroy(inbox);
     if (!consumer.empty() && !natsConnection_IsClosed(connection))
@@ -163,12 +166,12 @@ struct NatsSession::Parts {
     if (code == NATS_OK) code = set_nats_user(made, address);
     if (code == NATS_OK) code = set_nats_tls(made, address);
     if (code == NATS_OK) code = natsOptions_SetTimeout(made, kConnectMs);
-    // What the library does behind our back could not be told from messages that were lost (decision 43).
+    // A reconnect by the library could not be distinguished from lost messages (decision 43).
     if (code == NATS_OK) code = natsOptions_SetAllowReconnect(made, false);
     if (code == NATS_OK) code = natsOptions_SetPingInterval(made, kPingMs);
     if (code == NATS_OK) code = natsOptions_SetMaxPingsOut(made, 2);
     if (code == NATS_OK) code = natsOptions_SetName(made, "forebay");
-    // The library's own writes to standard error.
+    // The library's default handler writes to standard error.
     if (code == NATS_OK) code = natsOptions_SetErrorHandler(made, [](auto...) {}, nullptr);
     if (code == NATS_OK) code = natsConnection_Connect(&connection, made);
     if (code != NATS_OK) return not_connected(failed(code, {}, "connecting"));
@@ -200,7 +203,7 @@ struct NatsSession::Parts {
     jsConsumerConfig config;
     jsConsumerConfig_Init(&config);
     config.AckPolicy = js_AckNone;
-    // With a number that is gone it begins at the next one there is; the gap is told by the range.
+    // If that number is gone, the consumer begins at the next message; range() reveals the gap.
     config.DeliverPolicy = js_DeliverByStartSequence;
     config.OptStartSeq = begin;
     config.InactiveThreshold = kInactiveNs;
@@ -214,13 +217,13 @@ struct NatsSession::Parts {
     jsConsumerInfo_Destroy(made);
     code = natsInbox_Create(&inbox);
     if (code == NATS_OK) code = natsConnection_SubscribeSync(&subscription, connection, inbox);
-    // What comes is bounded by what was asked for.
+    // Requests limit what arrives.
     if (code == NATS_OK) code = natsSubscription_SetPendingLimits(subscription, -1, -1);
     return code == NATS_OK ? Status() : failed(code, {}, "subscribing");
   }
 
   Status ask_for(int count);
-  /// One thing that the server sent: a message, or what became of a request.
+  /// Handles one item from the server: a message, or the outcome of a request.
   Status take(NatsMessage message, std::vector<NatsMessage>& out);
 
   Status failed(natsStatus code, jsErrCode error, const char* what) const {
@@ -234,13 +237,14 @@ struct NatsSession::Parts {
   natsInbox* inbox = nullptr;
   std::string consumer;
   NatsRange range;
-  int coming = 0;           ///< messages that were asked for, and neither came nor were refused
-  Clock::time_point heard;  ///< when the server last said something, or was asked while nothing was coming
+  int coming = 0;  ///< messages requested, and neither received nor refused
+  /// When the server last sent anything, or was asked while nothing was coming.
+  Clock::time_point heard;
 };
 
 Result<NatsSession> NatsSession::open(const NatsAddress& address, uint64_t begin, Clock::time_point deadline,
                                       const std::stop_token& stop) {
-  // By value: whoever stops waiting leaves this behind.
+  // Captured by value, because the work continues after the caller has stopped waiting.
   const auto work = [address, begin]() -> Result<std::shared_ptr<Parts>> {
     auto parts = std::make_unique<Parts>(address);
     FOREBAY_RETURN_IF_ERROR(parts->connect());
@@ -265,7 +269,7 @@ Result<NatsRange> NatsSession::ask(const NatsAddress& address, Clock::time_point
 const NatsRange& NatsSession::range() const { return parts_->range; }
 
 Result<NatsRange> NatsSession::range_now(Clock::time_point deadline, const std::stop_token& stop) const {
-  // The parts stay for as long as the question does, also behind a session that has gone.
+  // The work holds the parts, even if the session is destroyed meanwhile.
   const auto work = [parts = parts_]() -> Result<NatsRange> { return parts->ask_range(); };
   return run_aside<NatsRange>(work, deadline, stop, "asking NATS");
 }
@@ -284,16 +288,17 @@ Status NatsSession::Parts::ask_for(int count) {
 Status NatsSession::Parts::take(NatsMessage message, std::vector<NatsMessage>& out) {
   heard = Clock::now();
   const char* status = nullptr;
-  // A message of somebody's may have a header "Status", but what the server says of a request has no payload.
+  // A user's message may have a header "Status", but a status message of the server has no payload.
   const bool empty = natsMsg_GetDataLength(message.get()) == 0;
   if (!empty || natsMsgHeader_Get(message.get(), "Status", &status) != NATS_OK) {
     --coming;
     out.push_back(std::move(message));
     return {};
   }
-  // A request that has expired says how many it did not bring.
+  // An expired request reports how many messages it did not bring.
   const char *pending = nullptr, *words = nullptr;
-  // 408: its time is over; 404: there were no messages. Others tell that the consumer or the server ends.
+  // 408: the request expired; 404: there were no messages. Other statuses mean that the consumer or
+  // the server ends.
   const bool expired = std::string_view(status) == "408" || std::string_view(status) == "404";
   natsMsgHeader_Get(message.get(), "Nats-Pending-Messages", &pending);
   natsMsgHeader_Get(message.get(), "Description", &words);
@@ -306,10 +311,11 @@ Status NatsSession::Parts::take(NatsMessage message, std::vector<NatsMessage>& o
 Result<std::vector<NatsMessage>> NatsSession::fetch(int most, std::chrono::milliseconds wait) {
   Parts& parts = *parts_;
   std::vector<NatsMessage> messages;
-  // The next are asked for before the last have come, so that the server has always something to do.
+  // Requests the next messages before the last have come, so that the server is never idle.
   if (parts.coming <= most / 2) FOREBAY_RETURN_IF_ERROR(parts.ask_for(most - parts.coming));
   int64_t wait_ms = std::max<int64_t>(wait.count(), 1);
-  // The first is waited for; then those that lie there, without asking how many after each.
+  // Waits for the first message and then takes those that are queued, without asking for their
+  // number after each.
   for (int queued = 1; queued > 0 && messages.size() < static_cast<size_t>(most); --queued) {
     natsMsg* message = nullptr;
     const natsStatus code = natsSubscription_NextMsg(&message, parts.subscription, wait_ms);

@@ -17,35 +17,39 @@ struct DestroyMessage {
 };
 using NatsMessage = std::unique_ptr<natsMsg, DestroyMessage>;
 
-/// Which messages a stream has.
+/// Sequence numbers of the messages in a stream.
 struct NatsRange {
   uint64_t first = 0, last = 0;  ///< first > last: none
 };
 
-/// Where a message stands in its stream, and in what its consumer was given.
+/// Position of a message in its stream, and in the deliveries of its consumer.
 struct NatsSequence {
   uint64_t stream = 0, consumer = 0;
-  /// From the subject that JetStream gives to be answered to; nothing where it is none.
+  /// Parses the reply subject that JetStream gives to a message; nothing for other subjects.
   static std::optional<NatsSequence> of_reply(std::string_view subject);
 };
 
-/// A connection with a consumer of its own, which keeps no state on the server: gone when it is, or half a minute later. Never connects again. For one thread.
+/// A connection with a consumer of its own, which stores no state on the server. The server removes
+/// the consumer when the session ends, or half a minute later. It never reconnects. Used by one
+/// thread.
 class NatsSession {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// A consumer that begins with the message of that sequence number, or the first one behind it. Unavailable where there is none to be had now; NotFound where there is no such stream;
-  /// InvalidArgument where the server refuses who asks.
+  /// Opens a session whose consumer begins with the message of that sequence number, or the first
+  /// one after it. Unavailable if that is not possible now; NotFound if there is no such stream;
+  /// InvalidArgument if the server refuses this client.
   static Result<NatsSession> open(const NatsAddress& address, uint64_t begin, Clock::time_point deadline,
                                   const std::stop_token& stop);
-  /// Connects to ask what the stream has.
+  /// Connects and returns the messages that the stream has.
   static Result<NatsRange> ask(const NatsAddress& address, Clock::time_point deadline, const std::stop_token& stop);
 
-  /// When the session was opened.
+  /// Returns the messages of the stream when the session was opened.
   const NatsRange& range() const;
-  /// What the stream has now.
+  /// Returns the messages of the stream now.
   Result<NatsRange> range_now(Clock::time_point deadline, const std::stop_token& stop) const;
-  /// So many messages at most, none after `wait`. After an error it is of no more use.
+  /// Returns at most `most` messages; an empty vector if none arrives within `wait`. After an error
+  /// the session cannot be used any more.
   Result<std::vector<NatsMessage>> fetch(int most, std::chrono::milliseconds wait);
 
  private:

@@ -14,7 +14,7 @@ bool is_array_of(const RedisReply& reply, size_t i, int64_t elements) {
   return reply.is(i, Kind::kArray) && reply[i].number == elements;
 }
 
-/// [id, [name, value, …]]; the fields of an entry that was deleted meanwhile are nil.
+/// Reads [id, [name, value, …]]. The fields of an entry that was deleted meanwhile are nil.
 bool read_entry(const RedisReply& reply, size_t i, StreamEntry& entry) {
   if (!is_array_of(reply, i, 2) || !reply.is(i + 1, Kind::kString)) return false;
   const auto id = StreamId::parse(reply.text(i + 1));
@@ -24,7 +24,7 @@ bool read_entry(const RedisReply& reply, size_t i, StreamEntry& entry) {
   if (reply.is(fields, Kind::kNil)) return true;
   if (!reply.is(fields, Kind::kArray) || reply[fields].number % 2 != 0) return false;
   entry.last = fields + static_cast<size_t>(reply[fields].number);
-  // Else something in it is an array, and parts do not count as fields.
+  // Otherwise an element is an array, and parts do not correspond to fields.
   if (entry.last != reply.behind(fields) - 1) return false;
   for (size_t k = entry.first; k <= entry.last; ++k) {
     if (!reply.is(k, Kind::kString)) return false;
@@ -39,7 +39,7 @@ bool read_stream(const RedisReply& reply, size_t i, StreamEntries& out) {
   for (size_t k = i + 3; k < reply.behind(i + 2); k = reply.behind(k)) {
     StreamEntry entry;
     if (!read_entry(reply, k, entry)) return false;
-    // Ids increase (XADD): positions and gaps rely on it.
+    // Ids must increase (XADD): positions and gaps depend on it.
     if (!out.entries.empty() && entry.id <= out.entries.back().id) return false;
     out.entries.push_back(entry);
   }
@@ -53,7 +53,7 @@ bool read_id(const RedisReply& reply, size_t i, StreamId& id) {
   return read.has_value();
 }
 
-/// One name with its value, of those that matter here.
+/// Stores a name's value if it is needed here.
 bool read_fact(const RedisReply& reply, size_t name, size_t value, StreamInfo& info) {
   const std::string_view what = reply.text(name);
   if (what == "length" || what == "entries-added") {
@@ -73,7 +73,7 @@ bool read_fact(const RedisReply& reply, size_t name, size_t value, StreamInfo& i
 
 Result<std::vector<StreamEntries>> read_entries(const RedisReply& reply) {
   std::vector<StreamEntries> streams;
-  // Nothing came while it blocked; RESP2 says so with nil.
+  // No entry came while XREAD blocked, which RESP2 reports as nil.
   if (reply.is(0, Kind::kNil)) return streams;
   if (!reply.is(0, Kind::kArray)) return no_answer("XREAD");
   for (size_t i = 1; i < reply.behind(0); i = reply.behind(i)) {
@@ -91,7 +91,7 @@ Result<StreamInfo> read_stream_info(const RedisReply& reply) {
     const size_t value = i + 1;
     if (!reply.is(i, Kind::kString) || value >= reply.behind(0) || !read_fact(reply, i, value, info))
       return no_answer("XINFO");
-    // Names that are not known have values of any form: newer servers tell more.
+    // Unknown names may have values of any form: newer servers send more.
     i = reply.behind(value);
   }
   return info;

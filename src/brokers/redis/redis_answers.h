@@ -9,10 +9,10 @@
 
 namespace forebay {
 
-/// An entry in an answer: its id, and the parts with its names and values.
+/// An entry in a reply: its id, and the range of parts with its names and values.
 struct StreamEntry {
   StreamId id;
-  size_t first = 0, last = 0;  ///< none where last < first
+  size_t first = 0, last = 0;  ///< empty if last < first
 };
 
 /// Entries of one stream.
@@ -21,10 +21,10 @@ struct StreamEntries {
   std::vector<StreamEntry> entries;
 };
 
-/// What XREAD answered: streams that have something, with their entries. Corrupt where it is no such answer.
+/// Parses the reply to XREAD: the streams that have entries. Corrupt for any other reply.
 Result<std::vector<StreamEntries>> read_entries(const RedisReply& reply);
 
-/// What XINFO STREAM answered. A stream that is not there is none that `exists`.
+/// Parses the reply to XINFO STREAM. `exists` is false if there is no such stream.
 Result<StreamInfo> read_stream_info(const RedisReply& reply);
 
 }  // namespace forebay

@@ -26,7 +26,7 @@ bool passes_by_itself(std::string_view words) {
 }  // namespace
 
 void RedisCommands::add(const std::vector<std::string_view>& words) {
-  // RESP: arrays of bulk strings, whose lengths come first, so that words may hold any bytes.
+  // RESP: arrays of bulk strings preceded by their lengths, so that words may hold any bytes.
   text_ += fmt::format("*{}\r\n", words.size());
   for (const std::string_view word : words) {
     text_ += fmt::format("${}\r\n", word.size());
@@ -54,7 +54,7 @@ Result<RedisConnection> RedisConnection::open(const RedisAddress& address, Deadl
   RedisConnection connection(std::move(socket));
   const Status status = connection.sign_in(address, deadline, stop);
   if (status.ok()) return connection;
-  // To who speaks no TLS where it does, a server says nothing at all.
+  // A server that expects TLS does not answer a client without it.
   const bool perhaps_tls = !address.tls && status.code() == Code::kUnavailable && !connection.answered_;
   return perhaps_tls ? unavailable(status.message() + kPerhapsTls) : status;
 }
@@ -77,11 +77,11 @@ Status RedisConnection::sign_in(const RedisAddress& address, Deadline deadline, 
   RedisCommands commands;
   const std::string database = fmt::format("{}", address.database);
   size_t answers = 1;
-  // A user may have no password (ACL "nopass"), and is another one than `default` all the same.
+  // A user may have no password (ACL "nopass"), and differs from `default` even then.
   if (!address.password.empty() || !address.user.empty()) {
     ++answers;
     if (address.user.empty())
-      // Without a user it is that of `default`, and of servers before 6.0 the only one.
+      // The password of `default`, which is the only user before version 6.0.
       commands.add({"AUTH", address.password});
     else
       commands.add({"AUTH", address.user, address.password});
@@ -102,7 +102,7 @@ Result<const RedisReply*> RedisConnection::receive(Deadline deadline, const std:
     const std::span<uint8_t> into(received_.get(), kReceiveBytes);
     FOREBAY_ASSIGN(const size_t got,
                    std::visit([&](auto& socket) { return socket.receive(into, deadline, stop); }, socket_));
-    // Even a byte: what is wrong afterwards is not that it waits for TLS.
+    // After any byte, the problem is not that the server expects TLS.
     answered_ = true;
     parser_.feed({received_.get(), got});
   }

@@ -14,7 +14,7 @@
 
 namespace forebay {
 
-/// Commands in the form of the protocol, to be sent together.
+/// Commands encoded for the protocol, to be sent together.
 class RedisCommands {
  public:
   void add(const std::vector<std::string_view>& words);
@@ -24,16 +24,19 @@ class RedisCommands {
   std::string text_;
 };
 
-/// A connection to a server, signed in, its database chosen. After any error but one of the server's words it is of no more use. For one thread.
+/// An authenticated connection to a server, with its database selected. After any error, except
+/// error replies of the server, it cannot be used any more. Used by one thread.
 class RedisConnection {
  public:
   using Deadline = TcpSocket::Deadline;
 
-  /// Unavailable where it cannot be had now; InvalidArgument where the server refuses who asks.
+  /// Opens a connection. Unavailable if that is not possible now; InvalidArgument if the server
+  /// refuses this client.
   static Result<RedisConnection> open(const RedisAddress& address, Deadline deadline, const std::stop_token& stop);
 
   Status send(const RedisCommands& commands, Deadline deadline, const std::stop_token& stop);
-  /// The next answer, valid until the next call. Errors in the server's words are answers, too.
+  /// Returns the next reply, valid until the next call. Error replies of the server count as
+  /// replies.
   Result<const RedisReply*> receive(Deadline deadline, const std::stop_token& stop);
 
  private:
@@ -49,8 +52,8 @@ class RedisConnection {
   bool answered_ = false;
 };
 
-/// What an error in the server's words means for the reader: Unavailable for those that pass by themselves (it is loading its data, …), else InvalidArgument, or
-/// Unsupported for a cluster.
+/// Converts an error reply of the server: Unavailable for transient ones (such as loading its
+/// data), Unsupported for a cluster, otherwise InvalidArgument.
 Status status_of_redis_error(std::string_view words, const RedisAddress& address);
 
 }  // namespace forebay

@@ -10,7 +10,7 @@ namespace forebay {
 
 namespace {
 
-// The caller tries again where it is Unavailable; a message comes between.
+// If this is Unavailable, the caller logs a message and tries again.
 constexpr std::chrono::seconds kEndsLimit{30};
 
 class RedisLog final : public BrokerLog {
@@ -42,7 +42,7 @@ class RedisLog final : public BrokerLog {
   }
 
   int compare(const std::string& a, const std::string& b) const override {
-    // By numbers: as text 9-0 comes behind 10-0.
+    // Compared as numbers, because as text 9-0 comes after 10-0.
     const auto order = StreamId::parse(a) <=> StreamId::parse(b);
     return order < 0 ? -1 : order > 0 ? 1 : 0;
   }

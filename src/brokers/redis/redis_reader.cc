@@ -53,13 +53,13 @@ Status RedisReader::connect(const std::stop_token& stop) {
   FOREBAY_ASSIGN(connection_, RedisConnection::open(address_, RedisClock::now() + kConnectLimit, stop));
   if (was_connected_) ++reconnects_;
   was_connected_ = true;
-  // While there was no connection anything may have been trimmed.
+  // Entries may have been trimmed while there was no connection.
   for (Stream& stream : streams_) stream.checked = false;
   return {};
 }
 
 std::string RedisReader::troubled() const {
-  // It may come, so it is waited for; but mostly its name is wrong.
+  // The stream may be created later, so reading waits for it; but usually its name is wrong.
   if (troubled_.empty() && !absent_.empty()) return fmt::format("there was no stream '{}' when reading began", absent_);
   return troubled_.empty() ? ends_before_ : troubled_;
 }
@@ -79,13 +79,13 @@ Status RedisReader::read_round(const std::vector<Stream*>& streams, const Limits
   FOREBAY_ASSIGN(const RedisReply* const reply, ask_entries(streams, limits, until, stop));
   std::vector<Stream*> given = streams;
   FOREBAY_ASSIGN(std::vector<Taken> taken, take_entries(*reply, given));
-  // Whether these came behind a gap must be known before they are used.
+  // Whether these entries follow a gap must be known before they are used.
   FOREBAY_ASSIGN(const std::vector<StreamInfo> infos, ask_infos(given, stop));
   for (size_t i = 0; i < given.size(); ++i) {
     Stream& stream = *given[i];
     if (const auto missing = stream.watch.check_read(infos[i], stream.position, taken[i].ids))
       note_gap(stream, *missing);
-    // Only with the records in `out`: a round that fails before is asked for again.
+    // Set only together with the records in `out`: a round that fails before is requested again.
     stream.position = taken[i].ids.back();
     stream.quiet = stream.nothing_read = false;
     if (absent_ == name_of(stream)) absent_.clear();
@@ -160,20 +160,21 @@ Result<std::vector<StreamInfo>> RedisReader::ask_infos(const std::vector<Stream*
 
 Result<const RedisReply*> RedisReader::ask_entries(const std::vector<Stream*>& streams, const Limits& limits,
                                                    Deadline until, const std::stop_token& stop) {
-  // COUNT is per stream, and knows no bytes: by the size of those that came before.
+  // COUNT applies to each stream and has no limit in bytes, so it follows from the size of earlier
+  // entries.
   const uint64_t fitting = limits.bytes / (entry_bytes_ * streams.size());
   const uint64_t count = std::clamp<uint64_t>(fitting, 1, std::max<size_t>(limits.records, 1));
   const auto wait = std::chrono::ceil<std::chrono::milliseconds>(until - RedisClock::now());
   std::vector<std::string> texts{fmt::format("{}", count), fmt::format("{}", std::max<int64_t>(wait.count(), 0))};
   for (const Stream* const stream : streams) texts.push_back(stream->position.to_string());
   std::vector<std::string_view> words{"XREAD", "COUNT", texts[0]};
-  if (wait.count() > 0) words.insert(words.end(), {"BLOCK", texts[1]});  // 0 would be for ever
+  if (wait.count() > 0) words.insert(words.end(), {"BLOCK", texts[1]});  // 0 would block forever
   words.emplace_back("STREAMS");
   for (const Stream* const stream : streams) words.emplace_back(name_of(*stream));
   words.insert(words.end(), texts.begin() + 2, texts.end());
   RedisCommands commands;
   commands.add(words);
-  // The server may keep the answer back until then (BLOCK), and needs some time of its own.
+  // The server may delay the reply until then (BLOCK), and needs some time of its own.
   const Deadline deadline = std::max(until, RedisClock::now()) + kAnswerLimit;
   FOREBAY_RETURN_IF_ERROR(connection_->send(commands, deadline, stop));
   FOREBAY_ASSIGN(const RedisReply* const reply, connection_->receive(deadline, stop));
@@ -203,7 +204,8 @@ Result<std::vector<RedisReader::Taken>> RedisReader::take_entries(const RedisRep
     }
     entries += one.entries.size();
   }
-  // Mostly by the last answer, and never 0: large entries behind small ones must not come by the thousand.
+  // Follows mostly the last reply, and is never 0, so that large entries after small ones do not
+  // come by the thousand.
   if (entries > 0) entry_bytes_ = std::max<uint64_t>((entry_bytes_ + 3 * (reply.bytes() / entries)) / 4, 64);
   streams = std::move(given);
   return all;

@@ -11,18 +11,19 @@
 
 namespace forebay {
 
-/// Reads streams of one server over one connection, with XREAD: no consumer groups, nothing on the server changes.
+/// Reads streams of one server over one connection with XREAD, without consumer groups: nothing on
+/// the server changes.
 class RedisReader final : public LogReader {
  public:
   struct Stream {
     size_t partition = 0;
-    StreamId position;  ///< of the last entry that was given
+    StreamId position;  ///< of the last entry returned
     bool known_from_first = false;
     TrimWatch watch = {};
-    bool checked = false;  ///< whether the position was, on this connection
+    bool checked = false;  ///< the position was checked on this connection
     EndWatch end = {};
-    bool quiet = false;        ///< since the last look at its end
-    bool nothing_read = true;  ///< yet
+    bool quiet = false;        ///< no entry since the last check of its end
+    bool nothing_read = true;  ///< no entry was read yet
   };
 
   RedisReader(RedisAddress address, std::vector<Stream> streams)
@@ -43,12 +44,14 @@ class RedisReader final : public LogReader {
 
   Result<std::vector<Stream*>> find_streams(const std::vector<size_t>& wanted);
   Status connect(const std::stop_token& stop);
-  /// After an error: Unavailable ends the connection and is kept for troubled(); all else is given back.
+  /// Handles an error: Unavailable closes the connection and is reported by troubled(); other
+  /// errors are returned.
   Status endure(Status error);
-  /// One round: positions that were not checked yet, then one XREAD, then what was trimmed before it.
+  /// Reads once: checks unchecked positions, sends one XREAD, and finds out what was trimmed before
+  /// its entries.
   Status read_round(const std::vector<Stream*>& streams, const Limits& limits, Deadline until,
                     const std::stop_token& stop, std::vector<LogRecord>& out);
-  /// Now and then, where nothing came: whether there is still an end to wait at.
+  /// Checks now and then whether streams without new entries still end at or after their position.
   Status check_ends(const std::vector<Stream*>& streams, const std::stop_token& stop);
   Status check_end(Stream& stream, const StreamInfo& info);
   Status check_positions(const std::vector<Stream*>& streams, const std::stop_token& stop);
@@ -64,7 +67,7 @@ class RedisReader final : public LogReader {
   std::optional<RedisConnection> connection_;
   Backoff backoff_;
   Deadline try_again_{}, look_again_{};
-  uint64_t entry_bytes_ = 64 << 10;  ///< of an entry, about
+  uint64_t entry_bytes_ = 64 << 10;  ///< estimated size of an entry
   bool was_connected_ = false;
   int64_t reconnects_ = 0;
   std::string troubled_, absent_, ends_before_;

@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kChunk = 256 << 10;
 
 RedisReply& reply_of(const redisReadTask* task) { return *static_cast<RedisReply*>(task->privdata); }
-/// The parser wants something that is not null for each part.
+/// Returns a pointer that is not null, as the parser requires for each part.
 void* a_part() {
   static char part;
   return &part;
@@ -87,11 +87,11 @@ void RedisReply::finish() {
   for (size_t i = 0; i < parts_.size();) i = finish_part(i);
 }
 
-// As deep as arrays are nested, of which the parser bears seven.
+// Recurses as deep as arrays are nested; the parser allows seven levels.
 size_t RedisReply::finish_part(size_t i) {
   if (parts_[i].kind != Kind::kArray) return i + 1;
   size_t next = i + 1;
-  // An array of -1 is nil, and the parser makes it so.
+  // The parser turns an array of -1 elements into nil.
   for (int64_t k = 0; k < parts_[i].number && next < parts_.size(); ++k) next = finish_part(next);
   parts_[i].at = next;
   return next;
@@ -99,14 +99,14 @@ size_t RedisReply::finish_part(size_t i) {
 
 void RedisReply::clear() {
   parts_.clear();
-  chunks_.clear();  // others may still read them
+  chunks_.clear();  // readers may still use them
   used_ = 0;
   bytes_ = 0;
 }
 
 struct RedisParser::State {
   State() : reader(redisReaderCreateWithFunctions(&kPartMakers)) {
-    reader->maxbuf = 0;  // it gives no memory back in between
+    reader->maxbuf = 0;  // keeps the parser from freeing its buffer in between
     reader->privdata = &reply;
   }
   ~State() { redisReaderFree(reader); }
@@ -128,13 +128,13 @@ void RedisParser::feed(std::span<const uint8_t> bytes) {
 }
 
 Result<const RedisReply*> RedisParser::next() {
-  // Only behind a reply that was given: the parts of one that is not whole yet stay.
+  // Cleared only after a complete reply was returned; the parts of an incomplete one stay.
   if (state_->given) state_->reply.clear();
   state_->given = false;
   void* whole = nullptr;
   if (redisReaderGetReply(state_->reader, &whole) != REDIS_OK)
     return corrupt(fmt::format("no answer of a Redis server: {}", state_->reader->errstr));
-  // Looked at while it comes: a server that sends for ever must not fill the memory.
+  // Checked while the reply arrives: an endless reply must not fill the memory.
   const uint64_t waiting = state_->reader->len - state_->reader->pos;
   if (state_->reply.bytes() + waiting > kMostBytes || state_->reply.size() > kMostBytes / sizeof(RedisReply::Part))
     return corrupt(fmt::format("an answer of more than {} MiB", kMostBytes >> 20));

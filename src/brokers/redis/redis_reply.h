@@ -12,30 +12,33 @@
 
 namespace forebay {
 
-/// One answer of a Redis server, its strings in few large buffers: each behind its length, as named values are. Parts are known by number; an array's elements follow
-/// it, each with all that is in it.
+/// One reply of a Redis server. Its strings are in few large buffers, each after its length, in the
+/// form of named values. Parts are known by index; an array is followed by its elements, each with
+/// all of its own parts.
 class RedisReply {
  public:
   enum class Kind : uint8_t { kString, kArray, kInteger, kNil, kStatus, kError };
   struct Part {
     Kind kind = Kind::kNil;
-    uint32_t chunk = 0;  ///< of strings
-    uint64_t at = 0;     ///< of strings, in their chunk; of arrays the number behind the last part in it
-    int64_t number = 0;  ///< the integer, or how many elements or bytes
+    uint32_t chunk = 0;  ///< index of a string's buffer
+    /// Offset of a string in its buffer; for an array, the index after its last part.
+    uint64_t at = 0;
+    int64_t number = 0;  ///< the integer, or the number of elements or bytes
   };
 
   size_t size() const { return parts_.size(); }
   const Part& operator[](size_t i) const { return parts_[i]; }
   std::string_view text(size_t i) const;
-  /// The strings from `first` to `last` with their lengths before them, in one piece: copied only where they lie in two buffers.
+  /// Returns the strings from `first` to `last`, each after its length, as one buffer. Copies only
+  /// if they lie in several buffers.
   Buffer strings(size_t first, size_t last) const;
-  /// The number of the part behind part i and all that is in it.
+  /// Returns the index after part i and everything in it.
   size_t behind(size_t i) const { return parts_[i].kind == Kind::kArray ? parts_[i].at : i + 1; }
   bool is(size_t i, Kind kind) const { return i < parts_.size() && parts_[i].kind == kind; }
 
   void add(Kind kind, int64_t number) { parts_.push_back({kind, 0, 0, number}); }
   void add_string(Kind kind, std::string_view text);
-  /// When all parts are there: finds where arrays end.
+  /// Called when all parts are there: finds the ends of arrays.
   void finish();
   uint64_t bytes() const { return bytes_; }
   void clear();
@@ -45,14 +48,14 @@ class RedisReply {
 
   std::vector<Part> parts_;
   std::vector<Buffer> chunks_;
-  size_t used_ = 0;  ///< of the last chunk
+  size_t used_ = 0;  ///< bytes of the last buffer
   uint64_t bytes_ = 0;
 };
 
-/// Makes replies of what comes over a connection.
+/// Parses replies from the bytes of a connection.
 class RedisParser {
  public:
-  /// An answer takes no more; else it is Corrupt.
+  /// Limit of one reply; a larger one is Corrupt.
   static constexpr uint64_t kMostBytes = uint64_t{2} << 30;
 
   RedisParser();
@@ -61,7 +64,8 @@ class RedisParser {
   RedisParser& operator=(RedisParser&&) noexcept;
 
   void feed(std::span<const uint8_t> bytes);
-  /// The next whole reply, valid until the next call; null where more bytes are needed. Corrupt for what is no answer of a Redis.
+  /// Returns the next complete reply, valid until the next call; null if more bytes are needed.
+  /// Corrupt for bytes that are not a reply of a Redis server.
   Result<const RedisReply*> next();
 
  private:

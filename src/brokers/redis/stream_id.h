@@ -14,7 +14,7 @@ struct StreamId {
   friend auto operator<=>(const StreamId&, const StreamId&) = default;
 
   std::string to_string() const;
-  /// Nothing for text that is none; in its shortest form only.
+  /// Parses an id in its shortest form; nothing for other text.
   static std::optional<StreamId> parse(std::string_view text);
 };
 

@@ -6,24 +6,26 @@
 namespace forebay {
 
 std::optional<uint64_t> StreamInfo::first_number() const {
-  // Trimming takes entries from the beginning, so those that are there are the last that were added, unless XDEL took others.
+  // Trimming removes entries from the beginning, so the remaining ones are the last that were
+  // added, unless XDEL removed others.
   if (!added || length == 0 || *added < length || latest_deleted >= first) return std::nullopt;
   return *added - length + 1;
 }
 
 std::optional<TrimWatch::Missing> TrimWatch::check_position(const StreamInfo& info, StreamId position) {
   const std::optional<uint64_t> known = std::exchange(number_, std::nullopt);
-  // Nothing was read yet: reading begins with the first that is there.
+  // Nothing was read yet: reading begins with the first entry that exists.
   if (position == StreamId{}) return std::nullopt;
   if (!info.exists) return Missing{};
   if (info.length == 0) return check_empty(info, position, known);
   const std::optional<uint64_t> first = info.first_number();
   if (info.first <= position) {
-    // The number of what was read last, where that is the first one; else what was counted until now.
+    // The number of the entry read last, if it is the first one; otherwise the number counted so
+    // far.
     number_ = info.first == position ? first : known;
     return std::nullopt;
   }
-  // Entries that were deleted one by one are not counted as trimmed, where somebody has been reading.
+  // Entries deleted one by one do not count as trimmed if reading was in progress.
   if (known && info.latest_deleted >= position) return std::nullopt;
   if (!known || !first || *first <= *known) return Missing{{}, info.first};
   number_ = *first - 1;
@@ -34,7 +36,8 @@ std::optional<TrimWatch::Missing> TrimWatch::check_position(const StreamInfo& in
 std::optional<TrimWatch::Missing> TrimWatch::check_first(const StreamInfo& info) {
   if (!info.exists || info.length == 0) return Missing{};
   const std::optional<uint64_t> first = info.first_number();
-  // Servers that do not count cannot tell; the first entry's id does, to whoever looks for another.
+  // Servers that do not count entries cannot tell. A caller that expects a certain first entry can
+  // compare its id.
   if (!first || *first == 1) return std::nullopt;
   return Missing{static_cast<int64_t>(*first - 1), info.first};
 }
@@ -50,16 +53,17 @@ std::optional<TrimWatch::Missing> TrimWatch::check_empty(const StreamInfo& info,
 std::optional<TrimWatch::Missing> TrimWatch::check_read(const StreamInfo& info, StreamId position,
                                                         std::span<const StreamId> read) {
   std::optional<uint64_t> before = std::exchange(number_, std::nullopt);
-  if (info.latest_deleted > position) before.reset();  // numbers count what was deleted, and it was not read
+  // Numbers include deleted entries, which were not read.
+  if (info.latest_deleted > position) before.reset();
   if (before) number_ = *before + read.size();
   if (!info.exists || !info.added) return std::nullopt;
-  // Entries may have been trimmed since they were read; of those that are still there the first has a known number.
+  // Entries may have been trimmed since they were read. The first remaining one has a known number.
   const auto at = std::ranges::lower_bound(read, info.first);
   const std::optional<uint64_t> first = info.first_number();
   std::optional<Missing> missing;
   if (first && info.first > position && at != read.end() && *at == info.first) {
     const auto earlier = static_cast<uint64_t>(at - read.begin());
-    // Where reading began with the first entry that there was, nothing was to come before it.
+    // If reading began with the first existing entry, none was expected before it.
     if (before && position != StreamId{} && *first > *before + earlier + 1)
       missing = Missing{static_cast<int64_t>(*first - *before - earlier - 1), read.front()};
     number_ = *first + (read.size() - earlier) - 1;

@@ -10,7 +10,7 @@ namespace forebay {
 
 namespace {
 
-/// A stream as a Redis keeps one, entries 1-0, 2-0, … of which the first ones are trimmed.
+/// A simulated Redis stream with entries 1-0, 2-0, …, of which the first ones are trimmed.
 struct PlainStream {
   uint64_t made = 0, trimmed = 0;
   StreamId deleted;
@@ -59,7 +59,7 @@ struct WatchedEnd {
 
 TEST(EndWatch, AStreamThatEndsBeforeWhatWasReadIsMadeAnewOnceThatHasLasted) {
   WatchedEnd end;
-  end.stream.made = 6;  // a replica that is behind
+  end.stream.made = 6;  // a replica that lags
   EXPECT_EQ(end.look(0, true), EndWatch::Found::kEndsBefore);
   end.stream.made = 7;
   EXPECT_EQ(end.look(1, true), EndWatch::Found::kGoesOn);

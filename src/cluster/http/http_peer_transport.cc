@@ -14,14 +14,15 @@ namespace forebay {
 
 namespace {
 
-constexpr int kUnauthorized = 401, kConflict = 409, kUpgradeRequired = 426;  // as the server of peers means them
+// Statuses that http_server() answers with.
+constexpr int kUnauthorized = 401, kConflict = 409, kUpgradeRequired = 426;
 
 Result<Buffer> judge_response(const std::string& host, Result<HttpResponse> response, bool late) {
   const std::string key = "peer " + host;
   if (!response.ok()) {
     const Status& failure = response.status();
     if (late && failure.code() == Code::kCancelled) return unavailable("no answer in time").with_key(key);
-    if (failure.code() == Code::kInvalidArgument)  // of certificates
+    if (failure.code() == Code::kInvalidArgument)  // about certificates
       return invalid_argument(failure.message()).with_key(key);
     if (failure.code() == Code::kUnsupported && failure.bytes_needed() > 0)
       return corrupt(failure.message()).with_key(key);
@@ -87,11 +88,11 @@ class HttpPeers final : public Transport {
     if (stop.stop_possible())
       asking->on_stop =
           std::make_unique<std::stop_callback<std::function<void()>>>(std::move(stop), [late = asking->late] {
-            const auto kept = late;  // what it answers may end this very function
+            const auto kept = late;  // the answers that this triggers may destroy this function
             kept->request_stop();
           });
     transport_->send(std::move(request), asking->late->get_token(), [asking](Result<HttpResponse> response) {
-      // Both end the transfer by the same token; only the caller's own stop is Cancelled.
+      // Both the caller's stop and the deadline request this stop; only the caller's is Cancelled.
       const bool late = asking->late->stop_requested() && !asking->stop.stop_requested();
       Result<Buffer> judged = judge_response(asking->host, std::move(response), late);
       const Done answer = std::exchange(asking->done, nullptr);
@@ -100,14 +101,16 @@ class HttpPeers final : public Transport {
   }
 
  private:
-  // Requests with the same object share connections, so there is one for each `silence`, of which there are few.
+  // Requests share connections only if they have the same options object, so there is one object
+  // for each `silence`, of which there are few.
   std::shared_ptr<const HttpConnectionOptions> connection(std::chrono::milliseconds silence) {
     const int most = static_cast<int>(std::clamp<int64_t>(silence.count(), 1, 1 << 30));
     const std::lock_guard lock(mutex_);
     if (!connection_ || connection_->first_byte_timeout_ms != most) {
       auto made = std::make_shared<HttpConnectionOptions>();
       made->direct = true;
-      made->receive_bytes = 64 << 10;  // few transfers with long answers: half as many ways into the kernel
+      // There are few transfers with long responses: this halves the system calls.
+      made->receive_bytes = 64 << 10;
       if (options_.tls) made->mutual_tls = options_.tls->asking;
       made->connect_timeout_ms = std::min(most, static_cast<int>(options_.connect_timeout.count()));
       made->first_byte_timeout_ms = made->stall_timeout_ms = most;
@@ -120,7 +123,7 @@ class HttpPeers final : public Transport {
   std::mutex mutex_;
   std::shared_ptr<const HttpConnectionOptions> connection_;
   const std::shared_ptr<Deadlines> deadlines_ = std::make_shared<Deadlines>();
-  const std::shared_ptr<HttpTransport> transport_;  // last: its end answers what is under way
+  const std::shared_ptr<HttpTransport> transport_;  // last: its end answers all calls in flight
 };
 
 }  // namespace

@@ -9,15 +9,17 @@
 namespace forebay {
 
 struct HttpPeerOptions {
-  HttpServerOptions server = {};                ///< its `tls` is the next
-  std::shared_ptr<const JobTls> tls = nullptr;  ///< of both sides; null: plain HTTP
+  /// `tls` in it is ignored; the member below is used.
+  HttpServerOptions server = {};
+  std::shared_ptr<const JobTls> tls = nullptr;  ///< for both directions; null: plain HTTP
   std::chrono::milliseconds connect_timeout{1000};
-  std::shared_ptr<HttpTransport> transport = nullptr;  ///< null: one of its own, with a thread of its own
+  /// Null: the transport makes one of its own, with its own thread.
+  std::shared_ptr<HttpTransport> transport = nullptr;
 };
 
-/// Calls over HTTP/1.1: http_server() serves, and libcurl calls, over as many connections a host as there
-/// are requests in flight. Proxies are not used.
-/// With TLS, hosts show each other certificates: who has none of the job, or speaks none, is Unavailable with the reason.
+/// Returns a transport over HTTP/1.1. http_server() serves; libcurl calls, with one connection a
+/// host for each request in flight. Proxies are not used. With TLS both sides present certificates:
+/// a host without a certificate of the job, or without TLS, is Unavailable, with the reason.
 std::shared_ptr<Transport> http_peer_transport(HttpPeerOptions options = {});
 
 }  // namespace forebay

@@ -38,12 +38,12 @@ using Tcp = asio::ip::tcp;
 using PlainStream = beast::tcp_stream;
 using TlsStream = beast::ssl_stream<beast::tcp_stream>;
 
-constexpr uint64_t kPatientBytes = 1 << 20;  // of an answer, that have the patience of a short one
-constexpr size_t kMostAtOnce = 4 << 20;      // that a socket is given
+constexpr uint64_t kPatientBytes = 1 << 20;  // of a response, for each `patience`
+constexpr size_t kMostAtOnce = 4 << 20;      // bytes in one write to a socket
 constexpr uint32_t kMostHeaderBytes = 8 << 10;
-constexpr uint8_t kTlsHandshake = 22;  // the first byte of whoever speaks TLS (RFC 8446, section 5.1)
+constexpr uint8_t kTlsHandshake = 22;  // first byte of a TLS connection (RFC 8446, section 5.1)
 
-/// What the connections of a server have in common.
+/// State that the connections of a server share.
 struct Served {
   std::string address;
   Services services;
@@ -53,7 +53,8 @@ struct Served {
   std::atomic<int> connections{0};
   std::optional<asio::ssl::context> tls;
 
-  enum Kind { kStranger, kOldGeneration, kMalformed, kTooMany, kSpeaksTls, kNoTls };  // kNoTls: those of NoTls, too
+  // The kinds of NoTls follow kNoTls.
+  enum Kind { kStranger, kOldGeneration, kMalformed, kTooMany, kSpeaksTls, kNoTls };
   void refuse(int kind, std::string_view what) {
     refused.fetch_add(1, std::memory_order_relaxed);
     if (told[static_cast<size_t>(kind)].exchange(true)) return;
@@ -64,11 +65,12 @@ struct Served {
   std::array<std::atomic<bool>, static_cast<size_t>(kNoTls) + NoTls::kKinds> told{};
 };
 
-/// One connection: request after request. Keeps itself alive while something is under way.
+/// One connection, which serves one request after another. Keeps itself alive while an operation is
+/// pending.
 template <typename Stream>
 class Session : public std::enable_shared_from_this<Session<Stream>> {
  public:
-  /// `stream`: what a stream is made of.
+  /// `stream`: the arguments of the stream's constructor.
   template <typename... StreamArgs>
   explicit Session(std::shared_ptr<Served> served, StreamArgs&&... stream)
       : stream_(std::forward<StreamArgs>(stream)...), served_(std::move(served)) {
@@ -89,7 +91,7 @@ class Session : public std::enable_shared_from_this<Session<Stream>> {
 
   PlainStream& connection() { return beast::get_lowest_layer(stream_); }
 
-  // Whoever speaks TLS would wait for an answer, and the parser for the end of a line.
+  // A TLS client would wait for an answer to its first bytes, and the parser for the end of a line.
   void look_for_tls() {
     connection().expires_after(served_->options.idle);
     connection().async_read_some(
@@ -105,7 +107,8 @@ class Session : public std::enable_shared_from_this<Session<Stream>> {
 
   void shake_hands() {
     beast::error_code ignored;
-    host_ = connection().socket().remote_endpoint(ignored).address().to_string();  // nobody knows once it has left
+    // Looked up now, because it is unknown once the peer has left.
+    host_ = connection().socket().remote_endpoint(ignored).address().to_string();
     connection().expires_after(served_->options.patience);
     stream_.async_handshake(asio::ssl::stream_base::server, [self = this->shared_from_this()](beast::error_code error) {
       if (error) return self->on_no_tls(error);
@@ -114,7 +117,7 @@ class Session : public std::enable_shared_from_this<Session<Stream>> {
   }
 
   void on_no_tls(beast::error_code error) {
-    // Who left, or said nothing, has done no wrong.
+    // A peer that left or sent nothing did nothing wrong.
     if (error.category() != asio::error::get_ssl_category()) return;
     const NoTls why = why_no_tls(stream_.native_handle(), static_cast<unsigned>(error.value()));
     served_->refuse(Served::kNoTls + static_cast<int>(why.kind), fmt::format("host {}{}", host_, why.words));
@@ -126,8 +129,9 @@ class Session : public std::enable_shared_from_this<Session<Stream>> {
                       [self = this->shared_from_this()](beast::error_code, size_t) { self->say_no_more(); });
   }
 
-  // A connection that is closed with bytes unread is reset, and what was written last (an alert, a refusal) may be lost on the
-  // way. This ends when the other side closes, or at the deadline that the connection has.
+  // A connection that is closed with unread bytes is reset, and the last bytes written (an alert, a
+  // refusal) may be lost. This reads until the other side closes, or until the connection's
+  // deadline.
   void say_no_more() {
     beast::error_code ignored;
     connection().socket().shutdown(Tcp::socket::shutdown_send, ignored);
@@ -153,7 +157,7 @@ class Session : public std::enable_shared_from_this<Session<Stream>> {
   void on_head(beast::error_code error) {
     if (error == http::error::body_limit) return refuse_length();
     if (error) {
-      // Who left, or said nothing, has done no wrong.
+      // A peer that left or sent nothing did nothing wrong.
       if (error.category() == http::make_error_code(http::error::end_of_stream).category() &&
           error != http::error::end_of_stream && error != http::error::partial_message)
         refuse(Served::kMalformed, "something that is not HTTP", "400 Bad Request");
@@ -163,7 +167,7 @@ class Session : public std::enable_shared_from_this<Session<Stream>> {
     const auto text = [&](auto name) { return std::string_view(head[name].data(), head[name].size()); };
     if (!same_secret(text(http::field::authorization), served_->authorization))
       return refuse(Served::kStranger, "somebody without the token of the job", "401 Unauthorized");
-    // Behind the token, so that strangers do not learn which generation there is.
+    // Checked after the token, so that an outsider does not learn the generation.
     if (text(kGenerationHeader) != served_->generation)
       return refuse(Served::kOldGeneration, "a host of another generation of the job", "409 Conflict");
     service_ = head.method() == http::verb::post ? find_service({head.target().data(), head.target().size()}) : nullptr;
@@ -183,14 +187,15 @@ class Session : public std::enable_shared_from_this<Session<Stream>> {
   void on_request(beast::error_code error) {
     if (error == http::error::body_limit) return refuse_length();
     if (error) return;
-    // On this thread, which may wait for a disk: a slow one holds up as many connections as there are threads.
+    // The service runs on this thread and may wait for a disk: slow services delay other
+    // connections once they occupy all threads.
     Result<Response> response = service_->answer(parser_->get().body());
     if (!response.ok()) return refuse(Served::kMalformed, "a malformed request", "400 Bad Request");
     response_ = *std::move(response);
     write_response();
   }
 
-  // All pieces in one gathered write: what is served is copied by the kernel alone.
+  // All pieces go in one gathered write, so that only the kernel copies them.
   void write_response() {
     const uint64_t bytes = response_bytes(response_);
     served_->calls.fetch_add(1, std::memory_order_relaxed);
@@ -200,9 +205,10 @@ class Session : public std::enable_shared_from_this<Session<Stream>> {
     pieces_.clear();
     pieces_.emplace_back(head_.data(), head_.size());
     for (const Buffer& piece : response_) pieces_.emplace_back(piece.data(), piece.size());
-    // It is for the asker to say whether an answer is too slow: that of one large entry may be.
+    // The caller decides whether a response is too slow; a single large entry may need longer.
     connection().expires_after(served_->options.patience * (1 + bytes / kPatientBytes));
-    // As much as the socket takes each time: Asio's own condition is a way through its queues every 64 KiB.
+    // Writes as much as the socket takes each time. Asio's default condition would pass through its
+    // queues every 64 KiB.
     const auto all = [](const beast::error_code& error, size_t) { return error ? 0 : kMostAtOnce; };
     asio::async_write(stream_, pieces_, all, [self = this->shared_from_this()](beast::error_code error, size_t) {
       self->response_.clear();
@@ -212,7 +218,8 @@ class Session : public std::enable_shared_from_this<Session<Stream>> {
 
   void refuse_length() { refuse(Served::kMalformed, "a request that is too long", "413 Payload Too Large"); }
 
-  // A short answer without a body, then the end of the connection. A request may still be on its way, or lie unread.
+  // Sends a short answer without a body, then ends the connection. Parts of the request may still
+  // be in flight or unread.
   void refuse(Served::Kind kind, const char* what, const char* status) {
     served_->refuse(kind, what);
     head_ = fmt::format("HTTP/1.1 {}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", status);
@@ -226,7 +233,7 @@ class Session : public std::enable_shared_from_this<Session<Stream>> {
   beast::flat_buffer buffer_;
   std::optional<Request> parser_;
   std::string head_, host_;
-  Service* service_ = nullptr;  ///< that the request is for; of the services that are served
+  Service* service_ = nullptr;  ///< the service of the current request; one of served_->services
   Response response_;
   std::vector<asio::const_buffer> pieces_;
 };
@@ -240,14 +247,15 @@ class HttpServer final : public Listening {
     served_->services = std::move(services);
     if (options.tls) {
       ssl_ctx_st* const tls = options.tls->serving.get();
-      SSL_CTX_up_ref(tls);  // Asio gives one back
+      SSL_CTX_up_ref(tls);  // Asio releases one reference
       served_->tls.emplace(tls);
     }
     served_->options = std::move(options);
   }
 
   ~HttpServer() override {
-    // Handlers that have not begun are dropped with the context, and their sessions with them; no service is called any more.
+    // Handlers that have not begun are dropped with the context, and their sessions with them. No
+    // service is called any more.
     context_.stop();
     for (std::thread& thread : threads_) thread.join();
   }
@@ -297,7 +305,7 @@ class HttpServer final : public Listening {
     acceptor_.async_accept(asio::make_strand(context_), [this](beast::error_code error, Tcp::socket socket) {
       if (error == asio::error::operation_aborted) return;
       if (!error) begin(std::move(socket));
-      // Without descriptors there is nothing to accept for now, and asking at once would go round in circles.
+      // The process is probably out of descriptors: accepting again at once would spin.
       if (error) std::this_thread::sleep_for(std::chrono::milliseconds(20));
       accept();
     });

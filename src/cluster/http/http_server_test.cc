@@ -24,7 +24,7 @@ using conformance::kPass;
 using conformance::kTexts;
 using conformance::TextService;
 
-/// A connection as a stranger would make it.
+/// A raw connection, as any outsider could make it.
 class RawConnection {
  public:
   explicit RawConnection(const std::string& address) {
@@ -41,7 +41,7 @@ class RawConnection {
   bool send(std::string_view text) const {
     return ::send(fd_, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size());
   }
-  /// Until the other side closes.
+  /// Reads until the server closes the connection.
   std::string receive_all() const {
     std::string all;
     char bytes[4096];
@@ -108,7 +108,7 @@ class HttpServerTest : public testing::Test {
   }
 
   const std::shared_ptr<TextService> texts_ = std::make_shared<TextService>();
-  int asked_ = 0;  ///< how often the service was
+  int asked_ = 0;  ///< calls of the service
   std::unique_ptr<Listening> listening_;
   std::mutex mutex_;
   std::vector<std::string> log_;
@@ -126,7 +126,7 @@ TEST_F(HttpServerTest, AnswersTheHostsOfItsJob) {
 
 TEST_F(HttpServerTest, StrangersAreRefusedBeforeTheirBodyIsReadAndLoggedOnce) {
   serve();
-  // Their bodies never come: who waited for them would wait for ever.
+  // Their bodies never arrive: a server that waited for them would wait forever.
   for (const std::string& wrong : {std::string("Bearer wrong"), std::string(""), kPass.token, "bearer " + kPass.token,
                                    "Bearer " + kPass.token + "0", "Bearer " + kPass.token.substr(1)}) {
     const RawConnection connection(listening_->address());
@@ -167,7 +167,7 @@ TEST_F(HttpServerTest, MalformedQuestionsAreRefused) {
   EXPECT_GE(listening_->stats().refused, 6u);
 }
 
-// A connection that is closed with bytes unread is reset, and the reset overtakes what was answered.
+// A connection that is closed with unread bytes is reset, and the reset may overtake the answer.
 TEST_F(HttpServerTest, ARefusalArrivesThoughTheRequestIsStillBeingSent) {
   serve();
   for (int i = 0; i < 50; ++i) {

@@ -1,4 +1,5 @@
-// Who is let in, and by whom, where hosts speak TLS. That bytes arrive over it as without, transport_conformance_test.cc tries.
+// Tests which hosts are accepted, and by which, if hosts use TLS. transport_conformance_test.cc
+// tests that bytes arrive over TLS as without it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +30,7 @@ const JobCertificates& job_certificates() {
   return made;
 }
 
-// However busy the machine is.
+// Makes a transport whose connect timeout suffices on a busy machine.
 std::shared_ptr<Transport> patient_transport(std::shared_ptr<const JobTls> tls) {
   return http_peer_transport({.tls = std::move(tls), .connect_timeout = std::chrono::seconds(20)});
 }
@@ -58,7 +59,8 @@ class PeerTlsTest : public testing::Test {
     return call_and_wait(from, {listening_->address(), pass}, kTexts, conformance::bytes_of("x"),
                          {6'000'000, std::chrono::seconds(20)}, {});
   }
-  /// What is said to a host that asks with `tls`; the server refuses it each time, and says why once, with `server_words`.
+  /// Returns the error that a host with `tls` gets. The server refuses it each time and logs the
+  /// reason `server_words` once.
   std::string refusal(std::shared_ptr<const JobTls> tls, const std::string& server_words) {
     const auto asking = patient_transport(std::move(tls));
     std::string message;
@@ -70,9 +72,9 @@ class PeerTlsTest : public testing::Test {
     }
     return message;
   }
-  /// So often, and logged once.
+  /// Expects that many refusals, and one line in the log.
   void expect_refused(uint64_t times, const std::string& server_words) {
-    // The asker may have its answer before the server has told anybody.
+    // The caller may have its answer before the server has logged anything.
     const auto heard = [&] { return listening_->stats().refused >= times && !log().empty(); };
     for (int wait = 0; wait < 10'000 && !heard(); ++wait) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     EXPECT_EQ(listening_->stats().refused, times);

@@ -19,17 +19,18 @@ namespace forebay {
 
 namespace {
 
-/// A host as long as it listens.
+/// A listening host.
 struct SimulatedHost {
   JobPass pass;
   Services services;
-  std::mutex serving;  ///< held while a service is called, so that the end waits for it
+  /// Held while a service is called, so that remove() waits for the call.
+  std::mutex serving;
   bool gone = false;
   Listening::Stats stats;
 };
 
-/// A call on its way. `comes`: bytes of its response come. Links are shared, so that all responses on one
-/// come at the same time.
+/// A call in flight. `comes` is set once bytes of its response arrive. All responses share one
+/// link, so they count as arriving at the same time.
 struct Calling {
   PeerHost to;
   std::string service;
@@ -80,17 +81,18 @@ class Network final : public SimulatedNetwork, public std::enable_shared_from_th
     host.gone = true;
   }
 
-  /// Sends a request; its call hears what comes of it, unless nothing does.
+  /// Sends a request. The call is answered later, unless the request is lost.
   void send(std::shared_ptr<Calling> calling) {
     const std::lock_guard lock(mutex_);
-    // Under the lock, in the order in which requests come: that is what a seed repeats.
+    // The draw is made under the lock, in the order of requests: that order is what a seed
+    // reproduces.
     const double draw = std::uniform_real_distribution<double>(0, 1)(random_);
     if (draw < link_.loss) return;
     timer_.at(timer_.now() + link_.latency, [self = weak_from_this(), calling = std::move(calling)]() mutable {
       if (const auto network = self.lock()) network->arrive(std::move(calling));
     });
   }
-  /// Calls a function once so much time has passed, also while a service hangs.
+  /// Calls `function` after `time`, even while a service hangs.
   void after(std::chrono::nanoseconds time, std::function<void()> function) {
     limits_.at(limits_.now() + time, std::move(function));
   }
@@ -107,7 +109,7 @@ class Network final : public SimulatedNetwork, public std::enable_shared_from_th
       if (is == HostHealth::kWell && at != hosts_.end()) host = at->second;
     }
     if (!host) return answer_later(std::move(calling), unavailable("nobody listens there"));
-    // Without the network's lock: a service may take its time.
+    // Called without the network's lock, because a service may take long.
     Result<Buffer> response = served(*host, *calling);
     if (response.ok()) flip(*response);
     answer_later(std::move(calling), std::move(response));
@@ -160,8 +162,10 @@ class Network final : public SimulatedNetwork, public std::enable_shared_from_th
   std::map<std::string, HostHealth> health_;
   Timer::Time busy_until_{0};
   uint16_t next_port_ = 1;
-  Timer limits_;  // of calls; not timer_, whose thread is in a service that hangs
-  Timer timer_;   // last: its thread uses the rest
+  // Timer for the time limits of calls. It is separate from timer_, whose thread may be inside a
+  // service that hangs.
+  Timer limits_;
+  Timer timer_;  // last: its thread uses the other members
 };
 
 class SimulatedListening final : public Listening {
@@ -205,7 +209,8 @@ class SimulatedTransport final : public Transport {
     calling->service = service;
     calling->request = std::move(request);
     calling->most_bytes = limits.most_bytes;
-    // These end what the link or a frozen host never answers. A call that was answered is not kept for them.
+    // These end calls that a lost request or a frozen host would leave unanswered. They do not keep
+    // an answered call alive.
     const auto give_up = [weak = std::weak_ptr(calling->call), host = host.address] {
       if (const auto waiting = weak.lock()) waiting->answer(unavailable("no answer in time").with_key("peer " + host));
     };

@@ -15,7 +15,7 @@ namespace forebay {
 
 namespace {
 
-/// Lets so many in at a time, in the order in which they came.
+/// Admits a limited number of calls at a time, in the order in which they came.
 class Gate {
  public:
   explicit Gate(int most) : most_(most) {}
@@ -34,16 +34,17 @@ class Gate {
     }
     let_in();
   }
-  /// Forgets who waits.
+  /// Drops the waiting calls.
   void clear() {
-    // Declared before the lock: what the calls hold ends behind it.
+    // Declared before the lock, so that the calls are destroyed after it is released.
     std::deque<std::function<void()>> waiting;
     const std::lock_guard lock(mutex_);
     waiting_.swap(waiting);
   }
 
  private:
-  // One thread at a time: a store that answers at once would otherwise nest as deep as calls wait.
+  // Only one thread starts calls: a store that answers at once would otherwise recurse as deep as
+  // calls wait.
   void let_in() {
     std::unique_lock lock(mutex_);
     if (letting_in_) return;
@@ -72,7 +73,7 @@ class Bounded final : public Store {
       : inner_(std::move(inner)), most_(most), core_(std::make_shared<Core>(most)) {}
 
   ~Bounded() override {
-    if (process_generation() != generation_) {  // a fork: locks may be held by threads that are not here
+    if (process_generation() != generation_) {  // a fork: threads that hold locks are not here
       new std::shared_ptr<Core>(core_);
       return;
     }
@@ -123,11 +124,11 @@ class Bounded final : public Store {
     }
     const auto call = core_->calls.begin<T>(inner_->display_name(key), stop, std::move(done));
     if (call->answered()) return;
-    const auto keep = core_;  // an answer may be this store's end
+    const auto keep = core_;  // an answer may destroy this store
     keep->gate.enter([core = keep, call, stop, ask] {
       if (call->answered()) return core->gate.leave();  // it was stopped while it waited
       ask(stop, [core, call](Result<T> result) {
-        // Before the answer: whoever gets it may ask for the next, which then finds a place.
+        // Left before the answer, so that a caller that reads again at once is admitted.
         core->gate.leave();
         call->answer(std::move(result));
       });

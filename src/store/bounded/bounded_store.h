@@ -6,10 +6,12 @@
 
 namespace forebay {
 
-/// The same store with at most so many calls at a time, of all kinds; more wait for their turn. For users who fix how much a server
-/// is asked for at once: listings, indexes and sizes count as reads do.
-/// First come, first served. A stop answers a call that waits at once; it then never reaches the inner store, which this one keeps
-/// alive. From any thread.
+/// Returns a store that passes at most `most` calls at a time, of all kinds, to `inner`, which it
+/// keeps alive. It is for users who limit the load on a server: listings, indexes and sizes count
+/// as reads do.
+///
+/// Further calls wait, first come, first served. A stop answers a waiting call at once; that call
+/// never reaches `inner`. Methods may be called from any thread.
 std::shared_ptr<Store> bounded_store(std::shared_ptr<Store> inner, int most);
 
 }  // namespace forebay

@@ -16,7 +16,7 @@ std::shared_ptr<MemoryStore> filled(const Objects& objects) {
   return store;
 }
 
-// Answers when it is told to, and counts what it was asked at a time.
+// A store that answers on demand, and counts its simultaneous calls.
 class Counting final : public Store {
  public:
   void read(const ReadRequest&, std::stop_token, ReadDone done) override {
@@ -100,7 +100,7 @@ TEST(BoundedStore, its_end_answers_what_waits) {
   for (int i = 0; i < 3; ++i) store->read({"key", {}, {}}, {}, answers.take());
   store.reset();
   EXPECT_EQ(answers.codes(), std::vector<Code>(3, Code::kCancelled));
-  inner->answer_one();  // late: nobody waits for it
+  inner->answer_one();  // late: its caller no longer waits
   EXPECT_EQ(answers.count(), 3u);
 }
 

@@ -17,7 +17,7 @@ namespace forebay {
 
 namespace {
 
-// As the headers have them: base64 of the sum's bytes, the highest first.
+// Returns the header's form: base64 of the checksum's bytes, the highest first.
 std::string big_endian_base64(std::unsigned_integral auto value) {
   std::array<uint8_t, sizeof value> bytes;
   for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(value >> 8 * (bytes.size() - 1 - i));
@@ -29,7 +29,7 @@ struct Algorithm {
   std::string (*sum)(std::span<const uint8_t>);
 };
 
-// Cheapest first: the first that came with the answer decides, and the others are not computed.
+// Cheapest first: the first one that came with the answer decides, and the others are not computed.
 constexpr std::array<Algorithm, 4> kAlgorithms = {{
     {"x-amz-checksum-crc32c", [](std::span<const uint8_t> bytes) { return big_endian_base64(crc32c(bytes)); }},
     {"x-amz-checksum-crc64nvme", amz_crc64nvme},
@@ -44,7 +44,8 @@ std::string amz_crc64nvme(std::span<const uint8_t> bytes) { return big_endian_ba
 Status check_amz_checksum(const HttpResponse& response) {
   for (const Algorithm& algorithm : kAlgorithms) {
     const std::string_view given = response.header(algorithm.header);
-    if (given.empty() || given.find('-') != std::string_view::npos) continue;  // "-3": of three parts' checksums
+    // "-3" says that it is made of three parts' checksums.
+    if (given.empty() || given.find('-') != std::string_view::npos) continue;
     if (algorithm.sum(response.body.span()) == given) return {};
     return unavailable(fmt::format("the bytes that arrived do not have the checksum that the server gives ({})",
                                    algorithm.header.substr(6)));

@@ -8,11 +8,12 @@
 
 namespace forebay {
 
-/// Compares a whole body with the x-amz-checksum-* that came with it: kUnavailable where they differ (another attempt may
-/// bring better bytes), OK where there is none or only one made of parts.
+/// Compares a whole body with its x-amz-checksum-* headers. kUnavailable if they differ, because
+/// another attempt may bring better bytes. OK if there is no such header, or only one that is made
+/// of parts' checksums.
 Status check_amz_checksum(const HttpResponse& response);
 
-/// The value of x-amz-checksum-crc64nvme.
+/// Returns the value of x-amz-checksum-crc64nvme.
 std::string amz_crc64nvme(std::span<const uint8_t> bytes);
 
 }  // namespace forebay

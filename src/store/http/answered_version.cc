@@ -19,7 +19,8 @@ uint64_t number_of(const std::string& text) { return std::max<uint64_t>(hash128(
 uint64_t answered_version(const HttpResponse& response, uint64_t size, std::chrono::system_clock::time_point now) {
   const std::string etag(response.header("etag"));
   if (const uint64_t strong = version_of_etag(etag); strong != 0) return strong;
-  // A weak one may stay where bytes change; a change that also keeps the size is the risk that is left.
+  // A weak ETag may stay the same when bytes change. A change that also keeps the size is not
+  // noticed.
   if (!etag.empty()) return number_of(fmt::format("ETag {} of {} bytes", etag, size));
   const auto changed = parse_http_date(response.header("last-modified"));
   if (!changed) return 0;
@@ -29,12 +30,13 @@ uint64_t answered_version(const HttpResponse& response, uint64_t size, std::chro
 }
 
 void tell_version(const ReadRequest& request, uint64_t version) {
-  // Read after the answer has come, which orders it.
+  // Read only after the answer has come, which orders it.
   if (request.version && version != 0) request.version->store(version, std::memory_order_relaxed);
 }
 
 Result<Buffer> version_failure(const Status& status) {
-  // These say nothing of the object: to ask again may help. All else the read itself will meet, and name.
+  // These errors say nothing about the object, so a retry may help. All others recur in the read
+  // itself, which reports them.
   const bool transient = status.code() == Code::kUnavailable || status.code() == Code::kCancelled;
   return transient ? Result<Buffer>(status) : Result<Buffer>(Buffer());
 }

@@ -8,15 +8,18 @@
 
 namespace forebay {
 
-/// What tells the versions of an object apart in the answer of a web server, as ReadRequest::version has it: a strong ETag; or else, together
-/// with the size, a weak one or Last-Modified. That counts only where the answer was given (Date, or else `now`) a second later at
-/// least: within one second an object may change twice. 0 where there is nothing to go by.
+/// Returns what distinguishes the versions of an object in a web server's answer, as
+/// ReadRequest::version uses it: the strong ETag, or else a hash of the size with the weak ETag, or
+/// else with Last-Modified. Last-Modified counts only if the answer was given (Date, or else `now`)
+/// at least a second later, because an object may change twice within one second. Returns 0 if none
+/// of these counts.
 uint64_t answered_version(const HttpResponse& response, uint64_t size, std::chrono::system_clock::time_point now);
 
-/// Tells it to who asked.
+/// Reports the version to the reader.
 void tell_version(const ReadRequest& request, uint64_t version);
 
-/// The answer to ReadRequest::version_only where there was this failure: none, unless it says nothing of the object.
+/// Returns the answer to ReadRequest::version_only after this failure: an empty one, or the failure
+/// itself if it says nothing about the object.
 Result<Buffer> version_failure(const Status& status);
 
 }  // namespace forebay

@@ -5,8 +5,9 @@
 
 namespace forebay {
 
-/// Allows a share of all calls something that costs the server more (to be tried again, to be sent twice): every call earns
-/// `share` of a token, up to `capacity`; it begins full, or with what it is told. May be used from any thread.
+/// Limits to a share of all calls an action that costs the server more, such as a retry or a hedged
+/// request. Every call earns `share` of a token, up to `capacity`. The budget begins full, or with
+/// `begins_with` tokens. Methods may be called from any thread.
 class CallBudget {
  public:
   CallBudget(double share, double capacity) : CallBudget(share, capacity, capacity) {}

@@ -7,12 +7,12 @@
 
 namespace forebay {
 
-/// What became of attempts, counted from any thread.
+/// Counters of attempts and their outcomes. They may be changed from any thread.
 struct CallerCounters {
   std::atomic<uint64_t> attempts{0}, bytes{0}, retries_connection{0}, retries_status{0}, throttled{0}, timeouts{0},
       hedges{0}, hedges_won{0}, over_budget{0};
 
-  /// All of CallerStats but the calls and their time.
+  /// Returns all of CallerStats except the calls and their time.
   CallerStats snapshot() const {
     const auto get = [](const std::atomic<uint64_t>& counter) { return counter.load(std::memory_order_relaxed); };
     CallerStats stats;

@@ -8,7 +8,8 @@
 namespace forebay {
 
 namespace {
-// So that a manifest of many hosts does not make it grow for ever; those under way stay whatever their number.
+// Limit of servers remembered without transfers, so that a manifest of many hosts does not grow the
+// map forever. Servers with transfers are always remembered.
 constexpr size_t kRememberedServers = 4096;
 constexpr int kMostDoublings = 10;
 }  // namespace
@@ -22,17 +23,20 @@ bool ConnectionOpenings::may_open(const Server& server, const CurlTransfer* tran
   if (std::ranges::any_of(state.openers, is_transfer)) return true;
   const size_t opened = state.openers.size();
   if (opened == 0) learn(state, load);
-  // This one, those who wait, and one for each opener, which takes a place on its own connection.
+  // This transfer, the waiting ones, and one for each opener, which occupies a stream of its own
+  // connection.
   const size_t wanted = opened + state.waiting.size() + 1;
-  // A server that cannot be reached is tried by ever more at once, so that all soon know.
+  // The number of simultaneous attempts doubles with each failure, so that all waiting transfers of
+  // an unreachable server soon fail.
   const bool more =
       state.takes > 0 ? opened * state.takes < wanted : opened < size_t{1} << std::min(state.failures, kMostDoublings);
   if (more) state.openers.push_back({transfer, now});
   return more;
 }
 
-// A connection is opened where no other has room: the fullest says how many one takes. A single request on a single connection says so
-// only where the protocol is not known to take more: it may be a connection that the server is about to close.
+// A connection is opened only if no other has a free stream, so the fullest one shows how many a
+// connection takes. A single request on a single connection shows this only if the protocol is not
+// known to allow more: that may be a connection that the server is about to close.
 void ConnectionOpenings::learn(State& state, const Load& load) {
   const bool tells = load.most > 1 || load.connections > 1 || !state.http2;
   if (tells) state.takes = std::max(state.takes, load.most);
@@ -51,7 +55,8 @@ void ConnectionOpenings::connected(const Server& server, const CurlTransfer* tra
   const auto found = servers_.find(server);
   if (found == servers_.end()) return;
   for (Opener& opener : found->second.openers) {
-    // Name, TCP and TLS took some round trips; the server's SETTINGS (RFC 9113, section 3.4) come within one more.
+    // Name, TCP and TLS took several round trips; the server's SETTINGS (RFC 9113, section 3.4)
+    // arrive within one more.
     if (opener.transfer == transfer) opener.ready_at = now + (now - opener.began);
   }
 }
@@ -65,7 +70,7 @@ std::vector<ConnectionOpenings::Transfer> ConnectionOpenings::answered(const Ser
   state.http2 = major_version >= 2;
   state.http1 = !state.http2;
   state.failures = 0;
-  // What was learned was of HTTP/2.
+  // The number was learned from HTTP/2.
   if (state.http1) state.takes = 0;
   return go_on(state, std::erase_if(state.openers, [&](const Opener& opener) { return opener.transfer == transfer; }));
 }
@@ -76,7 +81,8 @@ std::vector<ConnectionOpenings::Transfer> ConnectionOpenings::ended(const Server
   if (found == servers_.end()) return {};
   State& state = found->second;
   const size_t gone = std::erase_if(state.openers, [&](const Opener& opener) { return opener.transfer == transfer; });
-  // No answer began on it, so it is not known to take requests: those who waited for it try by themselves.
+  // No answer began on the connection, so it may not accept requests: the waiting transfers try by
+  // themselves.
   if (gone > 0) ++state.failures;
   return gone > 0 ? std::exchange(state.waiting, {}) : std::vector<Transfer>();
 }
@@ -105,7 +111,7 @@ bool ConnectionOpenings::anybody_waits() const {
   return std::ranges::any_of(servers_, [](const auto& server) { return !server.second.waiting.empty(); });
 }
 
-// As many as the connections that are there now take besides their openers.
+// Returns as many transfers as the new connections take in addition to their openers.
 std::vector<ConnectionOpenings::Transfer> ConnectionOpenings::go_on(State& state, size_t openers) {
   const size_t room = state.takes > 0 ? openers * (state.takes - 1) : state.waiting.size();
   const bool all = state.http1 || (openers > 0 && state.openers.empty());

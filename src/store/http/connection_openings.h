@@ -13,43 +13,48 @@ namespace forebay {
 
 class CurlTransfer;
 
-/// Which transfers may open a connection, so that a server of HTTP/2 gets no more of them than it needs.
+/// Decides which transfers may open a connection, so that an HTTP/2 server gets no more connections
+/// than it needs.
 ///
-/// libcurl opens one for every transfer that finds none with room, also while others are being opened that would have room for it. So
-/// one transfer opens, and those that come meanwhile wait until its connection takes requests. Once it is known how many a connection
-/// takes, as many are opened at once as those who wait need. Where a server answers in HTTP/1.1, nobody waits.
+/// libcurl opens a connection for every transfer that finds none with a free stream, even while
+/// connections are being opened that would have one. So one transfer opens a connection, and
+/// transfers that come meanwhile wait until that connection accepts requests. Once it is known how
+/// many streams a connection has, as many connections are opened at once as the waiting transfers
+/// need. Nothing waits if the server answers in HTTP/1.1.
 ///
-/// A connection takes requests when its first answer begins, or when as much time has passed since it was there as it took to make:
-/// by then the server has said how many it takes. One thread uses this.
+/// A connection accepts requests when its first answer begins, or when as much time has passed
+/// since it was connected as connecting took: by then the server has sent its limit of streams.
+/// Used by one thread.
 class ConnectionOpenings {
  public:
   using Clock = std::chrono::steady_clock;
   using Transfer = std::unique_ptr<CurlTransfer>;
-  /// Host and port, and the options that its connections are made with.
+  /// Host and port, and the options with which connections to it are made.
   using Server = std::pair<std::string, const void*>;
-  /// What is under way to a server.
+  /// Load of a server's connections.
   struct Load {
     size_t connections = 0;
-    size_t most = 0;  ///< requests on the connection that has most
+    size_t most = 0;  ///< requests on the fullest connection
   };
 
-  /// Whether `transfer` may open one now; true again where it is the one that opens. `load`: where nobody was opening any, what made
-  /// this one necessary.
+  /// Returns whether `transfer` may open a connection now; always true for a transfer that is
+  /// opening one. `load`: the load that made it necessary, if no other transfer was opening one.
   bool may_open(const Server& server, const CurlTransfer* transfer, const Load& load, Clock::time_point now);
   bool nobody_opens(const Server& server) const;
-  /// Keeps one that may not.
+  /// Takes a transfer that must wait.
   void wait(const Server& server, Transfer transfer);
 
-  /// Its connection is there.
+  /// The transfer's connection is established.
   void connected(const Server& server, const CurlTransfer* transfer, Clock::time_point now);
-  /// Its answer begins, over whichever connection. These give those who go on, in the order they came.
+  /// The transfer's answer begins, over any connection. These functions return the transfers that
+  /// may go on, in the order they came.
   std::vector<Transfer> answered(const Server& server, const CurlTransfer* transfer, int major_version);
-  /// It ended, with or without an answer.
+  /// The transfer ended, with or without an answer.
   std::vector<Transfer> ended(const Server& server, const CurlTransfer* transfer);
   std::vector<Transfer> due(Clock::time_point now);
   std::optional<Clock::time_point> next_due() const;
 
-  /// Takes out those who wait and for whom `gone` is true.
+  /// Removes waiting transfers for which `gone` is true.
   template <typename Gone>
   void erase_waiting_if(const Gone& gone) {
     for (auto& [server, state] : servers_) std::erase_if(state.waiting, gone);
@@ -66,9 +71,10 @@ class ConnectionOpenings {
   struct State {
     std::vector<Opener> openers;
     std::vector<Transfer> waiting;
-    bool http1 = false, http2 = false;  ///< as its latest answer was
-    size_t takes = 0;                   ///< requests on a connection, at least; 0: not known
-    int failures = 0;                   ///< in a row
+    bool http1 = false, http2 = false;  ///< protocol of the latest answer
+    /// Known least number of requests that a connection takes; 0 if not known.
+    size_t takes = 0;
+    int failures = 0;  ///< in a row
     bool idle() const { return openers.empty() && waiting.empty(); }
   };
 

@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Transfers to one server, and the clock.
+/// Transfers to one server, with a clock.
 class OpeningsTest : public testing::Test {
  protected:
   using Transfer = ConnectionOpenings::Transfer;
@@ -17,7 +17,8 @@ class OpeningsTest : public testing::Test {
 
   Transfer transfer() { return std::make_unique<CurlTransfer>(HttpRequest(), nullptr, *loop_); }
 
-  /// How many of so many that find no room open a connection; the others wait. Openers are kept in `opening_`.
+  /// Returns how many of the transfers, none of which finds a free stream, open a connection. These
+  /// go to `opening_`; the others wait.
   size_t try_all(std::vector<Transfer> transfers, Load load = {}) {
     size_t opened = 0;
     for (Transfer& one : transfers) {

@@ -30,7 +30,7 @@ std::string_view encoding_token(std::string_view text) {
   return text;
 }
 
-/// The next gzip member, zlib stream or bare deflate stream of `in`.
+/// Decodes the next gzip member, zlib stream or raw deflate stream of `in`.
 libdeflate_result inflate(const Inflater& inflater, bool gzip, std::span<const uint8_t> in, std::span<uint8_t> out,
                           size_t* taken, size_t* made) {
   if (gzip)
@@ -38,11 +38,11 @@ libdeflate_result inflate(const Inflater& inflater, bool gzip, std::span<const u
   const libdeflate_result zlib =
       libdeflate_zlib_decompress_ex(inflater.get(), in.data(), in.size(), out.data(), out.size(), taken, made);
   if (zlib != LIBDEFLATE_BAD_DATA) return zlib;
-  // Some servers have always sent "deflate" without the zlib header that RFC 9110 asks for.
+  // Some servers send "deflate" without the zlib header that RFC 9110 requires.
   return libdeflate_deflate_decompress_ex(inflater.get(), in.data(), in.size(), out.data(), out.size(), taken, made);
 }
 
-/// Twice the memory, with what is in it.
+/// Returns twice the memory, with the contents copied.
 Buffer grown(const Buffer& from, uint64_t used, uint64_t max_bytes) {
   Buffer larger = Buffer::allocate(std::min(max_bytes, from.size() * 2));
   std::memcpy(larger.data(), from.data(), used);
@@ -78,7 +78,7 @@ Result<Buffer> decode_content(const HttpResponse& response, uint64_t max_bytes) 
   std::span<const uint8_t> left = response.body.span();
   Buffer out = Buffer::allocate(std::min(max_bytes, std::max<uint64_t>(kLeastRoom, left.size() * 4)));
   uint64_t used = 0;
-  // Files that were appended to each other have several members.
+  // Concatenated files have several members.
   while (!left.empty()) {
     size_t taken = 0, made = 0;
     const std::span<uint8_t> room(out.data() + used, out.size() - used);

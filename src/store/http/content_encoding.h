@@ -9,13 +9,13 @@
 
 namespace forebay {
 
-/// The value of Content-Encoding where the body has to be decoded; empty where it is the object itself.
-/// ("aws-chunked" is how an upload was sent, and says nothing of the object.)
+/// Returns the value of Content-Encoding if the body has to be decoded; empty if the body is the
+/// object itself. ("aws-chunked" only says how an object was uploaded.)
 std::string content_encoding(const HttpResponse& response);
 
-/// The object behind an encoded body: gzip (of any number of members) and deflate.
-/// Errors: Unsupported for other encodings; Corrupt for bytes that are not what the header says; OutOfBudget, with an estimate of the bytes
-/// needed, for an object of more than `max_bytes`.
+/// Decodes an encoded body: gzip (with any number of members) or deflate. Errors: Unsupported for
+/// other encodings; Corrupt for bytes that are not as the header says; OutOfBudget, with an
+/// estimate of the bytes needed, for an object of more than `max_bytes`.
 Result<Buffer> decode_content(const HttpResponse& response, uint64_t max_bytes);
 
 }  // namespace forebay

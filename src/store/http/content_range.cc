@@ -18,7 +18,7 @@ std::optional<ContentRange> parse_content_range(std::string_view text) {
   const size_t dash = text.find('-'), slash = text.find('/');
   if (dash == std::string_view::npos || slash == std::string_view::npos || dash > slash) return std::nullopt;
   const auto first = parse_count(text.substr(0, dash)), last = parse_count(text.substr(dash + 1, slash - dash - 1));
-  // RFC 9110, section 14.4: "*" where the whole's length is not known.
+  // RFC 9110, section 14.4: "*" if the size of the whole is not known.
   const std::string_view total_text = text.substr(slash + 1);
   const auto total = parse_count(total_text);
   if (!first || !last || *last < *first || (!total && total_text != "*") || (total && *last >= *total))
@@ -28,14 +28,15 @@ std::optional<ContentRange> parse_content_range(std::string_view text) {
 
 Status check_part(const ByteRange& range, std::string_view content_range, uint64_t body_bytes) {
   const auto given = parse_content_range(content_range);
-  // A shorter part is right where the object ends inside of the range; what that means is for the caller to say.
+  // A shorter part is correct if the object ends inside the range; the caller decides what that
+  // means.
   const bool right = given && given->first == range.offset && given->last <= range.offset + range.length - 1 &&
                      given->last - given->first + 1 == body_bytes;
   return right ? Status() : unavailable("the server answered with another part than it was asked for");
 }
 
 bool sayable(const ByteRange& range) {
-  // Sums of two such numbers are no overflow, not even as signed ones, which servers count in.
+  // The sum of two such numbers does not overflow, even as a signed one, which servers may use.
   constexpr uint64_t kMost = uint64_t{1} << 62;
   return range.length > 0 && range.offset < kMost && range.length < kMost;
 }

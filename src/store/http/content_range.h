@@ -10,20 +10,21 @@ namespace forebay {
 
 struct ContentRange {
   uint64_t first = 0, last = 0;
-  std::optional<uint64_t> total;  ///< absent where the server does not know it ("*")
+  std::optional<uint64_t> total;  ///< absent if the server does not know it ("*")
 };
 
-/// "bytes 0-9/10"; nothing where the header is not of that form, or contradicts itself.
+/// Parses "bytes 0-9/10". Returns nothing for other texts and for contradictions.
 std::optional<ContentRange> parse_content_range(std::string_view text);
 
-/// Whether an answer with this Content-Range and so many bytes is the part that was asked for, or its beginning (where the object
-/// ends inside it): else Unavailable, since another attempt may do better.
+/// Checks that an answer with this Content-Range and size is the requested part, or its beginning
+/// if the object ends inside it. Otherwise Unavailable, because another attempt may do better.
 Status check_part(const ByteRange& range, std::string_view content_range, uint64_t body_bytes);
 
-/// A whole text of decimal digits.
+/// Parses a text that consists of decimal digits only.
 std::optional<uint64_t> parse_count(std::string_view text);
 
-/// A range that a Range header can say: something, and not beyond what servers count to.
+/// Returns whether a Range header can express the range: it is not empty, and its end is not too
+/// large for servers.
 bool sayable(const ByteRange& range);
 
 }  // namespace forebay

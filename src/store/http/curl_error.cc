@@ -25,7 +25,8 @@ Status not_connected(CURL* easy, const std::string& where) {
 }
 
 Status certificate_refused(const std::string& where, std::string_view detail) {
-  // By the words of OpenSSL, since libcurl passes no code of it on; words that are not known lead to the general advice.
+  // Recognized by OpenSSL's words, because libcurl does not pass its codes on. Unknown words lead
+  // to the general advice.
   std::string_view way_out = "name the authority that signed it with ca_file";
   if (contains(detail, "expired") || contains(detail, "not yet valid")) {
     way_out = "look at this machine's clock, or have the server's certificate renewed";
@@ -47,11 +48,12 @@ Status no_tls(const std::string& where, std::string_view detail) {
   return unavailable(fmt::format("no TLS connection to {} ({})", where, detail));
 }
 
-/// Nothing where it is no matter of certificates.
+/// Returns nothing if the failure is not about certificates.
 std::optional<Status> no_mutual_tls(CURLcode code, const std::string& where, std::string_view detail) {
   if (code == CURLE_PEER_FAILED_VERIFICATION)
     return invalid_argument(fmt::format("the TLS certificate of {} is not taken ({})", where, detail));
-  // With TLS 1.3 a server looks at our certificate after the handshake, so that its word may come with the answer.
+  // A TLS 1.3 server checks our certificate after the handshake, so its alert may come with the
+  // answer.
   if (contains(detail, "alert") && (contains(detail, "certificate") || contains(detail, "unknown ca")))
     return invalid_argument(fmt::format("{} does not take the TLS certificate of this host ({})", where, detail));
   if (code == CURLE_SSL_CONNECT_ERROR && contains(detail, "wrong version number"))

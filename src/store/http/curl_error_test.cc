@@ -15,7 +15,7 @@ Status told(CURLcode code, std::string_view detail = "") {
   return curl_error(code, easy.get(), kUrl, detail);
 }
 
-// Whatever goes wrong: the host by name, or what to look at, and never what is secret in the address.
+// Every message names the host, or what to check, and never a secret in the address.
 TEST(CurlError, of_every_code_hides_what_is_secret_in_the_address) {
   for (int code = 1; code < CURL_LAST; ++code) {
     const Status status = told(static_cast<CURLcode>(code));

@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kDescriptorTries = 200;         // 20 s
 constexpr long kStreamsPerConnection = 1000;  // the server's limit is the one that counts
-constexpr size_t kDescriptorsLeftAlone = 64;  // for what else the process opens
+constexpr size_t kDescriptorsLeftAlone = 64;  // for other files that the process opens
 
 Status too_few_descriptors() {
   return unavailable(
@@ -38,7 +38,7 @@ CurlLoop::CurlLoop(const CurlTransportOptions& options)
     : options_(options), buffers_(ReadBuffers::make(options.idle_buffer_bytes)) {}
 
 CurlLoop::~CurlLoop() {
-  // Its thread never began: else they have gone with that.
+  // The thread never started; otherwise it has released these itself.
   if (multi_ != nullptr) curl_multi_cleanup(multi_);
   if (share_ != nullptr) curl_share_cleanup(share_);
   if (wake_fd_ >= 0) ::close(wake_fd_);
@@ -51,7 +51,7 @@ void CurlLoop::send(HttpRequest request, std::stop_token stop, HttpTransport::Do
         if (!result.ok() && result.status().code() == Code::kCancelled && !some_stopped_.exchange(true)) wake();
         done(std::move(result));
       });
-  // Its token had been stopped, or the loop is closed: the answer has been given, and nothing was sent.
+  // The token was stopped or the loop is closed: the answer has been given, and nothing is sent.
   if (call->answered()) return;
   Status started;
   {
@@ -59,7 +59,7 @@ void CurlLoop::send(HttpRequest request, std::stop_token stop, HttpTransport::Do
     started = start_thread();
     if (started.ok()) {
       inbox_.push_back({std::move(request), call});
-      // Whoever finds others there knows that the loop has been woken and has not looked yet.
+      // If the inbox had requests already, the loop has been woken and has not looked yet.
       if (inbox_.size() == 1) wake();
     }
   }
@@ -90,7 +90,7 @@ Status CurlLoop::open_multi() {
   if (share_ == nullptr) share_ = curl_share_init();
   if (multi_ == nullptr || share_ == nullptr) return out_of_budget("no memory for connections", 0);
   max_active_ = room_for_connections();
-  // Without lock functions: all handles that share it are used on the loop's thread.
+  // Needs no lock functions, because all handles that share it are used on the loop's thread.
   curl_share_setopt(share_, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
   curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, on_socket);
   curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
@@ -106,10 +106,11 @@ size_t CurlLoop::room_for_connections() const {
   rlimit limit{};
   const size_t used = entries_of("/proc/self/fd").size();
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || used == 0) return options_.max_connections;
-  // Of the descriptors that are open now those of running transfers are ours to use again.
+  // Descriptors of running transfers are open now, and can be used again by later transfers.
   const size_t taken = used - std::min(used, active_.size()) + kDescriptorsLeftAlone;
   const size_t left = limit.rlim_cur > taken ? limit.rlim_cur - taken : 0;
-  // A quarter is left: a transfer may take more than its socket, such as the pipe of libcurl's resolver.
+  // A quarter is left free: a transfer may take more than its socket, such as the pipe of libcurl's
+  // resolver.
   return std::clamp<size_t>(left / 4 * 3, 1, std::max<size_t>(options_.max_connections, 1));
 }
 
@@ -211,7 +212,7 @@ int CurlLoop::wait_ms() {
   if (!queue_.empty() && active_.size() < max_active_ && !retry_at_) return 0;
   if (!until) return -1;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(*until - Clock::now()).count();
-  // Rounded up above: a wait that ends a moment too early would go round once more for each.
+  // Rounded up: a wait that ends a moment too early would cost another turn of the loop.
   return static_cast<int>(std::clamp<int64_t>(left, 0, 60'000));
 }
 
@@ -236,7 +237,7 @@ void CurlLoop::wait_and_serve() {
 
 void CurlLoop::serve_timer() {
   if (!timer_ || Clock::now() < *timer_) return;
-  timer_.reset();  // before the call: it sets the next
+  timer_.reset();  // before the call, which sets the next
   int running = 0;
   curl_multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running);
 }
@@ -261,7 +262,8 @@ int CurlLoop::on_socket(CURL*, curl_socket_t socket, int what, void* loop, void*
   return 0;
 }
 
-/// libcurl may say that it is done with a socket after it was closed, when its number is somebody else's already.
+/// libcurl may report a socket as done after closing it, when another thread may own its number
+/// already.
 int CurlLoop::on_close_socket(void* loop, curl_socket_t socket) {
   static_cast<CurlLoop*>(loop)->forget(socket);
   return ::close(socket);
@@ -273,7 +275,7 @@ void CurlLoop::watch(int fd, uint32_t events) {
   epoll_event event{.events = events, .data = {.fd = fd}};
   const bool known = watched_[place];
   const int changed = ::epoll_ctl(epoll_fd_, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event);
-  // The books are wrong where a descriptor was closed behind our back and its number given out again.
+  // The record is wrong if a descriptor was closed elsewhere and its number was reused.
   if (changed != 0) ::epoll_ctl(epoll_fd_, known ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event);
   watched_[place] = true;
 }
@@ -282,8 +284,9 @@ void CurlLoop::forget(int fd) {
   const auto place = static_cast<size_t>(fd);
   if (place >= watched_.size() || !watched_[place]) return;
   watched_[place] = false;
-  // The pipe of libcurl's resolver may be closed already, and its number be another thread's file: that file is not in this epoll
-  // set, so nothing happens to it (tests/tsan_suppressions.txt).
+  // The pipe of libcurl's resolver may be closed already, and another thread's file may have its
+  // number. That file is not in this epoll set, so the call does not affect it
+  // (tests/tsan_suppressions.txt).
   ::epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr);
 }
 
@@ -312,7 +315,8 @@ void CurlLoop::finish(Transfer transfer, CURLcode code) {
   if (transfer->lacks_descriptor && code != CURLE_OK && transfer->descriptor_tries < kDescriptorTries) {
     return wait_for_descriptor(std::move(transfer));
   }
-  // Of the connection alone: waiting for bytes is judged by check_deadlines(), which tells observers by itself.
+  // A timeout of the connection. Other timeouts are detected by check_deadlines(), which notifies
+  // observers itself.
   if (code == CURLE_OPERATION_TIMEDOUT && transfer->request().observer) transfer->request().observer->on_timeout();
   Result<HttpResponse> result =
       transfer->lacks_descriptor && code != CURLE_OK ? too_few_descriptors() : transfer->result(code);
@@ -325,7 +329,8 @@ void CurlLoop::finish(Transfer transfer, CURLcode code) {
 
 void CurlLoop::clean_up() {
   for (auto& [transfer, owner] : active_) {
-    // Their calls have been answered by close(). Handles leave the multi handle before it ends, as curl_multi_cleanup(3) wants it.
+    // close() has answered their calls. Handles must leave the multi handle before it is cleaned up
+    // (curl_multi_cleanup(3)).
     curl_multi_remove_handle(multi_, transfer->easy());
     idle_handles_.push_back(transfer->take_handle());
   }

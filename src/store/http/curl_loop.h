@@ -22,8 +22,9 @@
 
 namespace forebay {
 
-/// The thread that all transfers run on, with its epoll, queue and handles. send() and close() may be called from any
-/// thread; everything else happens on the loop's own, which keeps the loop alive until it has ended.
+/// The thread that all transfers of a transport run on, with its epoll set, queue and handles.
+/// send() and close() may be called from any thread. Everything else happens on the loop's own
+/// thread, which keeps the loop alive until it has ended.
 class CurlLoop : public std::enable_shared_from_this<CurlLoop> {
  public:
   explicit CurlLoop(const CurlTransportOptions& options);
@@ -31,17 +32,20 @@ class CurlLoop : public std::enable_shared_from_this<CurlLoop> {
 
   void send(HttpRequest request, std::stop_token stop, HttpTransport::Done done);
   std::shared_ptr<KeptBytes> idle_memory() const { return buffers_; }
-  /// Answers everything, then ends the thread (which ends after its answer where that is who calls).
+  /// Answers all calls and then ends the thread. If this thread itself calls, it ends after the
+  /// current answer.
   void close();
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr auto kCheckEvery = std::chrono::milliseconds(100);  ///< deadlines
+  /// Interval of checks of deadlines.
+  static constexpr auto kCheckEvery = std::chrono::milliseconds(100);
   struct Waiting {
     HttpRequest request;
     std::shared_ptr<Call<HttpResponse>> call;
   };
-  /// Names are looked up one at a time for each origin: libcurl would start a thread for each transfer.
+  /// Only one transfer for each origin looks its name up, because libcurl would start a thread for
+  /// each transfer.
   struct Lookup {
     CurlTransfer* by = nullptr;
     std::vector<std::unique_ptr<CurlTransfer>> others;
@@ -60,7 +64,7 @@ class CurlLoop : public std::enable_shared_from_this<CurlLoop> {
   Status open_multi();
   void wake();
   void run();
-  /// False where the loop is to end.
+  /// Returns false if the loop is to end.
   bool take_inbox();
   void start_waiting();
   void start(Transfer transfer);
@@ -89,7 +93,7 @@ class CurlLoop : public std::enable_shared_from_this<CurlLoop> {
   static int on_timer(CURLM* multi, long timeout_ms, void* loop);
 
   const CurlTransportOptions options_;
-  CallTable calls_;  // outlives all that holds calls
+  CallTable calls_;  // first: it must outlive everything that holds calls
   const std::shared_ptr<ReadBuffers> buffers_;
 
   std::mutex mutex_;
@@ -99,19 +103,19 @@ class CurlLoop : public std::enable_shared_from_this<CurlLoop> {
   std::atomic<bool> some_stopped_{false};
   int wake_fd_ = -1, epoll_fd_ = -1;
 
-  // The rest belongs to the loop's thread.
+  // Members from here on belong to the loop's thread.
   CURLM* multi_ = nullptr;
   CURLSH* share_ = nullptr;
   size_t max_active_ = 0;
   std::optional<Clock::time_point> timer_, retry_at_;
   Clock::time_point next_check_{};
-  std::vector<Waiting> arrived_;  ///< empty between turns; keeps its memory
+  std::vector<Waiting> arrived_;  ///< empty between turns; reused for its memory
   std::deque<Transfer> queue_;
   std::unordered_map<CurlTransfer*, Transfer> active_;
   std::unordered_map<std::string, Lookup> lookups_;
   ConnectionOpenings openings_;
   std::vector<CurlHandle> idle_handles_;
-  std::vector<bool> watched_;  ///< by descriptor
+  std::vector<bool> watched_;  ///< indexed by descriptor
 };
 
 }  // namespace forebay

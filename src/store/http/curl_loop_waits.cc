@@ -1,4 +1,5 @@
-// The loop's transfers that cannot go on: until a name is looked up, until a descriptor is free, or at all.
+// Transfers of the loop that cannot go on: until a name is looked up, until a descriptor is free,
+// or at all.
 #include <algorithm>
 #include <utility>
 
@@ -7,7 +8,8 @@
 namespace forebay {
 
 bool CurlLoop::may_look_up(CurlTransfer* transfer) {
-  // By host and port, as libcurl's own cache of names is: who comes later finds the name there.
+  // Lookups are keyed by host and port, like libcurl's own cache of names, so later transfers find
+  // the name there.
   Lookup& lookup = lookups_[transfer->origin()];
   if (lookup.by == nullptr) lookup.by = transfer;
   transfer->waits_for_lookup = lookup.by != transfer;
@@ -18,7 +20,8 @@ void CurlLoop::looked_up(CurlTransfer* transfer) { end_lookup(*transfer, {}); }
 
 void CurlLoop::wait_for_lookup(Transfer transfer) {
   idle_handles_.push_back(transfer->take_handle());
-  // Its clock goes on: waiting for somebody else's lookup counts against its own deadline.
+  // The transfer keeps its start time: waiting for another's lookup counts against its own
+  // deadline.
   transfer->begin_again(true);
   const auto lookup = lookups_.find(transfer->origin());
   if (lookup == lookups_.end()) {
@@ -28,13 +31,15 @@ void CurlLoop::wait_for_lookup(Transfer transfer) {
   }
 }
 
-/// Those who waited go on, or fail as the lookup did: each of them would only wait for the same answer.
+/// Lets the waiting transfers go on, or fail as the lookup did, because their own lookups would
+/// fail the same way.
 void CurlLoop::end_lookup(const CurlTransfer& transfer, const Status& failure) {
   const auto lookup = lookups_.find(transfer.origin());
   if (lookup == lookups_.end() || lookup->second.by != &transfer) return;
   auto others = std::move(lookup->second.others);
   lookups_.erase(lookup);
-  // From the last to the first, each to the front: they keep their order, and go before those who came later.
+  // Pushed to the front from the last to the first, so that they keep their order and precede later
+  // transfers.
   for (auto other = others.rbegin(); other != others.rend(); ++other) {
     if (failure.ok()) {
       queue_.push_front(std::move(*other));
@@ -90,10 +95,12 @@ void CurlLoop::wait_for_descriptor(Transfer transfer) {
   end_lookup(*transfer, {});
   end_opening(*transfer);
   idle_handles_.push_back(transfer->take_handle());
-  // A new clock: the process, and not the server, is what it waits for. kDescriptorTries bounds it.
+  // The start time is reset, because the transfer waits for the process and not for the server.
+  // kDescriptorTries bounds it.
   transfer->begin_again(false);
   ++transfer->descriptor_tries;
-  // As many as there are now is what the process may open; check_deadlines() raises it again when descriptors are free.
+  // The number of transfers now is what the process can open. check_deadlines() raises it again
+  // when descriptors are free.
   max_active_ = std::max<size_t>(active_.size(), 1);
   retry_at_ = Clock::now() + kCheckEvery;
   queue_.push_front(std::move(transfer));
@@ -105,7 +112,7 @@ void CurlLoop::check_deadlines() {
   next_check_ = now + kCheckEvery;
   std::vector<std::pair<CurlTransfer*, Status>> late;
   for (const auto& [transfer, owner] : active_) {
-    // Collected first: removing one changes what is gone through here.
+    // Collected first, because removing a transfer changes the map.
     if (Status status = transfer->check_deadlines(now); !status.ok()) late.emplace_back(transfer, std::move(status));
   }
   std::vector<std::pair<Transfer, Status>> ended;

@@ -21,9 +21,11 @@ namespace forebay {
 namespace {
 
 constexpr size_t kMaxHeaderBytes = 256 << 10;
-constexpr size_t kUsualHeaders = 16;          // in an object store's answer
-constexpr uint64_t kTrustedBytes = 64 << 20;  // a server that announces more gets memory as the bytes come
-constexpr size_t kSmallBody = 64 << 10;       // libcurl sends such a one with the headers, if it has all of it
+constexpr size_t kUsualHeaders = 16;  // in an object store's answer
+// A server that announces more gets memory only as the bytes come.
+constexpr uint64_t kTrustedBytes = 64 << 20;
+// libcurl sends a body below this size together with the headers, if it has all of it.
+constexpr size_t kSmallBody = 64 << 10;
 
 std::shared_ptr<const HttpConnectionOptions> or_default(const std::shared_ptr<const HttpConnectionOptions>& options) {
   static const auto defaults = std::make_shared<const HttpConnectionOptions>();
@@ -84,9 +86,10 @@ Status CurlTransfer::set_up(CurlHandle handle, CURLSH* share) {
     line.reserve(header.name.size() + 2 + header.value.size());
     line.append(header.name).append(header.value.empty() ? ";" : ": ").append(header.value);
   }
-  // libcurl would say that it is a form.
+  // Without a type, libcurl would declare the body to be a form.
   if (posts_at_once() && !names("content-type")) header_lines_.emplace_back("Content-Type:");
-  // No "Expect: 100-continue": servers that do not know it cost a second's wait for each body.
+  // Disables "Expect: 100-continue": servers that do not know it cost a wait of one second for each
+  // body.
   header_lines_.emplace_back("Expect:");
   header_list_.resize(header_lines_.size());
   for (size_t i = 0; i < header_lines_.size(); ++i) {
@@ -99,13 +102,14 @@ Status CurlTransfer::set_up(CurlHandle handle, CURLSH* share) {
 
 void CurlTransfer::set_connection_options(const HttpConnectionOptions& options) {
   CURL* const easy = handle_.easy;
-  // No signals of libcurl's for timeouts: the process has threads, and handlers of its own.
+  // libcurl must not use signals for timeouts, because the process has threads and handlers of its
+  // own.
   curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);  // a stop does not wait for the name service
   curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
   // Dots in a path are part of a key, and of what was signed.
   curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
-  // Logins travel as headers that are made here; one that is left in a URL would go out behind their back.
+  // Logins are sent as headers that are made here; a login left in a URL would be sent in addition.
   curl_easy_setopt(easy, CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
   curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   curl_easy_setopt(easy, CURLOPT_USERAGENT, "forebay");
@@ -122,14 +126,14 @@ void CurlTransfer::set_connection_options(const HttpConnectionOptions& options) 
   curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, CurlLoop::on_close_socket);
   curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, &loop_);
   set_trust(easy, options);
-  // An empty text is no proxy, not even one of the environment.
+  // An empty text disables proxies, including those of the environment.
   if (options.direct || !options.proxy.empty())
     curl_easy_setopt(easy, CURLOPT_PROXY, options.direct ? "" : options.proxy.c_str());
 }
 
 void CurlTransfer::set_method() {
   CURL* const easy = handle_.easy;
-  // A handle keeps its options from one request to the next, so each is set back.
+  // A handle keeps its options between requests, so each is reset.
   curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, nullptr);
   curl_easy_setopt(easy, CURLOPT_NOBODY, 0L);
   curl_easy_setopt(easy, CURLOPT_UPLOAD, 0L);
@@ -188,7 +192,7 @@ bool CurlTransfer::header_line(std::string_view line) {
   if (line.starts_with("HTTP/")) {  // also after a 100 (Continue)
     response_ = {};
     announced_ = -1;
-    // "HTTP/2 200" is what libcurl makes of the binary frames.
+    // libcurl makes "HTTP/2 200" from the binary frames.
     response_.major_version = line.starts_with("HTTP/2") ? 2 : 1;
     if (over_tls()) loop_.answered(this, response_.major_version);
     const size_t space = line.find(' ');
@@ -210,7 +214,8 @@ bool CurlTransfer::header_line(std::string_view line) {
   if (header.name == "content-length") {
     int64_t length = -1;
     const auto [end, error] = std::from_chars(header.value.data(), header.value.data() + header.value.size(), length);
-    // What is no number announces nothing; whether all came the connection's end then says.
+    // A malformed number announces nothing. The end of the connection then shows whether the body
+    // is complete.
     if (error == std::errc() && length >= 0) announced_ = length;
   }
   if (response_.headers.empty()) response_.headers.reserve(kUsualHeaders);
@@ -220,7 +225,8 @@ bool CurlTransfer::header_line(std::string_view line) {
 
 bool CurlTransfer::may_have(uint64_t size) {
   if (size <= request_.max_body_bytes) return true;
-  // Where the size was not announced all that is known is that there is more: twice as much each time, so that there are few times.
+  // If the size was not announced, it is only known that there is more. Doubling keeps the number
+  // of questions small.
   const uint64_t needed = announced_ > 0 ? size : std::max(size, 2 * std::min(request_.max_body_bytes, UINT64_MAX / 2));
   if (response_.status / 100 == 2 && request_.may_have && request_.may_have(needed)) {
     request_.max_body_bytes = needed;
@@ -233,7 +239,7 @@ bool CurlTransfer::may_have(uint64_t size) {
 }
 
 bool CurlTransfer::end_of_headers() {
-  // RFC 9112, section 6.3: it goes before Content-Length.
+  // RFC 9112, section 6.3: it takes precedence over Content-Length.
   if (!response_.header("transfer-encoding").empty()) announced_ = -1;
   return !has_body() || announced_ <= 0 || may_have(static_cast<uint64_t>(announced_));
 }
@@ -256,7 +262,7 @@ bool CurlTransfer::room_for(size_t size) {
   Buffer& body = response_.body;
   if (size <= body.size()) return true;
   if (!may_have(size)) return false;
-  // Doubled, so that bytes are copied about once more in all, however long the answer is.
+  // Doubling bounds the total of copied bytes to about the answer's size.
   uint64_t wanted = std::max<uint64_t>({size, size_t{16} << 10, body.size() * 2});
   if (announced_ > 0 && body.empty()) {
     wanted = std::max<uint64_t>(
@@ -280,7 +286,8 @@ size_t CurlTransfer::on_upload(char* bytes, size_t size, size_t count, void* tra
   const size_t part = std::min(size * count, self.request_.body.size() - self.uploaded_);
   if (part > 0) std::memcpy(bytes, self.request_.body.data() + self.uploaded_, part);
   self.uploaded_ += part;
-  self.connected_ = Clock::now();  // the answer is waited for from the end of the request on
+  // Waiting for the answer counts from the end of the request.
+  self.connected_ = Clock::now();
   return part;
 }
 
@@ -288,7 +295,7 @@ int CurlTransfer::on_seek(void* transfer, curl_off_t offset, int origin) {
   auto& self = *static_cast<CurlTransfer*>(transfer);
   if (origin != SEEK_SET || offset < 0 || static_cast<uint64_t>(offset) > self.request_.body.size())
     return CURL_SEEKFUNC_FAIL;
-  // libcurl begins a body again where a kept connection turned out to be closed.
+  // libcurl sends a body again if a reused connection turned out to be closed.
   self.uploaded_ = static_cast<size_t>(offset);
   return CURL_SEEKFUNC_OK;
 }
@@ -303,7 +310,7 @@ int CurlTransfer::on_connected(void* transfer, char*, char*, int, int local_port
 
 int CurlTransfer::on_lookup(void*, void*, void* transfer) {
   auto* self = static_cast<CurlTransfer*>(transfer);
-  // 1 ends this transfer; wait_for_lookup() begins it again when the name is known.
+  // Returning 1 ends this transfer. wait_for_lookup() starts it again when the name is known.
   return self->loop_.may_look_up(self) ? 0 : 1;
 }
 
@@ -323,7 +330,7 @@ Result<HttpResponse> CurlTransfer::result(CURLcode code) {
     if (response_.body.size() != received_) response_.body = response_.body.slice(0, received_);
     return std::move(response_);
   }
-  // Cut off, whatever code libcurl gives: another attempt may bring the rest.
+  // The answer was cut off, whatever libcurl's code is: a retry may bring the rest.
   if (response_.status >= 200 && announced_ >= 0 && received_ < static_cast<uint64_t>(announced_)) {
     return unavailable(fmt::format("cut off after {} of {} bytes", received_, announced_));
   }
@@ -350,10 +357,10 @@ Status CurlTransfer::check_deadlines(Clock::time_point now) const {
                                    in_seconds(options_->stall_timeout_ms), received_));
   }
   const int within = request_.first_byte_within_ms;
-  // A body that is still going out is no silence.
+  // An upload in progress is not silence.
   const bool late = within > 0 && over(request_.body.empty() ? started_ : std::max(started_, connected_), within);
   if (connected_ == Clock::time_point{}) {
-    // libcurl sees to this by itself, but not while it waits for another transfer's connection.
+    // libcurl enforces this limit itself, but not while it waits for another transfer's connection.
     constexpr int kSlackMs = 1000;
     if (!late && !over(started_, options_->connect_timeout_ms + kSlackMs)) return {};
     return no_connection();

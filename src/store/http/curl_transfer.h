@@ -18,41 +18,44 @@ namespace forebay {
 
 class CurlLoop;
 
-/// An easy handle, and the connection options that it was last set up for.
+/// An easy handle, and the connection options that it was last configured for.
 struct CurlHandle {
   CURL* easy = nullptr;
   std::shared_ptr<const HttpConnectionOptions> set_up_for;
 };
 
-/// One request under way: what libcurl's callbacks fill in. Lives on the loop's thread.
+/// One request in flight, which libcurl's callbacks fill in. Belongs to the loop's thread.
 class CurlTransfer {
  public:
   using Clock = std::chrono::steady_clock;
 
   CurlTransfer(HttpRequest request, std::shared_ptr<Call<HttpResponse>> call, CurlLoop& loop);
 
-  /// Makes the handle this transfer's. An error where libcurl refuses a setting.
+  /// Configures `handle` for this transfer and takes it. An error if libcurl refuses a setting.
   Status set_up(CurlHandle handle, CURLSH* share);
   CurlHandle take_handle() { return std::exchange(handle_, {}); }
-  /// Forgets what came, for another start, and unless told otherwise when it started.
+  /// Discards everything received, so that the transfer can start again. Keeps its start time only
+  /// if `keep_clock`.
   void begin_again(bool keep_clock);
 
   Result<HttpResponse> result(CURLcode code);
-  /// The error of a transfer that waited too long at `now`; success where it may go on.
+  /// Returns an error if the transfer has exceeded a time limit at `now`.
   Status check_deadlines(Clock::time_point now) const;
 
   CURL* easy() const { return handle_.easy; }
   Call<HttpResponse>& call() const { return *call_; }
   const HttpRequest& request() const { return request_; }
   const std::string& origin() const { return origin_; }
-  /// Only TLS tells of HTTP/2.
+  /// HTTP/2 is negotiated by TLS only.
   bool over_tls() const { return request_.url.starts_with("https:"); }
   ConnectionOpenings::Server server() const { return {origin_, options_.get()}; }
-  /// The local port of the connection that carries it; 0 where there is none yet.
+  /// Returns the local port of the connection that carries the transfer; 0 if there is none yet.
   int connection() const { return connection_; }
-  bool waits_for_lookup = false;      ///< ended because somebody else looks the name up
-  bool waits_for_connection = false;  ///< ended because somebody else opens a connection that may have room for it
-  bool lacks_descriptor = false;      ///< ended because the process may not open another socket
+  /// Ended because another transfer is looking the name up.
+  bool waits_for_lookup = false;
+  /// Ended because another transfer opens a connection that may have a free stream for it.
+  bool waits_for_connection = false;
+  bool lacks_descriptor = false;  ///< ended because the process may not open another socket
   int descriptor_tries = 0;
 
  private:
@@ -87,10 +90,10 @@ class CurlTransfer {
   char detail_[CURL_ERROR_SIZE] = {};
 
   HttpResponse response_;
-  int64_t announced_ = -1;  ///< bytes of the body
+  int64_t announced_ = -1;  ///< announced size of the body; -1 if unknown
   int connection_ = 0;
   size_t header_bytes_ = 0, received_ = 0, uploaded_ = 0;
-  Status failure_;  ///< why a callback ended the transfer
+  Status failure_;  ///< reason for which a callback ended the transfer
   Clock::time_point started_{}, connected_{}, last_byte_{};
 };
 

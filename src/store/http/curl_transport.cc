@@ -17,7 +17,8 @@ class CurlTransport final : public HttpTransport {
   explicit CurlTransport(const CurlTransportOptions& options) : loop_(std::make_shared<CurlLoop>(options)) {}
 
   ~CurlTransport() override {
-    if (process_generation() != generation_) {  // a fork: the thread is not here, its locks may be held for ever
+    // After a fork the thread is not here, and its locks may be held forever.
+    if (process_generation() != generation_) {
       new std::shared_ptr<CurlLoop>(std::move(loop_));
       return;
     }
@@ -38,7 +39,8 @@ class CurlTransport final : public HttpTransport {
   std::shared_ptr<CurlLoop> loop_;
 };
 
-/// One per process: a child must not touch a lock that may be held by a thread that was not forked with it.
+/// One for each process: a child must not touch a lock that may be held by a thread that was not
+/// forked with it.
 struct Shared {
   uint64_t generation;
   std::mutex mutex;

@@ -143,7 +143,8 @@ TEST(CurlTransport, BodiesOfUnknownLengthArrive) {
   const auto refused = send_wait(*transport, small);
   EXPECT_EQ(refused.status().code(), Code::kUnsupported);
   EXPECT_NE(refused.status().message().find("40000 are allowed"), std::string::npos) << refused.status().message();
-  small.may_have = [](uint64_t bytes) { return bytes == 80'000; };  // twice as much, since nothing was announced
+  // It asks for twice as much, because no size was announced.
+  small.may_have = [](uint64_t bytes) { return bytes == 80'000; };
   EXPECT_EQ(text_of(send_wait(*transport, small)->body), part + "end");
 }
 
@@ -209,7 +210,7 @@ TEST(CurlTransport, SilenceIsUnavailableAfterItsTime) {
 }
 
 TEST(CurlTransport, AConnectionThatIsNotMadeIsUnavailableAfterItsTime) {
-  // A listener whose queue is full answers nobody.
+  // A listener whose queue is full does not answer.
   const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -367,7 +368,8 @@ TEST(CurlTransport, FewDescriptorsMakeItSlowerButDoNotFail) {
   TestServer server([](const TestServer::Request&) { return Reply{TestServer::ok("x")}; });
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-  for (const rlim_t spare : {rlim_t{40}, rlim_t{100}}) {  // the server in this process needs as many again
+  // The server in this process needs as many again.
+  for (const rlim_t spare : {rlim_t{40}, rlim_t{100}}) {
     rlimit few = before;
     few.rlim_cur = open_descriptors() + spare;
     const auto transport = curl_transport();

@@ -22,7 +22,8 @@ std::string from_environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// libcurl keeps the authorities that it has read only where they are one file; reading them costs 10 ms a connection.
+/// libcurl caches parsed authorities only if they are in one file. Reading them costs 10 ms for
+/// each connection.
 void set_authorities(CURL* easy, const HttpConnectionOptions& options) {
   static const std::string system_file = "/etc/ssl/certs/ca-certificates.crt";
   std::string file = options.ca_file, folder;
@@ -37,7 +38,7 @@ void set_authorities(CURL* easy, const HttpConnectionOptions& options) {
 }
 
 void set_pem(CURL* easy, CURLoption option, const std::string& pem) {
-  // libcurl's interface is of C, and takes a copy: what is pointed to is not changed.
+  // libcurl's C interface takes a copy; the text is not changed.
   curl_blob blob{const_cast<char*>(pem.data()), pem.size(), CURL_BLOB_COPY};
   curl_easy_setopt(easy, option, &blob);
 }
@@ -45,7 +46,8 @@ void set_pem(CURL* easy, CURLoption option, const std::string& pem) {
 void set_mutual_tls(CURL* easy, const MutualTls& tls) {
   curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
   curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
-  // Both have defaults, and a folder is trusted in addition: without this, anybody whom an authority of the system has signed would be.
+  // Both have defaults, and a folder is trusted in addition. Without this, certificates of the
+  // system's authorities would be trusted, too.
   curl_easy_setopt(easy, CURLOPT_CAINFO, nullptr);
   curl_easy_setopt(easy, CURLOPT_CAPATH, nullptr);
   set_pem(easy, CURLOPT_CAINFO_BLOB, tls.authorities);

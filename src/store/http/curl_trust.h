@@ -6,7 +6,7 @@
 
 namespace forebay {
 
-/// Whom a handle's servers must be to be trusted, and who we are to them.
+/// Sets which servers a handle trusts, and which certificate it presents.
 void set_trust(CURL* easy, const HttpConnectionOptions& options);
 
 }  // namespace forebay

@@ -10,21 +10,23 @@
 
 namespace forebay {
 
-/// What a caller wants done, however many attempts it takes.
+/// A call, however many attempts it takes.
 struct HttpCall {
   using MadeRequest = std::function<void(Result<HttpRequest>)>;
 
-  std::string name;  ///< of the object, in messages
-  /// Makes the request of one attempt (0, 1, ...): signatures and credentials are of that moment. Answers once, at once or
-  /// later; an error of kUnavailable is an attempt that failed, any other ends the call.
+  std::string name;  ///< name of the object, for messages
+  /// Makes the request of one attempt (0, 1, ...), because signatures and credentials must be
+  /// fresh. Answers once, before it returns or later. An error of kUnavailable fails the attempt;
+  /// any other error ends the call.
   std::function<void(int attempt, MadeRequest made)> make;
-  /// What an answer means: OK, kUnavailable (is tried again), or an error that ends the call.
+  /// Judges an answer: OK, kUnavailable (the call is retried), or an error that ends the call.
   std::function<Status(const HttpResponse& response)> judge;
-  bool hedge = false;  ///< may be sent a second time while the first is slow (reads)
+  bool hedge = false;  ///< may be sent a second time if the first is slow (reads)
 };
 
-/// Makes calls succeed on servers and links that do not always: attempts with full jitter, Retry-After, a budget of retries, and
-/// second requests for the slow tail. Which errors are tried again follows from the code alone.
+/// Makes calls succeed on unreliable servers and links: retries with full jitter, Retry-After, a
+/// budget of retries, and hedged requests for the slow tail. Whether an error is retried follows
+/// from its code alone.
 class HttpCaller {
  public:
   using Done = std::function<void(Result<HttpResponse>)>;

@@ -29,7 +29,7 @@ std::string_view without_blanks(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
 }
 
-/// The value of `name` in "sha-256=...,md5=..." or "sha-256=:...:, md5=:...:".
+/// Returns the value of `name` in "sha-256=...,md5=..." or "sha-256=:...:, md5=:...:".
 std::string_view member(std::string_view list, std::string_view name) {
   while (!list.empty()) {
     const size_t comma = list.find(',');
@@ -50,7 +50,7 @@ std::string_view member(std::string_view list, std::string_view name) {
 Status compare(const HttpResponse& response, std::string_view given, const EVP_MD* algorithm, std::string_view header) {
   if (given.empty()) return {};
   const std::string ours = digest_of(algorithm, response.body.span());
-  // Empty: the library has no such digest here (MD5 in FIPS mode), so there is nothing to compare with.
+  // Empty if the library lacks this digest (MD5 in FIPS mode): there is nothing to compare with.
   if (ours.empty() || ours == given) return {};
   return unavailable(fmt::format("the bytes that arrived do not have the checksum that the server gives ({})", header));
 }

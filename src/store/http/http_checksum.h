@@ -5,8 +5,9 @@
 
 namespace forebay {
 
-/// Compares a whole body with the digests that came with it (x-amz-checksum-*, Content-MD5, Digest, Repr-Digest):
-/// kUnavailable where one differs, since another attempt may bring better bytes; OK where there is none that is known.
+/// Compares a whole body with its digests (x-amz-checksum-*, Content-MD5, Digest, Repr-Digest).
+/// kUnavailable if one differs, because another attempt may bring better bytes. OK if there is no
+/// known digest.
 Status check_http_checksum(const HttpResponse& response);
 
 }  // namespace forebay

@@ -15,7 +15,7 @@ namespace forebay {
 namespace {
 
 constexpr std::string_view kBody = "123456789";
-// Of kBody, by other programs.
+// Digests of kBody, computed by other programs.
 const std::string kMd5 = "JfnnlDI7RTiF9RgfG2JNCw==", kSha256 = "FeKw08M4keuw8e9gnsQZQgwg4yDOlMZfvIwzEkSOsiU=";
 const std::string kWrong = "AAAAAAAAAAAAAAAAAAAAAA==";
 
@@ -28,7 +28,8 @@ Status check(std::vector<HttpHeader> headers, std::string_view body = kBody) {
 void expect_right(const std::string& header, const std::string& value) {
   EXPECT_TRUE(check({{header, value}}).ok()) << header << ": " << value;
 }
-// Damage on the way: another attempt may bring better bytes, so it is never Corrupt.
+// The link may have damaged the bytes, and a retry may bring better ones, so a mismatch is never
+// Corrupt.
 void expect_wrong(const std::string& header, const std::string& value) {
   const Status status = check({{header, value}});
   EXPECT_EQ(status.code(), Code::kUnavailable) << header << ": " << value;
@@ -63,7 +64,7 @@ TEST(HttpChecksum, of_several_every_one_that_is_known_must_be_right) {
   expect_right("digest", "sha-512=whatever");
 }
 
-// RFC 9110, 5.6.1: blanks may stand on both sides of the comma, and a list may have nothing between two of them.
+// RFC 9110, 5.6.1: blanks may stand on both sides of the comma, and list members may be empty.
 TEST(HttpChecksum, blanks_around_the_members_of_a_list_are_no_part_of_them) {
   expect_right("digest", "md5=" + kMd5 + " , sha-256=" + kSha256 + " ");
   expect_right("digest", "\tmd5=" + kMd5 + "\t,\tsha-256=" + kSha256);
@@ -96,7 +97,8 @@ TEST(AmzChecksum, of_each_kind_is_that_of_the_bytes) {
   for (const auto& [header, value] : right) {
     expect_right(header, value);
     expect_wrong(header, kWrong);
-    expect_right(header, kWrong + "-3");  // of three parts' checksums: nobody knows where they were cut
+    // Made of three parts' checksums, whose boundaries are unknown.
+    expect_right(header, kWrong + "-3");
   }
   EXPECT_EQ(base64(sha256(body)), kSha256);
 }
@@ -105,7 +107,7 @@ TEST(AmzChecksum, tells_which_kind_differed) {
   EXPECT_NE(check({{"x-amz-checksum-crc32", "AAAA"}}).message().find("(checksum-crc32)"), std::string::npos);
 }
 
-// Any one bit on the way.
+// Flips each single bit.
 TEST(HttpChecksum, a_single_bit_that_differs_is_found_by_every_kind) {
   for (const auto& [header, value] : {std::pair<std::string, std::string>{"content-md5", kMd5},
                                       {"digest", "sha-256=" + kSha256},
@@ -119,7 +121,8 @@ TEST(HttpChecksum, a_single_bit_that_differs_is_found_by_every_kind) {
   }
 }
 
-// The tables and the instruction beside the definition, bit by bit, at lengths around the eight bytes of a step.
+// Compares the tables and the instruction with a bit-by-bit implementation, at lengths around the
+// eight bytes of a step.
 template <typename Crc>
 Crc bit_by_bit(std::span<const uint8_t> bytes, Crc polynomial) {
   Crc crc = static_cast<Crc>(~Crc{0});

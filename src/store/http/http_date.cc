@@ -17,14 +17,15 @@ std::optional<std::chrono::system_clock::time_point> time_of(int year, unsigned 
   const year_month_day date{std::chrono::year(year), std::chrono::month(month), std::chrono::day(day)};
   // 60: a leap second (RFC 9110, section 5.6.7).
   const bool valid = date.ok() && hour >= 0 && hour < 24 && minute >= 0 && minute < 60 && second >= 0 && second < 61;
-  // Before the epoch there are only clocks that were never set, and zeros of programs that mean "none".
+  // Times before the epoch come from clocks that were never set, or from zeros that mean "none".
   if (!valid || year < 1970) return std::nullopt;
-  // "For ever" is the year 9999; nanoseconds in 64 bits end in 2262, and sums with them must not wrap either.
+  // Some programs write the year 9999 for "forever". Nanoseconds in 64 bits end in 2262, and sums
+  // with them must not overflow either.
   if (year >= kLastYear) return sys_days(std::chrono::year(kLastYear) / January / 1);
   return sys_days(date) + hours(hour) + minutes(minute) + seconds(second);
 }
 
-/// How far a clock is ahead that calls itself "Z", "+02:00" or "-0530"; none is that of "Z".
+/// Parses how far a clock labelled "Z", "+02:00" or "-0530" is ahead of UTC; no label means "Z".
 std::optional<std::chrono::minutes> zone_of(std::string_view text) {
   if (text.empty() || text == "Z" || text == "z") return std::chrono::minutes(0);
   if (text.front() != '+' && text.front() != '-') return std::nullopt;
@@ -45,7 +46,7 @@ std::optional<std::chrono::system_clock::time_point> parse_http_date(std::string
   char name[4] = {};
   int day = 0, year = 0, hour = 0, minute = 0, second = 0;
   const std::string copy(text);
-  // IMF-fixdate (RFC 9110, section 5.6.7), the one form that servers may send today.
+  // IMF-fixdate (RFC 9110, section 5.6.7), the only form that servers may send today.
   if (std::sscanf(copy.c_str(), "%*3c, %2d %3s %4d %2d:%2d:%2d GMT", &day, name, &year, &hour, &minute, &second) != 6) {
     return std::nullopt;
   }

@@ -27,7 +27,7 @@ double number(const std::string& name, const std::string& text, double least, do
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
   if (parsed.ec == std::errc() && parsed.ptr == text.data() + text.size() && value >= least && value <= most)
     return value;
-  // NaN is none of these, since it fails both comparisons.
+  // NaN fails both comparisons, so it is refused.
   problems->push_back(fmt::format("{} is a number from {} to {}, not '{}'", name, least, most, text));
   return least;
 }
@@ -47,7 +47,8 @@ void set_header(const std::string& option, const std::string& value, HttpOptions
   if (!token(name)) {
     problems->push_back(fmt::format("'{}' names no header: letters, digits and '-' follow header_", option));
   } else if (value.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos) {
-    problems->push_back(fmt::format("the value of {} holds a line break", option));  // the value may be secret
+    // The message has no value, because it may be secret.
+    problems->push_back(fmt::format("the value of {} holds a line break", option));
   } else {
     out->headers.push_back({name, value});
   }
@@ -58,7 +59,7 @@ struct Parsed {
   HttpOptions options;
 };
 
-/// False where no such option exists.
+/// Returns false if no such option exists.
 bool set(const std::string& name, const std::string& value, Parsed* out, Problems* problems) {
   if (name == "timeout_s") {
     out->connection.first_byte_timeout_ms = out->connection.stall_timeout_ms = milliseconds(name, value, problems);

@@ -51,7 +51,7 @@ Status refused(const HttpResponse& response) {
 Status judge_http_status(const HttpResponse& response) {
   const int status = response.status;
   if (status / 100 == 2) return {};
-  // 501 and 505 say that the server will never do it.
+  // 501 and 505 mean that the server will never do it.
   if (status == 408 || status == 429 || (status >= 500 && status != 501 && status != 505))
     return server_trouble(status);
   if (status / 100 == 3) {
@@ -71,7 +71,7 @@ std::optional<std::chrono::milliseconds> retry_after(const HttpResponse& respons
   int64_t seconds = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
   if (error == std::errc() && end == text.data() + text.size()) {
-    // So that no sum with a clock overflows; callers wait for far less.
+    // Bounded, so that no sum with a clock overflows; callers wait for far less.
     return std::chrono::seconds(std::clamp<int64_t>(seconds, 0, 86'400));
   }
   const auto date = parse_http_date(text);

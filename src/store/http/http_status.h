@@ -8,14 +8,16 @@
 
 namespace forebay {
 
-/// What the status of an answer means: OK for 2xx, kUnavailable where another try may help (408, 429 and what servers and
-/// proxies say when they have troubles of their own), NotFound, or an error that says what to do.
+/// Converts the status of an answer: OK for 2xx; kUnavailable if a retry may help (408, 429, and
+/// statuses of servers and proxies with internal trouble); NotFound; or an error that says what to
+/// do.
 Status judge_http_status(const HttpResponse& response);
 
-/// True where the server asks for fewer requests.
+/// Returns whether the server asks for fewer requests.
 bool is_throttled(const HttpResponse& response);
 
-/// How long the server wants to be left alone: Retry-After in seconds or as a date. Nothing where it does not say.
+/// Returns the time after which the server wants the next request: Retry-After in seconds or as a
+/// date. Nothing if the server does not say.
 std::optional<std::chrono::milliseconds> retry_after(const HttpResponse& response,
                                                      std::chrono::system_clock::time_point now);
 

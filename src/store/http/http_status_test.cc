@@ -11,7 +11,7 @@ namespace {
 
 HttpResponse of_status(int status, std::vector<HttpHeader> headers = {}) { return {status, std::move(headers), {}}; }
 
-// Every status is one of four things, and only those that another try may change are Unavailable.
+// Every status is one of four kinds, and only those that a retry may change are Unavailable.
 TEST(HttpStatus, says_of_every_number_whether_another_try_may_help) {
   for (int status = 100; status < 600; ++status) {
     const Code code = judge_http_status(of_status(status)).code();
@@ -83,7 +83,8 @@ TEST(IsoTime, is_read_with_and_without_a_fraction) {
   }
 }
 
-// The clock counts nanoseconds in 64 bits, which end in 2262: "for ever" must not become a time that is over.
+// The clock counts nanoseconds in 64 bits, which end in 2262: "forever" must not become a time in
+// the past.
 TEST(IsoTime, beyond_what_the_clock_counts_is_late_and_before_the_epoch_is_none) {
   constexpr int64_t k2200 = 7258118400;
   for (const char* text :
@@ -97,7 +98,7 @@ TEST(IsoTime, beyond_what_the_clock_counts_is_late_and_before_the_epoch_is_none)
   EXPECT_FALSE(parse_http_date("Mon, 01 Jan 0001 00:00:00 GMT"));
 }
 
-// Credentials that were thought to last two hours longer than they do would fail every request of those hours.
+// If credentials seemed valid for two hours too long, every request of those hours would fail.
 TEST(IsoTime, with_an_offset_is_that_much_earlier_or_later) {
   EXPECT_EQ(seconds_of(parse_iso_time("1994-11-06T10:49:37+02:00")), kExample);
   EXPECT_EQ(seconds_of(parse_iso_time("1994-11-06T10:49:37.5+02:00")), kExample);

@@ -29,25 +29,29 @@ constexpr int kRedirects = 5;
 constexpr int kChecksumTries = 3;
 constexpr size_t kLongestUrl = 64 << 10;
 constexpr uint64_t kMaxUnknownBytes = uint64_t{16} << 30;
-constexpr uint64_t kSpareBytes = 1 << 20;               // an object that has grown is told from its size
-constexpr uint64_t kWholeForPart = uint64_t{64} << 20;  // what is fetched whole from a server that knows no ranges
+// Allows an object that has grown to be recognized by its size.
+constexpr uint64_t kSpareBytes = 1 << 20;
+// Limit of objects that are read whole because the server does not support ranges.
+constexpr uint64_t kWholeForPart = uint64_t{64} << 20;
 
 bool is_redirect(const HttpResponse& response) {
   const int s = response.status;
   return (s == 301 || s == 302 || s == 303 || s == 307 || s == 308) && !response.header("location").empty();
 }
 
-/// What a server says to whoever asks for a range of an object of 0 bytes (RFC 9110, section 15.5.17).
+/// Returns whether the answer says that a range was requested of an object of 0 bytes (RFC 9110,
+/// section 15.5.17).
 bool is_empty_object(const HttpResponse& response) {
   return response.status == 416 && response.header("content-range") == "bytes */0";
 }
 
-/// What a fetch is after, besides its URL.
+/// A fetch, except its URL.
 struct Wanted {
   std::string method = "GET";
   std::optional<ByteRange> range;
   uint64_t expected_bytes = 0, max_bytes = 0;
-  bool may_be_empty = false;  ///< that there is no such range since the object has no bytes is an answer, too
+  /// An answer that the object is empty, and so has no such range, counts as success.
+  bool may_be_empty = false;
   std::function<bool(uint64_t bytes)> may_have = {};  ///< HttpRequest::may_have
 };
 
@@ -64,7 +68,8 @@ Wanted wanted_by(const ReadRequest& request) {
 std::optional<HttpHeader> login(const HttpUrl& url) {
   if (url.user_info.empty()) return std::nullopt;
   std::string plain;
-  for (const char c : url.user_info) plain += c == '+' ? std::string("%2B") : std::string(1, c);  // '+' is itself here
+  // '+' has no special meaning here.
+  for (const char c : url.user_info) plain += c == '+' ? std::string("%2B") : std::string(1, c);
   plain = percent_decode_listing(plain);
   return HttpHeader{"Authorization", "Basic " + base64({reinterpret_cast<const uint8_t*>(plain.data()), plain.size()})};
 }
@@ -74,7 +79,8 @@ std::string lower(std::string text) {
   return text;
 }
 
-/// What callbacks use; they hold no store, so none ends on a thread of its own.
+/// State shared with callbacks. They do not hold the store, so that it is never destroyed on a
+/// thread of its own.
 class Core : public std::enable_shared_from_this<Core> {
  public:
   std::shared_ptr<void> begin_reading(std::shared_ptr<void> owner) { return pins_.begin_reading(std::move(owner)); }
@@ -94,7 +100,7 @@ class Core : public std::enable_shared_from_this<Core> {
 
  private:
   using Fetched = std::function<void(Result<HttpResponse>)>;
-  /// What is known of an object without its bytes.
+  /// Facts about an object without its bytes.
   struct Known {
     uint64_t size = 0;
     std::string etag;
@@ -127,7 +133,7 @@ class Core : public std::enable_shared_from_this<Core> {
   const std::shared_ptr<RetryingCaller> caller_;
 };
 
-/// What no server has an object for is not even asked.
+/// A key that no server can have is refused without a request.
 Result<HttpUrl> url_of(const std::string& key) {
   const bool possible =
       key.size() <= kLongestUrl && key.find('\0') == std::string::npos && key.find("%00") == std::string::npos;
@@ -144,7 +150,8 @@ HttpRequest Core::request_of(const HttpUrl& url, const Wanted& wanted, bool same
     std::erase_if(request.headers, [](const HttpHeader& other) { return lower(other.name) == "authorization"; });
     request.headers.push_back(std::move(*header));
   }
-  // Else servers may compress what they send, and sizes and ranges would be those of compressed bytes.
+  // Otherwise servers may compress what they send, and sizes and ranges would be those of
+  // compressed bytes.
   request.headers.push_back({"Accept-Encoding", "identity"});
   if (wanted.range) {
     const ByteRange range = *wanted.range;
@@ -157,9 +164,10 @@ HttpRequest Core::request_of(const HttpUrl& url, const Wanted& wanted, bool same
   return request;
 }
 
-/// Mismatches are tried again, since the way may be at fault, but not for ever, since the object may be.
+/// Mismatches are retried, because the link may have damaged the bytes, but not forever, because
+/// the object itself may be damaged.
 std::function<Status(const HttpResponse&)> Core::judge_of(const Wanted& wanted) {
-  // Shared by all attempts of the call, of which two may be judged at once.
+  // Shared by all attempts of the call; two may be judged at once.
   return [wanted, mismatches = std::make_shared<std::atomic<int>>(0)](const HttpResponse& response) -> Status {
     if (is_redirect(response)) return {};
     if (wanted.may_be_empty && is_empty_object(response)) return {};
@@ -167,7 +175,7 @@ std::function<Status(const HttpResponse&)> Core::judge_of(const Wanted& wanted) 
     if (wanted.method == "HEAD") return {};
     if (response.status == 206) {
       if (!wanted.range) return unavailable("the server answered with a part where the whole was asked for");
-      // No checksum: digests are of the whole object.
+      // Digests are of the whole object, so a part has no checksum.
       return check_part(*wanted.range, response.header("content-range"), response.body.size());
     }
     Status checked = check_http_checksum(response);
@@ -205,15 +213,15 @@ void Core::fetch(const std::string& name, const HttpUrl& url, const Wanted& want
                                        url_for_messages(target->text()))));
     }
     const bool same = same_host && target->origin() == url.origin();
-    // Locations name no login; whoever was logged in before is on the same origin, and on no other.
+    // A Location has no login. The login applies to the same origin and to no other.
     if (same) target->user_info = url.user_info;
     self->fetch(name, *target, wanted, same, redirects - 1, stop, done);
   };
   caller_->call(std::move(call), stop, std::move(arrived));
 }
 
-/// The whole object, or the part of it where the server sends objects as they are. One that is stored compressed, and sent so whatever
-/// was asked for, comes whole and decoded, with status 200.
+/// Fetches the whole object, or the part of it if the server sends objects as they are. An object
+/// that is stored compressed, and always sent so, is returned whole and decoded, with status 200.
 void Core::fetch_decoded(const std::string& name, const HttpUrl& url, const Wanted& wanted, std::stop_token stop,
                          Fetched done) {
   const uint64_t most = std::max(wanted.max_bytes, kWholeForPart);
@@ -223,7 +231,7 @@ void Core::fetch_decoded(const std::string& name, const HttpUrl& url, const Want
           const std::string encoding = content_encoding(*response);
           if (encoding.empty()) return done(std::move(response));
           if (response->status == 206) {
-            // A part of the compressed bytes is of no use.
+            // A part of the compressed bytes is useless.
             const Wanted whole{"GET", {}, 0, kWholeForPart};
             return self->fetch(
                 name, url, whole, true, kRedirects, stop, [most, encoding, done](Result<HttpResponse> all) {
@@ -241,7 +249,7 @@ void Core::fetch_decoded(const std::string& name, const HttpUrl& url, const Want
 
 Status Core::pin(const HttpUrl& url, const HttpResponse& response, uint64_t size) {
   const std::string_view etag = response.header("etag");
-  // "W/..." is weak: it may stay the same where bytes do not (RFC 9110, section 8.8.1).
+  // "W/..." is a weak ETag: it may stay the same when bytes change (RFC 9110, section 8.8.1).
   const bool strong = etag.starts_with('"');
   const Status pinned = pins_.check(url.text(), strong ? std::string(etag) : fmt::format("{} bytes", size));
   return pinned.ok() ? pinned
@@ -263,7 +271,7 @@ Result<Buffer> Core::bytes_of(const ReadRequest& request, const HttpUrl& url, co
   uint64_t size = response.body.size();
   if (part) {
     const auto given = parse_content_range(response.header("content-range"));
-    // A server that does not tell the size gave what it had of the range.
+    // A server that does not tell the size has sent what the object has of the range.
     size = given->total.value_or(response.body.size() < request.range->length
                                      ? given->last + 1
                                      : std::max(given->last + 1, request.expected_size.value_or(0)));
@@ -300,7 +308,7 @@ void Core::read(const ReadRequest& request, std::stop_token stop, Store::ReadDon
       name, *url, wanted_by(request), stop,
       [self = shared_from_this(), request, url = *url, answer](Result<HttpResponse> response) {
         if (response.ok()) return answer(self->bytes_of(request, url, *response));
-        // What the transport answers to a body beyond max_body_bytes, before it is there.
+        // The transport's answer to a body beyond max_body_bytes, before it is received.
         const bool too_long = response.status().code() == Code::kUnsupported && response.status().bytes_needed() > 0;
         if (too_long && request.range)
           return answer(unsupported(fmt::format("the server does not know byte ranges and sends the whole object; {}",
@@ -330,25 +338,27 @@ void Core::size_of(const std::string& name, const HttpUrl& url, std::stop_token 
   fetch(name, url, head, true, kRedirects, stop,
         [self = shared_from_this(), name, url, stop, done](Result<HttpResponse> response) {
           if (!response.ok()) {
-            // Servers that refuse HEAD say so in many ways; the answer to a GET is the one that counts.
+            // Servers that refuse HEAD do so with various statuses; the answer to a GET decides.
             const Code code = response.status().code();
             if (code == Code::kInvalidArgument || code == Code::kUnsupported)
               return self->size_by_get(name, url, stop, done);
             return done(response.status());
           }
           const auto size = parse_count(response->header("content-length"));
-          // The size of compressed bytes is not the object's.
+          // The size of compressed bytes is not the object's size.
           if (!size || !content_encoding(*response).empty()) return self->size_by_get(name, url, stop, done);
           done(self->known(url, *response, *size));
         });
 }
 
 void Core::size_by_get(const std::string& name, const HttpUrl& url, std::stop_token stop, Answer done) {
-  // The answer's Content-Range has the size. Servers that know no ranges send everything, which is then counted.
+  // The answer's Content-Range has the size. Servers without support for ranges send the whole
+  // object, whose bytes are counted.
   const Wanted first_byte{"GET", ByteRange{0, 1}, 1, kWholeForPart, true};
   fetch_decoded(name, url, first_byte, stop, [self = shared_from_this(), url, done](Result<HttpResponse> response) {
     if (!response.ok()) return done(response.status());
-    // Not pinned: a refusal mostly comes without the ETag that reads of the object have.
+    // The version is not pinned, because a refusal usually lacks the ETag that reads of the object
+    // have.
     if (is_empty_object(*response))
       return done(Known{0, std::string(response->header("etag")), version_now(*response, 0)});
     uint64_t size = response->body.size();
@@ -375,7 +385,7 @@ class HttpStore final : public Store {
       : core_(std::make_shared<Core>(std::move(options), std::move(headers_only_to), std::move(transport))) {}
 
   ~HttpStore() override {
-    if (process_generation() != generation_) {  // a fork: locks may be held by threads that are not here
+    if (process_generation() != generation_) {  // a fork: threads that hold locks are not here
       new std::shared_ptr<Core>(std::move(core_));
       return;
     }

@@ -8,15 +8,16 @@
 
 namespace forebay {
 
-/// Objects of web servers: keys are full URLs ("https://host/path/a.jpg?x=1"); user:password@ in front of the host is a login.
-/// It cannot list.
+/// Objects of web servers. Keys are full URLs ("https://host/path/a.jpg?x=1"); a user:password@ in
+/// front of the host is used as a login. The store cannot list.
 ///
-/// An object is pinned to the strong ETag, or else the size, that was seen of it first (ObjectPins): one that changes is Corrupt
-/// and never a mixture. Up to five redirects are followed, never from https to http; logins and headers of the options do
-/// not go along to another host.
+/// Each object is pinned to the strong ETag, or else the size, that was first seen of it
+/// (ObjectPins). An object that changes is Corrupt and never a mixture of versions. Up to five
+/// redirects are followed, but never from https to http. Logins and headers of the options are not
+/// sent to another host.
 ///
-/// `headers_only_to`: the origin ("https://host:port") that the options' headers are meant for; empty sends them to every host
-/// that a key names.
+/// `headers_only_to`: the origin ("https://host:port") that gets the options' headers. If it is
+/// empty, every host that a key names gets them.
 std::shared_ptr<Store> http_store(HttpOptions options = {}, std::string headers_only_to = {},
                                   std::shared_ptr<HttpTransport> transport = nullptr);
 

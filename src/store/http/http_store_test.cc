@@ -295,7 +295,7 @@ TEST(HttpStore, WhatIsNoAddressIsRefused) {
 
 TEST(HttpStore, TheEndOfAStoreEndsItsRequests) {
   TestServer server([](const TestServer::Request&) { return Reply{"", Reply::kHang}; });
-  const auto transport = shared_http_transport();  // which stays
+  const auto transport = shared_http_transport();  // outlives the store
   auto store = http_store();
   Answers<Buffer> answers;
   for (int i = 0; i < 100; ++i) store->read(whole(server.url("/")), {}, answers.take());

@@ -17,7 +17,7 @@ std::string lower(std::string_view text) {
 
 bool is_hex(char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; }
 
-/// Characters that may stand in a path or query as they are; '%' is judged by what follows.
+/// Characters that are allowed unencoded in a path or query; '%' depends on what follows.
 bool stands_as_it_is(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) ||
          std::string_view("-._~!$&'()*+,;=:@/?[]").find(c) != std::string_view::npos;
@@ -62,13 +62,13 @@ Result<HttpUrl> parse_http_url(std::string_view url) {
   rest = rest.substr(0, rest.find('#'));
   const size_t slash = rest.find_first_of("/?");
   std::string_view authority = rest.substr(0, slash);
-  // The last one: passwords hold '@' where people forget to encode it, hosts never do.
+  // The last '@': passwords may contain an unencoded one, hosts never do.
   if (const size_t at = authority.rfind('@'); at != std::string_view::npos) {
     parts.user_info = authority.substr(0, at);
     authority = authority.substr(at + 1);
   }
   if (!host_is_possible(authority)) return no_url(url, "no host stands behind the two slashes");
-  // Hosts do not care for case (RFC 3986, section 3.2.2), and origins are compared as text.
+  // Hosts are not case-sensitive (RFC 3986, section 3.2.2), and origins are compared as text.
   parts.authority = lower(authority);
   const std::string_view target = slash == std::string_view::npos ? std::string_view("/") : rest.substr(slash);
   parts.target = encoded(target);
@@ -114,7 +114,7 @@ std::string host_and_port(std::string_view url) {
   if (!parts.ok()) return url_for_messages(url);
   const std::string& authority = parts->authority;
   const size_t colon = authority.rfind(':');
-  // A colon inside of brackets belongs to an IPv6 address.
+  // A colon inside brackets belongs to an IPv6 address.
   const bool has_port = colon != std::string::npos && authority.find(']', colon) == std::string::npos;
   return has_port ? authority : authority + (parts->scheme == "https" ? ":443" : ":80");
 }

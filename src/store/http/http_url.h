@@ -8,28 +8,29 @@
 
 namespace forebay {
 
-/// An absolute http(s) URL taken apart. Nothing is decoded.
+/// The parts of an absolute http(s) URL, without any decoding.
 struct HttpUrl {
   std::string scheme;     ///< "http" or "https"
-  std::string user_info;  ///< what stood before '@': a secret
+  std::string user_info;  ///< the part before '@'; secret
   std::string authority;  ///< host and port as written
   std::string target;     ///< path and query, begins with '/'
 
-  std::string text() const { return scheme + "://" + authority + target; }  ///< without the user info
+  /// Returns the URL without the user info.
+  std::string text() const { return scheme + "://" + authority + target; }
   std::string origin() const { return scheme + "://" + authority; }
 };
 
-/// A URL as a person types it: odd characters (spaces, umlauts) are percent-encoded, what is encoded already stays, a
-/// fragment goes. InvalidArgument where it is no http(s) URL.
+/// Parses a URL as a person types it: unusual characters (spaces, umlauts) are percent-encoded,
+/// encoded ones stay, and a fragment is dropped. InvalidArgument if it is not an http(s) URL.
 Result<HttpUrl> parse_http_url(std::string_view url);
 
-/// What a Location header means at `base`.
+/// Resolves a Location header relative to `base`.
 Result<HttpUrl> resolve_location(const HttpUrl& base, std::string_view location);
 
-/// The URL as messages may show it: without user info, and with "?..." in place of its query.
+/// Returns the URL for messages: without user info, and with "?..." in place of its query.
 std::string url_for_messages(std::string_view url);
 
-/// "host:port" of a URL, for messages.
+/// Returns "host:port" of a URL, for messages.
 std::string host_and_port(std::string_view url);
 
 }  // namespace forebay

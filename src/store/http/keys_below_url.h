@@ -9,7 +9,7 @@
 
 namespace forebay::conformance {
 
-/// Lets the suite, whose keys are names, talk to a store whose keys are URLs.
+/// Lets the conformance suite, whose keys are names, use a store whose keys are URLs.
 class KeysBelowUrl final : public Store {
  public:
   KeysBelowUrl(std::shared_ptr<void> server, std::string root, std::shared_ptr<Store> inner)

@@ -27,7 +27,7 @@ void LatencyWindow::update(Class& of_size) const {
   std::array<int64_t, kSamples> sorted = of_size.ns;
   const size_t count = std::min(of_size.added, kSamples);
   const auto not_exceeded_by = [&](double share) {
-    // In the class's own array of samples order does not matter, so the ring need not be unrolled.
+    // The order of samples does not matter here, so the ring need not be unrolled.
     const auto place = std::min(static_cast<size_t>(share * static_cast<double>(count)), count - 1);
     std::nth_element(sorted.begin(), sorted.begin() + static_cast<ptrdiff_t>(place),
                      sorted.begin() + static_cast<ptrdiff_t>(count));

@@ -9,21 +9,22 @@
 
 namespace forebay {
 
-/// How long recent requests took, by size of what they fetched: a request for 8 MB is not slow because it takes longer than
-/// one for 8 KB. May be used from any thread.
+/// Times that recent requests took, by the size of what they fetched, because a request for 8 MB is
+/// not slow if it takes longer than one for 8 KB. Methods may be called from any thread.
 class LatencyWindow {
  public:
   using Time = std::chrono::nanoseconds;
   static constexpr size_t kSamples = 256, kEnough = 64;
-  static constexpr uint64_t kLargest = 64 << 20;  ///< beyond, the link decides more than the server
+  /// Above this the link decides more than the server.
+  static constexpr uint64_t kLargest = 64 << 20;
 
   explicit LatencyWindow(double quantile) : quantile_(quantile) {}
 
   void add(uint64_t bytes, Time took);
   struct Latencies {
-    Time median, quantile;  ///< what half, and what the given share, of the last requests did not exceed
+    Time median, quantile;  ///< not exceeded by half, and by the given share, of recent requests
   };
-  /// Those of that size. Nothing before there were enough of them.
+  /// Returns the latencies of requests of that size. Nothing before there are enough of them.
   std::optional<Latencies> recent(uint64_t bytes) const;
 
  private:

@@ -24,9 +24,10 @@ namespace {
 
 using Time = Timer::Time;
 
-constexpr Time kHedgeTick = std::chrono::milliseconds(2);  // one wake-up serves all that are due
+// One wake-up serves all hedges that are due.
+constexpr Time kHedgeTick = std::chrono::milliseconds(2);
 
-/// Jitter: no result depends on it.
+/// Randomness of the jitter, on which no result depends.
 std::function<double()> own_random() {
   auto mutex = std::make_shared<std::mutex>();
   auto generator = std::make_shared<std::minstd_rand>(std::random_device{}());
@@ -39,7 +40,7 @@ std::function<double()> own_random() {
 struct State;
 using HedgeQueue = std::multimap<Time, std::weak_ptr<State>>;
 
-/// One call. What several threads may change is behind the mutex.
+/// One call. The mutex guards what several threads may change.
 struct State {
   HttpCall call;
   std::shared_ptr<Call<HttpResponse>> entry;
@@ -50,10 +51,11 @@ struct State {
   bool started = false;
   int attempts = 0, in_flight = 0;
   bool hedged = false, charged = false, throttled = false;
-  std::optional<HedgeQueue::iterator> hedge_place;  // behind the mutex of the queue
+  std::optional<HedgeQueue::iterator> hedge_place;  // guarded by the queue's mutex
 };
 
-/// What callbacks use; they hold no caller, so none ends on a thread of its own.
+/// State shared with callbacks. They do not hold the caller, so that it is never destroyed on a
+/// thread of its own.
 class CallerCore : public std::enable_shared_from_this<CallerCore> {
  public:
   CallerCore(std::shared_ptr<HttpTransport> transport, CallerOptions options)
@@ -86,7 +88,7 @@ class CallerCore : public std::enable_shared_from_this<CallerCore> {
 
    public:
     const bool is_hedge;
-    Time sent;  // later: when it started
+    Time sent;  // later the time when it started
     uint64_t expected_bytes = 0;
   };
 
@@ -107,7 +109,7 @@ class CallerCore : public std::enable_shared_from_this<CallerCore> {
 
   const CallerOptions options_;
   const std::function<double()> random_;
-  CallTable calls_;  // outlives all that holds calls
+  CallTable calls_;  // first: it must outlive everything that holds calls
   const std::shared_ptr<HttpTransport> transport_;
   CallBudget retry_budget_, hedge_budget_;
   LatencyWindow latencies_;
@@ -123,7 +125,8 @@ void CallerCore::call(HttpCall call, std::stop_token stop, HttpCaller::Done done
   auto state = std::make_shared<State>();
   state->call = std::move(call);
   state->first_start = timer_.now();
-  // The entry's answer holds the state, and the state the entry: the circle ends with the answer, which every call gets.
+  // The entry's callback holds the state, and the state holds the entry. The answer, which every
+  // call gets, breaks the cycle.
   state->entry = calls_.begin<HttpResponse>(
       state->call.name, std::move(stop),
       [core = shared_from_this(), state, done = std::move(done)](Result<HttpResponse> result) {
@@ -136,7 +139,7 @@ void CallerCore::call(HttpCall call, std::stop_token stop, HttpCaller::Done done
   start_attempt(state, false);
 }
 
-/// After the answer: what else is under way is of no use.
+/// Called after the answer, when other attempts in flight are of no use.
 void CallerCore::end_call(State& state) {
   forget_hedge(state);
   state.transfers.request_stop();
@@ -182,7 +185,8 @@ void CallerCore::attempt_started(const std::shared_ptr<State>& state, Attempt& a
   attempt.sent = now;
   {
     const std::lock_guard lock(state->mutex);
-    if (!state->started) state->first_start = now;  // waiting for a connection of one's own is nobody's failure
+    // Waiting for one of our own connections is not the server's failure.
+    if (!state->started) state->first_start = now;
     state->started = true;
   }
   if (!attempt.is_hedge && state->call.hedge && options_.hedge) plan_hedge(state, attempt.expected_bytes);
@@ -213,7 +217,7 @@ void CallerCore::attempt_ended(const std::shared_ptr<State>& state, const Attemp
   if (error.ok()) return succeeded(*state, attempt, std::move(*result));
   if (error.code() != Code::kUnavailable) {
     state->entry->answer(std::move(error).with_key(state->call.name));
-  } else if (!other_runs) {  // else the twin may still bring it
+  } else if (!other_runs) {  // otherwise the other attempt may still succeed
     failed(state, std::move(error), asked_to_wait, !result.ok());
   }
 }
@@ -261,7 +265,7 @@ void CallerCore::failed(const std::shared_ptr<State>& state, Status error, std::
     const int doublings = std::min(state->attempts - 1, 20);
     const Time longest = std::min<Time>(options_.backoff * (int64_t{1} << doublings), options_.longest_backoff);
     wait = std::chrono::duration_cast<Time>(longest * random_());
-    // Those who were sent away together do not come back together.
+    // Jitter keeps calls that were turned away together from coming back together.
     if (asked_to_wait) wait = std::min<Time>(*asked_to_wait, options_.longest_retry_after) + wait / 4;
     give_up = reason_to_give_up(*state, now - state->first_start, wait);
     state->hedged = false;
@@ -281,7 +285,8 @@ void CallerCore::failed(const std::shared_ptr<State>& state, Status error, std::
 void CallerCore::plan_hedge(const std::shared_ptr<State>& state, uint64_t expected_bytes) {
   const auto recent = latencies_.recent(expected_bytes);
   if (!recent) return;
-  // Where all take about the same time none is slow, and a second request only costs; the last in a queue take two or three times as long.
+  // If all requests take about the same time, none is slow and a hedged request only costs; the
+  // last requests of a queue take two or three times as long.
   const Time due = timer_.now() + std::max<Time>({recent->quantile, 4 * recent->median, options_.hedge_after_at_least});
   {
     const std::lock_guard lock(hedge_mutex_);
@@ -300,7 +305,7 @@ void CallerCore::arm_hedges(Time at_least) {
   const std::lock_guard lock(hedge_mutex_);
   if (hedges_armed_ || hedge_queue_.empty()) return;
   const Time when = std::max(hedge_queue_.begin()->first, at_least);
-  // Lock order: the queue's, then the timer's, which calls without its own.
+  // Lock order: the queue's, then the timer's. The timer calls without its own lock.
   hedges_armed_ = timer_.at(when, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->send_hedges();
   });

@@ -18,7 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 using conformance::Answers;
 
-/// Keeps what was sent until the test answers it, or answers as it is told to.
+/// A transport that stores requests until the test answers them, or answers them by a function.
 class FakeTransport final : public HttpTransport {
  public:
   struct Sent {
@@ -58,7 +58,7 @@ class RetryingCallerTest : public testing::Test {
  protected:
   void TearDown() override {
     caller_.reset();
-    transport_->sent.clear();  // whose answers hold what holds the transport
+    transport_->sent.clear();  // their answers hold the transport's owner
   }
   void make(CallerOptions options = {}) {
     options.manual_clock = true;
@@ -70,7 +70,7 @@ class RetryingCallerTest : public testing::Test {
     caller_->call(read_call(hedge), {}, answers.take());
     return answers;
   }
-  /// Goes on in steps until there is an answer; how long that took.
+  /// Advances the clock in steps until there is an answer. Returns the time that took.
   std::chrono::nanoseconds until_answered(Answers<HttpResponse>& answers, std::chrono::nanoseconds longest) {
     std::chrono::nanoseconds passed{0};
     for (; answers.count() == 0 && passed < longest; passed += 10ms) caller_->advance(10ms);
@@ -112,7 +112,7 @@ TEST_F(RetryingCallerTest, WaitsLongerBeforeEachAttempt) {
     EXPECT_EQ(transport_->count, before + 1) << wait.count();
     EXPECT_EQ(transport_->sent.back().request.url, fmt::format("http://host/x?attempt={}", before));
     if (wait == 50ms) {
-      transport_->reply(transport_->sent.size() - 1, response(500));  // something answers there
+      transport_->reply(transport_->sent.size() - 1, response(500));  // it has answered once
       caller_->advance(100ms);
       break;
     }
@@ -290,12 +290,13 @@ TEST_F(RetryingCallerTest, OfManyCallsThatAreSlowFewAreAskedTwiceAtATime) {
   EXPECT_EQ(caller_->stats().hedges, 5u);
 }
 
-// Else a cache that keeps a part of the data set would be asked of storage what it keeps: 3 % of the misses and 20 a process came twice.
+// Without this limit, a cache of part of the data set would cause extra reads from storage: 3 % of
+// the misses, and 20 for each process, were sent twice.
 TEST_F(RetryingCallerTest, OfAllReadsOnePerCentIsAskedTwiceAtMost) {
   make();
   for (uint64_t calls = 1; calls <= 1000; ++calls) {
     call(true);
-    // As in a queue before a busy storage, one in ten takes much longer than the others.
+    // In a queue before busy storage, one request in ten takes much longer than the others.
     caller_->advance(calls % 10 == 0 ? 200ms : 30ms);
     transport_->reply(transport_->sent.size() - 1, response(200));
     EXPECT_LE(caller_->stats().hedges, calls / 100) << calls;

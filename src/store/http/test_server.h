@@ -23,19 +23,19 @@
 namespace forebay {
 
 #ifdef __SANITIZE_THREAD__
-constexpr bool kChildMayStartThreads = false;  ///< of a fork; ThreadSanitizer ends it
+constexpr bool kChildMayStartThreads = false;  ///< in a fork; ThreadSanitizer ends it
 #else
 constexpr bool kChildMayStartThreads = true;
 #endif
 
-/// A web server for tests, that can misbehave: raw sockets, a thread for each connection. It ends with its last
-/// connection, whatever state that is in.
+/// A web server for tests that can misbehave: raw sockets, one thread for each connection. Its
+/// destructor shuts all connections down, in whatever state they are.
 class TestServer {
  public:
   struct Request {
     std::string method, target, head, body;
     int number = 0;                                    ///< among all requests, from 0
-    int connection = 0;                                ///< which connection it came by, from 0
+    int connection = 0;                                ///< number of its connection, from 0
     std::string header(std::string_view name) const {  // name in lower case, as "\r\nname:"
       std::string lower = head;
       std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -46,8 +46,8 @@ class TestServer {
     }
   };
   struct Reply {
-    std::string bytes;                           ///< as they go over the wire
-    enum { kKeep, kClose, kHang } then = kKeep;  ///< kHang: the connection stays, and stays silent
+    std::string bytes;                           ///< as they are sent
+    enum { kKeep, kClose, kHang } then = kKeep;  ///< kHang: the connection stays open and silent
   };
   using Handler = std::function<Reply(const Request&)>;
 
@@ -160,7 +160,7 @@ class TestServer {
   std::vector<std::thread> threads_;
 };
 
-/// Serves these objects ("/a" → bytes) properly: HEAD, GET, ranges, strong ETags.
+/// Serves objects ("/a" → bytes) correctly: HEAD, GET, ranges, strong ETags.
 class ObjectServer {
  public:
   explicit ObjectServer(std::map<std::string, std::string> objects)

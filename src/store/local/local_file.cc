@@ -20,7 +20,8 @@ namespace forebay {
 
 namespace {
 
-constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;  // O_NONBLOCK: a FIFO must not hold us
+// O_NONBLOCK keeps a FIFO from blocking.
+constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
 constexpr uint32_t kReadsBetweenTries = 1024;
 constexpr size_t kMaxReadBytes = size_t{1} << 30;  // the kernel's own limit is just below 2 GiB
 
@@ -58,7 +59,7 @@ Status shrank(int fd, const ReadRequest& request, uint64_t size_before) {
 }  // namespace
 
 uint64_t version_of_file(const struct ::stat& info) {
-  // The time of change (ctime), too, which nobody can set: a copy that keeps mtime and size is told by it.
+  // The change time (ctime), which cannot be set, reveals a copy that keeps mtime and size.
   const int64_t parts[] = {info.st_mtim.tv_sec,
                            info.st_mtim.tv_nsec,
                            info.st_ctim.tv_sec,
@@ -133,14 +134,15 @@ bool CachedReader::worth_trying() {
   return true;
 }
 
-/// No answer: not cached. An invalid descriptor: errno says why.
+/// Returns nothing if the file is not cached. If the descriptor is invalid, errno says why.
 std::optional<FileDescriptor> CachedReader::open_cached(const std::string& path) {
   const int fd = try_openat2(path.c_str(), kOpenFlags);
   if (fd >= 0) return FileDescriptor(fd);
   if (errno == EAGAIN || errno == EINTR) return std::nullopt;
-  // An old kernel, or a sandbox that does not know the call; or really this file: then read() will say so.
+  // Either the kernel is too old, or a sandbox forbids the call, or the error is about this file;
+  // read() reports the latter.
   if (errno == ENOSYS || errno == EINVAL || errno == E2BIG || errno == EPERM) {
-    // "/" is always in the kernel's caches: where not even that opens, the call itself is what fails.
+    // "/" is always in the kernel's caches: if it cannot be opened, the call itself fails.
     const FileDescriptor root(try_openat2("/", O_PATH | O_CLOEXEC));
     if (!root.valid()) kernel_can_.store(false, std::memory_order_relaxed);
     return std::nullopt;
@@ -171,7 +173,8 @@ std::optional<Result<Buffer>> CachedReader::read(const std::string& path, const 
       if (errno == EOPNOTSUPP || errno == ENOSYS) {
         tries_to_pass_.store(kReadsBetweenTries, std::memory_order_relaxed);
       }
-      return std::nullopt;  // not cached, or an error that read() will meet and name
+      // Not cached, or an error that read() will meet and report.
+      return std::nullopt;
     }
     done += static_cast<size_t>(got);
   }

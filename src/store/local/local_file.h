@@ -14,34 +14,37 @@
 
 namespace forebay {
 
-/// ObjectInfo::version of a file: of its times of change, inode and device.
+/// Returns ObjectInfo::version of a file, from its times of change, inode and device.
 uint64_t version_of_file(const struct ::stat& info);
 
-/// What `errno` means for the caller of a store: code and way out.
+/// Converts `errno` for the caller of a store: a code, and what to do.
 Status status_of_errno(int error);
 
-/// Opens a regular file for reading; anything else is Unsupported and says what it is. Never waits for a FIFO's writer.
+/// Opens a regular file for reading. Anything else is Unsupported, with what it is. Never waits for
+/// the writer of a FIFO.
 Result<FileDescriptor> open_regular(const std::string& path, uint64_t* size);
 
-/// Reads the requested part of the file `path`; may wait for the device. Messages leave the key to the caller. `calls`: where it counts
-/// that it opened the file.
+/// Reads the requested part of the file `path`. May wait for the device. Errors have no key; the
+/// caller adds it. `calls` counts the opened file.
 Result<Buffer> read_file(const std::string& path, const ReadRequest& request, ReadBuffers& buffers, CallTable& calls);
 
-/// The same without ever waiting for a device: an answer only where path, size and bytes are in the kernel's caches.
+/// Reads files without ever waiting for a device: it answers only if path, size and bytes are in
+/// the kernel's caches.
 class CachedReader {
  public:
-  /// False where a read is known to be in vain: an old kernel, or (for the next thousand reads) a file system without
-  /// such reads.
+  /// Returns false if a read is known to fail: the kernel is too old or, for the next thousand
+  /// reads, the file system has no such reads.
   bool worth_trying();
-  /// `calls`: where it counts the files that it opens.
+  /// `calls` counts the opened files.
   std::optional<Result<Buffer>> read(const std::string& path, const ReadRequest& request, ReadBuffers& buffers,
                                      CallTable& calls);
 
  private:
   std::optional<FileDescriptor> open_cached(const std::string& path);
 
-  std::atomic<bool> kernel_can_{true};      ///< openat2 with RESOLVE_CACHED (Linux 5.12)
-  std::atomic<uint32_t> tries_to_pass_{0};  ///< after a file system without RWF_NOWAIT: so many reads are not tried
+  std::atomic<bool> kernel_can_{true};  ///< openat2 with RESOLVE_CACHED (Linux 5.12)
+  /// Number of reads not to try, after a file system without RWF_NOWAIT.
+  std::atomic<uint32_t> tries_to_pass_{0};
 };
 
 }  // namespace forebay

@@ -23,14 +23,14 @@ struct CloseDir {
   void operator()(DIR* dir) const { ::closedir(dir); }
 };
 
-/// The folders from `root` down to root + prefix.
+/// Returns the folders from `root` down to root + prefix.
 std::vector<Inode> ancestors(const std::string& root, const std::string& prefix) {
   std::vector<Inode> found;
   size_t end = 0;
   while (true) {
     struct ::stat info;
     const std::string path = root + prefix.substr(0, end);
-    // The current folder is above a relative path only: an absolute one may lie above the current folder.
+    // A relative path lies below the current folder; an absolute one may not.
     const bool above = !path.empty() || !prefix.starts_with('/');
     if (above && ::stat(path.empty() ? "." : path.c_str(), &info) == 0) found.emplace_back(info.st_dev, info.st_ino);
     if (end >= prefix.size()) return found;
@@ -41,7 +41,8 @@ std::vector<Inode> ancestors(const std::string& root, const std::string& prefix)
 
 void add_entry(int dir, const char* name, const ListRequest& request, const std::vector<Inode>& above, ListPage& page) {
   struct ::stat info;
-  // Not d_type: it says nothing of where a link leads, nothing of sizes, and on some file systems nothing at all.
+  // d_type does not suffice: it does not say where a link leads, has no sizes, and is unknown on
+  // some file systems.
   std::string key = request.prefix + name;
   if (::fstatat(dir, name, &info, 0) != 0) {
     const int error = errno;
@@ -49,13 +50,13 @@ void add_entry(int dir, const char* name, const ListRequest& request, const std:
     const bool there = ::fstatat(dir, name, &link, AT_SYMLINK_NOFOLLOW) == 0;
     if (!there && errno == ENOENT) return;  // deleted since the folder was read
     const bool dead = there && S_ISLNK(link.st_mode) && (error == ENOENT || error == ENOTDIR || error == ELOOP);
-    page.objects.push_back({std::move(key), 0, 0, dead});  // reading it will name the error
+    page.objects.push_back({std::move(key), 0, 0, dead});  // reading it reports the error
     return;
   }
   if (S_ISREG(info.st_mode)) {
     page.objects.push_back({std::move(key), static_cast<uint64_t>(info.st_size), version_of_file(info)});
   } else if (!S_ISDIR(info.st_mode)) {
-    page.objects.push_back({std::move(key), 0});  // reading it will say what it is
+    page.objects.push_back({std::move(key), 0});  // reading it reports what it is
   } else if (std::ranges::find(above, Inode(info.st_dev, info.st_ino)) == above.end()) {
     page.prefixes.push_back(std::move(key) + '/');
   } else {
@@ -81,10 +82,12 @@ Result<ListPage> list_folder(const std::string& root, const ListRequest& request
     if (std::from_chars(request.continuation.data(), end, place).ptr != end) {
       return invalid_argument("a continuation that no page gave");
     }
-    // A place of another stream on the same folder: on Linux it is the file system's cookie, which does not belong to the descriptor.
+    // The position comes from another stream on the same folder. On Linux it is the file system's
+    // cookie, which does not belong to the descriptor.
     ::seekdir(dir.get(), place);
   }
-  // Once a page and not once a walk: nothing is kept between calls, which may come from any thread and in any order.
+  // Checked for each page rather than for each walk: no state is retained between calls, which may
+  // come from any thread and in any order.
   const std::vector<Inode> above = ancestors(root, request.prefix);
   const size_t max_keys = std::max<size_t>(request.max_keys, 1);
   ListPage page;

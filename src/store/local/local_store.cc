@@ -23,11 +23,12 @@ class LocalStore final : public Store {
         threads_(std::max<size_t>(options.io_threads, 1)) {}
 
   ~LocalStore() override {
-    if (threads_.foreign_process()) {  // a fork: locks may be held by threads that are not here
+    if (threads_.foreign_process()) {  // a fork: threads that hold locks are not here
       new std::shared_ptr<Core>(core_);
       return;
     }
-    // First the calls, so that a job that the kernel does not let go has been answered when its thread is left behind.
+    // Calls are closed first, so that a job stuck in the kernel has been answered when its thread
+    // is abandoned.
     core_->calls.close();
     threads_.close();
   }
@@ -41,7 +42,7 @@ class LocalStore final : public Store {
   bool reads_now() const override { return !threads_.foreign_process() && core_->cached.worth_trying(); }
 
   std::optional<Result<Buffer>> read_now(const ReadRequest& request) override {
-    if (threads_.foreign_process()) return std::nullopt;  // read() tells
+    if (threads_.foreign_process()) return std::nullopt;  // read() reports it
     auto result = core_->cached.read(core_->path(request.key), request, *core_->buffers, core_->calls);
     if (!result) return std::nullopt;
     core_->calls.count_immediate(result->ok() ? (*result)->size() : 0, result->ok());
@@ -51,7 +52,7 @@ class LocalStore final : public Store {
 
   void list(const ListRequest& request, std::stop_token stop, ListDone done) override {
     start<ListPage>(request.prefix, stop, std::move(done), [request, stop](Core& core) {
-      // A prefix from "/" on is a path of its own, as keys are in path().
+      // A prefix from "/" on is an absolute path, like keys in path().
       return list_folder(core.absolute_keys && request.prefix.starts_with('/') ? "" : core.root, request, stop);
     });
   }
@@ -72,7 +73,7 @@ class LocalStore final : public Store {
   StoreStats stats() const override { return core_->calls.stats(); }
 
  private:
-  /// What jobs use; they may outlive the store where a system call does not come back.
+  /// State that jobs use. They may outlive the store if a system call does not return.
   struct Core {
     Core(std::string root_path, bool keys_may_be_absolute, uint64_t idle_bytes)
         : root(std::move(root_path)), absolute_keys(keys_may_be_absolute), buffers(ReadBuffers::make(idle_bytes)) {}
@@ -90,7 +91,7 @@ class LocalStore final : public Store {
     return path;
   }
   static std::string absolute(const std::string& path) {
-    std::error_code error;  // no current directory any more: paths stay as they are
+    std::error_code error;  // no current directory any more: paths stay relative
     const auto full = path.empty() ? std::filesystem::current_path(error) : std::filesystem::absolute(path, error);
     return error ? path : full.string();
   }

@@ -10,19 +10,21 @@
 namespace forebay {
 
 struct LocalOptions {
-  /// Threads for reads that have to wait for the device, started when needed.
+  /// Maximum number of threads for reads that wait for the device. They start when needed.
   size_t io_threads = 16;
-  /// Memory kept for the next reads while nobody uses it.
+  /// Limit of idle memory that is retained for later reads.
   uint64_t idle_buffer_bytes = 32 << 20;
 };
 
-/// Files below the folder `root`; keys are paths relative to it. With an empty `root` keys are paths as one types them:
-/// absolute, or relative to what was the current directory when the store was made.
+/// Files below the folder `root`; keys are paths relative to it. With an empty `root` keys are
+/// paths as a user types them: absolute, or relative to the directory that was current when the
+/// store was made.
 ///
-/// read_now() takes files out of the page cache on the calling thread and never waits for a device. read(), list()
-/// and stat() work on the store's own threads. Only regular files are read (symbolic links are followed); a file
-/// whose size is not the one of the listing is Corrupt. A missing permission is InvalidArgument: neither the data is
-/// bad nor would another try help. No descriptor outlives its call.
+/// read_now() copies files out of the page cache on the calling thread and never waits for a
+/// device. read(), list() and stat() use the store's own threads. Only regular files are read
+/// (symbolic links are followed). A file whose size differs from the listing is Corrupt. A missing
+/// permission is InvalidArgument: the data is not bad, and a retry would not help. No descriptor
+/// outlives its call.
 std::shared_ptr<Store> local_store(std::string root, LocalOptions options = {});
 
 }  // namespace forebay

@@ -19,7 +19,7 @@ namespace forebay::conformance {
 
 namespace {
 
-/// Keeps the folder as long as the store.
+/// A store whose folder lives as long as the store.
 struct StoreAndFolder {
   ScratchFolder folder;
   std::shared_ptr<Store> store;
@@ -124,7 +124,7 @@ TEST(LocalStore, FollowsLinksButNotInCircles) {
   EXPECT_EQ(page.prefixes, std::vector<std::string>{"a/b/link/"});
   EXPECT_EQ(page.circular.size(), 2u);
   EXPECT_EQ(std::ranges::count_if(page.objects, &ObjectInfo::dead_link), 2) << "a dead link and a ring";
-  // Through a link to a folder above the root one comes back to the root, once, and not again.
+  // A link to a folder above the root leads back to the root once, and not again.
   const std::string name = folder.path().substr(folder.path().rfind('/') + 1);
   const auto around = list_wait(*store, {"above/", "", 100'000}, {}).value();
   EXPECT_TRUE(std::ranges::find(around.prefixes, "above/" + name + "/") == around.prefixes.end());
@@ -135,7 +135,7 @@ TEST(LocalStore, AMissingPermissionIsNamed) {
   folder.write("secret", "1");
   ASSERT_EQ(::chmod(folder.path().c_str(), 0755), 0);
   ASSERT_EQ(::chmod(folder.path("secret").c_str(), 0), 0);
-  const bool root = ::geteuid() == 0;  // who may read everything
+  const bool root = ::geteuid() == 0;  // root may read everything
   if (root) {
     ASSERT_EQ(::seteuid(65534), 0);
   }
@@ -191,7 +191,7 @@ TEST(LocalStore, LeavesNoDescriptorAndNoThread) {
     (void)stat_wait(*store, "x", {});
   }
   EXPECT_EQ(open_descriptors(), descriptors);
-  // A joined thread is counted by the kernel for a moment longer.
+  // The kernel counts a joined thread for a moment longer.
   for (int i = 0; i < 6000 && own_threads() != threads; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_EQ(own_threads(), threads);
 }

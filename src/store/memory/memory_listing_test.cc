@@ -1,4 +1,5 @@
-// Listings of random keys beside a plain model: in one page, in pages of any size, and in ranges that share one folder.
+// Compares listings of random keys with a simple model: in one page, in pages of any size, and in
+// ranges that share a folder.
 
 #include <gtest/gtest.h>
 
@@ -28,7 +29,7 @@ struct Names {
   friend bool operator==(const Names&, const Names&) = default;
 };
 
-// One level below the prefix, by looking at every key.
+// Lists one level below the prefix by looking at every key.
 Names model(const std::set<std::string>& keys, const std::string& prefix) {
   Names names;
   std::set<std::string> hidden;
@@ -49,7 +50,7 @@ Names model(const std::set<std::string>& keys, const std::string& prefix) {
   return names;
 }
 
-// Adds to `names` what the pages say, each name once.
+// Adds the names of the pages to `names`, each once.
 void list_all(MemoryStore& store, ListRequest request, Names* names) {
   do {
     const auto page = list_wait(store, request, {});
@@ -63,7 +64,8 @@ void list_all(MemoryStore& store, ListRequest request, Names* names) {
 }
 
 std::set<std::string> random_keys(std::mt19937& random) {
-  // Letters around the slash in byte order, so that folders and files with a common beginning stand between each other.
+  // Letters around the slash in byte order, so that folders and files with a common prefix are
+  // interleaved.
   constexpr std::string_view kLetters = "ab/.-0";
   std::set<std::string> keys;
   for (int i = static_cast<int>(random() % 40); i >= 0; --i) {

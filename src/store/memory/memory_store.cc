@@ -45,7 +45,8 @@ std::optional<Result<Buffer>> MemoryStore::read_now(const ReadRequest& request) 
   return result;
 }
 
-/// A continuation is the last name that the page before has seen, hidden or not: a key, or a folder with its slash.
+/// A continuation is the last name that the previous page has seen, hidden or not: a key, or a
+/// folder with its slash.
 Result<ListPage> MemoryStore::page(const ListRequest& request) const {
   ListPage page;
   const std::string& prefix = request.prefix;
@@ -54,7 +55,7 @@ Result<ListPage> MemoryStore::page(const ListRequest& request) const {
   if (!request.continuation.empty()) {
     std::string after = request.continuation;
     if (after.back() == '/' && after.size() > prefix.size()) {
-      after.back() = '/' + 1;  // everything below the folder is passed over
+      after.back() = '/' + 1;  // skips everything below the folder
       at = objects_.lower_bound(after);
     } else {
       at = objects_.upper_bound(after);
@@ -74,7 +75,7 @@ Result<ListPage> MemoryStore::page(const ListRequest& request) const {
     }
     if (hidden) ++page.hidden;
     if (slash == std::string_view::npos) {
-      // The object called like the folder itself is a marker that consoles leave, and no sample.
+      // An object named like the folder itself is a marker made by consoles, and not a sample.
       if (!hidden && !rest.empty()) page.objects.push_back({at->first, at->second.size()});
       seen = at->first;
       ++at;
@@ -82,7 +83,8 @@ Result<ListPage> MemoryStore::page(const ListRequest& request) const {
       std::string folder = at->first.substr(0, prefix.size() + slash + 1);
       if (!hidden) page.prefixes.push_back(folder);
       seen = folder;
-      // '0' follows '/' in ASCII: the first name that is not below the folder, in one search.
+      // '0' follows '/' in ASCII: this finds the first name that is not below the folder in one
+      // search.
       folder.back() = '/' + 1;
       at = objects_.lower_bound(folder);
     }

@@ -11,8 +11,9 @@
 
 namespace forebay {
 
-/// Objects held in memory: key → bytes. Every call answers before it returns.
-/// From any thread. What read() gives shares the object's memory, which nobody changes: put() replaces it.
+/// Objects held in memory: key → bytes. Every call answers before it returns. Methods may be called
+/// from any thread. The result of read() shares the object's memory, which never changes: put()
+/// replaces it.
 class MemoryStore final : public Store {
  public:
   ~MemoryStore() override { calls_->close(); }
@@ -36,7 +37,7 @@ class MemoryStore final : public Store {
 
   mutable std::shared_mutex mutex_;
   std::map<std::string, Buffer> objects_;
-  /// Shared with running calls, whose answer may end the store.
+  /// Shared with running calls, whose answer may destroy the store.
   const std::shared_ptr<CallTable> calls_ = std::make_shared<CallTable>();
 };
 

@@ -39,7 +39,7 @@ std::string_view without_comment(std::string_view value) {
 Result<std::string> read_text_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return not_found("no such file").with_key(path);
-  // One more than is allowed tells a file that is too large; a device that never ends is cut off, too.
+  // One byte more than allowed reveals a file that is too large; an endless device is cut off, too.
   std::string text(kMaxFileBytes + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<size_t>(in.gcount()));
@@ -95,7 +95,7 @@ AwsSections parse_aws_file(std::string_view text) {
       (*section)[outer + "." + name] = value;
       continue;
     }
-    // Only a setting without a value can have indented ones below it.
+    // Only a setting without a value can have indented settings below it.
     outer = value.empty() ? name : "";
     (*section)[name] = value;
   }
@@ -123,10 +123,11 @@ Result<AwsProfile> read_aws_profile(const AwsEnvironment& environment, const std
     profile.exists = true;
     for (auto& [name, value] : found->second) profile.settings[name] = value;
   };
-  // In the config file all sections but this one are called "profile NAME"; both spellings of the default are read.
+  // In the config file all other sections are called "profile NAME"; both spellings of the default
+  // are read.
   if (profile.name == "default") take(config, "default");
   take(config, "profile " + profile.name);
-  // Last, so that its settings win, as with AWS' own tools.
+  // Last, so that its settings take precedence, as in AWS' own tools.
   take(credentials, profile.name);
   if (const auto services = profile.settings.find("services"); services != profile.settings.end()) {
     for (auto& [name, value] : config["services " + services->second]) profile.settings["services." + name] = value;

@@ -10,21 +10,25 @@
 
 namespace forebay {
 
-/// What the AWS command line and libraries read besides their arguments. Tests give one of their own.
+/// Environment variables and files that AWS' command line and libraries read. Tests supply their
+/// own.
 struct AwsEnvironment {
-  std::function<std::string(const std::string& name)> variable;  ///< empty where it is not set
-  /// The text of a file; NotFound where there is none.
+  /// Returns an empty text if the variable is not set.
+  std::function<std::string(const std::string& name)> variable;
+  /// Returns the text of a file; NotFound if there is none.
   std::function<Result<std::string>(const std::string& path)> file;
 };
+/// Returns the environment and files of this process.
 AwsEnvironment process_aws_environment();
 
-/// The sections of an INI file of AWS; indented settings ("s3 =\n  addressing_style = path") are called "s3.addressing_style".
-/// Names of settings are in lower case, however they are written.
+/// The sections of an AWS INI file. Indented settings ("s3 =\n addressing_style = path") are called
+/// "s3.addressing_style". Names of settings are converted to lower case.
 using AwsSections = std::map<std::string, std::map<std::string, std::string>>;
-/// Never fails: lines that are neither section nor setting are passed over, as AWS' own libraries do.
+/// Parses such a file. Never fails: lines that are neither section nor setting are skipped, as AWS'
+/// own libraries do.
 AwsSections parse_aws_file(std::string_view text);
 
-/// The settings of one profile, from both files; the credentials file wins.
+/// The settings of one profile, from both files. The credentials file has precedence.
 struct AwsProfile {
   std::string name;
   bool exists = false;
@@ -34,8 +38,8 @@ struct AwsProfile {
   std::string setting(const std::string& setting_name) const;
 };
 
-/// `asked` is a profile named in so many words; else AWS_PROFILE, else "default". A profile that was named and is in neither
-/// file is NotFound.
+/// Reads the profile `asked`, or else AWS_PROFILE, or else "default". NotFound if a profile that
+/// was named is in neither file.
 Result<AwsProfile> read_aws_profile(const AwsEnvironment& environment, const std::string& asked);
 
 }  // namespace forebay

@@ -43,7 +43,7 @@ TEST(AwsFile, settings_that_are_indented_belong_to_the_one_above_them_that_has_n
                                               {"not_nested", "y"}}));
 }
 
-// A secret may hold these characters; only with a blank before it does one begin a comment.
+// A secret may contain these characters; only after a blank do they begin a comment.
 TEST(AwsFile, a_comment_behind_a_value_has_a_blank_before_it) {
   const AwsSections sections = parse_aws_file(
       "# comment = 1\n; comment = 2\n[p]\na = secret#x;y # comment\nb = secret ; comment\nc = se#cret\nd = #\n");
@@ -56,7 +56,7 @@ TEST(AwsFile, what_is_neither_section_nor_setting_is_passed_over) {
   EXPECT_FALSE(sections.contains("before"));
 }
 
-// AWS' own libraries read names without regard to case, and there are files that rely on it.
+// AWS' own libraries ignore the case of names, and some files rely on it.
 TEST(AwsFile, names_of_settings_are_read_without_regard_to_case_and_values_as_they_are) {
   const AwsSections sections = parse_aws_file(
       "[Work]\nAWS_ACCESS_KEY_ID = AKIa\nAws_Secret_Access_Key = SeCrEt\nS3 =\n  Addressing_Style = path\n");

@@ -10,7 +10,7 @@
 
 namespace forebay {
 
-/// What requests are signed with. Appears in no message, log or printed object.
+/// Credentials that sign requests. They never appear in a message, log or printed object.
 struct Credentials {
   std::string access_key_id;
   std::string secret_access_key;
@@ -20,19 +20,21 @@ struct Credentials {
   friend bool operator==(const Credentials&, const Credentials&) = default;
 };
 
-/// Where credentials come from, for as long as a store lives. Any thread may ask.
+/// Supplies credentials during the life of a store. Methods may be called from any thread.
 class CredentialsSource {
  public:
   using Done = std::function<void(Result<Credentials>)>;
   virtual ~CredentialsSource() = default;
 
-  /// Credentials that are valid now; answers once, at once or later, also before the destructor ends.
+  /// Gets credentials that are valid now. `done` is called once, before the call returns or later,
+  /// and before the destructor ends.
   virtual void get(Done done) = 0;
-  /// The server called these expired: the next get() fetches others, if it can.
+  /// Reports that the server called these credentials expired: the next get() fetches new ones, if
+  /// it can.
   virtual void refuse(const Credentials& credentials) = 0;
 };
 
-/// Always the same.
+/// Returns a source that always supplies the same credentials.
 std::shared_ptr<CredentialsSource> fixed_credentials(Credentials credentials);
 
 }  // namespace forebay

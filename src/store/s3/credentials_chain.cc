@@ -28,10 +28,10 @@ Status refuse(const AwsProfile& profile, const char* setting, const char* what) 
       profile.name, what, setting, profile.name));
 }
 
-/// Ways to credentials that a profile may name and that are not followed.
+/// Sources of credentials that a profile may name and that are not supported.
 Status check_profile(const AwsProfile& profile) {
   const Credentials keys = keys_of(profile);
-  // Before the keys are looked at: with a role they are only what the role is asked for with.
+  // Checked before the keys: with a role they only serve to request the role.
   if (!profile.setting("role_arn").empty() || !profile.setting("source_profile").empty()) {
     return refuse(profile, "role_arn, source_profile", "a role");
   }
@@ -47,7 +47,7 @@ Status check_profile(const AwsProfile& profile) {
   return {};
 }
 
-/// Read again when the server calls the keys expired: other programs renew the files.
+/// Read again when the server calls the keys expired, because other programs renew the files.
 std::shared_ptr<CredentialsSource> profile_credentials(const AwsEnvironment& environment, const std::string& asked) {
   return std::make_shared<RefreshedCredentials>([environment, asked](CredentialsSource::Done done) {
     const Result<AwsProfile> profile = read_aws_profile(environment, asked);
@@ -85,7 +85,8 @@ Result<std::shared_ptr<CredentialsSource>> find_credentials(const S3Options& opt
         "AWS_WEB_IDENTITY_TOKEN_FILE is set, but Forebay does not exchange web identity tokens; {}", kWaysOut));
   }
   FOREBAY_ASSIGN(const AwsProfile profile, read_aws_profile(environment, options.profile));
-  // Before the remote ways: a profile that names a role must not silently be answered by the instance's.
+  // Checked before the remote sources: a profile that names a role must not silently use the
+  // instance's credentials.
   FOREBAY_RETURN_IF_ERROR(check_profile(profile));
   if (!profile.setting("aws_access_key_id").empty()) return profile_credentials(environment, options.profile);
   const std::string looked = fmt::format(

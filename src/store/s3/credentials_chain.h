@@ -9,9 +9,10 @@
 
 namespace forebay {
 
-/// The first of: what the options say (keys, anonymous, profile), the environment's keys, the profile in the shared files, the
-/// container's endpoint, the instance's metadata. `transport` carries the last two. InvalidArgument where something is given
-/// that cannot be used, with the way out; that nothing is found at all is the answer of get().
+/// Returns the first source of: the options (keys, anonymous, profile), the environment's keys, the
+/// profile in the shared files, the container's endpoint, the instance's metadata service.
+/// `transport` carries the requests of the last two. InvalidArgument, with a remedy, if given
+/// settings cannot be used. If no source exists at all, get() reports it.
 Result<std::shared_ptr<CredentialsSource>> find_credentials(const S3Options& options, const AwsEnvironment& environment,
                                                             std::shared_ptr<HttpTransport> transport);
 

@@ -15,7 +15,7 @@ constexpr const char* kConfig = "/home/me/.aws/config";
 
 class CredentialsTest : public testing::Test {
  protected:
-  /// "id secret token" of what is found, or the error.
+  /// Returns "id secret token" of the credentials, or the error.
   std::string found(std::map<std::string, std::string> options = {}) {
     const auto parsed = parse_s3_options("bucket", options, environment_.get());
     if (!parsed.ok()) return parsed.status().to_string();
@@ -139,7 +139,7 @@ TEST_F(CredentialsTest, SettingsComeFromProfilesToo) {
   }
 }
 
-/// A service that answers when the test says so, and a clock that the test moves.
+/// A service that answers on demand, and a clock that the test advances.
 class RefreshTest : public testing::Test {
  protected:
   void get() {

@@ -1,4 +1,5 @@
-// Credentials of instances and containers are asked for on this host or beside it: a proxy must never see them.
+// Credentials of instances and containers are requested on this host or link, and a proxy must
+// never see them.
 #include <cstdlib>
 
 #include <gtest/gtest.h>
@@ -16,7 +17,8 @@ constexpr const char* kKeys = R"({"AccessKeyId": "near", "SecretAccessKey": "s",
 constexpr std::array<const char*, 6> kProxyVariables = {"http_proxy",  "HTTP_PROXY", "https_proxy",
                                                         "HTTPS_PROXY", "all_proxy",  "ALL_PROXY"};
 
-/// Over real connections, while everything that can name a proxy names one that counts.
+/// Uses real connections, while every setting that can name a proxy names one that counts its
+/// connections.
 class BesideAProxy : public testing::Test {
  protected:
   BesideAProxy() {
@@ -63,7 +65,7 @@ TEST_F(BesideAProxy, TheContainersServiceIsAskedDirectly) {
   EXPECT_EQ(proxy_.connections(), 0);
 }
 
-/// The addresses that no test can listen at.
+/// Addresses at which no test can listen.
 class WellKnownAddresses : public testing::Test {
  protected:
   void expect_direct(const FakeEnvironment& environment, const std::string& address) {

@@ -58,13 +58,14 @@ void RefreshedCredentials::get(Done done) {
     if (!valid) state_->waiting.push_back(std::move(done));
   }
   if (start) fetch(state_);
-  // Behind fetch() and without the lock: `done` sends a request, and may come back here.
+  // Called after fetch() and without the lock: `done` sends a request, and may call this again.
   if (valid) done(std::move(*valid));
 }
 
 void RefreshedCredentials::refuse(const Credentials& credentials) {
   const std::lock_guard lock(state_->mutex);
-  // Only where they are still those: many requests are refused at once, and the first has had new ones fetched.
+  // Only if they are still current: many requests are refused at once, and the first has led to new
+  // credentials.
   if (state_->current == credentials) state_->current.reset();
 }
 
@@ -81,7 +82,8 @@ void RefreshedCredentials::fetched(const std::shared_ptr<State>& state, Result<C
     if (credentials.ok()) {
       state->current = *credentials;
     } else {
-      // For background fetches alone: without valid credentials each request that comes asks again, and gets the error.
+      // Applies to background fetches only: without valid credentials each new request fetches
+      // again, and gets the error.
       state->not_before = state->clock() + kPause;
     }
   }

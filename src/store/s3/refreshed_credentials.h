@@ -7,18 +7,20 @@
 
 namespace forebay {
 
-/// Fetches credentials when they are first wanted, keeps them, and fetches new ones before they expire: in the background
-/// while the old ones still serve, and only then lets requests wait. However many ask, one fetch is under way.
+/// Fetches credentials at the first get(), caches them, and fetches new ones before they expire.
+/// The fetch runs in the background while the old ones are still valid; requests wait only after
+/// that. At most one fetch is in flight.
 class RefreshedCredentials final : public CredentialsSource {
  public:
   using Clock = std::function<std::chrono::system_clock::time_point()>;
-  /// Answers once, at once or later.
+  /// Answers once, before it returns or later.
   using Fetch = std::function<void(Done done)>;
 
-  /// New ones are fetched when less than this is left, and waited for when less than `kMustRefresh` is.
+  /// New credentials are fetched when less than kMayRefresh is left, and waited for when less than
+  /// kMustRefresh is left.
   static constexpr std::chrono::minutes kMayRefresh{10};
   static constexpr std::chrono::seconds kMustRefresh{30};
-  /// A background fetch that failed is not repeated sooner than this.
+  /// Pause after a background fetch that failed.
   static constexpr std::chrono::seconds kPause{20};
 
   explicit RefreshedCredentials(Fetch fetch, Clock clock = &std::chrono::system_clock::now);

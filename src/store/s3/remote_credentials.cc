@@ -18,19 +18,20 @@ namespace {
 
 constexpr uint64_t kMaxAnswerBytes = 64 << 10;
 constexpr int kContainerWithinMs = 5000;
-constexpr int kInstanceWithinMs = 1000;  // on a host that is no instance this is what the message costs
+// On a host that is not an instance, the error message is delayed by this time.
+constexpr int kInstanceWithinMs = 1000;
 constexpr int kInstanceAttempts = 2;
 
 using Text = std::function<void(Result<std::string>)>;
 
-/// One small request to a service on this host or beside it. No proxy stands in between.
+/// Sends one small request to a service on this host or link, without a proxy.
 void ask(HttpTransport& transport, HttpRequest request, int within_ms, Text done) {
   request.max_body_bytes = kMaxAnswerBytes;
   request.first_byte_within_ms = within_ms;
   HttpConnectionOptions connection;
   connection.connect_timeout_ms = within_ms;
   connection.stall_timeout_ms = within_ms;
-  // Link-local addresses mean another host to a proxy, and secrets have no business there.
+  // For a proxy, link-local addresses mean another host, and secrets must not be sent there.
   connection.direct = true;
   request.connection = std::make_shared<const HttpConnectionOptions>(std::move(connection));
   transport.send(std::move(request), {}, [done = std::move(done)](Result<HttpResponse> response) {
@@ -40,19 +41,21 @@ void ask(HttpTransport& transport, HttpRequest request, int within_ms, Text done
   });
 }
 
-/// Of this host, written as four numbers: "127.host.example" is the name of another.
+/// Returns whether a host is this one, given as four numbers: "127.host.example" is the name of
+/// another.
 bool is_loopback(const std::string& host) {
   in_addr address;
   return host.starts_with("127.") && ::inet_pton(AF_INET, host.c_str(), &address) == 1;
 }
 
 bool is_local(const std::string& host) {
-  // The fixed addresses of the container services of ECS and EKS, as AWS' own clients allow them.
+  // The fixed addresses of the container services of ECS and EKS, which AWS' own clients allow.
   return host == "localhost" || is_loopback(host) || host == "[::1]" || host == "169.254.170.2" ||
          host == "169.254.170.23" || host == "[fd00:ec2::23]";
 }
 
-/// Where the request will go, whatever stands before an '@'; nothing where it is no web address.
+/// Returns the host to which the request will go, ignoring anything before an '@'; empty if it is
+/// not a web address.
 std::string host_of(std::string_view url) {
   const Result<HttpUrl> parts = parse_http_url(url);
   if (!parts.ok()) return {};
@@ -65,7 +68,7 @@ std::string without_line_end(std::string text) {
   return text;
 }
 
-/// What the container's environment says; the token's file is read each time, since it changes.
+/// Reads the container's environment. The token's file is read each time, because it changes.
 class Container {
  public:
   static Result<std::unique_ptr<Container>> of(const AwsEnvironment& environment) {
@@ -133,7 +136,7 @@ class Instance : public std::enable_shared_from_this<Instance> {
     HttpRequest request;
     request.method = "PUT";
     request.url = endpoint_ + "/latest/api/token";
-    // Six hours, the most there is; each renewal asks for a token of its own all the same.
+    // Six hours is the maximum; each renewal requests a new token anyway.
     request.headers.push_back({"x-aws-ec2-metadata-token-ttl-seconds", "21600"});
     ask(*transport_, std::move(request), kInstanceWithinMs,
         [self = shared_from_this(), attempt, done = std::move(done)](Result<std::string> token) mutable {

@@ -51,7 +51,8 @@ TEST_F(RemoteCredentials, of_a_container_are_asked_for_where_it_says_with_its_to
   EXPECT_TRUE(server_->requests[0].connection->direct) << "no proxy hears them";
 }
 
-// A token and keys would go over the wire for all to read; only this host and what lies beside it is near enough.
+// The token and the keys would be readable on the network; only this host and its link are close
+// enough.
 TEST_F(RemoteCredentials, of_a_container_come_unprotected_from_this_host_alone) {
   for (const char* url :
        {"http://localhost/x", "http://127.0.0.1:8080/x", "http://127.1.2.3/x", "http://[::1]:80/x",

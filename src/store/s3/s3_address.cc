@@ -17,7 +17,7 @@ bool is_aws(std::string_view host) {
   return host.ends_with(".amazonaws.com") || host.ends_with(".amazonaws.com.cn");
 }
 
-/// Without the port that the scheme implies, which clients do not send either.
+/// Removes the port that the scheme implies, which clients do not send either.
 std::string host_and_port_of(std::string_view origin) {
   const bool plain = origin.starts_with("http://");
   std::string_view host = origin.substr(plain ? 7 : 8);
@@ -31,7 +31,7 @@ std::string host_and_port_of(std::string_view origin) {
 S3Address s3_address(const S3Options& options, const std::string& region, std::string_view key) {
   const std::string origin = options.endpoint.empty() ? "https://" + aws_host(region) : options.endpoint;
   const size_t host_begin = origin.find("://") + 3;
-  // AWS' certificate is of *.s3.<region>.amazonaws.com, and a star stands for one label.
+  // AWS' certificate is for *.s3.<region>.amazonaws.com, and a star stands for one label.
   const bool has_dots = options.bucket.find('.') != std::string::npos;
   const bool automatic = is_aws(origin.substr(host_begin)) && !has_dots;
   const bool in_host = options.addressing == S3Options::Addressing::kVirtual ||
@@ -45,7 +45,8 @@ S3Address s3_address(const S3Options& options, const std::string& region, std::s
     address.path += options.bucket;
     if (!key.empty()) address.path += '/';
   }
-  // The slash stays, as S3's own form of the signature wants it: the path is signed as it is sent, encoded once.
+  // The slash stays, as S3's form of the signature requires: the path is signed as it is sent,
+  // encoded once.
   address.path += percent_encode(key, true);
   address.host = host_and_port_of(address.origin);
   return address;

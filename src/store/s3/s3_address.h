@@ -8,18 +8,18 @@
 
 namespace forebay {
 
-/// The place of a request.
+/// Address of a request.
 struct S3Address {
   std::string origin;  ///< "https://host:port"
   std::string host;    ///< as in the Host header
-  std::string path;    ///< encoded
+  std::string path;    ///< percent-encoded
 };
 
-/// Where `key` of the bucket is asked for ("" for the bucket itself) when the bucket lies in `region`: in the host's name
-/// (AWS, unless the bucket's name has dots) or in the path (other endpoints).
+/// Returns the address of `key` ("" for the bucket itself) for a bucket in `region`. The bucket is
+/// in the host's name (AWS, unless the bucket's name has dots) or in the path (other endpoints).
 S3Address s3_address(const S3Options& options, const std::string& region, std::string_view key);
 
-/// What messages call the server: the endpoint, or "AWS (eu-central-1)".
+/// Returns the name of the server for messages: the endpoint, or "AWS (eu-central-1)".
 std::string endpoint_name(const S3Options& options, const std::string& region);
 
 }  // namespace forebay

@@ -15,7 +15,7 @@ namespace {
 
 using Kind = XmlEvent::Kind;
 
-/// Calls `on_element(name)` for every element directly below the one that just began; it must consume it.
+/// Calls `on_element(name)` for every child element of the one that just began; it must consume it.
 template <typename OnElement>
 Status for_each_element(XmlReader& reader, OnElement&& on_element) {
   while (true) {
@@ -50,7 +50,8 @@ Status read_error(XmlReader& reader, S3ErrorBody* error) {
   });
 }
 
-/// The pieces of a listing, as they stand in the document: whether names are encoded is perhaps known only at its end.
+/// The parts of a listing as they stand in the document: whether names are encoded may be known
+/// only at its end.
 struct RawListing {
   std::vector<ObjectInfo> objects;
   std::vector<std::string> prefixes;
@@ -131,17 +132,17 @@ Result<S3ListPage> parse_s3_list(std::string_view body, std::string_view prefix,
   list.found = !raw.objects.empty() || !raw.prefixes.empty();
   bool behind = false;
   const auto accept = [&](std::string& name) -> Result<bool> {
-    // The continuation is the server's own and stays as it is; names alone are encoded.
+    // Only names are encoded; the continuation is the server's own and stays as it is.
     if (encoded) name = percent_decode_listing(name);
     if (!name.starts_with(prefix)) return corrupt("the listing names objects outside of the folder that was asked for");
-    // Names come in byte order, so nothing that is wanted can follow.
+    // Names come in byte order, so no wanted name can follow.
     if (!until.empty() && name >= until) behind = true;
     if (!until.empty() && name > until) return false;
     if (hidden(name, prefix)) {
       ++list.page.hidden;
       return false;
     }
-    // The object called like the folder itself is a marker that consoles leave, and no sample.
+    // An object named like the folder itself is a marker made by consoles, and not a sample.
     return name.size() > prefix.size();
   };
   list.page.objects.reserve(raw.objects.size());

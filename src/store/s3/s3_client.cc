@@ -14,7 +14,7 @@ namespace forebay {
 
 namespace {
 
-constexpr const char* kFirstRegion = "us-east-1";  // where AWS answers for buckets of all regions
+constexpr const char* kFirstRegion = "us-east-1";  // AWS answers there for buckets of all regions
 
 std::string readable(WallTime time) {
   const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
@@ -26,7 +26,7 @@ std::string readable(WallTime time) {
 
 }  // namespace
 
-/// A request with all that is known of its fate. Two attempts at once (hedging) share it, hence the lock.
+/// The state of a request. Two attempts at once (hedging) share it, hence the lock.
 struct S3Client::Exchange {
   S3Request request;
   std::string payload_hash;
@@ -39,7 +39,7 @@ struct S3Client::Exchange {
   S3Remedy remedy = S3Remedy::kNone;
   std::string other_region;
   std::optional<std::chrono::seconds> clock_offset;
-  unsigned tried = 0;  // remedies, as bits
+  unsigned tried = 0;  // remedies tried, as bits
 
   S3Asked asked(const S3Options& options) const {
     S3Asked asked{options, region};
@@ -104,13 +104,14 @@ void S3Client::start(const std::shared_ptr<Exchange>& exchange) {
   };
   caller_->call(std::move(call), exchange->stop, [self = shared_from_this(), exchange](Result<HttpResponse> response) {
     if (response.ok()) return exchange->done(std::move(response));
-    // A call of its own, with attempts of its own: what was put right was no failure of the storage.
+    // A new call with attempts of its own, because a corrected request was not a failure of the
+    // storage.
     if (self->put_right(*exchange)) return self->start(exchange);
     exchange->done(response.status());
   });
 }
 
-// Anew for each attempt: a signature is of its moment, and servers refuse those of more than 15 minutes ago.
+// Called for each attempt, because servers refuse signatures that are more than 15 minutes old.
 Result<HttpRequest> S3Client::make(Exchange& exchange, const Credentials& credentials) {
   std::shared_ptr<const Signer> signer;
   std::string region;
@@ -127,7 +128,7 @@ Result<HttpRequest> S3Client::make(Exchange& exchange, const Credentials& creden
   request.method = asked.method;
   request.url = address.origin + address.path;
   if (!asked.query.empty()) request.url += "?" + canonical_query(asked.query);
-  request.headers.reserve(asked.headers.size() + 4);  // the signature's
+  request.headers.reserve(asked.headers.size() + 4);  // for those of the signature
   request.headers = asked.headers;
   if (options_.requester_pays) request.headers.push_back({"x-amz-request-payer", "requester"});
   request.body = asked.body;
@@ -150,7 +151,8 @@ Status S3Client::judge(Exchange& exchange, const HttpResponse& response) {
   const std::lock_guard lock(exchange.mutex);
   if (std::ranges::find(exchange.request.also, response.status) != exchange.request.also.end()) return {};
   S3Verdict verdict = judge_s3(exchange.asked(options_), response);
-  // Of the attempt that was judged last. Attempts of one exchange meet the same obstacle, so it matters not which.
+  // The remedy is that of the attempt judged last. All attempts of an exchange meet the same
+  // obstacle, so it does not matter which.
   exchange.remedy = verdict.remedy;
   exchange.other_region = std::move(verdict.region);
   if (verdict.status.ok()) return exchange.request.check ? exchange.request.check(response) : Status();
@@ -164,7 +166,7 @@ Status S3Client::judge(Exchange& exchange, const HttpResponse& response) {
                                       theirs ? readable(*theirs) : "nothing"));
 }
 
-/// True where another attempt has a chance. Each remedy is tried once.
+/// Returns true if another attempt may succeed. Each remedy is tried once.
 bool S3Client::put_right(Exchange& exchange) {
   // Lock order: the exchange's, then the client's.
   const std::lock_guard exchange_lock(exchange.mutex);

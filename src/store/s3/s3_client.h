@@ -19,8 +19,9 @@ namespace forebay {
 /// One request to a bucket, before it is addressed and signed.
 struct S3Request {
   std::string method = "GET";
-  std::string key = {};   ///< empty: the bucket itself
-  std::string name = {};  ///< of what is asked for, in messages; empty: that of the key
+  std::string key = {};  ///< empty: the bucket itself
+  /// Name of what is requested, for messages; empty: the name of the key.
+  std::string name = {};
   QueryParameters query = {};
   std::vector<HttpHeader> headers = {};
   Buffer body = {};
@@ -28,13 +29,15 @@ struct S3Request {
   uint64_t max_body_bytes = 16 << 20;
   std::function<bool(uint64_t bytes)> may_have = {};  ///< HttpRequest::may_have
   bool hedge = false;
-  std::vector<int> also = {};  ///< statuses that are answers, and no errors
-  /// Looks at an answer that succeeded, within its attempt: kUnavailable is tried again. May be called by two attempts at once.
+  std::vector<int> also = {};  ///< statuses that count as answers, not as errors
+  /// Checks a successful answer as part of its attempt: kUnavailable is retried. Two attempts may
+  /// call it at once.
   std::function<Status(const HttpResponse& response)> check = {};
 };
 
-/// Sends requests to one bucket: addresses and signs them, and puts right what can be: the region it has learned, a clock that
-/// is wrong, credentials that have expired. Any thread may send; the client lives until its last request has answered.
+/// Sends requests to one bucket: addresses and signs them, and corrects what it can: the bucket's
+/// region, a wrong clock, expired credentials. Requests may be sent from any thread. The client
+/// lives until its last request is answered.
 class S3Client : public std::enable_shared_from_this<S3Client> {
  public:
   using Done = HttpCaller::Done;
@@ -44,9 +47,11 @@ class S3Client : public std::enable_shared_from_this<S3Client> {
            std::shared_ptr<const HttpConnectionOptions> connection = nullptr,
            Clock clock = &std::chrono::system_clock::now);
 
-  /// Answers once. A response has a status of 200 to 299, or S3Request::also; everything else is an error (of the judge_s3() kind).
+  /// Sends a request; `done` is called once. A response has a status of 200 to 299, or one in
+  /// S3Request::also. Everything else is an error, as judge_s3() says.
   void send(S3Request request, std::stop_token stop, Done done);
-  /// The same, waiting. Never on a thread that answers.
+  /// Sends a request and waits for its answer. Must not be called on a thread that delivers
+  /// answers.
   Result<HttpResponse> send_wait(S3Request request, std::stop_token stop);
 
   const S3Options& options() const { return options_; }
@@ -70,7 +75,7 @@ class S3Client : public std::enable_shared_from_this<S3Client> {
   mutable std::mutex mutex_;
   std::string region_;
   std::shared_ptr<const Signer> signer_;
-  std::chrono::seconds clock_offset_{0};  ///< to add to ours, so that it is the server's
+  std::chrono::seconds clock_offset_{0};  ///< added to this host's clock, it gives the server's
 };
 
 }  // namespace forebay

@@ -27,7 +27,8 @@ class S3ClientTest : public testing::Test {
     const auto client =
         std::make_shared<S3Client>(std::move(options), server_, credentials_, nullptr, [] { return kNow; });
     Result<HttpResponse> response = client->send_wait(request, {});
-    if (response.ok()) response = client->send_wait(std::move(request), {});  // what was learned is kept
+    // The client remembers what it has learned.
+    if (response.ok()) response = client->send_wait(std::move(request), {});
     return response;
   }
   std::string message(FakeServer::Serve serve, S3Request request = {.key = "k"}) {

@@ -17,7 +17,8 @@ bool is_one_of(std::string_view code, const std::array<std::string_view, N>& cod
   return std::ranges::find(codes, code) != codes.end();
 }
 
-// The last four are of writes: one beside another of the same object, and bytes that did not arrive as they were sent.
+// The last four belong to writes: concurrent writes of one object, and bytes that did not arrive as
+// they were sent.
 constexpr std::array<std::string_view, 13> kTemporary = {"SlowDown",
                                                          "InternalError",
                                                          "ServiceUnavailable",
@@ -34,12 +35,13 @@ constexpr std::array<std::string_view, 13> kTemporary = {"SlowDown",
 constexpr std::array<std::string_view, 4> kExpired = {"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired",
                                                       "RequestExpired"};
 
-/// Statuses of a server that may do better next time. One that cannot do what it was asked (501) or speak so (505) will not.
+/// Statuses of a server that may do better next time. A server that cannot do what was requested
+/// (501), or not in this version (505), will not.
 bool is_trouble(int status) {
   return status == 408 || status == 429 || (status >= 500 && status != 501 && status != 505);
 }
 
-/// Servers put anything into their messages; what we repeat is one line of moderate length.
+/// Server messages may contain anything; one line of moderate length is repeated.
 std::string one_line(std::string_view text) {
   std::string line(text.substr(0, 300));
   std::ranges::replace_if(line, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
@@ -80,7 +82,7 @@ class Judge {
     const bool moved = response_.status == 301 || response_.status == 307 || response_.status == 302 ||
                        error_.code == "AuthorizationHeaderMalformed" ||
                        error_.code == "IllegalLocationConstraintException";
-    // The answer to a HEAD names no code; the header with the region is all there is.
+    // The answer to a HEAD has no code; the header with the region is all there is.
     const bool bare = asked_.without_body && response_.status == 400 && !region.empty();
     if (!moved && !bare) return {};
     if (!region.empty() && region != asked_.region) {
@@ -142,7 +144,7 @@ class Judge {
           "{} refuses access without credentials (anonymous=true); this bucket is not public: give credentials{}",
           server(), asked_.options.requester_pays ? "" : ", and requester_pays=true if its readers pay"));
     }
-    // Some servers (Ceph with its token service) say no more than this where the keys are wrong.
+    // Some servers (Ceph with its token service) say only this if the keys are wrong.
     const std::string also =
         asked_.options.requester_pays
             ? "or the access key id or the secret access key is wrong"
@@ -184,7 +186,7 @@ class Judge {
 
 S3Verdict judge_s3(const S3Asked& asked, const HttpResponse& response) {
   const bool success = response.status >= 200 && response.status < 300;
-  // The body of a read is the object, and may well be an XML document called <Error>.
+  // The body of a read is the object, which may be an XML document called <Error>.
   if (success && !asked.write) return {};
   S3ErrorBody error = parse_s3_error(text_view(response.body));
   if (success && error.code.empty()) return {};

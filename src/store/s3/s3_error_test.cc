@@ -33,7 +33,7 @@ TEST(S3Verdict, of_a_server_that_is_busy_is_to_try_again_whatever_the_status_num
     EXPECT_EQ(status_of(answer(status)).code(), Code::kUnavailable) << status;
 }
 
-// A server without multipart uploads, say: the next attempt finds it as it is.
+// For example, a server without multipart uploads: a retry would not change that.
 TEST(S3Verdict, of_what_a_server_does_not_implement_is_final_and_told_at_once) {
   const Status status = status_of(s3_error(501, "NotImplemented"));
   EXPECT_EQ(status.code(), Code::kInvalidArgument);

@@ -121,7 +121,7 @@ Result<S3Options> parse_s3_options(const std::string& bucket, const Options& opt
   FOREBAY_ASSIGN(
       parsed.addressing,
       addressing_of(first_of({text_option(options, "addressing_style"), profile.setting("s3.addressing_style")})));
-  // On where it is AWS: other servers need not know these headers.
+  // Enabled by default for AWS; other servers may not know these headers.
   FOREBAY_ASSIGN(parsed.write_checksums, bool_option(options, "write_checksums", parsed.endpoint.empty()));
   const auto cache = options.find("listing_cache");
   parsed.listing_cache = cache == options.end() ? default_listing_cache(environment) : cache->second;

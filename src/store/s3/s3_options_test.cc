@@ -107,7 +107,8 @@ TEST(BucketName, with_a_login_in_it_is_refused_without_showing_it) {
   EXPECT_NE(check_bucket_name("").message().find("s3://bucket/folder"), std::string::npos);
 }
 
-// Stores are shared by it: two that differ in anything that decides what is read must differ in it.
+// Stores are shared by identity: two that differ in anything that decides what is read must have
+// different ones.
 TEST(S3Identity, differs_with_everything_that_decides_what_is_read_and_shows_no_secret) {
   FakeEnvironment environment;
   const auto of = [&](const Given& options) { return identity(*parsed(options, environment), environment.get()); };
@@ -158,7 +159,7 @@ TEST(S3Address, of_other_endpoints_has_the_bucket_in_the_path_unless_told) {
   EXPECT_EQ(address({{"endpoint", "https://evil-amazonaws.com"}}, "k").path, "/bucket/k");
 }
 
-// The Host header is signed: it must be what clients send, and they leave out the port that goes without saying.
+// The Host header is signed, so it must be what clients send; they leave out the implied port.
 TEST(S3Address, leaves_out_the_port_that_the_scheme_implies) {
   EXPECT_EQ(address({{"endpoint", "http://host:80"}}, "k").host, "host");
   EXPECT_EQ(address({{"endpoint", "https://host:443"}}, "k").host, "host");

@@ -24,15 +24,18 @@ constexpr size_t kMaxKeyBytes = 1024;
 constexpr uint32_t kMaxPage = 1000;
 constexpr size_t kListingsInFlight = 384;  // 1.28 M names in four rounds
 constexpr uint64_t kMostUnknownBytes = uint64_t{4} << 30;
-constexpr uint64_t kMostDecodedBytes = uint64_t{64} << 20;  // of an object that must be read whole for each part
-constexpr uint64_t kGrownBytes = 1 << 20;  // an object that has grown is told from its size, if it is not far larger
+// For objects that must be read whole for each part.
+constexpr uint64_t kMostDecodedBytes = uint64_t{64} << 20;
+// Allows an object that has grown to be recognized by its size, unless it is far larger.
+constexpr uint64_t kGrownBytes = 1 << 20;
 
-/// No server has such a key, and some answer strangely to them.
+/// No server has other keys, and some answer strangely to them.
 bool possible(std::string_view key) {
   return !key.empty() && key.size() <= kMaxKeyBytes && key.find('\0') == std::string_view::npos;
 }
 
-/// Retried, since the way may be at fault, but not for ever, since the object may be.
+/// Mismatches are retried, because the link may have damaged the bytes, but not forever, because
+/// the object itself may be damaged.
 std::function<Status(const HttpResponse&)> checksum_check() {
   constexpr int kTries = 3;
   return [mismatches = std::make_shared<std::atomic<int>>(0)](const HttpResponse& response) {
@@ -42,7 +45,8 @@ std::function<Status(const HttpResponse&)> checksum_check() {
   };
 }
 
-/// A whole object that may be stored with a Content-Encoding, in which ranges and sizes are those of the encoded bytes.
+/// Requests a whole object that may be stored with a Content-Encoding. Ranges and sizes of such
+/// objects are those of the encoded bytes.
 S3Request whole_request(const std::string& key) {
   return {.key = key, .expected_body_bytes = 0, .max_body_bytes = kMostDecodedBytes, .hedge = true};
 }
@@ -55,7 +59,7 @@ Status cannot_be_read_in_parts(const std::string& encoding, const Status& why) {
       encoding, kMostDecodedBytes >> 20));
 }
 
-/// The part that was asked for, or (from a server that does not know ranges) everything.
+/// Requests the part, or the whole object if there is no range.
 S3Request get_request(const ReadRequest& request, bool verify) {
   S3Request get;
   get.key = request.key;
@@ -64,7 +68,7 @@ S3Request get_request(const ReadRequest& request, bool verify) {
     const ByteRange range = *request.range;
     get.headers.push_back({"range", fmt::format("bytes={}-{}", range.offset, range.offset + range.length - 1)});
     get.expected_body_bytes = range.length;
-    // The whole object: a server that knows no ranges sends that.
+    // Limited by the whole object, which a server without support for ranges sends.
     get.max_body_bytes = std::max(range.length, request.expected_size.value_or(0)) + kGrownBytes;
     get.check = [range](const HttpResponse& response) {
       if (response.status != 206) return Status();
@@ -89,9 +93,9 @@ struct S3Store::Core {
   CallTable calls;
   ObjectPins pins;
 
-  /// What a read gives, out of the server's answer.
+  /// Returns the bytes of a read from the server's answer.
   Result<Buffer> bytes_of(const ReadRequest& request, const HttpResponse& response) {
-    // The size first: "changed from 5 to 7 bytes" says more than "another ETag".
+    // The size is checked first: "changed from 5 to 7 bytes" says more than "another ETag".
     FOREBAY_ASSIGN(Buffer bytes,
                    request.range && response.status == 206 ? part_of(request, response) : whole_of(request, response));
     FOREBAY_RETURN_IF_ERROR(pins.check(request.key, response.header("etag")));
@@ -99,11 +103,11 @@ struct S3Store::Core {
     return bytes;
   }
 
-  /// The same of an answer that holds a whole object with a Content-Encoding.
+  /// Does the same for an answer with a whole object that has a Content-Encoding.
   Result<Buffer> decoded_of(const ReadRequest& request, const HttpResponse& response) {
     const uint64_t most = std::max(kMostDecodedBytes, request.set_aside_bytes.value_or(kMostUnknownBytes));
     FOREBAY_ASSIGN(Buffer whole, decode_content(response, most));
-    // What listings say of its size is of no use, and memory was set aside by it.
+    // The listed size is that of the encoded bytes, and memory was set aside by it.
     if (request.expected_size == response.body.size() && whole.size() != response.body.size()) {
       return unsupported(fmt::format(
           "is stored with Content-Encoding: {}, and the listing tells only how large the encoded bytes are; "
@@ -136,7 +140,8 @@ S3Store::S3Store(std::shared_ptr<S3Client> client, std::shared_ptr<const Retryin
       generation_(process_generation()) {}
 
 S3Store::~S3Store() {
-  if (process_generation() != generation_) {  // a fork: the threads that would answer are not here
+  // After a fork the threads that would answer are not here.
+  if (process_generation() != generation_) {
     new std::shared_ptr<Core>(core_);
     return;
   }
@@ -148,7 +153,7 @@ std::shared_ptr<void> S3Store::begin_reading() { return core_->pins.begin_readin
 
 void S3Store::forget(const std::string& key) { core_->pins.forget(key); }
 
-/// Transfers end with whoever asked or, where that one cannot stop, with the store.
+/// Transfers end with the caller's stop or, if the caller cannot stop, with the store.
 std::stop_token S3Store::any_stop(const std::stop_token& stop) const {
   return stop.stop_possible() ? stop : closing_.get_token();
 }
@@ -205,7 +210,8 @@ void S3Store::read(const ReadRequest& request, std::stop_token stop, ReadDone do
                          [core = core_, request, answer](Result<HttpResponse> head) {
                            if (!head.ok()) return answer(version_failure(head.status()));
                            const std::string_view etag = head->header("etag");
-                           // Where it is pinned to another version nothing is told: the object is read, and the read says so.
+                           // If the object is pinned to another version, none is reported: the
+                           // object is then read, and the read reports the change.
                            if (core->pins.check(request.key, etag).ok()) tell_version(request, version_of_etag(etag));
                            answer(Buffer());
                          });
@@ -253,7 +259,7 @@ void S3Store::stat(const std::string& key, std::stop_token stop, StatDone done) 
                   }
                   const Code code = head.status().code();
                   if (code == Code::kCancelled || code == Code::kUnavailable) return answer(head.status());
-                  // The answer to a HEAD has no body that says why; the answer to a GET has.
+                  // The answer to a HEAD has no body with the reason; the answer to a GET has.
                   S3Request again{.key = key, .headers = {{"range", "bytes=0-0"}}};
                   client->send(std::move(again), any, [answer, why = head.status()](Result<HttpResponse> get) {
                     answer(get.ok() ? why : get.status());
@@ -272,7 +278,7 @@ void S3Store::list(const ListRequest& request, std::stop_token stop, ListDone do
                {"encoding-type", "url"},
                {"max-keys", std::to_string(std::clamp<uint32_t>(request.max_keys, 1, kMaxPage))},
                {"prefix", request.prefix}};
-  // `after` on the first page alone: a continuation knows where the listing began.
+  // `after` is sent for the first page only: a continuation includes where the listing began.
   if (!request.continuation.empty())
     get.query.emplace_back("continuation-token", request.continuation);
   else if (!request.after.empty())
@@ -280,7 +286,8 @@ void S3Store::list(const ListRequest& request, std::stop_token stop, ListDone do
 
   const auto page_of = [request](const HttpResponse& response) -> Result<ListPage> {
     FOREBAY_ASSIGN(S3ListPage list, parse_s3_list(text_view(response.body), request.prefix, request.until));
-    // Buckets have no folders: one without a name below it is not there, which only the whole of a listing can say.
+    // Buckets have no folders: a folder without any name below it does not exist, which only a
+    // complete listing can show.
     const bool whole = request.continuation.empty() && request.after.empty() && request.until.empty();
     if (whole && !list.found && list.page.continuation.empty() && !request.prefix.empty()) {
       return not_found("no such folder");

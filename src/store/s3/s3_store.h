@@ -10,13 +10,15 @@
 
 namespace forebay {
 
-/// A bucket: keys are object keys. Objects are pinned to the ETag first seen, folders are listed in pages of 1,000 names.
+/// A bucket as a store: keys are object keys. Objects are pinned to the ETag first seen. Folders
+/// are listed in pages of 1,000 names.
 ///
-/// S3Writer writes to it. The calls here that write are for tests: they forget what the store knows of the object.
+/// S3Writer writes to buckets. The writing calls here are for tests; they also forget the store's
+/// pin of the object.
 class S3Store final : public Store {
  public:
-  /// `caller`: the client's, for what stats() says of attempts below single calls and for the memory kept between them, or null;
-  /// `slots`: see Store::slots().
+  /// `caller`: the client's caller, or null. stats() reports its attempts, and idle_memory() its
+  /// idle memory. `slots`: see Store::slots().
   explicit S3Store(std::shared_ptr<S3Client> client, std::shared_ptr<const RetryingCaller> caller = nullptr,
                    std::shared_ptr<RequestSlots> slots = nullptr);
   ~S3Store() override;
@@ -32,7 +34,7 @@ class S3Store final : public Store {
   std::shared_ptr<void> begin_reading() override;
   std::shared_ptr<KeptBytes> idle_memory() const override;
 
-  /// As S3Writer does.
+  /// Writes an object as S3Writer does.
   Status put(const std::string& key, Buffer bytes, std::stop_token stop, uint64_t part_bytes = 64 << 20);
   Status erase(const std::string& key, std::stop_token stop);
   Status create_bucket(std::stop_token stop);
@@ -45,7 +47,7 @@ class S3Store final : public Store {
   std::stop_token any_stop(const std::stop_token& stop) const;
 
   const std::shared_ptr<S3Client> client_;
-  /// What answers use, which may come when the store is gone.
+  /// State that answers use; they may arrive after the store is gone.
   const std::shared_ptr<Core> core_;
   const std::shared_ptr<const RetryingCaller> caller_;
   const std::shared_ptr<RequestSlots> slots_;

@@ -23,7 +23,7 @@ inline HttpResponse answer(int status, std::string_view body = "", std::vector<H
   return {status, std::move(headers), test_buffer(body)};
 }
 
-/// An error as S3 servers send it.
+/// Returns an error as S3 servers send it.
 inline HttpResponse s3_error(int status, const std::string& code, const std::string& more = "",
                              std::vector<HttpHeader> headers = {}) {
   return answer(status, "<Error><Code>" + code + "</Code><Message></Message>" + more + "</Error>", std::move(headers));
@@ -36,7 +36,7 @@ inline std::string header_of(const HttpRequest& request, std::string_view name) 
   return "";
 }
 
-/// A server in a function, and a caller that tries three times. Keeps what was asked.
+/// A server in a function, with a caller that tries three times. Records the requests.
 class FakeServer final : public HttpCaller, public HttpTransport {
  public:
   using Serve = std::function<Result<HttpResponse>(const HttpRequest& request)>;
@@ -68,7 +68,7 @@ class FakeServer final : public HttpCaller, public HttpTransport {
   const Serve serve_;
 };
 
-/// An environment of variables and files that a test sets.
+/// Variables and files that a test sets.
 struct FakeEnvironment {
   std::map<std::string, std::string> variables = {{"HOME", "/home/me"}};
   std::map<std::string, std::string> files;

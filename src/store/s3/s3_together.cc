@@ -8,7 +8,7 @@ namespace forebay {
 
 namespace {
 
-/// Answers may be given to it when nobody waits any more; so it is shared.
+/// Shared, because answers may come after the caller has stopped waiting.
 struct Together {
   std::mutex mutex;
   std::condition_variable changed;
@@ -31,7 +31,7 @@ Status send_together(S3Client& client, const S3Requests& requests, std::stop_tok
     }
     client.send(requests.make(number), all.get_token(), [together, &requests, number](Result<HttpResponse> answer) {
       const std::lock_guard lock(together->mutex);
-      // Under the lock, which is what lets `take` be called by one thread at a time.
+      // Called under the lock, so that `take` is called by one thread at a time.
       Status taken = requests.take(number, std::move(answer));
       if (together->failed.ok()) together->failed = std::move(taken);
       --together->in_flight;
@@ -41,7 +41,8 @@ Status send_together(S3Client& client, const S3Requests& requests, std::stop_tok
   std::unique_lock lock(together->mutex);
   together->changed.wait(lock, [&] { return together->in_flight == 0 || !together->failed.ok(); });
   if (!together->failed.ok()) {
-    lock.unlock();  // what is stopped answers at once, on this thread
+    // Stopped requests answer at once, on this thread.
+    lock.unlock();
     all.request_stop();
     lock.lock();
   }

@@ -9,16 +9,19 @@
 
 namespace forebay {
 
-/// Some requests of one kind.
+/// Several requests of one kind.
 struct S3Requests {
   size_t count = 0;
   size_t at_once = 64;
-  std::function<S3Request(size_t number)> make = {};  ///< on the thread that waits, in their order
-  /// One call at a time, from any thread and in any order. What it says is wrong ends all of them.
+  /// Called on the waiting thread, in the order of numbers.
+  std::function<S3Request(size_t number)> make = {};
+  /// Takes an answer. Called one at a time, from any thread and in any order. An error ends all
+  /// requests.
   std::function<Status(size_t number, Result<HttpResponse> answer)> take = {};
 };
 
-/// Sends them, so many at a time, and waits until all that were sent have answered. The first error. Never on a thread that answers.
+/// Sends the requests, at most `at_once` at a time, and waits until all that were sent are
+/// answered. Returns the first error. Must not be called on a thread that delivers answers.
 Status send_together(S3Client& client, const S3Requests& requests, std::stop_token stop);
 
 }  // namespace forebay

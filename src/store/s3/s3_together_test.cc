@@ -11,7 +11,7 @@
 namespace forebay {
 namespace {
 
-/// Answers when it is told to, from another thread.
+/// A caller that answers on demand, from another thread.
 class WaitingCaller final : public HttpCaller {
  public:
   void call(HttpCall, std::stop_token stop, Done done) override {

@@ -18,7 +18,7 @@ namespace forebay {
 namespace {
 
 constexpr uint64_t kMaxParts = 10'000;
-constexpr auto kGiveUpWithin = std::chrono::seconds(5);  // for giving up an upload whose writer ends
+constexpr auto kGiveUpWithin = std::chrono::seconds(5);  // for aborting an upload whose writer ends
 constexpr const char* kHashHeader = "x-amz-meta-forebay-xxh3";
 constexpr const char* kCrcHeader = "x-amz-checksum-crc64nvme";
 
@@ -28,7 +28,7 @@ Buffer buffer_of(std::string_view text) {
   return buffer;
 }
 
-// A connection that ends in the middle of an answer's headers leaves one that looks whole.
+// A connection that ends in the middle of an answer's headers leaves an answer that looks complete.
 Status with_etag(const HttpResponse& response) {
   if (!response.header("etag").empty()) return {};
   return unavailable("the server's answer is cut off: it has no ETag");
@@ -98,7 +98,8 @@ class PartsUpload {
     for (size_t i = 0; i < etags_.size(); ++i)
       parts += fmt::format("<Part><PartNumber>{}</PartNumber><ETag>{}</ETag></Part>", i + 1, etags_[i]);
     S3Request request{.method = "POST", .key = key_, .query = {{"uploadId", id_}}};
-    // A completion answers 200 before it is done, and may end in an <Error>: judge_s3() looks into the body of writes.
+    // A completion answers 200 before it is done, and may end in an <Error>. judge_s3() inspects
+    // the bodies of writes.
     request.check = completed;
     if (with_checksums()) {
       request.headers = {{kCrcHeader, amz_crc64nvme(bytes_.span())}, {"x-amz-checksum-type", "FULL_OBJECT"}};
@@ -107,7 +108,7 @@ class PartsUpload {
     return client_.send_wait(std::move(request), stop_).status();
   }
 
-  // An answer to the completion that was lost on its way leaves no upload, and the object.
+  // If the answer to the completion was lost, the upload is gone and the object exists.
   Result<bool> is_there() {
     const Result<HttpResponse> head = client_.send_wait({.method = "HEAD", .key = key_}, stop_);
     if (head.status().code() == Code::kNotFound) return false;
@@ -115,9 +116,11 @@ class PartsUpload {
     return head->header(kHashHeader) == hash_ && head->header("content-length") == std::to_string(bytes_.size());
   }
 
-  // Parts that nobody completes are paid for; so they go, also where the writer was stopped, which must end soon all the same.
+  // Incomplete parts cost money, so they are deleted even after a stop, which must still take
+  // effect soon.
   void give_up() {
-    // A stop of its own: the writer's may have been requested, and would end this request before it is sent.
+    // A separate stop: the writer's may have been requested, and would end this request before it
+    // is sent.
     std::stop_source limit;
     auto answered = std::make_shared<std::promise<void>>();
     client_.send({.method = "DELETE", .key = key_, .query = {{"uploadId", id_}}}, limit.get_token(),

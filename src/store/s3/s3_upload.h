@@ -12,17 +12,19 @@
 namespace forebay {
 
 struct S3UploadOptions {
-  uint64_t part_bytes = 8 << 20;  ///< at least 5 MiB on AWS; larger where there would be more than 10,000 parts
+  /// At least 5 MiB on AWS; raised if there would be more than 10,000 parts.
+  uint64_t part_bytes = 8 << 20;
   size_t parts_at_once = 8;
 };
 
-/// Writes an object in parts, some at a time; they are slices of `bytes`, so nothing is copied. It is there as a whole or not at all, and of parts
-/// nothing is left behind where one fails or the writer is stopped. False where somebody took the upload away meanwhile: another try may have it
-/// to itself. Waits; never on a thread that answers.
+/// Writes an object in parts, several at a time. They are slices of `bytes`, so nothing is copied.
+/// The object appears complete or not at all, and no part is left if one fails or the writer is
+/// stopped. Returns false if the upload was aborted by another client meanwhile; a retry may
+/// succeed. Waits; must not be called on a thread that delivers answers.
 Result<bool> upload_in_parts(S3Client& client, const std::string& key, const Buffer& bytes,
                              const S3UploadOptions& options, std::stop_token stop);
 
-/// Gives an upload up, with its parts: OK also where it is not there any more.
+/// Aborts an upload and deletes its parts. OK also if it does not exist any more.
 Status abort_upload(S3Client& client, const std::string& key, const std::string& id, std::stop_token stop);
 
 }  // namespace forebay

@@ -12,10 +12,10 @@ namespace forebay {
 namespace {
 
 constexpr size_t kLongestKey = 1024;
-constexpr int kUploads = 3;  // each of which others may take away
+constexpr int kUploads = 3;  // each of which another client may abort
 constexpr uint64_t kMostRead = uint64_t{1} << 30;
 
-// A request without a key is one to the bucket itself, which nothing here is meant to make or to remove.
+// A request without a key addresses the bucket itself, which this class must not create or delete.
 Status check_key(std::string_view key) {
   if (!key.empty() && key.size() <= kLongestKey) return {};
   return invalid_argument(key.empty() ? "the name of the object is empty"
@@ -56,15 +56,17 @@ Result<bool> S3Writer::put_new(const std::string& key, const Buffer& bytes, std:
   request.also = {kPreconditionFailed, kNotImplemented};
   const Result<HttpResponse> answer = client_->send_wait(std::move(request), stop);
   if (!answer.ok()) return Status(answer.status()).with_key(name(key));
-  if (answer->status == kNotImplemented) {  // OpenStack Swift knows no condition of this kind
+  // OpenStack Swift does not support this condition.
+  if (answer->status == kNotImplemented) {
     FOREBAY_RETURN_IF_ERROR(put(key, bytes, stop));
     return true;
   }
-  // Also false where our own first attempt wrote it and its answer was lost; callers take that for an object that is there.
+  // False also if our own first attempt wrote the object and its answer was lost. Callers treat
+  // that as an existing object.
   return answer->status != kPreconditionFailed;
 }
 
-// A bucket that is not there is an error.
+// A missing bucket is an error.
 bool S3Writer::no_object(const Status& status) const {
   return status.code() == Code::kNotFound && status.key() != "s3://" + client_->options().bucket;
 }
@@ -128,7 +130,7 @@ Result<std::vector<S3PartialUpload>> S3Writer::unfinished(const std::string& pre
     FOREBAY_ASSIGN(const HttpResponse answer, client_->send_wait(std::move(request), stop));
     FOREBAY_ASSIGN(page, parse_s3_uploads(text_view(answer.body)));
     for (S3PartialUpload& upload : page.uploads)
-      // Whether or not the server heeds the prefix of this request.
+      // Filtered here, because a server may ignore the prefix of the request.
       if (upload.key.starts_with(prefix)) all.push_back(std::move(upload));
   } while (!page.next_key.empty());
   return all;

@@ -14,30 +14,35 @@
 
 namespace forebay {
 
-/// Writes objects to a bucket, and takes away what is left over: the writing side of S3Store, with the same client (signatures, retries, deadlines).
+/// Writes objects to a bucket and cleans up after interrupted writers: the writing side of S3Store,
+/// with the same client (signatures, retries, deadlines).
 ///
-/// An object is there as a whole, or what was there before. Every call waits, ends soon after a stop, and may be tried again whatever it
-/// answered: what is written twice is the same. Any thread but those that answer.
+/// A write replaces an object completely or not at all. Every call waits, ends soon after a stop,
+/// and may be repeated after any result: writing twice gives the same object. Methods may be called
+/// from any thread except those that deliver answers.
 class S3Writer {
  public:
   explicit S3Writer(std::shared_ptr<S3Client> client, S3UploadOptions options = {})
       : client_(std::move(client)), options_(options) {}
 
-  /// In one request up to S3UploadOptions::part_bytes, else in parts.
+  /// Writes an object in one request up to S3UploadOptions::part_bytes, and otherwise in parts.
   Status put(const std::string& key, const Buffer& bytes, std::stop_token stop);
-  /// One request; false, and nothing written, where there is an object already. Servers that do not know the condition (If-None-Match) write
-  /// over it: whoever needs to know who was first reads it again.
+  /// Writes an object in one request if there is none. Returns false, without writing, if there is
+  /// one. Servers that do not know the condition (If-None-Match) overwrite it: a caller that must
+  /// know which writer was first reads the object again.
   Result<bool> put_new(const std::string& key, const Buffer& bytes, std::stop_token stop);
 
-  /// Small objects as they are now, and sizes; nothing for those that are not there. Many at a time.
+  /// Read small objects, or sizes, as they are now; nothing for objects that do not exist. Many
+  /// requests run at a time.
   Result<std::vector<std::optional<Buffer>>> get_all(std::span<const std::string> keys, std::stop_token stop);
   Result<std::vector<std::optional<uint64_t>>> sizes(std::span<const std::string> keys, std::stop_token stop);
-  /// All objects whose keys begin so, of all levels.
+  /// Returns all objects, on all levels, whose keys begin with `prefix`.
   Result<std::vector<ObjectInfo>> list(const std::string& prefix, std::stop_token stop);
-  /// Those that are not there are no error.
+  /// Deletes objects. Missing ones are not an error.
   Status erase(std::span<const std::string> keys, std::stop_token stop);
 
-  /// Uploads in parts below it that were begun and not completed: what writers that were killed leave, and what others are writing now.
+  /// Returns multipart uploads below `prefix` that were begun and not completed: those of killed
+  /// writers, and those in progress.
   Result<std::vector<S3PartialUpload>> unfinished(const std::string& prefix, std::stop_token stop);
   Status abort(const S3PartialUpload& upload, std::stop_token stop);
 

@@ -34,7 +34,7 @@ class S3WriterTest : public testing::Test {
                                              fixed_credentials({"ID", "SECRET", "", {}}));
     return S3Writer(std::move(client), {.part_bytes = 4, .parts_at_once = 2});
   }
-  // What a server does with uploads; `special` goes before.
+  // Acts on uploads as a server does; `special` goes first.
   Result<HttpResponse> serve(const HttpRequest& request) {
     if (special_)
       if (auto answered = special_(request)) return std::move(*answered);
@@ -180,7 +180,7 @@ TEST(S3Uploads, AnswersThatAreNoneAreCorrupt) {
   EXPECT_TRUE(parse_s3_uploads("<ListMultipartUploadsResult/>").value().uploads.empty());
 }
 
-// A server at a real socket. Every second connection is closed when a body of more than 100 KB has come.
+// A real server. It closes every second connection that has received a body of more than 100 KB.
 TEST(S3WriterOverSockets, ConnectionsThatAreCutInMidPartAreMadeAgain) {
   std::mutex mutex;
   std::map<std::string, std::string> parts;
@@ -191,7 +191,7 @@ TEST(S3WriterOverSockets, ConnectionsThatAreCutInMidPartAreMadeAgain) {
     const size_t part = request.target.find("partNumber=");
     if (part == std::string::npos) return {TestServer::ok("<CompleteMultipartUploadResult/>")};
     const std::string number = request.target.substr(part + 11, 1);
-    // The whole body has come, and the answer is cut; or it is closed without one.
+    // The whole body has arrived; the answer is cut off, or missing.
     if (tries[number]++ == 0) return {number == "1" ? "HTTP/1.1 200 OK\r\nContent-Le" : "", TestServer::Reply::kClose};
     parts[number] = request.body;
     return {TestServer::ok("", "ETag: \"" + number + "\"\r\n")};

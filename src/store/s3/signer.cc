@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";
 
-/// "20130524T000000Z"
+/// Formats a time as "20130524T000000Z".
 std::string basic_time(WallTime time) {
   const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
   std::tm parts{};
@@ -27,7 +27,7 @@ void to_lower_case(std::string& text) {
   for (char& c : text) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
 }
 
-/// Without spaces around it, and with one for each run inside.
+/// Removes spaces around the value, and keeps one of each run inside it.
 void to_single_spaces(std::string& value) {
   size_t kept = 0;
   for (const char c : value) {
@@ -41,7 +41,7 @@ void to_single_spaces(std::string& value) {
   value.resize(kept);
 }
 
-/// One allocation: this is done for every request.
+/// Uses one allocation, because this runs for every request.
 std::string joined(std::initializer_list<std::string_view> parts) {
   size_t size = 0;
   for (const std::string_view part : parts) size += part.size();
@@ -59,7 +59,7 @@ std::string canonical_query(const QueryParameters& query) {
   for (const auto& [name, value] : query) {
     encoded.emplace_back(percent_encode(name, false), percent_encode(value, false));
   }
-  // By the encoded names, as the signature wants it.
+  // Sorted by encoded names, as the signature requires.
   std::ranges::sort(encoded);
   std::string text;
   for (const auto& [name, value] : encoded) text += fmt::format("{}{}={}", text.empty() ? "" : "&", name, value);
@@ -79,7 +79,7 @@ std::string Signer::canonical_request(const ToSign& request, std::vector<HttpHea
   lines.reserve(size);
   for (size_t i = 0; i < headers.size(); ++i) {
     if (i > 0 && headers[i].name == headers[i - 1].name) {
-      // Values of one name are one line: the line end gives way to the next value.
+      // Values of one name form one line: the next value replaces the line end.
       lines.back() = ',';
       lines.append(headers[i].value).append("\n");
       continue;
@@ -94,7 +94,8 @@ std::string Signer::canonical_request(const ToSign& request, std::vector<HttpHea
 Sha256 Signer::signing_key(const Credentials& credentials, std::string_view day) const {
   std::string key_of = joined({day, " ", credentials.secret_access_key});
   const std::lock_guard lock(mutex_);
-  // Four HMACs a day, region and service; credentials that change bring another secret, and so another key.
+  // Four HMACs for each day, region and service. New credentials have another secret, and so
+  // another key.
   if (key_of != key_of_) {
     const std::string start = "AWS4" + credentials.secret_access_key;
     key_ = hmac_sha256({reinterpret_cast<const uint8_t*>(start.data()), start.size()}, day);

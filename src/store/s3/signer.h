@@ -18,25 +18,28 @@ using WallTime = std::chrono::system_clock::time_point;
 /// Names and values before encoding, in any order.
 using QueryParameters = std::vector<std::pair<std::string, std::string>>;
 
-/// What a signature covers.
+/// The parts of a request that a signature covers.
 struct ToSign {
   std::string method = "GET";
   std::string host;        ///< as in the Host header: with the port unless it is the scheme's own
-  std::string path = "/";  ///< encoded, as it goes over the wire
+  std::string path = "/";  ///< percent-encoded, as it is sent
   QueryParameters query;
-  std::vector<HttpHeader> headers;  ///< of the request; all of them are signed
-  std::string payload_hash;         ///< hex; "UNSIGNED-PAYLOAD" where the body is not covered
+  std::vector<HttpHeader> headers;  ///< of the request; all are signed
+  /// In hexadecimal; "UNSIGNED-PAYLOAD" if the body is not covered.
+  std::string payload_hash;
 };
 
-/// "a=1&b=" with encoded names and values, sorted: what is signed and what is sent.
+/// Returns "a=1&b=" with encoded names and values, sorted: both signed and sent.
 std::string canonical_query(const QueryParameters& query);
 
-/// AWS Signature Version 4 for one region and service. Keeps the key of the day; any thread may sign.
+/// AWS Signature Version 4 for one region and service. Caches the key of the day. Methods may be
+/// called from any thread.
 class Signer {
  public:
   Signer(std::string region, std::string service) : region_(std::move(region)), service_(std::move(service)) {}
 
-  /// The headers to add: x-amz-date, x-amz-content-sha256 (S3 only), x-amz-security-token, authorization.
+  /// Returns the headers to add: x-amz-date, x-amz-content-sha256 (S3 only), x-amz-security-token,
+  /// authorization.
   std::vector<HttpHeader> sign(const ToSign& request, const Credentials& credentials, WallTime now) const;
 
   static std::string canonical_request(const ToSign& request, std::vector<HttpHeader> headers,
@@ -51,7 +54,7 @@ class Signer {
   mutable Sha256 key_{};
 };
 
-/// Of no bytes.
+/// Hash of an empty body.
 inline constexpr std::string_view kEmptyPayloadHash =
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 

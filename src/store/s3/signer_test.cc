@@ -16,7 +16,7 @@ std::string authorization(const std::vector<HttpHeader>& headers) {
   return "";
 }
 
-// The worked examples of "Signature Calculations for the Authorization Header" in the Amazon S3 API reference.
+// Examples of "Signature Calculations for the Authorization Header" in the Amazon S3 API reference.
 class S3Examples : public testing::Test {
  protected:
   std::string signature(const ToSign& request) const {
@@ -76,7 +76,8 @@ TEST_F(S3Examples, AnotherDayOrSecretHasAnotherKey) {
   EXPECT_EQ(authorization(signer.sign(request("GET", "/x"), credentials_, time_)), first);
 }
 
-// The published test suite of Signature Version 4 (aws-sig-v4-test-suite): host example.amazonaws.com, service "service".
+// The published test suite of Signature Version 4 (aws-sig-v4-test-suite), with the host
+// example.amazonaws.com and the service "service".
 class TestSuite : public testing::Test {
  protected:
   std::string signature(const ToSign& request) const {

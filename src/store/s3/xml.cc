@@ -27,8 +27,8 @@ struct XmlHandler {
     xmlStopParser(parser);
   }
 
-  // Servers choose their prefixes; S3's answers mix no vocabularies, so the local name tells enough. An undeclared prefix
-  // stays in the name that libxml2 gives.
+  // Servers choose their namespace prefixes, and S3's answers mix no vocabularies, so the local
+  // name suffices. An undeclared prefix stays in the name that libxml2 gives.
   static std::string_view local(const xmlChar* name) {
     const std::string_view full(reinterpret_cast<const char*>(name));
     return full.substr(full.rfind(':') + 1);
@@ -47,7 +47,7 @@ struct XmlHandler {
     of(self).add(XmlEvent::Kind::kEnd, local(name));
   }
 
-  // libxml2 gives text, entities and CDATA in pieces; a name must come whole.
+  // libxml2 delivers text, entities and CDATA in pieces; a name must be complete.
   static void text(void* self, const xmlChar* text, int length) {
     XmlHandler& handler = of(self);
     std::vector<XmlEvent>& events = handler.reader.events_;

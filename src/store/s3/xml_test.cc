@@ -8,7 +8,7 @@
 namespace forebay {
 namespace {
 
-/// All events as one text: "<a>", "'text'", "</a>"; or what is wrong.
+/// Returns all events as one text: "<a>", "'text'", "</a>"; or the error.
 std::string events(std::string_view document) {
   XmlReader reader(document);
   std::string all;

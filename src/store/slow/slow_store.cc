@@ -21,7 +21,8 @@ class Slow final : public SlowStore {
   Slow(std::shared_ptr<Store> inner, const SlowOptions& options)
       : inner_(std::move(inner)), core_(std::make_shared<Core>(options)) {}
 
-  /// First every answer, so that the inner store's late ones find nobody waiting; then the clock; then the inner store.
+  /// Answers all calls first, so that late answers of the inner store find none waiting; then ends
+  /// the timer, then the inner store.
   ~Slow() override {
     if (process_generation() != generation_) {  // a fork: the timer's thread is not here
       new std::shared_ptr<Core>(core_);
@@ -50,7 +51,8 @@ class Slow final : public SlowStore {
   bool remote() const override { return inner_->remote(); }
   ListingTraits listing() const override { return inner_->listing(); }
   std::string display_name(const std::string& key) const override { return inner_->display_name(key); }
-  /// Requests as they are over the imitated link; files and attempts as they are behind it.
+  /// Requests are counted as they arrive over the imitated link; files and attempts as the inner
+  /// store counts them.
   StoreStats stats() const override {
     StoreStats stats = core_->calls.stats();
     const StoreStats behind = inner_->stats();
@@ -72,14 +74,15 @@ class Slow final : public SlowStore {
   bool fails(std::string_view key, uint32_t asked) const override { return core_->fails(key, asked); }
 
  private:
-  /// What callbacks of the inner store and of the timer use; they hold no store, so none ends on a thread of its own.
+  /// State that callbacks of the inner store and of the timer share. They do not hold the store, so
+  /// that it is never destroyed on a thread of its own.
   struct Core {
     explicit Core(const SlowOptions& o) : options(o), timer(o.manual_clock) {}
 
-    /// Evenly spread over [0, 1): a function of what it is given and the seed.
+    /// Returns a number evenly spread over [0, 1) that depends only on the arguments and the seed.
     double draw(std::string_view key, uint32_t asked, uint32_t what) const {
       Hasher hasher;
-      // A hash and no generator: the fate of a request depends on nothing that other threads ask for.
+      // A hash instead of a generator: the result must not depend on what other threads request.
       hasher.update_value(options.seed);
       hasher.update_value(asked);
       hasher.update_value(what);
@@ -89,7 +92,8 @@ class Slow final : public SlowStore {
     std::chrono::nanoseconds delay(std::string_view key, uint32_t asked, uint64_t bytes) const {
       double ms = options.latency_ms + options.jitter_ms * draw(key, asked, 0);
       if (options.bandwidth_bytes_per_s > 0) ms += 1e3 * static_cast<double>(bytes) / options.bandwidth_bytes_per_s;
-      constexpr double kMostMs = 1e12;  // thirty years: more nanoseconds than that soon fit no 64 bits
+      // Thirty years. Not much more fits in 64 bits of nanoseconds.
+      constexpr double kMostMs = 1e12;
       return std::chrono::nanoseconds(static_cast<int64_t>(std::min(ms, kMostMs) * 1e6));
     }
     bool fails(std::string_view key, uint32_t asked) const {
@@ -102,7 +106,7 @@ class Slow final : public SlowStore {
 
     const SlowOptions options;
     std::mutex mutex;
-    std::unordered_map<uint64_t, uint32_t> counts;  // grows with the number of keys, not of requests
+    std::unordered_map<uint64_t, uint32_t> counts;  // grows with the number of keys, not requests
     CallTable calls;
     Timer timer;
   };
@@ -125,7 +129,7 @@ class Slow final : public SlowStore {
       if (call->answered()) return;
       auto held = std::make_shared<Result<T>>(std::move(result));
       const bool set = core->timer.at(begin + core->delay(key, asked, bytes), [core, call, held] {
-        call->answer(std::move(*held));  // which may be the store's end, but not the core's
+        call->answer(std::move(*held));  // may destroy the store, but not the core
       });
       if (!set) call->answer(unavailable("no thread could be started; raise the limit of processes (ulimit -u)"));
     };
