@@ -40,7 +40,7 @@ struct VacantRow {
 /// The rows of one step of this rank.
 struct StepPlan {
   Cursor at;
-  Cursor after;  ///< where the next step begins; after the last step, the start of the next epoch
+  Cursor after;  ///< start of the next step; after the last one, start of the next epoch
   std::vector<Row> rows;
   /// Replayed samples, by their ids in the source. They are the rows from `old_at` on.
   std::vector<KeptSample> old = {};
@@ -119,7 +119,7 @@ class IndexedItinerary final : public StepSource {
 
   const Schedule& schedule() const { return schedule_; }
   int64_t rank() const { return rank_; }
-  /// Where the next batch begins: at `at`, or at the start of the next epoch if this one is over.
+  /// The start of the next batch: `at` itself, or the start of the next epoch if this one is over.
   Cursor normalized(const Cursor& at) const;
 
   int64_t batch_size() const override { return schedule_.options().batch_size; }

@@ -18,7 +18,7 @@
 
 namespace forebay {
 
-/// What happens to a sample with a data error (is_data_error).
+/// Policy for samples with data errors (is_data_error).
 enum class BadSample : uint8_t { kRaise, kSkip, kReplace };
 
 /// Data that has been fetched or computed for some rows. Empty at first.
@@ -42,7 +42,7 @@ struct RowInput : RowsAtHand {
   void give_back() { static_cast<RowsAtHand&>(*this) = RowsAtHand(); }
 };
 
-/// Where the samples of some rows are, for plans with chunks.
+/// Location of some rows in blocks of chunks, for plans with chunks.
 struct RowPlacement {
   /// The block that the rows belong to; its chunks are in memory. Null if rows are read one by one.
   const ChunkBlock* block = nullptr;

@@ -60,7 +60,7 @@ class Chunks {
   /// decoded.
   void drop_others(const ChunkBlock* needed);
 
-  /// What a block that is not ready waits for.
+  /// The resource or work that a block waits for. The block must not be ready.
   Awaited what_is_awaited(const ChunkBlock& block);
   /// Name of the first chunk that the block waits for, for messages.
   std::string name_of_missing(const ChunkBlock& block) const;

@@ -42,7 +42,7 @@ class Runner {
   /// again.
   Result<Delivery> next_for(std::chrono::milliseconds timeout);
 
-  /// Where the next batch begins. After a seek() to the end of an epoch it is that place.
+  /// The start of the next batch. After a seek() to the end of an epoch it is that place.
   Cursor cursor() const;
   /// Continues at another place. All work for the former place is dropped.
   void seek(const Cursor& at);

@@ -7,7 +7,7 @@
 
 namespace forebay {
 
-/// What the consumer of a run waits for: the state of its oldest element that is not done.
+/// Reasons why the consumer of a run waits: states of its oldest element that is not done.
 enum class Awaited : uint8_t {
   kPlan,      ///< nothing has begun yet
   kArrival,   ///< records of a stream have not arrived

@@ -62,7 +62,7 @@ class Window final : private Advancing {
   bool nothing_planned() const { return batches_.empty() && !planning_; }
   /// Called when the consumer waits no more. Returns the length of the wait in nanoseconds.
   int64_t consumer_goes_on();
-  /// What the consumer waits for, or would wait for.
+  /// The reason why the consumer waits, or would wait.
   Awaited what_is_awaited();
   /// Like what_is_awaited(), as a sentence for the log with the name of the row or chunk.
   std::string awaited();
