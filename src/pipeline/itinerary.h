@@ -85,7 +85,8 @@ class Itinerary {
 /// place.
 class StepSource : public Itinerary {
  public:
-  /// Number of batches in the epoch of `at`. Nothing if the epoch has no end.
+  /// Number of batches in the epoch of `at`: those before `at` and those left. Nothing if the epoch
+  /// has no end.
   virtual std::optional<int64_t> batches(const Cursor& at) const = 0;
   /// Whether the epoch of `at` has no step at or after `at`.
   virtual bool epoch_over(const Cursor& at) const = 0;

@@ -15,8 +15,8 @@
 
 namespace forebay {
 
-/// Reclaims memory from younger elements for one that lacks it. Chunks calls it without knowing
-/// tasks.
+/// Reclaims memory for an element that lacks it, from younger elements. Chunks calls it without
+/// knowing tasks.
 class RoomMaker {
  public:
   /// Reclaims memory for `bytes` that were not available. Returns true if the caller should try

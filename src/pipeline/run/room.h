@@ -9,9 +9,9 @@
 
 namespace forebay {
 
-/// Reclaims memory for the oldest task that is not done. It gets what it needs from younger tasks
-/// and batches; nobody else gets memory in this way, so a run cannot deadlock. The window owns it;
-/// the run's lock guards it.
+/// Reclaims memory for tasks. Any task may cause idle memory to be freed. Only the oldest task that
+/// is not done also gets the memory of cache entries and of younger tasks and batches. This keeps a
+/// run from deadlocking. The window owns it; the run's lock guards it.
 class Room {
  public:
   /// `chunks`: null if rows are read one by one.
@@ -35,7 +35,7 @@ class Room {
   WindowBatches& batches_;
 };
 
-/// Reclaims memory for the oldest task of a batch.
+/// Reclaims memory for the oldest task of a batch, on behalf of Chunks, which knows no tasks.
 class RoomForBatch final : public RoomMaker {
  public:
   RoomForBatch(const Room& room, WindowBatch& batch) : room_(room), batch_(batch) {}

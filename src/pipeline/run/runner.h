@@ -70,7 +70,7 @@ class Runner {
     int64_t elapsed_ns = 0;  ///< until now, or until close()
   };
   Stats stats() const;
-  /// How often each chunk of the source was decoded so far; empty where rows are read one by one.
+  /// How often each chunk of the source was decoded so far. Empty if rows are read one by one.
   std::vector<uint32_t> decodes() const;
   const RunnerOptions& options() const { return core_.options; }
   /// Reads that may be in flight now.
