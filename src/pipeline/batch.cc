@@ -9,7 +9,7 @@ const BatchField* Batch::find(std::string_view name) const {
   return found == fields.end() ? nullptr : &*found;
 }
 
-// Bytes of what the axes from `axis` on span.
+// Bytes of the axes from `axis` on.
 static size_t item_bytes(const Tensor& values, size_t axis) {
   size_t bytes = dtype_size(values.dtype);
   for (size_t i = axis; i < values.shape.rank(); ++i) bytes *= static_cast<size_t>(values.shape[i]);
@@ -21,7 +21,7 @@ std::span<const uint8_t> BatchField::row(int64_t i) const {
   if (kind == Kind::kDense) {
     const int64_t rows = values.shape[0];
     const size_t bytes = rows > 0 ? values.nbytes() / static_cast<size_t>(rows) : 0;
-    // Without what only fills the row up to the longest of its batch: another batch would fill it up to another length.
+    // Padding up to the longest row of the batch is left out: it depends on the other rows.
     const size_t own =
         lengths.empty() ? bytes : static_cast<size_t>(lengths[static_cast<size_t>(i)]) * item_bytes(values, 2);
     return {data + bytes * static_cast<size_t>(i), own};

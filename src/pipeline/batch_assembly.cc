@@ -6,9 +6,9 @@
 namespace forebay {
 
 namespace {
-constexpr uint64_t kPieceBytes = uint64_t{256}
-                                 << 10;  // takes a tenth of a millisecond, many times what a hand-over takes
-// However large the batch is: each piece is a task, which takes the run's lock when it ends.
+// Copying a piece takes a tenth of a millisecond, many times what handing it to a thread takes.
+constexpr uint64_t kPieceBytes = uint64_t{256} << 10;
+// The number of pieces is bounded since each is a task, which takes the run's lock when it ends.
 constexpr uint64_t kMostPieces = 64;
 }  // namespace
 
@@ -29,7 +29,7 @@ uint64_t BatchAssembly::nbytes() const {
 
 namespace {
 
-// Rows of blocks, in pieces of about so many bytes.
+// Divides the rows of blocks into pieces of about `piece_bytes` bytes.
 std::vector<CollationPiece> cut_blocks(const BatchAssembly::Part& part, uint64_t piece_bytes) {
   const std::vector<BlockRow>& rows = *part.blocks->rows;
   const uint64_t item = dtype_size(part.layout.dtype);
@@ -51,7 +51,7 @@ void write_piece(BatchAssembly::Part& part, const CollationPiece& piece) {
 
 }  // namespace
 
-// Small fields share a piece, large ones are cut.
+// Small fields share a piece, and large fields are divided into several.
 void BatchAssembly::cut_up() {
   const uint64_t piece_bytes = std::max(kPieceBytes, nbytes() / kMostPieces);
   uint64_t bytes = 0;  // in the last piece
@@ -66,7 +66,7 @@ void BatchAssembly::cut_up() {
         bytes = 0;
       }
       pieces_.back().push_back({part, rows});
-      // On the mean: exactly would be another walk over all rows.
+      // The average is enough: the exact size would need another pass over all rows.
       bytes += of.layout.nbytes(of.rows_of_field()) / cuts.size();
     }
   }
@@ -82,7 +82,7 @@ bool BatchAssembly::copy(size_t piece) {
       collate(part.layout, part.rows, each.rows, part.field);
     }
   }
-  // Not relaxed: whoever is last sees what the others have copied.
+  // Not relaxed, so that the last caller sees the bytes that the others have copied.
   return left_.fetch_sub(1) == 1;
 }
 

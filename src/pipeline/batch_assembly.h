@@ -15,44 +15,47 @@
 
 namespace forebay {
 
-/// Fields of unknown shape on their way into a batch: what they take is reckoned first, then their rows are copied, piece by piece, by
-/// as many threads as there are. The rows' bytes are somebody else's, and stay where they are meanwhile.
+/// Assembles the fields of a batch whose row shape was not known. The layout of each field is
+/// computed first. Then its rows are copied piece by piece, by any number of threads. The bytes of
+/// the rows belong to the BatchJob and do not change meanwhile.
 class BatchAssembly {
  public:
-  /// Of a field of blocks: how its rows are put together.
+  /// Describes a field of packed blocks.
   struct Blocks {
     BlockValue value = BlockValue::kElements;
-    DType type = DType::kInt32;  ///< of the sequences' elements
+    DType type = DType::kInt32;  ///< type of the sequences' elements
     double pad = 0;
     size_t count = 0;
     std::shared_ptr<const std::vector<BlockRow>> rows;
   };
   /// One field.
   struct Part {
-    std::optional<size_t> output = {};  ///< of the plan; none: a field that nobody knew of before
+    std::optional<size_t> output = {};  ///< output of the plan; none for an extra field
     std::string name = {};
     Collation layout = {};
-    std::vector<RowBytes> own_rows = {};  ///< where rows were left out, or had to be looked for
-    std::span<const RowBytes> rows = {};  ///< these, or those of the batch
-    std::optional<Blocks> blocks = {};    ///< rows are put into blocks; `layout` is of these
-    BatchField field = {};                ///< once there is memory
+    std::vector<RowBytes> own_rows = {};  ///< used if the batch has no such list of its rows
+    std::span<const RowBytes> rows = {};  ///< `own_rows`, or rows of the batch
+    std::optional<Blocks> blocks = {};    ///< set for packed blocks; `layout` then describes blocks
+    BatchField field = {};                ///< set once its memory was acquired
 
     size_t rows_of_field() const { return blocks ? blocks->count : rows.size(); }
   };
 
-  /// An error stands for a field that cannot be put together; the first one counts.
+  /// Adds a field, or the error of a field that cannot be assembled. The first error counts.
   void add(Result<Part> part);
   void fail(Status status);
   const Status& status() const { return status_; }
 
-  /// Of all fields that could be reckoned.
+  /// Bytes of all fields that have a layout.
   uint64_t nbytes() const;
   std::vector<Part>& parts() { return parts_; }
 
-  /// Once every part has its memory. Pieces are worth a thread's while: there is one where little is to be copied.
+  /// Divides the work into pieces, once every part has its memory. A piece is large enough to be
+  /// worth a task, so small batches have one.
   void cut_up();
   size_t pieces() const { return pieces_.size(); }
-  /// From any thread, each piece once. True for whoever comes last: then all is copied.
+  /// Copies one piece. Each piece is copied once, by any thread. Returns true to the caller that
+  /// copied the last piece: it sees all rows.
   bool copy(size_t piece);
 
  private:

@@ -8,7 +8,7 @@
 namespace forebay {
 namespace {
 
-// A field of lists of so many bytes each; row i is filled with i.
+// A field of lists of `bytes` bytes each. Row i is filled with i.
 class Lists {
  public:
   Lists(std::string name, size_t rows, size_t bytes) : name_(std::move(name)) {
@@ -57,7 +57,7 @@ TEST(BatchAssembly, a_large_batch_is_put_together_by_several_threads_at_once) {
   assembly.add(small.part());
   lay_out_all(assembly);
   ASSERT_GE(assembly.pieces(), 4u);
-  std::latch both(2);  // neither goes on before the other has begun
+  std::latch both(2);  // neither thread continues before the other has begun
   std::atomic<int> lasts = 0;
   const auto copy = [&](size_t from) {
     bool last = assembly.copy(from);

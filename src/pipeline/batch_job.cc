@@ -33,7 +33,7 @@ BatchJob::BatchJob(const ExecutionPlan& plan, const Itinerary& itinerary, StepPl
   std::vector<int64_t> ids = itinerary.indices(step_);
   plan.selection->ids_at(ids);
   for (size_t i = 0; i < n; ++i) rows_[i].id = ids[i];
-  // These are ids of the source already: neither order nor selection knows them.
+  // These rows have ids of the source already, which neither order nor selection knows.
   for (size_t i = 0; i < step_.old.size(); ++i) rows_[step_.old_at + i].id = step_.old[i].id;
   for (const VacantRow& one : step_.vacant) rows_[one.row].id = one.sample.id;
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
@@ -62,7 +62,7 @@ bool BatchJob::acquire_slots(BufferPool& pool) {
   for (size_t i = 0; i < slots_.size(); ++i) {
     if (!plan_.outputs[i].row_bytes || slots_[i].owner()) continue;
     std::optional<BufferPool::Lent> memory = pool.acquire(*plan_.outputs[i].row_bytes * rows_.size());
-    if (!memory) return false;  // what is held already stays: the next try goes on from here
+    if (!memory) return false;  // slots acquired so far stay; the next call continues from here
     claim_.merge(std::move(memory->claim));
     slots_[i] = std::move(memory->buffer);
   }
@@ -111,7 +111,7 @@ Status BatchJob::spoiled() const {
 }
 
 void BatchJob::drop_slots() {
-  claim_.give_back();  // first, so that the pool has room for what comes back
+  claim_.give_back();  // first, so that the pool has free memory to keep the returned buffers
   for (Buffer& slot : slots_) slot = Buffer();
   assembly_.reset();
   has_slots_ = false;
@@ -221,7 +221,7 @@ Batch BatchJob::finish_assembly() {
   close_up();
   std::vector<BatchAssembly::Part>& parts = assembly_->parts();
   batch.fields.reserve(plan_.outputs.size());
-  size_t part = 0;  // fields of unknown shape, in the order of the outputs, then those that nobody knew of
+  size_t part = 0;  // fields of unknown shape, in the order of the outputs, then extra fields
   for (size_t i = 0; i < plan_.outputs.size(); ++i) {
     const OutputField& output = plan_.outputs[i];
     if (part < parts.size() && parts[part].output == i) {
@@ -233,18 +233,18 @@ Batch BatchJob::finish_assembly() {
     field.values.dtype = output.field.dtype;
     field.values.shape.push_back(batch.size());
     for (int64_t dim : output.field.shape) field.values.shape.push_back(dim);
-    // Only the rows that are left: close_up() has put them in front.
+    // The slot is cut to the remaining rows, which close_up() has moved to the front.
     field.values.buffer = slots_[i].slice(0, *output.row_bytes * batch.ids.size());
     batch.fields.push_back(std::move(field));
   }
   for (; part < parts.size(); ++part) batch.fields.push_back(std::move(parts[part].field));
   if (!plan_.rehearsed_field.empty()) batch.fields.push_back(which_are_old());
   assembly_.reset();
-  forget_all_values();  // they are in the batch now; keeping them would hold their bytes twice
+  forget_all_values();  // the batch has copied them; they would take their bytes twice
   return batch;
 }
 
-// Few bytes, beside the budget.
+// The field is not charged to the budget, since it has one byte for each row.
 BatchField BatchJob::which_are_old() const {
   BatchField field;
   field.name = plan_.rehearsed_field;
@@ -271,7 +271,7 @@ Field BatchJob::announced(size_t output) const {
 Result<bool> BatchJob::all_differ(size_t output) const {
   const std::vector<Value>& kept = loose_[output];
   if (!plan_.outputs[output].may_differ || kept.empty()) return false;
-  // A value that is as announced was written into its slot, and nothing was kept of it here.
+  // Values of the announced type and shape were written into their slots, not into `loose_`.
   const auto differs = [&](size_t row) { return kept[row].kind != FieldKind::kAny; };
   std::optional<size_t> first;
   for (size_t row = 0; row < rows_.size(); ++row) {
@@ -341,7 +341,7 @@ Result<BatchAssembly::Part> BatchJob::plan_values(const Field& field, const std:
 }
 
 namespace {
-// A field that the one has and the other has not.
+// Returns a field that `one` has and `other` lacks.
 std::string only_in(const Extras& one, const Extras& other) {
   for (const auto& [name, value] : one) {
     if (std::none_of(other.begin(), other.end(), [&](const auto& entry) { return entry.first == name; })) return name;
@@ -349,7 +349,7 @@ std::string only_in(const Extras& one, const Extras& other) {
   return "";
 }
 
-// Of two that have not the same fields: one that either lacks.
+// Returns a field that only one of the two has. Their fields must differ.
 std::string only_in_one(const Extras& one, const Extras& other) {
   std::string name = only_in(one, other);
   return name.empty() ? only_in(other, one) : name;
@@ -362,7 +362,8 @@ void BatchJob::plan_extras(BatchAssembly& assembly) const {
     if (!rows_[row].skipped) rows.push_back(&extras_[row]);
   }
   if (rows.empty()) return;
-  // Of a first sample without any the loop below would look at none.
+  // The loop below visits the fields of the first sample, so it finds no difference if that sample
+  // has none.
   for (size_t i = 1; i < rows.size() && rows.front()->empty(); ++i) {
     if (rows[i]->empty()) continue;
     const SampleName before = name_of_kept(0), here = name_of_kept(i);

@@ -17,10 +17,11 @@
 
 namespace forebay {
 
-/// What became of one row of a batch that is being made. Small, since there are thousands.
+/// State of one row of a batch under construction. It is small because a batch may have thousands
+/// of rows.
 struct RowJob {
-  int64_t id = 0;       ///< of the sample in the source; a replacement's once one was needed
-  int32_t attempt = 0;  ///< replacements tried
+  int64_t id = 0;       ///< id of the sample in the source, or of its current replacement
+  int32_t attempt = 0;  ///< replacements tried so far
   bool skipped = false;
 };
 
@@ -31,8 +32,9 @@ struct RowError {
   bool raise = false;  ///< the consumer gets this error in place of the batch
 };
 
-/// One batch while it is being made: memory for its rows, and what became of each. Belongs to the runner, which guards it with
-/// its lock; a row's place in the slots belongs to the thread that works on that row.
+/// A batch under construction: the memory for its rows and the state of each row. It belongs to a
+/// batch of the run's window. The run's lock guards it, except that a row's bytes and values belong
+/// to the compute thread that works on that row.
 class BatchJob {
  public:
   BatchJob(const ExecutionPlan& plan, const Itinerary& itinerary, StepPlan step);
@@ -40,12 +42,12 @@ class BatchJob {
   const StepPlan& step() const { return step_; }
   std::vector<RowJob>& rows() { return rows_; }
   const std::vector<RowJob>& rows() const { return rows_; }
-  /// The sample that the row stands for, unless another one stands in.
+  /// The id of the row's sample before any replacement.
   int64_t planned_id(const Itinerary& itinerary, int64_t row) const;
   int64_t position(int64_t row) const { return step_.rows[static_cast<size_t>(row)].position; }
-  /// Of the row's random numbers. A replacement is one more appearance of its sample; its attempts must not share random
-  /// numbers with that sample's own.
-  /// `stage`: the next one that it runs. An old sample has those of when it was new in the stages that it is kept behind.
+  /// The key of the row's random numbers in stage `stage`. A replacement counts as a further
+  /// occurrence of its sample, so that it draws other numbers than the sample's own row. In the
+  /// first `stages_when_new` stages a replayed sample has the key that it had when it was new.
   SampleKey key(int64_t row, size_t stage) const {
     const RowJob& job = rows_[static_cast<size_t>(row)];
     if (stage < plan_.stages_when_new) {
@@ -54,68 +56,81 @@ class BatchJob {
     return {plan_.seed, step_.at.epoch, job.id, step_.rows[static_cast<size_t>(row)].occurrence + job.attempt};
   }
 
-  /// Memory for the rows of fields of known shape. False where the budget has none now; nothing is held then.
+  /// Acquires memory for the rows of all fields of known shape. Returns false if the budget does
+  /// not have all of it now. Memory acquired so far is retained, and the next call continues from
+  /// there.
   bool acquire_slots(BufferPool& pool);
   bool has_slots() const { return has_slots_; }
-  /// Where row `row` of output `output` goes; only for outputs with row_bytes.
+  /// The destination of row `row` of output `output`. Only for outputs with row_bytes.
   uint8_t* slot(size_t output, int64_t row) {
     return slots_[output].data() + *plan_.outputs[output].row_bytes * static_cast<size_t>(row);
   }
 
-  /// Keeps a value whose size was not known before, until assemble(). Of a sequence that is packed the part that the row stands for.
+  /// Stores a value of a field of unknown shape until the batch is assembled. If the plan packs
+  /// sequences, only the part of the sequence that belongs to this row is stored.
   void keep(size_t output, int64_t row, Value value);
   void keep_extras(int64_t row, Extras extras) { extras_[static_cast<size_t>(row)] = std::move(extras); }
-  /// The same for a row of a chunk: bytes that stay where they are until assemble(). Only for plans whose chunks give rows.
+  /// Like keep(), for a row of a chunk: records a reference to bytes that stay valid until the
+  /// batch is assembled. Only for plans with ChunkPlan::gathers_rows.
   void point_to(size_t output, int64_t row, RowBytes bytes);
-  /// Where they were; the caller may copy them elsewhere, and say where they are now.
+  /// The bytes recorded by point_to(). A caller that copies them elsewhere reports it with
+  /// moved_to().
   RowBytes pointed_to(size_t output, int64_t row) const { return lists_[output][static_cast<size_t>(row)]; }
   void moved_to(size_t output, int64_t row, RowBytes bytes) { lists_[output][static_cast<size_t>(row)] = bytes; }
-  /// Whether there is anything to keep or to point to; then assemble() takes memory and time.
+  /// Whether the batch has fields of unknown shape. Assembling those takes memory and time.
   bool keeps_values() const { return !unsized_.empty() || !extras_.empty(); }
-  /// Whether values are kept, row by row.
+  /// Whether such fields are stored as one Value per row, and not as references to chunks.
   bool keeps_loose_values() const { return !extras_.empty() || (keeps_values() && !loose_[unsized_.front()].empty()); }
   uint64_t loose_bytes(int64_t row) const;
-  /// Nothing of this row is kept.
+  /// Drops the values and references that are stored for this row.
   void forget_values(int64_t row);
 
-  /// Why the consumer gets an error in place of this batch; then nothing is put together.
+  /// The error that the consumer gets in place of this batch. If it is not OK, the batch is not
+  /// assembled.
   Status spoiled() const;
 
-  /// Everything but the slots' memory is as it was in the beginning.
+  /// Resets all row values and errors. The memory of the slots is retained.
   void clear_values();
 
-  // Putting the batch together, once all rows are done: what its fields take is reckoned, charged, and then copied in pieces. The
-  // first and the third need no lock: the rows, and what is kept of them, belong to the threads that do it.
+  // Assembly, once all rows are done: reckon() computes the bytes that the fields need, these bytes
+  // are charged, and the rows are copied piece by piece. reckon() and copy_piece() run without the
+  // run's lock: the rows and their values then belong to the threads that assemble the batch.
 
-  /// Looks at all kept values.
+  /// Computes the layout of all fields of unknown shape from their values.
   void reckon();
   bool reckoned() const { return assembly_ != nullptr; }
-  /// What assembling will take from the pool; before reckon(), of the rows that are there, which takes time.
+  /// Bytes that assembly takes from the pool. Before reckon() the layout of the rows present is
+  /// computed for this, which takes time.
   uint64_t assembly_bytes() const;
-  /// Charges them. False, and nothing held, where the budget does not have them now.
+  /// Charges `bytes` to the pool's budget. Returns false, and holds nothing, if the budget does not
+  /// have them now.
   bool reserve_assembly(BufferPool& pool, uint64_t bytes);
-  /// Takes what was reserved. InvalidArgument where the values do not go together; then nothing has changed.
+  /// Acquires the memory that was reserved. InvalidArgument if the values do not fit together; none
+  /// of the memory stays charged then.
   Status begin_assembly(BufferPool& pool);
   size_t pieces() const { return assembly_->pieces(); }
-  /// From any thread, each piece once. True for whoever comes last: the batch can be finished.
+  /// Copies one piece. Each piece is copied once, by any thread. Returns true to the caller that
+  /// copied the last piece: it may call finish_assembly().
   bool copy_piece(size_t piece) { return assembly_->copy(piece); }
-  /// The batch: skipped rows are closed up, kept values are let go of.
+  /// Returns the finished batch. Skipped rows are removed from it, and the stored values are
+  /// released.
   Batch finish_assembly();
-  /// All of this one after another.
+  /// Runs all steps of the assembly on the calling thread.
   Result<Batch> assemble(BufferPool& pool);
-  /// Bytes of the pool that this job (or the batch it made) holds.
+  /// Bytes of the pool that this job, or the batch made by it, holds.
   uint64_t claimed_bytes() const { return claim_.bytes(); }
-  /// Lets go of the slots, and of the claim: what a batch holds that was made is its reader's from here on.
+  /// Releases the slots and the claim. The memory of a finished batch then belongs to its reader.
   void drop_slots();
 
-  std::vector<RowError> errors;  ///< of data; dealt with when the batch is delivered
-  Status fatal;                  ///< of the machine, or transient: nothing of this batch is delivered
+  std::vector<RowError> errors;  ///< data errors of rows, delivered with the batch
+  Status fatal;                  ///< machine or transient error; the batch cannot be delivered
 
  private:
   void forget_all_values();
-  /// What is known of an output's loose values before they are seen.
+  /// The field as the plan describes it, of kind kAny if its values may differ from that.
   Field announced(size_t output) const;
-  /// Whether the output's rows came out of another type or shape than was known; an error where only some did.
+  /// Whether all rows of the output differ in type or shape from the plan's field. It is an error
+  /// if only some rows differ.
   Result<bool> all_differ(size_t output) const;
   void plan_assembly(BatchAssembly& assembly) const;
   Result<BatchAssembly::Part> plan_output(size_t output) const;
@@ -123,14 +138,14 @@ class BatchJob {
   void plan_extras(BatchAssembly& assembly) const;
   void close_up();
   BatchField which_are_old() const;
-  /// The sample of the index-th row that was not skipped.
+  /// The sample of the `index`-th row that was not skipped.
   SampleName name_of_kept(size_t index) const;
   Status take_memory(BufferPool& pool, BatchAssembly::Part& part);
   Result<Buffer> acquire(BufferPool& pool, size_t bytes);
   Result<CollationMemory> acquire(BufferPool& pool, const Collation& layout, size_t rows);
   std::span<const RowBytes> kept_lists(size_t output, std::vector<RowBytes>& kept) const;
 
-  // Where sequences are packed:
+  // For plans that pack sequences:
   RowBytes piece_of(int64_t row, RowBytes sequence, size_t item);
   void cut_out(int64_t row, Value& sequence);
   Status plan_blocks(BatchAssembly& assembly) const;
@@ -141,15 +156,15 @@ class BatchJob {
   const ExecutionPlan& plan_;
   const StepPlan step_;
   std::vector<RowJob> rows_;
-  std::vector<Buffer> slots_;                 // per output; empty where the shape is not known
-  std::vector<std::vector<Value>> loose_;     // per output and row; empty where the shape is known
-  std::vector<std::vector<RowBytes>> lists_;  // the same where rows come from chunks
-  std::vector<size_t> unsized_;               // the outputs that have either
+  std::vector<Buffer> slots_;                 // per output; empty if the shape is not known
+  std::vector<std::vector<Value>> loose_;     // per output and row; empty if the shape is known
+  std::vector<std::vector<RowBytes>> lists_;  // the same if rows are gathered from chunks
+  std::vector<size_t> unsized_;               // outputs that have an entry in loose_ or lists_
   std::vector<Extras> extras_;                // per row
-  std::atomic<int64_t> changed_ = -1;         // a row whose sequence is not as long as it was when it was packed
+  std::atomic<int64_t> changed_ = -1;         // a row whose sequence differs from its packed length
   bool has_slots_ = false;
   Claim claim_;
-  Claim reserved_;  // for assembling, not taken yet
+  Claim reserved_;  // for assembly; no memory was acquired for it yet
   std::unique_ptr<BatchAssembly> assembly_;
 };
 

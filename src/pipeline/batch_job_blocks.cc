@@ -5,15 +5,16 @@
 
 #include "pipeline/batch_job.h"
 
-// Batches whose rows are blocks of packed sequences: each row of the job is a part of one.
+// Batches whose rows are blocks of packed sequences. Each row of the job is a part of a sequence.
 
 namespace forebay {
 
-// The part of a sequence that the row stands for. None, and noted, where it is not as long as it was when it was packed.
+// Returns the row's part of a sequence. If the length of the sequence differs from its packed
+// length, the row is recorded in `changed_` and the result is empty.
 RowBytes BatchJob::piece_of(int64_t row, RowBytes sequence, size_t item) {
   const PackedPiece& piece = step_.pieces[static_cast<size_t>(row)];
   if (sequence.size() != item * plan_.packing->blocks->lengths()[static_cast<size_t>(piece.sequence)]) {
-    // Of several that have changed any will do: the message names one.
+    // If several sequences have changed, any of them will do for the message.
     changed_ = row;
     return {};
   }
@@ -22,11 +23,11 @@ RowBytes BatchJob::piece_of(int64_t row, RowBytes sequence, size_t item) {
 
 void BatchJob::cut_out(int64_t row, Value& sequence) {
   if (sequence.kind != FieldKind::kTensor || sequence.tensor.shape.rank() != 1)
-    return;  // told when the batch is planned
+    return;  // reported when the batch is planned
   const Buffer& whole = sequence.tensor.buffer;
   const RowBytes piece = piece_of(row, {whole.data(), sequence.nbytes()}, dtype_size(sequence.dtype()));
   if (piece.size() == sequence.nbytes()) return;
-  Tensor part;  // of memory of its own: a long one is in many batches at once
+  Tensor part;  // has its own memory, since a long sequence is in many batches at once
   part.dtype = sequence.dtype();
   part.shape = Shape{static_cast<int64_t>(piece.size() / dtype_size(part.dtype))};
   part.buffer = Buffer::allocate(piece.size());
@@ -39,7 +40,7 @@ Status BatchJob::of_row(Status status, int64_t row) const {
   return std::move(status).with_sample(id).with_key(plan_.source->key(id));
 }
 
-// The bytes of all rows, those left out empty; and the type that all are of.
+// Collects the bytes of all rows, and returns the type of their elements. Skipped rows are empty.
 Result<DType> BatchJob::sequences(std::vector<RowBytes>& rows) const {
   const Field& field = plan_.outputs.front().field;
   if (!lists_.front().empty()) {
@@ -90,7 +91,8 @@ Status BatchJob::plan_blocks(BatchAssembly& assembly) const {
     part.layout.row_bytes = static_cast<size_t>(length) * dtype_size(part.layout.dtype);
     part.layout.value_bytes = part.layout.row_bytes * step_.blocks.size();
     part.blocks = {value, type, packing.pad, step_.blocks.size(), places};
-    if (value == BlockValue::kElements) part.own_rows = std::move(rows);  // stays where it is in memory
+    // `shared` still refers to the moved elements.
+    if (value == BlockValue::kElements) part.own_rows = std::move(rows);
     part.rows = shared;
     assembly.add(std::move(part));
   };

@@ -11,7 +11,8 @@
 namespace forebay {
 
 bool may_be_lost(const std::string& name, FieldKind kind) {
-  // The type of an array is known when the data set is opened.
+  // A key of kind kAny is taken for text, since the type of an array is known when the data set is
+  // opened.
   return name == "key" && (kind == FieldKind::kText || kind == FieldKind::kAny);
 }
 
@@ -29,7 +30,7 @@ std::vector<BlockRow> rows_in_blocks(const StepPlan& step, int64_t length) {
     const size_t end = block + 1 < step.blocks.size() ? step.blocks[block + 1].first : rows.size();
     const int64_t begin = static_cast<int64_t>(block) * length;
     for (size_t i = first; i < end; ++i) {
-      // The last one writes on to the end of the block, where it fills up.
+      // The last row writes the padding up to the end of its block.
       const bool last = i + 1 == end;
       rows[i] = {begin + step.pieces[i].at, begin + (last ? length : step.pieces[i + 1].at), step.pieces[i].from,
                  static_cast<int32_t>(i - first + 1)};

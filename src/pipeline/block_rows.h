@@ -14,37 +14,40 @@
 
 namespace forebay {
 
-/// What an element of a field of blocks says.
+/// Meaning of the elements of a field of blocks.
 enum class BlockValue : uint8_t {
-  kElements,   ///< the sequences themselves
-  kSegments,   ///< int32: which of the block's sequences it is of, from 1 on; 0: none
-  kPositions,  ///< int32: its place in its sequence; 0 where there is none
+  kElements,   ///< the elements of the sequences
+  kSegments,   ///< int32: number of the sequence in its block, from 1 on; 0 for padding
+  kPositions,  ///< int32: position in the sequence; 0 for padding
 };
 
-/// How sequences become blocks; see OpDef::role kPack.
+/// Describes how sequences become blocks (OpRole::kPack).
 struct PackingStep {
   std::shared_ptr<const Packing> blocks;
   std::string segments, positions;  ///< names of these fields
-  double pad = 0;                   ///< where no sequence stands
+  double pad = 0;                   ///< value of elements after the last sequence of a block
 };
 
-/// Whether a field may be left out where another is packed: a key is a name for people, every other field is data.
+/// Whether a field may be dropped when another field is packed. Only a key may: it is a name for
+/// people, and all other fields are data.
 bool may_be_lost(const std::string& name, FieldKind kind);
-/// The problem of samples that have these fields beside the `packed` one, which blocks would lose.
+/// The problem of samples with fields `names` in addition to the `packed` one, which blocks would
+/// lose.
 Problem lost_beside_blocks(const std::string& packed, const std::vector<std::string>& names);
 
-/// A row of a step on its way into its block: it writes all up to the next one.
+/// Destination of a row (a part of a sequence) in the blocks of its batch. The row writes its
+/// elements, and padding up to the next row.
 struct BlockRow {
-  int64_t begin = 0, end = 0;  ///< elements of the field, its blocks end to end
-  int64_t from = 0;            ///< its first element, of its sequence
+  int64_t begin = 0, end = 0;  ///< range of elements in the field, counted over all blocks
+  int64_t from = 0;            ///< index in the sequence of the row's first element
   int32_t segment = 0;
 };
 
-/// Where the rows of a step go.
+/// The destinations of all rows of a step.
 std::vector<BlockRow> rows_in_blocks(const StepPlan& step, int64_t length);
 
-/// Writes some rows of a field of blocks. An empty row is one that was left out: there is padding in its place. `type` says of what
-/// kElements are.
+/// Writes some rows of a field of blocks. A skipped row is empty and becomes padding. `type` is the
+/// type of the sequences' elements.
 void write_blocks(BlockValue value, DType type, double pad, std::span<const BlockRow> rows,
                   std::span<const RowBytes> bytes, uint8_t* values);
 

@@ -10,7 +10,8 @@ namespace forebay {
 
 namespace {
 
-/// Kept on disk unless switched off; wrong sizes are the operator's own problem.
+/// Whether a cache stores entries on disk, which is the default. The operator's own check reports
+/// malformed sizes.
 bool keeps_on_disk(const OpDef& def, const OpSpec& cache) {
   const Json disk = def.given(cache, ArgUse::kDiskBytes);
   if (disk.is_string()) return parse_byte_size(disk.get<std::string>()).value_or(1) != 0;

@@ -7,27 +7,33 @@
 
 namespace forebay {
 
-/// What is wrong with the place of a `.cache()` at `step`: it would freeze random results, its entries could not be told apart from
-/// those of another function, or it keeps again what the step before keeps. Empty for other steps.
+/// Problems with the place of a `.cache()` at `step`: it would freeze random results, entries of an
+/// older version of a function could not be recognized, or the step before is a cache already.
+/// Empty for other steps.
 std::vector<Problem> cache_problems(const std::vector<OpSpec>& steps, size_t step, const Catalog& catalog);
 
-/// The same of a `.pack()`: lengths are taken once, so they have to be the same in every epoch.
+/// Problems with the place of a `.pack()` at `step`: lengths are measured once, so they have to be
+/// the same in every epoch. Empty for other steps.
 std::vector<Problem> pack_problems(const std::vector<OpSpec>& steps, size_t step, const Catalog& catalog);
 
-/// What is wrong with the place of the step that stands behind a `.rehearse()`; nothing where it may stand there.
+/// The problem of a step that may not follow the `.rehearse()` before it. Nothing if it may, or if
+/// there is no `.rehearse()`.
 std::optional<Problem> problem_behind_rehearsal(const std::vector<OpSpec>& steps, size_t step, const Catalog& catalog);
 
-/// Whether it is a `.rehearse()` that keeps what the steps before it made.
+/// Whether the step is a `.rehearse()` that records the results of the steps before it.
 bool rehearses_here(const OpSpec& op, const Catalog& catalog);
 
-/// Whether it runs a function of the user's without a version, so that a later run could not tell whether it is still the same.
+/// Whether the step runs a function of the user's without a version. A later run could not tell
+/// whether that function has changed.
 bool is_unversioned(const OpSpec& op, const Catalog& catalog);
 
-/// Whether the results of this step are other ones in each epoch.
+/// Whether the step gives different results in each epoch because it draws random numbers.
 bool is_random_step(const OpSpec& op, const Catalog& catalog);
-/// Whether user code is told the epoch (`epoch=True`), so that what it gives is of one epoch.
+/// Whether user code gets the number of the epoch (`epoch=True`), so that its results may depend on
+/// it.
 bool follows_epoch(const OpSpec& op);
-/// The step is a cache, a filter or a pack behind one that follows the epoch: it would take what that gives in one epoch for all of them.
+/// The problem of a cache, filter or pack after a step that follows the epoch: the results of one
+/// epoch would be used for all epochs.
 std::optional<Problem> problem_of_epoch(const std::vector<OpSpec>& steps, size_t step, const Catalog& catalog);
 
 }  // namespace forebay

@@ -59,7 +59,8 @@ Inference infer(const Description& description, const Schema& source, const Cata
             {place, def->role == OpRole::kBatch ? "the samples are batched already" : "it stands behind .batch()",
              def->role == OpRole::kBatch ? "keep one .batch()" : "move it before .batch()"});
       }
-      // Rules about what stands behind a step are told of the step behind, so of what was met so far.
+      // Rules on the order of two steps are reported at the later one, so they look at the steps so
+      // far.
       if (std::exchange(packed, packed || def->role == OpRole::kPack) && def->role != OpRole::kOrder &&
           def->role != OpRole::kBatch)
         result.problems.push_back(

@@ -10,34 +10,36 @@
 
 namespace forebay {
 
-/// The operators that exist, by name. Made by whoever composes an engine; nothing registers itself.
+/// All operators, by name. The code that composes an engine creates it; operators do not register
+/// themselves. Immutable.
 class Catalog {
  public:
   explicit Catalog(std::vector<OpDef> ops);
+  /// Null if there is no such operator.
   const OpDef* find(std::string_view name) const;
-  /// False, too, for what is not among the operators: a source, or a name from a stranger's file.
+  /// False also for steps that are no operators: a source, or an unknown name from a file.
   bool has_role(const OpSpec& op, OpRole role) const;
   const std::map<std::string, OpDef, std::less<>>& ops() const { return ops_; }
-  /// The known name nearest to a mistyped one; empty when none is near.
+  /// The operator whose name is nearest to a mistyped one. Empty if none is near.
   std::string nearest(std::string_view name) const;
 
  private:
   std::map<std::string, OpDef, std::less<>> ops_;
 };
 
-/// Schemas between the steps of a pipeline, and everything that is wrong with it.
+/// The schemas between the steps of a pipeline, and all its problems.
 struct Inference {
-  /// schemas[i] is what leaves step i.
+  /// schemas[i] is the schema after step i.
   std::vector<Schema> schemas;
   std::vector<Problem> problems;
 };
 
 enum class Rules : uint8_t {
   kAll,
-  kFields,  ///< not those on which steps may stand beside which: for a part of a description that was found right
+  kFields,  ///< without rules on the order of steps; for a part of a description that was checked
 };
 
-/// Follows the schema through the operators. Goes on after a problem, so that all are found at once.
+/// Computes the schema after each step. Continues after a problem, so that all are found at once.
 Inference infer(const Description& description, const Schema& source, const Catalog& catalog,
                 Rules rules = Rules::kAll);
 

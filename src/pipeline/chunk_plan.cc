@@ -12,7 +12,7 @@ std::optional<Hash128> ChunkPlan::entry(int64_t chunk) const {
 }
 
 std::optional<Hash128> ChunkPlan::identity(int64_t chunk) const {
-  // What is in memory is known by its content, and finding that out costs as much as decoding it.
+  // Chunks in memory are identified by a hash of their content, which costs as much as decoding.
   if (!place || source->chunk_fetch(chunk).store == nullptr) return std::nullopt;
   const std::optional<Hash128> stored = source->chunk_identity(chunk);
   return stored ? std::optional(entry_key(*place, *stored)) : std::nullopt;
@@ -38,7 +38,8 @@ Result<std::shared_ptr<const Columns>> ChunkPlan::make(int64_t chunk, std::vecto
   decode_counters->add(columns.rows, bytes, columns.nbytes(), thread_cpu_ns() - begun);
   FOREBAY_RETURN_IF_ERROR(run(0, cached_after, columns, memory));
   const std::optional<Hash128> key = entry(chunk);
-  // What is kept is then what rows are taken from, and a hit costs no more than its read.
+  // The packed form is stored: rows are taken from it directly, so a hit costs no more than its
+  // read.
   if (caches_packed()) {
     auto made = std::make_shared<const Columns>(packed.pack(columns, std::move(rows)));
     if (key && cache->admits(*key, made->nbytes()))
@@ -55,7 +56,7 @@ Result<std::shared_ptr<const Columns>> ChunkPlan::make(int64_t chunk, std::vecto
 Result<std::shared_ptr<const Columns>> ChunkPlan::finish(std::shared_ptr<const Columns> cached, Buffer rows,
                                                          WorkMemory& memory) const {
   if (caches_packed()) return cached;
-  // Shares the entry's memory: column operators write only to memory of their own.
+  // The columns share the entry's memory, since column operators write only to memory of their own.
   Columns columns = *cached;
   FOREBAY_RETURN_IF_ERROR(run(cached_after, ops.size(), columns, memory));
   return std::make_shared<const Columns>(packed.pack(columns, std::move(rows)));

@@ -17,35 +17,42 @@ struct ChunkOp {
   std::string name;
   std::unique_ptr<ColumnOp> op;
   std::shared_ptr<StepCounters> counters;
-  /// What it makes at most beside what it was given: of a row in fields of known shape, and of lists as a multiple of the chunk's.
+  /// Upper bounds of what it adds to its input: bytes a row in fields of known shape, and bytes of
+  /// lists as a multiple of the chunk's lists.
   uint64_t made_row_bytes = 0, list_growth = 0;
 };
 
-/// What is done with the chunks of a source of many rows before single rows are taken out of them. Immutable.
+/// The decoding of chunks and the operators that run on whole chunks. Immutable, and used by any
+/// number of compute threads.
 struct ChunkPlan {
   std::shared_ptr<const ChunkSource> source;
   std::vector<ChunkOp> ops;
-  /// What leaves the first `cached_after` operators is kept in `cache`, if there is one.
+  /// Stores the output of the first `cached_after` operators. Null if the pipeline has no such
+  /// cache.
   std::shared_ptr<EntryCache> cache;
   size_t cached_after = 0;
   Hash128 cache_place;
-  PackedRows packed{Schema()};  ///< how the rows lie in memory after the last operator
-  /// Rows go straight from chunks into batches: no operator looks at single rows.
+  PackedRows packed{Schema()};  ///< memory layout of the rows after the last operator
+  /// Rows are copied directly from chunks into batches, since no operator runs on single rows.
   bool gathers_rows = false;
-  /// What the rows are, whatever chunk they are of: with the chunk's own identity, what others in the process can have them by.
-  /// Nothing where they are not to be shared.
+  /// Identity of everything but the chunk that decides what the rows are. Together with the chunk's
+  /// identity it is the key under which runs of this process share rows. Nothing if rows are not
+  /// shared.
   std::optional<Hash128> place = {};
   std::shared_ptr<StepCounters> decode_counters = std::make_shared<StepCounters>();
 
-  /// The packed form itself is what is cached.
+  /// Whether cache entries hold rows in packed form.
   bool caches_packed() const { return cached_after == ops.size(); }
+  /// Key of the chunk's cache entry. Nothing if the chunk is not cached.
   std::optional<Hash128> entry(int64_t chunk) const;
-  /// Of the chunk's rows as they come out at the end. Nothing for chunks that are in memory before.
+  /// Key under which the chunk's finished rows are shared. Nothing for chunks that the source has
+  /// in memory.
   std::optional<Hash128> identity(int64_t chunk) const;
-  /// Stored bytes → rows, packed into `rows` (at least packed.packed_bytes()).
+  /// Decodes stored bytes, runs the operators, and packs the rows into `rows`, which has at least
+  /// packed.packed_bytes().
   Result<std::shared_ptr<const Columns>> make(int64_t chunk, std::vector<Buffer> stored, Buffer rows,
                                               WorkMemory& memory) const;
-  /// The same from what the cache had.
+  /// Like make(), from the cache entry of a chunk.
   Result<std::shared_ptr<const Columns>> finish(std::shared_ptr<const Columns> cached, Buffer rows,
                                                 WorkMemory& memory) const;
 

@@ -67,7 +67,8 @@ ChunkBlockPtr ChunkTable::block_at(int64_t epoch, int64_t position) {
 ChunkBlockPtr ChunkTable::block_after(const ChunkBlock& block) {
   const int64_t next = block.range.first + block.range.step * block.range.count;
   if (next < order_->size()) return block_at(block.epoch, next);
-  // Positions of a lane are its number and every step-th behind; so the remainder is the lane's first.
+  // The positions of a lane are congruent modulo `step`, so the remainder is the lane's first
+  // position.
   return block_at(block.epoch + 1, block.range.first % block.range.step);
 }
 
@@ -96,7 +97,7 @@ ChunkBlockPtr ChunkTable::widened(const ChunkBlock& block, const std::vector<int
   return wider;
 }
 
-// Its chunk is no chunk of the table yet: hold() makes it one, or takes the one that is there.
+// The chunk is not in the table yet. hold() adds it, or replaces it by the one that is there.
 ChunkBlockPtr ChunkTable::block_of_old(int64_t number) const {
   auto block = std::make_shared<ChunkBlock>();
   block->range = {.first = -1};
@@ -112,7 +113,8 @@ void ChunkTable::hold(ChunkBlock& block) {
   if (std::exchange(block.held, true)) return;
   for (auto& chunk : block.chunks) {
     auto& known = chunks_[chunk->number];
-    // While nobody held this block its chunk may have been begun anew for another one: that is the one that lives.
+    // While this block was not held, its chunk may have been created anew for another block. That
+    // one is used.
     if (known) {
       chunk = known;
     } else {
@@ -137,7 +139,7 @@ void ChunkTable::close_before(int64_t epoch, int64_t position) {
   }
 }
 
-// A task that begins anew may need a block that was let go of before.
+// A task that starts again may need a block that was released before.
 void ChunkTable::add_user(const ChunkBlockPtr& block) {
   ++block->users;
   hold(*block);

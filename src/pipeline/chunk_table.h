@@ -12,58 +12,67 @@
 
 namespace forebay {
 
-/// Where a row is: which of its block's chunks, and row inside that.
+/// Location of a row: the index of a chunk in its block, and the row in that chunk.
 struct RowInBlock {
   size_t chunk = 0;
   int64_t row = 0;
 };
 
-/// Chunks whose rows are mixed: a row of one of them may be the next at any time until the last position is behind.
+/// A block: chunks of one lane whose rows are mixed. All of them are needed until the last position
+/// of the block has been processed, since each of its positions may have a row of any of them.
 struct ChunkBlock {
   int64_t epoch = 0;
   Order::Range range;
   std::vector<std::shared_ptr<Chunk>> chunks;  ///< by number
-  std::vector<int64_t> begins, ends;           ///< first id of each, and the one behind its last
-  bool open = true;                            ///< rows of it are still to be planned
-  bool held = false;                           ///< its chunks are wanted
-  bool old = false;                            ///< of old samples, which stand in no order: nobody but a batch has it
-  int64_t users = 0;                           ///< tasks that will need it, or do
+  std::vector<int64_t> begins, ends;           ///< ids of each chunk: [begins[i], ends[i])
+  bool open = true;                            ///< further rows of it will be planned
+  bool held = false;                           ///< counted in Chunk::wanted of its chunks
+  bool old = false;   ///< of a replayed sample; it is not in the table but belongs to one batch
+  int64_t users = 0;  ///< tasks that need it
 
   int64_t last_position() const { return range.first + range.step * (range.count - 1); }
   bool ready() const;
   bool has_bad_rows() const;  ///< once it is ready
   bool has(const Chunk& chunk) const;
-  /// Whether row `id` is in one of its chunks; and where, if it is.
+  /// Whether row `id` is in one of its chunks.
   bool holds(int64_t id) const;
+  /// The location of row `id`, which has to be in one of its chunks.
   RowInBlock place(int64_t id) const;
   void add(std::shared_ptr<Chunk> chunk, int64_t begin, int64_t end);
 };
 using ChunkBlockPtr = std::shared_ptr<ChunkBlock>;
 
-/// Which chunks are needed by whom. Guarded by its owner's lock.
+/// The blocks and chunks that a run needs, and the number of users of each. Owned by Chunks and
+/// guarded by the run's lock. A chunk leaves the table when the last block that holds it is
+/// released.
 class ChunkTable {
  public:
-  /// `begins`: first id of each chunk, and the end of the last.
+  /// `begins`: the first id of each chunk, and the end of the last.
   ChunkTable(std::shared_ptr<const Order> order, std::vector<int64_t> begins);
 
-  /// The block whose rows stand at that position, made if it is not there. It is open until close_before().
+  /// The block with the rows at that position. It is created if necessary, and open until
+  /// close_before().
   ChunkBlockPtr block_at(int64_t epoch, int64_t position);
-  /// The block that follows in the same lane, of the next epoch after the last one.
+  /// The next block in the same lane. After the last block of an epoch, the first one of the next
+  /// epoch.
   ChunkBlockPtr block_after(const ChunkBlock& block);
-  /// From now on no row before this position is planned.
+  /// Closes the blocks that end before this position: no further row of them is planned.
   void close_before(int64_t epoch, int64_t position);
   void add_user(const ChunkBlockPtr& block);
-  /// Chunks that nobody needs any more are appended to `freed`: the owner gives back what was charged for them.
+  /// Chunks that no block needs any more. The caller releases their memory.
   using Freed = std::vector<std::shared_ptr<Chunk>>;
+  /// Removes one user. If the block was closed and this was its last user, chunks that no other
+  /// block needs are appended to `freed`.
   void remove_user(const ChunkBlockPtr& block, Freed& freed);
-  /// The same block with the chunks of some other rows beside its own: for replacements that come from elsewhere.
+  /// A block with the chunks of `block` and those of rows `ids`, for replacements from other
+  /// chunks.
   ChunkBlockPtr widened(const ChunkBlock& block, const std::vector<int64_t>& ids);
-  /// A block of that chunk alone, for old samples. Its chunk is only wanted while it has users.
+  /// A block of that chunk alone, for replayed samples. It holds the chunk only while it has users.
   ChunkBlockPtr block_of_old(int64_t chunk) const;
   int64_t chunk_of(int64_t id) const;
-  /// Collects what close_before() left without users.
+  /// Removes closed blocks without users.
   void sweep(Freed& freed);
-  /// Forgets blocks that nobody uses, open or not.
+  /// Closes all blocks and removes those without users.
   void clear(Freed& freed);
 
   const std::map<std::pair<int64_t, int64_t>, ChunkBlockPtr>& blocks() const { return blocks_; }

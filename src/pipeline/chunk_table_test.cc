@@ -77,7 +77,7 @@ TEST(ChunkTable, blocks_of_a_lane_follow_each_other_through_the_epoch_and_into_t
 }
 
 TEST(ChunkTable, blocks_that_share_a_chunk_share_it_and_let_it_go_with_the_last) {
-  const Table at({6, 6}, 1, 2);  // the cut between the lanes goes along the chunks' edge or through them
+  const Table at({6, 6}, 1, 2);  // the lanes meet at the edge of a chunk, or within one
   ChunkTable::Freed freed;
   const ChunkBlockPtr first = at.table->block_at(0, 0), again = at.table->block_at(1, 0);
   const ChunkBlockPtr other = at.table->block_at(1, 1);
@@ -138,7 +138,8 @@ TEST(ChunkTable, widened_it_has_the_chunks_of_other_rows_beside_its_own_in_order
   for (const auto& chunk : freed) EXPECT_FALSE(block->has(*chunk)) << "its own are the other block's, too";
 }
 
-// Any sequence of what an owner does: a chunk is there exactly as long as a block that is open or used wants it, and is freed once.
+// For any sequence of calls, a chunk is in the table exactly as long as a block that is open or
+// used holds it, and is freed once.
 TEST(ChunkTable, whatever_is_done_a_chunk_is_there_as_long_as_a_block_wants_it) {
   for (uint32_t seed = 0; seed < 20; ++seed) {
     std::mt19937 random(seed);
@@ -206,7 +207,7 @@ TEST(ChunkTable, a_row_group_of_old_samples_is_there_only_while_it_is_used_and_o
   EXPECT_TRUE(other->holds(other_id));
   EXPECT_EQ(at.table->chunks().size(), 1u) << "nobody uses them yet";
   ChunkTable::Freed freed;
-  for (int round = 0; round < 2; ++round) {  // the second time it was taken back in between
+  for (int round = 0; round < 2; ++round) {  // the second time after it was released
     at.table->add_user(same);
     at.table->add_user(other);
     EXPECT_EQ(same->chunks.front(), there);

@@ -10,28 +10,31 @@
 
 namespace forebay {
 
-/// What decoding a chunk takes.
+/// Memory that decoding a chunk needs.
 struct ChunkNeeds {
-  uint64_t together = 0;  ///< bytes of memory for the rows, rounded so that memory of one chunk fits others
-  uint64_t apart = 0;     ///< of rows outside of it
-  uint64_t working = 0;   ///< beyond the thread's own
+  uint64_t together = 0;  ///< bytes of the packed rows, rounded so that other chunks can reuse them
+  uint64_t apart = 0;     ///< bytes of rows that are not packed
+  uint64_t working = 0;   ///< working memory beyond the thread's own
 };
 
-/// What is done with the chunks of a plan, without schedule or lock: where their bytes are, what decoding them takes, and decoding.
-/// Only for plans that have chunks.
+/// The work on the chunks of a plan: finding their bytes, estimating the memory they need, and
+/// decoding them. It knows no schedule and takes no lock, so any thread may call it. Only for plans
+/// with chunks.
 class ChunkWork {
  public:
   explicit ChunkWork(std::shared_ptr<const ExecutionPlan> plan) : plan_(std::move(plan)) {}
 
-  /// Where the chunk's bytes are: in the cache, or else at the source. A cache counts how often it is asked.
+  /// Finds the chunk's bytes, in the cache or else in the source. A cache counts look-ups, so
+  /// callers reuse the result.
   ChunkPlace look_up(int64_t number) const;
-  /// `more`: working memory that an earlier try asked for.
+  /// `more`: working memory that an earlier attempt asked for.
   ChunkNeeds needs(int64_t number, const Chunk::Read& input, uint64_t more) const;
   struct Made {
     Result<std::shared_ptr<const Columns>> rows;
-    bool cold = false;  ///< its bytes are not at hand: they have to be read without a thread that waits
+    bool cold = false;  ///< the bytes are not in the page cache; read them asynchronously
   };
-  /// Never throws. `rows`: memory for them, of ChunkNeeds::together bytes.
+  /// Makes the rows of a chunk on a compute thread. Never throws. `rows` is memory of
+  /// ChunkNeeds::together bytes.
   Made make(int64_t number, const Chunk::Read& input, const Buffer& rows, WorkMemory& memory) const;
 
  private:
@@ -41,7 +44,7 @@ class ChunkWork {
   const std::shared_ptr<const ExecutionPlan> plan_;
 };
 
-/// Bytes that those requests bring.
+/// Bytes that those requests read.
 uint64_t bytes_of(const std::vector<ReadRequest>& requests);
 
 }  // namespace forebay

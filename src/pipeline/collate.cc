@@ -24,7 +24,8 @@ BatchField::Kind kind_of_strings(FieldKind kind) {
 
 bool is_string_list(FieldKind kind) { return kind == FieldKind::kBytesList || kind == FieldKind::kTextList; }
 
-// What user code gives for a list without elements says nothing of their type.
+// Whether the value is a list without elements. The type that user code gives for such a list is
+// meaningless.
 bool is_empty_row(const Value& value) {
   return value.kind == FieldKind::kTensor && value.shape().rank() == 1 && value.shape()[0] == 0;
 }
@@ -53,7 +54,7 @@ std::string way_out(const Value& first, const Value& other) {
   if (first.dtype() != other.dtype())
     return fmt::format("give all samples one type, with .cast(\"{}\") or in the code that makes them",
                        dtype_name(first.dtype()));
-  // np.array([]) in place of no boxes, say.
+  // For example np.array([]) for a picture without boxes.
   const Value &empty = is_empty(other) ? other : first, &full = is_empty(other) ? first : other;
   if (is_empty(empty) && empty.shape().rank() == 1 && full.shape().rank() > 1) {
     std::string axes;
@@ -65,7 +66,7 @@ std::string way_out(const Value& first, const Value& other) {
   return std::string(kOneShape);
 }
 
-// The value at `at` does not go together with the first one.
+// The error of a value at `at` that does not fit together with the first one.
 Status mixed(const std::string& name, const std::vector<const Value*>& values, size_t at, const SampleOf& sample_of) {
   const std::string first = describe(*values.front()), other = describe(*values[at]);
   const std::string way = way_out(*values.front(), *values[at]);
@@ -79,7 +80,7 @@ Status mixed(const std::string& name, const std::vector<const Value*>& values, s
   return of_sample(text(fmt::format("sample {} ('{}')", before.id, before.key)), sample_of, at);
 }
 
-// `at`: the row that is the longest. `item`: the other axes.
+// `at`: the index of the longest row. `item`: the shape without the first axis.
 Result<Shape> padded_shape(const std::string& name, const Field& field, int64_t longest, const Shape& item, size_t at,
                            const SampleOf& sample_of) {
   if (field.pad_length > 0 && longest > field.pad_length) {
@@ -105,7 +106,8 @@ Result<Collation> plan_tensors(const std::string& name, const Field& field, cons
   plan.row_shape = first.shape();
   bool same = true;
   const Shape item = without_first(plan.row_shape);
-  // Of user code's fields nothing is known but this. Rows whose elements have no bytes do not say how many they are.
+  // For fields of user code nothing else is known. If elements have no bytes, a row does not tell
+  // how many it has.
   const bool may_differ =
       plan.row_shape.rank() > 0 && item.elements() > 0 && (plan.row_shape.rank() == 1 || open_rows(field));
   int64_t longest = 0, total = 0;
@@ -121,7 +123,7 @@ Result<Collation> plan_tensors(const std::string& name, const Field& field, cons
     if (shape.rank() == 0) continue;
     if (shape[0] > longest) longest_at = i;
     longest = std::max(longest, shape[0]);
-    // No overflow: the rows are in memory.
+    // No overflow, since all rows are in memory.
     total += shape[0];
   }
   if (field.pad_value && plan.row_shape.rank() > 0) {
@@ -129,7 +131,7 @@ Result<Collation> plan_tensors(const std::string& name, const Field& field, cons
     plan.pad = field.pad_value;
     plan.pads_to_longest = field.pad_length == 0;
   } else if (!same || (may_differ && lies_end_to_end(field))) {
-    // A field announced as ragged is ragged in every batch, also where the lengths happen to agree.
+    // A field announced as ragged is ragged in every batch, even if the lengths agree.
     plan.kind = BatchField::Kind::kRagged;
     plan.row_shape = item;
     plan.value_bytes = static_cast<size_t>(total) * plan.item_bytes();
@@ -140,10 +142,11 @@ Result<Collation> plan_tensors(const std::string& name, const Field& field, cons
   return plan;
 }
 
-constexpr size_t kAhead = 16;  // rows of a table lie anywhere in memory
+constexpr size_t kAhead = 16;  // rows of a table are scattered in memory, so they are prefetched
 
 void prefetch(std::span<const RowBytes> rows, size_t at) {
-  // To read (0), into the second cache (2): more lines may be on their way there than to the first.
+  // For reading (0), into the second-level cache (2), which allows more outstanding loads than the
+  // first.
   __builtin_prefetch(rows[std::min(at + kAhead, rows.size() - 1)].data(), 0, 2);
 }
 
@@ -153,10 +156,10 @@ size_t value_bytes(const Collation& plan, RowBytes row) {
   return plan.string_list() ? StringList(row).bytes().size() : row.size();
 }
 
-// Bytes before a piece, but for the offsets of rows.
+// Bytes before a piece, without the offsets of rows.
 size_t begun(const CollationPiece& piece) { return piece.value_at + piece.strings_at * sizeof(int64_t); }
 
-// Of each row the offsets of its strings, then the strings, as they lie in its run.
+// Copies lists of strings: for each row the offsets of its strings, and then the strings.
 void collate_lists(std::span<const RowBytes> rows, const CollationPiece& piece, BatchField& out) {
   uint8_t* to = out.values.buffer.data() + piece.value_at;
   int64_t* offset = out.offsets.data<int64_t>() + piece.begin;
@@ -167,7 +170,7 @@ void collate_lists(std::span<const RowBytes> rows, const CollationPiece& piece, 
     const StringList list(rows[i]);
     const std::span<const uint8_t> joined = list.bytes();
     const size_t count = list.size();
-    // Offsets of rows and of strings are of the whole batch: what stands before the piece is in where they begin.
+    // Offsets of rows and strings count from the start of the batch, not of the piece.
     *offset++ = strings;
     for (size_t s = 0; s < count; ++s) *string_offset++ = bytes + static_cast<int64_t>(list.begin_of(s));
     if (!joined.empty()) std::memcpy(to, joined.data(), joined.size());
@@ -217,11 +220,11 @@ Result<Collation> plan_collation(const std::string& name, const Field& field, co
     plan.kind = numbers && !ragged ? BatchField::Kind::kDense : kind_of_strings(field.kind);
     plan.dtype = field.dtype;
     plan.row_shape = plan.kind == BatchField::Kind::kDense ? field.shape : without_first(field.shape);
-    // A side that nobody knows has no length where there is no row.
+    // An axis of unknown length has length 0 if there are no rows.
     for (size_t i = 0; i < plan.row_shape.rank(); ++i) plan.row_shape[i] = std::max<int64_t>(plan.row_shape[i], 0);
     return plan;
   }
-  // An empty list of Python's came as an array without elements: what it is a list of, other rows say.
+  // Python's empty list arrives as an array without elements. Other rows tell the type of list.
   const auto list = std::find_if(values.begin(), values.end(), [](auto* value) { return is_string_list(value->kind); });
   const FieldKind kind = list != values.end() && is_empty_row(*values.front()) ? (*list)->kind : values.front()->kind;
   if (kind == FieldKind::kAny) {
@@ -277,7 +280,8 @@ std::vector<RowBytes> rows_of(const std::vector<const Value*>& values) {
 }
 
 std::vector<CollationPiece> cut(const Collation& plan, std::span<const RowBytes> rows, size_t piece_bytes) {
-  if (plan.nbytes(rows.size()) <= piece_bytes) return {{0, rows.size(), 0, 0}};  // without looking at them
+  // A single piece needs no pass over the rows.
+  if (plan.nbytes(rows.size()) <= piece_bytes) return {{0, rows.size(), 0, 0}};
   std::vector<CollationPiece> pieces(1);
   size_t value_at = 0, strings = 0;  // before the row
   for (size_t row = 0; row < rows.size(); ++row) {
@@ -303,7 +307,8 @@ BatchField lay_out(const Collation& plan, size_t rows, const CollationMemory& me
   }
   out.values.shape = with_first(static_cast<int64_t>(plan.value_bytes / plan.item_bytes()), plan.row_shape);
   out.offsets = {DType::kInt64, Shape{count + 1}, memory.offsets};
-  // The end of the last row; each piece writes the beginnings of its own rows, so that no two write the same place.
+  // Writes the end of the last row. Each piece writes only the beginnings of its own rows, so no
+  // two threads write the same place.
   out.offsets.data<int64_t>()[rows] = plan.string_list() ? static_cast<int64_t>(plan.strings) : out.values.shape[0];
   if (!plan.string_list()) return out;
   out.string_offsets = {DType::kInt64, Shape{static_cast<int64_t>(plan.strings) + 1}, memory.string_offsets};

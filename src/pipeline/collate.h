@@ -13,14 +13,15 @@
 
 namespace forebay {
 
-/// How values whose size was not known before become one field of a batch.
+/// The layout of one field of a batch, computed from the values of its rows. For fields whose row
+/// shape the plan does not know.
 struct Collation {
   BatchField::Kind kind = BatchField::Kind::kDense;
   DType dtype = DType::kUint8;
-  Shape row_shape;            ///< kDense: of a row; kRagged: without the first axis
-  size_t value_bytes = 0;     ///< of `values`
-  size_t strings = 0;         ///< lists of strings: in all rows
-  size_t row_bytes = 0;       ///< kDense and padded: of a row
+  Shape row_shape;            ///< kDense: shape of a row; kRagged: the same without the first axis
+  size_t value_bytes = 0;     ///< bytes of all values
+  size_t strings = 0;         ///< lists of strings: number of strings in all rows
+  size_t row_bytes = 0;       ///< kDense: bytes of a row
   std::optional<double> pad;  ///< rows are filled up to row_shape with this value
   bool pads_to_longest = false;
 
@@ -30,35 +31,38 @@ struct Collation {
     return dtype_size(dtype) * static_cast<size_t>(item.elements());
   }
   bool string_list() const { return kind == BatchField::Kind::kBytesList || kind == BatchField::Kind::kTextList; }
-  /// Of `offsets` and `string_offsets`; 0 where there are none.
+  /// Bytes of `offsets` and of `string_offsets`. 0 if the field has none.
   size_t offset_bytes(size_t rows) const { return kind == BatchField::Kind::kDense ? 0 : (rows + 1) * sizeof(int64_t); }
   size_t string_offset_bytes() const { return string_list() ? (strings + 1) * sizeof(int64_t) : 0; }
   uint64_t nbytes(size_t rows) const { return value_bytes + offset_bytes(rows) + string_offset_bytes(); }
 };
 
-/// Where a field of a batch is put together: as many bytes as its Collation says.
+/// The memory for one field of a batch, with the sizes that its Collation says.
 struct CollationMemory {
   Buffer values;
   Buffer offsets = {};
   Buffer string_offsets = {};
 };
 
-/// Says which sample the i-th value is of.
+/// The sample of a value, for messages.
 struct SampleName {
   int64_t id = 0;
   std::string key;
 };
+/// Returns the sample of the i-th value.
 using SampleOf = std::function<SampleName(size_t)>;
 
-/// Looks at all values of a field. Fixed shapes stack; tensors that differ in their first axis alone become ragged, unless the field is
-/// padded (pictures and sound do not); bytes, text and lists of them are joined. InvalidArgument, naming the field, the two shapes and the two samples, where they do not go
-/// together.
+/// Computes the layout of a field from the values of its rows. Tensors of one shape are stacked.
+/// Tensors that differ only in their first axis become ragged unless the field is padded; pictures
+/// and sound never do. Bytes, text and lists of them are joined. If the values do not fit together,
+/// the error is InvalidArgument and names the field, two shapes and two samples.
 Result<Collation> plan_collation(const std::string& name, const Field& field, const std::vector<const Value*>& values,
                                  const SampleOf& sample_of = {});
 
-/// The bytes of one row of a field, wherever they lie.
+/// The bytes of one row of a field. They belong to another object.
 using RowBytes = std::span<const uint8_t>;
-/// The same for rows that come from columns: lists, bytes, text, and lists of strings (each a StringList).
+/// Like the above, for rows of columns: lists, bytes, text, and lists of strings (each a
+/// StringList).
 Result<Collation> plan_collation(const Field& field, std::span<const RowBytes> rows, const SampleOf& sample_of = {});
 
 /// The bytes of each value.
@@ -67,17 +71,18 @@ std::vector<RowBytes> rows_of(const std::vector<const Value*>& values);
 /// Rows of a field that are copied together.
 struct CollationPiece {
   size_t begin = 0, end = 0;  ///< rows
-  size_t value_at = 0;        ///< bytes of `values` before them
-  size_t strings_at = 0;      ///< lists of strings: strings before them
+  size_t value_at = 0;        ///< bytes of values before these rows
+  size_t strings_at = 0;      ///< lists of strings: number of strings before these rows
 };
-/// All rows, in pieces of about so many bytes.
+/// Divides all rows into pieces of about `piece_bytes` bytes.
 std::vector<CollationPiece> cut(const Collation& plan, std::span<const RowBytes> rows, size_t piece_bytes);
 
-/// The field as it will be, in `memory`, which is not written yet.
+/// Creates the field in `memory`. Its values are written by collate().
 BatchField lay_out(const Collation& plan, size_t rows, const CollationMemory& memory);
-/// Copies a piece of the field's `rows` to its place in `out`, which was laid out. Pieces may be copied by different threads at once.
+/// Copies a piece of `rows` to its place in `out`, which lay_out() has created. Several threads may
+/// copy different pieces at once.
 void collate(const Collation& plan, std::span<const RowBytes> rows, const CollationPiece& piece, BatchField& out);
-/// The same with all rows.
+/// Lays out the field and copies all rows.
 BatchField collate(const Collation& plan, std::span<const RowBytes> rows, const CollationMemory& memory);
 
 }  // namespace forebay

@@ -183,13 +183,13 @@ TEST(Collate, rows_of_columns_give_the_same_lists) {
   const std::vector<Value> rows = list(texts({"a"}), texts({}), texts({"", "bc"}));
   std::vector<RowBytes> bytes;
   for (const Value& row : rows) bytes.push_back(row.bytes.span());
-  bytes.push_back({});  // no bytes at all are a list without elements
+  bytes.push_back({});  // an empty run of bytes is a list without elements
   const Collation plan = plan_collation(field_of(FieldKind::kTextList), bytes).value();
   EXPECT_EQ(lists_of(collate(plan, bytes, memory_for(plan, bytes.size()))),
             (std::vector<std::vector<std::string>>{{"a"}, {}, {"", "bc"}, {}}));
 }
 
-// The field's rows in pieces of so many bytes, last piece first.
+// Collates the field's rows in pieces of `bytes` bytes, the last piece first.
 BatchField in_pieces(const Collation& plan, const std::vector<RowBytes>& rows, size_t bytes) {
   BatchField out = lay_out(plan, rows.size(), memory_for(plan, rows.size()));
   const std::vector<CollationPiece> pieces = cut(plan, rows, bytes);

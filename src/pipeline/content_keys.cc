@@ -8,7 +8,7 @@ namespace forebay {
 
 namespace {
 
-/// An entry that only has to be there.
+/// An entry without content, which only marks its key as present.
 std::shared_ptr<const Columns> made_sign() {
   Field field;
   field.name = "made";
@@ -34,7 +34,8 @@ Hash128 entry_key(const Hash128& place, const Hash128& identity) {
 }
 
 std::optional<Identity> ContentKeys::key_of(int64_t id) const {
-  // No read will ever tell a version, and none is needed: nothing of the object's content is in the entry.
+  // The plan does not read the object, so no version is needed: the entry holds nothing of its
+  // content.
   if (versions_ != nullptr && !fetches_) return entry_key(entry_key(place_, versions_->name(id)), hash128("unread"));
   const std::optional<Identity> identity = source_->identity(id);
   if (!identity) return std::nullopt;
@@ -51,7 +52,8 @@ std::optional<Identity> ContentKeys::keep(const BatchJob& batch, int64_t row, st
   return Identity(entry_key(place_, identity.hash), identity.lasting);
 }
 
-// Samples whose versions are learned go by their name, since the version is known only when the object has been read.
+// If versions are learned, the flight's key is the sample's name, since the version is known only
+// after the object was read.
 std::optional<Hash128> ContentKeys::flight(const BatchJob& batch, int64_t row) const {
   const int64_t id = id_of(batch, row);
   if (versions_ != nullptr) return entry_key(place_, versions_->name(id));
@@ -59,12 +61,14 @@ std::optional<Hash128> ContentKeys::flight(const BatchJob& batch, int64_t row) c
   return known ? std::optional(known->hash) : std::nullopt;
 }
 
-// What is not read anyway is asked of nobody. Versions that are learned are shared in a job, also those that hold for it alone.
+// Objects that are not read are not worth asking peers for. Versions that are learned are shared in
+// a job, even if they are valid only for this job.
 bool ContentKeys::peers_know(const Identity& entry) const {
   return fetches_ && (entry.lasting || versions_ != nullptr);
 }
 
-// Entries that an earlier run or another host has made of the sample may be used once the version of its object is known.
+// An earlier run or a peer may have made an entry. It can be used once the version of the object is
+// known.
 std::optional<KeyQuestion> ContentKeys::question(const BatchJob& batch, int64_t row) const {
   const int64_t id = id_of(batch, row);
   if (!learns_versions() || !versions_->ask(id)) return std::nullopt;
@@ -81,8 +85,8 @@ std::optional<KeyQuestion> ContentKeys::question(const BatchJob& batch, int64_t 
                      [this, id](uint64_t version, const Buffer&) { versions_->answered(id, version); }};
 }
 
-// Under the name without a version: so it is known that something was made, though not of which version, and
-// asking for the version pays.
+// Marks the name without a version. It tells that an entry of some version exists, so that asking
+// for the version is worthwhile.
 void ContentKeys::kept(const BatchJob& batch, int64_t row, const Identity& entry) const {
   if (!learns_versions() || !entry.lasting || !cache_->has(entry.hash)) return;
   const Hash128 name = entry_key(place_, versions_->name(id_of(batch, row)));

@@ -8,15 +8,17 @@
 
 namespace forebay {
 
-/// An entry's key: what was kept at this place of the stored data with that identity.
+/// Key of a cache entry, from the identity of the steps before the cache and that of the stored
+/// data.
 Hash128 entry_key(const Hash128& place, const Hash128& identity);
 
-/// The keys of a `.cache()`: what was made at one place of the stored bytes of a sample's object. Where a source learns the
-/// versions of its objects only as they are read, the key is known once the version is, and question() asks for that where
-/// something was made of the object before.
+/// The keys of a `.cache()`. They follow from the content of a sample's object and the steps before
+/// the cache. Some sources learn the version of an object only by reading it; the key is known
+/// after that. If an entry may exist for such an object, question() asks for its version.
 class ContentKeys final : public StageKeys {
  public:
-  /// `place`: identity of the steps before. `fetches`: objects are read, and so their versions told.
+  /// `place`: identity of the steps before. `fetches`: the plan reads objects, which tells their
+  /// versions.
   ContentKeys(std::shared_ptr<EntryCache> cache, std::shared_ptr<const Source> source, const Hash128& place,
               bool fetches)
       : cache_(std::move(cache)), source_(std::move(source)), versions_(source_->learned_versions()), place_(place),
@@ -35,7 +37,7 @@ class ContentKeys final : public StageKeys {
 
   const std::shared_ptr<EntryCache> cache_;
   const std::shared_ptr<const Source> source_;
-  const LearnedVersions* const versions_;  // the source's; null where versions are known from the start
+  const LearnedVersions* const versions_;  // null if the source knows versions from the start
   const Hash128 place_;
   const bool fetches_;
 };

@@ -12,11 +12,12 @@ namespace forebay {
 namespace {
 
 constexpr int kFormat = 1;
-// Rules look from each step at all before it, which a stranger's file must not make take for ever.
+// Some rules compare each step with all steps before it, so an untrusted file must not have too
+// many.
 constexpr size_t kMaxSteps = 1000;
 constexpr size_t kMaxJsonBytes = size_t{64} << 20;
 
-// Arguments as a person would type them: "224, scale=[0.08, 1.0]".
+// Formats arguments as a person would type them: "224, scale=[0.08, 1.0]".
 std::string print_args(const OpSpec& op) {
   std::string text;
   for (const auto& [name, value] : op.args.items()) {
@@ -32,12 +33,12 @@ Result<Json> parse_json(std::string_view text) {
   try {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {
-    // The library counts from 1, and is one behind the end where the text breaks off.
+    // The library counts from 1, and is one past the end if the text is incomplete.
     const size_t at = std::min(error.byte > 0 ? error.byte - 1 : 0, text.size());
     const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
     return invalid_argument(at == text.size() ? fmt::format("this is not JSON: it breaks off in line {}", line)
                                               : fmt::format("this is not JSON: something is wrong in line {}", line));
-  } catch (const Json::exception&) {  // a number that no double holds
+  } catch (const Json::exception&) {  // a number that does not fit a double
     return invalid_argument("this is not JSON: a number in it is out of range");
   }
 }
@@ -99,7 +100,7 @@ Result<std::string> Description::to_json() const {
     steps.push_back(std::move(step));
   }
   const Json all = {{"forebay_pipeline", kFormat}, {"steps", std::move(steps)}};
-  // Names that are not UTF-8 cannot be written as JSON without losing them.
+  // JSON cannot hold names that are not UTF-8 without losing bytes.
   try {
     return all.dump(2);
   } catch (const Json::exception&) {
@@ -134,14 +135,15 @@ Result<Description> Description::from_json(std::string_view text) {
 Hash128 Description::fingerprint(const Catalog& catalog) const {
   Hasher hasher;
   for (const OpSpec& op : *steps_) {
-    // What changes no sample and no order: a run may go on with other sizes, caches and buffers.
+    // These steps change neither samples nor order: a run may continue with other batches, caches
+    // and buffers.
     if (catalog.has_role(op, OpRole::kBatch) || catalog.has_role(op, OpRole::kKeep) ||
         catalog.has_role(op, OpRole::kBuffer))
       continue;
     Json args = op.args;
-    // Where the data lies is not what it is: the data set's version says that.
+    // The location of the data does not identify it; the version of the data set does.
     if (&op == &steps_->front()) args = Json::object();
-    // As the size of a batch: any number of ranks may go on.
+    // Like the batch size, these may change: a run may continue with another number of ranks.
     if (catalog.has_role(op, OpRole::kRehearse)) {
       args.erase("n");
       args.erase("ram");

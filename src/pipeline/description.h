@@ -17,22 +17,23 @@ using Json = nlohmann::ordered_json;
 class Catalog;
 class Source;
 
-/// One step of a description: a name and its arguments. What cannot be written as JSON (a Python function, an array in
-/// memory) rides along as an attachment.
+/// One step of a description: a name and its arguments. An argument that JSON cannot hold (a Python
+/// function, an array in memory) is an attachment.
 struct OpSpec {
   std::string name;
   Json args = Json::object();
   std::shared_ptr<void> attachment;
-  /// How a state or a message names the attachment ("<function augment>"); part of the fingerprint.
+  /// Name of the attachment in states and messages ("<function augment>"). Part of the fingerprint.
   std::string attachment_name;
-  /// Of a source that somebody has opened already: itself. No part of what the user said.
+  /// The source, if it is open already. Not part of the description.
   std::shared_ptr<const Source> opened = nullptr;
 };
 
 /// "image" → {"image"}, ["a", "b"] → {"a", "b"}, nothing or null → {}.
 std::vector<std::string> field_list(const Json& value);
 
-/// What the user said: a source and the operators after it. Immutable; append() gives a new one. Touches no storage.
+/// A pipeline as the user wrote it: a source and the operators after it. Immutable; append()
+/// returns a new one. It touches no storage.
 class Description {
  public:
   Description() = default;
@@ -44,10 +45,11 @@ class Description {
 
   /// One line per operator.
   std::string to_string() const;
-  /// InvalidArgument, naming the step, when it holds something that JSON cannot.
+  /// InvalidArgument, naming the step, if a step has an attachment.
   Result<std::string> to_json() const;
   static Result<Description> from_json(std::string_view text);
-  /// Of all steps but batches and caches, as the catalog's roles tell.
+  /// Hash of all steps that decide which samples come in which order. Batches, caches and buffers
+  /// are left out.
   Hash128 fingerprint(const Catalog& catalog) const;
 
  private:

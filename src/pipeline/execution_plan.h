@@ -36,16 +36,17 @@ struct ForeignStage {
   std::string name;
   size_t step = 0;  ///< index in the description
   uint32_t random_index = 0;
-  bool merge = false;           ///< what comes out is added to the record; otherwise it replaces it
-  bool takes_all = false;       ///< what earlier user code made and nobody named goes in, too
-  bool forgets_extras = false;  ///< but not here: a choice of fields stands between
-  /// Where it does not give the first of these fields, the second is taken for it.
+  bool merge = false;           ///< the answer is added to the record; otherwise it replaces it
+  bool takes_all = false;       ///< the function also gets the extra fields of earlier user code
+  bool forgets_extras = false;  ///< a choice of fields before this stage drops these extra fields
+  /// Pairs of field names. If the answer lacks the first field, the second is taken in its place.
   std::vector<std::pair<std::string, std::string>> substitutes;
-  /// Names that steps behind it give to other fields, and these steps: it must not make such fields unasked.
+  /// Names that later steps give to fields of their own, each with the name of that step. An answer
+  /// with an extra field of such a name is an error.
   std::vector<std::pair<std::string, std::string>> later_names;
-  std::vector<size_t> inputs;  ///< fields of the record that go in
-  Schema input_schema;         ///< of those fields
-  Schema output_schema;        ///< of the record afterwards; kAny fields are looked up by name in what came out
+  std::vector<size_t> inputs;  ///< fields of the record that the function gets
+  Schema input_schema;         ///< schema of those fields
+  Schema output_schema;        ///< schema of the record afterwards; kAny fields are found by name
   std::shared_ptr<StepCounters> counters;
 };
 
@@ -54,60 +55,70 @@ using Stage = std::variant<NativeStage, ForeignStage, KeyedStage>;
 /// One field of the finished batch.
 struct OutputField {
   Field field;
-  /// Bytes of one row, where its shape is known before: such rows are written straight into the batch.
+  /// Bytes of one row, if the plan knows its shape. Such rows are written directly into the batch.
   std::optional<size_t> row_bytes;
-  /// The source copies rows of this field itself, straight from its field `source_field`.
+  /// The source copies rows of its field `source_field` directly into the batch.
   bool gathered = false;
   size_t source_field = 0;
-  /// User code may have put another type or shape in its place, alike in all rows of a batch.
+  /// User code may give another type or shape than `field` says, the same in all rows of a batch.
   bool may_differ = false;
 };
 
-/// Which samples of the source take part, and under which number the order knows them. Immutable.
+/// The samples of a source that take part in a run, numbered from 0 for the order. Immutable, and
+/// used by any number of threads.
 class Selection {
  public:
   virtual ~Selection() = default;
   virtual int64_t size() const = 0;
-  /// id in the source of the `index`-th sample that takes part.
+  /// The id in the source of the `index`-th sample that takes part.
   virtual int64_t id_at(int64_t index) const = 0;
-  /// The same for many at once, in place.
+  /// Replaces each index by its id, for many samples at once.
   virtual void ids_at(std::span<int64_t> indices) const {
     for (int64_t& index : indices) index = id_at(index);
   }
 };
 
-/// What the runner runs: everything decided, nothing started. Immutable, shared by all threads.
+/// A compiled pipeline, as a Runner executes it: everything is decided and nothing is started. It
+/// is immutable and shared by all threads of the run.
 struct ExecutionPlan {
   std::shared_ptr<const Source> source;
-  const SampleSource& samples() const { return *source->as_samples(); }  ///< only where there are no `chunks`
+  /// The source, if there are no `chunks`.
+  const SampleSource& samples() const { return *source->as_samples(); }
   std::shared_ptr<const Selection> selection;
   uint64_t seed = 0;
-  /// For sources whose rows come many at a time: how chunks become rows. `stages` then begin with rows of `chunks->packed`.
+  /// How chunks become rows. Null for sources that are read sample by sample. Otherwise the first
+  /// of `stages` gets rows of `chunks->packed`.
   std::shared_ptr<const ChunkPlan> chunks;
-  /// Which of `stages` are keyed, the last first: what it has needs the fewest steps.
+  /// Indices of the keyed stages in `stages`, the last first, since its entries save the most work.
   std::vector<size_t> keyed = {};
   const KeyedStage& keyed_stage(size_t at) const { return std::get<KeyedStage>(stages[at]); }
-  /// Replayed samples have the random numbers of when they were new in this many stages, the first ones; 0: in none.
+  /// In this many stages, the first ones, replayed samples have the random numbers that they had
+  /// when they were new.
   size_t stages_when_new = 0;
-  /// Some wanted field needs the stored object's bytes.
+  /// Whether a wanted field needs the bytes of the stored object.
   bool fetches = false;
   std::vector<Stage> stages;
-  /// What the operators of `stages` take at most to compute one sample, as far as shapes are known before.
+  /// Working memory that the operators of `stages` need at most for one sample, as far as shapes
+  /// are known.
   uint64_t working_bytes = 0;
   Schema output_schema;
-  /// Where sequences are packed: the only output is a row of numbers, which goes into blocks.
+  /// Set if sequences are packed. The only output is then a row of numbers, which goes into blocks.
   std::optional<PackingStep> packing = {};
-  /// Where a field is packed of samples that may have others, which user code made unasked: its name. Empty elsewhere.
+  /// Name of the packed field, if user code may add fields that packing would lose. Empty
+  /// otherwise.
   std::string packed_field = {};
-  /// Where old samples pass all stages again: the field that says which they are. Empty where none do.
+  /// Name of the field that marks replayed samples, if these pass all stages again. Empty
+  /// otherwise.
   std::string rehearsed_field = {};
   std::vector<OutputField> outputs;
   std::shared_ptr<StepCounters> fetch_counters = std::make_shared<StepCounters>();
-  /// The last step: rows written into the batch. Deferred work (decode, resize, …) is done, and counted, there.
+  /// Counters of the last step, which writes rows into the batch. Deferred work (decode, resize, …)
+  /// is done and counted there.
   std::shared_ptr<StepCounters> write_counters = std::make_shared<StepCounters>();
-  /// Told what happens when, while there is one.
+  /// Turns a trace of the run on and off.
   std::shared_ptr<TraceSwitch> trace = std::make_shared<TraceSwitch>();
-  /// Of rows in `stages` and in writing; which step had what part of it: StepCounters::looked_at.
+  /// CPU time of rows in `stages` and in writing. StepCounters::looked_at divides it among the
+  /// steps.
   std::shared_ptr<RowCounters> row_counters = std::make_shared<RowCounters>();
 
   /// Bytes of one batch of `rows` rows in its fixed-shape fields.
@@ -116,7 +127,7 @@ struct ExecutionPlan {
     for (const OutputField& output : outputs) bytes += output.row_bytes.value_or(0) * static_cast<uint64_t>(rows);
     return bytes;
   }
-  /// Where the data set is stored; null where nothing is fetched.
+  /// The store of the data set. Null if nothing is fetched.
   Store* store() const {
     if (chunks) return chunks->source->chunks() > 0 ? chunks->source->chunk_fetch(0).store : nullptr;
     return fetches && selection->size() > 0 ? samples().fetch(selection->id_at(0)).store : nullptr;
@@ -127,12 +138,12 @@ struct ExecutionPlan {
     }
     return false;
   }
-  /// A data set of the user's own: its function makes the samples.
+  /// Whether the source is a data set of the user's, whose function makes the samples.
   bool starts_with_user_code() const {
     const auto* first = stages.empty() ? nullptr : std::get_if<ForeignStage>(&stages.front());
     return first != nullptr && first->step == 0;
   }
-  /// Nothing but copying: rows of all fields are gathered by the source.
+  /// Whether the source copies the rows of all fields itself, so that no stage runs.
   bool gathers_only() const {
     if (chunks) return false;
     for (const OutputField& output : outputs) {

@@ -29,7 +29,7 @@ Tensor zeros(int64_t count) {
   return made;
 }
 
-// Lists without an element say nothing of what they would be lists of.
+// Lists without elements do not tell the type of their elements.
 bool all_lists_empty(const BatchField& field) {
   if (field.kind == BatchField::Kind::kRagged) return field.values.shape[0] == 0;
   return field.kind == BatchField::Kind::kDense && field.values.shape.rank() == 2 && field.values.shape[1] == 0;
@@ -47,7 +47,7 @@ void make_empty_lists(BatchField& field, BatchField::Kind kind, int64_t rows) {
 FieldForms::FieldForms(const ExecutionPlan& plan, int64_t batch_size, std::set<std::string> ragged)
     : batch_size_(batch_size), ragged_(std::move(ragged)) {
   for (const OutputField& output : plan.outputs) {
-    // Of these the plan decides the form, the same in every batch.
+    // The plan decides the form of these fields, the same in every batch.
     if (output.field.kind != FieldKind::kAny) known_.insert(output.field.name);
     if (output.field.ragged) ragged_.insert(output.field.name);
     if (output.field.pad_value) padded_.insert(output.field.name);
@@ -87,7 +87,8 @@ Status FieldForms::settle_rows(BatchField& field, int64_t rows) {
                     field.name, form->second.row.to_string(), without_first(field.values.shape).to_string()));
   const bool was_row = form->second.kind == BatchField::Kind::kDense && form->second.row.rank() > 0;
   const bool is_row = field.kind == BatchField::Kind::kDense;
-  // Arrays of more axes may have another length in each batch, as those of videos of one length a batch.
+  // Arrays of more axes may have another length in each batch, such as videos of one length a
+  // batch.
   if (!was_row || (is_row && (field.values.shape.rank() > 2 || form->second.row[0] == field.values.shape[1])))
     return {};
   return invalid_argument(
@@ -97,7 +98,8 @@ Status FieldForms::settle_rows(BatchField& field, int64_t rows) {
                   field.name, form->second.row[0]));
 }
 
-// Every row was skipped: fields that are only known by their rows are those of the batches before, without any.
+// Every row was skipped. Fields that only their rows describe get the form that they had in earlier
+// batches, without rows.
 void FieldForms::add_empty(Batch& batch) const {
   for (const auto& [name, form] : forms_) {
     auto field =

@@ -10,19 +10,23 @@
 
 namespace forebay {
 
-/// What the fields that user code makes look like in the batches of one run, where nothing is known of them before. The first
-/// batch that has rows decides: rows that are all of one length make an array, and then all of the run have that
-/// length (of more than one axis: all of a batch); others, of which the first axis alone may differ, make (values, offsets) in every batch, also where their lengths happen to agree. Where rows are lists of strings, rows
-/// without any are such lists, too. Batches of a single row by
-/// .batch(1) are arrays always, of any length.
+/// Keeps the form of fields that user code makes the same in all batches of a run. The plan knows
+/// nothing of these fields, so the first batch with rows decides:
+/// - If all its rows have one length, the field is an array, and all rows of the run must have that
+///   length. Arrays of more axes may have another length in each batch.
+/// - If rows differ in their first axis, the field is (values, offsets) in every batch, even if the
+///   lengths agree.
+/// - If rows are lists of strings, rows without elements are such lists, too.
+/// Batches of .batch(1) are arrays of any length.
 ///
-/// Used by one thread at a time, on batches in their order.
+/// The window calls it for each delivered batch, in order and from one thread at a time.
 class FieldForms {
  public:
-  /// `ragged`: fields that are so from the first batch on.
+  /// `ragged`: fields that are (values, offsets) from the first batch on.
   FieldForms(const ExecutionPlan& plan, int64_t batch_size, std::set<std::string> ragged);
 
-  /// Gives the batch's fields their form. InvalidArgument where a field would have to change it.
+  /// Converts the batch's fields to their form. InvalidArgument if a field would have to change its
+  /// form.
   Status settle(Batch& batch);
 
  private:

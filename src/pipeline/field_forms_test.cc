@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-// What user code makes: one batch after another, each as its first rows let it look; and what rows of batches are.
+// Forms of fields that user code makes, over several batches, and rows of finished fields.
 
 namespace forebay {
 namespace {
@@ -144,7 +144,7 @@ TEST(FieldForms, rows_without_any_string_are_such_lists_where_others_were) {
   }
 }
 
-// All rows of a batch may be skipped: it has the fields that the batches before had.
+// If all rows of a batch are skipped, it has the fields of earlier batches.
 TEST(FieldForms, a_batch_without_rows_has_the_fields_of_those_before_and_their_types) {
   struct Case {
     BatchField first;

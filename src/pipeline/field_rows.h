@@ -4,8 +4,9 @@
 
 namespace forebay {
 
-/// Whether rows of the field may differ in their first axis and lie end to end in a batch, as (values, offsets): numbers of one
-/// axis, and of more where the others are known. Pictures and sound never do: their axes mean something else.
+/// Whether rows of the field may differ in their first axis, so that a batch holds them end to end
+/// as (values, offsets). They are numbers of one axis, or of several if all but the first are
+/// known. Pictures and sound never are, since their axes have another meaning.
 inline bool lies_end_to_end(const Field& field) {
   if (field.kind != FieldKind::kTensor || field.shape.fully_known()) return false;
   if (field.shape.rank() == 1) return true;

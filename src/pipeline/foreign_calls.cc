@@ -34,7 +34,8 @@ std::optional<Value> take_substitute(const ForeignStage& stage, Extras& extras, 
 void ForeignCalls::put(uint64_t order, std::shared_ptr<PendingCall> call) {
   {
     const std::lock_guard lock(mutex_);
-    // A call that dies unanswered answers for itself, which takes the run's lock; whoever puts it holds that.
+    // The destructor of a call without an answer takes the run's lock, which the caller of put()
+    // holds.
     if (closed_) return call->forget();
     calls_[order] = std::move(call);
   }
@@ -54,7 +55,7 @@ void ForeignCalls::forget(uint64_t order) {
   const std::lock_guard lock(mutex_);
   const auto found = calls_.find(order);
   if (found == calls_.end()) return;
-  // For the same reason as in put().
+  // The reason is the same as in put().
   found->second->forget();
   calls_.erase(found);
 }
@@ -113,14 +114,14 @@ Status accept_answer(const ForeignStage& stage, const Schema& schema, Record ans
                                                     field.name, schema.names()));
     }
   }
-  // Found here and not by check(): what a function gives unasked is known only now.
+  // Checked here, since it is known only now which extra fields the function returns.
   for (const auto& [name, maker] : stage.later_names) {
     if (find_extra(row.extras, name) == row.extras.end()) continue;
     return invalid_argument(fmt::format(
         "there would be two fields '{}': the function gives one, and .{} makes another; give one of them another name",
         name, maker));
   }
-  // So that the order of the function's answer does not become that of the batch's fields.
+  // Sorted, so that the batch's fields do not follow the order of the function's answer.
   std::sort(row.extras.begin(), row.extras.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   row.record = std::move(record);
   return {};

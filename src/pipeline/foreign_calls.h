@@ -13,24 +13,26 @@
 
 namespace forebay {
 
-/// A call that can be let go of unanswered.
+/// A call that can be abandoned without an answer.
 class PendingCall : public ForeignCall {
  public:
-  /// Nobody waits for it any more: it must not answer when it dies.
+  /// Abandons the call: its destructor must not answer it any more.
   virtual void forget() = 0;
 };
 
-/// Calls of user code that nobody has taken yet, the oldest samples first. May be used from any thread.
+/// Queue of calls of user code, the oldest samples first. The run puts calls in with its lock held,
+/// and threads of user code take them out. May be used from any thread.
 class ForeignCalls {
  public:
-  /// `order` says which goes first, and which one forget() means. After close() it is let go of.
+  /// Adds a call. The smallest `order` is taken first; it also names the call for forget(). After
+  /// close() the call is abandoned.
   void put(uint64_t order, std::shared_ptr<PendingCall> call);
-  /// Waits for one. Null on time-out and after close().
+  /// Waits for a call and removes it. Null on time-out and after close().
   std::shared_ptr<ForeignCall> take(std::chrono::milliseconds timeout);
-  /// That one, if it is still here.
+  /// Abandons that call, if nobody has taken it yet.
   void forget(uint64_t order);
   void forget_all();
-  /// Wakes whoever waits, for good.
+  /// Wakes all waiting threads. take() returns null from now on.
   void close();
 
  private:
@@ -40,16 +42,16 @@ class ForeignCalls {
   bool closed_ = false;
 };
 
-/// What goes into user code: the stage's fields of the record, and what earlier user code made and nobody has named since, where the
-/// stage takes all.
+/// The input of a call of user code: the stage's fields of the record, and the extra fields of
+/// earlier user code if the stage takes all.
 struct ForeignInput {
   Schema schema;
   Record record;
 };
 ForeignInput foreign_input(const ForeignStage& stage, RowInput& row);
 
-/// What came out becomes the row's record, in the order that the next operators expect. Unsupported where a field is missing,
-/// InvalidArgument where there would be two of a name.
+/// Makes the answer of user code the row's record, in the order that the next operators expect.
+/// Unsupported if a field is missing, InvalidArgument if two fields would have one name.
 Status accept_answer(const ForeignStage& stage, const Schema& schema, Record answer, RowInput& row);
 
 }  // namespace forebay

@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A call that says what became of it.
+/// A call that records whether it is destroyed without being abandoned.
 class Noted final : public PendingCall {
  public:
   Noted(int number, std::vector<int>* dropped) : number_(number), dropped_(dropped) {}
@@ -38,7 +38,7 @@ class Noted final : public PendingCall {
 
 struct Calls {
   void put(uint64_t order) { calls.put(order, std::make_shared<Noted>(static_cast<int>(order), &dropped)); }
-  std::vector<int> dropped;  // without having been let go of
+  std::vector<int> dropped;  // calls destroyed without being abandoned
   ForeignCalls calls;
 };
 
@@ -54,7 +54,7 @@ TEST(ForeignCalls, what_nobody_waits_for_is_let_go_of_without_an_answer) {
   Calls c;
   for (const uint64_t order : {1, 2, 3}) c.put(order);
   c.calls.forget(2);
-  c.calls.forget(9);  // not here
+  c.calls.forget(9);  // not in the queue
   EXPECT_EQ(c.calls.take(0ms)->step(), 1u);
   c.calls.forget_all();
   EXPECT_FALSE(c.calls.take(0ms));
@@ -87,7 +87,7 @@ Value bytes(const std::string& text) {
 }
 std::string text(const Value& value) { return {value.bytes.data(), value.bytes.data() + value.bytes.size()}; }
 
-// A row with the fields a and b, to whose function only b goes; a stays, and c is what a later step needs.
+// A row with the fields a and b. The function gets b only; a stays, and a later step needs c.
 struct Row {
   Row() {
     stage.merge = true;

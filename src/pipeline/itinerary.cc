@@ -24,7 +24,7 @@ bool IndexedItinerary::finished(const Cursor& at) const {
 
 Cursor IndexedItinerary::normalized(const Cursor& at) const {
   if (schedule_.steps_left(at.position) > 0) return at;
-  // One step on is enough: finished() has ruled out epochs without steps.
+  // One epoch further is enough, since finished() has excluded epochs without steps.
   return {at.epoch + 1, 0, 0};
 }
 
@@ -38,7 +38,7 @@ std::optional<StepPlan> IndexedItinerary::planned(const Cursor& requested) const
   return plan;
 }
 
-// Blocks become the sequences in them.
+// Replaces the blocks of a plan by their sequences.
 void IndexedItinerary::unpack(StepPlan& plan) const {
   const std::vector<Row> blocks = std::exchange(plan.rows, {});
   for (const Row& block : blocks) {
@@ -50,7 +50,7 @@ void IndexedItinerary::unpack(StepPlan& plan) const {
   }
 }
 
-// Runs of consecutive positions are looked up together, which costs a fraction of one by one.
+// Looks runs of consecutive positions up together, which is much faster than one by one.
 std::vector<int64_t> IndexedItinerary::indices(const StepPlan& step) const {
   const size_t n = step.rows.size();
   std::vector<int64_t> indices(n);

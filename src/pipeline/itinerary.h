@@ -14,100 +14,113 @@
 
 namespace forebay {
 
-/// A place between two batches of the global order: all that a checkpoint needs. The same on every rank.
+/// A place between two global batches. It is the same on every rank, and all that a checkpoint
+/// needs.
 struct Cursor {
   int64_t epoch = 0;
-  int64_t position = 0;  ///< samples of this epoch that are behind
-  int64_t step = 0;      ///< batches of this epoch that are behind
+  int64_t position = 0;  ///< samples of this epoch before the place, over all ranks
+  int64_t step = 0;      ///< batches of this epoch before the place
   friend bool operator==(const Cursor&, const Cursor&) = default;
 };
 
 /// A block of packed sequences in a step.
 struct PlannedBlock {
-  int64_t number = 0;  ///< in the packing
-  Row row;             ///< as the schedule deals it
-  size_t first = 0;    ///< of StepPlan::rows
+  int64_t number = 0;  ///< number of the block in the packing
+  Row row;             ///< row that the schedule assigns to this rank
+  size_t first = 0;    ///< index in StepPlan::rows of its first sequence
 };
 
-/// A row of a step that no new sample came for.
+/// A row of a step for which a stream had no new record. A replayed sample takes its place.
 struct VacantRow {
   size_t row = 0;
-  int64_t number = 0;      ///< among those of all ranks
-  KeptSample sample = {};  ///< the old one that stands there
+  int64_t number = 0;      ///< number of the row among the vacant rows of all ranks
+  KeptSample sample = {};  ///< the replayed sample
 };
 
-/// One step of this rank.
+/// The rows of one step of this rank.
 struct StepPlan {
   Cursor at;
-  Cursor after;  ///< where the next batch begins; the next epoch's beginning after the last one
+  Cursor after;  ///< start of the next step; after the last one, start of the next epoch
   std::vector<Row> rows;
-  /// Where old samples are rehearsed; their ids are the source's. `rows` has them from `old_at` on.
+  /// Replayed samples, by their ids in the source. They are the rows from `old_at` on.
   std::vector<KeptSample> old = {};
   size_t old_at = 0;
-  /// Rows for which a stream had no record when they were needed, and the old samples that stand there.
+  /// Rows for which a stream had no record in time.
   std::vector<VacantRow> vacant = {};
-  int64_t vacant_of_all = 0;  ///< over all ranks
-  /// The old sample that a row is; nothing for new ones.
+  int64_t vacant_of_all = 0;  ///< number of vacant rows over all ranks
+  /// The replayed sample of a row. Nothing if the row has a new sample.
   std::optional<KeptSample> old_sample(int64_t row) const;
   bool is_old(int64_t row) const { return old_sample(row).has_value(); }
-  /// Where sequences are packed: what the batch's rows are, and of each of `rows` which part of it goes where in its block.
+  /// For packed sequences: the blocks of the step, and for each of `rows` the part of its sequence
+  /// that goes into a block. Empty otherwise.
   std::vector<PlannedBlock> blocks = {};
   std::vector<PackedPiece> pieces = {};
 };
 
-/// Which samples the rows of a step are. Pure: whatever it says of a step, it says always. Shared by threads.
+/// Maps the rows of a step to samples. Its answers for a step never change, and any thread may ask.
 class Itinerary {
  public:
   virtual ~Itinerary() = default;
 
-  /// Rows that a step of this rank has, but for the last ones of an epoch.
+  /// Rows of a step of this rank. The last steps of an epoch may have fewer.
   virtual int64_t batch_size() const = 0;
-  /// Which samples the rows of a step are, in the numbering of the selection: all, and one of them. Of old ones any number.
+  /// The samples of all rows of a step, in the numbering of the Selection. The numbers for rows
+  /// with replayed samples are arbitrary.
   virtual std::vector<int64_t> indices(const StepPlan& step) const = 0;
+  /// The sample of one row, as in indices().
   virtual int64_t index(const StepPlan& step, int64_t row) const = 0;
-  /// How many other samples may stand in for a bad one,
+  /// Number of replacements that a bad sample can have.
   virtual int64_t replacements() const = 0;
-  /// and the attempt-th of them for the sample at a position (1 ≤ attempt ≤ replacements()). Only without a packing.
+  /// The `attempt`-th replacement for the sample at a position, 1 ≤ attempt ≤ replacements(). Not
+  /// for packed sequences.
   virtual int64_t replacement(int64_t epoch, int64_t position, int64_t attempt) const = 0;
-  /// Of all samples; null where there is no such order.
+  /// The order of all samples. Null if there is none, as for streams.
   virtual std::shared_ptr<const Order> order() const { return nullptr; }
 };
 
-/// The steps of a run, one after another. What comes at a place may depend on what has arrived and on the steps that were asked for
-/// before, so a run calls step() in order and from one thread at a time, and the rest from any thread; asking for the same place again gives the
-/// same step. One source belongs to one run. Before that goes on elsewhere, the owner of the source says so to it.
+/// Gives a run its steps, one after another. A step may depend on the records that have arrived and
+/// on the steps before it. The run therefore calls step() in order and from one thread at a time;
+/// the other methods may be called from any thread. Asking for the same place again gives the same
+/// step. A step source serves one run. Its owner tells it before the run continues at another
+/// place.
 class StepSource : public Itinerary {
  public:
-  /// Batches of the epoch `at` is in: those done plus those left. Nothing where it has no end.
+  /// Number of batches in the epoch of `at`: those before `at` and those left. Nothing if the epoch
+  /// has no end.
   virtual std::optional<int64_t> batches(const Cursor& at) const = 0;
-  /// Nothing is left of the epoch `at` is in.
+  /// Whether the epoch of `at` has no step at or after `at`.
   virtual bool epoch_over(const Cursor& at) const = 0;
-  /// No step comes at or after this place.
+  /// Whether no epoch has a step at or after `at`.
   virtual bool finished(const Cursor& at) const = 0;
-  /// Whether it is known by now what comes at this place; if not, the run is told when it is. Sources without an end know only what has arrived.
+  /// Whether the step at `at` can be given now. If not, the run is notified once it can. A stream
+  /// knows only the records that have arrived.
   virtual bool known(const Cursor& /*at*/) { return true; }
-  /// The trainer waits for the step at this place, and nothing is being prepared: what it needs is read whatever memory it takes.
+  /// Called when the trainer waits for the step at `at` and no batch is being prepared. The source
+  /// then reads what the step needs, whatever memory that takes.
   virtual void awaits(const Cursor& /*at*/) {}
-  /// The same, without patience. Whether it is known now, where it was not. Called with a run's lock held.
+  /// Like awaits(), but a source that need not wait decides at once with the records that it has.
+  /// Returns whether the step became known by that. Called with the run's lock held.
   virtual bool hurry(const Cursor& /*at*/) { return false; }
-  /// The step that begins at `at`. Nothing when finished, when epochs have no steps at all, or where it is not known yet.
+  /// The step that begins at `at`. Nothing if finished(at), if it is not known yet, or if epochs
+  /// have no steps.
   virtual std::optional<StepPlan> step(const Cursor& at) = 0;
-  /// Why no step is ever known from here on. OK for all that is well, or only slow.
+  /// The error after which no further step becomes known. OK as long as steps can still come.
   virtual Status failure() const { return {}; }
-  /// What a place that is not known waits for, for the log.
+  /// For the log: what a step that is not known yet waits for.
   virtual std::string awaited() const { return {}; }
 };
 
-/// The steps of indexed sources, from order, schedule and rank. Pure: any thread may ask for any place.
+/// The steps of indexed sources. They follow from order, schedule and rank alone, so any thread may
+/// ask for any place.
 class IndexedItinerary final : public StepSource {
  public:
-  /// `packing`: order and schedule are of its blocks. Null: of samples.
+  /// If there is a `packing`, order and schedule number its blocks; otherwise they number samples.
   IndexedItinerary(std::shared_ptr<const Order> order, Schedule schedule, uint64_t seed, int64_t rank,
                    std::optional<int64_t> epochs, std::shared_ptr<const Packing> packing = nullptr);
 
   const Schedule& schedule() const { return schedule_; }
   int64_t rank() const { return rank_; }
-  /// Where the next batch after `at` is: `at` itself, or the next epoch's beginning if nothing is left of this one.
+  /// The start of the next batch: `at` itself, or the start of the next epoch if this one is over.
   Cursor normalized(const Cursor& at) const;
 
   int64_t batch_size() const override { return schedule_.options().batch_size; }
@@ -117,7 +130,7 @@ class IndexedItinerary final : public StepSource {
   bool epoch_over(const Cursor& at) const override { return schedule_.steps_left(at.position) == 0; }
   bool finished(const Cursor& at) const override;
   std::optional<StepPlan> step(const Cursor& at) override { return planned(at); }
-  /// The same step, of which nothing is changed by asking.
+  /// Like step(), as a const method.
   std::optional<StepPlan> planned(const Cursor& at) const;
   std::vector<int64_t> indices(const StepPlan& step) const override;
   int64_t index(const StepPlan& step, int64_t row) const override;

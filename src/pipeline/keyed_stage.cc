@@ -23,7 +23,7 @@ void KeyedStage::keep(const Identity& entry, const Record& record, const Extras&
   }
   if (!cache->admits(entry.hash, bytes)) return;
   Result<Columns> columns = columns_of(fields, values);
-  if (!columns.ok()) return;  // no form that could be kept, such as a value that user code left out
+  if (!columns.ok()) return;  // cannot be stored, such as a field that user code left out
   cache->put({entry.hash, id}, std::make_shared<const Columns>(std::move(*columns)), seconds,
              entry.lasting ? KeepIn::kAnyTier : KeepIn::kMemory);
   counters->add(1, bytes, bytes, 0);
@@ -34,7 +34,7 @@ Status KeyedStage::restore(const Columns& entry, const Source& source, int64_t i
   Record known;
   for (const auto& field : from_source) {
     if (!field) continue;
-    // One call for all of these fields, which need no stored bytes.
+    // One call loads all of these fields, which need no stored bytes.
     FOREBAY_RETURN_IF_ERROR(source.as_samples()->load(id, Buffer(), known));
     break;
   }

@@ -16,63 +16,69 @@ namespace forebay {
 
 class BatchJob;
 
-/// Fields beside those of the schema.
+/// Fields of a record in addition to those of the schema, which user code made.
 using Extras = std::vector<std::pair<std::string, Value>>;
 
-/// Something to be read before it is known by which key a row's result is kept: the version of its object.
+/// A read that tells the version of a row's object. Some entries have a key only once it is known.
 struct KeyQuestion {
   SampleSource::Fetch fetch;
-  /// Takes the answer: the version that the store told with it (0: none), and the bytes.
+  /// Called with the bytes that were read, and with the version that the store gave (0 if none).
   std::function<void(uint64_t version, const Buffer& bytes)> answered;
 };
 
-/// The keys by which a keyed stage keeps results, and which rows' results it keeps. A row is one of a batch, with the sample
-/// that stands in its place now. Immutable to callers; any thread may call any method.
+/// Decides which rows' results a keyed stage stores, and under which keys. A row is given by its
+/// batch; its sample may be a replacement. Any thread may call any method.
 class StageKeys {
  public:
   virtual ~StageKeys() = default;
-  /// The key of what was made of the row's sample before. Nothing where no key is known, or such a row is not looked up.
+  /// The key to look up. Nothing if the key is not known, or if such rows are not looked up.
   virtual std::optional<Identity> find(const BatchJob& batch, int64_t row) const = 0;
-  /// The key of what is made of it now; nothing where that is not kept. `version`: of the object that was read for it, where
-  /// versions are learned from answers; 0 where the store told none.
+  /// The key to store a new result under. Nothing if it is not stored. `version` is that of the
+  /// object that was read, if versions are learned from reads; it is 0 if the store gave none.
   virtual std::optional<Identity> keep(const BatchJob& batch, int64_t row, std::optional<uint64_t> version) const = 0;
-  /// The key by which SingleFlight knows that the row's result is being made; nothing where two may make the same.
+  /// The key of the entry's SingleFlight. Nothing if several tasks may make the same entry.
   virtual std::optional<Hash128> flight(const BatchJob&, int64_t /*row*/) const { return std::nullopt; }
-  /// Whether other hosts of the job know the result by the same key.
+  /// Whether peers have the entry under the same key.
   virtual bool peers_know(const Identity&) const { return false; }
-  /// Whether keep() wants the version of the object that is read.
+  /// Whether keep() needs the version of the object that is read.
   virtual bool learns_versions() const { return false; }
-  /// Where find() knows no key: what tells it.
+  /// If find() knows no key: a read that tells it.
   virtual std::optional<KeyQuestion> question(const BatchJob&, int64_t /*row*/) const { return std::nullopt; }
-  /// The row's result has been kept under that key.
+  /// Called after the row's result was stored under that key.
   virtual void kept(const BatchJob&, int64_t /*row*/, const Identity&) const {}
-  /// The row has passed the stage, since nothing of it was there. Once for each row of a batch.
+  /// Called once for each row that has passed the stage because no entry was found.
   virtual void made(const BatchJob&, int64_t /*row*/) const {}
-  /// Grows when results may have been kept for rows that were looked up in vain, so that these are looked up again; 0 where
-  /// rows are looked up once.
+  /// Changes when there may be new entries for rows whose look-up missed. These rows are then
+  /// looked up again. 0 if rows are looked up once.
   virtual uint64_t arrivals() const { return 0; }
 };
 
-/// A place among operators that look at single samples where results are kept under keys: a `.cache()`, or the place where
-/// replayed samples come in. An entry is one sample: what the steps before made of it. What the source knows without
-/// them (labels, paths) is asked of it again, since it may change while the object does not.
+/// A stage that stores results of the stages before it: a `.cache()`, or the place where replayed
+/// samples enter. An entry holds one sample. Fields that the source knows without reading (labels,
+/// paths) are not in the entry but are taken from the source again, since they may change while the
+/// object does not.
 struct KeyedStage {
-  std::string name;                   ///< of the step, for people
-  std::shared_ptr<EntryCache> cache;  ///< null: nothing is kept
+  std::string name;                   ///< name of the step in messages
+  std::shared_ptr<EntryCache> cache;  ///< null if nothing is stored
   std::shared_ptr<const StageKeys> keys;
-  /// Entries that somebody in the process is making; null where two may make the same.
+  /// Flights of entries that tasks of this process are making. Null if several may make the same
+  /// entry.
   std::shared_ptr<SingleFlight> flights = {};
-  Schema schema;  ///< of the record at this place
-  /// For each field, the field of the source that is it, untouched and known without reading; nothing: it is in the entry.
+  Schema schema;  ///< schema of the record at this stage
+  /// For each field of the schema, the unchanged field of the source to take it from. Nothing if it
+  /// is in the entry.
   std::vector<std::optional<size_t>> from_source;
-  std::vector<bool> kept;       ///< of each field, whether it is in the entry; one that is neither is wanted by nobody
-  bool forgets_extras = false;  ///< a choice of fields stands between here and the user code before
-  bool marks_replayed = false;  ///< the record gets one more field here: whether the row's sample is a replayed one
+  /// For each field of the schema, whether it is in the entry. A field in neither list is not
+  /// needed.
+  std::vector<bool> kept;
+  bool forgets_extras = false;  ///< a choice of fields before this stage drops the extra fields
+  bool marks_replayed = false;  ///< adds a field that tells whether the sample is replayed
   std::shared_ptr<StepCounters> counters = std::make_shared<StepCounters>();
 
-  /// Keeps a sample, if there is room. Values must have been computed; `seconds`: what making it cost; `id`: of the sample.
+  /// Stores a sample if the cache has space for it. All values must have been computed. `seconds`
+  /// is the time that making the sample took.
   void keep(const Identity& entry, const Record& record, const Extras& extras, double seconds, int64_t id) const;
-  /// The record as it left the steps before.
+  /// Restores the record as it left the stages before this one.
   Status restore(const Columns& entry, const Source& source, int64_t id, Record& record, Extras& extras) const;
 };
 

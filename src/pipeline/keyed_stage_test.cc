@@ -13,7 +13,7 @@
 namespace forebay {
 namespace {
 
-/// Keeps whatever it is given, and where.
+/// Stores every entry that it is given.
 class MapCache final : public EntryCache {
  public:
   std::optional<Found> find(const EntryRef& entry) override {
@@ -49,7 +49,7 @@ Value number(int64_t value) {
 
 int64_t number_in(const Value& value) { return *value.tensor.data<int64_t>(); }
 
-/// Whose sample `id` has the label 100 + id.
+/// A source whose sample `id` has the label 100 + id.
 class Labelled final : public SampleSource {
  public:
   const Schema& schema() const override { return schema_; }
@@ -101,7 +101,7 @@ TEST(KeyedStage, a_sample_comes_back_with_what_was_made_of_it_and_what_the_sourc
   const Labelled source;
   Record made;
   made.push_back(number(7));
-  made.push_back(number(-1));  // a label that has changed since
+  made.push_back(number(-1));  // a label that has changed meanwhile
   made.push_back(number(5));
   Extras extras;
   extras.emplace_back("found", number(3));
@@ -171,7 +171,7 @@ TEST(KeyedStage, keeps_nothing_that_has_no_room_or_no_form) {
   cache->most = 7;
   stage.keep(entry_of(source, 1), made, {}, 0, 1);
   cache->most = UINT64_MAX;
-  made[0] = Value();  // user code left it out
+  made[0] = Value();  // user code left the field out
   stage.keep(entry_of(source, 1), made, {}, 0, 1);
   EXPECT_TRUE(cache->kept.empty());
   EXPECT_EQ(stage.counters->samples, 0);
@@ -201,7 +201,7 @@ TEST(ContentKeys, are_of_place_and_identity_and_known_where_that_is) {
 
 // ---- chunks
 
-/// Of two rows each, whose number is their id; and counts what is decoded.
+/// Chunks of two rows, which hold their ids. Counts the chunks that are decoded.
 class Numbered final : public ChunkSource {
  public:
   const Schema& schema() const override { return schema_; }

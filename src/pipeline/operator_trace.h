@@ -13,12 +13,13 @@
 
 namespace forebay {
 
-/// What the operators of one row took, for a trace: a slice each, one after another from where the row began. In truth they take
-/// turns (a picture is resized while it is decoded): the lengths are right, in CPU time, the places are not. Only of rows that
-/// were looked at closely (StepMeter). On one compute thread, from the beginning of a row to its end.
+/// Traces the operators of one row: one slice each, one after another from the start of the row.
+/// The lengths are CPU times; the start times are not real, since operators interleave (a picture
+/// is resized while it is decoded). Only rows that StepMeter samples have slices. It lives on one
+/// compute thread, from the start of a row to its end.
 class OperatorTrace {
  public:
-  /// `trace`: null where nothing is traced.
+  /// `trace`: null if the run is not traced.
   OperatorTrace(std::shared_ptr<Trace> trace, std::span<const std::string_view> names, int64_t id)
       : trace_(std::move(trace)), names_(names), id_(id), begun_ns_(trace_ ? monotonic_ns() : 0) {}
   OperatorTrace(OperatorTrace&&) = default;
@@ -34,7 +35,7 @@ class OperatorTrace {
     const Trace::Row row = trace_row_of_this_thread(*trace_);
     const int64_t now_ns = monotonic_ns();
     int64_t at_ns = begun_ns_;
-    // What writes the batch, the first by number, comes last.
+    // Step 0 writes the batch, so it comes last.
     for (size_t i = 1; i <= parts_.size(); ++i) {
       const auto& [step, ns] = parts_[i % parts_.size()];
       const int64_t end_ns = std::min(at_ns + ns, now_ns);

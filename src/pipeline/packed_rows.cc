@@ -12,15 +12,16 @@ namespace forebay {
 namespace {
 
 constexpr size_t kCacheLine = 64;
-constexpr size_t kSecondCache = size_t{64} << 10;     // what fits it beside other things
-constexpr size_t kRowsTaken = 128, kRowsPacked = 64;  // at once, at most
+constexpr size_t kSecondCache = size_t{64} << 10;     // fits into the second-level cache
+constexpr size_t kRowsTaken = 128, kRowsPacked = 64;  // most rows at once
 
-// To the second cache: more lines may be on their way there than to the first.
+// Prefetches into the second-level cache, which allows more outstanding loads than the first.
 void prefetch(const uint8_t* from, size_t bytes) {
   for (size_t at = 0; at < bytes; at += kCacheLine) __builtin_prefetch(from + at, 0, 2);
 }
 
-// To memory that is not looked at soon: without reading it into the caches first, which would be a third of the traffic.
+// Copies to memory that is not read soon. Loading that memory into the caches first would be a
+// third of the traffic.
 void copy_past_caches(const uint8_t* from, size_t bytes, uint8_t* to) {
 #ifdef __SSE2__
   constexpr size_t kStep = sizeof(__m128i);
@@ -31,14 +32,14 @@ void copy_past_caches(const uint8_t* from, size_t bytes, uint8_t* to) {
                        _mm_load_si128(reinterpret_cast<const __m128i*>(from + at)));
     }
     std::memcpy(to + at, from + at, bytes - at);
-    _mm_sfence();  // other threads learn of the rows by ordinary means
+    _mm_sfence();  // makes the rows visible to threads that synchronize in the usual way
     return;
   }
 #endif
   std::memcpy(to, from, bytes);
 }
 
-// Loads and stores of one size each; the compiler makes single instructions of them.
+// Copies values of a fixed size, which the compiler turns into single instructions.
 template <size_t kBytes>
 void scatter(const uint8_t* from, size_t rows, uint8_t* to, size_t stride) {
   for (size_t row = 0; row < rows; ++row, from += kBytes, to += stride) std::memcpy(to, from, kBytes);
@@ -64,7 +65,7 @@ void gather(RowPointers rows, size_t offset, uint8_t* out, std::span<const uint3
   }
 }
 
-// One part of each row, to consecutive places or to those that are told.
+// Copies one part of each row, to consecutive indices or to `places`.
 void gather_part(RowPointers rows, const PackedRows::Part& part, uint8_t* out, std::span<const uint32_t> places) {
   const auto [field, offset, bytes] = part;
   switch (bytes) {
@@ -80,8 +81,9 @@ void gather_part(RowPointers rows, const PackedRows::Part& part, uint8_t* out, s
 
 }  // namespace
 
-// Some rows at a time: while they are taken apart, those that come next are on their way from memory. They are asked for one by
-// one between the parts: all at once, they would be more than a core can wait for, and hold up the loads that are needed now.
+// Processes some rows at a time. While their parts are copied, the next rows are prefetched, one by
+// one between the parts. Prefetching them all at once would exceed the outstanding loads of a core
+// and delay the loads that are needed now.
 void PackedRows::gather(RowPointers rows, std::span<uint8_t* const> slots, std::span<const uint32_t> places) const {
   if (parts_.empty()) return;
   const size_t at_once = std::clamp<size_t>(kSecondCache / std::max<size_t>(stride_, 1), 1, kRowsTaken);
@@ -104,7 +106,7 @@ PackedRows::PackedRows(const Schema& schema) : schema_(schema) {
   for (size_t i = 0; i < schema.size(); ++i) {
     if (schema[i].fixed_shape()) parts_.push_back({i, 0, row_bytes(schema[i])});
   }
-  // Wide elements first, so that every value is aligned.
+  // Wide elements come first, so that every value is aligned.
   std::stable_sort(parts_.begin(), parts_.end(), [&](const Part& a, const Part& b) {
     return dtype_size(schema[a.field].dtype) > dtype_size(schema[b.field].dtype);
   });
@@ -129,14 +131,14 @@ PackedRows::PackedRows(const Schema& schema) : schema_(schema) {
   }
 }
 
-// A few rows at a time are put together in the caches, then written in one go. A core follows fewer streams than a table has
-// columns, so what comes next of each is asked for.
+// Some rows at a time are packed in the caches and then written at once. A table has more columns
+// than a core's hardware prefetcher follows, so each column is prefetched.
 void PackedRows::put_together(const Columns& columns, uint8_t* out) const {
   const bool in_caches = stride_ * kRowsPacked <= kSecondCache;
   const auto at_once = in_caches ? kRowsPacked : std::max<size_t>(kSecondCache / stride_, 1);
   Buffer staged = in_caches ? Buffer::allocate(kRowsPacked * stride_) : Buffer();
   const auto rows = static_cast<size_t>(columns.rows);
-  // Entries of caches have no chance bytes between their values.
+  // Padding is zeroed, since cache entries must not contain arbitrary bytes.
   if (padded_) std::memset(in_caches ? staged.data() : out, 0, in_caches ? staged.size() : rows * stride_);
   for (size_t row = 0; row < rows; row += at_once, out += at_once * stride_) {
     const size_t here = std::min(at_once, rows - row), next = std::min(at_once, rows - row - here);
@@ -154,7 +156,7 @@ Columns PackedRows::pack(const Columns& columns, Buffer memory) const {
   packed.schema = packed_schema_;
   packed.rows = columns.rows;
   packed.bad_rows = columns.bad_rows;
-  // A single column lies row by row as it is: nothing is copied.
+  // A single column is stored row by row already, so nothing is copied.
   if (parts_.size() == 1) packed.values.push_back(columns.values[parts_.front().field]);
   if (parts_.size() > 1) {
     packed.values.push_back({memory.slice(0, packed_bytes(columns.rows)), {}});

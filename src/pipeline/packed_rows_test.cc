@@ -15,7 +15,7 @@ Field field(const std::string& name, DType dtype, Shape shape = {}) {
   return made;
 }
 
-// Fields of all widths, and a list; values tell their field and row.
+// Fields of all widths, and a list. Values tell their field and row.
 Columns some_rows(int64_t rows) {
   Columns columns;
   columns.schema = Schema({field("flag", DType::kUint8), field("wide", DType::kInt64), field("half", DType::kInt16),
@@ -90,7 +90,7 @@ TEST(PackedRows, a_single_field_is_not_copied) {
   EXPECT_EQ(packed.pack(columns, Buffer()).values[0].values.data(), columns.values[0].values.data());
 }
 
-// Every value of some rows, in an order that mixes them, to the places of the rows or to others.
+// Gathers every value of rows in mixed order, to consecutive or other places.
 TEST(PackedRows, gathered_values_are_those_of_their_rows) {
   for (int64_t count : {1, 127, 128, 129, 333}) {
     const Columns columns = some_rows(count);
@@ -121,7 +121,7 @@ TEST(PackedRows, gathered_values_are_those_of_their_rows) {
   }
 }
 
-// Rows too wide for the caches take another way.
+// Rows that do not fit the caches take another code path.
 TEST(PackedRows, wide_rows_come_back_as_they_were) {
   Columns columns;
   columns.schema = Schema({field("flag", DType::kUint8), field("wide", DType::kFloat32, {700})});

@@ -13,21 +13,22 @@
 
 namespace forebay {
 
-/// What the keyed stages have of a row's sample, and what has to be made for them. Belongs to the row's task.
+/// Result of looking up a row's sample in the keyed stages, and the right to make a missing entry.
+/// It belongs to the row's task.
 class RowEntry {
  public:
-  /// The result of a stage is in memory: the stages behind it go on with it.
+  /// An entry in memory. Processing continues with the stage after it.
   struct Hit {
     size_t stage;
     std::shared_ptr<const Columns> columns;
   };
-  /// Its bytes are on a disk, or with another host: they are read in place of the object.
+  /// An entry on disk or at a peer. Its bytes are read in place of the object.
   struct Stored {
     size_t stage;
     Hash128 key;
     SampleSource::Fetch fetch;
   };
-  /// A result that others may be making, too.
+  /// A missing entry that another task may be making.
   struct Wanted {
     size_t stage;
     Hash128 key;
@@ -37,21 +38,24 @@ class RowEntry {
   bool in_cache() const { return hit() != nullptr || stored() != nullptr; }
   const Hit* hit() const { return std::get_if<Hit>(&found); }
   const Stored* stored() const { return std::get_if<Stored>(&found); }
-  /// Something else than the object or its entry is read first.
+  /// A read that has to come first, since it tells the key of the entry.
   const KeyQuestion* question() const { return std::get_if<KeyQuestion>(&found); }
-  /// Whether the row goes on by itself: it was looked up, and nobody else makes what is missing, or it is made beside them.
+  /// Whether the row can continue: it was looked up, and it does not depend on the flight of
+  /// another task.
   bool settled() const { return looked_up && (!wanted || making || beside); }
-  /// Tells that version of the object was read for it, where that is learned.
+  /// The version of the object that was read. Nothing if versions are not learned from reads.
   std::optional<uint64_t> version_read() const {
     return version ? std::optional(version->load(std::memory_order_relaxed)) : std::nullopt;
   }
 
-  bool looked_up = false;  ///< `found` says what there is
+  bool looked_up = false;  ///< `found` is the result of the look-up
   std::variant<std::monostate, Hit, Stored, KeyQuestion> found;
   std::optional<Wanted> wanted;
-  std::unique_ptr<SingleFlight::Flight> making;    ///< the right to make what is wanted
-  bool beside = false;                             ///< it is made without that right, since its maker rests
-  std::shared_ptr<std::atomic<uint64_t>> version;  ///< of what is read; 0: not told. Null where nobody learns it
+  std::unique_ptr<SingleFlight::Flight> making;  ///< the right to make the wanted entry
+  bool beside = false;  ///< the entry is made without that right, since the task that has it rests
+  /// Version of the object that is read; 0 if the store gave none. Null if versions are not
+  /// learned.
+  std::shared_ptr<std::atomic<uint64_t>> version;
 };
 
 }  // namespace forebay

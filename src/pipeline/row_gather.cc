@@ -30,8 +30,8 @@ RowResult RowGather::run(WorkMemory& memory) && {
   return std::move(result_);
 }
 
-// In the order of their places. With bad rows in the block each is looked at by itself, as that may have consequences; without,
-// nothing can come of it.
+// Finds the rows in the order of their destinations. If the block has bad rows, each row is checked
+// by itself.
 void RowGather::locate() {
   const ChunkBlock& block = *at_.block;
   places_.reserve(static_cast<size_t>(count()));
@@ -52,8 +52,9 @@ void RowGather::locate() {
   if (places_.size() == static_cast<size_t>(count()) && at_.rows_by_block.empty()) numbers_.clear();
 }
 
-// Where the row's sample is, or that of its replacement. Nothing: the row is left out.
-// Ends: each failure takes the row out, makes the batch fail, or tries one more of a bounded number of replacements.
+// Finds the row's sample or its replacement. Returns nothing if the row is skipped, if its
+// replacement is in another chunk, or if the batch fails. The loop ends: each failure skips the
+// row, makes the batch fail, or tries one of a bounded number of replacements.
 std::optional<RowInBlock> RowGather::locate_row(int64_t row) {
   RowJob& job = batch_.rows()[static_cast<size_t>(row)];
   while (!job.skipped && result_.verdict != Verdict::kFatal) {
@@ -67,7 +68,8 @@ std::optional<RowInBlock> RowGather::locate_row(int64_t row) {
     const int64_t attempt = job.attempt;
     result_.unread = status.code() == Code::kUnavailable;
     work_.fail(batch_, row, std::move(status), result_);
-    if (result_.verdict == Verdict::kAgain) result_.verdict = Verdict::kDone;  // the replacement is at hand
+    // The loop goes on with the replacement.
+    if (result_.verdict == Verdict::kAgain) result_.verdict = Verdict::kDone;
     if (job.attempt == attempt) break;
   }
   return std::nullopt;
@@ -77,7 +79,7 @@ void RowGather::copy_packed() {
   const PackedRows& packed = plan_.chunks->packed;
   if (packed.parts().empty()) return;
   std::vector<const uint8_t*> firsts, pointers;
-  // A chunk that is bad has no rows; locate() has found no place in it.
+  // A bad chunk has no rows; locate() finds no place in it.
   for (const auto& chunk : at_.block->chunks)
     firsts.push_back(chunk->rows() ? chunk->rows()->values.front().values.data() : nullptr);
   pointers.reserve(places_.size());
@@ -90,9 +92,9 @@ void RowGather::copy_packed() {
   packed.gather(pointers, slots, numbers_);
 }
 
-// Lists, bytes, texts and lists of them stay where they are until the batch is put together.
+// Lists, bytes, texts and lists of them are copied when the batch is assembled.
 void RowGather::point_to_lists() {
-  constexpr size_t kAhead = 16;  // rows whose ends are on their way from memory
+  constexpr size_t kAhead = 16;  // distance in rows at which their offsets are prefetched
   const PackedRows& packed = plan_.chunks->packed;
   struct Lists {
     const uint8_t* values;
@@ -119,7 +121,7 @@ void RowGather::point_to_lists() {
   }
 }
 
-// The chunks of an older block are let go of before the batch is put together.
+// The chunks of an older block are released before the batch is assembled, so lists are copied out.
 Status RowGather::copy_lists(WorkMemory& memory) {
   size_t bytes = 0;
   const auto each = [&](auto&& visit) {

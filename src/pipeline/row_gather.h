@@ -8,7 +8,8 @@
 
 namespace forebay {
 
-/// Rows of one block straight out of its chunks into a batch, where no operator looks at single rows. Made for one call.
+/// Copies rows of one block directly from its chunks into a batch, for plans without operators on
+/// single rows. RowWork creates one for each call, on the compute thread that runs it.
 class RowGather {
  public:
   RowGather(const RowWork& work, const ExecutionPlan& plan, BatchJob& batch, const RowInput& rows,
@@ -31,7 +32,7 @@ class RowGather {
   const RowInput& rows_;
   const RowPlacement& at_;
   std::vector<RowInBlock> places_;
-  std::vector<uint32_t> numbers_;  // of the rows in the batch; empty: from rows_.begin on
+  std::vector<uint32_t> numbers_;  // rows of the batch; empty if they are consecutive
   RowResult result_;
 };
 

@@ -6,13 +6,13 @@
 #include "pipeline/row_work.h"
 #include "store/store.h"
 
-// Rows and what keyed stages keep of their samples.
+// The part of RowWork that looks samples up in keyed stages and stores results there.
 
 namespace forebay {
 
 namespace {
 
-// With memory for as much as an earlier read found, where the size is a guess.
+// If the object's size is a guess, requests at least as much memory as an earlier read needed.
 SampleSource::Fetch sized(SampleSource::Fetch fetch, uint64_t found_bytes) {
   if (fetch.request.expected_size) return fetch;
   fetch.size = std::max(fetch.size, found_bytes);
@@ -60,7 +60,7 @@ bool RowWork::find_in(size_t at, const Identity& key, RowInput& input, const Bat
   std::optional<EntryCache::Found> found = stage.cache->find({key.hash, id, stage.keys->peers_know(key)});
   if (!found) return false;
   RowEntry& entry = input.entry;
-  // An entry that another host has still has to come here, and is asked for once.
+  // A peer's entry has to be transferred, and this process asks for it once.
   const bool comes_here = !found->columns && found->store->remote();
   if (!comes_here && entry.wanted && entry.wanted->stage == at) entry.wanted.reset();
   if (found->columns) {
@@ -121,7 +121,8 @@ SampleSource::Fetch RowWork::fetch_of(const RowInput& input, const BatchJob& bat
   return question != nullptr ? fetch : sized(std::move(fetch), input.size);
 }
 
-// What the cache keeps on disk. False where that is damaged: the cache has dropped it, and the object itself is to be fetched.
+// Opens an entry that was read from disk or a peer. Returns false if it is damaged: the cache has
+// dropped it, and the object itself has to be fetched.
 bool RowWork::open_kept(RowInput& input) const {
   const auto* const stored = input.entry.stored();
   if (stored == nullptr || input.stage > 0) return true;
@@ -135,7 +136,8 @@ bool RowWork::open_kept(RowInput& input) const {
 Status RowWork::keep_row(size_t at, RowInput& input, const BatchJob& batch, int64_t row, Record& record,
                          WorkMemory& memory) const {
   const KeyedStage& stage = plan_->keyed_stage(at);
-  // Whether or not the result is kept: what the steps behind make must not depend on it.
+  // Values are computed whether or not the result is stored, since the output of later stages must
+  // not depend on that.
   for (Value& value : record) FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
   if (!stage.cache) return {};
   if (const std::optional<Identity> key = stage.keys->keep(batch, row, input.entry.version_read())) {
@@ -143,7 +145,7 @@ Status RowWork::keep_row(size_t at, RowInput& input, const BatchJob& batch, int6
                batch.rows()[static_cast<size_t>(row)].id);
     stage.keys->kept(batch, row, *key);
   }
-  // Tells those who wait; no lock is held here.
+  // This notifies waiting tasks. No lock is held here.
   if (input.entry.wanted && input.entry.wanted->stage == at) input.entry.making.reset();
   return {};
 }

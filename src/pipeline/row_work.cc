@@ -18,14 +18,14 @@ namespace forebay {
 
 namespace {
 
-// So many bad replacements in a row say that the data set as a whole is broken.
+// So many bad replacements in a row indicate that the whole data set is broken.
 constexpr int64_t kMaxReplacements = 100;
 
 bool asks_for_more(const Status& status, const WorkMemory& memory) {
   return status.code() == Code::kOutOfBudget && status.bytes_needed() > memory.grant();
 }
 
-// A value that shares a chunk's memory would keep all of the chunk.
+// Copies a value out of a chunk's memory, which would otherwise stay alive as a whole.
 void own_memory(Value& value) {
   Buffer& shared = value.kind == FieldKind::kTensor ? value.tensor.buffer : value.bytes;
   Buffer own = Buffer::allocate(shared.size());
@@ -39,7 +39,7 @@ uint64_t bytes_of(const Record& record) {
   return bytes;
 }
 
-// `step`: the first operator's.
+// `step`: the number of the first operator.
 Status run_ops(const NativeStage& stage, int step, Record& record, const SampleContext& context) {
   uint64_t bytes = bytes_of(record);
   for (const NativeOp& op : stage.ops) {
@@ -53,14 +53,14 @@ Status run_ops(const NativeStage& stage, int step, Record& record, const SampleC
   return {};
 }
 
-// Whether the row's sample is an old one.
+// A field that tells whether the row's sample is a replayed one.
 Value mark_of(const BatchJob& batch, int64_t row) {
   Tensor old = Tensor::allocate(DType::kBool, Shape{});
   old.buffer.data()[0] = batch.step().is_old(row) ? 1 : 0;
   return Value::of(std::move(old));
 }
 
-// The CPU time of a row, however that ends.
+// Measures the CPU time of a row, whatever its outcome.
 class RowTime {
  public:
   RowTime(StepMeter& meter, const std::vector<StepCounters*>& counters, RowCounters& all, OperatorTrace trace)
@@ -110,9 +110,9 @@ RowResult RowWork::run(RowInput& input, BatchJob& batch, const RowPlacement& at,
   try {
     if (plan_->chunks && plan_->chunks->gathers_rows) return RowGather(*this, *plan_, batch, input, at).run(memory);
     RowResult result = plan_->gathers_only() ? gather(batch, input) : run_stages(input, batch, at, memory);
-    // Which of the rows is bad, and what becomes of it, is found row by row.
+    // A second pass row by row finds the bad row and applies the policy to it.
     if (plan_->gathers_only() && is_data_error(result.fatal.code())) result = run_stages(input, batch, at, memory);
-    // After the values were used: a mapped file that shrank meanwhile has given zeros, and only now it is known.
+    // Checked after the values were used: a mapped file that has shrunk meanwhile has given zeros.
     if (Status status = plan_->source->check_intact(); !status.ok() && result.verdict != Verdict::kFatal) {
       result.fatal = std::move(status);
       result.verdict = Verdict::kFatal;
@@ -128,7 +128,7 @@ RowResult RowWork::run(RowInput& input, BatchJob& batch, const RowPlacement& at,
   return failed;
 }
 
-// Where the source copies rows of all fields itself.
+// For plans whose source copies the rows of all fields itself.
 RowResult RowWork::gather(BatchJob& batch, const RowInput& input) const {
   RowResult result;
   const int64_t begun = thread_cpu_ns();
@@ -185,7 +185,7 @@ RowResult RowWork::run_stages(RowInput& input, BatchJob& batch, const RowPlaceme
         continue;
       }
     }
-    // What its operators made on the way is gone, but for the values that wait for the batch.
+    // Memory of intermediate values is free again. Only values that wait for the batch still count.
     const uint64_t made = memory.reserved() - before;
     if (result.verdict != Verdict::kForeign) memory.release(made - std::min(made, batch.loose_bytes(row)));
     ++row;
@@ -193,7 +193,8 @@ RowResult RowWork::run_stages(RowInput& input, BatchJob& batch, const RowPlaceme
   return result;
 }
 
-// The bytes of the object, if they are not there and it takes no waiting. False where the rows can go no further.
+// Reads the bytes of the object unless they are in memory, if that needs no waiting. Returns false
+// if the row cannot continue now.
 bool RowWork::read(RowInput& input, BatchJob& batch, RowResult& result) const {
   const RowEntry& entry = input.entry;
   if (!plan_->fetches && entry.stored() == nullptr) return true;
@@ -222,15 +223,16 @@ bool RowWork::read(RowInput& input, BatchJob& batch, RowResult& result) const {
   return true;
 }
 
-// From the source or from where user code left off, through the operators, into the batch (or up to the next user code).
+// Runs a row from the source, or from where user code left off, into the batch or up to the next
+// user code.
 Status RowWork::run_row(RowInput& input, BatchJob& batch, const RowPlacement& at, int64_t row, WorkMemory& memory,
                         RowResult& result) const {
   const int64_t id = batch.rows()[static_cast<size_t>(row)].id;
   const RowTime time(memory.meter(), counters_, *plan_->row_counters, OperatorTrace(plan_->trace->get(), names_, id));
-  // Its result may have been kept since it was looked up: steps are prepared one behind the other.
+  // Steps are prepared one after another, so an entry may have arrived since the look-up.
   if (input.stage == 0 && input.entry.hit() == nullptr) look_again(input, batch);
   Result<Record> begun = begin_row(input, at, id);
-  // What is wrong with a chunk has been found out before the batch was due, perhaps.
+  // The error of a chunk may have been found before the batch was due.
   result.unread = plan_->chunks && begun.status().code() == Code::kUnavailable;
   FOREBAY_ASSIGN(Record record, std::move(begun));
   size_t stage = input.stage;
@@ -263,7 +265,7 @@ Status RowWork::run_row(RowInput& input, BatchJob& batch, const RowPlacement& at
   return {};
 }
 
-// Found here and not by check(): what a function gives unasked is known only now.
+// Checked here, since it is known only now which extra fields the function returns.
 Status RowWork::check_packed_alone(const Extras& extras) const {
   if (plan_->packed_field.empty()) return {};
   std::vector<std::string> lost;
@@ -278,7 +280,8 @@ Status RowWork::check_packed_alone(const Extras& extras) const {
 Result<Record> RowWork::begin_row(RowInput& input, const RowPlacement& at, int64_t id) const {
   Record record;
   if (input.stage > 0) {
-    // Operators change the record, and rows that ask for more memory run again: so what user code left stays as it is.
+    // Operators change the record, and a row that needs more memory runs again from here, so the
+    // values of user code are copied.
     for (const Value& value : input.record) record.push_back(value.copy());
     return record;
   }
@@ -338,15 +341,17 @@ void RowWork::fail(BatchJob& batch, int64_t row, Status status, RowResult& resul
     return;
   }
   RowError error{row, job.id, std::move(status), /*raise=*/false};
-  // In a packed sequence's place another one would be of another length; for an old sample the order has none.
+  // A packed sequence cannot be replaced by one of another length, and for a replayed sample the
+  // order has no replacement.
   const bool none_stands_in = plan_->packing || batch.step().is_old(row);
   switch (policy_ == BadSample::kReplace && none_stands_in ? BadSample::kSkip : policy_) {
     case BadSample::kRaise: error.raise = true; break;
     case BadSample::kSkip: job.skipped = true; break;
-    // Which replacement comes follows from seed, epoch, position and attempt alone, so it is the same in every run.
+    // The replacement follows from seed, epoch, position and attempt alone, so it is the same in
+    // every run.
     case BadSample::kReplace:
       if (job.attempt >= std::min(kMaxReplacements, itinerary_->replacements())) {
-        error.raise = true;  // the last one tried stands for all of them
+        error.raise = true;  // the last error is reported for all attempts
         break;
       }
       ++job.attempt;

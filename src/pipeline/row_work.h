@@ -18,90 +18,99 @@
 
 namespace forebay {
 
-/// What becomes of samples that are bad in themselves (is_data_error).
+/// Policy for samples with data errors (is_data_error).
 enum class BadSample : uint8_t { kRaise, kSkip, kReplace };
 
-/// What is at hand of the samples of some rows; nothing at first.
+/// Data that has been fetched or computed for some rows. Empty at first.
 struct RowsAtHand {
-  size_t stage = 0;  ///< next stage to run
-  bool fetched_all = false;
+  size_t stage = 0;          ///< next stage to run
+  bool fetched_all = false;  ///< `fetched` holds the stored bytes
   Buffer fetched;
   RowEntry entry;
-  Record record;  ///< between stages
+  Record record;  ///< the record before `stage`, which user code left
   Extras extras;
 };
 
-/// Rows of a batch that are worked on together. Belongs to the thread that works on it.
+/// Rows of a batch that are processed together. It belongs to the thread that processes them.
 struct RowInput : RowsAtHand {
   int64_t begin = 0, end = 0;  ///< rows
-  // Learned by tries that had to begin anew:
-  uint64_t size = 0;           ///< of the object, where it was larger than guessed
-  bool entry_is_cold = false;  ///< the cache's entry was not at hand: it is fetched, also where nothing else is
+  // Learned by earlier attempts:
+  uint64_t size = 0;           ///< bytes of the object, if it was larger than guessed
+  bool entry_is_cold = false;  ///< the cache entry is not in the page cache and has to be fetched
 
-  /// Begins anew.
+  /// Drops all data, so that the rows start from the beginning.
   void give_back() { static_cast<RowsAtHand&>(*this) = RowsAtHand(); }
 };
 
-/// What rows stand in.
+/// Location of some rows in blocks of chunks, for plans with chunks.
 struct RowPlacement {
-  const ChunkBlock* block = nullptr;  ///< of chunks that are there; null where rows are read one by one
-  std::span<const uint32_t>
-      rows_by_block{};           ///< what `begin` to `end` are numbers in; empty: they are the batch's rows
-  bool outlasts_chunks = false;  ///< the batch will be put together when the chunks may be gone
+  /// The block that the rows belong to; its chunks are in memory. Null if rows are read one by one.
+  const ChunkBlock* block = nullptr;
+  /// Rows of the batch, sorted by block. RowInput::begin and end are indices into it. Empty if they
+  /// are rows of the batch directly.
+  std::span<const uint32_t> rows_by_block{};
+  /// The chunks may be freed before the batch is assembled.
+  bool outlasts_chunks = false;
 
   int64_t row(int64_t index) const { return rows_by_block.empty() ? index : rows_by_block[static_cast<size_t>(index)]; }
 };
 
-/// What comes next for rows that were worked on.
+/// The outcome of processing rows, which decides the next step of their task.
 enum class Verdict : uint8_t {
-  kDone,        ///< they are in their places in the batch, or left out
-  kNeedsBytes,  ///< of working memory: again, with RowResult::needs_bytes
-  kElsewhere,   ///< replacements are in none of the block's chunks: RowResult::elsewhere
-  kCold,        ///< the object is not in the page cache: it has to be read without a thread that waits
-  kAgain,  ///< to be looked up and fetched anew: a replacement, what was damaged in the cache, what is known by its version now
-  kForeign,  ///< user code is next
-  kFatal,    ///< RowResult::fatal, of the machine, or transient: the batch cannot be
+  kDone,        ///< the rows are written into the batch, or skipped
+  kNeedsBytes,  ///< run the rows again with RowResult::needs_bytes of working memory
+  kElsewhere,   ///< replacements are in none of the block's chunks; see RowResult::elsewhere
+  kCold,        ///< the bytes are not in the page cache; read them asynchronously
+  kAgain,       ///< look the sample up again: a replacement, a damaged entry, a version learned
+  kForeign,     ///< user code is next
+  kFatal,       ///< the batch fails with RowResult::fatal, a machine or transient error
 };
 
 struct RowResult {
   Verdict verdict = Verdict::kDone;
-  std::vector<RowError> errors;  ///< samples that are bad in themselves, by policy
+  std::vector<RowError> errors;  ///< data errors of samples, treated by the policy
   Status fatal;
-  bool unread = false;  ///< fatal: storage was away as its bytes, or its chunk's, were asked for by a compute thread
+  bool unread = false;  ///< `fatal` says that storage was unavailable to a compute thread
   uint64_t needs_bytes = 0;
-  Store* warm = nullptr;           ///< where bytes were read from without waiting
+  Store* warm = nullptr;           ///< store that bytes were read from without waiting
   size_t began = 0, reached = 0;   ///< the stages that the last row has passed: [began, reached)
-  Buffer copied;                   ///< lists that were taken out of their chunks
-  std::vector<int64_t> elsewhere;  ///< ids
+  Buffer copied;                   ///< lists copied out of chunks that the batch outlasts
+  std::vector<int64_t> elsewhere;  ///< ids of replacements in other chunks
 };
 
-/// What compute threads do with rows: read them (if that takes no waiting), run the stages, write them into the batch. Knows no
-/// schedule and takes no lock: any number of threads may run different rows, of one batch or several.
+/// The work of compute threads on rows: they read a sample if that needs no waiting, run the
+/// stages, and write the row into the batch. It knows no schedule and takes no lock. Any number of
+/// threads may run different rows, of one batch or of several.
 class RowWork {
  public:
   RowWork(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<const Itinerary> itinerary, BadSample policy);
 
-  /// Never throws. Rows that ask for more memory than `memory` grants have to run again from the start, and so are not changed
-  /// but for samples that were found bad.
+  /// Processes the rows of `input`, up to the next user code or into the batch. Never throws. Rows
+  /// that need more memory than `memory` grants run again from the start, so they are left
+  /// unchanged, except that samples found to be bad stay marked.
   RowResult run(RowInput& input, BatchJob& batch, const RowPlacement& at, WorkMemory& memory) const;
 
-  /// What a failure of a row's sample means, for the sample or for the batch.
+  /// Applies the policy to a row whose sample failed, and adds the consequences to `result`: a
+  /// skipped row, a replacement, or an error of the whole batch.
   void fail(BatchJob& batch, int64_t row, Status status, RowResult& result) const;
-  /// Asks the keyed stages, once, what they have of the sample, the last stage first. Where a result is missing that others may be
-  /// making, that is only done (`looked_up`) once the row has the right to make it, or makes it beside another.
+  /// Asks the keyed stages for the row's sample, the last stage first, and stores the answer in
+  /// `input.entry`. Does nothing if RowEntry::looked_up is set. If an entry is missing that another
+  /// task may be making, it returns with `looked_up` unset, unless this row has the right to make
+  /// the entry or makes it in addition to the other task.
   void look_up(RowInput& input, const BatchJob& batch) const;
-  /// Whether a result that look_up() missed is not there now. False where its key is not known: it may be kept under one that
-  /// another loader has learned.
+  /// Whether the entry that look_up() missed is not in the cache now. False if its key is not
+  /// known: it may be there under a key that another loader has learned.
   bool is_still_missing(const RowInput& input, const BatchJob& batch) const;
-  /// The object's bytes as the maker of its entry has them.
+  /// Takes over the object's bytes as another task has read them.
   void take_stored(RowInput& input, SingleFlight::Stored stored) const;
-  /// Whether the row's result is in memory by now, in a stage whose results come while steps wait; also after look_up().
+  /// Looks the row's sample up again in stages whose entries may arrive after look_up(). Returns
+  /// whether an entry is in memory now, and stores it in `input.entry`.
   bool look_again(RowInput& input, const BatchJob& batch) const;
-  /// Grows when look_again() may find more; 0 where it never finds anything.
+  /// Changes when look_again() may find more. 0 if it never finds anything.
   uint64_t arrivals() const;
-  /// What has to be read: the object, or the entry in the cache.
+  /// The read that the row needs next: of the object, or of its cache entry.
   SampleSource::Fetch fetch_of(const RowInput& input, const BatchJob& batch) const;
-  /// The status with the sample's name.
+  /// Adds the sample's key and id to the status.
   Status locate(Status status, int64_t id) const;
 
  private:
@@ -117,18 +126,19 @@ class RowWork {
   Status write_row(BatchJob& batch, const RowPlacement& at, int64_t row, Record& record, WorkMemory& memory) const;
   Status keep_row(size_t at, RowInput& input, const BatchJob& batch, int64_t row, Record& record,
                   WorkMemory& memory) const;
-  /// Once the row does not run again: each try makes its sample again.
+  /// Reports to the keyed stages that the row has passed them. Only for rows that do not run again,
+  /// so that no row is reported twice.
   void note_made(const RowInput& input, const BatchJob& batch, const RowResult& result) const;
 
   const std::shared_ptr<const ExecutionPlan> plan_;
   const std::shared_ptr<const Itinerary> itinerary_;
   const BadSample policy_;
-  std::vector<StepCounters*> counters_;  // by the numbers that StepMeter knows steps by; 0 is what writes the batch
-  std::vector<std::string_view> names_;  // of the steps, likewise
-  std::vector<int> first_step_;          // of each stage
+  std::vector<StepCounters*> counters_;  // by StepMeter's step number; number 0 writes the batch
+  std::vector<std::string_view> names_;  // names of these steps
+  std::vector<int> first_step_;          // number of the first step of each stage
 };
 
-/// What is wrong with a row of a chunk that is there.
+/// The error of a row of a chunk that is Ready or Failed.
 Status chunk_row_status(const Chunk& chunk, int64_t row);
 
 }  // namespace forebay

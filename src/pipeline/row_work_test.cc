@@ -6,7 +6,8 @@
 
 #include "pipeline/run/runner_test_support.h"
 
-// One task at a time, on this thread: what comes next for rows is a matter of the rows, not of a schedule.
+// Rows are processed one task at a time on this thread. The outcome depends on the rows and not on
+// a schedule.
 
 namespace forebay::runner_test {
 namespace {
@@ -121,7 +122,7 @@ TEST(RowWork, a_replacement_that_is_at_hand_is_taken_at_once) {
   EXPECT_NE(bench.label(2), 20);
 }
 
-// What the cache has is of the bad sample, not of its replacement.
+// The cache entry belongs to the bad sample and not to its replacement.
 TEST(RowWork, a_kept_sample_that_fails_later_is_not_taken_for_its_replacement) {
   Rig rig = in_order(summary({2}));
   rig.change_plan = [](ExecutionPlan& plan) {
@@ -189,7 +190,7 @@ TEST(RowWork, rows_stop_at_user_code_and_go_on_behind_it) {
   EXPECT_EQ(bench.run(input).verdict, Verdict::kForeign);
   EXPECT_EQ(input.stage, 1u);
   EXPECT_EQ(input.record.size(), 2u);
-  ++input.stage;  // it has answered
+  ++input.stage;  // as if user code had answered
   EXPECT_EQ(bench.run(input).verdict, Verdict::kDone);
   EXPECT_EQ(bench.label(5), 50);
 }

@@ -35,7 +35,7 @@ class SpreadOver final : public Selection {
   SpreadOver(std::shared_ptr<const Selection> from, int64_t size) : from_(std::move(from)), size_(size) {}
   int64_t size() const override { return size_; }
   int64_t id_at(int64_t index) const override {
-    // 128 bits: the product of an index and a size does not fit into 64.
+    // The product of an index and a size needs 128 bits.
     const auto place = static_cast<Wide>(index) * static_cast<Wide>(from_->size()) / static_cast<Wide>(size_);
     return from_->id_at(static_cast<int64_t>(place));
   }
@@ -46,11 +46,11 @@ class SpreadOver final : public Selection {
   const int64_t size_;
 };
 
-/// Of each range as many as it has, one range behind the other.
+/// The first rows of several ranges of another selection, one range after another.
 class Ranges final : public Selection {
  public:
   struct Range {
-    int64_t begin = 0, rows = 0;  ///< of the other selection
+    int64_t begin = 0, rows = 0;  ///< in the other selection
   };
   Ranges(std::shared_ptr<const Selection> from, std::vector<Range> ranges)
       : from_(std::move(from)), ranges_(std::move(ranges)) {
@@ -72,7 +72,7 @@ class Ranges final : public Selection {
   int64_t size_ = 0;
 };
 
-// `count` of them, each from the middle of as many.
+// Chooses `count` chunks evenly, each from the middle of an equal part.
 std::vector<Ranges::Range> evenly_chosen(const std::vector<Ranges::Range>& chunks, size_t count) {
   std::vector<Ranges::Range> chosen;
   for (size_t i = 0; i < count; ++i) chosen.push_back(chunks[(2 * i + 1) * chunks.size() / (2 * count)]);
@@ -85,7 +85,8 @@ int64_t rows_of(const std::vector<Ranges::Range>& chunks) {
   return rows;
 }
 
-// They have more than `rows`: alike of each, and what some lack of those that have it.
+// Reduces the chunks to `rows` rows in all. Each chunk gives the same number; if one has fewer,
+// others give more.
 void cut_down(std::vector<Ranges::Range>& chunks, int64_t rows) {
   std::vector<int64_t> spare;
   for (size_t i = 0; i < chunks.size(); ++i) {
@@ -102,7 +103,7 @@ void cut_down(std::vector<Ranges::Range>& chunks, int64_t rows) {
   }
 }
 
-// Position of the n-th (from 0) set bit of a word that has more than n.
+// Position of the n-th (from 0) set bit of a word with more than n bits set.
 int select_bit(uint64_t word, int64_t n) {
   for (; n > 0; --n) word &= word - 1;
   return std::countr_zero(word);
@@ -132,7 +133,7 @@ std::shared_ptr<const Selection> spread_over_chunks(std::shared_ptr<const Select
     before += chunk;
   }
   std::vector<Ranges::Range> chosen;
-  // Ends: each round has more chunks, and all together have more rows than are asked for.
+  // The loop ends: each round has more chunks, and all chunks have more rows than are asked for.
   while (rows_of(chosen) < size) {
     const int64_t lacking = size - rows_of(chosen);
     const int64_t mean = std::max<int64_t>(before / static_cast<int64_t>(chunks.size()), 1);
@@ -145,7 +146,7 @@ std::shared_ptr<const Selection> spread_over_chunks(std::shared_ptr<const Select
 
 MarkedSamples::MarkedSamples(std::shared_ptr<const Selection> from, std::vector<uint64_t> bits)
     : from_(std::move(from)), bits_(std::move(bits)) {
-  // A count for each 512 bits: a look-up halves these, then goes through eight words at most.
+  // One count for each 512 bits: a look-up searches the counts, and then at most eight words.
   for (size_t word = 0; word < bits_.size(); ++word) {
     if (word % kWordsPerBlock == 0) ranks_.push_back(size_);
     size_ += std::popcount(bits_[word]);
@@ -153,7 +154,7 @@ MarkedSamples::MarkedSamples(std::shared_ptr<const Selection> from, std::vector<
 }
 
 int64_t MarkedSamples::id_at(int64_t index) const {
-  // Of blocks with equal ranks all but the last are empty.
+  // Only the last block of several with the same rank has set bits.
   const auto after = std::upper_bound(ranks_.begin(), ranks_.end(), index);
   const auto block = after - ranks_.begin() - 1;
   int64_t left = index - ranks_[static_cast<size_t>(block)];

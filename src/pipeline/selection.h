@@ -10,10 +10,11 @@
 
 namespace forebay {
 
-/// All samples, or the first `size` of them.
+/// The first `size` samples of the source.
 std::shared_ptr<const Selection> first_samples(int64_t size);
 
-/// Those of `from` whose bit is set; bits[i] says whether the i-th of them stays. One bit a sample, and 1/8 more to find them.
+/// The samples of `from` whose bit is set: bits[i] belongs to the i-th of them. It takes one bit
+/// for each sample, and 1/8 more as an index.
 class MarkedSamples final : public Selection {
  public:
   MarkedSamples(std::shared_ptr<const Selection> from, std::vector<uint64_t> bits);
@@ -26,19 +27,20 @@ class MarkedSamples final : public Selection {
   static constexpr int64_t kWordsPerBlock = 8;
   const std::shared_ptr<const Selection> from_;
   const std::vector<uint64_t> bits_;
-  std::vector<int64_t> ranks_;  // bits set before each block
+  std::vector<int64_t> ranks_;  // bits set before each block of kWordsPerBlock words
   int64_t size_ = 0;
 };
 
-/// The first `size` of another selection.
-/// Shares the other; nothing is copied.
+/// The first `size` samples of another selection, which is shared and not copied.
 std::shared_ptr<const Selection> first_of(std::shared_ptr<const Selection> from, int64_t size);
 
-/// `size` of another selection, evenly spread over it: the i-th is its number i * its size / size, rounded down.
+/// `size` samples evenly spread over another selection: the i-th is its sample i * from->size() /
+/// size, rounded down.
 std::shared_ptr<const Selection> spread_over(std::shared_ptr<const Selection> from, int64_t size);
 
-/// The same where reading one row costs reading its chunk: `rows` says how many of `from` each chunk has. As few chunks as have `size` rows at
-/// the mean, evenly spread, and the first rows of each; more chunks where the chosen ones have too few.
+/// Like spread_over(), for sources that read whole chunks: `rows` has the number of samples of
+/// `from` in each chunk. It takes the first rows of as few chunks, evenly spread, as have `size`
+/// rows on average, and adds chunks if the chosen ones have too few rows.
 std::shared_ptr<const Selection> spread_over_chunks(std::shared_ptr<const Selection> from,
                                                     std::span<const int64_t> rows, int64_t size);
 

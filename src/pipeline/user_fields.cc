@@ -18,7 +18,7 @@ Field any_field(const std::string& name, bool ragged = false) {
   return field;
 }
 
-/// Follows the fields from the step that made them through the steps behind it.
+/// Follows the fields from the step that made them through the later steps.
 class Follower {
  public:
   Follower(Schema& made, bool any_may_come_back)
@@ -44,7 +44,7 @@ class Follower {
  private:
   void expect(const std::string& name, const std::string& or_else, bool optional) {
     if (!open_ || name.empty() || now_.find(name)) return;
-    // A step between took it away: only the one that stands in for it can be meant.
+    // A step in between has removed the field, so only its substitute can be meant.
     if (made_.find(name)) return expect(or_else, "", optional);
     Field field = any_field(name);
     field.has_replacement = !or_else.empty();
@@ -62,7 +62,7 @@ class Follower {
     if (field.kind == FieldKind::kAny || (field.image && field.kind == FieldKind::kTensor)) return;
     const bool ragged = is_ragged(field);
     field = any_field(name, ragged);
-    // Both here and where it came from: the type was told of the field as it was made.
+    // The type is removed here and at the step that made the field.
     made_[*made_.find(origin->second)] = any_field(origin->second, ragged);
   }
 
@@ -84,8 +84,9 @@ class Follower {
 
   Schema& made_;
   Schema now_;
-  std::map<std::string, std::string> origin_;  // of the fields here that come from there, their names there
-  bool open_;                                  // more fields than the known ones may come
+  // Names of the current fields that the step has made, and the names that it gave them.
+  std::map<std::string, std::string> origin_;
+  bool open_;  // user code may return further fields
   const bool retypes_;
 };
 
@@ -97,7 +98,7 @@ void expect_user_fields(const std::vector<OpSpec>& steps, size_t made_by, const 
     const OpDef* def = catalog.find(steps[i].name);
     if (def == nullptr) continue;
     follower.step(steps[i], *def);
-    // What comes out of the next function is for that one to give, or to pass on.
+    // Fields after the next function are for that function to return.
     if (def->role == OpRole::kFunction) return;
   }
 }

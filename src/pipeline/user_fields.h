@@ -6,10 +6,12 @@
 
 namespace forebay {
 
-/// What later steps say of the fields that leave step `made_by`: user code, or a source whose fields are not known before it is opened.
-/// A field that they ask for and that nobody else makes is taken on trust (kAny) until a sample comes. User code may also give
-/// back fields that it was not given: what later steps work on is then of a type that only a sample tells. Pictures keep theirs, since
-/// the operators on them look at each, and lists stay (values, offsets) in batches.
+/// Completes `schema`, the fields after step `made_by`, by what later steps use. The step is user
+/// code, or a source whose fields are not known. A field that a later step reads and no other step
+/// makes is added with kind kAny: its type is known once a sample arrives. User code may also
+/// change fields that pass through it, so that the types of fields that later steps work on become
+/// kAny, too. Pictures keep their type, since operators on pictures check each one. Lists stay
+/// ragged.
 void expect_user_fields(const std::vector<OpSpec>& steps, size_t made_by, const Catalog& catalog, Schema& schema);
 
 }  // namespace forebay

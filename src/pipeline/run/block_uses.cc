@@ -11,7 +11,7 @@ void BlockUses::plan(WindowBatch& batch) const {
   const std::vector<uint32_t> block_of_row = find_blocks(batch);
   if (core_.plan->chunks->gathers_rows) {
     make_tasks(batch, block_of_row);
-  } else {  // a task a row
+  } else {  // one task for each row
     for (RowTask& task : batch.tasks) task.block = block_of_row[static_cast<size_t>(task.begin)];
   }
   for (RowTask& task : batch.tasks) {
@@ -20,11 +20,12 @@ void BlockUses::plan(WindowBatch& batch) const {
   }
 }
 
-// With several lanes the rows of a block do not stand together in the batch.
+// Finds the block of each row. With several lanes the rows of a block are not adjacent in the
+// batch.
 std::vector<uint32_t> BlockUses::find_blocks(WindowBatch& batch) const {
   const int64_t epoch = batch.job.step().at.epoch;
   constexpr uint32_t kNone = UINT32_MAX;
-  std::vector<uint32_t> in_lane, block_of_row;  // the block last met in a lane; that of a row
+  std::vector<uint32_t> in_lane, block_of_row;  // last block found in each lane; block of each row
   BlocksByChunk of_old;
   block_of_row.reserve(batch.job.rows().size());
   int64_t lanes = 1;
@@ -44,7 +45,7 @@ std::vector<uint32_t> BlockUses::find_blocks(WindowBatch& batch) const {
       in_lane.resize(static_cast<size_t>(lanes), kNone);
       auto at = std::find(batch.blocks.begin(), batch.blocks.end(), block);
       if (at == batch.blocks.end()) at = batch.blocks.insert(at, block);
-      // A lane that moves on within the batch has left its older block behind.
+      // The lane has moved on within the batch, so its older block is not needed until the end.
       batch.straddles |= known != kNone;
       known = static_cast<uint32_t>(at - batch.blocks.begin());
       in_lane[static_cast<size_t>(position % lanes)] = known;
@@ -54,7 +55,7 @@ std::vector<uint32_t> BlockUses::find_blocks(WindowBatch& batch) const {
   return block_of_row;
 }
 
-// One for each row group, so that those who are through let go of it while others are still waited for.
+// Each chunk has a block of its own, so that it can be freed while other chunks are still awaited.
 uint32_t BlockUses::block_of_old(WindowBatch& batch, int64_t id, BlocksByChunk& known) const {
   const int64_t chunk = chunks_->table().chunk_of(id);
   const auto [at, is_new] = known.try_emplace(chunk, static_cast<uint32_t>(batch.blocks.size()));
@@ -66,7 +67,8 @@ void BlockUses::make_tasks(WindowBatch& batch, const std::vector<uint32_t>& bloc
   std::vector<uint32_t> rows(block_of_row.size());
   std::iota(rows.begin(), rows.end(), 0u);
   if (!std::is_sorted(block_of_row.begin(), block_of_row.end())) {
-    // Stable, so that rows of one block keep the batch's order, and are written forward in memory.
+    // The sort is stable, so that rows of one block keep the batch's order and memory is written
+    // forward.
     std::stable_sort(rows.begin(), rows.end(),
                      [&](uint32_t a, uint32_t b) { return block_of_row[a] < block_of_row[b]; });
     batch.rows_by_block = rows;
@@ -123,21 +125,22 @@ void BlockUses::leave_all(WindowBatch& batch) const {
 
 void BlockUses::widen(const WindowBatch& batch, RowTask& task, const std::vector<int64_t>& ids) const {
   const ChunkBlockPtr wider = chunks_->table().widened(*batch.block_of(task), ids);
-  chunks_->table().add_user(wider);  // before the narrower one goes, so that its chunks stay
+  // Added before the narrower block is released, so that shared chunks stay.
+  chunks_->table().add_user(wider);
   leave(batch, task);
   task.wider = wider;
   task.uses = true;
 }
 
-// Only where nothing of them was begun: what is on its way is used.
+// Only chunks that nothing was begun for are given up. Reads in flight are used.
 void BlockUses::look_again(WindowBatch& batch) const {
   const StepPlan& step = batch.job.step();
   if (core_.plan->keyed.empty() || step.old.empty()) return;
-  // Before all that is kept later: what comes meanwhile is seen the next time.
+  // Read before the look-ups, so that entries that arrive meanwhile are found next time.
   if (const uint64_t arrivals = core_.row_work.arrivals(); std::exchange(batch.looked_again_at, arrivals) == arrivals)
     return;
   for (size_t i = step.old_at; i < step.old_at + step.old.size(); ++i) {
-    RowTask& task = batch.tasks[i];  // a task a row
+    RowTask& task = batch.tasks[i];  // one task for each row
     if (!task.is<RowTask::Waiting>() || !task.uses || task.entry.in_cache()) continue;
     if (!batch.block_of(task)->chunks.front()->is<Chunk::Waiting>()) continue;
     if (!core_.row_work.look_again(task, batch.job)) continue;

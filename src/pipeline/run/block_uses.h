@@ -9,32 +9,38 @@
 
 namespace forebay {
 
-/// Which blocks of chunks the tasks of a batch need, and for how long: a task uses its block until its rows are no longer of
-/// interest, and pins it while somebody looks, or will, into memory of its chunks. Guarded by the run's lock. Without chunks nothing
-/// is used, and nothing waits.
+/// Tracks which blocks of chunks the tasks of a batch need. A task uses its block as long as the
+/// batch needs the chunks, so that they are not freed. It pins the block while a compute thread or
+/// the batch refers to the memory of the chunks. The window owns it; the run's lock guards it. In
+/// plans without chunks no task uses a block.
 class BlockUses {
  public:
-  /// `chunks`: null where rows are read one by one.
+  /// `chunks`: null if rows are read one by one.
   BlockUses(RunCore& core, Chunks* chunks, int64_t rows_per_task)
       : core_(core), chunks_(chunks), rows_per_task_(rows_per_task) {}
 
   /// Divides a new batch into tasks so that each has rows of one block, and uses these blocks.
   void plan(WindowBatch& batch) const;
-  /// Uses the task's block and does not pin it.
+  /// Makes the task a user of its block, without a pin.
   void use(const WindowBatch& batch, RowTask& task) const;
-  /// A compute thread will look into it; and has.
+  /// Pins the task's block before the task is posted to a compute thread.
   void pin(const WindowBatch& batch, RowTask& task) const;
+  /// Called when the compute thread is done. The pin remains, since the batch may refer to the
+  /// chunks.
   static void looked(const WindowBatch& batch, RowTask& task);
+  /// Ends the task's use of its block and its pin.
   void leave(const WindowBatch& batch, RowTask& task) const;
-  /// The same for all tasks but those that run.
+  /// Calls leave() for all tasks that are not Running.
   void leave_all(WindowBatch& batch) const;
-  /// From now on the task's block has the chunks of some other rows, too: for replacements that are in none of its own.
+  /// Adds the chunks of rows `ids` to the task's block, for replacements from other chunks.
   void widen(const WindowBatch& batch, RowTask& task, const std::vector<int64_t>& ids) const;
-  /// No more.
+  /// Undoes widen().
   void forget_wider(const WindowBatch& batch, RowTask& task) const;
-  /// Old samples whose row groups nobody has asked for yet: what was made of them may be kept by now, and then these are not needed.
+  /// Looks up again the replayed samples whose chunks have not been requested yet. If an entry has
+  /// arrived since, the task does not need its chunk any more.
   void look_again(WindowBatch& batch) const;
-  /// Whether the task's block is not ready. What runs waits for nothing, and a compute thread may find meanwhile that it needs no block.
+  /// Whether the task waits for its block. A Running task never does: its compute thread may set
+  /// `entry` meanwhile, so the state is checked first.
   bool waits(const WindowBatch& batch, const RowTask& task) const {
     return chunks_ != nullptr && !task.is<RowTask::Running>() && !task.entry.in_cache() &&
            !batch.block_of(task)->ready();

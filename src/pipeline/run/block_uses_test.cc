@@ -5,7 +5,7 @@
 #include "pipeline/run/parts_test_support.h"
 #include "pipeline/run/runner_chunks_test_support.h"
 
-// Which row groups a batch needs, and for how long.
+// Tests which chunks a batch needs, and for how long.
 
 namespace forebay {
 namespace {

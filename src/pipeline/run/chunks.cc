@@ -6,7 +6,8 @@
 #include "pipeline/run/chunks_read.h"
 #include "pipeline/run/run_trace.h"
 
-// Who gets bytes, threads and requests for a chunk; chunks_work.cc: what comes back.
+// Allocation of memory, threads and requests to chunks. chunks_work.cc has the processing of
+// results.
 
 namespace forebay {
 
@@ -54,7 +55,8 @@ void Chunks::clear() {
   drop_freed(freed);
 }
 
-// A chunk with reads in flight gives nothing back before they end; one that waits for a request slot between two of them does.
+// A chunk with reads in flight cannot release its memory before they end. A chunk that waits for a
+// request slot between two reads can.
 void Chunks::drop_others(const ChunkBlock* needed) {
   for (const auto& [number, chunk] : table_.chunks()) {
     if (chunk->pins > 0 || (needed != nullptr && needed->has(*chunk))) continue;
@@ -69,9 +71,11 @@ bool Chunks::forget_transient_errors(const std::vector<ChunkBlockPtr>& blocks) {
   for (const ChunkBlockPtr& block : blocks)
     for (const auto& chunk : block->chunks)
       if (chunk->status().code() == Code::kUnavailable) away.push_back(chunk.get());
-  // All at once: those that were read again sooner would be asked for again and again until the last is free.
+  // All chunks are reset at once. Otherwise those reset first would be read again and again until a
+  // compute thread releases the last one.
   if (std::ranges::any_of(away, [](const Chunk* chunk) { return chunk->lookers > 0; })) return false;
-  // They have no rows, so that whoever only pins one, with rows of others of its block, holds nothing of it. Twice is once.
+  // Failed chunks have no rows, so a task that pins one does not use its memory. `away` may contain
+  // a chunk twice; only the first reset has an effect.
   for (Chunk* chunk : away)
     if (chunk->is<Chunk::Failed>()) drop(*chunk);
   return true;
@@ -83,7 +87,7 @@ void Chunks::drop_freed(const ChunkTable::Freed& freed) {
 
 void Chunks::drop(Chunk& chunk) {
   if (auto* running = std::get_if<Chunk::Running>(&chunk.at))
-    running->given_up = true;  // gives its bytes back when the thread is done with it
+    running->given_up = true;  // its memory is released when the compute thread is done
   else
     chunk.at = Chunk::Waiting{};
 }
@@ -94,7 +98,7 @@ const Chunk& Chunks::first_missing(const ChunkBlock& block) {
 
 Awaited Chunks::what_is_awaited(const ChunkBlock& block) {
   const Chunk& chunk = first_missing(block);
-  if (chunk.awaits) return Awaited::kCompute;  // of another run
+  if (chunk.awaits) return Awaited::kCompute;  // another run makes it
   if (const auto* reading = std::get_if<Chunk::Reading>(&chunk.at))
     return reading->awaited == 0 && !has_slot(reading->place) ? Awaited::kSlot : Awaited::kStorage;
   if (chunk.is<Chunk::Read>()) return decoding_ >= core_.tuning.threads() ? Awaited::kThread : Awaited::kMemory;
@@ -108,7 +112,7 @@ std::string Chunks::name_of_missing(const ChunkBlock& block) const {
   return plan_.source->chunk_name(first_missing(block).number);
 }
 
-// Asks for the chunk's stored bytes.
+// Requests the stored bytes of the chunk.
 Step Chunks::start(const std::shared_ptr<Chunk>& chunk, const Asker& asker, Actions& actions) {
   if (chunk->is<Chunk::Waiting>()) {
     if (const std::optional<Step> step = others_have(chunk, asker)) return *step;
@@ -126,11 +130,11 @@ Step Chunks::start(const std::shared_ptr<Chunk>& chunk, const Asker& asker, Acti
   return Step::kMoved;
 }
 
-// It is Reading where reads have to be sent; Read or Ready where that takes none.
+// Makes the chunk Reading if reads have to be sent, and Read or Ready otherwise.
 Step Chunks::begin_fetching(Chunk& chunk, const Asker& asker) {
-  // One chunk always, or those that are larger than what is set aside would never be.
+  // One chunk may always be fetched ahead. Otherwise a chunk larger than `ahead_bytes` never would.
   const uint64_t stored = plan_.source->chunk_cost(chunk.number).fetched_bytes;
-  // As if no slot were free, and not as if bytes were lacking: others of the block that are fetched may go on.
+  // kNoSlot and not kNoBytes, so that other chunks of the block that are fetched already may go on.
   if (asker.ahead && core_.memory.has_fetched() && !core_.memory.may_fetch_ahead(stored)) return Step::kNoSlot;
   std::optional<ChunkPlace>& found = std::get<Chunk::Waiting>(chunk.at).place;
   if (!found) found = chunk_work_.look_up(chunk.number);
@@ -167,27 +171,30 @@ Step Chunks::decode(const std::shared_ptr<Chunk>& chunk, const Asker& asker, Act
   running.input = std::move(std::get<Chunk::Read>(chunk->at));
   chunk->at = std::move(running);
   ++decoding_;
-  // Being at work lasts until the task is gone, which is behind the lock.
+  // `at_work` ends when the task is destroyed, and no lock is held then.
   core_.post(actions, asker.order, Work::kChunks, about_chunk(static_cast<size_t>(chunk->number)),
              [this, chunk, at_work = std::shared_ptr(at_work(*chunk))](WorkMemory& memory) { work(chunk, memory); });
   return Step::kMoved;
 }
 
-// For a chunk that is to be fetched or decoded. Nothing where that is for this run to do; else what became of it.
+// Checks whether another run has the chunk's rows or is making them. Returns nothing if this run
+// has to make the chunk, and otherwise the result of the step.
 std::optional<Step> Chunks::others_have(const std::shared_ptr<Chunk>& chunk, const Asker& asker) {
   if (chunk->awaits) return Step::kMoved;
   if (!chunk->identity) chunk->identity.emplace(plan_.identity(chunk->number));
   const std::optional<Hash128>& identity = *chunk->identity;
   if (!identity) return std::nullopt;
   if (SharedChunks::Rows rows = shared_->find(*identity)) {
-    // Each of those who hold them pays for them: whoever does so longest has them then.
+    // Every run that holds the rows claims their bytes, since each may be the last one that holds
+    // them.
     std::optional<Claim> bytes = claim(Use::kChunks, held_bytes(*rows, Buffer()), asker);
     if (!bytes) return Step::kNoBytes;
-    // What this run has begun of it is not needed any more; reads in flight land stale.
+    // Work of this run on the chunk is dropped, and the answers of its reads in flight are ignored.
     chunk->at = Chunk::Ready{std::move(rows), std::move(*bytes)};
     return Step::kMoved;
   }
-  // Whoever tells does so on a thread of the other run; what follows is done on one that is ours.
+  // The notification comes on a thread of the other run, so the work continues on a thread of this
+  // one.
   chunk->awaits = shared_->wait(*identity, [this, weak = core_.weakly_alive(), chunk] {
     const std::shared_ptr<void> alive = weak.lock();
     if (!alive) return;
@@ -211,11 +218,11 @@ std::optional<Claim> Chunks::claim(Use use, uint64_t bytes, const Asker& asker) 
   return taken;
 }
 
-// Memory for packed rows, or for an entry of the cache.
+// Acquires memory for packed rows, or for a cache entry.
 bool Chunks::get_memory(Chunk::Running& running, uint64_t bytes, const Asker& asker) const {
   BufferPool& pool = core_.memory.chunks();
   while (bytes > 0 && !running.memory.owner()) {
-    // What lies there in other sizes would lie there until somebody is in need.
+    // Frees idle buffers of other sizes, which would otherwise stay until memory is lacking.
     if (asker.ahead && !core_.memory.leaves_room(bytes) && !pool.has_idle(bytes) &&
         !(pool.trim() && core_.memory.leaves_room(bytes)))
       return false;

@@ -15,48 +15,54 @@
 
 namespace forebay {
 
-/// Gets bytes for somebody by taking them away from those who are younger.
+/// Reclaims memory for an element that lacks it, from younger elements. Chunks calls it without
+/// knowing tasks.
 class RoomMaker {
  public:
-  /// For `bytes` that are lacking. True when asking for them again makes sense now; otherwise something has to end first.
+  /// Reclaims memory for `bytes` that were not available. Returns true if the caller should try
+  /// again now. Otherwise a running task has to end first.
   virtual bool make_room(uint64_t bytes) = 0;
 
  protected:
   ~RoomMaker() = default;
 };
 
-/// The chunks (row groups) of a run: fetched, decoded, kept as long as a block with rows of them is open or used, and offered to other
-/// runs that read the same. Knows no batches and no tasks. Guarded by the run's lock.
+/// The chunks (row groups, record batches) of a run. It fetches and decodes them, holds them as
+/// long as a block with them is open or used, and shares them with other runs that read the same.
+/// It knows no batches and no tasks. The window owns it; the run's lock guards it.
 class Chunks {
  public:
-  /// Who asks for a block.
+  /// Describes for whom a block is requested.
   struct Asker {
-    uint64_t order = 0;           ///< on the compute threads
-    bool ahead = false;           ///< for later: what the batches of the window need is left alone
-    RoomMaker* others = nullptr;  ///< who gives way to it; null: nobody
+    uint64_t order = 0;           ///< order on the compute threads
+    bool ahead = false;           ///< for later batches; memory that the window needs is not taken
+    RoomMaker* others = nullptr;  ///< reclaims memory for it; null if nothing may be reclaimed
   };
 
-  /// Only for plans that have chunks. `is_due`: whether the batch that is delivered next needs rows of a chunk.
+  /// Only for plans with chunks. `is_due` tells whether the batch delivered next needs a chunk.
   Chunks(RunCore& core, std::shared_ptr<SharedChunks> shared, std::function<bool(const Chunk&)> is_due);
 
   ChunkTable& table() { return table_; }
-  /// Moves on every chunk of the block that can be. False where bytes are lacking, so that nothing younger may take any.
+  /// Starts the next step of each chunk of the block, as far as resources allow. Returns false if
+  /// memory is lacking; younger elements must not take any then.
   bool move_on(const ChunkBlock& block, const Asker& asker, Actions& actions);
-  /// From now on no row before this place is planned: chunks that nobody uses any more go.
+  /// No row before this place will be planned. Frees the chunks that nobody needs any more.
   void close_before(const Cursor& place);
-  /// One user less; chunks that nobody needs then go.
+  /// Removes one user of the block. Frees the chunks that nobody needs any more.
   void remove_user(const ChunkBlockPtr& block);
-  /// Everything goes that nobody uses.
+  /// Frees all chunks without users.
   void clear();
-  /// Chunks of these blocks that could not be read because storage was away are to be read again. False where a compute thread looks into one of them: then all
-  /// stay, until this is said again.
+  /// Resets the chunks of these blocks that failed with a transient error, so that they are read
+  /// again. Returns false, and changes nothing, while a compute thread uses one of them; call it
+  /// again later.
   bool forget_transient_errors(const std::vector<ChunkBlockPtr>& blocks);
-  /// Everything goes that can be read or decoded again, but for what `needed` holds and what compute threads look into.
+  /// Frees all chunks except those of `needed`, those that are pinned, and those being read or
+  /// decoded.
   void drop_others(const ChunkBlock* needed);
 
-  /// What a block waits for that is not ready.
+  /// The resource or work that a block waits for. The block must not be ready.
   Awaited what_is_awaited(const ChunkBlock& block);
-  /// The chunk that it waits for, as messages call it.
+  /// Name of the first chunk that the block waits for, for messages.
   std::string name_of_missing(const ChunkBlock& block) const;
   /// How often each chunk was decoded so far.
   const std::vector<uint32_t>& decodes() const { return decoded_; }
@@ -91,7 +97,7 @@ class Chunks {
   const std::function<bool(const Chunk&)> is_due_;
   ChunkTable table_;
   std::vector<uint32_t> decoded_;
-  int decoding_ = 0;  // chunks that compute threads work on, or will
+  int decoding_ = 0;  // chunks in the state Running
 };
 
 }  // namespace forebay

@@ -7,9 +7,9 @@
 
 namespace forebay {
 
-/// One of a chunk's reads. While it lives, others wait for the chunk instead of reading it as well.
+/// One read of a chunk. While it exists, other runs wait for the chunk instead of reading it, too.
 class Chunks::Arrival final : public Flight {
-  const std::shared_ptr<void> alive_;  // goes last
+  const std::shared_ptr<void> alive_;  // keeps the run alive, so it is destroyed last
   Chunks& chunks_;
 
  public:
@@ -19,12 +19,12 @@ class Chunks::Arrival final : public Flight {
 
   const std::shared_ptr<Chunk> chunk;
   const size_t piece;
-  std::shared_ptr<Claim> bytes;  ///< Chunk::Reading::claim; the chunk may have another one by now
+  std::shared_ptr<Claim> bytes;  ///< Chunk::Reading::claim, by which stale reads are recognized
 
  private:
   void landed(Result<Buffer> result) override { chunks_.on_read(*this, std::move(result)); }
 
-  const std::unique_ptr<SharedChunks::Work> work_;  // ends when decoding has begun, or waits for its turn
+  const std::unique_ptr<SharedChunks::Work> work_;  // other runs wait for its end
 };
 
 }  // namespace forebay

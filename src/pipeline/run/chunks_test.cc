@@ -3,7 +3,7 @@
 #include "pipeline/run/parts_test_support.h"
 #include "pipeline/run/runner_chunks_test_support.h"
 
-// Row groups on their way, asked for by nobody in particular.
+// Tests how chunks are read and decoded, without batches.
 
 namespace forebay {
 namespace {
@@ -23,7 +23,7 @@ struct Bench : StillRun {
     if (!rig.store) rig.store = std::make_shared<HeldStore>(MadeChunks::store_of(rig.rows.size()));
     return rig.plan();
   }
-  // A block is one chunk.
+  // Each block is one chunk.
   static std::shared_ptr<StepSource> in_order(const ChunkRig& rig) {
     const std::shared_ptr<const Order> order = sequential_chunks_order(rig.rows);
     const Schedule schedule({.epoch_size = order->size(), .batch_size = rig.batch, .world_size = 1});
@@ -31,7 +31,7 @@ struct Bench : StillRun {
   }
   static HeldStore* rig_store(ChunkRig& rig) { return static_cast<HeldStore*>(rig.store.get()); }
 
-  // The block at the n-th place of the order, in use.
+  // The n-th block of the order, with a user.
   ChunkBlockPtr block(int n) {
     ChunkBlockPtr block = chunks.table().block_at(0, 0);
     while (n-- > 0) block = chunks.table().block_after(*block);
@@ -39,7 +39,7 @@ struct Bench : StillRun {
     return block;
   }
   Chunk& chunk(const ChunkBlockPtr& block) { return *block->chunks.front(); }
-  // Until it waits for something that the test has not done.
+  // Moves the block on until it waits for something that the test controls.
   bool move_on(const ChunkBlockPtr& block, const Chunks::Asker& asker = {}) {
     const bool moved = chunks.move_on(*block, asker, actions);
     send(actions);
@@ -92,7 +92,7 @@ TEST(Chunks, a_chunk_whose_reads_find_no_slot_goes_on_when_one_is_free) {
   EXPECT_EQ(bench.actions.posts.size(), 1u) << "all bytes are there: it is decoded";
 }
 
-// Frees a claim that somebody else has.
+// Releases a claim when it is asked for memory.
 struct Giving final : RoomMaker {
   explicit Giving(Claim held) : claim(std::move(held)) {}
   bool make_room(uint64_t bytes) override {
@@ -125,7 +125,7 @@ TEST(Chunks, what_is_fetched_for_later_leaves_the_window_its_room) {
   rig.options.ahead_bytes = 5'000;
   Bench bench(rig);
   const ChunkBlockPtr block = bench.block(0);
-  const Claim batches = bench.core.memory.take(Use::kBatches, 2'000).value();  // of those for the window
+  const Claim batches = bench.core.memory.take(Use::kBatches, 2'000).value();  // for the window
   Claim others = bench.core.memory.take(Use::kChunks, 1'000).value();
   EXPECT_FALSE(bench.move_on(block, {.ahead = true}));
   EXPECT_EQ(bench.store.held(), 0u);
@@ -267,7 +267,7 @@ TEST(Chunks, what_another_run_is_at_work_on_is_waited_for_and_taken) {
   rig.identity = 7;
   const std::shared_ptr<SharedChunks> shared = SharedChunks::make();
   Bench first(rig, shared), second(rig, shared);
-  second.core.queue = second.engine->executor->open(1);  // where it goes on when it is told
+  second.core.queue = second.engine->executor->open(1);  // runs the work after a notification
   const ChunkBlockPtr ours = first.block(0), theirs = second.block(0);
   first.move_on(ours);
   second.move_on(theirs);
@@ -276,7 +276,7 @@ TEST(Chunks, what_another_run_is_at_work_on_is_waited_for_and_taken) {
   first.move_on(ours);
   first.carry_out(first.actions);
   EXPECT_TRUE(ours->ready());
-  second.core.queue.reset();  // what it was told has been dealt with
+  second.core.queue.reset();  // waits until the notification was processed
   second.move_on(theirs);
   EXPECT_TRUE(theirs->ready());
   EXPECT_EQ(second.chunk(theirs).rows(), first.chunk(ours).rows()) << "the same memory";

@@ -4,7 +4,7 @@
 #include "pipeline/run/chunks_read.h"
 #include "pipeline/run/run_trace.h"
 
-// What comes back for chunks: from stores, and from compute threads.
+// Processing of results for chunks: answers of stores, and the work of compute threads.
 
 namespace forebay {
 
@@ -14,26 +14,27 @@ void Chunks::on_read(Arrival& arrival, Result<Buffer> result) {
   const Turn turn(core_);
   core_.fetcher.end(arrival);
   Chunk& chunk = *arrival.chunk;
-  // The last that has it gives it back, before the turn ends.
+  // The last read that shares the claim releases it, before the turn ends.
   const std::shared_ptr<Claim> bytes = std::move(arrival.bytes);
   auto* const reading = std::get_if<Chunk::Reading>(&chunk.at);
-  if (reading == nullptr || reading->claim != bytes) return;  // given up since, and perhaps asked for anew
+  if (reading == nullptr || reading->claim != bytes) return;  // given up, perhaps requested again
   --reading->awaited;
   if (result.ok()) {
     core_.plan->fetch_counters->add(0, result->size(), result->size(), 0);
     reading->stored[arrival.piece] = std::move(*result);
   } else if (reading->failure.ok()) {
     reading->failure = result.status();
-    reading->asked = reading->place.requests.size();  // the rest is not asked for
+    reading->asked = reading->place.requests.size();  // send no further requests
   }
-  // Requests that found no slot are sent by the next advance(), which goes on behind `asked`.
+  // Requests that found no slot are sent by the next advance(), which continues at `asked`.
   if (reading->awaited > 0 || reading->asked < reading->place.requests.size()) return;
   if (!reading->failure.ok()) return failed(chunk, std::move(reading->failure));
   chunk.at = Chunk::Read{
       .place = std::move(reading->place), .stored = std::move(reading->stored), .claim = std::move(reading->claim)};
 }
 
-// With what is wrong with all of its rows. Storage that is away matters only to the batch that is due.
+// Makes the chunk Failed. A transient error counts only if the chunk is due; otherwise it is read
+// again.
 void Chunks::failed(Chunk& chunk, Status status) {
   if (status.code() == Code::kUnavailable && !is_due_(chunk))
     chunk.at = Chunk::Waiting{};
@@ -85,8 +86,9 @@ void Chunks::keep(Chunk& chunk, Chunk::Running& running, std::shared_ptr<const C
   chunk.at = Chunk::Ready{std::move(rows), std::move(claim)};
 }
 
-// It begins anew where bytes were not at hand and where the cache's entry was damaged, and decodes the same bytes again where it
-// asks for more memory than last time; otherwise all of its rows are bad.
+// The chunk starts again if its bytes were not in the page cache or its cache entry was damaged. It
+// is decoded again from the same bytes if it needs more memory than last time. Otherwise all of its
+// rows are bad.
 void Chunks::decoding_failed(Chunk& chunk, Chunk::Read input, Status status, bool cold) {
   const uint64_t own = core_.options.working_bytes_per_thread;
   const uint64_t beyond = status.bytes_needed() > own ? status.bytes_needed() - own : 0;

@@ -11,8 +11,8 @@ namespace {
 
 uint64_t thread_bytes(const RunCore& core) { return core.memory.thread_bytes(); }
 
-// What a batch takes whose rows keep their stored bytes as they are: all of them until the last is there, and once more for the
-// batch that they are copied into. 0 where no field does that.
+// Bytes of a batch whose rows are the stored bytes themselves. All of them are held until the last
+// one has arrived, and again in the batch that they are copied into. 0 if no field is like that.
 uint64_t joined_bytes(const ExecutionPlan& plan, const WindowBatch& batch) {
   const bool joined = std::any_of(plan.outputs.begin(), plan.outputs.end(), [](const OutputField& output) {
     return output.field.fetched && output.field.kind == FieldKind::kBytes;
@@ -77,7 +77,7 @@ Status no_sample_fits(const RunCore& core, const WindowBatch& batch, const RowTa
 }  // namespace
 
 Status lacking(const RunCore& core, const WindowBatch& batch, const RowTask* task, uint64_t bytes) {
-  // What is held and what is asked for, where nobody else holds anything.
+  // Memory in use and the bytes asked for. No other element holds memory by now.
   const uint64_t least = core.memory.used() + bytes;
   if (task == nullptr) return no_batch_fits(core, batch, least);
   if (core.plan->chunks) return no_block_fits(core, batch, *task, bytes, least);

@@ -8,10 +8,11 @@
 
 namespace forebay {
 
-/// What is said where all the memory of a run is not enough for its oldest task, which asks for `bytes` more: OutOfBudget with the
-/// figure that would be. `task`: null where the batch is being put together. Called with the run's lock held.
+/// The error of a run whose whole memory is not enough for its oldest task, which needs `bytes`
+/// more: OutOfBudget with the bytes that are enough. `task` is null if the batch is being
+/// assembled. Called with the run's lock held.
 Status lacking(const RunCore& core, const WindowBatch& batch, const RowTask* task, uint64_t bytes);
-/// The same with the figure that is enough for every batch, where that is known and more.
+/// Adds the bytes that are enough for every batch, if they are known and more than `status` says.
 Status with_enough(const RunCore& core, Status status);
 
 }  // namespace forebay

@@ -14,11 +14,11 @@
 #include "pipeline/run/taking_back.h"
 #include "pipeline/run/window_batch.h"
 
-// The parts of a run, one by one and without threads: what they decide is looked at, and carried out by the test when it wants.
+// Parts of a run without threads. The test inspects their decisions and carries them out itself.
 
 namespace forebay::runner_test {
 
-/// Answers a read when the test says so, with what lies in another store.
+/// Answers a read with the bytes of another store when the test says so.
 class HeldStore final : public Store {
  public:
   explicit HeldStore(std::shared_ptr<Store> store) : store_(std::move(store)) {}
@@ -36,7 +36,7 @@ class HeldStore final : public Store {
   StoreStats stats() const override { return store_->stats(); }
 
   size_t held() const { return held_.size(); }
-  /// The oldest read that is held gets its bytes.
+  /// Answers the oldest read.
   void answer() {
     auto [request, done] = take();
     store_->read(request, {}, std::move(done));
@@ -67,7 +67,8 @@ class StillRun : private Advancing {
   RunCore core;
   int advances = 0;
 
-  /// Sends the reads that were decided, and runs the tasks here, one after another.
+  /// Sends the reads that were decided on, and runs the posted tasks on this thread, one after
+  /// another.
   void carry_out(Actions& actions) {
     send(actions);
     for (Actions::Post& post : std::exchange(actions.posts, {})) post.task(memory);
@@ -82,7 +83,7 @@ class StillRun : private Advancing {
   const std::shared_ptr<void> alive_ = std::make_shared<int>();
 };
 
-/// All parts below the window.
+/// All parts of a run below the window.
 struct Parts : StillRun {
   Parts(std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<StepSource> steps, RunnerOptions options,
         int64_t rows_per_task = 1)
@@ -93,7 +94,7 @@ struct Parts : StillRun {
         room(core, chunks.get(), taking_back, batches), tasks(core, uses, taking_back, room, batches),
         rows_per_task_(rows_per_task) {}
 
-  /// The next batch of the itinerary, at the end of the window.
+  /// Adds the next batch of the itinerary to the window.
   WindowBatchPtr begin() {
     StepPlan step = core.steps->step(planned_).value();
     planned_ = step.after;

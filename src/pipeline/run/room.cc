@@ -8,17 +8,19 @@ namespace forebay {
 
 bool Room::make(WindowBatch& batch, const RowTask* task, uint64_t bytes) const {
   if (core_.memory.trim(bytes)) return true;
-  // This is what keeps a run from locking up: bytes are only taken away for one, and what it waits for is running.
+  // This prevents deadlock: memory is only reclaimed for one task, and whatever it waits for is
+  // running.
   if (!is_oldest(batches_, batch, task)) return false;
   if (core_.memory.drop_cached(bytes)) return true;
   const uint64_t before = core_.memory.used();
   yield_to(batch, task, bytes);
   if (core_.memory.used() < before) return true;
-  // As long as anything runs, its end brings bytes back and another look.
+  // As long as anything runs, its end returns memory and lets the run advance.
   return !core_.anything_running() && raise_or_fail(batch, task, bytes);
 }
 
-// The youngest first, until it is enough; chunks only where nothing else has anything.
+// Revokes the youngest first until it is enough. Chunks are dropped only if nothing else can be
+// revoked.
 void Room::yield_to(WindowBatch& batch, const RowTask* task, uint64_t bytes) const {
   const uint64_t before = core_.memory.used();
   for (size_t i = batches_.size(); i-- > 1;) {
@@ -33,10 +35,10 @@ void Room::yield_to(WindowBatch& batch, const RowTask* task, uint64_t bytes) con
   }
   if (chunks_ == nullptr || core_.memory.used() < before) return;
   chunks_->drop_others(batch.all_done() ? nullptr : batch.block_of(batch.oldest()).get());
-  core_.memory.trim();  // what was just given back lies idle there
+  core_.memory.trim();  // the memory that was just released is idle in the pools
 }
 
-// Also of what was just given back and lies idle in the pools.
+// Trims the pools first, since memory that was just released is idle there.
 bool Room::is_enough(uint64_t bytes) const {
   core_.memory.trim(bytes);
   return core_.memory.used() + bytes <= core_.memory.capacity();

@@ -9,17 +9,19 @@
 
 namespace forebay {
 
-/// Who gives bytes back for whom: the oldest task that is not done gets what it needs, from whoever is younger; nobody else does.
-/// Guarded by the run's lock.
+/// Reclaims memory for tasks. Any task may cause idle memory to be freed. Only the oldest task that
+/// is not done also gets the memory of cache entries and of younger tasks and batches. This keeps a
+/// run from deadlocking. The window owns it; the run's lock guards it.
 class Room {
  public:
-  /// `chunks`: null where rows are read one by one.
+  /// `chunks`: null if rows are read one by one.
   Room(RunCore& core, Chunks* chunks, const TakingBack& taking_back, WindowBatches& batches)
       : core_(core), chunks_(chunks), taking_back_(taking_back), batches_(batches) {}
 
-  /// For `bytes` that memory does not have: takes as much away from whoever is younger than `task` (null: than the whole batch), the
-  /// youngest first. True when trying again makes sense now; otherwise what is running gives its bytes back when it is done. Where even everything
-  /// together would not be enough, an error stands in the batch's place.
+  /// Reclaims memory for `bytes` that were not available, from elements younger than `task`, the
+  /// youngest first. `task` is null if the batch is being assembled. Returns true if the caller
+  /// should try again now. Otherwise running tasks return memory when they end. If even all memory
+  /// of the run is not enough, the batch fails.
   bool make(WindowBatch& batch, const RowTask* task, uint64_t bytes) const;
 
  private:
@@ -33,7 +35,7 @@ class Room {
   WindowBatches& batches_;
 };
 
-/// Room for the oldest task of a batch, as those ask for it who know no tasks.
+/// Reclaims memory for the oldest task of a batch, on behalf of Chunks, which knows no tasks.
 class RoomForBatch final : public RoomMaker {
  public:
   RoomForBatch(const Room& room, WindowBatch& batch) : room_(room), batch_(batch) {}

@@ -5,16 +5,16 @@
 #include "pipeline/run/parts_test_support.h"
 #include "pipeline/run/runner_test_support.h"
 
-// Who gives way to whom.
+// Tests for whom memory is reclaimed, and from which elements.
 
 namespace forebay {
 namespace {
 
 using namespace runner_test;
 
-constexpr uint64_t kBatch = 4 * (16 + 8);  // of four rows
+constexpr uint64_t kBatch = 4 * (16 + 8);  // bytes of a batch of four rows
 
-// A run of batches of four rows of 1,000 bytes in storage, with as much memory as a test gives it.
+// A run with batches of four rows of 1,000 bytes each in storage. The test decides on its memory.
 class RoomTest : public testing::Test {
  protected:
   Parts& open(uint64_t memory, uint64_t together = 0) {
@@ -26,7 +26,7 @@ class RoomTest : public testing::Test {
     rig_.options.memory_together = together;
     return parts_.emplace(rig_.plan(), rig_.itinerary(), rig_.options);
   }
-  /// A batch more, `rows` of which are read.
+  /// Adds a batch and starts reads of `rows` of its rows.
   WindowBatch& read(size_t rows = 4) {
     const WindowBatchPtr batch = parts_->begin();
     for (size_t i = 0; i < rows; ++i)
@@ -34,7 +34,7 @@ class RoomTest : public testing::Test {
     return *batch;
   }
   void send() { parts_->send(actions_); }
-  /// Answers come, so that what is taken back is given back at once.
+  /// Sends and answers all reads, so that revoked memory is returned at once.
   void land() {
     send();
     answer();

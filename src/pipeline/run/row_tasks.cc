@@ -6,7 +6,8 @@
 #include "pipeline/run/row_tasks_away.h"
 #include "pipeline/run/run_trace.h"
 
-// Who gets bytes, threads and requests for a task; row_tasks_back.cc: what comes back.
+// Allocation of memory, threads and requests to tasks. row_tasks_back.cc has the processing of
+// results.
 
 namespace forebay {
 
@@ -17,7 +18,7 @@ Step RowTasks::start(const WindowBatchPtr& batch, RowTask& task, Actions& action
   return step;
 }
 
-// Nobody waits for what has to wait itself before it has begun.
+// A task that could not start must not keep others waiting, so its flight ends.
 void RowTasks::begun(RowTask& task, Step step) const {
   if (step != Step::kMoved)
     core_.end(task.entry.making);
@@ -33,7 +34,8 @@ Step RowTasks::begin(const WindowBatchPtr& batch, RowTask& task, Actions& action
     task.at = RowTask::Ready{};
     return Step::kMoved;
   }
-  // What user code makes is charged when it comes, wherever there is room or not: so only the oldest may add to a full memory.
+  // Results of user code are charged when they arrive, even beyond the budget. If the memory is
+  // full, only the oldest task may therefore call it.
   if (core_.memory.full() && !is_oldest(batches_, *batch, &task)) return Step::kNoBytes;
   call_user(batch, task);
   return Step::kMoved;
@@ -42,14 +44,17 @@ Step RowTasks::begin(const WindowBatchPtr& batch, RowTask& task, Actions& action
 Step RowTasks::start_fetching(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
   if (task.fetched_all) return claim_stored(batch, task);
   const SampleSource::Fetch fetch = core_.row_work.fetch_of(task, batch->job);
-  // Reading on the compute thread saves a hand-over, as long as it does not wait; now and then it is tried again. An object of
-  // unknown size may turn out to need more bytes than it has been given, so it is not read there.
+  // Reading on the compute thread saves a hand-over as long as it does not wait; after a cold read
+  // it is tried again now and then. An object of unknown size is not read there, since it may need
+  // more bytes than it was granted.
   StoreLine& line = core_.fetcher.line(*fetch.store);
   const bool warm = line.reads_now();
   const bool synchronous = fetch.request.expected_size && line.try_now();
-  // A try where it failed before waits among the rows that are ready: with threads that always have enough to do there would never be one.
+  // A try after a cold read queues even if the threads are full. On a busy machine there would
+  // never be one otherwise.
   if (synchronous ? warm && core_.threads_full() : !line.has_slot()) return Step::kNoSlot;
-  // The batch's memory first: a fetched row that has no place to go would only be fetched again.
+  // The batch's memory comes first: a fetched row without a destination would have to be fetched
+  // again.
   if (!reserve_slots(*batch, task)) return Step::kNoBytes;
   if (!is_front(batches_, *batch) && !core_.memory.leaves_last_step(fetch.size)) return Step::kNoBytes;
   std::optional<Claim> claim;
@@ -65,7 +70,7 @@ Step RowTasks::start_fetching(const WindowBatchPtr& batch, RowTask& task, Action
   return Step::kMoved;
 }
 
-// What another task has read already, and cannot go on with now.
+// Starts a task with bytes that another task has read but cannot use now.
 Step RowTasks::claim_stored(const WindowBatchPtr& batch, RowTask& task) const {
   if (!reserve_slots(*batch, task)) return Step::kNoBytes;
   std::optional<Claim> claim;
@@ -124,12 +129,12 @@ Step RowTasks::begin_ahead(const WindowBatchPtr& batch, RowTask& task, Actions& 
   const SampleSource::Fetch fetch = core_.row_work.fetch_of(task, batch->job);
   StoreLine& line = core_.fetcher.line(*fetch.store);
   if (!line.has_slot()) return Step::kNoSlot;
-  // Nobody gives way to what is only ahead.
+  // No memory is reclaimed for reads ahead.
   if (!core_.memory.may_fetch_ahead(fetch.size) || !core_.memory.leaves_last_step(fetch.size)) return Step::kNoBytes;
   std::optional<Claim> claim = core_.memory.take(Use::kFetched, fetch.size);
   if (!claim) return Step::kNoBytes;
   task.claim = std::move(*claim);
-  // Where everything is read ahead, nothing else would ever find that the page cache has it by now.
+  // If all tasks are read ahead, only this try can find that the page cache has the data by now.
   if (!line.reads_now() && fetch.request.expected_size && line.try_now()) {
     task.at = RowTask::Ready{};
   } else {
@@ -149,7 +154,8 @@ bool RowTasks::reserve_slots(WindowBatch& batch, const RowTask& task) const {
 void RowTasks::read(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
   SampleSource::Fetch fetch = core_.row_work.fetch_of(task, batch->job);
   if (!fetch.request.expected_size) fetch.request.set_aside_bytes = task.claim.bytes();
-  // The bytes are the read's from here on: a task that is taken back meanwhile cannot give back memory that is being written to.
+  // The claim belongs to the read from here on: a task that is revoked meanwhile must not release
+  // memory that is being written to.
   const auto read = std::make_shared<Read>(*this, batch, batch->index_of(task), core_.fetcher.line(*fetch.store),
                                            std::move(fetch.request), std::move(task.claim));
   core_.fetcher.begin(*read);

@@ -10,22 +10,25 @@
 
 namespace forebay {
 
-/// The way of a task: it waits for bytes, is fetched, has its turns on a compute thread or with user code, until its rows are in
-/// their places in the batch. Guarded by the run's lock.
+/// Moves tasks through their states: a task waits for memory, its sample is fetched, and it runs on
+/// compute threads and in user code until its rows are written into the batch. The window owns it;
+/// the run's lock guards it.
 class RowTasks {
  public:
   RowTasks(RunCore& core, const BlockUses& uses, const TakingBack& taking_back, const Room& room,
            const WindowBatches& batches)
       : core_(core), uses_(uses), taking_back_(taking_back), room_(room), batches_(batches) {}
 
-  /// Moves on a task that is Waiting: afterwards it is fetched, or Ready where that takes no waiting, or with user code.
+  /// Starts a task that is Waiting. If it can be started, it becomes Fetching, Ready (if it needs
+  /// no asynchronous read), WithUser, or Awaiting.
   Step start(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
-  /// The batch's oldest task may wait no longer, if it is the oldest of all and awaits what moves on by somebody else's resources alone.
+  /// Makes the oldest task of the run Waiting again if it awaits a flight that rests. Such a flight
+  /// depends on the resources of another loader, for which the oldest task must not wait.
   void look_at_awaited(const WindowBatchPtr& batch, RowTask& task) const;
-  /// Moves on one that is Ready: to a compute thread.
+  /// Posts a task that is Ready to a compute thread.
   Step compute(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
-  /// Moves on the tasks of a batch behind the window: they are read, out of the bytes set aside for that. False where no younger
-  /// batch may do so either.
+  /// Starts reads for the tasks of a batch after the window, with the memory set aside for reading
+  /// ahead. Returns false if younger batches cannot start any either.
   bool fetch_ahead(const WindowBatchPtr& batch, Actions& actions);
 
  private:

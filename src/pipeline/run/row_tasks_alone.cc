@@ -3,23 +3,24 @@
 
 #include "pipeline/run/row_tasks.h"
 
-// Tasks that want the same entry of a cache: one makes it, the others wait for that (SingleFlight).
+// Tasks that want the same cache entry: one makes it and the others wait for it (SingleFlight).
 
 namespace forebay {
 
-// Looks the sample up. Where its entry is missing the task gets the right to make it; false where another task makes it, of which this one is
-// told later.
+// Looks the sample up. If its entry is missing, the task gets the right to make it. Returns false
+// if another task is making it; this task is notified later.
 bool RowTasks::may_make(const WindowBatchPtr& batch, RowTask& task) {
   while (true) {
     core_.row_work.look_up(task, batch->job);
     RowEntry& entry = task.entry;
     if (entry.settled()) {
-      if (!entry.wanted) core_.end(entry.making);  // it was put just before
+      if (!entry.wanted) core_.end(entry.making);  // the entry was stored just before
       return true;
     }
     entry.making = entry.wanted->flights->begin(entry.wanted->key);
     if (entry.making) {
-      // An earlier look may be one from before it was put, also by a loader that has learned the version since.
+      // The earlier look-up may have missed an entry that was stored since, also under a version
+      // that another loader has learned since.
       entry.looked_up = entry.looked_up && core_.row_work.is_still_missing(task, batch->job);
     } else if (!is_oldest(batches_, *batch, &task)) {
       if (await(batch, task, SingleFlight::Wait::kAny)) return false;
@@ -29,7 +30,8 @@ bool RowTasks::may_make(const WindowBatchPtr& batch, RowTask& task) {
   }
 }
 
-// False where the entry's flight has ended, or rests now and is not to be waited for, so that all is to be looked at again.
+// Returns false if the entry's flight has ended, or rests and must not be waited for. The caller
+// then looks the entry up again.
 bool RowTasks::await(const WindowBatchPtr& batch, RowTask& task, SingleFlight::Wait what) {
   const uint64_t ticket = ++tickets_;
   const size_t index = batch->index_of(task);
@@ -44,7 +46,7 @@ bool RowTasks::await(const WindowBatchPtr& batch, RowTask& task, SingleFlight::W
   return waits;
 }
 
-// On whatever thread the entry's maker was; what follows is done on one of this run.
+// Called on the thread of the entry's maker. The work continues on a thread of this run.
 void RowTasks::told(WindowBatch& batch, size_t index, uint64_t ticket) {
   const RunCore::Lock lock(core_.mutex);
   RowTask& task = batch.tasks[index];
@@ -55,8 +57,9 @@ void RowTasks::told(WindowBatch& batch, size_t index, uint64_t ticket) {
   if (!core_.closed && core_.queue) core_.act_on_a_thread();
 }
 
-// The oldest task of a run waits only for what moves on by itself: a maker that rests may wait for memory that this run holds, or for the consumer of
-// another run, which may be the thread that this run's consumer waits on.
+// The oldest task of a run waits only for flights that progress by themselves. A resting maker may
+// wait for memory that this run holds, or for the consumer of another run, and that may be the
+// thread that this run's consumer waits for.
 bool RowTasks::make_beside(const WindowBatchPtr& batch, RowTask& task) const {
   std::optional<SingleFlight::Look> look = task.entry.wanted->flights->look(task.entry.wanted->key);
   if (!look || look->working) return false;
@@ -74,7 +77,7 @@ void RowTasks::look_at_awaited(const WindowBatchPtr& batch, RowTask& task) const
   batch->waiting_from = std::min(batch->waiting_from, batch->index_of(task));
 }
 
-// The task needs memory or a thread of this run before it goes on.
+// Called when the task needs memory or a thread of this run to continue.
 void RowTasks::rests(RowTask& task) const {
   if (!task.entry.making) return;
   std::optional<SingleFlight::Stored> stored;

@@ -8,13 +8,13 @@
 #include "pipeline/run/row_tasks.h"
 #include "pipeline/run/run_trace.h"
 
-// What holds the run while a task is with a store, or with user code.
+// Objects that represent a task in flight, and keep the run alive meanwhile.
 
 namespace forebay {
 
-/// The read of one task's object, or of its entry in a cache.
+/// The read of a task's object, or of its cache entry.
 class RowTasks::Read final : public Flight {
-  const std::shared_ptr<void> alive_;  // goes last
+  const std::shared_ptr<void> alive_;  // keeps the run alive, so it is destroyed last
   RowTasks& tasks_;
 
  public:
@@ -27,13 +27,13 @@ class RowTasks::Read final : public Flight {
 
  private:
   void landed(Result<Buffer> result) override { tasks_.on_read(*this, std::move(result)); }
-  // Else the oldest batch would take the bytes back, and they would be read once more.
+  // Otherwise the oldest batch would reclaim the memory, and the object would be read once more.
   bool may_take(uint64_t more) const override { return tasks_.core_.memory.leaves_room(more); }
 };
 
-/// One sample on its way through user code.
+/// The call of user code for a task's sample.
 class RowTasks::Call final : public PendingCall {
-  const std::shared_ptr<void> alive_;  // goes last
+  const std::shared_ptr<void> alive_;  // keeps the run alive, so it is destroyed last
   RowTasks& tasks_;
 
  public:

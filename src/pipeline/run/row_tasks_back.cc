@@ -5,7 +5,7 @@
 #include "pipeline/run/row_tasks_away.h"
 #include "pipeline/run/run_trace.h"
 
-// What comes back for a task: from stores, from compute threads, from user code; and what is next for it.
+// Processing of results for tasks: from stores, compute threads and user code.
 
 namespace forebay {
 
@@ -16,7 +16,7 @@ void RowTasks::on_read(Read& read, Result<Buffer> result) {
   WindowBatch& batch = *read.batch;
   RowTask& task = batch.tasks[read.index];
   const auto* wanted = std::get_if<RowTask::Fetching>(&task.at);
-  // Taken back since, and perhaps asked for anew: this answer is nobody's.
+  // The task was revoked since, and perhaps started again, so this answer is stale.
   if (wanted == nullptr || wanted->flight != &read) {
     return read.take_claim().give_back();
   }
@@ -24,7 +24,8 @@ void RowTasks::on_read(Read& read, Result<Buffer> result) {
   if (!claim_actual(task, read.take_claim(), result)) {
     taking_back_.take_back(batch, task);
   } else if (result.status().code() == Code::kUnavailable && !is_front(batches_, batch)) {
-    taking_back_.take_back(batch, task);  // storage may be back by the time this batch is due
+    // Storage may be available again by the time the batch is due.
+    taking_back_.take_back(batch, task);
   } else if (result.ok()) {
     core_.plan->fetch_counters->add(1, result->size(), result->size(), 0);
     task.fetched = std::move(*result);
@@ -35,8 +36,8 @@ void RowTasks::on_read(Read& read, Result<Buffer> result) {
   }
 }
 
-// The size of what was read may have been a guess. False where more bytes are needed than were claimed: it is fetched again once
-// the task has them.
+// The size of the object may have been a guess. Returns false if it needs more bytes than were
+// claimed and can be had now: it is fetched again once the task has them.
 bool RowTasks::claim_actual(RowTask& task, Claim claim, const Result<Buffer>& result) const {
   const uint64_t size = result.ok() ? result->size() : result.status().bytes_needed();
   const bool too_large =
@@ -53,7 +54,7 @@ bool RowTasks::claim_actual(RowTask& task, Claim claim, const Result<Buffer>& re
 void RowTasks::on_answer(const Call& call, Status status, const Schema& schema, Record record) {
   Turn turn(core_);
   RowTask& task = call.batch->tasks[call.index];
-  // A task that was taken back and asks again has another ticket.
+  // A task that was revoked and called user code again has another ticket.
   const auto* wanted = std::get_if<RowTask::WithUser>(&task.at);
   if (core_.closed || wanted == nullptr || wanted->ticket != call.ticket) return;
   if (status.ok()) {
@@ -94,14 +95,14 @@ void RowTasks::work(const WindowBatchPtr& batch, size_t index, WorkMemory& memor
   conclude(batch, task, std::move(result), std::move(std::get<RowTask::Running>(task.at).grant), turn.actions);
 }
 
-// A read or user code gave an error in place of the task's sample.
+// Handles an error that a read or user code gave for the task's sample.
 void RowTasks::failed(const WindowBatchPtr& batch, RowTask& task, Status status, Actions& actions) {
   RowResult result;
   core_.row_work.fail(batch->job, task.begin, std::move(status), result);
   conclude(batch, task, std::move(result), Claim(), actions);
 }
 
-// `grant`: working memory that the task was given, which is given back.
+// `grant`: working memory of the task, which is released.
 void RowTasks::conclude(const WindowBatchPtr& batch, RowTask& task, RowResult result, Claim grant, Actions& actions) {
   if (batch->retracting || core_.closed) {
     task.at = RowTask::Waiting{};
@@ -112,7 +113,8 @@ void RowTasks::conclude(const WindowBatchPtr& batch, RowTask& task, RowResult re
   task.copied = std::move(result.copied);
   if (result.verdict == Verdict::kDone || result.verdict == Verdict::kFatal) {
     if (!hold_values(*batch, task, grant, &result.needs_bytes)) {
-      // Its errors are told now: what was passed over, or has a replacement, is so already and does not fail again.
+      // The errors are reported now although the task runs again: rows that were skipped or
+      // replaced stay so and do not fail again.
       result.verdict = Verdict::kNeedsBytes;
     } else if (batch->leaves_early(task)) {
       uses_.leave(*batch, task);
@@ -126,14 +128,14 @@ void RowTasks::conclude(const WindowBatchPtr& batch, RowTask& task, RowResult re
 void RowTasks::follow(const WindowBatchPtr& batch, RowTask& task, RowResult& result, Actions& actions) {
   switch (result.verdict) {
     case Verdict::kNeedsBytes:
-      // No underflow: more was asked for than it had, which was the thread's own and its grant.
+      // No underflow, since the task asked for more than the thread's own memory and its grant.
       task.at = RowTask::Ready{.needs = result.needs_bytes - core_.options.working_bytes_per_thread};
       return rests(task);
     case Verdict::kElsewhere: taking_back_.take_back(*batch, task); return uses_.widen(*batch, task, result.elsewhere);
     case Verdict::kCold: return read_later(batch, task, actions);
     case Verdict::kAgain: return taking_back_.take_back(*batch, task);
     case Verdict::kForeign: return call_user(batch, task);
-    case Verdict::kFatal:  // the rest of the batch is not waited for
+    case Verdict::kFatal:  // the batch fails without waiting for its other tasks
       if (batch->job.fatal.ok()) {
         batch->job.fatal = std::move(result.fatal);
         batch->unread = result.unread;
@@ -145,20 +147,22 @@ void RowTasks::follow(const WindowBatchPtr& batch, RowTask& task, RowResult& res
   }
   if (result.warm != nullptr) core_.fetcher.line(*result.warm).found(/*cold=*/false);
   finish(*batch, task);
-  // It was begun before the batch was due, and is heard of behind that: Window::look_at_front() does not come again.
+  // The task began before the batch was due and ended after look_at_front() had seen the batch,
+  // which it does only once.
   if (batch->due && std::exchange(batch->unread, false)) taking_back_.retract(*batch);
 }
 
-// The object was not at hand for a compute thread.
+// The object was not in the page cache.
 void RowTasks::read_later(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
   StoreLine& line = core_.fetcher.line(*core_.row_work.fetch_of(task, batch->job).store);
   line.found(/*cold=*/true);
-  // Where nothing else is fetched nothing was claimed for it either: it asks anew, as what is fetched does.
+  // If the plan fetches nothing else, no memory was claimed for the entry. The task starts again
+  // and claims it like any read.
   if (!core_.plan->fetches) {
     task.entry_is_cold = true;
     return taking_back_.take_back(*batch, task);
   }
-  // It keeps the bytes it was given: were it to ask anew, younger ones might have taken them.
+  // The task keeps its claim, since younger tasks could take the memory otherwise.
   if (line.has_slot()) {
     read(batch, task, actions);
   } else {
@@ -166,8 +170,9 @@ void RowTasks::read_later(const WindowBatchPtr& batch, RowTask& task, Actions& a
   }
 }
 
-// What was fetched goes; what became a value of the batch stays, and is charged: first out of what the task was given to work
-// in. False where memory has no more: the values are dropped, and the task has to run again with `needs_bytes`.
+// Releases the fetched bytes and charges the values that wait for the batch, at first from the
+// working memory of the task. Returns false if memory is lacking: the values are dropped, and the
+// task has to run again with `needs_bytes`.
 bool RowTasks::hold_values(WindowBatch& batch, RowTask& task, Claim& grant, uint64_t* needs_bytes) const {
   BatchJob& job = batch.job;
   uint64_t kept = 0;
@@ -185,7 +190,7 @@ bool RowTasks::hold_values(WindowBatch& batch, RowTask& task, Claim& grant, uint
     values.merge(core_.memory.existing(Use::kFetched, lacking));
   } else if (std::optional<Claim> rest = core_.memory.take(Use::kFetched, lacking)) {
     values.merge(std::move(*rest));
-  } else if (lacking > 0) {  // of nothing more even a memory has enough that caches have filled beyond its size
+  } else if (lacking > 0) {  // take() may fail even for 0 bytes, if caches exceed the budget
     for (int64_t i = task.begin; i < task.end; ++i) job.forget_values(at.row(i));
     *needs_bytes = core_.options.working_bytes_per_thread + more;
     return false;

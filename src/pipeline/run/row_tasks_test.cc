@@ -3,7 +3,7 @@
 #include "pipeline/run/parts_test_support.h"
 #include "pipeline/run/runner_test_support.h"
 
-// The way of a task, step by step.
+// Tests the states of a task, step by step.
 
 namespace forebay {
 namespace {
@@ -107,7 +107,7 @@ TEST(RowTasks, ahead_of_the_window_only_the_bytes_set_aside_are_fetched) {
   EXPECT_FALSE(batch->job.has_slots()) << "no memory of the batch itself";
 }
 
-/// A cache that may keep so many bytes, and has none yet.
+/// A cache that may grow to the size set aside for it, and is empty.
 struct EmptyCache final : KeptBytes {
   uint64_t bytes() const override { return 0; }
   uint64_t give_back(uint64_t) override { return 0; }

@@ -8,7 +8,7 @@ namespace forebay {
 
 namespace {
 
-// As many as the batches of the window have, and some of sizes that come now and then.
+// As many buffers as the batches of the window have, and some for sizes that occur now and then.
 size_t idle_buffers(const ExecutionPlan& plan, const RunnerOptions& options) {
   return 16 + plan.outputs.size() * static_cast<size_t>(options.window_batches + 2);
 }
@@ -30,11 +30,13 @@ void RunCore::serve(Advancing& run, std::weak_ptr<void> alive) {
 }
 
 void RunCore::act(Lock& lock, Actions actions) {
-  // A store that answers at once leads back here from an action. The loop further out then goes on with what became
-  // possible; going on here would nest as deep as there are reads in the window.
+  // A store that answers at once calls act() again from within an action. The outer loop then
+  // continues with what became possible. Continuing here would nest as deep as there are reads in
+  // the window.
   thread_local const RunCore* acting = nullptr;
   if (acting == this && actions.empty()) return;
-  // Given back also where no memory is to be had and that is thrown: else this thread would never act again.
+  // Restored even if std::bad_alloc is thrown. Otherwise this thread would never act for the run
+  // again.
   const struct Restored {
     const RunCore* outer = std::exchange(acting, nullptr);
     ~Restored() { acting = outer; }
@@ -43,11 +45,11 @@ void RunCore::act(Lock& lock, Actions actions) {
   for (decide(actions); !actions.empty(); decide(actions)) {
     Actions begun = std::exchange(actions, Actions());
     lock.unlock();
-    // The queue is there although the lock is not held: what was decided counts as posted, and close() waits for that.
+    // The queue exists although the lock is released, since close() waits for posted tasks.
     for (Actions::Post& post : begun.posts) queue->post(post.order, std::move(post.task));
     for (const FlightPtr& flight : begun.flights) fetcher.send(flight);
     for (const auto& tell : begun.told) tell();
-    begun = Actions();  // what ends with them tells others, who have locks of their own
+    begun = Actions();  // destroying actions may notify other runs, which take their own locks
     lock.lock();
   }
   run_->settled();
@@ -83,7 +85,7 @@ void RunCore::act_on_a_thread(std::shared_ptr<void> taken_apart) {
 }
 
 Turn::Turn(RunCore& core) : core_(core), lock_(core.mutex, std::defer_lock) {
-  Spell::change(core.thread_time, Work::kEngine);  // waiting for the lock is the engine's, too
+  Spell::change(core.thread_time, Work::kEngine);  // waiting for the lock counts there, too
   lock_.lock();
 }
 

@@ -22,45 +22,50 @@
 
 namespace forebay {
 
-/// What became of something that could perhaps be moved on.
+/// Result of trying to move an element on: it moved, or it lacks a thread or request slot, or
+/// memory.
 enum class Step : uint8_t { kMoved, kNoSlot, kNoBytes };
 
-/// What is decided under the lock of a run and has to happen without it.
+/// Actions that are decided with the run's lock held and carried out without it.
 struct Actions {
   struct Post {
-    uint64_t order;  ///< the smallest goes first
+    uint64_t order;  ///< the smallest runs first
     Executor::Task task;
   };
-  std::vector<Post> posts;         ///< to the compute threads
-  std::vector<FlightPtr> flights;  ///< to stores
-  SingleFlight::Told told;         ///< to those who waited for entries of the cache
+  std::vector<Post> posts;         ///< tasks for the compute threads
+  std::vector<FlightPtr> flights;  ///< reads to send to stores
+  SingleFlight::Told told;         ///< notifications of tasks that wait for cache entries
 
   bool empty() const { return posts.empty() && flights.empty() && told.empty(); }
 };
 
-/// Moves on whatever can be moved; called with the lock held, again and again until it decides nothing more.
+/// The part of a run that decides what to do next. RunCore calls it with the run's lock held.
 class Advancing {
  public:
+  /// Moves all elements on that can be moved. Called repeatedly until it decides on no further
+  /// action.
   virtual void advance(Actions& actions) = 0;
-  /// Something became different that decides nothing: with the lock held, before it is let go of.
+  /// Called after state has changed, before the lock is released, to update waits and traces.
   virtual void settled() {}
 
  protected:
   ~Advancing() = default;
 };
 
-/// What the parts of a run have in common: what is run, its resources, and the one mutex that guards the bookkeeping of all parts.
-/// Reading, decoding and user code run without it; whoever comes back from there takes a Turn.
+/// The state that all parts of a run share: the plan, the resources, and the one mutex that guards
+/// the bookkeeping of all parts. Reading, decoding and user code run without the mutex. A thread
+/// that returns from there takes a Turn. The window owns it.
 class RunCore {
  public:
   using Lock = std::unique_lock<std::mutex>;
 
   RunCore(Engine& engine, std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<StepSource> steps,
           RunnerOptions options);
-  /// Before anything else: what moves this run on, and what has to live while something is under way.
+  /// Must be called first. `run` decides the next actions; `alive` is held while anything is in
+  /// flight.
   void serve(Advancing& run, std::weak_ptr<void> alive);
 
-  // From any thread, without the lock:
+  // Usable from any thread without the lock:
   const std::shared_ptr<const ExecutionPlan> plan;
   const std::shared_ptr<StepSource> steps;
   const RunnerOptions options;
@@ -68,55 +73,60 @@ class RunCore {
   RunMemory memory;
   ForeignCalls calls;
   ThreadTime thread_time;
-  /// Whoever may come back later holds this meanwhile.
+  /// Keeps the run alive. Reads, calls and tasks hold it while they are in flight.
   std::shared_ptr<void> alive() const { return alive_.lock(); }
   std::weak_ptr<void> weakly_alive() const { return alive_; }
 
   mutable std::mutex mutex;
-  // With the lock held:
-  std::condition_variable changed;  ///< for the consumer, and for close()
+  // Guarded by the mutex:
+  std::condition_variable changed;  ///< wakes the consumer and close()
   Fetcher fetcher;
-  StoreLine* const line;  ///< to the data set; null where nothing is fetched
-  /// Of the compute threads; null before the first batch is asked for, and once the run is closed.
+  StoreLine* const line;  ///< the data set's store; null if nothing is fetched
+  /// The run's queue on the compute threads. Null before the first next_for() and after close().
   std::unique_ptr<Executor::Queue> queue;
   RunTuning tuning;
   bool closed = false;
-  int64_t retracted = 0;  ///< tasks whose bytes were taken back
+  int64_t retracted = 0;  ///< tasks that had begun and were revoked
 
-  /// Called when the lock is next let go of: by act(), or tell_all().
+  /// Stores notifications. act() or tell_all() sends them once the lock is released.
   void tell(SingleFlight::Told told);
-  /// The entry is not made any more, or is there.
+  /// Ends the flight of a cache entry and notifies the tasks that wait for it.
   void end(std::unique_ptr<SingleFlight::Flight>& making);
-  /// For who does not act() before letting go of the lock, which is held before and after.
+  /// Sends the stored notifications, for callers that do not call act(). Releases the lock
+  /// meanwhile.
   void tell_all(Lock& lock);
 
-  /// `task`, an Executor::Task, has to lead to ended(), under the lock. The run lives at least as long as it.
+  /// Adds a task for a compute thread. `task` is an Executor::Task and has to call ended(), with
+  /// the lock held. The run lives at least as long as the task.
   template <typename Task>
   void post(Actions& actions, uint64_t order, Work what, Task task) {
     post(actions, order, what, order, std::move(task));
   }
-  /// `about`: for the trace, where the order does not say what it works on.
+  /// `about` identifies the work in the trace (run_trace.h), if that is not the order.
   template <typename Task>
   void post(Actions& actions, uint64_t order, Work what, uint64_t about, Task task) {
     ++posted_;
     actions.posts.push_back({order, on_a_thread(what, about, std::move(task))});
   }
   void ended() { --posted_; }
-  /// Tasks posted that have not ended.
+  /// Posted tasks that have not ended.
   int posted() const { return posted_; }
   bool anything_running() const { return posted_ > 0 || fetcher.in_flight() > 0; }
-  /// A short queue is enough to keep the threads busy, and leaves memory to those who are older.
+  /// Whether the compute threads have enough tasks. A short queue is enough to keep them busy, and
+  /// leaves memory to older tasks.
   bool threads_full() const { return posted_ >= 2 * tuning.threads() + 2; }
-  /// Nothing waits for storage by itself: what is fetched is in the page cache, or nothing is fetched.
+  /// Whether no task needs a read of its own: nothing is fetched, or the bytes are in the page
+  /// cache.
   bool reads_on_compute_threads() const { return !plan->fetches || (line != nullptr && line->reads_now()); }
   int read_limit() const { return line != nullptr ? line->limit() : options.requests; }
 
-  /// Carries out what was decided, lets the run advance, and so on until there is nothing left to do. The lock is held before and
-  /// after, but not meanwhile.
+  /// Carries out `actions` and lets the run advance, until it decides on no further action. The
+  /// lock is held before and after, and released meanwhile.
   void act(Lock& lock, Actions actions = {});
-  /// For who has changed something that lets nothing advance. With the lock held.
+  /// Called with the lock held, by code whose changes let nothing advance.
   void settled() { run_->settled(); }
-  /// The same as act() on a compute thread, for those who have no time for it, or are elsewhere; what is given is destroyed there.
+  /// Posts act() to a compute thread, for callers that must not spend time on it or belong to
+  /// another run. `taken_apart` is destroyed there.
   void act_on_a_thread(std::shared_ptr<void> taken_apart = nullptr);
 
  private:
@@ -136,7 +146,7 @@ class RunCore {
   int posted_ = 0;
 };
 
-/// A stay under the lock of a run. At its end the run advances, and what was decided happens without the lock.
+/// Holds the lock of a run. Its destructor lets the run advance and carries out the actions.
 class Turn {
  public:
   explicit Turn(RunCore& core);

@@ -5,14 +5,14 @@
 #include "pipeline/run/parts_test_support.h"
 #include "pipeline/run/runner_test_support.h"
 
-// The lock of a run, and what happens when it is let go of.
+// Tests the lock of a run, and what happens when it is released.
 
 namespace forebay {
 namespace {
 
 using namespace runner_test;
 
-/// Asks for as many reads as it is told, one at each step.
+/// Sends `wanted` reads, one at each step.
 struct Asking : private Advancing {
   explicit Asking(Rig rig) : core(*rig.engine, rig.plan(), rig.itinerary(), rig.options) { core.serve(*this, alive); }
   virtual ~Asking() = default;
@@ -95,7 +95,7 @@ TEST(RunCore, tasks_are_posted_in_their_order_and_counted_until_they_end) {
       ran.push_back(number);
     };
   };
-  asking.core.post(actions, 0, Work::kRows, task(0));  // keeps the one thread busy
+  asking.core.post(actions, 0, Work::kRows, task(0));  // occupies the only thread
   asking.core.act(lock, std::exchange(actions, {}));
   asking.core.post(actions, 9, Work::kRows, task(9));
   asking.core.post(actions, 4, Work::kRows, task(4));
@@ -103,7 +103,7 @@ TEST(RunCore, tasks_are_posted_in_their_order_and_counted_until_they_end) {
   EXPECT_EQ(asking.core.posted(), 3);
   lock.unlock();
   go.set_value();
-  asking.core.queue.reset();  // waits for the last
+  asking.core.queue.reset();  // waits for the last task
   EXPECT_EQ(ran, (std::vector<int>{0, 4, 9}));
   EXPECT_EQ(asking.core.posted(), 0);
 }
@@ -112,7 +112,8 @@ TEST(RunCore, what_is_left_to_a_thread_is_destroyed_there_without_the_lock) {
   Asking asking({});
   asking.wanted = 2;
   asking.core.queue = std::make_shared<Executor>(1)->open(1);
-  std::promise<void> go;  // or the thread could find the lock held by this one
+  // Makes the thread wait, since it could find the lock held by this thread otherwise.
+  std::promise<void> go;
   asking.core.queue->post(0, [gone = go.get_future().share()](WorkMemory&) { gone.wait(); });
   std::thread::id where;
   bool locked = true;

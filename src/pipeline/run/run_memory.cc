@@ -31,7 +31,7 @@ bool RunMemory::full() const {
   return now.used - now.idle + now.set_aside >= now.capacity;
 }
 
-// What is held and what the batches of the window will need is not spare.
+// Bytes that are held and bytes that the batches of the window will need are not available.
 bool RunMemory::leaves_room(uint64_t bytes) const {
   const ByteBudget::Snapshot now = budget_->snapshot();
   const uint64_t held = now.by_use[static_cast<size_t>(Use::kBatches)];
@@ -43,7 +43,8 @@ bool RunMemory::leaves_last_step(uint64_t bytes) const {
   if (!has_entries_ || last_step_ == 0) return true;
   const ByteBudget::Snapshot now = budget_->snapshot();
   const uint64_t entries = now.by_use[static_cast<size_t>(Use::kCaches)] + now.set_aside;
-  // A batch with its rows does not fit beside the entries: they go for it whoever waits, and reading ahead at least saves time.
+  // A batch does not fit next to the cache entries in any case. They are dropped for its assembly
+  // whether or not others wait, so reading ahead at least saves time.
   if (entries + 2 * last_step_ > now.capacity) return true;
   return now.used - now.idle + now.set_aside + bytes + last_step_ <= now.capacity;
 }

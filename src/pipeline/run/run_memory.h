@@ -13,27 +13,28 @@
 
 namespace forebay {
 
-/// A run's part of the memory of the process, in bytes, and the pools that its batches and chunks are lent from. From any thread, but
-/// for raise(), set_aside_for_threads(), leave() and what is said of last steps, which the run's lock guards.
+/// A run's share of the memory of the process: its budget in bytes, and the pools for the buffers
+/// of its batches and chunks. May be used from any thread. The run's lock guards raise(),
+/// set_aside_for_threads(), leave(), note_last_step() and leaves_last_step().
 class RunMemory {
  public:
-  /// `idle_buffers`: of batches, that may wait to be used again; these lie in `blocks`.
+  /// `idle_buffers`: number of batch buffers that may wait for reuse. `blocks` gives their memory.
   RunMemory(Memory& memory, const RunnerOptions& options, size_t idle_buffers, std::shared_ptr<BlockSource> blocks);
-  ~RunMemory() { budget_->forget_beside(); }  // claims of batches that the user holds keep the budget
+  ~RunMemory() { budget_->forget_beside(); }  // batches that the user holds keep the budget alive
 
-  /// Nothing where the part does not have so many now.
+  /// Claims bytes of the budget. Nothing if it does not have so many now.
   std::optional<Claim> take(Use use, uint64_t bytes) const { return Claim::take(budget_, use, bytes); }
-  /// Of bytes that exist already; may go beyond the part.
+  /// Claims bytes that are allocated already. They may exceed the budget.
   Claim existing(Use use, uint64_t bytes) const { return Claim::of_existing(budget_, use, bytes); }
   BufferPool& batches() const { return *batch_pool_; }
   BufferPool& chunks() const { return *chunk_pool_; }
-  /// Idle memory goes back to the system: of batches, or else of chunks, or else of what is kept beside, until `bytes` more fit. True where
-  /// there was any.
+  /// Frees idle memory: that of batches, or else of chunks, or else reclaimable memory outside the
+  /// run until `bytes` more fit. Returns whether there was any.
   bool trim(uint64_t bytes = 0) const;
-  /// Entries of caches go until `bytes` more fit. True where there was any.
+  /// Drops cache entries until `bytes` more fit. Returns whether any memory was freed or lent.
   bool drop_cached(uint64_t bytes) const { return budget_->make_room(ByteBudget::Beside::kEntries, bytes); }
 
-  /// What was wanted last the budget allowed, and the system did not have.
+  /// Whether the system refused the last allocation although the budget allowed it.
   bool system_refuses() const { return batch_pool_->refused() || chunk_pool_->refused(); }
 
   uint64_t capacity() const { return budget_->capacity(); }
@@ -41,36 +42,41 @@ class RunMemory {
   bool full() const;
   ByteBudget::Snapshot snapshot() const { return budget_->snapshot(); }
 
-  /// For what the batches of the window do not need yet: whether these get all the same what they need.
+  /// Whether the batches of the window still get all memory that they need after `bytes` are taken
+  /// for something that they do not need yet.
   bool leaves_room(uint64_t bytes) const;
-  /// A batch needed so much beside its rows, once these were there, to be put together.
+  /// Records the bytes that the assembly of a batch needed in addition to its rows.
   void note_last_step(uint64_t bytes) { last_step_ = std::max(last_step_, bytes); }
-  /// Whether a younger batch may fetch so much. Not where entries of a cache would have to go, in each step anew, for the front one to be put
-  /// together.
+  /// Whether a younger batch may fetch `bytes`. It may not if cache entries had to be dropped for
+  /// the assembly of the oldest batch, again in each step.
   bool leaves_last_step(uint64_t bytes) const;
-  /// Whether so much more may be fetched ahead of the window.
+  /// Whether `bytes` more may be fetched ahead of the window.
   bool may_fetch_ahead(uint64_t bytes) const;
-  /// Whether anything fetched is held.
+  /// Whether any fetched bytes are held.
   bool has_fetched() const;
 
-  /// The oldest element needs so many. False where that cannot be.
+  /// Raises the budget to `least` bytes, which the oldest task needs. Returns false if that is not
+  /// possible.
   bool raise(uint64_t least) { return account_->raise(least); }
-  /// What so many compute threads work in is set aside. False, and nothing changed, where the part does not have it now.
+  /// Claims the working memory of `threads` compute threads. Returns false, and changes nothing, if
+  /// the budget does not have it now.
   bool set_aside_for_threads(int threads);
   uint64_t thread_bytes() const { return thread_memory_.bytes(); }
-  /// Others may have this part; what is held still counts. To be destroyed without a lock.
+  /// Gives up the account, so that other runs get this share; bytes still held count. The caller
+  /// destroys the account without holding a lock.
   std::unique_ptr<Memory::Account> leave() { return std::move(account_); }
-  /// Nothing idles any more, and nothing comes back to idle; what is kept beside counts no more.
+  /// Frees all idle memory, now and when buffers return. Reclaimable memory outside the run is not
+  /// counted any more.
   void close_pools() const;
 
  private:
   const uint64_t window_bytes_, ahead_bytes_, bytes_per_thread_;
   const bool has_entries_;
-  uint64_t last_step_ = 0;  ///< the most so far
+  uint64_t last_step_ = 0;  ///< the largest value so far
   std::unique_ptr<Memory::Account> account_;
   const std::shared_ptr<ByteBudget> budget_;
   const std::shared_ptr<BufferPool> batch_pool_, chunk_pool_;
-  Claim thread_memory_;  // what compute threads work in
+  Claim thread_memory_;  // working memory of the compute threads
   const Claim index_memory_;
 };
 

@@ -9,8 +9,8 @@ namespace forebay {
 
 namespace {
 
-constexpr int64_t kLookNs = 1'000'000;  // finer would be most of the file
-constexpr int kTaskBits = 24;           // WindowBatch::order()
+constexpr int64_t kLookNs = 1'000'000;  // shorter intervals would fill most of the file
+constexpr int kTaskBits = 24;           // see WindowBatch::order()
 constexpr Trace::Row kConsumerRow{kTraceConsumer, 1};
 
 std::string_view title_of(Work what) {
@@ -40,7 +40,7 @@ void name_groups(Trace& trace) {
 
 Status begin_trace(TraceSwitch& at, const std::string& path, uint64_t most_bytes) {
   const auto taken = [] { return invalid_argument("this loader is traced already; end that trace first"); };
-  if (at.on()) return taken();  // before the file is emptied, which may be the same
+  if (at.on()) return taken();  // before the file is truncated, since both may be the same
   FOREBAY_ASSIGN(std::shared_ptr<Trace> trace, Trace::create(path, most_bytes));
   name_groups(*trace);
   return at.turn_on(std::move(trace)) ? Status() : taken();

@@ -12,38 +12,41 @@
 #include "pipeline/run/window_batch.h"
 #include "telemetry/trace.h"
 
-// What a run tells a trace, while there is one.
+// The events that a run writes to its trace.
 
 namespace forebay {
 
-/// Arrows lead from the read of a task by its work to its batch, and from the reads of a row group to its decoding. What an arrow is
-/// about: WindowBatch::order() of a task, or this.
+/// Arrows in the trace lead from the read of a task over its work to its batch, and from the reads
+/// of a chunk to its decoding. The `about` number of an arrow is WindowBatch::order() of a task, or
+/// a chunk number with this bit set.
 constexpr uint64_t kAboutChunk = uint64_t{1} << 61;
-/// Set in what work is about where no read came before it: the arrow begins there.
+/// Bit set in the `about` number of work without a read before it. The arrow begins at the work.
 constexpr uint64_t kAboutUnread = uint64_t{1} << 62;
 inline uint64_t about_chunk(size_t number) { return kAboutChunk | number; }
 
-/// Loader::begin_trace().
+/// Implements Loader::begin_trace().
 Status begin_trace(TraceSwitch& at, const std::string& path, uint64_t most_bytes);
 Status end_trace(TraceSwitch& at);
-/// A read that has landed. Before its batch hears of it.
+/// Traces a read that has ended. Called before the run processes its result.
 void trace_read(Trace& trace, const Flight& flight, uint64_t about, bool ok);
-/// What a compute thread did, on that thread.
+/// Traces the work of a compute thread. Called on that thread.
 void trace_spell(Trace& trace, Work what, uint64_t about, int64_t begin_ns, int64_t end_ns);
-/// A call of user code that has come back.
+/// Traces a call of user code that was answered.
 void trace_user_call(Trace& trace, std::string_view name, uint64_t about, int64_t begin_ns, int64_t end_ns);
-/// A batch that the consumer gets now.
+/// Traces a batch that is delivered now.
 void trace_batch(Trace& trace, const WindowBatch& batch, int64_t now_ns);
 
-/// The consumer's waits and what memory and stores are up to, as they change. Guarded by the run's lock.
+/// Traces the consumer's waits, memory use and reads in flight. The window owns it; the run's lock
+/// guards it.
 class ConsumerTrace {
  public:
   explicit ConsumerTrace(const TraceSwitch& trace) : trace_(trace) {}
 
-  /// It begins to wait, goes on, or has something else to wait for.
+  /// The consumer begins to wait, or waits for something else now.
   void waits(int64_t now_ns, Awaited what);
+  /// The consumer waits no more.
   void ends(int64_t now_ns);
-  /// Now and then.
+  /// Traces memory use and reads in flight, at most once a millisecond.
   void look(int64_t now_ns, const RunMemory& memory, const Fetcher& fetcher);
 
  private:

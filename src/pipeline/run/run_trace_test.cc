@@ -18,7 +18,7 @@ class RunTraceTest : public testing::Test {
   void SetUp() override { at_.turn_on(*Trace::create(path_, 1 << 20)); }
   void TearDown() override { std::filesystem::remove(path_); }
 
-  /// Slices, as (name, µs).
+  /// Returns the slices as (name, µs).
   std::vector<std::pair<std::string, double>> slices() {
     EXPECT_TRUE(at_.turn_off()->finish().ok());
     std::ifstream file(path_);
@@ -36,10 +36,10 @@ class RunTraceTest : public testing::Test {
 TEST_F(RunTraceTest, AWaitIsASliceForEachThingThatWasAwaited) {
   ConsumerTrace consumer(at_);
   consumer.waits(begun_, Awaited::kStorage);
-  consumer.waits(begun_ + 1000, Awaited::kStorage);  // looked at again: still the same
+  consumer.waits(begun_ + 1000, Awaited::kStorage);  // the consumer still waits for the same
   consumer.waits(begun_ + 3000, Awaited::kCompute);
   consumer.ends(begun_ + 4000);
-  consumer.ends(begun_ + 9000);  // was not waiting
+  consumer.ends(begun_ + 9000);  // the consumer was not waiting
   consumer.waits(begun_ + 10000, Awaited::kCompute);
   consumer.ends(begun_ + 10500);
   const auto told = slices();

@@ -6,31 +6,33 @@
 
 namespace forebay {
 
-/// What is decided while a run is under way, and why: the decisions that were made last, and what follows from them for the account of
-/// the threads. All times are of one monotonic clock, in nanoseconds. Guarded by the run's lock.
+/// The numbers of threads and requests of a run, which change while it runs, with the last
+/// decisions and their reasons. All times are nanoseconds of one monotonic clock. RunCore owns it;
+/// the run's lock guards it.
 class RunTuning {
  public:
   struct Decision {
     int64_t at_ns;
-    std::string what;  ///< as in the options: "threads", "requests"
+    std::string what;  ///< name of the option: "threads" or "requests"
     int from, to;
     std::string reason;
   };
-  static constexpr size_t kMost = 64;  ///< decisions that are kept
+  static constexpr size_t kMost = 64;  ///< decisions that are remembered
 
   RunTuning(int threads, int requests) : threads_(threads), requests_(requests) {}
 
   /// Compute threads that may work for the run at once.
   int threads() const { return threads_; }
-  /// The first batch was asked for.
+  /// Called when the first batch is asked for.
   void begin(int64_t now_ns) { since_ns_ = now_ns; }
   void set_threads(int64_t now_ns, int threads, std::string reason);
-  /// So many may be in flight now. Those that differ by half from what was noted last are a decision: the rest is feeling the way.
+  /// Reports how many reads may be in flight now. It is recorded as a decision only if it differs
+  /// by half from the last one, since the control tries smaller changes all the time.
   void see_requests(int64_t now_ns, int requests);
 
-  /// The time that its threads had since begin(), each for itself.
+  /// Time since begin(), summed over the threads.
   int64_t thread_ns(int64_t now_ns) const { return before_ns_ + threads_ * (now_ns - since_ns_); }
-  /// The oldest first.
+  /// The remembered decisions, the oldest first.
   const std::deque<Decision>& decisions() const { return decisions_; }
 
  private:

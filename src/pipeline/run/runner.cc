@@ -27,7 +27,7 @@ Runner::~Runner() {
   if (process_generation() == generation_) {
     close();
   } else {
-    (void)new auto(std::move(engine_));  // its threads did not survive the fork
+    (void)new auto(std::move(engine_));  // the engine's threads did not survive the fork
   }
 }
 
@@ -47,8 +47,10 @@ Result<Delivery> Runner::next_for(std::chrono::milliseconds timeout) {
 
 bool Runner::wait(RunCore::Lock& lock, std::chrono::milliseconds timeout) {
   window_->consumer_waits();
-  if (window_->nothing_planned()) core_.act(lock);  // with somebody waiting, more may be known
-  const Executor::Waiting waiting;                  // user code on a compute thread may be who asks
+  // A step source may know more steps once the consumer waits.
+  if (window_->nothing_planned()) core_.act(lock);
+  // The caller may be user code on a compute thread.
+  const Executor::Waiting waiting;
   const bool over = core_.changed.wait_for(lock, timeout, [&] { return core_.closed || window_->ready(); });
   waited_ns_ += window_->consumer_goes_on();
   return over;
@@ -65,7 +67,7 @@ Status Runner::open_threads() {
   return {};
 }
 
-// Cores come and go while a job runs: a quota is changed, a process is moved.
+// The number of cores changes while a job runs: a quota is changed, or a process is moved.
 void Runner::follow_host() {
   const int64_t now_ns = monotonic_ns();
   if (now_ns < next_look_ns_) return;
@@ -80,7 +82,7 @@ void Runner::follow_host() {
   const RunCore::Lock lock(core_.mutex);
   const int before = std::exchange(cores_, cores);
   if (core_.closed || !core_.queue) return;
-  // A number that the user gave stays.
+  // A number of threads that the user gave is not changed.
   if (!core_.options.own_threads && cores != before)
     use_threads(now_ns, std::max(1, cores / core_.options.local_ranks), cores);
   if (core_.options.find_requests && core_.line != nullptr) core_.tuning.see_requests(now_ns, core_.line->most());
@@ -89,7 +91,7 @@ void Runner::follow_host() {
 void Runner::use_threads(int64_t now_ns, int threads, int cores) {
   if (threads == core_.tuning.threads()) return;
   if (!core_.memory.set_aside_for_threads(threads)) {
-    cores_ = 0;  // the next look tries again
+    cores_ = 0;  // the next follow_host() tries again
     return;
   }
   core_.queue->set_limit(threads);
@@ -141,14 +143,14 @@ void Runner::close() {
   bool ended;
   {
     RunCore::Lock lock(core_.mutex);
-    // From here on nothing advances; what is under way comes back and finds the run closed.
+    // Nothing advances from here on. Work in flight returns and finds the run closed.
     if (!std::exchange(core_.closed, true)) at_close_ = core_.thread_time.look();
     window_->drop();
     core_.changed.notify_all();
     core_.calls.close();
     core_.tell_all(lock);
     lock.unlock();
-    core_.fetcher.stop();  // stores may answer from inside, and the answer takes the lock
+    core_.fetcher.stop();  // stores may answer from within stop(), and answers take the lock
     lock.lock();
     ended = core_.changed.wait_for(lock, abandoned_ ? std::chrono::milliseconds(0) : core_.options.patience,
                                    [&] { return !core_.anything_running(); });
@@ -158,10 +160,10 @@ void Runner::close() {
     account = core_.memory.leave();
     engine = std::move(engine_);
   }
-  queue.reset();  // without the lock: its last tasks take it
+  queue.reset();  // without the lock, which its last tasks take
   account.reset();
   engine.reset();
-  if (ended) core_.memory.close_pools();  // otherwise what is in flight holds them
+  if (ended) core_.memory.close_pools();  // otherwise work in flight still uses the pools
 }
 
 void Runner::abandon_threads() {

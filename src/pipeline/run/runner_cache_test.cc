@@ -7,7 +7,7 @@
 #include "pipeline/content_keys.h"
 #include "pipeline/run/runner_test_support.h"
 
-// Runs whose samples are kept: each entry is made by one.
+// Tests runs with caches, in which each entry is made by one task.
 
 namespace forebay {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 using namespace runner_test;
 using std::chrono::seconds;
 
-/// Keeps entries in memory, up to a number of them.
+/// Stores entries in memory, up to a number of them.
 class MapCache final : public EntryCache {
  public:
   explicit MapCache(size_t most = SIZE_MAX) : most_(most) {}
@@ -43,7 +43,7 @@ class MapCache final : public EntryCache {
   std::unordered_map<uint64_t, std::shared_ptr<const Columns>> entries_;
 };
 
-/// Objects whose versions are known.
+/// A source whose objects have known versions.
 class Known final : public SampleSource {
  public:
   explicit Known(std::shared_ptr<const Source> of) : of_(std::move(of)) {}
@@ -62,7 +62,7 @@ class Known final : public SampleSource {
   const std::shared_ptr<const Source> of_;
 };
 
-/// Keeps the objects of a store that takes its time, and then does what `rig.ops` say.
+/// A rig that caches the objects of a slow store and then runs `rig.ops`.
 Rig keeping(const std::shared_ptr<EntryCache>& cache, int64_t objects, uint64_t seed = 1) {
   Rig rig;
   rig.sizes = mixed_sizes(objects);
@@ -124,7 +124,7 @@ TEST(RunnerCache, runs_of_one_process_read_every_object_once_between_them) {
   }
 }
 
-/// Two keyed stages around an operator that is counted: what is kept before it, and what is kept behind it.
+/// Two keyed stages with a counted operator between them.
 TEST(RunnerCache, any_number_of_stages_keep_and_the_last_that_has_a_result_is_gone_on_from) {
   const auto first = std::make_shared<MapCache>(), second = std::make_shared<MapCache>();
   std::atomic<int> ran = 0;
@@ -148,7 +148,7 @@ TEST(RunnerCache, any_number_of_stages_keep_and_the_last_that_has_a_result_is_go
       if (!keeps_first) before.cache = nullptr;
       if (!keeps_second) behind.cache = nullptr;
       plan.stages.push_back(std::move(behind));
-      plan.stages.push_back(NativeStage());  // its place in the batch is behind all
+      plan.stages.push_back(NativeStage());  // writes the batch after all other stages
       plan.keyed = {2, 0};
     };
     return rig;
@@ -173,7 +173,8 @@ TEST(RunnerCache, any_number_of_stages_keep_and_the_last_that_has_a_result_is_go
   EXPECT_EQ(first->flights()->size() + second->flights()->size(), 0u);
 }
 
-// It has read ahead what it does not go on with, and its consumer may be the one that waits for the other run.
+// The stalled run has read ahead objects that it does not process. Its consumer may be the one that
+// waits for the other run.
 TEST(RunnerCache, a_run_waits_for_no_other_run_whose_consumer_stands_still) {
   for (uint64_t seed = 1; seed <= 4; ++seed) {
     const auto cache = std::make_shared<MapCache>();
@@ -228,7 +229,8 @@ TEST(RunnerCache, a_run_that_goes_elsewhere_or_ends_lets_others_make_what_it_was
   EXPECT_EQ(cache->flights()->size(), 0u);
 }
 
-// Whoever waited for it reads it itself, and hears of it in its own place.
+// Tasks that waited for the entry read the object themselves and report its error in their own
+// place.
 TEST(RunnerCache, what_fails_is_not_waited_for) {
   const auto cache = std::make_shared<MapCache>();
   Rig rig = keeping(cache, 12);

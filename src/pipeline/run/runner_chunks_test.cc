@@ -64,7 +64,7 @@ TEST(RunnerChunks, each_chunk_is_decoded_once_an_epoch) {
   rig.batch = 5;
   rig.epochs = 1;
   for (uint32_t decodes : run_all(rig.make()).decodes) EXPECT_EQ(decodes, 1u);
-  // One that ends an epoch and begins the next one may still be there.
+  // A chunk at the end of one epoch and the start of the next may be decoded once for both.
   rig.epochs = 2;
   for (uint32_t decodes : run_all(rig.make()).decodes) EXPECT_LE(decodes, 2u);
 }
@@ -76,7 +76,7 @@ TEST(RunnerChunks, a_small_budget_makes_it_slower_and_changes_nothing) {
     rig.rows = std::vector<int64_t>(20, 100);
     rig.options.working_bytes_per_thread = 1024;
     rig.epochs = 4;
-    // Three chunks, one that is decoded (twice, and its stored bytes), a batch.
+    // Three chunks, one more being decoded (twice, and its stored bytes), and a batch.
     rig.options.memory = 3 * 6464 + 2 * 6464 + 1000 + 2048 + 16 * 64;
     const Ran ran = run_all(rig.make());
     EXPECT_TRUE(ran.status.ok()) << ran.status.to_string();
@@ -178,7 +178,7 @@ TEST(RunnerChunks, a_bad_row_is_raised_in_its_place_and_the_run_goes_on) {
   const Ran ran = run_all(rig.make());
   EXPECT_EQ(ran.status.code(), Code::kCorrupt);
   EXPECT_NE(ran.status.to_string().find("row 17"), std::string::npos) << ran.status.to_string();
-  EXPECT_EQ(ran.lines.size(), 170u - 16u);  // its batch is left behind
+  EXPECT_EQ(ran.lines.size(), 170u - 16u);  // the batch with the error is not delivered
 }
 
 TEST(RunnerChunks, ranks_share_an_epoch_by_lanes) {
@@ -211,7 +211,7 @@ TEST(RunnerChunks, going_on_in_the_middle_gives_the_same_rows) {
   }
 }
 
-// Under a sanitizer: what a thread puts together stays until it has done so.
+// With a sanitizer this finds memory that is freed while a thread assembles a batch.
 TEST(RunnerChunks, going_elsewhere_again_and_again_while_batches_are_put_together) {
   ChunkRig rig;
   const std::vector<std::string> whole = expected(rig);
@@ -238,7 +238,7 @@ TEST(RunnerChunks, closing_in_the_middle_leaves_nothing_behind) {
   }
 }
 
-/// A cache that fills all memory, and more, with every row, and gives it back when somebody is in need.
+/// A cache that exceeds all memory after every row, and releases it when asked to.
 class FillsMemory final : public KeptBytes {
  public:
   uint64_t bytes() const override { return bytes_; }

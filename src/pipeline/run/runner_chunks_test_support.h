@@ -10,15 +10,16 @@
 
 namespace forebay::runner_test {
 
-// What the field `tags` holds of a row: id % 3 strings, the second of them empty.
+// The field `tags` of a row: id % 3 strings, the second of them empty.
 inline std::vector<std::string> tags_of(int64_t id) {
   std::vector<std::string> tags = {"tag " + std::to_string(id), ""};
   tags.resize(static_cast<size_t>(id % 3));
   return tags;
 }
 
-// Chunks of so many rows each. Fields: id, half (id / 2 as float32), list (id % 4 times id), name ("row id"), and where it is wanted
-// tags (lists of text). A chunk's stored bytes are its number, so that what was read can be told apart.
+// A source with chunks of `rows` rows. The fields are id, half (id / 2 as float32), list (id % 4
+// times id), name ("row id"), and optionally tags (lists of text). The stored bytes of a chunk are
+// its number, which tells what was read.
 class MadeChunks final : public ChunkSource {
  public:
   MadeChunks(std::shared_ptr<Store> store, std::vector<int64_t> rows, bool with_tags = false)
@@ -130,10 +131,11 @@ struct ChunkRig {
   std::shared_ptr<Store> store;
   std::set<int64_t> bad_chunks = {}, bad_rows = {};
   uint64_t working_bytes = 0;
-  uint64_t identity = 0;  // of the stored data, for other runs on the same engine; 0: not to be shared
+  // Identity of the stored data, which runs on the same engine share. 0 if it is not shared.
+  uint64_t identity = 0;
   int64_t block = 3, lanes = 1, batch = 16, rank = 0, world = 1;
   std::optional<int64_t> epochs = 2;
-  bool single_rows = false;  // an operator looks at each
+  bool single_rows = false;  // an operator runs on single rows
   std::shared_ptr<Engine> engine = std::make_shared<Engine>(1);
   bool tags = false;
   RunnerOptions options = {.threads = 2, .requests = 4, .window_batches = 3, .memory = uint64_t{16} << 20};
@@ -195,7 +197,7 @@ inline std::string tags_text(const BatchField& field, int64_t row) {
   return tags_text(tags);
 }
 
-// What a run delivers, row by row: "epoch:position:id|half|list|name", and "|tags" where there are some.
+// Rows of a batch as text: "epoch:position:id|half|list|name", and "|tags" if there are tags.
 inline std::vector<std::string> lines_of(const Batch& batch) {
   std::vector<std::string> lines;
   const int64_t* ends = batch.find("list")->offsets.data<int64_t>();

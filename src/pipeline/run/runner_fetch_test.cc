@@ -14,7 +14,7 @@ namespace {
 using namespace runner_test;
 using namespace std::chrono_literals;
 
-/// Nothing comes back before advance().
+/// A store that answers nothing before advance().
 std::shared_ptr<SlowStore> far_away(const std::vector<uint64_t>& sizes) {
   return slow_store(Objects::store_of(sizes), {.latency_ms = 100, .manual_clock = true});
 }
@@ -41,7 +41,8 @@ TEST(RunnerFetch, as_many_requests_as_allowed_are_in_flight_however_small_the_ba
     EXPECT_TRUE(runner->next_for(0ms)->timed_out);
     EXPECT_EQ(store->stats().in_flight, static_cast<uint64_t>(requests));
     store->advance(100ms);
-    // They are replaced as what came back is taken, and never by more. A busy machine may take its time to make a batch.
+    // Reads are replaced as their answers are processed, and never by more. A busy machine may take
+    // long to make a batch.
     const auto replaced = static_cast<uint64_t>(std::min(requests, 400 - requests));
     const auto late = std::chrono::steady_clock::now() + 20s;
     while (store->stats().in_flight != replaced && std::chrono::steady_clock::now() < late) (void)runner->next_for(1ms);
@@ -120,7 +121,8 @@ TEST(RunnerFetch, a_wrong_guess_of_sizes_changes_no_byte_and_no_bound) {
   }
 }
 
-// Lists of addresses: before the first answer sizes are a guess, and so are those of rare large objects later.
+// Before the first answer, sizes of objects in lists of addresses are guesses. So are those of rare
+// large objects later.
 TEST(RunnerFetch, objects_larger_than_their_guess_are_read_once_where_there_is_memory) {
   for (const uint64_t ahead_bytes : {uint64_t{32} << 20, uint64_t{0}}) {
     Rig rig;
@@ -151,7 +153,8 @@ TEST(RunnerFetch, objects_larger_than_their_guess_are_read_twice_at_most_where_t
   }
 }
 
-/// Fails the first read of one object. `behind`: it answers at once, and that object comes after the failure.
+/// Fails the first read of one object. If `behind` is given, reads are answered at once, and that
+/// object is read after the failure.
 class FailsOnce final : public Store {
  public:
   FailsOnce(std::shared_ptr<Store> inner, std::string key, std::string behind = "")
@@ -185,7 +188,7 @@ class FailsOnce final : public Store {
 };
 
 TEST(RunnerFetch, transient_errors_matter_only_to_the_batch_that_is_due) {
-  for (const int64_t id : {3, 11, 30}) {  // in the first batch, inside the window, behind it
+  for (const int64_t id : {3, 11, 30}) {  // in the first batch, in the window, after the window
     Rig rig;
     rig.shuffled = false;
     const auto store = std::make_shared<FailsOnce>(Objects::store_of(rig.sizes), Objects::key_of(id));
@@ -201,7 +204,8 @@ TEST(RunnerFetch, transient_errors_matter_only_to_the_batch_that_is_due) {
   }
 }
 
-// On a compute thread, while the batch before is not done: by the time this one is due, storage is back.
+// A compute thread reads while the batch before is not done. Storage is available again by the time
+// this batch is due.
 TEST(RunnerFetch, what_could_not_be_read_ahead_is_read_again_when_its_batch_is_due) {
   Rig rig;
   rig.shuffled = false;
@@ -216,7 +220,7 @@ TEST(RunnerFetch, what_could_not_be_read_ahead_is_read_again_when_its_batch_is_d
   runner->close();
 }
 
-// A batch is some of a row group's rows, so that several of them, in the window at once, find out what is wrong with it.
+// Each batch has some rows of a chunk, so several batches in the window find the chunk's error.
 TEST(RunnerFetch, a_row_group_that_could_not_be_read_ahead_is_read_again_when_its_batch_is_due) {
   for (const bool single_rows : {false, true}) {
     for (int round = 0; round < 20; ++round) {

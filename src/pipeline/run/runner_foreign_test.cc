@@ -11,7 +11,7 @@ namespace {
 using namespace runner_test;
 using namespace std::chrono_literals;
 
-/// Answers calls on a thread of its own, as a face does.
+/// Answers calls on a thread of its own, as language bindings do.
 class User {
  public:
   using Answer = std::function<void(ForeignCall&)>;
@@ -38,7 +38,7 @@ class User {
   std::vector<std::thread> threads_;
 };
 
-// summary → user code on `label` → `after`.
+// Runs summary(), user code on `label`, and then `after`.
 Rig with_user_code(Does::Function after, bool fetches = true) {
   Rig setup;
   setup.change_plan = [after = std::move(after), fetches](ExecutionPlan& plan) {
@@ -79,7 +79,7 @@ TEST(RunnerForeign, user_code_gets_every_sample_and_order_stays) {
   }
 }
 
-// A picture that somebody turns around in place.
+// A picture that is rotated in place.
 class Turned final : public Deferred {
  public:
   DType dtype() const override { return DType::kUint64; }
@@ -119,7 +119,7 @@ TEST(RunnerForeign, a_task_that_asks_for_more_memory_after_user_code_is_not_done
 }
 
 TEST(RunnerForeign, a_replacement_after_user_code_is_loaded_and_mapped_itself) {
-  // Nothing is fetched, so the replacement is at hand: yet it has to pass through user code as well.
+  // Nothing is fetched, so the replacement is in memory, but it has to pass user code as well.
   Rig setup = with_user_code(
       [](Record&, const SampleContext& context) -> Status {
         return context.key.id % 2 == 0 ? corrupt("even") : Status();
@@ -186,7 +186,7 @@ TEST(RunnerForeign, answers_after_close_and_after_seek_are_ignored) {
 }
 
 TEST(RunnerForeign, user_code_that_is_late_does_not_look_like_a_lack_of_memory) {
-  // The budget holds one object at a time; younger ones that wait for user code give theirs back.
+  // The budget holds one object at a time. Younger objects that wait for user code are revoked.
   Rig setup = with_user_code(nullptr);
   setup.sizes.assign(32, 1000);
   setup.options = {.threads = 2, .requests = 8, .window_batches = 3, .memory = 8 * 24 + 2500};

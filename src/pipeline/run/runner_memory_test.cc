@@ -8,7 +8,7 @@
 
 #include "pipeline/run/runner_test_support.h"
 
-// Who gets bytes, who gives them back, and what is said where they never suffice.
+// Tests which tasks get memory, which are revoked, and the error if memory never suffices.
 
 namespace forebay {
 namespace {
@@ -17,7 +17,7 @@ using namespace runner_test;
 using namespace std::chrono_literals;
 
 TEST(RunnerMemory, oldest_gets_its_bytes) {
-  // The head of the line is the largest object, and the budget its size plus one batch.
+  // The first object is the largest, and the budget is its size plus one batch.
   for (const bool slow : {false, true}) {
     for (const int threads : {1, 4}) {
       Rig setup;
@@ -45,8 +45,8 @@ TEST(RunnerMemory, younger_elements_give_their_bytes_back) {
   setup.shuffled = false;
   setup.batch = 2;
   setup.options = {.threads = 1, .requests = 32, .window_batches = 16, .memory = 52'000};
-  // The large one comes last: the small ones behind it have been fetched by then, and it fails once, so that it is asked for
-  // when the budget is full.
+  // The small objects after the large one have been fetched when it runs. Its first attempt fails,
+  // so that it asks for more memory when the budget is full.
   std::atomic<int> tries = 0;
   setup.ops.insert(setup.ops.begin(), {"hungry", [&tries](Record&, const SampleContext& context) -> Status {
                                          if (context.key.id == 1) ++tries;
@@ -102,7 +102,7 @@ TEST(RunnerMemory, values_of_unknown_size_are_joined_within_the_budget) {
   EXPECT_EQ(expected.raised, std::vector<std::string>());
   uint64_t total = 0;
   for (const uint64_t size : setup.sizes) total += size;
-  setup.options.memory = total;  // far less than three batches in two copies would like, enough for one
+  setup.options.memory = total;  // enough for one batch in two copies, and not for three
   const auto runner = setup.run();
   const Outcome outcome = drain(*runner);
   EXPECT_EQ(outcome.raised, std::vector<std::string>());
@@ -133,7 +133,7 @@ TEST(RunnerMemory, padding_that_never_fits_is_told_instead_of_tried_for_ever) {
 }
 
 TEST(RunnerMemory, values_whose_size_nobody_announced_stay_within_the_budget) {
-  // No fetch, and every row makes 5,000 bytes out of nothing: they count before they are kept.
+  // Nothing is fetched, and every row makes 5,000 bytes. They count before they are stored.
   Rig setup;
   setup.sizes.assign(64, 0);
   setup.batch = 4;
@@ -154,7 +154,7 @@ TEST(RunnerMemory, values_whose_size_nobody_announced_stay_within_the_budget) {
   EXPECT_LE(runner->stats().memory.peak, 80'000u);
 }
 
-/// Has no block of more than `most` bytes to give.
+/// Refuses blocks of more than `most` bytes.
 class SmallBlocks final : public BlockSource {
  public:
   uint8_t* allocate(size_t bytes) override { return bytes > most ? nullptr : own_->allocate(bytes); }
@@ -165,12 +165,12 @@ class SmallBlocks final : public BlockSource {
   const std::shared_ptr<BlockSource> own_ = BlockSource::own_memory();
 };
 
-// Both where slots have known sizes and where a batch is put together.
+// The system may lack memory for slots of known size, or for the assembly of a batch.
 TEST(RunnerMemory, a_system_without_memory_is_an_error_and_the_batch_can_be_asked_for_again) {
   for (const bool sized : {true, false}) {
     Rig setup = sized ? Rig() : padded(1 << 20);
     const auto blocks = std::make_shared<SmallBlocks>();
-    blocks->most = sized ? 0 : 1000;  // that has the labels
+    blocks->most = sized ? 0 : 1000;  // enough for the labels only
     setup.engine->lend_batches_from(blocks);
     const auto runner = setup.run();
     for (int i = 0; i < 2; ++i) {

@@ -8,7 +8,7 @@
 
 #include "pipeline/run/runner_chunks_test_support.h"
 
-// Several runs on one engine.
+// Tests several runs on one engine.
 
 namespace forebay {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 using namespace runner_test;
 using std::chrono::seconds;
 
-// All batches of a run, as they come; "" at the first error.
+// Digest of all batches of a run in order; "" after the first error.
 std::string digest_of(Runner& runner) {
   Hasher hasher;
   for (;;) {
@@ -51,7 +51,7 @@ TEST(RunnerSharing, runs_of_different_age_and_pace_deliver_what_each_delivers_al
       rig.options.threads = 1 + i % 2;
       std::string digest;
       for (int round = 0; round <= i; ++round)
-        digest = digest_of(*rig.run());  // the later ones are born and die beside the first
+        digest = digest_of(*rig.run());  // later runs start and end while the first one runs
       return digest;
     }));
   }
@@ -59,9 +59,9 @@ TEST(RunnerSharing, runs_of_different_age_and_pace_deliver_what_each_delivers_al
   EXPECT_EQ(engine->executor->threads(), 2);
 }
 
-std::atomic<int64_t> now_ns{0};  // of the next test
+std::atomic<int64_t> now_ns{0};  // clock of the next test
 
-// Both threads are with the slow run; as soon as one is free, the other run has it until it is through.
+// Both threads are in the slow run. Once one of them is free, the other run has it until its end.
 TEST(RunnerSharing, a_run_whose_operator_does_not_return_holds_up_no_other) {
   const auto engine = std::make_shared<Engine>(2, [] { return now_ns.load(); });
   std::promise<void> first, all;
@@ -132,7 +132,7 @@ TEST(RunnerSharing, a_run_that_is_closed_leaves_no_thread_behind_if_it_was_the_l
   EXPECT_TRUE(known.expired());
 }
 
-// Sums over chunks of how often each was decoded.
+// Sum of the numbers of times that each chunk was decoded.
 int64_t decodes_of(const Runner& runner) {
   int64_t sum = 0;
   for (uint32_t each : runner.decodes()) sum += each;
@@ -147,7 +147,7 @@ ChunkRig chunks_on(const std::shared_ptr<Engine>& engine, uint64_t identity) {
   return rig;
 }
 
-// Batch by batch in turn, as two models do that are trained side by side.
+// The runs take batches in turn, as two models do that are trained together.
 TEST(RunnerSharing, runs_over_the_same_table_decode_a_chunk_once) {
   const auto engine = std::make_shared<Engine>(2);
   ChunkRig rig = chunks_on(engine, 7);
@@ -168,19 +168,21 @@ TEST(RunnerSharing, runs_over_other_data_share_no_chunk) {
   const auto engine = std::make_shared<Engine>(2);
   const std::shared_ptr<Runner> one = chunks_on(engine, 7).make(), two = chunks_on(engine, 8).make();
   EXPECT_EQ(digest_of(*one), digest_of(*two));
-  // Each decodes all of its own, in two epochs; a chunk may be there still when the second begins.
+  // Each run decodes its own chunks in two epochs. A chunk of the first may still be in memory in
+  // the second.
   const auto chunks = static_cast<int64_t>(ChunkRig().rows.size());
   EXPECT_GE(decodes_of(*one), 2 * chunks - 1);
   EXPECT_GE(decodes_of(*two), 2 * chunks - 1);
 }
 
-// Whoever waits for another run's work goes on when that one is closed, is slow, or lacks memory.
+// A run that waits for another run's work continues when that run is closed, is slow, or lacks
+// memory.
 TEST(RunnerSharing, a_run_that_is_not_asked_for_anything_holds_up_no_other) {
   const auto engine = std::make_shared<Engine>(2);
   const std::string expected = digest_of(*chunks_on(std::make_shared<Engine>(2), 0).make());
   for (int64_t begun = 0; begun < 6; ++begun) {
     ChunkRig rig = chunks_on(engine, 7);
-    rig.options.memory = uint64_t{24} << 10;  // hardly enough for itself
+    rig.options.memory = uint64_t{24} << 10;  // hardly enough for this run alone
     const std::shared_ptr<Runner> idle = rig.make();
     for (int64_t i = 0; i < begun; ++i) ASSERT_TRUE(idle->next_for(seconds(120)).ok());
     EXPECT_EQ(digest_of(*chunks_on(engine, 7).make()), expected) << begun;
@@ -212,7 +214,7 @@ TEST(RunnerSharing, runs_over_one_table_come_and_go_while_others_wait_for_their_
   for (auto& each : others) EXPECT_EQ(each.get(), 10);
 }
 
-// Asks for batches until a decision was made, or patience ends.
+// Takes batches until a decision was made, for a minute at most.
 std::deque<RunTuning::Decision> decisions_of(Runner& runner) {
   for (const int64_t begun = monotonic_ns(); monotonic_ns() - begun < 60'000'000'000;) {
     if (!runner.next_for(seconds(60)).ok()) break;
@@ -247,7 +249,7 @@ TEST(RunnerSharing, threads_follow_the_cores_and_batches_do_not_notice) {
   alone.epochs = 1;
   runner->seek({0, 0, 0});
   Hasher hasher;
-  for (int64_t batch = 0; batch < 7; ++batch) {  // 50 samples by 8
+  for (int64_t batch = 0; batch < 7; ++batch) {  // 50 samples in batches of 8
     const Result<Runner::Delivery> delivery = runner->next_for(seconds(60));
     ASSERT_TRUE(delivery.ok() && delivery->batch);
     for (const BatchField& field : delivery->batch->fields)

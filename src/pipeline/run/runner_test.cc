@@ -215,7 +215,7 @@ TEST(Runner, a_long_wait_is_logged_once_with_what_is_awaited) {
   set_log_sink([](const std::string& line) { std::fprintf(stderr, "forebay: %s\n", line.c_str()); });
 }
 
-// A store as the page cache makes it: some keys are near, the others have to be waited for.
+// A store like the page cache: some keys can be read at once, and others have to be waited for.
 class HalfCold final : public Store {
  public:
   explicit HalfCold(std::shared_ptr<Store> inner) : inner_(std::move(inner)) {}
@@ -295,7 +295,7 @@ TEST(Runner, seek_goes_anywhere_and_gives_what_a_straight_run_gives) {
     auto where = expected.begin();
     std::advance(where, (draw >> 33) % expected.size());
     runner->seek({where->first.first, where->first.second, where->first.second / 8});
-    if (i % 3 == 0) continue;  // a storm: nothing is asked for between two of them
+    if (i % 3 == 0) continue;  // seeks again without taking a batch
     EXPECT_EQ(runner->next_for(20s)->batch->ids, where->second);
   }
   runner->close();

@@ -20,10 +20,11 @@
 
 namespace forebay::runner_test {
 
-/// Samples made by hand: object `id` has `sizes[id]` bytes in a store, its label is 10 × id. Fields: bytes (fetched), label.
+/// A source for tests. Object `id` has `sizes[id]` bytes in a store, and its label is 10 × id. The
+/// fields are bytes (fetched) and label.
 class Objects final : public SampleSource {
  public:
-  /// `guess`: the sizes are not known, and taken to be that.
+  /// `guess`: the size that every object is taken to have, if sizes are not known.
   Objects(std::shared_ptr<Store> store, std::vector<uint64_t> sizes, std::optional<uint64_t> guess = {})
       : store_(std::move(store)), sizes_(std::move(sizes)), guess_(guess) {
     Field bytes, label;
@@ -80,7 +81,7 @@ class All final : public Selection {
   const int64_t size_;
 };
 
-/// An operator from a function.
+/// An operator that calls a function.
 class Does final : public RecordOp {
  public:
   using Function = std::function<Status(Record&, const SampleContext&)>;
@@ -91,7 +92,8 @@ class Does final : public RecordOp {
   const Function function_;
 };
 
-/// The bytes become 16 bytes that depend on them and on the sample's random numbers. Samples of `bad` are Corrupt.
+/// Replaces the bytes by 16 bytes that depend on them and on the sample's random numbers. Samples
+/// in `bad` are Corrupt.
 inline Does::Function summary(std::set<int64_t> bad = {}, uint64_t working_bytes = 0) {
   return [bad = std::move(bad), working_bytes](Record& record, const SampleContext& context) -> Status {
     if (bad.contains(context.key.id)) return corrupt("made to fail");
@@ -106,7 +108,7 @@ inline Does::Function summary(std::set<int64_t> bad = {}, uint64_t working_bytes
   };
 }
 
-/// Operators like summary(), of which the first one called does not return before it may.
+/// Operators like summary(). The first call does not return before the test allows it.
 class HeldWork {
  public:
   Does::Function function() {
@@ -124,13 +126,14 @@ class HeldWork {
   const std::shared_future<void> may_return_ = let_go_.get_future().share();
 };
 
-/// What a test runs; run() makes the runner, plan() and itinerary() what it runs.
+/// The configuration of a run in a test. run() makes the runner; plan() and itinerary() make its
+/// plan and order.
 struct Rig {
   std::shared_ptr<Store> store;
   std::vector<uint64_t> sizes = std::vector<uint64_t>(50, 1000);
   std::optional<uint64_t> guessed_size = {};
   std::vector<std::pair<std::string, Does::Function>> ops = {{"summary", summary()}};
-  /// Type and shape of the first field after the operators; nothing: it stays bytes.
+  /// Type and shape of the first field after the operators. Nothing if it stays bytes.
   std::optional<std::pair<DType, Shape>> made = {{DType::kUint64, Shape{2}}};
   int64_t batch = 8;
   LastPolicy last = LastPolicy::kPartial;
@@ -138,7 +141,7 @@ struct Rig {
   bool shuffled = true;
   std::shared_ptr<Engine> engine = std::make_shared<Engine>(1);
   RunnerOptions options = {.threads = 2, .requests = 4, .window_batches = 3, .memory = uint64_t{64} << 20};
-  /// Last word on the plan.
+  /// Changes the plan after it was made.
   std::function<void(ExecutionPlan&)> change_plan;
 
   std::shared_ptr<ExecutionPlan> plan() {
@@ -187,7 +190,7 @@ inline std::shared_ptr<SlowStore> jittery(const std::vector<uint64_t>& sizes, ui
   return slow_store(Objects::store_of(sizes), {.seed = seed, .latency_ms = 0.1, .jitter_ms = 2});
 }
 
-/// One row of 10,000 numbers makes every row of its batch that long.
+/// One row of 10,000 numbers pads every row of its batch to that length.
 inline Rig padded(uint64_t memory) {
   Rig setup;
   setup.sizes.assign(16, 10);
@@ -208,7 +211,8 @@ inline Rig padded(uint64_t memory) {
   return setup;
 }
 
-/// What came of a whole run: bytes, ids and errors, batch by batch; an error in a batch's place counts, too.
+/// The result of a whole run: a digest of all batches, their ids, and the errors, including those
+/// in place of a batch.
 struct Outcome {
   std::string digest;
   std::vector<int64_t> ids, labels;
@@ -220,8 +224,8 @@ inline Outcome drain(Runner& runner, int64_t most = 1'000'000) {
   Outcome outcome;
   Hasher hasher;
   while (outcome.batches < most) {
-    Result<Runner::Delivery> delivery =
-        runner.next_for(std::chrono::seconds(120));  // of a machine that does much else, too
+    // The time-out is long enough for a busy machine.
+    Result<Runner::Delivery> delivery = runner.next_for(std::chrono::seconds(120));
     if (!delivery.ok()) {
       outcome.raised.push_back(delivery.status().to_string());
       if (!is_data_error(delivery.status().code())) break;

@@ -16,7 +16,8 @@ void TakingBack::take_back(WindowBatch& batch, RowTask& task) const {
   batch.waiting_from = std::min(batch.waiting_from, batch.index_of(task));
   drop_bytes(task);
   uses_.use(batch, task);
-  task.at = RowTask::Waiting{};  // a read in flight keeps its claim until it lands; its answer is not wanted any more
+  // A read in flight keeps its claim until it ends. Its answer is ignored.
+  task.at = RowTask::Waiting{};
 }
 
 void TakingBack::yield(WindowBatch& batch, RowTask& task) const {
@@ -29,7 +30,7 @@ void TakingBack::retract(WindowBatch& batch) const {
   if (batch.retracting) return;
   batch.retracting = true;
   for (RowTask& task : batch.tasks) {
-    // A thread looks into what they hold.
+    // Compute threads use the memory of Running tasks and of the assembly.
     if (batch.assembling == 0 && !task.is<RowTask::Running>()) yield(batch, task);
   }
   settle(batch);

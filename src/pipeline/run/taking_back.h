@@ -6,20 +6,22 @@
 
 namespace forebay {
 
-/// How tasks and batches give back what they hold, to begin anew later. Guarded by the run's lock.
+/// Revokes tasks and batches: they release the memory that they hold and start again later. The
+/// window owns it; the run's lock guards it.
 class TakingBack {
  public:
   TakingBack(RunCore& core, const BlockUses& uses) : core_(core), uses_(uses) {}
 
-  /// Everything that was fetched or granted; of whatever is in the state.
+  /// Releases all bytes that the task has fetched or was granted. The state remains.
   void drop_bytes(RowTask& task) const;
-  /// The task waits again. Not while it runs.
+  /// Makes the task Waiting. Not for a task that is Running.
   void take_back(WindowBatch& batch, RowTask& task) const;
-  /// The same for one that had begun, for the sake of an older one: its call of user code is forgotten.
+  /// Revokes a task in favour of an older one. A call of its user code that nobody has taken is
+  /// abandoned.
   void yield(WindowBatch& batch, RowTask& task) const;
-  /// The batch gives back all it holds; what compute threads look into follows when they are done (settle()).
+  /// Revokes the batch. Tasks that are Running keep their memory until settle().
   void retract(WindowBatch& batch) const;
-  /// The second half of that, once no compute thread works for the batch.
+  /// Completes retract() once no compute thread works for the batch. Does nothing otherwise.
   void settle(WindowBatch& batch) const;
 
  private:

@@ -54,7 +54,8 @@ Spell::Spell(ThreadTime& time, Work what, std::shared_ptr<Trace> trace, uint64_t
     : time_(time), what_(what), trace_(std::move(trace)), about_(about), outer_(std::exchange(innermost, this)) {
   time_.begin(what_);
   cpu_since_ns_ = thread_cpu_ns();
-  // Since the end of the task before, of whatever run: looking for work is charged to the run that had some.
+  // Time since the end of the thread's last task, of whatever run. Looking for work is charged to
+  // the run that had some.
   if (outer_ == nullptr) time_.add_idle_cpu(cpu_since_ns_ - cpu_at_last_end_ns);
   if (trace_) since_ns_ = monotonic_ns();
 }

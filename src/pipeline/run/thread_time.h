@@ -12,58 +12,61 @@ namespace forebay {
 
 class Trace;
 
-/// What a compute thread does for a run.
+/// Kinds of work that compute threads do for a run.
 enum class Work : uint8_t {
-  kRows,      ///< reading what is at hand, operators, writing rows into their batch
-  kChunks,    ///< decoding row groups, and operators on them
-  kAssembly,  ///< putting batches together
-  kPlan,      ///< finding out which rows come next
-  kEngine,    ///< the engine's own: taking note of what was done, deciding what is next, waiting for the run's lock
+  kRows,      ///< reading from memory or page cache, operators, writing rows into batches
+  kChunks,    ///< decoding chunks, and operators on them
+  kAssembly,  ///< assembling batches
+  kPlan,      ///< planning the rows of the next batches
+  kEngine,    ///< the engine's own work: bookkeeping, decisions, waiting for the run's lock
 };
 constexpr size_t kWorks = 5;
 
-/// Time of the compute threads at work for one run, to the nanosecond: wall time with that of what they are at just now, and CPU time of
-/// what has ended. Wall time beyond CPU time was spent waiting: for a core, a lock, a mapped file. Any thread.
+/// Time that compute threads have worked for one run, by kind of work. Wall time includes the work
+/// in progress; CPU time is that of finished work. Wall time beyond CPU time was spent waiting for
+/// a core, a lock or a mapped file. May be used from any thread.
 class ThreadTime {
  public:
-  using Clock = int64_t (*)();  ///< nanoseconds since some moment
+  using Clock = int64_t (*)();  ///< monotonic nanoseconds
   explicit ThreadTime(Clock clock = monotonic_ns) : clock_(clock) {}
 
   void begin(Work what);
-  /// `cpu_ns`: that the thread took for what it did until now.
+  /// `cpu_ns`: CPU time that the work `from` took.
   void change(Work from, Work to, int64_t cpu_ns);
   void end(Work what, int64_t cpu_ns);
-  /// CPU time of a thread between tasks, before one of this run.
+  /// Adds CPU time that a thread spent between its last task and one of this run.
   void add_idle_cpu(int64_t cpu_ns);
 
   using Parts = std::array<int64_t, kWorks>;
   struct Look {
     int64_t at_ns = 0;
-    Parts parts{};  ///< nanoseconds until then, by Work
-    Parts cpu{};
+    Parts parts{};  ///< wall time until `at_ns`, by Work
+    Parts cpu{};    ///< CPU time, by Work
     int64_t idle_cpu = 0;
   };
   Look look() const;
 
  private:
-  const Clock clock_;  // read with the lock held, or a look could be older than what it sees
+  const Clock clock_;  // read with the lock held, so that a look is not older than its figures
   mutable std::mutex mutex_;
-  Parts ended_less_begun_{};  // for those that are at it, what they have done so far is now × their number more
+  // Sum of end times less sum of begin times. Work in progress lacks its end time, so that its wall
+  // time is added as at_it_ × now.
+  Parts ended_less_begun_{};
   std::array<int64_t, kWorks> at_it_{};
   Parts cpu_{};
   int64_t idle_cpu_ = 0;
 };
 
-/// A task on a compute thread, from its beginning to its end.
+/// Measures a task on a compute thread, from its start to its end. Lives on that thread.
 class Spell {
  public:
-  /// `trace`: what is told of it, if that is wanted; `about`: what it works on (run_trace.h).
+  /// `trace` gets the task's slices; null if the run is not traced. `about`: see run_trace.h.
   Spell(ThreadTime& time, Work what, std::shared_ptr<Trace> trace = nullptr, uint64_t about = 0);
   ~Spell();
   Spell(const Spell&) = delete;
   Spell& operator=(const Spell&) = delete;
 
-  /// The task of that run on this thread, if it runs one, is at something else until its end.
+  /// If this thread runs a task of that run, the task's time counts as `to` from now on.
   static void change(const ThreadTime& time, Work to);
 
  private:
@@ -76,7 +79,7 @@ class Spell {
   const uint64_t about_;
   int64_t since_ns_ = 0;
   int64_t cpu_since_ns_ = 0;
-  Spell* const outer_;  // user code may run tasks of another loader from inside of one
+  Spell* const outer_;  // of an outer task: user code may run tasks of another loader
 };
 
 }  // namespace forebay

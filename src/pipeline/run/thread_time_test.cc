@@ -7,7 +7,7 @@
 
 #include "pipeline/run/runner_test_support.h"
 
-// What the compute threads did for a run.
+// Tests the time that compute threads work for a run.
 
 namespace forebay {
 namespace {
@@ -42,7 +42,7 @@ TEST(ThreadTime, tasks_that_ended_and_those_that_run_are_counted) {
   EXPECT_EQ(time.look().at_ns, 1000);
 }
 
-int64_t steady_clock() { return ++now; }  // something has passed at each look
+int64_t steady_clock() { return ++now; }  // advances at each look
 
 TEST(ThreadTime, a_task_inside_another_runs_task_is_its_own) {
   ThreadTime outer(steady_clock), inner(steady_clock);
@@ -56,7 +56,7 @@ TEST(ThreadTime, a_task_inside_another_runs_task_is_its_own) {
     EXPECT_EQ(of(outer.look().parts, Work::kEngine), 0) << "it is at rows still";
     Spell::change(outer, Work::kAssembly);
   }
-  Spell::change(outer, Work::kPlan);  // no task
+  Spell::change(outer, Work::kPlan);  // no task of `outer` runs here
   EXPECT_EQ(outer.look().parts, (ThreadTime::Parts{5, 0, 1, 0, 0}));
   EXPECT_EQ(inner.look().parts, (ThreadTime::Parts{0, 1, 0, 0, 1}));
 }
@@ -86,7 +86,7 @@ TEST(ThreadTime, cpu_time_is_that_of_the_thread_part_by_part_and_leaves_out_what
 }
 
 TEST(ThreadTime, cpu_time_between_tasks_is_that_of_the_run_that_has_the_next) {
-  std::thread([] {  // its CPU time begins with it
+  std::thread([] {  // the thread's CPU time starts at 0
     ThreadTime first(monotonic_ns), second(monotonic_ns);
     burn(1'000'000);
     {
@@ -133,7 +133,7 @@ TEST(ThreadTime, together_it_is_never_more_than_the_threads_had) {
   const auto within = [&] {
     const Runner::Stats stats = runner->stats();
     EXPECT_LE(whole(stats.threads_ns), 3 * stats.elapsed_ns);
-    // Two clocks of the kernel: they may differ by some parts in ten thousand.
+    // These are two clocks of the kernel, which may differ by some parts in ten thousand.
     EXPECT_LE(whole(stats.threads_cpu_ns), whole(stats.threads_ns) * 1.001 + 1000);
     return stats;
   };

@@ -7,33 +7,33 @@
 
 namespace forebay {
 
-/// What the consumer of a run waits for: what its oldest element that is not done is waiting for, or is at.
+/// Reasons why the consumer of a run waits: states of its oldest element that is not done.
 enum class Awaited : uint8_t {
-  kPlan,      ///< nothing has been begun yet
-  kArrival,   ///< records of a stream that have not arrived
-  kMemory,    ///< bytes that others hold
-  kSlot,      ///< a request slot of its store
-  kStorage,   ///< its bytes are on their way
-  kThread,    ///< a compute thread
-  kCompute,   ///< a compute thread is at work on it: reading what is at hand, decoding, operators
-  kUser,      ///< user code that Python or another host runs
-  kAssembly,  ///< all rows are there: they are put together
+  kPlan,      ///< nothing has begun yet
+  kArrival,   ///< records of a stream have not arrived
+  kMemory,    ///< it waits for memory that other elements hold
+  kSlot,      ///< it waits for a request slot of its store
+  kStorage,   ///< its bytes are being read from storage
+  kThread,    ///< it waits for a compute thread
+  kCompute,   ///< a compute thread works on it
+  kUser,      ///< user code runs, in Python or on another host
+  kAssembly,  ///< its batch is being assembled
 };
 constexpr size_t kAwaited = 9;
-/// One word, as in stats().
+/// The name in stats().
 std::string_view name_of(Awaited what);
-/// For the log; `name` is that of the oldest element that is not done.
+/// A sentence for the log. `name` is that of the oldest element that is not done.
 std::string sentence_of(Awaited what, const std::string& name);
 
-/// The waits of a consumer, divided without a rest by what was awaited: the parts are the whole to the nanosecond. All times are of
-/// one monotonic clock. Guarded by the run's lock.
+/// The consumer's waits, divided by what was awaited. The parts add up exactly to the time that was
+/// waited. All times are of one monotonic clock. The window owns it; the run's lock guards it.
 class Waits {
  public:
   bool waiting() const { return waiting_; }
   void begin(int64_t now_ns, Awaited what);
-  /// From now on it is something else.
+  /// The consumer waits for something else from now on.
   void change(int64_t now_ns, Awaited what);
-  /// Gives what the wait took, in nanoseconds.
+  /// Returns the length of the wait in nanoseconds.
   int64_t end(int64_t now_ns);
 
   using Parts = std::array<int64_t, kAwaited>;

@@ -7,7 +7,7 @@
 #include "pipeline/run/runner_test_support.h"
 #include "pipeline/run/waits.h"
 
-// What the consumer waited for.
+// Tests what the consumer waited for.
 
 namespace forebay {
 namespace {
@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 TEST(Waits, the_parts_are_the_whole) {
   Waits waits;
-  waits.change(5, Awaited::kUser);  // nobody waits
+  waits.change(5, Awaited::kUser);  // ignored, since the consumer does not wait
   waits.begin(10, Awaited::kSlot);
   waits.change(13, Awaited::kStorage);
   waits.change(40, Awaited::kCompute);

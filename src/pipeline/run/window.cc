@@ -11,9 +11,9 @@ namespace {
 
 constexpr int64_t kGatheredRows = 2048;
 
-// Samples that need no fetching are dealt with so many at a time that a task is worth a thread's while.
+// Samples without fetching are grouped so that a task is worth handing to a thread.
 int64_t rows_per_task(const ExecutionPlan& plan) {
-  // What a cache has is looked up sample by sample.
+  // Cache entries are looked up sample by sample.
   if (plan.fetches || plan.has_foreign() || !plan.keyed.empty()) return 1;
   if (plan.chunks) return plan.chunks->gathers_rows ? kGatheredRows : 1;
   uint64_t row_bytes = 0;
@@ -26,7 +26,7 @@ int64_t rows_per_task(const ExecutionPlan& plan) {
 }
 
 bool has_chunk(const WindowBatch& batch, const Chunk& chunk) {
-  // Those of replacements, too, which a task has for itself.
+  // Blocks of replacements belong to their tasks.
   return std::any_of(batch.blocks.begin(), batch.blocks.end(), [&](const auto& block) { return block->has(chunk); }) ||
          std::any_of(batch.tasks.begin(), batch.tasks.end(),
                      [&](const RowTask& task) { return task.wider && task.wider->has(chunk); });
@@ -56,7 +56,7 @@ std::shared_ptr<Window> Window::make(Engine& engine, std::shared_ptr<const Execu
 bool Window::ready() const {
   if (!batches_.empty()) {
     const WindowBatch& front = *batches_.front();
-    // An error that came before it was due may be one that look_at_front() takes back.
+    // look_at_front() may still revoke an error that came before the batch was due.
     return front.complete && !front.retracting && (front.due || front.job.fatal.ok());
   }
   return finished() || !core_.steps->failure().ok();
@@ -81,7 +81,8 @@ Result<Delivery> Window::deliver(RunCore::Lock& lock) {
   uses_.leave_all(*batch);
   if (const auto trace = core_.plan->trace->get()) trace_batch(*trace, *batch, monotonic_ns());
   cursor_ = job.step().after;
-  // From here on the batch's memory is the user's; it is counted again when it comes back.
+  // The batch's memory belongs to the user from here on. It is counted again when it returns to the
+  // pool.
   job.drop_slots();
   const auto raised =
       std::find_if(job.errors.begin(), job.errors.end(), [](const RowError& error) { return error.raise; });
@@ -96,7 +97,7 @@ Result<Delivery> Window::deliver(RunCore::Lock& lock) {
   ++stats_.batches;
   stats_.samples += delivery.batch->size() - delivery.batch->padding;
   if (plans_elsewhere()) {
-    // What comes next, and taking apart thousands of rows, is no work for the consumer.
+    // Advancing the run and destroying thousands of rows would hold up the consumer.
     core_.act_on_a_thread(batch);
   } else {
     core_.act(lock);
@@ -156,7 +157,8 @@ Awaited Window::what_is_awaited() {
   if (task.is<RowTask::Fetching>()) return Awaited::kStorage;
   if (task.is<RowTask::Awaiting>()) return core_.plan->fetches ? Awaited::kStorage : Awaited::kCompute;
   if (task.is<RowTask::WithUser>()) return Awaited::kUser;
-  // What it waits for is not noted when it finds none, so it is found again from what is lacking now.
+  // A task that finds a resource missing does not record it, so the reason is derived from what is
+  // missing now.
   const bool needs_slot = task.is<RowTask::Waiting>() && core_.line != nullptr && !core_.reads_on_compute_threads();
   if (needs_slot) return core_.line->has_slot() ? Awaited::kMemory : Awaited::kSlot;
   return core_.threads_full() ? Awaited::kThread : Awaited::kMemory;
@@ -172,7 +174,7 @@ std::string Window::name_of_oldest() {
   WindowBatch& batch = *batches_.front();
   const RowTask& task = batch.oldest();
   if (uses_.waits(batch, task)) return chunks_->name_of_missing(*batch.block_of(task));
-  // The id in the row belongs to the compute thread while one is at work.
+  // While a task is Running, the ids of its rows belong to a compute thread.
   const int64_t id = task.is<RowTask::Running>() ? batch.job.planned_id(*core_.steps, task.begin)
                                                  : batch.job.rows()[static_cast<size_t>(task.begin)].id;
   return fmt::format("'{}'", core_.plan->source->key(id));

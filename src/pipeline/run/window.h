@@ -19,21 +19,23 @@
 
 namespace forebay {
 
-/// What the consumer gets.
+/// The answer to a request of the consumer.
 struct Delivery {
-  std::optional<Batch> batch;  ///< nothing: timed out, or no step is left at all
+  std::optional<Batch> batch;  ///< nothing on time-out, or if no step is left
   bool timed_out = false;
   std::vector<RowError> errors;  ///< samples of this batch that were skipped or replaced
 };
 
-/// The batches of a run that are being made, a bounded number at once, and behind them those whose samples are only fetched, as far
-/// ahead as storage needs to be kept busy. Everything that can be moved on is, oldest first; the oldest task that is not done always
-/// gets its bytes.
+/// The batches of a run that are being made. A bounded number of batches is processed at once. For
+/// the batches after them samples are only fetched, as far ahead as is needed to keep storage busy.
+/// The window moves on everything that can be moved, oldest first. The oldest task that is not done
+/// always gets its memory.
 ///
-/// It holds the run's lock and lives as long as anything is under way. Except for core(), all methods are called with the lock held.
+/// The window owns all parts of the run and its lock, and lives as long as anything is in flight.
+/// All methods except core() are called with the lock held.
 class Window final : private Advancing {
  public:
-  /// Threads come with RunCore::queue; before, nothing can be advanced.
+  /// Nothing advances before RunCore::queue is set.
   static std::shared_ptr<Window> make(Engine& engine, std::shared_ptr<const ExecutionPlan> plan,
                                       std::shared_ptr<StepSource> steps, const RunnerOptions& options);
   Window(const Window&) = delete;
@@ -46,32 +48,33 @@ class Window final : private Advancing {
     int64_t batches = 0, samples = 0;  ///< delivered
   };
   const Stats& stats() const { return stats_; }
-  /// How often each chunk of the source was decoded so far; empty where rows are read one by one.
+  /// How often each chunk of the source was decoded so far. Empty if rows are read one by one.
   std::vector<uint32_t> decodes() const { return chunks_ ? chunks_->decodes() : std::vector<uint32_t>(); }
 
-  /// Of the next batch to deliver.
+  /// The place of the next batch to deliver.
   const Cursor& cursor() const { return cursor_; }
   bool finished() const { return core_.steps->finished(cursor_); }
-  /// What the consumer waited for so far.
+  /// The waits of the consumer so far.
   const Waits& waits() const { return waits_; }
-  /// It begins to wait.
+  /// Called when the consumer begins to wait.
   void consumer_waits();
-  /// No batch is being prepared, and none is about to be.
+  /// Whether no batch is being prepared or planned.
   bool nothing_planned() const { return batches_.empty() && !planning_; }
-  /// It waits no more. Gives how long it did, in nanoseconds.
+  /// Called when the consumer waits no more. Returns the length of the wait in nanoseconds.
   int64_t consumer_goes_on();
-  /// What it waits for, or would.
+  /// The reason why the consumer waits, or would wait.
   Awaited what_is_awaited();
-  /// The same as a sentence for the log, with the name of the row or chunk.
+  /// Like what_is_awaited(), as a sentence for the log with the name of the row or chunk.
   std::string awaited();
-  /// Whether deliver() has something to give.
+  /// Whether deliver() can deliver a batch, an error, or the end of the run.
   bool ready() const;
-  /// The oldest batch leaves the window. An error of data spoils its batch, which is left behind; any other one leaves the cursor
-  /// where it is, so that the batch can be asked for again.
+  /// Removes the oldest batch from the window and delivers it. After a data error the cursor is
+  /// past the batch that has the error. After any other error it stays, so that the batch can be
+  /// asked for again.
   Result<Delivery> deliver(RunCore::Lock& lock);
-  /// Goes on somewhere else; work that does not fit there is thrown away.
+  /// Continues at another place. All work for the former place is dropped.
   void seek(const Cursor& at);
-  /// Gives back everything that is begun.
+  /// Revokes and removes all batches.
   void drop();
 
  private:
@@ -98,7 +101,8 @@ class Window final : private Advancing {
   // window_plan.cc
   int64_t batches_ahead() const;
   bool is_short() const;
-  /// Large batches are planned by a compute thread: thousands of ids take longer than the consumer, or the lock, should be held up.
+  /// Whether a compute thread plans the batches. Planning a large batch takes longer than the
+  /// consumer or the lock should be held up.
   bool plans_elsewhere() const { return core_.steps->batch_size() >= 1024; }
   void extend(Actions& actions);
   void plan_batches();
@@ -108,7 +112,7 @@ class Window final : private Advancing {
   RunCore core_;
   const int64_t rows_per_task_;
   WindowBatches batches_;
-  const std::unique_ptr<Chunks> chunks_;  // null where rows are read one by one
+  const std::unique_ptr<Chunks> chunks_;  // null if rows are read one by one
   const BlockUses uses_;
   const TakingBack taking_back_;
   const Room room_;
@@ -116,7 +120,7 @@ class Window final : private Advancing {
   FieldForms forms_;
   Cursor cursor_;               // of the next batch to deliver
   Cursor planned_;              // of the next batch to begin
-  uint64_t plans_dropped_ = 0;  // what was being planned before is not wanted
+  uint64_t plans_dropped_ = 0;  // incremented when plans in progress become stale
   bool planning_ = false;       // a compute thread plans
   uint64_t sequence_ = 0;
   Stats stats_;

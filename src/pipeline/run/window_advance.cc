@@ -3,16 +3,17 @@
 
 #include "pipeline/run/window.h"
 
-// Who is moved on, in which order.
+// Decides which elements move on, and in which order.
 
 namespace forebay {
 
 namespace {
-constexpr uint64_t kAheadOrder = uint64_t{1} << 62;  // behind every batch
+constexpr uint64_t kAheadOrder = uint64_t{1} << 62;  // after every batch
 }  // namespace
 
-// Moves everything on that can be moved, oldest first. Stops at the first task that has to wait for bytes, so that no younger
-// one takes what an older one needs; one that waits for a thread or a request slot lets others go on that need none.
+// Moves on everything that can be moved, oldest first. Stops at the first task that waits for
+// memory, so that no younger task takes what an older one needs. A task that waits for a thread or
+// request slot lets others continue that need none.
 void Window::advance(Actions& actions) {
   if (core_.closed) return;
   core_.fetcher.refresh();
@@ -33,12 +34,13 @@ void Window::advance(Actions& actions) {
   }
 }
 
-// Storage that was away while a compute thread read ahead may be back now that the batch is due: it begins anew, once. Not any sooner, since such a
-// read fails at once, and asking again and again would keep the threads busy. What user code could not do is not done twice.
+// Storage that was unavailable when a compute thread read ahead may be available now that the batch
+// is due, so the batch starts again, once. It does not start sooner, since such a read fails at
+// once and repeated attempts would keep the threads busy. Errors of user code are not retried.
 void Window::look_at_front() {
   if (batches_.empty() || batches_.front()->due) return;
   WindowBatch& front = *batches_.front();
-  // A compute thread that is finding out just now what was wrong then is waited for: it never waits itself.
+  // A compute thread may just be using a failed chunk. It never waits, so this waits for it.
   if (chunks_ && !chunks_->forget_transient_errors(front.blocks)) return;
   front.due = true;
   if (!front.complete) return;
@@ -46,13 +48,14 @@ void Window::look_at_front() {
   core_.changed.notify_all();
 }
 
-// False where nothing younger may be moved on. `may_start`: whether tasks that wait may begin; none may once one found no slot.
+// Returns false if nothing younger may move on. `may_start`: whether Waiting tasks may start. None
+// may after one has found no slot.
 bool Window::advance_batch(const WindowBatchPtr& batch, bool* may_start, Actions& actions) {
   tasks_.look_at_awaited(batch, batch->oldest());
   const auto end = [&] { return *may_start ? batch->tasks.size() : batch->untouched; };
   for (size_t index = batch->first; index < end(); ++index) {
     if (core_.threads_full()) {
-      // Most of the time all threads have enough to do, and looking further would be for nothing.
+      // Usually all threads have enough tasks, and looking further would be in vain.
       if (core_.reads_on_compute_threads() || core_.line == nullptr || !core_.line->has_slot()) return false;
       index = std::max(index, batch->waiting_from);
       if (index >= end()) break;
@@ -79,7 +82,8 @@ Step Window::advance_task(const WindowBatchPtr& batch, RowTask& task, bool may_s
   return step;
 }
 
-// Where rows come from chunks: the oldest task, before any chunk takes bytes that it needs. False where bytes are lacking.
+// For plans with chunks: moves the oldest task on before any chunk takes memory that it needs.
+// Returns false if memory is lacking.
 bool Window::advance_oldest(Actions& actions) {
   const auto at =
       std::find_if(batches_.begin(), batches_.end(), [](const WindowBatchPtr& batch) { return !batch->complete; });
@@ -90,7 +94,7 @@ bool Window::advance_oldest(Actions& actions) {
   return uses_.waits(*batch, task) || advance_task(batch, task, /*may_start=*/true, actions) != Step::kNoBytes;
 }
 
-// False where the oldest task lacks bytes for its block: then nothing younger may take any.
+// Returns false if the oldest task lacks memory for its block. Nothing younger may take any then.
 bool Window::advance_chunks(Actions& actions) {
   chunks_->close_before(planned_);
   bool oldest = true;
@@ -101,7 +105,8 @@ bool Window::advance_chunks(Actions& actions) {
     const ChunkBlock* first = batch->block_of(batch->oldest()).get();
     const auto moves = [&](const ChunkBlock& block) {
       const bool is_first = &block == first;
-      // Of old samples as many row groups at once as there is room for beside the batches, and one always.
+      // As many chunks of replayed samples as fit next to the batches are made at once, and always
+      // one.
       const Chunks::Asker asker{
           .order = batch->order(0), .ahead = block.old && !is_first, .others = is_first ? &room : nullptr};
       return block.users == 0 || block.ready() || chunks_->move_on(block, asker, actions);
@@ -109,7 +114,7 @@ bool Window::advance_chunks(Actions& actions) {
     if (!moves(*first)) return !oldest;
     oldest = false;
     for (const ChunkBlockPtr& block : batch->blocks) {
-      // Those of old samples take what is left over, and hold up no others.
+      // Blocks of replayed samples use the memory that is left over, and do not hold up others.
       if (!moves(*block) && !block->old) return true;
     }
   }
@@ -117,22 +122,22 @@ bool Window::advance_chunks(Actions& actions) {
   return true;
 }
 
-// The blocks that come next in the lanes of this rank, with what the batches of the window leave.
+// Fetches the next blocks in the lanes of this rank, with the memory that the window leaves.
 void Window::advance_chunks_ahead(Actions& actions) {
   if (batches_.empty()) return;
   const std::vector<ChunkBlockPtr> blocks = batches_.back()->blocks;
   for (const ChunkBlockPtr& block : blocks) {
-    if (block->users == 0 || block->old) continue;  // all of its rows were in the cache; nothing follows
+    if (block->users == 0 || block->old) continue;  // cached, or no block follows
     const int64_t next = block->range.first + block->range.step * block->range.count;
-    // The blocks of an epoch that will not come are not read.
+    // Blocks of an epoch that will not be run are not read.
     if (next >= core_.steps->order()->size() && core_.steps->finished({block->epoch + 1, 0, 0})) continue;
     if (!chunks_->move_on(*chunks_->table().block_after(*block), {.order = kAheadOrder, .ahead = true}, actions))
       return;
   }
 }
 
-// All rows are there: the batch is put together. Fields of unknown shape need memory and compute threads for that. False when it has
-// to wait for bytes.
+// Assembles a batch whose rows are all done. Fields of unknown shape need memory and compute
+// threads for that. Returns false if it has to wait for memory.
 bool Window::finish(const WindowBatchPtr& batch, Actions& actions) {
   BatchJob& job = batch->job;
   const Status spoiled = job.spoiled();
@@ -170,7 +175,8 @@ bool Window::put_together(const WindowBatchPtr& batch, Actions& actions) {
   return true;
 }
 
-// The batch is not taken back meanwhile. Whoever does its last step has made it.
+// Posts a step of the assembly. The batch is not revoked meanwhile. The last step returns the
+// finished batch.
 void Window::post_assembly(const WindowBatchPtr& batch, AssemblyStep step, Actions& actions) {
   ++batch->assembling;
   const auto work = [this, batch, step = std::move(step)](WorkMemory&) {
@@ -181,7 +187,7 @@ void Window::post_assembly(const WindowBatchPtr& batch, AssemblyStep step, Actio
     if (made && !batch->retracting) take(*batch, std::move(*made));
     taking_back_.settle(*batch);
   };
-  // Behind its own rows, and before those of younger batches.
+  // After the batch's own rows, and before those of younger batches.
   core_.post(actions, batch->order(batch->tasks.size()), Work::kAssembly, work);
 }
 
@@ -189,7 +195,7 @@ void Window::take(WindowBatch& batch, Result<Batch> made) {
   if (made.ok()) {
     batch.made = std::move(*made);
   } else if (made.status().code() == Code::kOutOfBudget) {
-    batch.job.fatal = made.status();  // says nothing of the data: the batch can be asked for again
+    batch.job.fatal = made.status();  // not a data error: the batch can be asked for again
   } else if (batch.job.spoiled().ok()) {
     batch.job.errors.push_back({0, batch.job.rows().front().id, made.status(), /*raise=*/true});
   }

@@ -16,41 +16,42 @@
 
 namespace forebay {
 
-/// Some rows of a batch on their way, usually one. Guarded by the run's lock; while it is Running, the rows and what is at hand of
-/// them belong to a compute thread.
+/// A task: some rows of a batch, usually one, and their state. Guarded by the run's lock. While it
+/// is Running, its rows and the members of RowInput belong to a compute thread.
 struct RowTask : RowInput {
-  struct Waiting {};  ///< nothing is held
-  /// The same; another task, of this loader or another one, makes the entry of the cache that is wanted.
+  struct Waiting {};  ///< not started; nothing is held
+  /// Nothing is held. Another task, of this loader or another one, is making the wanted cache
+  /// entry.
   struct Awaiting {
-    uint64_t ticket;  ///< who is told with another one is told of an earlier wait
+    uint64_t ticket;  ///< a notification with another ticket belongs to an earlier wait
   };
   struct Fetching {
-    const Flight* flight;  ///< the read whose answer is wanted
+    const Flight* flight;  ///< the read in flight; answers of other reads are stale
   };
-  /// Can be computed once bytes allow.
+  /// Can run once memory and a compute thread are available.
   struct Ready {
     uint64_t needs = 0;  ///< working memory beyond the thread's own that it asked for
-    Claim grant = {};    ///< of that
+    Claim grant = {};    ///< the part of `needs` that was granted so far
   };
-  /// Posted to the executor, or at work there.
+  /// Posted to the compute threads, or running there.
   struct Running {
     Claim grant;
-    bool begun = false;  ///< at work
+    bool begun = false;  ///< a compute thread has started
   };
   struct WithUser {
-    uint64_t ticket;  ///< a call that comes back with another one is stale
+    uint64_t ticket;  ///< an answer with another ticket is stale
   };
   struct Done {};
   std::variant<Waiting, Awaiting, Fetching, Ready, Running, WithUser, Done> at;
 
-  Claim claim;  ///< of what was fetched, and of values that wait for the batch
-  // Where rows come from chunks:
-  size_t block = 0;     ///< in WindowBatch::blocks
-  ChunkBlockPtr wider;  ///< in its place, where replacements come from elsewhere
+  Claim claim;  ///< for the fetched bytes, and for values that wait for the batch
+  // For plans with chunks:
+  size_t block = 0;     ///< index in WindowBatch::blocks
+  ChunkBlockPtr wider;  ///< replaces that block if replacements are in other chunks
   bool uses = false;    ///< counted in ChunkBlock::users
-  bool pins = false;    ///< and in Chunk::pins
-  bool looks = false;   ///< and in Chunk::lookers
-  Buffer copied;        ///< lists that were taken out of their chunks, because the batch outlasts these
+  bool pins = false;    ///< counted in Chunk::pins
+  bool looks = false;   ///< counted in Chunk::lookers
+  Buffer copied;        ///< lists copied out of chunks that the batch outlasts
 
   template <class State>
   bool is() const {
@@ -66,44 +67,48 @@ struct RowTask : RowInput {
   }
 };
 
-/// A batch of the window, or behind it: its memory and its rows, divided into tasks. Guarded by the run's lock.
+/// A batch of the window, or a later one whose samples are fetched ahead: its memory, and its rows
+/// divided into tasks. Guarded by the run's lock.
 struct WindowBatch {
-  /// In tasks of `rows_per_task` rows.
+  /// Divides the rows into tasks of `rows_per_task` rows.
   WindowBatch(const ExecutionPlan& plan, const Itinerary& itinerary, StepPlan step, int64_t rows_per_task);
 
   BatchJob job;
   uint64_t sequence = 0;
   int64_t begun_ns = 0;
   std::vector<RowTask> tasks;
-  std::vector<ChunkBlockPtr> blocks;  ///< that its rows stand in, oldest first in each lane
-  /// What the tasks' rows are numbers in; empty: rows stand block by block already.
+  std::vector<ChunkBlockPtr> blocks;  ///< blocks of its rows, the oldest first in each lane
+  /// Rows sorted by block. The tasks' rows are indices into it. Empty if the rows are sorted
+  /// already.
   std::vector<uint32_t> rows_by_block;
-  bool straddles = false;   ///< several blocks of one lane: the older one is let go of before the batch is done
-  size_t done = 0;          ///< tasks
-  size_t first = 0;         ///< those before it are done
-  size_t waiting_from = 0;  ///< none before this one is Waiting
-  size_t untouched = 0;     ///< this one and those behind it are Waiting
-  size_t running = 0;       ///< tasks that a compute thread may touch
-  bool retracting = false;  ///< gives everything back as soon as no compute thread is in it
-  bool dropped = false;     ///< not in the window any more
-  bool unread = false;      ///< its error is that storage was away when a compute thread asked for bytes
-  std::optional<uint64_t> looked_again_at = {};  ///< RowWork::arrivals() when its old samples were last looked up
-  bool due = false;       ///< it is the one that is delivered next, and has been looked at as that
-  int assembling = 0;     ///< tasks that put it together
-  bool complete = false;  ///< `made`, or an error stands in its place
+  bool straddles = false;   ///< it has several blocks of one lane; the older is released early
+  size_t done = 0;          ///< number of tasks that are Done
+  size_t first = 0;         ///< all tasks before this one are Done
+  size_t waiting_from = 0;  ///< no task before this one is Waiting
+  size_t untouched = 0;     ///< all tasks from this one on are Waiting
+  size_t running = 0;       ///< number of tasks that are Running
+  bool retracting = false;  ///< it is revoked as soon as no compute thread works on it
+  bool dropped = false;     ///< it was removed from the window
+  bool unread = false;      ///< its error says that storage was unavailable to a compute thread
+  /// RowWork::arrivals() when its replayed samples were last looked up.
+  std::optional<uint64_t> looked_again_at = {};
+  bool due = false;       ///< it is delivered next, and look_at_front() has seen it
+  int assembling = 0;     ///< number of its assembly tasks that have not ended
+  bool complete = false;  ///< `made` is set, or it has an error
   std::optional<Batch> made;
 
   int64_t size() const { return static_cast<int64_t>(job.rows().size()); }
-  /// Nothing can be done for it now.
+  /// Whether nothing can be done for the batch now.
   bool rests() const { return retracting || complete || assembling > 0; }
   bool all_done() const { return done == tasks.size(); }
-  /// The oldest task that is not done; only where there is one.
+  /// The oldest task that is not Done. There must be one.
   RowTask& oldest();
   size_t index_of(const RowTask& task) const { return static_cast<size_t>(&task - tasks.data()); }
-  /// Of a task, among all tasks of the run: the smallest goes first.
+  /// Order of a task among all tasks of the run. The smallest goes first.
   uint64_t order(size_t task) const { return sequence << 24 | task; }
   const ChunkBlockPtr& block_of(const RowTask& task) const { return task.wider ? task.wider : blocks[task.block]; }
-  /// Its block is let go of before the batch is done, so that of old samples' row groups one at a time is enough.
+  /// Whether the task's block is released before the batch is done. For replayed samples this makes
+  /// memory for one chunk at a time enough.
   bool leaves_early(const RowTask& task) const { return straddles || (!blocks.empty() && block_of(task)->old); }
   RowPlacement placement(const RowTask& task) const {
     return {blocks.empty() ? nullptr : block_of(task).get(), rows_by_block, leaves_early(task)};
@@ -111,10 +116,11 @@ struct WindowBatch {
 };
 using WindowBatchPtr = std::shared_ptr<WindowBatch>;
 
-/// The batches that are begun, in the order in which they are delivered.
+/// The batches that have begun, in the order of their delivery.
 using WindowBatches = std::deque<WindowBatchPtr>;
 bool is_front(const WindowBatches& batches, const WindowBatch& batch);
-/// Whether that task of the batch is the oldest of all that are not done; null: its last step, when all tasks are.
+/// Whether that task is the oldest of the run that is not done. A null `task` means the assembly of
+/// the batch, which is the oldest once all tasks of the front batch are done.
 bool is_oldest(const WindowBatches& batches, const WindowBatch& batch, const RowTask* task);
 
 }  // namespace forebay

@@ -3,16 +3,17 @@
 
 #include "pipeline/run/window.h"
 
-// Which batches the window has.
+// Decides which batches the window has.
 
 namespace forebay {
 
 namespace {
-constexpr int64_t kCallsAhead = 128;         // rows that wait in user code, beyond the window
-constexpr int64_t kMostBatchesAhead = 4096;  // batches may be of one row
+constexpr int64_t kCallsAhead = 128;         // rows in user code beyond the window
+constexpr int64_t kMostBatchesAhead = 4096;  // batches may have a single row
 }  // namespace
 
-// A quarter more than are in flight, so that one slow answer does not stop the others. More only took memory.
+// A quarter more rows than reads in flight, so that one slow answer does not stop the others. More
+// did not help and took memory.
 int64_t Window::batches_ahead() const {
   const bool user_code = core_.plan->starts_with_user_code();
   if (core_.reads_on_compute_threads() && !user_code) return 0;
@@ -52,7 +53,7 @@ void Window::plan_batches() {
     std::optional<StepPlan> step = core_.steps->step(at);
     const WindowBatchPtr batch = step ? begin(std::move(*step)) : nullptr;
     lock.lock();
-    // seek() came meanwhile: what was planned is of another place.
+    // After a seek() meanwhile, the step belongs to the former place.
     if (wanted != plans_dropped_) continue;
     if (!batch) break;
     add(batch);
