@@ -18,8 +18,8 @@ namespace forebay {
 /// |-----------|----------------------------------------------------------------------------------|
 /// | `pattern` | a text, or a list of texts                                                       |
 /// | `columns` | a list of texts; all columns if absent                                           |
-/// | `filter`  | `[[column, op, value], …]`: all must hold; or a list of such lists  |
-/// | `null`    | "error", a value, `{"mask": true}`, `{"value": …}` or `{"by_column": …}`       |
+/// | `filter`  | `[[column, op, value], …]`: all must hold; or a list of such lists              |
+/// | `null`    | "error", a value, `{"mask": true}`, `{"value": …}` or `{"by_column": …}` |
 /// | `types`   | `{column: type}`, with the words of parse_column_type()                          |
 /// | `follow`  | true: includes rows of files that appear later                                   |
 ///
