@@ -9,7 +9,7 @@
 
 namespace forebay {
 
-/// The steps of a description up to `last`, inclusive, as materialized data stores them. They are
+/// The steps of a description up to `last`, inclusive, as materialised data stores them. They are
 /// the steps that the fingerprint covers, without the order; `order_at` says where the order stood.
 struct StepsBefore {
   std::string steps;               ///< JSON: [{"op": name, "args": {…}, "attachment": name}, …]
@@ -17,11 +17,11 @@ struct StepsBefore {
 };
 StepsBefore steps_before(const Description& description, size_t last);
 
-/// Returns the fingerprint of the description. If its source is materialized data, returns that of
+/// Returns the fingerprint of the description. If its source is materialised data, returns that of
 /// the pipeline over the original data set, so that each can resume from the other's states.
 Hash128 fingerprint_of(const Description& description, const Source& source);
 
-/// Returns the source that data was materialized from, given Source::steps_before() or
+/// Returns the source that data was materialised from, given Source::steps_before() or
 /// MaterializedManifest::steps. Nothing if JSON cannot express it, or if it lacks its password.
 std::optional<OpSpec> original_source(const std::string& steps);
 
