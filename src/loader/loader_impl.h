@@ -28,7 +28,7 @@ struct Loader::Impl {
   std::vector<DataWarning> warnings;  // from opening the source
   std::shared_ptr<Run> run;
   std::shared_ptr<void> reading;   // begin_reading() of the source's store; released by close()
-  std::shared_ptr<Engine> engine;  // keeps the limits behind the sizes; released by close()
+  std::shared_ptr<Engine> engine;  // holds the limits that sizes rely on; until close()
   uint64_t generation = process_generation();
 
   // Set by prepare().

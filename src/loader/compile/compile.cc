@@ -321,7 +321,7 @@ class Compiler {
     forget_unnamed();
   }
 
-  // Fields that nobody reads are not cached: their values may never have been computed.
+  // Fields that no step reads are not cached: their values may never have been computed.
   KeyedStage stage_at(size_t i, Schema* kept) const {
     KeyedStage stage;
     stage.name = step_at(i).name;

@@ -9,6 +9,7 @@
 
 namespace forebay {
 
+/// Input of compile(). The description must live until compile() returns.
 struct CompileInput {
   const Description* description = nullptr;
   /// Steps [0, end) are compiled. With `as_filter`, the filter at index `end` becomes the last
@@ -35,7 +36,7 @@ struct CompileInput {
 };
 
 /// Compiles a description that check() accepted into a plan for the runner. Steps whose results
-/// nobody reads are left out, together with the reads that they would need; this does not change
+/// are never read are left out, together with the reads that they would need; this does not change
 /// the random numbers of the other steps. The reduced description is checked again: Internal, with
 /// both descriptions, if it is invalid or gives other fields.
 Result<std::shared_ptr<const ExecutionPlan>> compile(const CompileInput& input);

@@ -205,7 +205,8 @@ uint64_t samples_bound(const ExecutionPlan& plan, const SizingInput& input, int 
   uint64_t bytes = plus(plus(samples.largest, entry), working);
   bytes = plus(bytes, times(loose, times_held(plan)));
   bytes = plus(bytes, plus(2 * offset_bytes(plan, input.batch_size), padding_bytes(plan, input.batch_size, 0)));
-  // Up to a quarter of the memory beside the batch may be set aside as working memory of threads.
+  // Up to a quarter of the memory that a batch leaves free may be set aside as working memory of
+  // threads.
   const uint64_t kept = times(decodes ? kPictureThread : kTableThread, static_cast<uint64_t>(threads));
   return plus(plus(fixed, samples.largest), plus(bytes, std::min(bytes / 3 + 16, kept)));
 }

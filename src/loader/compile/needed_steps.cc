@@ -33,7 +33,7 @@ class Builder {
     if (whole.each && whole.reads.size() > 1) narrowed.args["field"] = kept(whole, after);
     FieldUse use = def.used(narrowed, before);
     if (def.role != OpRole::kChoice && drop_unwanted_namesakes(def.role, use, step) && def.role == OpRole::kNames) {
-      narrowed.args["names"] = renamed(whole, after);  // fewer fields have to be moved away now
+      narrowed.args["names"] = renamed(whole, after);  // fewer fields have to be renamed now
       use = def.used(narrowed, before);
     }
     const bool nothing_left = (def.role == OpRole::kChoice && narrowed.args["fields"].empty()) ||
@@ -88,11 +88,11 @@ class Builder {
   }
 
   // Returns the pairs whose new name is wanted. It also returns, as in an exchange of names, the
-  // pairs that move an existing field (wanted or not) away from such a name.
+  // pairs that move an existing field (wanted or not) from such a name.
   Json renamed(const FieldUse& use, const Wanted& after) const {
     Json names = Json::object();
     std::set<std::string> made;
-    // Repeats until no pair is added: a field that moves away may take the name of another field.
+    // Repeats until no pair is added: the new name of such a field may be that of another field.
     for (bool more = true; more;) {
       more = false;
       for (size_t i = 0; i < use.reads.size(); ++i) {
@@ -171,7 +171,7 @@ bool Wanted::names_back(const FieldUse& use) {
   return true;
 }
 
-// The function runs even if nobody reads its results, because it may find a sample bad.
+// The function runs even if its results are never read, because it may find a sample bad.
 bool Wanted::function_back(const FieldUse& use) {
   names_.insert(use.reads.begin(), use.reads.end());
   all_ |= use.reads.empty();

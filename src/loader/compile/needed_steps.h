@@ -22,7 +22,7 @@ class Wanted {
   const std::set<std::string>& names() const { return names_; }
 
   /// Changes the set from the fields that are wanted after the step to those that are wanted before
-  /// it. Returns false if nobody reads what the step makes.
+  /// it. Returns false if no later step reads what the step makes.
   bool step_back(const OpSpec& op, const OpDef& def, const Schema& before);
 
  private:
@@ -35,7 +35,7 @@ class Wanted {
   std::set<std::string> names_;
 };
 
-/// A description reduced to the needed steps, each restricted to the fields that somebody reads.
+/// A description reduced to the needed steps, each restricted to the fields that are read.
 struct NeededSteps {
   Description description;
   std::vector<size_t> steps;   ///< index of each step in the user's description
@@ -44,7 +44,7 @@ struct NeededSteps {
 
 /// Returns those of the steps [0, end) that contribute to the fields `wanted` after the last one.
 /// `inference` is that of the whole description. `given` returns the source's fields, given the set
-/// that is wanted of it. Source fields that nobody wants may stay in the samples, but never under
+/// that is wanted of it. Unwanted source fields may stay in the samples, but never under
 /// the name of another field.
 NeededSteps needed_steps(const Description& description, size_t end, const Inference& inference, Wanted wanted,
                          const Catalog& catalog, const std::function<Schema(const Wanted&)>& given);

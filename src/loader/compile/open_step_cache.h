@@ -14,9 +14,9 @@ namespace forebay {
 /// least `least_bytes` before compression. `memory` is the limit that the user set, of which
 /// entries in memory are a part. `local_ranks` is the number of processes that share the machine.
 ///
-/// If the identities of `source` hold only for this very source object, nothing is kept on disk,
-/// and entries in memory are shared with no other source. A warning tells when less is cached than
-/// was asked for. InvalidArgument if a budget cannot be met, or is too small for any entry.
+/// If the identities of `source` hold only for this very source object, nothing is cached on disk,
+/// and entries in memory are shared with no other source. A warning reports that less is cached
+/// than requested. InvalidArgument if a budget cannot be met, or is too small for any entry.
 Result<std::shared_ptr<TieredCache>> open_step_cache(const Description& description, size_t step, const Hash128& place,
                                                      uint64_t least_bytes, const Source& source,
                                                      const Selection& selection, std::optional<uint64_t> memory,

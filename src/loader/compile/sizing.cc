@@ -259,8 +259,8 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
   uint64_t working = works_on_images(plan) ? 4 * kMiB : 64 * 1024;
   // Requests in flight, and as many that completed before their turn.
   const uint64_t fetched = 2 * (static_cast<uint64_t>(most_requests) + threads + 1) * sizes.mean + 4 * sizes.largest;
-  // One batch more than the window: a batch that the user releases is kept for a later one, because
-  // fresh pages would cost more than filling them.
+  // One batch more than the window: a batch that the user releases is reused for a later one,
+  // because fresh pages would cost more than filling them.
   const uint64_t wanted =
       static_cast<uint64_t>(options.window_batches + 1) * batch_bytes + threads * working + fetched + 4 * kMiB;
   const uint64_t index = input.memory ? options.index_bytes : 0;
@@ -279,8 +279,8 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
             options.memory, input.batch_size, least, enough),
         enough);
   }
-  // Memory left beside a batch goes to data first: threads can claim working memory when they need
-  // it.
+  // Memory that one batch leaves free goes to data first: threads can claim working memory when
+  // they need it.
   const uint64_t with_largest = plan.batch_bytes(input.batch_size) + std::max<uint64_t>(sizes.largest, 1) + index;
   const uint64_t left = options.memory > with_largest ? options.memory - with_largest : 0;
   working = std::min(working, left / 4 / threads);

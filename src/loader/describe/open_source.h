@@ -14,6 +14,7 @@
 
 namespace forebay {
 
+/// Options for opening a source.
 struct OpenSourceOptions {
   std::map<std::string, std::string> storage_options;
   std::stop_token stop;

@@ -124,7 +124,7 @@ ArgDef follow() {
 
 using OpenSource = decltype(SourceDef::open);
 
-// With `follow`, opens the same files as a log.
+// Opens the same files as a log if `follow` is set.
 OpenSource or_followed(const char* pattern, const char* format, bool whole_files, OpenSource as_they_are) {
   return [=](const OpSpec& source, const OpenSourceOptions& options) {
     return follows(source) ? open_followed(source, pattern, format, whole_files, options)
@@ -326,7 +326,7 @@ SourceDef materialized_source() {
 }  // namespace
 
 std::span<const SourceDef> sources() {
-  // In the order of the documentation, which describe_catalog() keeps.
+  // In the order of the documentation, which describe_catalog() relies on.
   static const std::vector<SourceDef> all = {
       images_source(),
       files_source(),

@@ -8,8 +8,8 @@
 
 namespace forebay {
 
-/// The entries of a loader's caches. It holds the caches weakly, so the listener does not keep
-/// them.
+/// The entries of a loader's caches. It holds the caches weakly, so that the listener does not
+/// own them.
 class PeerGroup::Entries final : public EntrySource {
  public:
   std::optional<Buffer> entry(const Hash128& key) override {

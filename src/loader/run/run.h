@@ -52,10 +52,10 @@ class RunSamples : public StepSamples {
   virtual Status check_before(std::span<const int64_t> /*ids*/) const { return {}; }
 };
 
-/// What a loader reads, and in which steps: a data set (DataSetRun), a stream (StreamRun), or
-/// either of them with replayed samples (ReplayRun, a decorator). A loader owns one. All calls come
-/// from the consumer's thread, except stop(), release() and add_to(), which may come from any
-/// thread.
+/// The data that a loader reads, and the steps in which it does: a data set (DataSetRun), a stream
+/// (StreamRun), or either of them with replayed samples (ReplayRun, a decorator). A loader owns
+/// one. All calls come from the consumer's thread, except stop(), release() and add_to(), which may
+/// come from any thread.
 ///
 /// A loader prepares its run once. It calls choose(), compiles the plan, calls order(), chooses the
 /// sizes of the runner, calls open_steps(), starts a runner over steps(), and calls begin().

@@ -335,7 +335,7 @@ std::shared_ptr<RunSamples> StreamRun::samples(const SampleLabels& labels) {
 Status StreamRun::before_batch(const Cursor&) { return decisions_ ? decisions_->job()->check_run() : Status(); }
 
 // A stream that starts "now" begins at the end of the log as of this call, also if it resumes from
-// a state that was saved before its first batch. If the log cannot be asked, its reader asks again.
+// a state that was saved before its first batch. If the log does not answer, its reader asks again.
 void StreamRun::begin(const std::shared_ptr<Runner>& runner) {
   const auto arrived = [weak = std::weak_ptr(runner)] {
     if (const std::shared_ptr<Runner> running = weak.lock()) running->look_again();
