@@ -81,8 +81,8 @@ void add(Changed& changed, OpSpec step) {
 }  // namespace
 
 std::vector<size_t> materialize_cuts(const Pipeline& pipeline) {
-  // Functions without a version may be cached in memory only; users who materialise them accept one
-  // run.
+  // Functions without a version may be cached in memory only; a user who materialises them accepts
+  // that they run once.
   return cache_places(pipeline.description(), kCacheInMemory);
 }
 

@@ -55,7 +55,7 @@ class Materializing {
     FOREBAY_ASSIGN(codecs_, load_table_codecs());
     Status begun = begin_behind_a_cut();
     if (begun.code() != Code::kInvalidArgument || options_.cut != "best" || !begun_) return begun;
-    // Of several ranks that begin at once, each may measure another cut as the best. The first one
+    // Ranks that begin at once may each measure another cut as the best. The first one
     // decides.
     FOREBAY_ASSIGN(const std::optional<std::string> steps,
                    aside_([&] { return UnfinishedFolder::steps_of(*target_); }));

@@ -74,7 +74,7 @@ Status UnfinishedFolder::begin() {
   if (!begun.job) {
     const nlohmann::json json = {{"what", nlohmann::json::parse(job_.what)}, {"how", nlohmann::json::parse(job_.how)}};
     const Buffer text = bytes_of_text(json.dump(1) + "\n");
-    // Of several processes that begin at once, the first one decides. A damaged job is overwritten.
+    // If several processes begin at once, the first one decides. A damaged job is overwritten.
     FOREBAY_RETURN_IF_ERROR(begun.there ? place_->write(job_file(), text) : place_->write_new(job_file(), text));
     FOREBAY_ASSIGN(begun, read_job(*place_));
   }
