@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kFilledGain = 1.5;  // ratio of windows between which a cache became full
 
-// With too little memory no work begins ahead, so the consumer seems to wait for that work.
+// If memory is too small, no work begins ahead, so the consumer seems to wait for that work.
 void blame_memory(const AfterTrials& known, Diagnosis& diagnosis) {
   for (const Candidate& candidate : known.tried) {
     const Remedy& remedy = candidate.remedy;

@@ -15,7 +15,7 @@ namespace forebay {
 
 /// A change to try. It may turn out not to help.
 struct Change {
-  std::string name;                    ///< "put .cache() behind resize"
+  std::string name;                    ///< such as "put .cache() behind resize"
   std::optional<size_t> cache_behind;  ///< step after which a cache is put
   LoaderOptions options;               ///< options with the change
   bool processes = false;              ///< the user's functions run in worker processes

@@ -158,7 +158,7 @@ class Study {
     base_samples_ += seen.samples;
     base_seconds_ += seen.seconds;
   }
-  // With a slow store, a window has only a few samples, and their sizes decide its rate. All
+  // If the store is slow, a window has only a few samples, and their sizes decide its rate. All
   // windows together have many samples, and a machine's drift does not change the time that reads
   // take.
   void even_out_small_windows() {

@@ -20,7 +20,7 @@ double all_of(const WaitStats& waits) {
 }
 
 bool store_is_the_limit(const WaitStats& before, const WaitStats& after) {
-  // Judged by the consumer's waits alone: a busy store need not hold up anybody.
+  // Judged by the consumer's waits alone: a busy store need not delay the consumer.
   return for_the_store(after) - for_the_store(before) > kMostly * (all_of(after) - all_of(before));
 }
 

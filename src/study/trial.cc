@@ -86,7 +86,7 @@ struct Consumer {
 };
 
 // Takes batches until one has to be waited for. The first batch comes late, and batches that were
-// made before anybody asked come early.
+// made before they were requested come early.
 Status use_up_what_is_ready(Loader& loader, const TrialContext& context) {
   Consumer early{loader, context};
   const int64_t begun_ns = monotonic_ns();

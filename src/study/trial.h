@@ -22,6 +22,7 @@ struct TrialContext {
   double pace = 1;                  ///< see DiagnoseOptions::pace
 };
 
+/// Number and length of the windows of a trial.
 struct TrialLength {
   int windows = 3;
   double window_seconds = 0.8;  ///< least length; also two batches, unless they take over 4 seconds
@@ -38,9 +39,9 @@ struct Observation {
 
 double median_of(std::vector<double> values);
 
-/// Measures batches from the loader. Batches that were ready before anybody asked are not measured.
+/// Measures batches from the loader. Batches that were ready beforehand are not measured.
 Result<Observation> observe(Loader& loader, const TrialContext& context, const TrialLength& length);
-/// Waits until a loader whose batches nobody takes has filled its window. Before that, it would
+/// Waits until a loader whose batches are not taken has filled its window. Before that, it would
 /// take cores from another loader that is measured.
 Status let_rest(Loader& loader, const TrialContext& context);
 /// Takes the next batch without measuring anything.

@@ -168,7 +168,7 @@ class VirtualRun {
   const std::shared_ptr<const Deal> deal_;
   const DrawnSizes sizes_;
   double hits_ = 0, nobodys_ = 0, in_ram_ = 0;
-  double spare_ = 0, others_ = 0;  // rows that fit beside a host's own ones; rows of other hosts
+  double spare_ = 0, others_ = 0;  // rows that fit in addition to own ones; rows of other hosts
   double from_peers_ = 0;          // rows, over all hosts
   double copied_ = 0;              // share of other hosts' rows of which a host has a copy
   VirtualCluster cluster_;
