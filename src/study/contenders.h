@@ -31,7 +31,8 @@ class Contenders {
   void add(Contender contender);
   /// Runs all that are nearly as fast as the fastest in turns. Returns the rate of each by this
   /// comparison, on the scale of the earlier rates; empty for fewer than two. `goes_on` is called
-  /// before each round, and ends the comparison by false. Errors: those of next(); Cancelled.
+  /// before each round, and ends the comparison by returning false. Errors: those of next();
+  /// Cancelled.
   Result<std::map<std::string, double>> compared(const TrialContext& context,
                                                  const std::function<bool()>& goes_on = {}) const;
 
