@@ -19,8 +19,8 @@ namespace forebay {
 /// A run over a source without an end, whose records arrive during the run.
 class StreamRun final : public Run, public std::enable_shared_from_this<StreamRun> {
  public:
-  /// InvalidArgument if an option does not apply to streams, or the journal is not a journal.
-  /// NotFound if there is no such journal.
+  /// InvalidArgument if an option does not apply to streams, or journal= names a file of another
+  /// kind. NotFound if there is no such journal.
   static Result<std::shared_ptr<StreamRun>> open(const RunInput& input, const StreamSource& source);
   ~StreamRun() override { stop(); }
 
