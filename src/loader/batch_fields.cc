@@ -21,7 +21,7 @@ BatchFieldDescription describe_tensor(const Field& field) {
 
 BatchFieldDescription describe_output(const OutputField& output) {
   const Field& field = output.field;
-  // User code may give other types and shapes than were known: of these nothing is promised but the name.
+  // User code may give other types and shapes than announced, so only the name is promised.
   if (output.may_differ || field.optional) return {field.name, {}, {}, {}};
   switch (field.kind) {
     case FieldKind::kTensor: return describe_tensor(field);

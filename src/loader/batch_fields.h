@@ -7,7 +7,7 @@
 
 namespace forebay {
 
-/// What the batches of a plan have, as far as it is known before the first of them.
+/// Describes the fields of a plan's batches, as far as they are known before the first batch.
 std::vector<BatchFieldDescription> describe_batch_fields(const ExecutionPlan& plan);
 
 }  // namespace forebay

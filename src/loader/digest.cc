@@ -17,7 +17,7 @@ EpochDigest::~EpochDigest() = default;
 
 namespace {
 
-// The fields of a batch by name.
+// Returns the fields of a batch, sorted by name.
 std::vector<const BatchField*> sorted_fields(const Batch& batch) {
   std::vector<const BatchField*> fields;
   for (const BatchField& field : batch.fields) fields.push_back(&field);
@@ -25,7 +25,7 @@ std::vector<const BatchField*> sorted_fields(const Batch& batch) {
   return fields;
 }
 
-// Where one string ends and the next begins is content too.
+// The boundaries between strings are part of the content.
 void add_lengths(Hasher& hasher, const BatchField& field, int64_t row) {
   const auto* strings = field.offsets.data<int64_t>();
   for (int64_t i = strings[row]; i < strings[row + 1]; ++i)
@@ -44,15 +44,15 @@ void EpochDigest::add(std::span<const Batch* const> step) {
   std::vector<std::vector<const BatchField*>> fields;
   std::vector<PlacedRow> rows;
   for (const Batch* batch : step) {
-    // How many rows repeat depends on the number of ranks, so repeats are no content.
+    // Padding is not content: the number of repeated rows depends on the number of ranks.
     for (int64_t row = 0; row < batch->size() - batch->padding; ++row)
       rows.push_back({batch->positions[static_cast<size_t>(row)], fields.size(), row});
     fields.push_back(sorted_fields(*batch));
   }
-  // Ranks that share lanes have rows between each other's.
+  // Rows of ranks that share lanes interleave.
   std::sort(rows.begin(), rows.end(), [](const PlacedRow& a, const PlacedRow& b) { return a.position < b.position; });
   for (const PlacedRow& row : rows) {
-    // Not the position: that is the order in which rows are added.
+    // The position is left out, since the order in which rows are added stands for it.
     impl_->hasher.update_value(step[row.batch]->ids[static_cast<size_t>(row.row)]);
     for (const BatchField* field : fields[row.batch]) {
       const std::span<const uint8_t> bytes = field->row(row.row);

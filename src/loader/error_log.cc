@@ -23,7 +23,7 @@ void SampleSet::clear() {
 
 Status ErrorLog::add(int64_t epoch, const RowError& error) {
   ++total_;
-  // By sample and operator, so that what fails in each epoch is one line with a count.
+  // Entries are per sample and operator, so a sample that fails in each epoch is one entry.
   const auto [found, fresh] = index_.try_emplace({error.id, error.status.op()}, entries_.size());
   if (!fresh) {
     ++entries_[found->second].count;
@@ -31,14 +31,15 @@ Status ErrorLog::add(int64_t epoch, const RowError& error) {
     entries_.push_back({error.id, error.status.key(), error.status.op(), std::string(code_name(error.status.code())),
                         error.status.message(), 1});
   } else {
-    // Lists are bounded; in total() it counts.
+    // The list is bounded; total() still counts the error.
     index_.erase(found);
   }
   if (!limit_) return {};
-  // Batches come in order, so an epoch never comes back but by seek(), which begins to count anew, too.
+  // Batches come in order, so an epoch comes back only after seek(), where the count starts anew
+  // too.
   if (epoch != std::exchange(epoch_, epoch)) bad_.clear();
   bad_.add(error.id);
-  // Different samples and not errors: one that is replaced again and again counts once.
+  // The limit is on different samples: a sample that is replaced again and again counts once.
   if (bad_.size() <= *limit_) return {};
   Status status(error.status.code(),
                 fmt::format("{} (bad sample number {} of this {}; max_errors allows {})", error.status.message(),
@@ -64,7 +65,7 @@ Result<std::optional<int64_t>> error_limit(const std::optional<ErrorLimit>& max_
         fmt::format("max_errors={} is negative; give a count, or a share (0.0 to 1.0)", max_errors->count));
   if (!share) return max_errors->count < size ? std::optional<int64_t>(max_errors->count) : std::nullopt;
   const double product = *share * static_cast<double>(size);
-  // A product that is off by its last bits must not lose one.
+  // A product that is off by its last bits must not lose a sample.
   const double count = std::floor(product + product * 0x1p-51);  // 0.29 of 100 are 29
   return count < static_cast<double>(size) ? std::optional<int64_t>(static_cast<int64_t>(count)) : std::nullopt;
 }

@@ -14,10 +14,10 @@
 
 namespace forebay {
 
-/// Numbers from 0 on: a bit for each that is near one that was added.
+/// Set of non-negative numbers, stored as bitmaps of blocks of consecutive numbers.
 class SampleSet {
  public:
-  /// Whether it is new.
+  /// Returns whether the number is new.
   bool add(int64_t id);
   int64_t size() const { return size_; }
   void clear();
@@ -28,17 +28,19 @@ class SampleSet {
   int64_t size_ = 0;
 };
 
-/// Samples that were skipped or replaced on this rank: one entry per sample and operator, with a count. Bounded.
+/// Samples that were skipped or replaced on this rank: one entry per sample and operator, with a
+/// count. The number of entries is bounded. Not thread-safe; the loader guards it with its mutex.
 class ErrorLog {
  public:
   static constexpr size_t kMaxEntries = 10'000;
-  /// In the place of an epoch: the pass of a filter.
+  /// Passed as the epoch for samples that fail during the pass of a filter.
   static constexpr int64_t kFilterPass = -1;
 
-  /// `limit`: so many different samples of an epoch may be bad; nothing for any number.
+  /// `limit` is the number of different bad samples that an epoch may have. If empty, any number.
   explicit ErrorLog(std::optional<int64_t> limit) : limit_(limit) {}
 
-  /// The error, where its sample is one too many in this epoch, or comes after that one.
+  /// Adds an error. Returns it, with the limit in its message, if its sample exceeds the limit of
+  /// the epoch, or comes after one that did.
   Status add(int64_t epoch, const RowError& error);
   int64_t total() const { return total_; }
   const std::vector<ErrorEntry>& entries() const { return entries_; }
@@ -46,17 +48,18 @@ class ErrorLog {
  private:
   const std::optional<int64_t> limit_;
   int64_t epoch_ = kFilterPass;
-  SampleSet bad_;  // of this epoch; only where there is a limit
+  SampleSet bad_;  // bad samples of this epoch; unused without a limit
   std::vector<ErrorEntry> entries_;
   std::map<std::pair<int64_t, std::string>, size_t> index_;
   int64_t total_ = 0;
 };
 
-/// What the engine does for that policy of the user's.
+/// Returns the engine's setting for a policy of the user.
 BadSample bad_sample(OnError policy);
 
-/// max_errors= as a count, in a data set of `size` samples; nothing where so many can never be exceeded. InvalidArgument for
-/// negative counts and for shares beyond 0 and 1.
+/// Converts max_errors= into a count, for a data set of `size` samples. Returns nothing if the
+/// limit can never be exceeded. InvalidArgument for a negative count, and for a share outside [0,
+/// 1].
 Result<std::optional<int64_t>> error_limit(const std::optional<ErrorLimit>& max_errors, int64_t size);
 
 }  // namespace forebay

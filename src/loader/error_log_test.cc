@@ -43,7 +43,7 @@ TEST(ErrorLog, the_sample_after_the_last_allowed_one_is_raised) {
   EXPECT_EQ(status.key(), "k2");
   EXPECT_EQ(status.sample(), 2);
   EXPECT_NE(status.message().find("max_errors"), std::string::npos);
-  EXPECT_FALSE(log.add(0, error(1)).ok());  // whoever goes on all the same is told again
+  EXPECT_FALSE(log.add(0, error(1)).ok());  // further errors fail, too
   EXPECT_FALSE(ErrorLog(0).add(0, error(1)).ok());
 }
 
@@ -68,7 +68,7 @@ TEST(ErrorLog, limits_are_counts_or_shares) {
   EXPECT_EQ(*error_limit(ErrorLimit(0.01), 1000), 10);
   EXPECT_EQ(*error_limit(ErrorLimit(0.9999), 10), 9);
   for (int percent = 0; percent < 100; ++percent) EXPECT_EQ(*error_limit(ErrorLimit(percent / 100.0), 100), percent);
-  EXPECT_EQ(*error_limit(ErrorLimit(1.0), 10), std::nullopt);  // all of them
+  EXPECT_EQ(*error_limit(ErrorLimit(1.0), 10), std::nullopt);  // all samples may be bad
   EXPECT_EQ(*error_limit(ErrorLimit(10), 10), std::nullopt);
   EXPECT_EQ(*error_limit(ErrorLimit(INT64_MAX), 10), std::nullopt);
   EXPECT_EQ(*error_limit(ErrorLimit(1.0), INT64_MAX), std::nullopt);

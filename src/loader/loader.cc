@@ -23,7 +23,7 @@ Loader::Loader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Loader::~Loader() {
   if (impl_->in_child()) {
-    // The threads that own the rest live in the parent; taking it apart here could wait for ever.
+    // The threads that own the rest live in the parent; destroying it here could wait for ever.
     (void)impl_.release();
     return;
   }
@@ -35,7 +35,7 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
   impl->engine = Engine::shared();
   const Description& description = pipeline.description();
   if (std::vector<Problem> problems = check(description); !problems.empty()) return problems_as_status(problems);
-  // Before anything is opened: a rank that is wrong must not cost a listing first.
+  // Checked before anything is opened: a wrong rank must not cost a listing first.
   FOREBAY_ASSIGN(Place place, find_place(options.rank, options.world_size, process_environment()));
   if (options.local_ranks) place.local_ranks = std::clamp(*options.local_ranks, 1, place.world_size);
   FOREBAY_RETURN_IF_ERROR(check_deal({options.shard_by, options.hosts}, place.world_size));
@@ -64,11 +64,12 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
   impl->input = {pipeline, std::move(options), std::move(place), sizes};
   impl->reading = begin_reading(*source);
   FOREBAY_ASSIGN(impl->run, open_run(impl->input, std::move(source)));
-  impl->input.options.peers.gather = {};  // called once
-  // Now that the data set's fields are known, what was taken on trust is checked.
+  impl->input.options.peers.gather = {};  // open_run() has called it, and it is called only once
+  // The fields of the data set are known now, so the check is repeated with them.
   if (std::vector<Problem> problems = check(description, impl->run->source()->schema()); !problems.empty())
     return problems_as_status(problems);
-  // Passes are for whoever has the loader: user code in them is called there, and close() ends them.
+  // Passes run in prepare(): the user then has the loader to serve calls of user code, and close()
+  // ends them.
   if (!impl->run->passes()) FOREBAY_RETURN_IF_ERROR(impl->prepare());
   return std::unique_ptr<Loader>(new Loader(std::move(impl)));
 }
@@ -86,7 +87,7 @@ void Loader::begin_iteration() {
 Result<std::optional<Batch>> Loader::next() {
   for (;;) {
     bool timed_out = false;
-    // Any time-out does: between two rounds the runner looks at its host, and says in the log what it waits for.
+    // Any timeout works: between two rounds the runner checks its host and logs what it waits for.
     Result<std::optional<Batch>> batch = next_for(std::chrono::seconds(10), &timed_out);
     if (!timed_out) return batch;
   }
@@ -110,7 +111,7 @@ Result<std::optional<Batch>> Loader::next_for(std::chrono::milliseconds timeout,
   Result<Runner::Delivery> delivery = runner->next_for(timeout);
   impl_->run->stands_at(runner->cursor());
   impl_->at_loaded_place &= runner->cursor() == at;
-  // An error may stand in the place of an epoch's last batch, too.
+  // An error may take the place of an epoch's last batch.
   impl_->epoch_over = runner->cursor().epoch != at.epoch;
   if (!delivery.ok()) return delivery.status();
   *timed_out = delivery->timed_out;
@@ -164,7 +165,8 @@ Status Loader::set_epoch(int64_t epoch) {
   if (epoch < 0) return invalid_argument(fmt::format("set_epoch({}): epochs are counted from 0", epoch));
   if (epoch > kMaxEpoch) return invalid_argument(fmt::format("set_epoch({}): the last epoch is {}", epoch, kMaxEpoch));
   const std::shared_ptr<Runner> runner = impl_->current();
-  // As frameworks call it before each epoch: where the loader stands there already, its position stays.
+  // Frameworks call this before each epoch. If the loader is already in that epoch, it keeps its
+  // place.
   if (epoch == runner->cursor().epoch) return {};
   if (impl_->run->is_endless())
     return invalid_argument("set_epoch(): a stream goes on where it stands; load_state_dict() goes to another place");
@@ -253,15 +255,15 @@ void Loader::close() {
     impl_->closed = true;
     runner = impl_->runner;
   }
-  // One after the other: threads that end here are joined once.
+  // Serialises calls of close(), because threads that end here can be joined only once.
   const std::lock_guard closing(impl_->closing);
-  // First, so that nothing arrives for a runner that is closing.
+  // The run stops first, so that nothing arrives for a runner that is closing.
   impl_->run->stop();
   if (runner) runner->close();
   impl_->run->release();
-  // Behind the runner's end, so that the last rows are in the file.
+  // The trace ends after the runner, so that the file has the last rows.
   (void)end_trace();
-  std::shared_ptr<Engine> engine;  // ends behind the lock
+  std::shared_ptr<Engine> engine;  // destroyed after the lock is released
   std::lock_guard lock(impl_->mutex);
   engine = std::move(impl_->engine);
   impl_->reading.reset();
@@ -278,7 +280,7 @@ std::shared_ptr<ForeignCall> Loader::take_call(std::chrono::milliseconds timeout
   if (*closed) return nullptr;
   const std::shared_ptr<Runner> runner = impl_->current();
   if (!runner) {
-    // Before the first runner, or between two: a moment, so that callers in a loop do not spin.
+    // No runner yet, or none between two: waits a moment, so that callers in a loop do not spin.
     std::this_thread::sleep_for(std::min(timeout, std::chrono::milliseconds(1)));
     return nullptr;
   }

@@ -17,31 +17,35 @@
 
 namespace forebay {
 
-/// A loader: a run, the runner that carries out its steps, and what the user sees of both. The description is compiled
-/// when it is opened, except for what depends on passes over all samples: that is done by prepare(), once user code can
-/// be called.
+/// State of a loader: a run, the runner that carries out its steps, and the options of both. The
+/// consumer's thread calls it; the members that `mutex` guards are also used by close(), stats()
+/// and take_call() from other threads.
+///
+/// The run is opened with the loader. A pass over all samples may call user code, so anything that
+/// depends on such a pass is decided in prepare(), once the user can serve these calls.
 struct Loader::Impl {
   RunInput input;
-  std::vector<DataWarning> warnings;  // of the source's opening
+  std::vector<DataWarning> warnings;  // from opening the source
   std::shared_ptr<Run> run;
-  std::shared_ptr<void> reading;   // of the source's store; until it is closed
-  std::shared_ptr<Engine> engine;  // so that its limits stay those that sizes were chosen by; until it is closed
+  std::shared_ptr<void> reading;   // begin_reading() of the source's store; released by close()
+  std::shared_ptr<Engine> engine;  // holds the limits that sizes rely on; until close()
   uint64_t generation = process_generation();
 
   // Set by prepare().
-  std::atomic<bool> prepared = false;  // what follows is constant from then on, and the run is
+  std::atomic<bool> prepared = false;  // once true, `run` and the members below no longer change
   std::shared_ptr<const ExecutionPlan> plan;
   std::optional<ErrorLog> errors;
 
   std::atomic<int64_t> interpreter_ns = 0;  // see waited_for_interpreter()
-  bool epoch_over = false;                  // the last batch has been delivered, the end has not been told
-  bool at_loaded_place = false;             // a state was loaded, and no batch has been delivered since
+  bool epoch_over = false;                  // the last batch is delivered, the end not yet reported
+  bool at_loaded_place = false;             // a state was loaded, and no batch delivered since
 
-  mutable std::mutex
-      mutex;  // guards runner, closed and errors against close(), stats() and take_call() from other threads
+  // Guards `runner`, `closed` and `errors` against close(), stats() and take_call() from other
+  // threads.
+  mutable std::mutex mutex;
   std::shared_ptr<Runner> runner;
   bool closed = false;
-  std::mutex closing;  // held while close() ends what there is, and before `mutex`
+  std::mutex closing;  // held while close() ends the runner and the run; not taken under `mutex`
 
   const Description& description() const { return input.description(); }
   bool in_child() const { return process_generation() != generation; }
@@ -57,7 +61,7 @@ struct Loader::Impl {
                   : Status();
   }
 
-  // What take_call() and close() find. Null between two runners.
+  // Sets the runner that take_call() and close() use. Null between two runners.
   Status set_runner(std::shared_ptr<Runner> next) {
     std::lock_guard lock(mutex);
     if (closed && next) return cancelled("the loader was closed");
@@ -65,24 +69,24 @@ struct Loader::Impl {
     return {};
   }
 
-  // Null in the child of a fork, too: the runner's lock may be held by a thread that is not there.
+  // Returns null in the child of a fork, too: a thread of the parent may hold the runner's lock.
   std::shared_ptr<Runner> current() const {
     if (in_child()) return nullptr;
     std::lock_guard lock(mutex);
     return runner;
   }
 
-  // An epoch that has no batch (left): all there is to tell of it is its end.
+  // Whether the epoch has no batch left, so that next() has only its end to report.
   bool ends_at(const Cursor& at) const {
     return run->steps()->epoch_over(at) && !(input.options.epochs && at.epoch >= *input.options.epochs);
   }
 
   Status prepare();
-  /// What tells its states from those of others.
+  /// Fingerprints that distinguish this loader's states from those of other loaders.
   Checkpoint identity() const;
-  /// Of the same data set, pipeline and seed.
+  /// Moves to a state. The caller has checked that it has the same data set, pipeline and seed.
   Status go_to(const Checkpoint& saved);
-  /// Where the run is not endless.
+  /// Not for an endless run.
   void go_to_beginning_of(int64_t epoch);
 
  private:

@@ -1,4 +1,4 @@
-// States that other pipelines saved, options against each other, and calls from several threads.
+// Tests states of other pipelines, contradicting options, and calls from several threads.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -249,7 +249,7 @@ TEST(LoaderThreads, CloseFromManyThreadsIsOneClose) {
   EXPECT_TRUE(loader->closed());
 }
 
-// They all wait for the thread that reads.
+// All of them wait for the reading thread.
 TEST(LoaderThreads, AStreamIsClosedOnceByManyThreads) {
   const ScratchFolder folder;
   folder.write("log.txt", "a\nb\n");
@@ -278,7 +278,7 @@ TEST(LoaderThreads, ATimeOutLosesNothing) {
   EXPECT_EQ((*loader->next())->ids, (std::vector<int64_t>{0, 1, 2, 3}));
 }
 
-// The digest of an epoch, beside one that is reckoned here
+// Digest of an epoch, compared with one that the test computes
 
 Batch batch_of(const std::vector<int64_t>& ids, int64_t first) {
   Batch batch;

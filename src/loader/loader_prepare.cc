@@ -10,7 +10,7 @@
 #include "loader/loader_impl.h"
 #include "pipeline/cache_rules.h"
 
-// What is decided before the first batch, and other places than the next one.
+// Decisions before the first batch, and moves to other places.
 
 namespace forebay {
 
@@ -43,7 +43,7 @@ Status Loader::Impl::prepare() {
   FOREBAY_RETURN_IF_ERROR(run->open_steps(setup));
   FOREBAY_RETURN_IF_ERROR(start(std::move(setup.runner)));
   run->begin(runner);
-  // Last: from here on other threads read what was set above without a lock.
+  // Set last: once it is true, other threads read the members above without a lock.
   prepared = true;
   return {};
 }
@@ -56,7 +56,7 @@ Status Loader::Impl::start(RunnerOptions options) {
   return set_runner(std::make_shared<Runner>(Engine::shared(), plan, run->steps(), std::move(options)));
 }
 
-// Hashes and not texts: a state is small, and has no path or argument of the user's in it.
+// A state holds hashes instead of texts, so it is small and has no path or argument of the user.
 Checkpoint Loader::Impl::identity() const {
   const Source& source = *run->source();
   Checkpoint state;
@@ -67,7 +67,7 @@ Checkpoint Loader::Impl::identity() const {
   return state;
 }
 
-// Between the two places no step is known, so the runner begins none.
+// The run knows no step between pause() and go_on(), so the runner begins none.
 Status Loader::Impl::go_to(const Checkpoint& saved) {
   FOREBAY_ASSIGN(const Run::GoOn go_on, run->load(saved));
   run->pause();

@@ -105,7 +105,7 @@ TEST(Loader, a_filter_that_fails_says_where) {
 
 Pipeline doubled() {
   return arrays({{"x", counting(100)}}).shuffle().map([](Sample& sample) -> Status {
-    *sample.at("x").data<int64_t>() *= 2;  // in place, as one would
+    *sample.at("x").data<int64_t>() *= 2;  // in place, as users do
     return {};
   });
 }
@@ -216,7 +216,7 @@ TEST(Loader, an_operator_without_randomness_changes_no_random_numbers) {
             plain);
   EXPECT_NE(digest(image().random_flip().random_crop(8).select({"image"})), plain);
   EXPECT_NE(digest(image().random_crop(8).random_flip({.p = 0}).select({"image"})), plain);
-  // A random operator that is not needed in the end is left out, and still counts.
+  // An unneeded random operator is left out, but still counts for the random numbers of others.
   EXPECT_EQ(digest(image().random_crop(8).random_flip().select({"other"})), digest(image().select({"other"})));
 }
 

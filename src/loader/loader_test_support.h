@@ -9,7 +9,7 @@
 
 namespace forebay::loader_test {
 
-/// An array whose row i is i, in the first number, and something else in the others.
+/// An array whose row i begins with the number i, followed by other numbers.
 inline Array counting(int64_t rows, int64_t width = 1) {
   Tensor values = Tensor::allocate(DType::kInt64, width == 1 ? Shape{rows} : Shape{rows, width});
   for (int64_t i = 0; i < rows * width; ++i) values.data<int64_t>()[i] = i % width == 0 ? i / width : i * 1'000'003;
@@ -22,7 +22,7 @@ inline std::unique_ptr<Loader> opened(const Pipeline& pipeline, LoaderOptions op
   return std::move(*loader);
 }
 
-/// All batches of one epoch; throws where one is an error.
+/// Returns all batches of one epoch; throws on an error.
 inline std::vector<Batch> epoch_of(Loader& loader) {
   std::vector<Batch> batches;
   while (true) {

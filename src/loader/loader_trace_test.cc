@@ -22,7 +22,7 @@ class LoaderTraceTest : public testing::Test {
     return loader_test::opened(pipeline.map([](Sample&) { return Status(); }).batch(10),
                                {.epochs = epochs, .threads = 3});
   }
-  /// In that group of rows.
+  /// Number of slices in that group of rows.
   size_t slices(uint32_t group) const {
     std::ifstream file(path_);
     size_t count = 0;
@@ -61,7 +61,7 @@ TEST_F(LoaderTraceTest, BeginsAndEndsWhileOthersWorkAndLook) {
   while (!over) ASSERT_TRUE(loader->next().ok());
   traces.join();
   looks.join();
-  EXPECT_EQ(slices(0), 0u);  // it is whole: it can be read
+  EXPECT_EQ(slices(0), 0u);  // the file is complete JSON
 }
 
 TEST_F(LoaderTraceTest, CloseEndsIt) {

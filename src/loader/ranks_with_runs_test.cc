@@ -1,4 +1,4 @@
-// Whether ranks that are opened with different pipelines or options are told what differs.
+// Tests that ranks with different pipelines or options get an error that names the difference.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -21,7 +21,7 @@ class RanksWithRuns : public testing::Test {
     return arrays({{"x", counting(rows)}}).shuffle().cache({.ram = ram, .disk = disk});
   }
 
-  /// What rank 1 hears within some hundred batches.
+  /// Returns the error that rank 1 gets within a hundred batches.
   Status heard(const Pipeline& first, const Pipeline& second, LoaderOptions others = {.seed = 7}) {
     ++meetings_;
     auto leads = std::async(std::launch::async, [&] { return open(first, {.seed = 7}, 0); });
@@ -67,7 +67,7 @@ TEST_F(RanksWithRuns, are_told_what_would_have_samples_come_twice) {
   expect_told(arrays({{"x", counting(12)}}).cache({.ram = "1MiB", .disk = "0"}).batch(2), "shuffle=none (given there)");
   expect_told(numbers(12).batch(2), "shard_by=count (locality, hosts 2 there)",
               {.seed = 7, .shard_by = ShardBy::kCount});
-  // A host with no room for a cache, say.
+  // For example, a host without space for a cache.
   expect_told(arrays({{"x", counting(12)}}).shuffle().batch(2), "shard_by=count (locality, hosts 2 there)");
   const Status told = heard(numbers(12).batch(2), numbers(13).batch(2));
   EXPECT_NE(told.message().find("samples=13 (12 there), data set="), std::string::npos) << told.message();

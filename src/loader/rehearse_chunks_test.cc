@@ -1,4 +1,5 @@
-// Old samples of sources whose rows come many at a time: each brings its row group (here: a chunk of a tar shard) where its rows are not kept.
+// Tests replayed samples of sources with chunks of many rows: each needs its row group (here a
+// chunk of a tar shard), unless its result was recorded.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -60,7 +61,7 @@ std::vector<ChunkRow> chunk_rows_of(const Batch& batch) {
   return rows;
 }
 
-/// 8 new rows and 4 old ones of all ranks together, of mixed chunks.
+/// 8 new and 4 replayed rows over all ranks, from mixed chunks.
 Pipeline rehearsed(const TarShards& shards, int64_t ranks, RehearseOptions options) {
   const int64_t old = 4 / ranks, fresh = 8 / ranks;
   const Pipeline mixed = shards.source().shuffle({.block = 3, .lanes = 4});
@@ -68,7 +69,8 @@ Pipeline rehearsed(const TarShards& shards, int64_t ranks, RehearseOptions optio
   return mixed.decode_image().random_crop(8).rehearse(old, 5, options).random_crop(5).batch(fresh);
 }
 
-/// The steps that are left, of all ranks: new rows sorted, as which rank has which is the deal's; old ones as they were drawn.
+/// The remaining steps over all ranks. New rows are sorted, since the shard assignment places them;
+/// replayed rows stay in the order in which they were drawn.
 ChunkSteps chunk_steps(const TarShards& shards, int ranks, const RehearseOptions& options, LoaderOptions given = {},
                        const std::string& state = "") {
   ChunkSteps steps;
@@ -128,7 +130,7 @@ TEST(RehearseChunks, gives_the_same_for_any_number_of_ranks_and_threads_and_what
   }
 }
 
-/// Of a run with that memory, new rows of a step sorted; or its error.
+/// The rows of a run with that memory, the new ones of a step sorted; or its error.
 Result<std::vector<ChunkRow>> rows_within(const TarShards& shards, const RehearseOptions& kind, uint64_t memory) {
   Result<std::unique_ptr<Loader>> loader =
       Loader::open(rehearsed(shards, 1, kind), {.seed = 5, .epochs = 2, .threads = 2, .memory = memory});
@@ -149,7 +151,8 @@ TEST(RehearseChunks, gives_the_same_with_as_little_memory_as_a_loader_takes) {
   const TarShards shards;
   for (const RehearseOptions& kind : kKinds) {
     const ChunkSteps whole = chunk_steps(shards, 1, kind);
-    // With by= the loader is open before the pass that reads classes, and what it needs is known behind that.
+    // With by=, the pass that reads classes runs after open(), so the needed memory is known after
+    // it.
     auto loader = Loader::open(rehearsed(shards, 1, kind), {.threads = 2, .memory = 1});
     const Status refused = loader.ok() ? (*loader)->prepare() : loader.status();
     ASSERT_EQ(refused.code(), Code::kOutOfBudget);
@@ -157,7 +160,7 @@ TEST(RehearseChunks, gives_the_same_with_as_little_memory_as_a_loader_takes) {
       EXPECT_EQ(chunk_steps(shards, 1, kind, {.threads = threads, .memory = refused.bytes_needed()}), whole);
     std::vector<ChunkRow> joined;
     for (const auto& step : whole) joined.insert(joined.end(), step.begin(), step.end());
-    // With less a batch may not fit, which is said; but none is another one, and none waits for ever.
+    // With less memory a batch may not fit, which is an error. No batch differs, and no run hangs.
     int64_t whole_runs = 0, refused_runs = 0;
     for (uint64_t memory = refused.bytes_needed(); memory > 10'000; memory = memory * 7 / 8) {
       const Result<std::vector<ChunkRow>> rows = rows_within(shards, kind, memory);
@@ -187,7 +190,7 @@ TEST(RehearseChunks, gives_the_same_after_a_resume) {
       const ChunkSteps rest(whole.begin() + static_cast<std::ptrdiff_t>(steps), whole.end());
       EXPECT_EQ(chunk_steps(shards, 1, kind, {}, loader->state()), rest) << steps;
       EXPECT_EQ(chunk_steps(shards, 2, kind, {}, loader->state()), rest) << steps;
-      // The same loader, back at where it was.
+      // Moves the same loader back to its earlier state.
       const std::string state = loader->state();
       ASSERT_TRUE(loader->next().ok());
       ASSERT_TRUE(loader->load_state(state).ok());
@@ -201,7 +204,8 @@ TEST(RehearseChunks, gives_the_same_after_a_resume) {
   }
 }
 
-/// How often chunks were decoded in one epoch, and rows made by a step before the stage.
+/// Returns how many chunks were decoded in one epoch, and how many rows the step before the stage
+/// made.
 std::pair<uint64_t, int64_t> work_of(const TarShards& shards, const char* ram) {
   std::atomic<int64_t> made = 0;
   const Pipeline pipeline = shards.source()
@@ -228,7 +232,7 @@ TEST(RehearseChunks, reads_no_chunk_again_for_rows_that_are_kept) {
   const auto [kept_decodes, kept_rows] = work_of(shards, "1MiB");
   const auto [decodes, rows] = work_of(shards, "0");
   EXPECT_EQ(rows, kInShards + kInShards - 1);
-  // But for rows that were drawn while they were being made, of chunks that are there.
+  // A few rows were drawn while they were being made; their chunks are in memory.
   EXPECT_LT(kept_rows, kInShards + 10);
   EXPECT_EQ(kept_decodes, chunks);
   EXPECT_GT(decodes, chunks + 4);
@@ -258,7 +262,7 @@ TEST(RehearseChunks, what_it_knows_of_classes_is_memory_of_the_index) {
   };
   const Ledger with = ledger_of(shards.source().rehearse(2, 5)),
                without = ledger_of(shards.source().rehearse(2, 5, {.by = ""}));
-  // Four bytes a sample, eight a class and for those that have none.
+  // Four bytes per sample, and eight per class, including that of damaged samples.
   constexpr uint64_t kBytes = 4 * kInShards + 8 * (kInShards / kOfClass + 1);
   EXPECT_EQ(with.index_bytes, without.index_bytes + kBytes);
   EXPECT_EQ(with.memory_index, without.memory_index + kBytes);

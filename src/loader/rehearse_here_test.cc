@@ -1,4 +1,4 @@
-// Old samples that come in where a pipeline rehearses, as they were there when they were new.
+// Tests replayed samples that re-enter at the .rehearse() step, with their earlier results.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ Array pictures() {
   return {std::move(values), ""};
 }
 
-/// A row of a batch: whether it is an old sample, which, and its picture.
+/// A row of a batch: whether it is replayed, its id, and its picture.
 struct SeenRow {
   bool old = false;
   int64_t id = 0;
@@ -42,7 +42,8 @@ std::vector<SeenRow> rows_of(const Batch& batch) {
   return rows;
 }
 
-/// 8 new samples and 4 old ones of all ranks together, with a random step in front of the stage and one behind it.
+/// 8 new and 4 replayed samples over all ranks, with a random step before the stage and one after
+/// it.
 Pipeline random_around(int64_t ranks, RehearseOptions options) {
   options.by = "";
   options.where = "here";
@@ -54,7 +55,8 @@ Pipeline random_around(int64_t ranks, RehearseOptions options) {
       .batch(8 / ranks);
 }
 
-/// The rows of the steps of two epochs, of all ranks: new ones sorted, as which rank has which is the deal's.
+/// The rows of the steps of two epochs, over all ranks. New rows are sorted, since the shard
+/// assignment places them.
 std::vector<std::vector<SeenRow>> steps_of(int ranks, const RehearseOptions& options, const std::string& state = "") {
   std::vector<std::vector<SeenRow>> steps;
   for (int rank = 0; rank < ranks; ++rank) {
@@ -104,7 +106,8 @@ TEST(RehearseHere, gives_the_same_after_a_resume) {
   }
 }
 
-// The pictures of a sample by what it was: with nothing behind the stage an old one is what some new one was.
+// Collects the pictures of each sample. Without steps after the stage, a replayed row equals an
+// earlier new row.
 TEST(RehearseHere, gives_what_the_steps_before_it_gave_when_the_sample_was_new) {
   for (const char* ram : {"0", "1GiB"}) {
     const Pipeline pipeline = arrays({{"image", pictures()}})
@@ -128,12 +131,12 @@ TEST(RehearseHere, gives_what_the_steps_before_it_gave_when_the_sample_was_new) 
   }
 }
 
-/// How often the steps before and behind a rehearsal ran, and how many old rows it says were made again.
+/// Calls of the steps before and after a rehearsal, and its count of rows that were computed again.
 struct Calls {
   int64_t before = 0, behind = 0, made_again = 0;
 };
 
-/// How often the steps before and behind the stage ran, over one epoch of 48 new samples.
+/// Counts the calls over one epoch of 48 new samples.
 Calls calls_of(const char* ram) {
   std::atomic<int64_t> before = 0, behind = 0;
   const auto counts = [](std::atomic<int64_t>& calls) {
@@ -147,14 +150,15 @@ Calls calls_of(const char* ram) {
                                 .rehearse(4, 10, {.by = "", .where = "here", .ram = ram})
                                 .map(counts(behind), {.fields = {"x"}})
                                 .batch(8);
-  // With one, rows are made nearly in the order of the steps, so that those that are kept are there when they are old.
+  // With one thread, rows are made nearly in order, so results are recorded before their samples
+  // are replayed.
   const auto loader = opened(pipeline, {.epochs = 1, .threads = 1});
   (void)epoch_of(*loader);
   return {before, behind, static_cast<int64_t>(loader->stats().rehearsal.value_or(RehearsalStats()).misses)};
 }
 
 TEST(RehearseHere, does_not_run_the_steps_before_it_again_for_what_is_kept) {
-  const int64_t rows = kSamples + 4 * 5;  // nothing is old in the first step
+  const int64_t rows = kSamples + 4 * 5;  // the first step has no replayed rows
   const Calls kept = calls_of("1MiB"), none = calls_of("0");
   EXPECT_EQ(kept.behind, rows);
   EXPECT_EQ(kept.before, kSamples + kept.made_again);
@@ -186,7 +190,7 @@ TEST(RehearseHere, counts_what_was_there_and_what_was_made_again) {
 }
 
 TEST(RehearseHere, a_row_that_runs_again_for_want_of_memory_is_made_again_once) {
-  // More than a thread has to work with, so that each row asks for it behind the stage.
+  // Larger than a thread's working memory, so that each row claims memory after the stage.
   const Pipeline pipeline = arrays({{"x", counting(kSamples, 4)}})
                                 .rehearse(4, 10, {.by = "", .where = "here", .ram = "0"})
                                 .pad("x", 0, {.length = 100'000})
@@ -242,7 +246,7 @@ TEST(RehearseHere, states_with_wrong_epochs_are_refused) {
   EXPECT_TRUE(loader->load_state(state).ok());
 }
 
-// What is kept in memory
+// Results in memory
 
 std::shared_ptr<const Columns> row_of(uint64_t bytes) {
   Field field;

@@ -10,8 +10,9 @@
 
 namespace forebay {
 
-/// Waits for a place that may be far away on a thread of its own, and looks after whoever may stop it meanwhile. `stop` ends the work, which must
-/// then end soon; what poll() throws is thrown once it has.
+/// Runs work on a thread of its own, such as calls to a remote place, and polls for the caller
+/// meanwhile. A request to stop, or an exception of poll(), requests a stop of `stop`. The work
+/// must then end soon; the exception is rethrown after it has ended.
 class Aside {
  public:
   Aside(const TrialContext& context, std::stop_source stop) : context_(context), stop_(std::move(stop)) {}
@@ -23,13 +24,13 @@ class Aside {
     return result.get();
   }
 
-  /// Until it is there. The destructor of a future of std::async waits, too.
+  /// Waits until the result is ready. The destructor of a future of std::async waits, too.
   template <typename T>
   void wait(std::future<T>& result) const {
     while (result.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready) look();
   }
 
-  /// Whether somebody wants all of it to end; end() sees to it.
+  /// Whether all work should end; end() requests that.
   bool to_end() const { return context_.stop.stop_requested() || stop_.stop_requested(); }
   void end() const { stop_.request_stop(); }
 

@@ -23,7 +23,7 @@ FieldKind kind_of(const BatchField& field) {
   }
 }
 
-// Of one row, without what only its batch added.
+// Shape of one row without the padding of its batch.
 Shape shape_of_row(const BatchField& field, int64_t row) {
   Shape shape;
   const Shape& all = field.values.shape;
@@ -32,16 +32,16 @@ Shape shape_of_row(const BatchField& field, int64_t row) {
     shape.push_back(offsets[row + 1] - offsets[row]);
   }
   for (size_t i = 1; i < all.rank(); ++i) shape.push_back(all[i]);
-  // Padding is of the batch that it came in, not of the sample.
+  // Padding belongs to the batch, not to the sample.
   if (!field.lengths.empty()) shape[0] = field.lengths[static_cast<size_t>(row)];
   return shape;
 }
 
-constexpr size_t kLargeBlock = 16 << 10;              // what the heap does not give back and fetch anew each time
-constexpr size_t kMostBlockBytes = size_t{64} << 20;  // rows that differ much in size claim no more than a shard has
+constexpr size_t kLargeBlock = 16 << 10;              // from this size on, memory is reused
+constexpr size_t kMostBlockBytes = size_t{64} << 20;  // limit if rows differ much in size: a shard
 constexpr int64_t kMostBlockRows = 1 << 20;
 
-// A list of strings as one run.
+// Packs a list of strings into one value.
 Result<Buffer> run_of(const BatchField& field, int64_t row) {
   const int64_t* offsets = field.offsets.data<int64_t>();
   std::vector<std::string_view> strings;
@@ -89,7 +89,7 @@ Field field_of(const BatchField& from) {
   return field;
 }
 
-// A block is for all rows that are left, were they of this size.
+// A new block has space for all remaining rows, assuming that they have this size.
 Result<Buffer> RowCopies::copy_to(Block& block, std::span<const uint8_t> bytes) const {
   if (bytes.size() > block.memory.size() - block.used || block.memory.empty()) {
     const auto left = static_cast<size_t>(std::clamp<int64_t>(rows_ - block.rows, 1, kMostBlockRows));

@@ -12,17 +12,19 @@
 
 namespace forebay {
 
-/// A field of a batch as one of a schema: with the shapes that all batches have.
+/// Converts a field of a batch into one of a schema. Axes whose size may differ have an unknown
+/// size.
 Field field_of(const BatchField& field);
-/// Rows of batches as records, with memory of their own: what a loader gave goes back to it. Those of a field lie end to end as long as they have the size of the
-/// first one, so that a column of them is there already.
+/// Copies rows of batches into records with memory of their own, so that the loader can reuse its
+/// batch. As long as the values of a field have the size of the first one, they lie end to end, and
+/// so already form a column.
 class RowCopies {
  public:
-  /// Of about `rows` rows.
+  /// `rows` is the expected number of rows.
   RowCopies(const std::vector<StoredField>& fields, int64_t rows, TakeMemory memory = {})
       : fields_(fields), rows_(rows), memory_(std::move(memory)), blocks_(fields.size()) {}
 
-  /// InvalidArgument where the batch lacks a field.
+  /// InvalidArgument if the batch lacks a field.
   Result<Record> copy(const Batch& batch, int64_t row);
 
  private:
@@ -39,18 +41,19 @@ class RowCopies {
   std::vector<Block> blocks_;
 };
 
-/// Columns that were written so, whose ids begin with another number now.
+/// Adds a column `id`, with ids from `first_id` on, to columns that were written without it.
 Columns with_ids(Columns columns, const std::vector<StoredField>& fields, int64_t first_id);
 
-/// Rows of batches, put together again.
+/// Joins rows of batches into columns.
 class RowsTogether {
  public:
   explicit RowsTogether(const std::vector<StoredField>& fields) : fields_(fields), columns_(fields.size()) {}
 
-  /// Rows [begin, end). InvalidArgument where the batch lacks a field; Unsupported where a column cannot hold one.
+  /// Adds rows [begin, end). InvalidArgument if the batch lacks a field, or if a field has another
+  /// type or shape than in the other samples.
   Status add(const Batch& batch, int64_t begin, int64_t end);
   int64_t rows() const { return rows_; }
-  /// With a column `id` before the others.
+  /// Returns the columns, with a column `id` first, and starts anew.
   Columns take(int64_t first_id);
 
  private:

@@ -34,7 +34,7 @@ BatchField named(std::string name, BatchField::Kind kind) {
   return field;
 }
 
-// Three rows of every kind.
+// A batch of three rows with fields of every kind.
 Batch three_rows(int64_t first = 0) {
   Batch batch;
   batch.ids = {first, first + 1, first + 2};

@@ -8,16 +8,20 @@
 
 namespace forebay {
 
-/// InvalidArgument unless what is behind the cut decodes pictures before it looks at them.
+/// InvalidArgument unless the steps after the cut decode pictures before any step looks at their
+/// bytes.
 Status check_restart_markers(const Description& description, size_t cut);
-/// What is wrong with what was asked for, whatever the data: compression, format, quality, limit, shards. InvalidArgument.
+/// Checks options that do not depend on the data: compression, format, quality, limit, shards.
+/// InvalidArgument.
 Status check_options(const MaterializeOptions& options);
 
-/// Why these fields cannot be written in the format that is asked for, which check_options() has looked at; `in_chunks`: they are of a table.
-/// Unsupported, with the format that can; InvalidArgument for a name that is taken.
+/// Checks whether these fields can be written in the requested format. check_options() must have
+/// accepted the options. `in_chunks` says that the fields are those of a table. Unsupported, naming
+/// a format that can hold them; InvalidArgument for a reserved name.
 Status check_format(const MaterializeOptions& options, const std::vector<StoredField>& fields, bool in_chunks);
 
-/// Why what is finished at a place, and is of something else, may not be followed by this: of other steps, or `update` was not said. InvalidArgument.
+/// InvalidArgument if the finished data at a place may not be replaced: it has other steps, or
+/// `update` is not set.
 Status check_may_follow(bool same_steps, bool update);
 
 }  // namespace forebay

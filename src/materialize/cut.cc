@@ -13,7 +13,7 @@ namespace forebay {
 
 namespace {
 
-constexpr uint64_t kMostLookedAt = uint64_t{256} << 20;  // bytes: an entry may be a whole chunk of windows
+constexpr uint64_t kMostLookedAt = uint64_t{256} << 20;  // bytes; entries may be whole chunks
 
 const Json kCacheInMemory = {{"ram", uint64_t{1} << 30}, {"disk", 0}};
 
@@ -23,7 +23,7 @@ std::string names_of(const Description& description, const std::vector<size_t>& 
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// What is packed stands behind every cut, so steps keep their places.
+// Removes .pack(), which is after every cut, so steps before it keep their places.
 Pipeline unpacked(const Description& description) {
   Description rest;
   for (const OpSpec& step : description.steps()) {
@@ -33,7 +33,7 @@ Pipeline unpacked(const Description& description) {
   return Pipeline(std::make_shared<const Description>(std::move(rest)));
 }
 
-// A profile leaves caches out, and counts steps without them.
+// Converts a step number of a profile, which leaves caches out, into one of the description.
 size_t with_caches(const Description& description, size_t place) {
   for (size_t i = 0; i < description.steps().size(); ++i) {
     if (catalog().has_role(description.steps()[i], OpRole::kKeep)) continue;
@@ -81,7 +81,8 @@ void add(Changed& changed, OpSpec step) {
 }  // namespace
 
 std::vector<size_t> materialize_cuts(const Pipeline& pipeline) {
-  // Functions without a version may be kept in memory alone; whoever materialises them says that they are to be run once.
+  // Functions without a version may be cached in memory only; a user who materialises them accepts
+  // that they run once.
   return cache_places(pipeline.description(), kCacheInMemory);
 }
 
@@ -96,7 +97,7 @@ Result<size_t> find_cut(const Description& description, const MaterializeOptions
   const Pipeline pipeline(std::make_shared<const Description>(description));
   const std::vector<size_t> cuts = materialize_cuts(pipeline);
   if (cuts.empty()) return invalid_argument("there is nothing to materialise: no step gives the same in each epoch");
-  // Measured again, another cut might seem best, and what is half done would be of no use.
+  // A new measurement might choose another cut, and make the shards that are done useless.
   if (options.cut == "best" && begun) {
     if (const std::optional<size_t> same = cut_of(description, *begun)) return *same;
   }
@@ -134,8 +135,8 @@ Changed before_cut(const Description& description, size_t cut, int64_t batch, st
     add(changed, std::move(step));
     if (i == 0 && samples) add(changed, step_named("take", {{"n", *samples}, {"spread", true}}));
   }
-  // Whoever keeps something is told the versions of objects, and so is who looks: samples are known by them. Of a source that is open already
-  // nothing is asked anew, and a cache without versions would only say in the log that it keeps nothing.
+  // A cache makes the source keep the versions of its objects, which identify samples. An open
+  // source is not opened again, and a cache without versions would only log that it caches nothing.
   if (samples && steps.front().opened == nullptr)
     add(changed, step_named("cache", {{"ram", kMostLookedAt}, {"disk", 0}}));
   add(changed, step_named("batch", {{"n", batch}}));
@@ -148,7 +149,7 @@ Changed behind_cut(const Description& description, size_t cut, const std::string
   add(changed, step_named("materialized", {{"url", folder}}));
   const std::vector<OpSpec>& steps = description.steps();
   for (size_t i = 1; i < steps.size(); ++i) {
-    // What was kept before the cut is on disk now.
+    // Caches before the cut are not needed: that data is on disk now.
     const bool done = i <= cut && !catalog().has_role(steps[i], OpRole::kOrder);
     changed.steps.places.push_back(done ? SIZE_MAX : changed.description.steps().size());
     if (!done) add(changed, steps[i]);

@@ -12,22 +12,24 @@
 
 namespace forebay {
 
-/// The step that `cut` names. Where the best one is asked for, and something was begun with the steps `begun` (MaterializedManifest::steps), the cut of
-/// that: measured again it might be another. InvalidArgument, with those that there are.
+/// Returns the step that `cut` names. For "best", if data was begun with the steps `begun`
+/// (MaterializedManifest::steps), returns their cut: another measurement might choose another one.
+/// InvalidArgument, listing the possible cuts.
 Result<size_t> find_cut(const Description& description, const MaterializeOptions& options,
                         const std::optional<std::string>& begun);
 
-/// The cut behind which these steps (MaterializedManifest::steps) stand, if there is one.
+/// Returns the cut that these steps (MaterializedManifest::steps) end at, if there is one.
 std::optional<size_t> cut_of(const Description& description, const std::string& steps);
 
-/// Why the steps up to `cut` cannot be materialised, although they give the same each epoch.
+/// InvalidArgument if the steps up to `cut` choose samples: all samples are materialised.
 Status check_cut(const Description& description, size_t cut);
 
-/// The steps up to the cut that make something, then batches of so many. `source`: opened already, in place of the first step. `samples`: over so
-/// many, spread over the data set.
+/// Returns the steps up to the cut that make values, followed by batches of `batch` rows. `source`,
+/// if given, replaces the first step. `samples` limits it to that many samples, spread over the
+/// data set.
 Changed before_cut(const Description& description, size_t cut, int64_t batch, std::shared_ptr<const Source> source = {},
                    std::optional<int64_t> samples = {});
-/// What was written there, then the steps behind the cut.
+/// Returns the steps that read the folder, followed by those after the cut.
 Changed behind_cut(const Description& description, size_t cut, const std::string& folder);
 
 }  // namespace forebay

@@ -40,7 +40,7 @@ Result<KeptSamples> KeptSamples::open(StoreAndPath folder, const MaterializedMan
   KeptSamples kept(std::move(source));
   if (!same_values(finished.fields, fields)) return kept;
   const auto* chunks = kept.source_->as_chunks();
-  // The root of a bucket has no name, and another may have been given with its slash.
+  // The root of a bucket has an empty path, and a path may be given with its slash.
   const bool joined = folder.path.empty() || folder.path.ends_with('/');
   const std::string prefix = joined ? folder.path : folder.path + "/";
   int64_t next = 0, row = 0;
@@ -48,7 +48,7 @@ Result<KeptSamples> KeptSamples::open(StoreAndPath folder, const MaterializedMan
     const int64_t first = next;
     row += finished.shards[shard].rows;
     if (chunks == nullptr) next = row;
-    // Chunks do not cross shards: all that begin before its last row are its own.
+    // Chunks do not cross shards: those that begin before the shard's last row belong to it.
     while (chunks != nullptr && next < chunks->chunks() && chunks->chunk_begin(next) < row) ++next;
     const ReadRequest request{.key = prefix + finished.below + identities_file(static_cast<int64_t>(shard)),
                               .range = {},
@@ -56,7 +56,7 @@ Result<KeptSamples> KeptSamples::open(StoreAndPath folder, const MaterializedMan
     const Result<Buffer> file = read_wait(*folder.store, request, stop);
     if (file.status().code() == Code::kCancelled) return file.status();
     const auto count = static_cast<size_t>(next - first);
-    // Without them its samples are unknown, and are made again: that costs time, and nothing else.
+    // Samples without identities are unknown, and are made again. That only costs time.
     const ShardIdentities identities = file.ok() ? read_identities(*file, count, codecs) : ShardIdentities(count);
     for (size_t i = 0; i < count; ++i)
       if (identities[i]) kept.numbers_.emplace(*identities[i], first + static_cast<int64_t>(i));

@@ -18,17 +18,18 @@
 
 namespace forebay {
 
-/// What was materialised before the original changed: samples, or chunks, found by what they were made of. One thread.
+/// Samples, or chunks, that were materialised from an earlier version of the original. They are
+/// found by the identity of what they were made from. Not thread-safe.
 class KeptSamples {
  public:
-  /// Nothing can be taken from it where its fields are not these: then nothing is found.
+  /// If its fields differ from `fields`, nothing can be reused, and find() finds nothing.
   static Result<KeptSamples> open(StoreAndPath folder, const MaterializedManifest& finished,
                                   const std::vector<StoredField>& fields, const TableCodecs& codecs,
                                   std::stop_token stop);
 
-  /// The number that this sample, or chunk, has there.
+  /// Returns the number that this sample, or chunk, has in the finished data.
   std::optional<int64_t> find(const std::optional<Hash128>& identity) const;
-  /// As the steps give it; pictures that are stored encoded as they are stored. Corrupt where it is damaged.
+  /// Returns the values that the steps give; encoded pictures stay encoded. Corrupt if damaged.
   Result<Record> sample(int64_t number) const;
   Result<Columns> chunk(int64_t number) const;
 
@@ -42,28 +43,32 @@ class KeptSamples {
   std::unordered_map<Hash128, int64_t, HashOf> numbers_;
 };
 
-/// Which samples, or chunks, of a data set are there already, and which are to be made: those are counted by themselves.
+/// Tells which samples, or chunks, of a data set can be reused from finished data, and which have
+/// to be made. The latter are numbered on their own.
 class Origins {
  public:
-  Origins() = default;  ///< all are to be made
-  /// `count`: samples or chunks; `kept`: the number there, or nothing.
+  Origins() = default;  ///< all have to be made
+  /// `count` is the number of samples or chunks. `kept` returns the number in the finished data, if
+  /// any.
   Origins(int64_t count, const std::function<std::optional<int64_t>(int64_t)>& kept);
 
   std::optional<int64_t> kept(int64_t number) const;
-  /// Its number among those that are to be made; of one that is kept that of the next.
+  /// Returns the number among those that have to be made; for a reused one, that of the next to be
+  /// made.
   int64_t rank(int64_t number) const;
-  /// Those that are to be made, in order; only where some are kept.
+  /// Returns those that have to be made, in order. Empty unless some are reused.
   const std::vector<int64_t>& fresh() const { return fresh_; }
   bool any_kept() const { return !kept_.empty(); }
-  /// How many of these rows are kept. `chunks`: where chunks begin, and the end; empty for samples.
+  /// Returns how many of these rows are reused. `chunks` are the first rows of chunks, and the end;
+  /// empty for samples.
   int64_t kept_rows(int64_t first, int64_t end, const std::vector<int64_t>& chunks) const;
 
  private:
-  std::vector<int64_t> kept_;  ///< -1: none
+  std::vector<int64_t> kept_;  ///< number in the finished data; -1: none
   std::vector<int64_t> fresh_;
 };
 
-/// Those of this data set, of which some are there: its samples, or its chunks.
+/// Compares the samples, or chunks, of a data set with the finished ones.
 Origins origins_of(const Source& source, bool in_chunks, const KeptSamples& kept);
 
 }  // namespace forebay

@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kWriting = ".writing";  // ends the names of files that are not whole
+constexpr std::string_view kWriting = ".writing";  // suffix of incomplete files
 constexpr const char* kBeside[] = {"_index", "_identities"};
 
 Status not_written(const std::string& path) {
@@ -63,13 +63,14 @@ bool write_all(int fd, const BufferChain& bytes) {
   return std::ranges::all_of(bytes.pieces(), [fd](const Buffer& piece) { return write_piece(fd, piece.span()); });
 }
 
-// A new file, with its lock; -1 where it cannot be made. One that a sweeper found before it had its lock is gone, and is made again.
+// Makes a new file and locks it; -1 if that fails. If a sweeper deletes it before it is locked,
+// tries again.
 Descriptor new_file(const std::string& path) {
   for (;;) {
     Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     struct stat now{};
     if (file.get() < 0 || ::flock(file.get(), LOCK_EX) != 0 || ::fstat(file.get(), &now) != 0) return Descriptor(-1);
-    // sweep() takes a file for left over until it has its lock.
+    // Until it is locked, sweep() treats a file as left over, and may have deleted it.
     if (now.st_nlink > 0) return file;
   }
 }
@@ -79,7 +80,7 @@ bool sync_folder(const fs::path& folder) {
   return opened.get() >= 0 && ::fsync(opened.get()) == 0;
 }
 
-// Some file systems have no links; there the last one wins.
+// On file systems without links, the last writer wins.
 bool name_unless_there(const std::string& writing, const fs::path& path) {
   if (::link(writing.c_str(), path.c_str()) == 0 || errno == EEXIST) return ::unlink(writing.c_str()) == 0;
   return errno != ENOENT && ::rename(writing.c_str(), path.c_str()) == 0;
@@ -142,12 +143,12 @@ class LocalPlace final : public WritingPlace {
 
   void clear() const override {
     std::error_code ignored;
-    for (const char* part : kBeside) fs::remove(name_of(part), ignored);  // where there is nothing in it
+    for (const char* part : kBeside) fs::remove(name_of(part), ignored);  // only empty folders
     fs::remove_all(name_of(std::string(kUnfinishedFolder)), ignored);
   }
 
  private:
-  // Whoever writes a file holds its lock, so that one without a lock has lost its writer.
+  // Deletes files of dead writers. A writer holds the lock of its file as long as it lives.
   void sweep() const {
     std::error_code failed;
     for (const fs::path& entry : entries_of(name_of(std::string(kUnfinishedFolder)))) {
@@ -158,7 +159,7 @@ class LocalPlace final : public WritingPlace {
   }
 
   Status write(const std::string& name, const BufferChain& bytes, bool only_new) const {
-    // Any number of processes write to one folder: names must not meet.
+    // A random name, since any number of processes write to one folder.
     static thread_local std::mt19937_64 random{std::random_device()()};
     const fs::path path = name_of(name);
     const std::string writing = name_of(fmt::format("{}/{:016x}{}", kUnfinishedFolder, random(), kWriting));
@@ -167,7 +168,7 @@ class LocalPlace final : public WritingPlace {
     const auto give_name = [&] {
       return only_new ? name_unless_there(writing, path) : ::rename(writing.c_str(), path.c_str()) == 0;
     };
-    // The order of a crash: content, then name, then the folder that holds the name.
+    // This order survives a crash: content, then name, then the folder that holds the name.
     const bool whole =
         write_all(file.get(), bytes) && ::fsync(file.get()) == 0 && give_name() && sync_folder(path.parent_path());
     if (whole) return {};

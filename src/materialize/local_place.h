@@ -7,7 +7,8 @@
 
 namespace forebay {
 
-/// A local folder, made where it is not there. Files are renamed to their names once they are on the disk.
+/// A local folder, which is created if it is missing. A file gets its name once its content is on
+/// disk.
 std::shared_ptr<WritingPlace> local_place(std::string folder);
 
 }  // namespace forebay

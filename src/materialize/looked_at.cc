@@ -14,8 +14,8 @@ namespace forebay {
 namespace {
 
 constexpr int64_t kLookedAt = 64;             // samples
-constexpr double kBatchBytes = 256 << 10;     // of samples of one shape
-constexpr double kChunkBatchBytes = 4 << 20;  // of rows of a table
+constexpr double kBatchBytes = 256 << 10;     // bytes of samples of one shape
+constexpr double kChunkBatchBytes = 4 << 20;  // bytes of rows of a table
 constexpr int64_t kMostInBatch = 65'536;
 constexpr int kQuality = 90;
 
@@ -43,7 +43,7 @@ Result<LookedAt> look_at_some(const Description& description, size_t cut, Stored
   FOREBAY_RETURN_IF_ERROR(pass_an_epoch(*loader, context, [&](const Batch& batch) { seen.add(batch); }));
   looked.bytes_a_row = static_cast<double>(seen.bytes()) / static_cast<double>(std::max<int64_t>(seen.samples(), 1));
   const Inference inferred = infer(before_cut(description, cut, 1).description, looked.source->schema(), catalog());
-  looked.fields = seen.fields(inferred.schemas[inferred.schemas.size() - 2]);  // before the batches
+  looked.fields = seen.fields(inferred.schemas[inferred.schemas.size() - 2]);  // before .batch()
   mark_encoded(looked.fields, format);
   for (StoredField& field : looked.fields) field.in_index = field.in_index && !looked.in_chunks();
   loader->close();
@@ -72,10 +72,11 @@ MaterializedManifest manifest_of(const Description& description, size_t cut, con
 bool is_finished_of(MaterializedManifest wanted, const MaterializedManifest& finished, bool any_version) {
   wanted.shards = finished.shards;
   wanted.below = finished.below;
-  wanted.place = finished.place;  // another version of this library gives the same
+  wanted.place = finished.place;  // other versions of this library give the same data
   if (any_version) {
     wanted.version = finished.version, wanted.size = finished.size, wanted.fields = finished.fields;
-    // Where the data lies may be said in another way: what it is made of says whether it is the same.
+    // The place of the data may be written in another way; its content shows whether it is the
+    // same.
     if (same_but_source(wanted.steps, finished.steps)) wanted.steps = finished.steps;
   }
   return wanted.to_json() == finished.to_json();

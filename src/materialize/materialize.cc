@@ -45,7 +45,7 @@ class Materializing {
     loader_options_.world_size = 1;
   }
 
-  // Everything that is known before a shard is written.
+  // Does everything that precedes the first shard.
   Status open() {
     FOREBAY_RETURN_IF_ERROR(check_options(options_));
     FOREBAY_ASSIGN(rank_, find_place(options_.rank, options_.world_size, process_environment()));
@@ -55,14 +55,15 @@ class Materializing {
     FOREBAY_ASSIGN(codecs_, load_table_codecs());
     Status begun = begin_behind_a_cut();
     if (begun.code() != Code::kInvalidArgument || options_.cut != "best" || !begun_) return begun;
-    // Of those that begin at once each may find another cut best; the first to say so is right.
+    // Ranks that begin at once may each measure another cut as the best. The first one
+    // decides.
     FOREBAY_ASSIGN(const std::optional<std::string> steps,
                    aside_([&] { return UnfinishedFolder::steps_of(*target_); }));
     const std::optional<size_t> theirs = steps ? cut_of(description_, *steps) : std::nullopt;
     return theirs && theirs != cut_ ? begin_behind_a_cut() : begun;
   }
 
-  // What this rank has to write.
+  // Shards that this rank has to write.
   const std::vector<int64_t>& mine() const { return mine_; }
   std::vector<int64_t> left() const { return left_; }
   int64_t shards() const { return plan_.shards(); }
@@ -107,14 +108,15 @@ class Materializing {
     return done.front() ? Status() : write({&shard, 1});
   }
 
-  // The manifest, where all is done.
+  // Writes the manifest if all shards are done.
   Result<Materialized> end() {
     if (loader_) loader_->close();
     if (!finished_) FOREBAY_RETURN_IF_ERROR(aside_([&] { return finish(); }));
     return told();
   }
 
-  // Whoever else wrote the same may have finished, and cleared away, while this one failed.
+  // Another process may have finished the same data, and deleted `_unfinished`, while this one
+  // failed.
   Result<Materialized> end_after(const Status& failed) {
     if (!begun_ || failed.code() == Code::kCancelled) return failed;
     const auto others = aside_([&] { return finished_by_others(); });
@@ -129,7 +131,7 @@ class Materializing {
   }
   bool is_local() const { return url_scheme(folder_).empty() || url_scheme(folder_) == "file"; }
 
-  // An update that is finished takes the place of what was there.
+  // Moves a finished update into the place of the old data.
   Status settle() const {
     if (is_local()) return settle_update(place_->name());
     return below_.empty() ? erase_replaced(*place_) : publish_update(*place_, *target_, below_);
@@ -170,7 +172,7 @@ class Materializing {
     finished_ = true;
   }
 
-  // This, where it is finished by now.
+  // Returns the manifest if this data is finished by now.
   Result<std::optional<MaterializedManifest>> finished_by_others() const {
     FOREBAY_RETURN_IF_ERROR(settle());
     FOREBAY_ASSIGN(std::optional<MaterializedManifest> finished, UnfinishedFolder::finished(*place_));
@@ -178,12 +180,13 @@ class Materializing {
     return finished;
   }
 
-  // What is finished there is of something else: to be updated, or left alone.
+  // The finished data is different: begins an update of it, or fails.
   Status follow(const MaterializedManifest& finished) {
     const bool same_steps = is_finished_of(manifest(), finished, /*any_version=*/true);
     FOREBAY_RETURN_IF_ERROR(check_may_follow(same_steps, options_.update).with_key(folder_));
     FOREBAY_RETURN_IF_ERROR(begin_the_update());
-    if (!description_.steps().front().attachment_name.empty()) return {};  // user code is asked by its own numbers
+    // User code is called by its own ids, so a source of only the new samples would be wrong.
+    if (!description_.steps().front().attachment_name.empty()) return {};
     FOREBAY_ASSIGN(StoreAndPath place, open_store(folder_, is_local() ? StorageOptions() : place_options()));
     FOREBAY_ASSIGN(KeptSamples kept,
                    KeptSamples::open(std::move(place), finished, data_.fields, *codecs_, options_.stop));
@@ -208,7 +211,7 @@ class Materializing {
     Result<UnfinishedFolder> folder = UnfinishedFolder::open(target_, job);
     const bool another = folder.status().code() == Code::kInvalidArgument;
     if (!another || !options_.update || !is_local()) return folder;
-    // Begun with another version of the data: nobody can go on with that.
+    // It was begun with another version of the data, so its shards are useless.
     give_up_unfinished(place_->name());
     return UnfinishedFolder::open(target_, job);
   }
@@ -218,7 +221,7 @@ class Materializing {
     FOREBAY_ASSIGN(UnfinishedFolder folder, open_target());
     unfinished_.emplace(std::move(folder));
     FOREBAY_ASSIGN(plan_, ShardPlan::from_json(unfinished_->job().how, data_.source->size()));
-    // Whoever finished between the look at the folder and here has removed what says that shards are done.
+    // A process that finished since the last check has deleted the entries of finished shards.
     FOREBAY_ASSIGN(const std::optional<MaterializedManifest> others, finished_by_others());
     if (others) {
       target_->clear();
@@ -232,7 +235,8 @@ class Materializing {
         continue;
       }
       left_.push_back(shard);
-      // Of all shards, not of those that are left: ranks that begin at other moments see others done.
+      // By the number among all shards, since ranks that begin at other times see other shards as
+      // done.
       if (shard % rank_.world_size != rank_.rank) continue;
       mine_.push_back(shard);
       progress_.samples += rows_of(shard);
@@ -283,7 +287,7 @@ class Materializing {
       FOREBAY_RETURN_IF_ERROR(unfinished_->finish(all));
       return settle();
     }
-    // Somebody else has finished meanwhile, or has not yet.
+    // Other ranks have not finished yet, or have finished all in the meantime.
     FOREBAY_ASSIGN(const std::optional<MaterializedManifest> finished, finished_by_others());
     if (finished) shards_ = finished->shards;
     return {};
@@ -331,19 +335,19 @@ class Materializing {
   LoaderOptions loader_options_ = options_.loader;
   const TrialContext context_{{}, options_.stop, options_.poll};
   const int64_t begun_ns_ = monotonic_ns();
-  const std::stop_source stop_;  ///< of what is under way at the place
+  const std::stop_source stop_;  ///< stops calls to the place
   const Aside aside_{context_, stop_};
-  std::shared_ptr<WritingPlace> place_, target_;  ///< target_: where shards are written; of an update another one
-  std::string below_;                             ///< of an update in a bucket: that other one, below the place
+  std::shared_ptr<WritingPlace> place_, target_;  ///< target_ receives the shards
+  std::string below_;                             ///< folder of `target_` in a bucket; for updates
   Place rank_;
   const TableCodecs* codecs_ = nullptr;
   std::optional<size_t> cut_;
   LookedAt data_;
-  std::optional<KeptSamples> kept_;  ///< of an update: what is there
+  std::optional<KeptSamples> kept_;  ///< finished data that an update reuses
   Origins origins_;
   std::optional<UnfinishedFolder> unfinished_;
   ShardPlan plan_;
-  std::vector<int64_t> left_, mine_;  ///< shards that are not done, and those of them that are this rank's
+  std::vector<int64_t> left_, mine_;  ///< unfinished shards; those of this rank
   std::shared_ptr<Loader> loader_;
   std::optional<RowFeed> feed_;
   MaterializedManifest what_;

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Everything that epochs give, with ids, and the loader's fingerprint.
+// Digest of the epochs' samples, with ids, and the loader's fingerprint.
 std::string digest_of(const Pipeline& pipeline, LoaderOptions options = {}) {
   options.epochs = 2;
   const auto loader = Loader::open(pipeline, options);
@@ -68,7 +68,7 @@ TEST_F(Materialize, SamplesAreThoseOfTheOriginalBehindEveryCut) {
     EXPECT_EQ(made->shards, 3);
     EXPECT_EQ(digest_of(made->pipeline), original) << options.cut;
     EXPECT_FALSE(fs::exists(folder + "/_unfinished"));
-    // Again: nothing to do.
+    // The second call has nothing to do.
     const Result<Materialized> again = materialize(pipeline, folder, options);
     ASSERT_TRUE(again.ok()) << again.status().to_string();
     EXPECT_TRUE(again->complete);

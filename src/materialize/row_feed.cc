@@ -15,7 +15,7 @@ constexpr auto kLook = std::chrono::milliseconds(100);
 
 Status RowFeed::go_to(int64_t id) {
   if (id == next_id_) return {};
-  // The loader's own state, so that its fingerprints agree, at another place of epoch 0.
+  // Takes the loader's own state, which has the right fingerprints, and moves it within epoch 0.
   FOREBAY_ASSIGN(Checkpoint state, Checkpoint::from_json(loader_->state()));
   state.cursor = {0, id, id / batch_size_};
   FOREBAY_RETURN_IF_ERROR(loader_->load_state(state.to_json(), /*strict=*/true));

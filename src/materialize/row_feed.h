@@ -9,19 +9,20 @@
 
 namespace forebay {
 
-/// The samples of a loader without an order of its own, in the order of their ids.
+/// Reads the samples of a loader without a shuffle, in the order of their ids. Not thread-safe.
 class RowFeed {
  public:
   RowFeed(std::shared_ptr<Loader> loader, const TrialContext& context, int64_t batch)
       : loader_(std::move(loader)), context_(context), batch_size_(batch) {}
 
-  /// The next one is that of this id. Costs nothing where it is.
+  /// Makes `id` the next sample. Costs nothing if it already is.
   Status go_to(int64_t id);
-  /// Some rows from there on, `most` at most: of which batch, and which. Valid until the next call.
+  /// Rows [begin, end) of a batch. Valid until the next call.
   struct Rows {
     const Batch* batch = nullptr;
     int64_t begin = 0, end = 0;
   };
+  /// Returns the next rows, `most` at most.
   Result<Rows> next(int64_t most);
 
  private:

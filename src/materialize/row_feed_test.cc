@@ -12,7 +12,7 @@
 namespace forebay {
 namespace {
 
-// Sample i is the number i.
+// A loader whose sample i is the number i.
 std::shared_ptr<Loader> counting(int64_t count, int64_t batch) {
   LoaderOptions options;
   options.epochs.reset();

@@ -25,7 +25,7 @@ class S3Place final : public WritingPlace {
 
   std::string name() const override { return writer_.name(prefix_); }
   std::string name_of(const std::string& file) const override { return writer_.name(key_of(file)); }
-  Status make() const override { return {}; }  // there are no folders
+  Status make() const override { return {}; }  // buckets have no folders
 
   Result<std::vector<std::optional<std::string>>> read(std::span<const std::string> files) const override {
     FOREBAY_ASSIGN(const std::vector<std::optional<Buffer>> read, writer_.get_all(keys_of(files), stop_));
@@ -40,7 +40,7 @@ class S3Place final : public WritingPlace {
 
   Status write(const std::string& file, const BufferChain& bytes) const override {
     const std::string key = key_of(file);
-    // Smaller objects go in one request, which leaves nothing behind.
+    // Smaller objects take one request, which leaves no parts.
     if (bytes.size() > kInParts.part_bytes) give_up([&](const std::string& found) { return found == key; }, key);
     return told(writer_.put(key, bytes.together(), stop_));
   }
@@ -76,7 +76,8 @@ class S3Place final : public WritingPlace {
         .with_key(status.key());
   }
 
-  // "part-00017.arrow", the same below "_index/" and "_identities/", and the manifest.
+  // Whether a key is "part-00017.arrow", the same below "_index/" and "_identities/", or the
+  // manifest.
   bool is_ours(std::string_view key) const {
     constexpr std::string_view kShard = "part-";
     key.remove_prefix(std::min(prefix_.size(), key.size()));
@@ -86,11 +87,12 @@ class S3Place final : public WritingPlace {
     if (!key.starts_with(kShard)) return false;
     key.remove_prefix(kShard.size());
     const size_t digits = std::min(key.find_first_not_of("0123456789"), key.size());
-    // As fmt's {:05} writes them: more digits from 100,000 shards on.
+    // At least five digits, as {:05} writes them; more from 100,000 shards on.
     return digits >= 5 && digits < key.size() && key[digits] == '.';
   }
 
-  // Uploads that a killed writer has left; those of a living one too, which begins again.
+  // Aborts incomplete uploads of killed writers. It may also abort one of a live writer, which
+  // starts again.
   template <typename Which>
   void give_up(const Which& which, const std::string& below) const {
     const Result<std::vector<S3PartialUpload>> uploads = writer_.unfinished(below, stop_);
@@ -101,7 +103,7 @@ class S3Place final : public WritingPlace {
     tell_once(given_up);
   }
 
-  // Credentials that may not are the same for every shard.
+  // Warns once: credentials without the permission fail alike for every shard.
   void tell_once(const Status& status) const {
     if (status.ok() || status.code() == Code::kCancelled || told_.exchange(true)) return;
     log_warning(fmt::format("{}: what killed writers may have left there cannot be looked at or taken away ({})",

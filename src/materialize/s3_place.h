@@ -7,10 +7,12 @@
 
 namespace forebay {
 
-/// A prefix in a bucket. Objects have their names once they are whole; large ones go in parts, several at once.
+/// A prefix in a bucket. An object has its name once it is complete. Large objects are uploaded in
+/// parts, several at a time.
 ///
-/// What a killed writer leaves are parts that nobody completes. Who writes the same object next gives them up first, and clear() all that are
-/// of names that materialised data has; nothing else below the prefix is touched.
+/// A killed writer leaves parts of incomplete uploads. The next writer of the same object aborts
+/// them, and clear() aborts those of all names that materialised data has. Nothing else below
+/// the prefix is touched.
 Result<std::shared_ptr<WritingPlace>> s3_place(const UrlPlace& place, const StorageOptions& options,
                                                std::stop_token stop);
 

@@ -112,7 +112,7 @@ Result<ShardFiles> ShardMaker::of_chunks(int64_t first, int64_t end) {
   const auto& source = *from_.source.as_chunks();
   for (int64_t chunk = begin - from_.chunks.begin(); from_.chunks[static_cast<size_t>(chunk)] < end; ++chunk) {
     const int64_t at = from_.chunks[static_cast<size_t>(chunk)], next = from_.chunks[static_cast<size_t>(chunk) + 1];
-    if (at == next) continue;  // what has no rows is not written
+    if (at == next) continue;  // chunks without rows are not written
     identities.push_back(source.chunk_identity(chunk));
     if (const auto there = from_.origins.kept(chunk)) {
       FOREBAY_ASSIGN(Columns columns, from_.kept->chunk(*there));

@@ -15,20 +15,22 @@
 
 namespace forebay {
 
-/// Makes the files of shards from what the steps give, and from what is there already. One thread.
+/// Makes the files of shards from the results of the steps, and from reused samples. Not
+/// thread-safe.
 class ShardMaker {
  public:
   struct From {
     const MaterializedManifest& manifest;
     const ShardPlan& plan;
-    const std::vector<int64_t>& chunks;  ///< where they begin, and the end; empty for samples
+    const std::vector<int64_t>& chunks;  ///< first rows of chunks, and the end; empty for samples
     const Source& source;
     const TableCodecs& codecs;
     const Origins& origins;
-    const KeptSamples* kept = nullptr;  ///< where some are
-    int threads = 1;                    ///< that encode pictures
+    const KeptSamples* kept = nullptr;  ///< null if nothing is reused
+    int threads = 1;                    ///< threads that encode pictures
   };
-  /// `feed`: of those that are to be made. `advanced`: told of how many more samples are done.
+  /// `feed` reads the samples that have to be made. `advanced` is called with the number of samples
+  /// done.
   ShardMaker(From from, RowFeed& feed, std::function<void(int64_t)> advanced);
 
   Result<ShardFiles> make(int64_t shard);
@@ -43,9 +45,9 @@ class ShardMaker {
   const From from_;
   RowFeed& feed_;
   const std::function<void(int64_t)> advanced_;
-  std::vector<int64_t> fresh_;          ///< chunks of which none are there, in order
-  std::vector<int64_t> fresh_rows_{0};  ///< of those before each of them, and of all
-  /// Samples, columns and files of one shard are the memory of the next one's.
+  std::vector<int64_t> fresh_;          ///< chunks that have to be made, in order
+  std::vector<int64_t> fresh_rows_{0};  ///< rows before each of `fresh_`, and of all
+  /// The next shard reuses the memory of this one's samples, columns and files.
   const TakeMemory memory_ = [buffers = ReadBuffers::make(uint64_t{256} << 20)](size_t bytes) {
     return buffers->acquire(bytes);
   };

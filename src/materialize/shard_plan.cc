@@ -12,7 +12,7 @@ namespace forebay {
 
 namespace {
 
-constexpr uint64_t kSmallFixed = 64, kSmallOnAverage = 256;  // bytes of a value that readers have in memory
+constexpr uint64_t kSmallFixed = 64, kSmallOnAverage = 256;  // bytes of values that go to the index
 
 }  // namespace
 
@@ -33,7 +33,7 @@ void SeenSamples::look_at(const BatchField& field, Seen& seen) {
   if (seen.shape && !(*seen.shape == field.values.shape)) seen.shape.reset();
   const std::span<const uint8_t> value = field.row(0);
   seen.bytes += value.size();
-  // One value that is none is enough: then it is no field of pictures.
+  // A single value of another kind rules out a field of pictures.
   seen.pictures = seen.pictures && field.kind == BatchField::Kind::kBytes && looks_like_image(value);
 }
 
@@ -66,7 +66,7 @@ std::vector<StoredField> SeenSamples::fields(const Schema& inferred) const {
     const uint64_t mean = samples_ > 0 ? seen.bytes / static_cast<uint64_t>(samples_) : 0;
     const bool list = field.kind == FieldKind::kTensor && field.shape.rank() == 1;
     if (field.string_list())
-      stored.in_index = true;  // in a shard its strings lie end to end, which is no value by itself
+      stored.in_index = true;  // in a shard its strings lie end to end, which is no single value
     else if (field.fixed_shape())
       stored.in_index = mean <= kSmallFixed;
     else
@@ -99,7 +99,7 @@ ShardPlan plan_shards(int64_t rows, const std::vector<int64_t>& places, double b
   const auto each = static_cast<int64_t>(std::clamp(wanted, 1.0, static_cast<double>(std::max<int64_t>(rows, 1))));
   ShardPlan plan;
   if (places.empty() && shards) {
-    // As many as were asked for, whether or not they divide the rows.
+    // The requested number of shards, even if it does not divide the rows.
     const int64_t count = std::min(*shards, rows);
     for (int64_t shard = 1; shard <= count; ++shard)
       plan.begins.push_back(static_cast<int64_t>(static_cast<__int128>(shard) * rows / count));

@@ -11,26 +11,27 @@
 
 namespace forebay {
 
-/// Writes a shard on a thread of its own while the next one is made: two of them are in memory at most.
+/// Writes a shard on a thread of its own while the caller makes the next one. At most two shards
+/// are in memory.
 class ShardPutter {
  public:
   ShardPutter(const UnfinishedFolder& folder, const Aside& aside) : folder_(folder), aside_(aside) {}
 
-  /// Waits for what is under way, which is stopped where all of it is to end.
+  /// Waits for the write in progress. The write is stopped first if all work should end.
   ~ShardPutter() {
     if (under_way_.valid() && (aside_.to_end() || std::uncaught_exceptions() > 0)) aside_.end();
   }
   ShardPutter(const ShardPutter&) = delete;
   ShardPutter& operator=(const ShardPutter&) = delete;
 
-  /// What put() gave for the one before, if there was one; then begins with this one.
+  /// Waits for the write before, starts this one, and returns the result of the one before, if any.
   Result<std::optional<StoredShard>> put(int64_t shard, int64_t rows, ShardFiles files) {
     FOREBAY_ASSIGN(std::optional<StoredShard> before, wait());
     under_way_ = std::async(std::launch::async,
                             [this, shard, rows, files = std::move(files)] { return folder_.put(shard, rows, files); });
     return before;
   }
-  /// Until nothing is under way.
+  /// Waits for the write in progress, and returns its result, if any.
   Result<std::optional<StoredShard>> wait() {
     if (!under_way_.valid()) return std::optional<StoredShard>();
     aside_.wait(under_way_);
@@ -41,7 +42,7 @@ class ShardPutter {
  private:
   const UnfinishedFolder& folder_;
   const Aside& aside_;
-  std::future<Result<StoredShard>> under_way_;  ///< last: its end waits
+  std::future<Result<StoredShard>> under_way_;  ///< declared last: its destructor waits
 };
 
 }  // namespace forebay

@@ -17,7 +17,7 @@ namespace {
 
 using Picture = std::unique_ptr<LazyImage>;
 
-// Down to the limit by the longest side, as .resize() does it.
+// Scales a picture down so that its longest side is within the limit, as .resize() does.
 Result<Tensor> within(Picture picture, int64_t limit) {
   WorkMemory memory;
   const int64_t longest = std::max(picture->height(), picture->width());
@@ -51,7 +51,7 @@ Status encode_pixels(const MaterializedManifest& manifest, const Field& field, V
                         field.name, field.to_string(), manifest.limit));
     FOREBAY_ASSIGN(value.bytes, encode_jpeg(value.tensor, manifest.quality));
   }
-  // The shape is kept, for whoever reads it; the pixels are in the file.
+  // The shape stays for readers; the pixels are in the file.
   value.tensor.buffer = {};
   return {};
 }
@@ -104,7 +104,7 @@ Status encode_pictures(const MaterializedManifest& manifest, std::span<Record> r
       others.emplace_back(work);
     work();
   }
-  // The first in order, whichever thread came upon one first.
+  // Returns the first error in the order of records, whichever thread met one first.
   for (size_t i = 0; i < failed.size(); ++i)
     if (!failed[i].ok()) return Status(failed[i]).with_key(key(i));
   return {};

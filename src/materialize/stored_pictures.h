@@ -10,13 +10,15 @@
 
 namespace forebay {
 
-/// Marks the fields whose pixels are stored as files of pictures, where the format does that: those of pictures, 8 bits, height × width × (1 or 3)
-/// channels.
+/// Marks the fields whose pixels are stored as picture files, if the format does so: pictures of 8
+/// bits with height × width × (1 or 3) channels.
 void mark_encoded(std::vector<StoredField>& fields, StoredFormat format);
 
-/// Makes of records what is stored of them: pixels of encoded fields become PNG or JPEG files (Value::bytes), and where pictures are made JPEGs, encoded
-/// ones become others. By so many threads; `key` names a record. Corrupt for pictures that are damaged; InvalidArgument, naming the field, for pixels of a known size
-/// beyond the limit; of several errors the first record's.
+/// Converts records into their stored form. Pixels of encoded fields become PNG or JPEG files
+/// (Value::bytes); if the format re-encodes pictures as JPEG, encoded pictures are re-encoded. Uses
+/// `threads` threads; `key` names a record. Corrupt for damaged pictures. InvalidArgument, naming
+/// the field, for pixels of a known size beyond the limit. Of several errors, returns that of the
+/// first record.
 Status encode_pictures(const MaterializedManifest& manifest, std::span<Record> records, int threads,
                        const std::function<std::string(size_t)>& key);
 

@@ -23,10 +23,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Enough that what differs among them is seen, few enough that what each begins with is small.
+// Enough parts to show how they differ, few enough that the overhead of beginning each is small.
 constexpr int64_t kTrialParts = 4;
 
-// Of all threads of this process.
+// CPU time of all threads of this process.
 double cpu_seconds() {
   rusage used{};
   getrusage(RUSAGE_SELF, &used);
@@ -36,7 +36,8 @@ double cpu_seconds() {
   return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
-// Of the data set so many samples, as a source of its own. Unsupported, InvalidArgument or OutOfBudget where that cannot be.
+// Returns a source of that many samples of the data set. Unsupported, InvalidArgument or
+// OutOfBudget if that is impossible.
 Result<std::shared_ptr<const Source>> few_of(const FilesToTry& files, const std::shared_ptr<const Source>& all) {
   if (is_source(files.pipeline.description().steps().front(), SourceKind::kUserCode))
     return unsupported(
@@ -72,7 +73,7 @@ double bytes_in(const std::string& folder) {
 
 bool is_of_this_host(const std::string& url) { return url_scheme(url).empty() || url_scheme(url) == "file"; }
 
-// Bytes that there are for files there; without an end in a store.
+// Returns the free bytes at that place; infinite in a store.
 double room_at(const std::string& url) {
   std::error_code none;
   fs::path place = fs::absolute(url, none);
@@ -81,7 +82,7 @@ double room_at(const std::string& url) {
   return none || !is_of_this_host(url) ? std::numeric_limits<double>::infinity() : static_cast<double>(space.available);
 }
 
-// As a shell reads it as one word.
+// Quotes a text so that a shell reads it as one word.
 std::string quoted(const std::string& text) {
   const auto plain = [](unsigned char c) { return std::isalnum(c) != 0 || std::strchr("_-./:@%+=,", c) != nullptr; };
   if (!text.empty() && std::ranges::all_of(text, plain)) return text;
@@ -125,7 +126,7 @@ Result<TriedFiles> try_files(const FilesToTry& files, const std::string& below, 
     tried.parts.push_back({writer->samples({part}), written.shard_bytes[static_cast<size_t>(part)]});
   tried.pipeline = std::move(written.pipeline);
   tried.steps = std::move(written.steps);
-  // A folder for each cut: what is written for one of them must not be read for another.
+  // A folder for each cut, so that files of one cut are not read for another.
   const std::string answer = fmt::format("{}/{}", below, options.cut);
   tried.answer = pipeline_of(behind_cut(description, files.behind, answer).description);
   tried.command = fmt::format("forebay materialize PIPELINE.json {} --cut {}", quoted(answer), options.cut);

@@ -63,7 +63,7 @@ TEST(TryingFiles, AProfileHasThemBesideCaches) {
   EXPECT_GE(files->preparation_seconds.value, 4000 * 0.001 / 2);
   EXPECT_GE(files->bytes.value, 4000.0 * 256 * 4);
   EXPECT_TRUE(files->bytes.low && files->preparation_seconds.low) << "figures have intervals";
-  // Files are written before the first epoch, so each epoch saves what a slow one takes.
+  // Files are written before the first epoch, so they save time from the first epoch on.
   EXPECT_GE(*files->pays_after, 1);
 }
 

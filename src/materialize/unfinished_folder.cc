@@ -27,7 +27,7 @@ std::optional<UnfinishedFolder::Job> parse_job(const std::string& text) {
   return UnfinishedFolder::Job{json["what"].dump(), json["how"].dump()};
 }
 
-// That it was begun, and whether it can be read.
+// Whether a job was begun, and the job if it is readable.
 struct Begun {
   bool there = false;
   std::optional<UnfinishedFolder::Job> job;
@@ -74,11 +74,11 @@ Status UnfinishedFolder::begin() {
   if (!begun.job) {
     const nlohmann::json json = {{"what", nlohmann::json::parse(job_.what)}, {"how", nlohmann::json::parse(job_.how)}};
     const Buffer text = bytes_of_text(json.dump(1) + "\n");
-    // Of those that begin at once the first says how; what is damaged says nothing.
+    // If several processes begin at once, the first one decides. A damaged job is overwritten.
     FOREBAY_RETURN_IF_ERROR(begun.there ? place_->write(job_file(), text) : place_->write_new(job_file(), text));
     FOREBAY_ASSIGN(begun, read_job(*place_));
   }
-  // Through the same parser as what was read, so that both are written alike.
+  // Parsed and dumped like the text that was read, so that both have the same form.
   const std::string wanted = nlohmann::json::parse(job_.what).dump();
   if (!begun.job || begun.job->what != wanted)
     return invalid_argument(
@@ -95,7 +95,7 @@ Result<std::vector<std::optional<StoredShard>>> UnfinishedFolder::done(std::span
   FOREBAY_ASSIGN(const std::vector<std::optional<std::string>> texts, place_->read(entries));
   std::vector<std::optional<StoredShard>> found(shards.size());
   std::vector<std::string> files;
-  std::vector<std::pair<size_t, uint64_t>> wanted;  // of each file: place in `found`, and size
+  std::vector<std::pair<size_t, uint64_t>> wanted;  // per file: index in `found`, and size
   for (size_t i = 0; i < shards.size(); ++i) {
     const Result<StoredShard> entry = shard_from_json(texts[i].value_or(""));
     if (!entry.ok()) continue;
@@ -107,7 +107,8 @@ Result<std::vector<std::optional<StoredShard>>> UnfinishedFolder::done(std::span
     wanted.emplace_back(i, entry->index_bytes);
   }
   FOREBAY_ASSIGN(const std::vector<std::optional<uint64_t>> sizes, place_->sizes(files));
-  // An entry may have outlived its file; reading all to compare checksums would cost as much as making them.
+  // An entry may have outlived its file. Only sizes are compared: reading all files to compare
+  // checksums would cost as much as making them.
   for (size_t i = 0; i < files.size(); ++i)
     if (sizes[i] != wanted[i].second) found[wanted[i].first].reset();
   return found;
@@ -125,7 +126,7 @@ Result<StoredShard> UnfinishedFolder::put(int64_t shard, int64_t rows, const Sha
     FOREBAY_RETURN_IF_ERROR(place_->write(index_file(shard), files.index));
   }
   FOREBAY_RETURN_IF_ERROR(place_->write(identities_file(shard), files.identities));
-  // Last: whoever finds it finds the files.
+  // The entry is written last, so that a reader that finds it also finds the files.
   FOREBAY_RETURN_IF_ERROR(place_->write(shard_entry(shard), bytes_of_text(to_json(entry))));
   return entry;
 }

@@ -15,31 +15,35 @@
 
 namespace forebay {
 
-/// A place while shards are written to it, by any number of processes: what is to be made, and which shards are done, stand below `_unfinished` in
-/// it. A shard is there as a whole or not at all, whenever a writer is killed; what killed ones leave behind goes with the next.
+/// A place to which any number of processes write shards. The job and the finished shards are
+/// listed below `_unfinished`. A shard is there completely or not at all, whenever a writer is
+/// killed; the next writer deletes the remains of killed ones. The methods are const, and block.
 class UnfinishedFolder {
  public:
   using Place = std::shared_ptr<const WritingPlace>;
 
-  /// `job`: what is to be made. Where something was begun there that is the same up to `how`, the rest is that of the beginning.
+  /// Description of the data to make. If a job with the same `what` was begun before, its `how`
+  /// applies.
   struct Job {
     std::string what;  ///< equal for equal results: a MaterializedManifest without shards
-    std::string how;   ///< chosen when it began: which rows are in which shard; JSON
+    std::string how;   ///< JSON, fixed when the job begins: the assignment of rows to shards
   };
-  /// InvalidArgument where the place has something else; NotFound or Unavailable where it cannot be made.
+  /// InvalidArgument if the place holds another job. NotFound or Unavailable if it cannot be made.
   static Result<UnfinishedFolder> open(Place place, Job job);
 
   const Job& job() const { return job_; }
-  /// The manifest, where all is finished. What a writer that was killed then left there is gone.
+  /// Returns the manifest if all shards are finished. Then also deletes the remains of killed
+  /// writers.
   static Result<std::optional<MaterializedManifest>> finished(const WritingPlace& place);
-  /// MaterializedManifest::steps of what was finished there, or begun; nothing where nothing was, or it is damaged.
+  /// Returns the MaterializedManifest::steps of finished or begun data; nothing if there is none,
+  /// or if it is damaged.
   static Result<std::optional<std::string>> steps_of(const WritingPlace& place);
 
-  /// For each of these shards nothing unless it is done.
+  /// Returns for each of these shards its entry, or nothing if it is not done.
   Result<std::vector<std::optional<StoredShard>>> done(std::span<const int64_t> shards) const;
-  /// Safe at its place when it returns. Unavailable where it cannot be written.
+  /// Writes a shard, which is durable when the call returns. Unavailable if it cannot be written.
   Result<StoredShard> put(int64_t shard, int64_t rows, const ShardFiles& files) const;
-  /// Once all shards are done: from here on there is a manifest, and nothing unfinished.
+  /// Writes the manifest and deletes `_unfinished`. Call it once all shards are done.
   Status finish(const MaterializedManifest& manifest) const;
 
  private:

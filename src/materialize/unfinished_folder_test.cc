@@ -179,7 +179,7 @@ TEST_F(UnfinishedFolderOf, FilesOfKilledWritersGoAndThoseOfLivingOnesStay) {
   EXPECT_EQ(half_written(), 0U);
 }
 
-// Each sweeps what it finds while the others have files of which they do not hold the lock yet.
+// Each process sweeps while the others have files that are not locked yet.
 TEST_F(UnfinishedFolderOf, ManyThatOpenAndWriteAtOnceLoseNothing) {
   std::vector<std::thread> writers;
   std::atomic<int> failed = 0;

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kParts[] = {"", "_index", "_identities"};
 
-/// The lock of a folder, for as long as this lives.
+/// Holds the lock of a folder.
 class FolderLock {
  public:
   explicit FolderLock(const fs::path& folder) : fd_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
@@ -61,7 +61,7 @@ std::vector<fs::path> parts_in(const fs::path& folder) {
   return found;
 }
 
-// Of all parts: first what is new comes, then what nobody knows any more goes.
+// Moves the new files of all parts, and then deletes the files that the manifest does not name.
 void move_parts(const fs::path& from, const fs::path& to, const MaterializedManifest& manifest) {
   std::set<std::string> known;
   for (int64_t shard = 0; shard < static_cast<int64_t>(manifest.shards.size()); ++shard)
@@ -74,7 +74,7 @@ void move_parts(const fs::path& from, const fs::path& to, const MaterializedMani
   }
 }
 
-// Of folders that are empty; others stay.
+// Deletes the folders if they are empty.
 void remove_empty(const fs::path& update) {
   std::error_code ignored;
   for (const char* part : {"_index", "_identities"}) fs::remove(update / part, ignored);
@@ -86,7 +86,8 @@ void remove_empty(const fs::path& update) {
 std::string update_folder(const std::string& folder) { return (fs::path(folder) / "_update").string(); }
 
 Status begin_update(const std::string& folder) {
-  const FolderLock lock{fs::path(folder)};  // whoever settles has it, too, from its look to its removing
+  // settle_update() holds the lock, too, from its check to its deletion.
+  const FolderLock lock{fs::path(folder)};
   const fs::path update(update_folder(folder));
   std::error_code failed;
   for (const std::string_view part : {kUnfinishedFolder, std::string_view("_index"), std::string_view("_identities")})
@@ -106,8 +107,8 @@ Status settle_update(const std::string& folder) {
     return {};
   }
   try {
-    // From here on there is either the new one or none.
-    // A reader must find no manifest that names files which are being replaced.
+    // From here on, the folder has the new manifest or none. A reader must not find a manifest
+    // whose files are being replaced.
     fs::remove(to / kManifestName);
     lock.sync();
     move_parts(from, to, *manifest);

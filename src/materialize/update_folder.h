@@ -7,18 +7,20 @@
 
 namespace forebay {
 
-/// Where what brings a finished folder up to date is made, below it: as a folder of its own, so that what is there stays whole meanwhile.
+/// Returns the subfolder in which an update of a finished folder is made. The finished data stays
+/// intact meanwhile.
 std::string update_folder(const std::string& folder);
 
-/// Makes that folder and those in it. From then on nobody who settles takes it for left over.
+/// Makes that folder and its subfolders. From then on settle_update() does not delete it as empty.
 Status begin_update(const std::string& folder);
 
-/// Where that is finished, it takes the place of what was there; where it is not, or there is none, nothing happens. Whoever is killed in it
-/// is followed by the next who calls this: until then the folder may have no manifest. Several may call it at once.
-/// Unavailable where files cannot be moved.
+/// If the update is finished, moves it into the place of the old data. If it is unfinished or
+/// missing, does nothing. If a process is killed in it, the next caller completes the move; until
+/// then the folder may have no manifest. Several processes may call it at once. Unavailable if
+/// files cannot be moved.
 Status settle_update(const std::string& folder);
 
-/// An update, or a beginning, of something else is given up: all but what is finished in the folder.
+/// Deletes an unfinished update, or unfinished first data. Finished data stays.
 void give_up_unfinished(const std::string& folder);
 
 }  // namespace forebay

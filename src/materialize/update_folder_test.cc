@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 class UpdateFolder : public testing::Test {
  protected:
-  // A finished folder of so many shards whose files say `what`.
+  // Makes a finished folder of that many shards, whose files contain `what`.
   static void finish(const fs::path& folder, int64_t shards, const std::string& what) {
     MaterializedManifest manifest;
     manifest.steps = "[]", manifest.size = shards;
@@ -79,7 +79,7 @@ TEST_F(UpdateFolder, FoldersOfWhatIsBegunStayWhileTheyAreEmpty) {
   EXPECT_EQ(files(folder_), before);
 }
 
-// As it is when its mover was killed after each of its moves.
+// The folder is as left by a process that was killed after each of its moves.
 TEST_F(UpdateFolder, WhoeverIsKilledInItIsFollowedByTheNext) {
   finish(scratch_.path() + "/scratch", 3, "new");
   const std::vector<std::string> moves{"part-00001.arrow", "_index/part-00000.arrow", "_identities/part-00002.arrow"};
@@ -116,7 +116,7 @@ TEST_F(UpdateFolder, GivingUpLeavesWhatIsFinished) {
   EXPECT_EQ(files(folder_), before);
 }
 
-// One who looks whether something is left over, and one who begins.
+// One thread checks for leftovers while another begins an update.
 TEST_F(UpdateFolder, WhatIsBegunIsNotTakenForLeftOver) {
   finish(folder_, 2, "old");
   for (int round = 0; round < 300; ++round) {

@@ -9,7 +9,7 @@ namespace forebay {
 
 namespace {
 
-/// The manifest that is replaced, from before the new one is written until its files are gone.
+/// Holds the replaced manifest, from before the new one is written until its files are deleted.
 constexpr std::string_view kReplacedName = "_replaced.json";
 
 Buffer bytes_of_manifest(const MaterializedManifest& manifest) {
@@ -53,8 +53,9 @@ Status publish_update(const WritingPlace& place, const WritingPlace& target, con
   made->below = below;
   FOREBAY_ASSIGN(const std::optional<MaterializedManifest> now, UnfinishedFolder::finished(place));
   if (!now || now->below != below) {
-    FOREBAY_RETURN_IF_ERROR(erase_replaced(place));  // of an update before this one
-    // Before the new one is read: whoever is killed in between leaves a name for the old files.
+    FOREBAY_RETURN_IF_ERROR(erase_replaced(place));  // of an earlier update
+    // Written before the new manifest, so that the old files can be found if this process is
+    // killed.
     if (now) FOREBAY_RETURN_IF_ERROR(place.write(std::string(kReplacedName), bytes_of_manifest(*now)));
     FOREBAY_RETURN_IF_ERROR(place.write(std::string(kManifestName), bytes_of_manifest(*made)));
   }

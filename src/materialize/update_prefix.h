@@ -7,14 +7,15 @@
 
 namespace forebay {
 
-/// Bringing a bucket up to date, in which nothing can be moved: the new files are written below a folder of their own (MaterializedManifest::below), as a whole
-/// materialisation, and then one write of the manifest makes them what is read. What was there before goes after that.
+/// Updates of data in a bucket, where nothing can be moved. The new files are written below a
+/// folder of their own (MaterializedManifest::below), like a separate data set. One write of the
+/// manifest then makes readers use them. The old files are deleted after that.
 
-/// Where the update in `target`, which is the folder `below` of `place`, is finished, it becomes what is read at `place`. Whoever is killed in it is followed by the next
-/// who calls this. Several may call it at once.
+/// Publishes the update in `target`, the folder `below` of `place`, if it is finished. If a process
+/// is killed in it, the next caller completes it. Several processes may call it at once.
 Status publish_update(const WritingPlace& place, const WritingPlace& target, const std::string& below);
 
-/// Takes away what an update has replaced, if whoever published it could not.
+/// Deletes files that an update replaced, if the process that published it did not get to do so.
 Status erase_replaced(const WritingPlace& place);
 
 }  // namespace forebay

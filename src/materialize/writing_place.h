@@ -15,32 +15,37 @@
 
 namespace forebay {
 
-/// Where materialised data is written: files by names below it, such as "_index/part-00001.arrow". Any number of processes may write at once, and be
-/// killed at any moment. Calls wait; errors name the file.
+/// A place to which materialised data is written: files with names such as
+/// "_index/part-00001.arrow". Any number of processes may write at once, and may be killed at any
+/// moment. Calls block; errors name the file.
 class WritingPlace {
  public:
-  /// A local folder, or s3://bucket/prefix; `options` are of its store. Asks nobody yet. Unsupported for what cannot be written to.
+  /// Opens a local folder, or s3://bucket/prefix with the `options` of its store, without any
+  /// access yet. Unsupported for other URLs.
   static Result<std::shared_ptr<WritingPlace>> open(const std::string& url, const StorageOptions& options,
                                                     std::stop_token stop);
   virtual ~WritingPlace() = default;
 
-  /// As messages call it, and a file in it.
+  /// Names of the place, and of a file in it, for messages.
   virtual std::string name() const = 0;
   virtual std::string name_of(const std::string& file) const = 0;
 
-  /// What must be there before anything is written. Takes away what writers that were killed left, as far as it is told from what others write now.
+  /// Prepares the place for writing. Deletes the remains of killed writers, as far as they differ
+  /// from writes in progress.
   virtual Status make() const = 0;
-  /// Small files as they are now, and sizes; nothing for those that are not there.
+  /// Return the content or the size of each file; nothing for a missing one. For small files.
   virtual Result<std::vector<std::optional<std::string>>> read(std::span<const std::string> files) const = 0;
   virtual Result<std::vector<std::optional<uint64_t>>> sizes(std::span<const std::string> files) const = 0;
-  /// Safe when it returns: whole, or what was there before. Unavailable where it cannot be written; what is done is kept.
+  /// Writes a file. It is durable when the call returns. Others see the old or the new content, but
+  /// no part. Unavailable if it cannot be written; files that were written before stay.
   virtual Status write(const std::string& file, const BufferChain& bytes) const = 0;
-  /// The same unless there is one already. Where the place cannot tell, the last of those who write at once wins: read it again.
+  /// The same, unless the file exists. If the place cannot tell, the last of several concurrent
+  /// writers wins, so read the file again.
   virtual Status write_new(const std::string& file, const BufferChain& bytes) const = 0;
-  /// Takes these files away, those that are not there passed over.
+  /// Deletes these files. Missing ones are ignored.
   virtual Status erase(std::span<const std::string> files) const = 0;
-  /// Nothing unfinished is left: neither kUnfinishedFolder nor what writers that were killed left elsewhere. Tried only: what cannot be
-  /// taken away goes another time.
+  /// Deletes kUnfinishedFolder, and the remains of killed writers elsewhere. Best effort: it
+  /// reports no error, and leaves what cannot be deleted.
   virtual void clear() const = 0;
 };
 

@@ -10,13 +10,14 @@ namespace forebay {
 
 namespace {
 
-constexpr double kFilledGain = 1.5;  // between windows, that a cache makes when it has been filled
+constexpr double kFilledGain = 1.5;  // ratio of windows between which a cache became full
 
-// With too little memory nothing is begun ahead, so that the consumer seems to wait for what there is to do.
+// If memory is too small, no work begins ahead, so the consumer seems to wait for that work.
 void blame_memory(const AfterTrials& known, Diagnosis& diagnosis) {
   for (const Candidate& candidate : known.tried) {
     const Remedy& remedy = candidate.remedy;
-    // Only what gave memory= free can tell: its worst round has to gain as well, for noise must not name a culprit.
+    // Only a change that lifted memory= can show it. Its worst round must gain too, so that noise
+    // does not decide.
     if (!known.options.memory || remedy.options.memory || remedy.gain.low < kWorthIt) continue;
     diagnosis.first.limit = Limit::kMemory;
     diagnosis.first.sentence = fmt::format(
@@ -25,7 +26,7 @@ void blame_memory(const AfterTrials& known, Diagnosis& diagnosis) {
   }
 }
 
-// What is not kept yet has to be made, so that the consumer seems to wait for that.
+// Entries that are not cached yet are computed, so the consumer seems to wait for that computation.
 void blame_cache(const AfterTrials& known, Diagnosis& diagnosis) {
   const uint64_t budget = cache_budget(known.as_it_is);
   for (const Candidate& candidate : known.tried) {
@@ -40,7 +41,7 @@ void blame_cache(const AfterTrials& known, Diagnosis& diagnosis) {
   }
 }
 
-// In the windows, which lie on both sides of it: then some of them are far slower than others.
+// Whether the cache became full between the windows: then some windows are far slower than others.
 bool was_filled(const AfterTrials& known, const Diagnosis& diagnosis) {
   const Observation& seen = known.as_it_is;
   if (seen.after.caches.empty() || seen.before.caches.empty()) return false;
@@ -52,7 +53,7 @@ bool was_filled(const AfterTrials& known, const Diagnosis& diagnosis) {
          diagnosis.rate_high > kFilledGain * diagnosis.rate_low;
 }
 
-// What the consumer waited for is what a first epoch waits for, and no other one.
+// Such waits occur only in a first epoch.
 void blame_filling(const AfterTrials& known, Diagnosis& diagnosis) {
   if (!was_filled(known, diagnosis)) return;
   diagnosis.first.limit = Limit::kCache;

@@ -8,32 +8,34 @@
 
 namespace forebay {
 
-constexpr double kWorthIt = 1.05;  ///< times as fast, from which on a change is one
-constexpr double kHasAll = 0.95;   ///< of what is asked of a cache: then it is full
+constexpr double kWorthIt = 1.05;  ///< smallest speed-up that is reported as a gain
+constexpr double kHasAll = 0.95;   ///< share of hits, or of entries, of a full cache
 
-/// A change that was tried.
+/// A change that was tried, with its result.
 struct Candidate {
   Remedy remedy;
-  Limiter limiter;  ///< what held it up then
-  double before =
-      0;  ///< samples a second of the pipeline as it is, in turns with it; 0 where that was not what it was compared with
-  bool filled = false;  ///< the pipeline's own cache, with everything in it
+  Limiter limiter;  ///< limit of the pipeline with the change
+  /// Samples per second of the unchanged pipeline, measured in turns with the change. 0 if the
+  /// change was compared with something else.
+  double before = 0;
+  bool filled = false;  ///< the change is to fill the pipeline's own cache
 };
 
-/// Of what was asked of the pipeline's own cache in that time, what it had. 1 where there is none.
+/// Returns the share of lookups in the pipeline's own cache that hit. 1 without a cache.
 double cached_share(const Observation& seen);
-/// Bytes that its larger tier may have; 0 where there is none.
+/// Returns the budget in bytes of the cache's larger tier. 0 without a cache.
 uint64_t cache_budget(const Observation& seen);
 
-/// What is known once changes were tried.
+/// Results that are known after the trials.
 struct AfterTrials {
   const Observation& as_it_is;
   const std::vector<Candidate>& tried;
   const LoaderOptions& options;
-  int64_t samples = 0;  ///< of the data set
+  int64_t samples = 0;  ///< number of samples of the data set
 };
-/// Too little memory, and a cache that is not filled or too small, do not show in what is waited for, which is reads and work: they show in that
-/// it is faster without them. Then they are what `diagnosis` names.
+/// Names too little memory, or a cache that is not filled or too small, as the limit of
+/// `diagnosis`, if the trials show it. The wait times show only reads and work, so such limits show
+/// only in the gain of the trial without them.
 void blame_by_trials(const AfterTrials& known, Diagnosis& diagnosis);
 
 }  // namespace forebay

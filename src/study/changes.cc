@@ -16,22 +16,23 @@ namespace forebay {
 
 namespace {
 
-constexpr double kNearlyAll = 0.8;                            // of the time
+constexpr double kNearlyAll = 0.8;                            // share of the time
 constexpr std::array<int, 3> kCallsAtOnce = {64, 256, 1024};  // threads
-constexpr size_t kMostTried = 2;                              // of these
+constexpr size_t kMostTried = 2;                              // of kCallsAtOnce
 
 OpSpec step_of(std::string name, Json args) { return {std::move(name), std::move(args), nullptr, {}, nullptr}; }
 
-// With each step replaced by those that `become` says, the step itself first where it stays.
+// Replaces each step by the steps that `become` returns. If the step itself stays, it is the first
+// of them.
 template <typename Become>
 Changed rewritten(const Description& description, const Become& become) {
   Changed changed;
   for (size_t i = 0; i < description.steps().size(); ++i) {
     const std::vector<OpSpec> steps = become(i, description.steps()[i]);
     const size_t place = changed.description.steps().size();
-    // A step that is left out stands, for those who ask where it went, at the one before it.
+    // The new place of a step that is left out is that of the step before it.
     changed.steps.places.push_back(steps.empty() ? place - 1 : place);
-    // The source begins a description; anything else is put behind what is there.
+    // The source begins a description; any other step is appended.
     for (const OpSpec& step : steps)
       changed.description = i == 0 && &step == steps.data() ? Description(step) : changed.description.append(step);
   }
@@ -40,7 +41,8 @@ Changed rewritten(const Description& description, const Become& become) {
 
 Json in_memory_args() { return {{"disk", 0}}; }
 
-// In front of a function that is nearly all that is waited for a cache would spare nothing, and be tried for long.
+// A cache before a function that takes nearly all the time would save nothing, and take long to
+// try.
 void leave_out_useless(const Description& description, const Limiter& limiter, std::vector<size_t>& places) {
   if (limiter.limit != Limit::kUserCode || limiter.share <= kNearlyAll) return;
   const auto function = std::ranges::find_if(
@@ -52,7 +54,7 @@ void leave_out_useless(const Description& description, const Limiter& limiter, s
 void add_caches(const Description& description, const LoaderOptions& options, const Limiter& limiter,
                 std::vector<Change>& changes, std::vector<std::string>& others) {
   if (find_step(description, OpRole::kKeep) != nullptr) {
-    // Whether it has everything already is found out by trying.
+    // The trial shows whether the cache already has everything.
     changes.push_back({"let .cache() be filled", std::nullopt, options});
     changes.back().filled = true;
     return;
@@ -73,7 +75,7 @@ void add_caches(const Description& description, const LoaderOptions& options, co
          options});
     changes.back().in_memory = in_memory;
   };
-  // The deepest spares most work; the source's bytes alone take the least room.
+  // The deepest place saves the most work; a cache after the source takes the least space.
   add(places.back());
   places.pop_back();
   if (!places.empty() && limiter.limit == Limit::kStorage) {
@@ -83,8 +85,9 @@ void add_caches(const Description& description, const LoaderOptions& options, co
   for (auto place = places.rbegin(); place != places.rend(); ++place) add(*place);
 }
 
-// A function that waits, for storage or a service, and lets go of the interpreter's lock meanwhile: threads without work cost little, so
-// their number may be far above that of the cores. It also decides how many rows are under way, which the number of calls follows by itself.
+// For functions that wait for storage or a service, and release the interpreter's lock meanwhile.
+// Idle threads cost little, so there may be far more of them than cores. Their number also decides
+// how many rows are in progress, which the number of calls follows.
 void add_calls(const LoaderOptions& options, std::vector<Change>& changes) {
   size_t tried = 0;
   for (const int threads : kCallsAtOnce) {
@@ -107,7 +110,7 @@ void add_numbers(const LoaderOptions& options, const Limiter& limiter, const Fun
     add(R"(requests="auto")", [](LoaderOptions& with) { with.requests.reset(); });
   if (!options.memory && limiter.limit == Limit::kMemory)
     others.emplace_back("more memory: this is what the host has left for it; give memory= if that is wrong");
-  // Calls of functions are no matter of cores: see add_calls().
+  // The number of cores does not limit calls of functions: see add_calls().
   const bool works = limiter.limit == Limit::kCompute || (limiter.limit == Limit::kUserCode && !functions.on_threads);
   if (works && options.threads && *options.threads < cores)
     add(fmt::format("threads={}", cores), [&](LoaderOptions& with) { with.threads = cores; });
@@ -117,7 +120,7 @@ void add_numbers(const LoaderOptions& options, const Limiter& limiter, const Fun
   if (limiter.limit == Limit::kCores)
     others.emplace_back("more cores: end what else runs on this host, or raise its quota of CPU time");
   if (limiter.limit == Limit::kUserCode) others.emplace_back("operators of the engine in place of your function");
-  // Too little of it shows as waits for what could not be begun in time.
+  // Too little memory shows as waits for work that could not begin in time.
   if (options.memory) add(R"(memory="auto")", [](LoaderOptions& with) { with.memory.reset(); });
 }
 
@@ -132,12 +135,13 @@ Status check_studied(const Description& description, const char* study) {
 }
 
 std::vector<size_t> cache_places(const Description& description, const Json& cache_args) {
-  // Behind a step that only chooses or orders samples a cache keeps the same as before it.
+  // After a step that only chooses or orders samples, a cache has the same entries as before it.
   std::vector<size_t> places;
   const std::vector<OpSpec>& steps = description.steps();
   for (size_t i = 0; i < steps.size(); ++i) {
     bool makes = i == 0;
-    // Only steps that make or choose: behind shuffle or batch the same bytes would be kept, and tried twice over.
+    // Only steps that make fields or choose them: after shuffle or batch the same cache would be
+    // tried twice.
     for (const OpRole role : {OpRole::kValues, OpRole::kChoice, OpRole::kNames, OpRole::kFunction})
       makes = makes || catalog().has_role(steps[i], role);
     if (makes && check(with_cache(description, i, cache_args, std::nullopt).description).empty()) places.push_back(i);
@@ -165,7 +169,8 @@ std::vector<Change> changes_for(const Description& description, const LoaderOpti
                                 const FunctionPlaces& functions, std::vector<std::string>& others) {
   std::vector<Change> changes;
   if (limiter.limit == Limit::kTrainer) return changes;
-  // Threads of one interpreter take turns where a function computes in Python; whether it does is found out by trying.
+  // Threads of one interpreter take turns if the function computes in Python; the trial shows
+  // whether it does.
   if (limiter.limit == Limit::kUserCode && functions.can_move)
     changes.push_back({R"(workers="processes" for your functions)", std::nullopt, options, true});
   if (limiter.limit == Limit::kUserCode && functions.on_threads) add_calls(options, changes);
@@ -188,7 +193,7 @@ Changed with_cache(const Description& description, std::optional<size_t> behind,
   return rewritten(description, [&](size_t i, const OpSpec& step) {
     std::vector<OpSpec> steps;
     if (!catalog().has_role(step, OpRole::kKeep)) steps.push_back(step);
-    // Spread, as the first ones alone may lie in one shard, or be of one class and size.
+    // Spread over the data set: the first samples may lie in one shard, or have one class and size.
     if (i == 0 && samples) steps.push_back(step_of("take", {{"n", *samples}, {"spread", true}}));
     if (behind == i) steps.push_back(step_of("cache", cache_args));
     return steps;
@@ -210,7 +215,7 @@ Changed without_caches(const Description& description) {
 Changed with_cache_of(const Description& description, uint64_t bytes) {
   return rewritten(description, [&](size_t, const OpSpec& step) {
     OpSpec changed = step;
-    // Without a disk ("disk": 0 was given) memory is the tier that may have most; else the disk is.
+    // Without a disk tier ("disk": 0), memory is the larger tier.
     if (catalog().has_role(step, OpRole::kKeep))
       changed.args[changed.args.value("disk", Json()) == Json(0) ? "ram" : "disk"] = bytes;
     return std::vector{std::move(changed)};

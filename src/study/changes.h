@@ -13,52 +13,58 @@
 
 namespace forebay {
 
-/// Something to try. It may not help: that is what trying is for.
+/// A change to try. It may turn out not to help.
 struct Change {
-  std::string name;                    ///< "put .cache() behind resize"
-  std::optional<size_t> cache_behind;  ///< a step
-  LoaderOptions options;               ///< with the change
+  std::string name;                    ///< such as "put .cache() behind resize"
+  std::optional<size_t> cache_behind;  ///< step after which a cache is put
+  LoaderOptions options;               ///< options with the change
   bool processes = false;              ///< the user's functions run in worker processes
-  bool filled = false;                 ///< the cache that is there has kept everything
-  bool in_memory = false;              ///< the cache has no tier on disk: a function before it has no version
+  bool filled = false;                 ///< the change is to fill the existing cache
+  bool in_memory = false;              ///< no disk tier: a function before the cache has no version
 };
 
-/// Where the user's functions may run.
+/// Places where the user's functions may run.
 struct FunctionPlaces {
-  bool can_move = false;    ///< to worker processes, where they do not run yet
-  bool on_threads = false;  ///< of this process, as many as `threads=` says: more of them are more calls at once
+  bool can_move = false;    ///< can be moved to worker processes
+  bool on_threads = false;  ///< run on threads of this process, as many calls at once as `threads=`
 };
 
-/// What could help against that limit, the likeliest first: numbers of the user's that are too small, more calls of functions at once, a cache
-/// at each place where one may stand and where something was done before, and worker processes for functions. `others`: what cannot be tried.
+/// Returns the changes that may relieve a limit, the likeliest first: user settings that are too
+/// small, more concurrent calls of functions, worker processes for functions, and a cache at each
+/// place that admits one and that follows some work. `others` receives advice that cannot be tried.
 std::vector<Change> changes_for(const Description& description, const LoaderOptions& options, const Limiter& limiter,
                                 const FunctionPlaces& functions, std::vector<std::string>& others);
 
-/// Unsupported, saying what to study in its place, for a pipeline that packs: some of its samples, as trials take them, are other blocks.
+/// Unsupported for a pipeline that packs, with advice: the part of the samples that a trial takes
+/// would be packed into other blocks.
 Status check_studied(const Description& description, const char* study);
 
-/// Steps, from the source on, behind which such a cache may stand and keeps something else than behind the one before.
+/// Returns the steps, including the source, after which a cache with these arguments may stand and
+/// holds something else than after the step before.
 std::vector<size_t> cache_places(const Description& description, const Json& cache_args);
 
-/// The function without a version that keeps caches off the disk where they may stand in memory, and what to do. Empty where there is none.
+/// Names a function without a version that limits caches to memory, and says what to do. Empty if
+/// there is none.
 std::string missing_version(const Description& description);
 
-/// A description with steps put in, and where its steps stand now.
+/// A changed description, and the new places of the original steps.
 struct Changed {
   Description description;
   ChangedSteps steps;
 };
-/// As the user would write it.
+/// Applies a change as the user would write it.
 Changed with(const Description& description, const Change& change);
-/// The same over so many samples, spread over the data set, or all, with a cache as `cache_args` say in place of what it is to have.
+/// Applies a change over `samples` samples, spread over the data set, or over all. A cache gets
+/// `cache_args` in place of its own arguments.
 Changed with_few(const Description& description, const Change& change, std::optional<int64_t> samples,
                  const Json& cache_args);
-/// With one cache, behind that step, and no other; `samples`: over so many, spread over the data set.
+/// Returns the description with a cache after step `behind` and no other cache. `samples` limits it
+/// to that many samples, spread over the data set.
 Changed with_cache(const Description& description, std::optional<size_t> behind, const Json& cache_args,
                    std::optional<int64_t> samples);
-/// As it is, but for its caches: what a run is like in which they have nothing yet.
+/// Returns the description without its caches, which runs like an epoch with empty ones.
 Changed without_caches(const Description& description);
-/// With its cache allowed so many bytes more or less of the tier that may have most.
+/// Sets the budget of its cache's larger tier to `bytes`.
 Changed with_cache_of(const Description& description, uint64_t bytes);
 
 }  // namespace forebay

@@ -30,7 +30,7 @@ TEST(Changes, ATrainerThatNeverWaitsIsLeftInPeace) { EXPECT_EQ(changes_of(pictur
 TEST(Changes, CachesStandBehindWorkAndBeforeRandomness) {
   EXPECT_EQ(changes_of(pictures(), Limit::kCompute),
             (Names{"put .cache() behind resize", "put .cache() behind decode_image", "put .cache() behind images"}));
-  // Of storage the stored bytes alone are tried before what lies between.
+  // If storage is the limit, a cache of the stored bytes is tried before the places in between.
   EXPECT_EQ(changes_of(pictures(), Limit::kStorage),
             (Names{"put .cache() behind resize", "put .cache() behind images", "put .cache() behind decode_image"}));
 }
@@ -78,7 +78,7 @@ TEST(Changes, NumbersOfTheUsersAreTakenBackWhereTheyAreTheLimit) {
   EXPECT_EQ(first(Limit::kRequests), "requests=\"auto\"");
   EXPECT_EQ(first(Limit::kStorage), "requests=\"auto\"");
   EXPECT_EQ(first(Limit::kMemory), "memory=\"auto\"");
-  // Too little memory looks like something else.
+  // Too little memory shows as another limit, so memory= is always tried.
   const Names all = changes_of(pictures(), Limit::kStorage, options);
   EXPECT_NE(std::find(all.begin(), all.end(), "memory=\"auto\""), all.end());
   if (usable_cores() > 1) {
@@ -135,7 +135,8 @@ TEST(Changes, MoreCallsOfAFunctionAreTriedWhereThreadsRunIt) {
   EXPECT_TRUE(threads(Limit::kStorage, true).empty());
 }
 
-// Every combination of a function with and without a version, of its share of the wait, and of steps behind it.
+// Every combination: the function with and without a version, its share of the wait, and steps
+// after it.
 TEST(Changes, BehindAFunctionWithoutAVersionACacheIsTriedInMemoryAndTheVersionIsTold) {
   const auto nothing = [](Sample&) { return Status(); };
   for (const bool versioned : {false, true})

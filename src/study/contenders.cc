@@ -9,8 +9,8 @@ namespace forebay {
 namespace {
 
 constexpr size_t kHeld = 4;
-constexpr double kHeldBytes = 1.5e9;    // that they keep together
-constexpr double kNearlyAsFast = 0.65;  // a trial is rarely off by more
+constexpr double kHeldBytes = 1.5e9;    // most bytes of their caches together
+constexpr double kNearlyAsFast = 0.65;  // trials are rarely further off
 constexpr int kContests = 5;
 constexpr TrialLength kContest{.windows = 1, .window_seconds = 0.3};
 
@@ -19,7 +19,7 @@ constexpr TrialLength kContest{.windows = 1, .window_seconds = 0.3};
 void Contenders::add(Contender contender) {
   const auto slower =
       std::find_if(kept_.begin(), kept_.end(), [&](const Contender& other) { return other.rate < contender.rate; });
-  // A vector of what cannot be assigned is made anew.
+  // Contenders are not assignable, so the vector is built anew.
   std::vector<Contender> kept;
   std::move(kept_.begin(), slower, std::back_inserter(kept));
   kept.push_back(std::move(contender));
@@ -46,13 +46,13 @@ Result<std::map<std::string, double>> Contenders::compared(const TrialContext& c
     std::vector<double> seen(near);
     double all = 0;
     for (size_t turn = 0; turn < near; ++turn) {
-      // Who is first changes, and so does who comes behind whom.
+      // The order changes from round to round, and so does each one's predecessor.
       const size_t i = rounds % 2 == 0 ? (turn + rounds) % near : (2 * near - 1 - turn + rounds) % near;
       FOREBAY_ASSIGN(const Observation window, observe(*kept_[i].loader, context, kContest));
       FOREBAY_RETURN_IF_ERROR(let_rest(*kept_[i].loader, context));
       all += seen[i] = window.rates.front();
     }
-    // Of each round shares, not rates: what the machine does from one round to the next falls on all alike.
+    // Shares within a round instead of rates: the machine's drift affects all alike.
     for (size_t i = 0; i < near; ++i) shares[i] += seen[i] / all;
   }
   for (size_t i = 0; rounds > 0 && i < near; ++i)

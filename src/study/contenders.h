@@ -13,26 +13,30 @@
 
 namespace forebay {
 
-/// The fastest of what was tried, still open. Each was looked at beside the pipeline as it is, minutes apart from the others; which of those that
-/// are nearly as fast is the fastest is only seen beside each other.
+/// The fastest strategies that were tried, with their loaders still open. Each was measured in
+/// turns with the unchanged pipeline, minutes apart from the others. Only a direct comparison shows
+/// which of the nearly equal ones is the fastest.
 class Contenders {
  public:
   struct Contender {
     std::string name;
-    double rate = 0;                 ///< as it was found before, samples a second
-    double bytes = 0;                ///< that it keeps for the trial
-    WorkingFolder folder;            ///< with what it reads
-    std::shared_ptr<Loader> loader;  ///< behind the folder, so that it ends before that goes
+    double rate = 0;                 ///< samples per second, as measured before
+    double bytes = 0;                ///< bytes of its cache in the trial
+    WorkingFolder folder;            ///< holds the files that it reads
+    std::shared_ptr<Loader> loader;  ///< declared after `folder`, so that it is destroyed first
   };
 
-  /// One that is not among the few fastest ends here, and so do those that are no longer, and those that would hold too many bytes together.
+  /// Adds one. Contenders that are no longer among the fastest are closed, and so are those beyond
+  /// the limit of bytes that all may hold together.
   void add(Contender contender);
-  /// All that are nearly as fast as the fastest, in turns; of each what its rate is by that, on the scale of the rates before. Of a single one
-  /// nothing. `goes_on`: asked before each round. Errors: those of next(); Cancelled.
+  /// Runs all that are nearly as fast as the fastest in turns. Returns the rate of each by this
+  /// comparison, on the scale of the earlier rates; empty for fewer than two. `goes_on` is called
+  /// before each round, and ends the comparison by returning false. Errors: those of next();
+  /// Cancelled.
   Result<std::map<std::string, double>> compared(const TrialContext& context,
                                                  const std::function<bool()>& goes_on = {}) const;
 
-  /// Ends all of them, and lets go of what they keep.
+  /// Closes all of them, and releases their caches.
   void end() { kept_.clear(); }
 
  private:

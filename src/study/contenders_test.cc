@@ -14,7 +14,7 @@
 namespace forebay {
 namespace {
 
-// A pipeline each sample of which takes so long.
+// A pipeline with that processing time per sample.
 Contenders::Contender contender(const std::string& name, double rate, int microseconds, double bytes = 0) {
   const auto work = [microseconds](Sample&) {
     std::this_thread::sleep_for(std::chrono::microseconds(microseconds));
@@ -28,7 +28,7 @@ Contenders::Contender contender(const std::string& name, double rate, int micros
 
 TEST(Contenders, AreToldApartBesideEachOther) {
   Contenders contenders;
-  // What was found before has them the other way round.
+  // The earlier rates rank them the other way round.
   contenders.add(contender("slow", 2000, 200));
   contenders.add(contender("fast", 1800, 20));
   const auto rates = contenders.compared({});

@@ -21,32 +21,32 @@ namespace forebay {
 
 namespace {
 
-constexpr double kWarmingSeconds = 3;  // that filling a cache may take
+constexpr double kWarmingSeconds = 3;  // time that filling a cache may take
 constexpr int kRounds = 3;
 constexpr TrialLength kRound{.windows = 1, .window_seconds = 0.6};
-constexpr TrialLength kLongRound{.windows = 1,
-                                 .window_seconds = 1.5};  // who else takes cores does so by fits and starts
-constexpr uint64_t kUsualCacheBytes = uint64_t{2} << 30;  // in memory, of a .cache() without arguments
+// Other programs take cores irregularly, so these rounds are longer.
+constexpr TrialLength kLongRound{.windows = 1, .window_seconds = 1.5};
+constexpr uint64_t kUsualCacheBytes = uint64_t{2} << 30;  // memory of a .cache() without arguments
 constexpr double kLongestFill = 15;                       // seconds
-constexpr double kLongestEpoch = 60;                      // that filling the cache of a remedy may take
+constexpr double kLongestEpoch = 60;                      // seconds to fill a remedy's cache
 constexpr TrialLength kVerifyRound{.windows = 1, .window_seconds = 1.5};
-constexpr double kOvertime = 10;      // seconds behind the budget: then no further round
+constexpr double kOvertime = 10;      // seconds past the budget, after which no round begins
 constexpr int64_t kLeastBatches = 2;  // of the samples over which a cache is tried
-constexpr double kMoreRoom = 1.05;    // than samples took: others may be larger
-constexpr int64_t kLongEpoch = 250;   // batches: then its end counts for little
-constexpr double kLongPass = 0.1;     // of an epoch, that a filter may take before the first batch
+constexpr double kMoreRoom = 1.05;    // factor on the samples' bytes: others may be larger
+constexpr int64_t kLongEpoch = 250;   // batches; the end of such an epoch counts for little
+constexpr double kLongPass = 0.1;     // share of an epoch that filters may take before it
 
 using OpenLoader = std::shared_ptr<Loader>;
 
-/// What came of trying.
+/// Result of a trial.
 struct Tried {
   Gain gain;
-  Limiter limiter;     ///< what held it up then
-  double before = 0;   ///< Candidate::before
-  uint64_t bytes = 0;  ///< a cache of all samples takes
+  Limiter limiter;     ///< limit of the changed pipeline
+  double before = 0;   ///< see Candidate::before
+  uint64_t bytes = 0;  ///< bytes of a cache of all samples
 };
 
-/// A loader over a part of the samples whose cache has them.
+/// A loader over a part of the samples, with all of them in its cache.
 struct Filled {
   OpenLoader loader;
   double growth = 1;  ///< see growth_from()
@@ -56,8 +56,7 @@ class Study {
  public:
   Study(const Pipeline& pipeline, const DiagnoseOptions& options)
       : description_(pipeline.description()), options_(options) {
-    // What is measured goes on until it is enough.
-    // A loader that the user bounded would end in the middle of a window.
+    // If the user limited the epochs, the loader would end in the middle of a window.
     loader_options_.epochs.reset();
   }
 
@@ -86,13 +85,13 @@ class Study {
   }
 
  private:
-  // The pipeline as it is.
+  // Measures the pipeline as it is.
   Status look_at_it() {
     std::vector<size_t> places(description_.steps().size());
-    // Every step stands where it stood: the user's functions are found by these numbers.
+    // No step moves: these numbers lead to the user's functions.
     for (size_t i = 0; i < places.size(); ++i) places[i] = i;
     FOREBAY_ASSIGN(as_it_is_, open({description_, {std::move(places)}}, loader_options_));
-    // Counted apart: it has opening files, filters and the start of all threads in it.
+    // Timed separately, since it includes opening files, filters and the start of all threads.
     FOREBAY_RETURN_IF_ERROR(take_one(*as_it_is_, context_));
     diagnosis_.first_batch_seconds = seconds();
     FOREBAY_ASSIGN(base_, observe(*as_it_is_, context_, {}));
@@ -105,7 +104,7 @@ class Study {
     return {};
   }
 
-  // What cannot be run is told, and the rest goes on.
+  // Reports a change that cannot be tried, and continues with the others.
   Status try_out(const Change& change) {
     Result<Tried> tried = change.cache_behind || change.filled ? with_a_cache(change) : with_options(change);
     if (tried.status().code() == Code::kCancelled) return tried.status();
@@ -130,20 +129,23 @@ class Study {
     return {};
   }
 
-  // Machines are now faster and now slower: both run in turns, and who is first changes. Behind `end` no further round begins.
+  // The speed of machines varies, so both run in turns, in alternating order. No round begins after
+  // `end`.
   Result<Gain> in_turns(Loader& changed, Loader& before, const TrialLength& length, double end, Observation& seen) {
     std::vector<double> ratios;
     rates_before_.clear();
     for (int round = 0; round < kRounds; ++round) {
       if (round > 0 && seconds() > end) break;
       Observation as_it_is;
-      // Who runs second finds caches of the system warm and the processor hot: each has that place in turn.
+      // The second one finds warm caches of the system and a hot processor, so the order
+      // alternates.
       for (const bool base : {round % 2 == 0, round % 2 != 0}) {
-        // The other one reads ahead while nobody takes its batches: until it has enough it would slow down this one.
+        // The other loader still reads ahead. Until its window is full, it would slow this one
+        // down.
         FOREBAY_RETURN_IF_ERROR(let_rest(base ? changed : before, context_));
         FOREBAY_ASSIGN((base ? as_it_is : seen), observe(base ? before : changed, context_, length));
       }
-      // Ratios within one round, not means over all: what a machine does from one minute to the next cancels out.
+      // Ratios within a round: the drift of the machine from minute to minute cancels out.
       ratios.push_back(seen.rates.front() / as_it_is.rates.front());
       rates_before_.push_back(as_it_is.rates.front());
       if (&before == as_it_is_.get()) add_to_base(as_it_is);
@@ -156,8 +158,9 @@ class Study {
     base_samples_ += seen.samples;
     base_seconds_ += seen.seconds;
   }
-  // Behind a slow store a window has a few samples, and their sizes decide. All windows together have many, and what a machine does from one minute to
-  // the next is not what reads wait for.
+  // If the store is slow, a window has only a few samples, and their sizes decide its rate. All
+  // windows together have many samples, and a machine's drift does not change the time that reads
+  // take.
   void even_out_small_windows() {
     const Limit limit = diagnosis_.first.limit;
     if ((limit != Limit::kStorage && limit != Limit::kRequests) || base_seconds_ <= 0) return;
@@ -174,13 +177,15 @@ class Study {
   Result<Tried> compare(Loader& changed, const Change& change, uint64_t bytes) {
     Observation seen;
     OpenLoader before = as_it_is_;
-    // Its own cache gets fuller while it runs.
+    // The pipeline's own cache fills while it runs.
     if (change.filled) {
-      // Compared with no cache at all, which is what a first epoch is like; else it would be compared with itself.
+      // Compares with no cache at all, like a first epoch. Otherwise it would be compared with
+      // itself.
       FOREBAY_ASSIGN(before, open(without_caches(description_), change.options));
     }
     FOREBAY_ASSIGN(Gain gain, in_turns(changed, *before, round_length(), options_.budget_seconds + kOvertime, seen));
-    // One that is full and too small goes on to give what it has: it is faster than none, by what was seen before another one was tried.
+    // A cache that is full and too small keeps its partial gain, which the base windows had, too.
+    // So the gain of the change is divided by that.
     if (change.filled && bytes > cache_budget(base_)) {
       const double faster = median_of(base_.rates) / median_of(rates_before_);
       gain = {gain.middle / faster, gain.low / faster, gain.high / faster};
@@ -189,7 +194,7 @@ class Study {
     return Tried{gain, limiter_of(seen, change.options), as_it_was, bytes};
   }
 
-  // What a user would have who makes the change.
+  // Measures the changed pipeline as the user would run it.
   Status verify(const Remedy& remedy) {
     const double epoch = static_cast<double>(as_it_is_->size()) / median_of(base_.rates);
     if (remedy.bytes > 0 && epoch > kLongestEpoch) {
@@ -203,7 +208,7 @@ class Study {
     FOREBAY_ASSIGN(const OpenLoader loader, open(changed, remedy.options));
     if (remedy.bytes > 0) FOREBAY_RETURN_IF_ERROR(pass_an_epoch(*loader, context_));
     Observation seen;
-    // A cache of its own is full by now.
+    // The pipeline's own cache is full by now.
     OpenLoader before = as_it_is_;
     if (find_step(description_, OpRole::kKeep) != nullptr && remedy.bytes > 0) {
       FOREBAY_ASSIGN(before, open(without_caches(description_), remedy.options));
@@ -218,9 +223,10 @@ class Study {
     return compare(*loader, change, 0);
   }
 
-  // A whole epoch over few samples fills it; then it is as it would be from the second epoch on.
+  // Fills the cache by an epoch over few samples; then it is as from the second epoch on.
   Result<Tried> with_a_cache(const Change& change) {
-    // A part is enough: what a cache gains a sample does not depend on how many there are, as long as all of these fit.
+    // A part is enough: the gain per sample does not depend on the number of samples, as long as
+    // all fit.
     int64_t samples = samples_to_keep();
     if (const double filling = static_cast<double>(samples) / median_of(base_.rates); filling > kLongestFill)
       return unavailable(
@@ -231,7 +237,8 @@ class Study {
       if (filled.caches.empty())
         return invalid_argument("nothing is kept there: what comes before it is in memory already");
       const TierStats& ram = filled.caches.front().ram;
-      // Some were too large to fit beside the others: once more with as many as did, less a fifth as those may be larger.
+      // Some entries were too large to fit. Tries again with as many samples as did fit, less a
+      // fifth, since these may be larger.
       if (ram.declined > 0 && ram.entries > 0 && attempt == 0) {
         samples =
             whole_batches(static_cast<int64_t>(static_cast<double>(samples) * 0.8 * static_cast<double>(ram.entries) /
@@ -251,7 +258,8 @@ class Study {
     }
   }
 
-  // As .cache() is without arguments; what it has no room for in memory it reads from the disk.
+  // Returns the share of a .cache() without arguments that is in memory. It reads the rest from
+  // disk.
   double share_in_memory(const Change& change, uint64_t bytes) const {
     const uint64_t room = std::min(kUsualCacheBytes, cached_at_most(change.options.memory));
     return change.filled || bytes <= room ? 1 : static_cast<double>(room) / static_cast<double>(bytes);
@@ -263,8 +271,9 @@ class Study {
     return compare(*cache.loader, change, bytes);
   }
 
-  // Once its cache has them its epochs are as long as those of all samples, each of the few many times over: with only those few, and all of them
-  // kept, the ends of epochs would take most of the time.
+  // Fills a cache with few samples, then repeats each of them until epochs are as long as those of
+  // all samples. With only the few samples, all of them cached, the ends of epochs would take most
+  // of the time.
   Result<Filled> filled_with_few(const Change& change, int64_t samples, const Json& cache) {
     FOREBAY_ASSIGN(OpenLoader filled, open_over(change, samples, 1, cache));
     FOREBAY_RETURN_IF_ERROR(pass_an_epoch(*filled, context_));
@@ -272,7 +281,7 @@ class Study {
     const int64_t long_enough = kLongEpoch * std::max<int64_t>(batch_size(description_) * base_world(), 1);
     const int64_t times = std::min(as_it_is_->size(), long_enough) / samples;
     if (!with_versions_ || times < 2) return Filled{std::move(filled), growth};
-    // Loaders of a process that keep the same of the same data set have their cache together, which has all of it by now.
+    // Loaders of a process with the same cached content share their cache, which is full by now.
     FOREBAY_ASSIGN(OpenLoader longer, open_over(change, samples, times, cache));
     return Filled{entries_of(*longer) == entries_of(*filled) ? longer : filled, growth};
   }
@@ -287,17 +296,18 @@ class Study {
     }
     FOREBAY_ASSIGN(OpenLoader loader, open(with_few(description_, change, samples, cache), change.options));
     const OpSpec source = loader->opened().description().steps().front();
-    // Of tables whole row groups would be read for a few rows.
+    // For a table, this would read whole row groups for a few rows.
     if (!can_be_repeated(source) || !as_it_is_->row_groups().empty()) return loader;
     with_versions_ = source.opened;
     return open_over(change, samples, times, cache);
   }
 
-  // As many as are made in some seconds without a trainer, and as fit.
+  // Returns as many samples as are made in a few seconds without a trainer, and as fit.
   int64_t samples_to_keep() const {
-    uint64_t most = 1;  // bytes a sample takes anywhere on its way
+    uint64_t most = 1;  // most bytes that a sample takes after any step
     for (const StepStats& step : base_.after.steps) {
-      // The largest form on the way, since where the cache will stand is not known here; too few is safe, too many declines.
+      // Assumes the largest form, since the place of the cache is unknown here. Too few samples are
+      // safe; too many are declined.
       if (step.samples > 0) most = std::max(most, step.bytes_out / static_cast<uint64_t>(step.samples));
     }
     const double in_time = median_of(base_.rates) * options_.pace * kWarmingSeconds;
@@ -308,7 +318,7 @@ class Study {
     const int64_t batch = std::max<int64_t>(batch_size(description_) * base_world(), 1);
     return std::min(std::max(samples / batch, kLeastBatches) * batch, as_it_is_->size());
   }
-  // Beside memory= a cache has half of it.
+  // A cache has at most half of memory=.
   uint64_t cache_bytes() const {
     return std::min(options_.cache_bytes, loader_options_.memory.value_or(UINT64_MAX) / 2);
   }
@@ -333,7 +343,7 @@ class Study {
   }
 
   void rank() {
-    // Stable: among equals the one that changes_for() thought likelier stays in front.
+    // Stable: of equal gains, the change that changes_for() listed first stays first.
     std::stable_sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
       return a.remedy.gain.middle > b.remedy.gain.middle;
     });
@@ -344,7 +354,7 @@ class Study {
                                                 candidate.remedy.change, gain.middle, gain.low, gain.high));
         continue;
       }
-      // The best comes first: what held that one up is the limit after it.
+      // The best remedy comes first: the limit that it leaves is the next one.
       if (!diagnosis_.next) diagnosis_.next = std::move(candidate.limiter);
       diagnosis_.remedies.push_back(std::move(candidate.remedy));
     }
@@ -358,9 +368,9 @@ class Study {
   const TrialContext context_{options_.step, options_.stop, options_.poll, options_.hand_over, options_.pace};
   const int64_t begun_ns_ = monotonic_ns();
   OpenLoader as_it_is_;
-  std::shared_ptr<const Source> with_versions_;  ///< open for a cache, which is known by them
+  std::shared_ptr<const Source> with_versions_;  ///< opened with a cache, so it knows its versions
   Observation base_;
-  std::vector<double> rates_before_;            ///< round by round, of what was compared with
+  std::vector<double> rates_before_;            ///< rates of the reference, round by round
   double base_samples_ = 0, base_seconds_ = 0;  ///< of all windows of the pipeline as it is
   std::vector<Candidate> candidates_;
   Diagnosis diagnosis_;

@@ -31,7 +31,7 @@ TEST(Diagnose, SlowWorkIsTheLimitAndChangesThatWereNotTriedAreTold) {
   options.budget_seconds = 0;
   const Result<Diagnosis> found = diagnose(numbers(4096).map(slow).batch(4), options);
   ASSERT_TRUE(found.ok()) << found.status().to_string();
-  // Where other programs have the cores it says so.
+  // If other programs take the cores, it reports that.
   EXPECT_TRUE(found->first.limit == Limit::kCompute || found->first.limit == Limit::kCores) << found->first.sentence;
   EXPECT_TRUE(found->remedies.empty());
   EXPECT_NE(to_text(*found).find("not tried, the time was over"), std::string::npos);
@@ -45,7 +45,7 @@ TEST(Diagnose, TheJsonHasWhatTheTextSays) {
   remedy.change = "put .cache() behind resize";
   remedy.gain = {2.5, 2.25, 3};
   remedy.bytes = 1 << 20;
-  remedy.pipeline = numbers(8).batch(2);  // which JSON cannot hold
+  remedy.pipeline = numbers(8).batch(2);  // not expressible in JSON
   remedy.options.threads = 3;
   diagnosis.remedies = {remedy};
   diagnosis.others = {"more threads: \xff"};
@@ -78,7 +78,7 @@ TEST(Diagnose, TheFirstRemedyIsMeasuredAgainOnALoaderOfItsOwn) {
   unsetenv("FOREBAY_CACHE_DIR");
   ASSERT_TRUE(found.ok()) << found.status().to_string();
   std::filesystem::remove_all(folder);
-  if (found->remedies.empty()) return;  // one core alone: nothing helps
+  if (found->remedies.empty()) return;  // on one core nothing helps
   ASSERT_TRUE(found->verified.has_value()) << to_text(*found);
   EXPECT_LE(found->verified->low, found->verified->middle);
   EXPECT_LE(found->verified->middle, found->verified->high);

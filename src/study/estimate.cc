@@ -8,11 +8,11 @@ namespace forebay {
 
 namespace {
 
-// Student's t for a two-sided interval of 95 %, by degrees of freedom from 1 on.
+// Student's t for a two-sided 95 % interval, by degrees of freedom from 1 on.
 double t_of(size_t freedom) {
   constexpr std::array kTable = {12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23};
   if (freedom <= kTable.size()) return kTable[freedom - 1];
-  // Rounded to the wide side: a little too careful between the entries.
+  // Rounded up between the entries, so that intervals are rather too wide.
   return freedom <= 20 ? 2.2 : freedom <= 60 ? 2.09 : 1.98;
 }
 
@@ -26,18 +26,20 @@ Estimate ratio_of(std::span<const Group> groups, double share) {
     of += group.of;
     sum += group.sum;
   }
-  // Nothing was seen: no figure, and no division by it.
+  // Without observations there is no figure, and no division by 0.
   if (of <= 0) return {};
-  // A ratio of sums, not a mean of ratios: small groups at an end of an epoch would weigh as much as whole ones.
+  // A ratio of sums: in a mean of ratios, small groups at the end of an epoch would weigh as much
+  // as others.
   const double ratio = sum / of;
   if (groups.size() < 2) return {ratio};
   double squares = 0;
-  // What each group is off from what its size lets expect.
+  // Deviation of each group from the value that its size predicts.
   for (const Group& group : groups) squares += std::pow(group.sum - ratio * group.of, 2);
   const auto count = static_cast<double>(groups.size());
-  // 1 - share is the correction for a finite whole: of all samples seen, none is left that could differ.
+  // 1 - share is the finite population correction: once all samples are observed, there is no
+  // error.
   const double variance = (1 - std::clamp(share, 0.0, 1.0)) * squares / (count - 1) / count;
-  // Divided by the mean group, as the spread is one of sums and the figure is for each of `of`.
+  // Divided by the mean group size, since the deviations are of sums and the result is per unit.
   return with_bounds(ratio, t_of(groups.size() - 1) * std::sqrt(variance) / (of / count));
 }
 

@@ -7,19 +7,20 @@
 
 namespace forebay {
 
-/// What was seen of a part of the samples, group by group: `of` is what the figure is wanted for each of, `sum` what came together.
+/// A group of observations: `of` counts the units, `sum` is the total of the figure over them.
 struct Group {
   double of = 0, sum = 0;
 };
 
-/// sum ÷ of, over all groups; its 95 % interval is that of a ratio of two sums, from how the groups differ (W. G. Cochran, Sampling
-/// Techniques, 3rd ed., 6.3), with Student's t for so few. `share`: of everything that was seen; what is not left out cannot err. No
-/// bounds for less than two groups.
+/// Returns sum ÷ of over all groups. The bounds are the 95 % confidence interval of a ratio of two
+/// sums, from the differences between groups (W. G. Cochran, Sampling Techniques, 3rd ed., 6.3),
+/// with Student's t for small numbers of groups. `share` is the observed share of the whole; only
+/// the rest adds to the error. There are no bounds for fewer than two groups.
 Estimate ratio_of(std::span<const Group> groups, double share = 0);
-/// The mean of values seen one after the other, and its 95 % interval by Student's t.
+/// Returns the mean of consecutive values, with its 95 % confidence interval by Student's t.
 Estimate mean_of(std::span<const double> values);
 Estimate times(const Estimate& estimate, double factor);
-/// Bounds change places.
+/// Returns the reciprocal; the bounds change places.
 Estimate inverse(const Estimate& estimate);
 
 }  // namespace forebay

@@ -14,12 +14,12 @@ namespace forebay {
 
 namespace {
 
-constexpr int64_t kLookedAt = 100'000;  // sizes, of data sets that have more
-constexpr int64_t kExchanged = 300;     // chunks of a table that are thought of in the place of another one
+constexpr int64_t kLookedAt = 100'000;  // most sizes that are looked at
+constexpr int64_t kExchanged = 300;     // chunks that are considered as a replacement for another
 constexpr size_t kExchanges = 10;
 constexpr double kBalanced = 0.05, kMostBeyond = 4;
 
-// The first of the copies is the sample itself.
+// The first copy is the sample itself.
 Hash128 identity_of_copy(const Hash128& identity, int64_t copy, const Copies& copies) {
   return copies.alike || copy == 0 ? identity : hash128(identity.to_string() + " " + std::to_string(copy));
 }
@@ -111,7 +111,7 @@ class ChosenChunks final : public ChunkSource {
   std::vector<int64_t> begins_{0};
 };
 
-// As far apart as each other.
+// Returns evenly spaced ids.
 std::vector<int64_t> spread(int64_t samples, int64_t all) {
   std::vector<int64_t> ids(static_cast<size_t>(std::min(samples, all)));
   for (size_t i = 0; i < ids.size(); ++i)
@@ -119,8 +119,9 @@ std::vector<int64_t> spread(int64_t samples, int64_t all) {
   return ids;
 }
 
-// Of parts that are equally many and each alike in size the one that is nearest to the mean of its part, and to what those before it are off:
-// a few that are much larger than all others are not missed, nor taken for more than they are. `sizes` ascend.
+// Divides the sizes, which ascend, into `count` parts of equal number, and takes one sample of each
+// part: the one nearest to the mean of the part, corrected by the errors so far. So a few samples
+// that are much larger than all others are neither missed nor over-represented.
 std::vector<int64_t> one_of_each_size(int64_t count, std::span<const std::pair<double, int64_t>> sizes) {
   std::vector<int64_t> chosen;
   double lacking = 0;
@@ -142,7 +143,7 @@ std::vector<int64_t> one_of_each_size(int64_t count, std::span<const std::pair<d
   return chosen;
 }
 
-// Of `all`, whose sizes are asked for.
+// Chooses `count` of the ids below `all`, by their sizes.
 template <typename SizeOf>
 std::vector<int64_t> of_each_size(int64_t count, int64_t all, const SizeOf& size_of) {
   std::vector<std::pair<double, int64_t>> sizes;
@@ -162,7 +163,7 @@ struct ChunkSum {
 
   ChunkSum operator+(const ChunkSum& other) const { return {rows + other.rows, bytes + other.bytes}; }
   ChunkSum operator-(const ChunkSum& other) const { return {rows - other.rows, bytes - other.bytes}; }
-  /// How far the bytes of a row are from those of another sum, as a part of these.
+  /// Relative difference of the bytes per row from those of another sum.
   double off(const ChunkSum& all) const {
     return all.bytes > 0 ? std::abs(bytes * all.rows / (rows * all.bytes) - 1) : 0;
   }
@@ -186,8 +187,9 @@ SizedChunks sized(const ChunkSource& source, std::span<const int64_t> chunks) {
   return all;
 }
 
-// Another one is added to the chosen or takes the place of one of them, again and again, until a row of theirs has as many bytes as one of
-// all has: what is kept of rows then grows with their number as with their bytes. As many rows as are wanted stay.
+// Adds another chunk, or exchanges one, until the chosen chunks have as many bytes per row as all
+// chunks. Then the size of cached rows grows with their number as with their bytes. At least `rows`
+// rows stay chosen.
 void balance(std::vector<int64_t>& chosen, const ChunkSource& source, double rows, const ChunkSum& all) {
   SizedChunks parts = sized(source, chosen), others = sized(source, spread(kExchanged, source.chunks()));
   std::ranges::sort(chosen);
@@ -217,8 +219,9 @@ void balance(std::vector<int64_t>& chosen, const ChunkSource& source, double row
   std::ranges::sort(chosen);
 }
 
-// Whole ones, until they have as many rows; two of them at least, so that there is more than one part. Where these are not balanced
-// more are looked at, and the most balanced ones taken.
+// Chooses whole chunks until they have that many rows, at least two of them, so that there is more
+// than one part. If they are not balanced, it tries more chunks, and returns the most balanced
+// choice.
 std::vector<int64_t> chunks_of_each_size(int64_t rows, const ChunkSource& source) {
   const std::vector<int64_t> every = spread(source.chunks(), source.chunks());
   const ChunkSum all = sum_of(source, every);

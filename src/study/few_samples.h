@@ -9,25 +9,28 @@
 
 namespace forebay {
 
-/// How often each sample is there.
+/// Repetition of each sample.
 struct Copies {
   int64_t count = 1;
-  bool alike = false;  ///< a cache keeps one of them for all; else each has an identity of its own
+  bool alike = false;  ///< all copies share one cache entry; otherwise each has its own identity
 };
 
-/// Those samples of a data set, numbered anew, and these so many times over; of a table those chunks.
+/// Returns a source of the chosen samples only, with new ids, repeated as `copies` says. For a
+/// table, `chosen` are numbers of chunks.
 std::shared_ptr<const Source> chosen_of(std::shared_ptr<const Source> source, std::vector<int64_t> chosen,
                                         const Copies& copies = {});
-/// So many samples that stand for all: of each size of what is stored as large a share as there is of all (samples drawn systematically from a
-/// list in the order of size: W. G. Cochran, Sampling Techniques, 3rd ed., 8.3), since what is stored tells most of what a sample costs; of equal
-/// ones those that stand as far apart as each other. Of a table whole chunks until they have as many rows, two of them at least.
+/// Returns a source of about `samples` samples that represent all. The stored size says most about
+/// the cost of a sample, so the samples are drawn systematically from a list in the order of size
+/// (W. G. Cochran, Sampling Techniques, 3rd ed., 8.3); samples of equal size are spread evenly. Of
+/// a table it takes whole chunks, at least two, until they have that many rows.
 std::shared_ptr<const Source> standing_for(std::shared_ptr<const Source> source, int64_t samples,
                                            const Copies& copies = {});
-/// Whether a cache keeps of a part of it what it keeps of it: not what asks the user's code by number, nor what leaves rows out itself, nor what does
-/// not know the versions of its samples, or has to learn them: as of a loader that was opened without a cache.
+/// Whether a cache over a part of the source has the entries that one over all of it has. False for
+/// user code, for a source that leaves rows out itself, and for one that does not know the versions
+/// of its samples or still has to learn them (as if opened without a cache).
 bool can_be_repeated(const OpSpec& source);
 
-/// The same steps over that source, which is open.
+/// Returns the same steps over `source`, which is open.
 Description over(const Description& description, std::shared_ptr<const Source> source);
 
 }  // namespace forebay

@@ -103,7 +103,7 @@ TEST(FewSamples, OfATableAreWholeChunks) {
   EXPECT_EQ(few->chunk_name(1), all->chunk_name(3));
 }
 
-// Chunks of that many rows and bytes a row, as far as a choice needs them.
+// A source of chunks with those rows and bytes per row; it only gives what the choice needs.
 class OfChunks final : public ChunkSource {
  public:
   explicit OfChunks(std::vector<std::pair<int64_t, uint64_t>> chunks) : chunks_(std::move(chunks)) {
@@ -157,7 +157,7 @@ TEST(FewSamples, OfATableHaveRowsOfTheMeanSizeOfAll) {
   }
 }
 
-// Each row is a row group, and half of them are much larger: thousands are chosen.
+// Each row is a row group, and half of them are much larger, so thousands are chosen.
 TEST(FewSamples, OfManySmallRowGroupsAreChosenInLittleTime) {
   std::vector<std::pair<int64_t, uint64_t>> chunks;
   for (int64_t i = 0; i < 20'000; ++i) chunks.emplace_back(1, i < 10'000 ? 1 : 1'000'000 + static_cast<uint64_t>(i));
@@ -166,7 +166,7 @@ TEST(FewSamples, OfManySmallRowGroupsAreChosenInLittleTime) {
   EXPECT_LE(few->size(), 16'000);
 }
 
-// Samples of those sizes, as far as a choice needs them.
+// A source of samples with those sizes; it only gives what the choice needs.
 class OfSizes final : public SampleSource {
  public:
   explicit OfSizes(std::vector<uint64_t> sizes) : sizes_(std::move(sizes)) {}
@@ -193,7 +193,8 @@ TEST(FewSamples, HaveTheMeanSizeOfAllHoweverSizesAreSpreadAndWhateverReturns) {
   for (const bool in_order : {true, false}) {
     std::vector<uint64_t> sizes;
     for (uint64_t i = 0; i < 10'000; ++i) {
-      const uint64_t period = i % 5 == 0 ? 3 : 1;  // each fifth is three times as large: as far apart as few are
+      // Each fifth one is three times as large: the period of evenly spaced samples.
+      const uint64_t period = i % 5 == 0 ? 3 : 1;
       sizes.push_back(period * 1000 + i * i % 9973 + (i % 40 == 7 ? 30'000 : 0));
     }
     if (in_order) std::ranges::sort(sizes);

@@ -11,14 +11,14 @@ namespace forebay {
 
 namespace {
 
-constexpr auto kArrivalLook = std::chrono::milliseconds(20);  // for entries that are still on their way to the disk
-constexpr size_t kGroupsOfALongPass = 8;                      // groups
+constexpr auto kArrivalLook = std::chrono::milliseconds(20);  // for entries still being written
+constexpr size_t kGroupsOfALongPass = 8;
 constexpr int kLeastArrivalLooks = 5, kMostArrivalLooks = 250;
 
 uint64_t entries_in(const CacheStats& cache) { return cache.ram.entries + cache.disk.entries; }
 uint64_t bytes_in(const CacheStats& cache) { return cache.ram.bytes + cache.disk.bytes; }
 
-/// What has arrived in a cache since the last look.
+/// Entries that arrive in a cache, from one look to the next.
 class Arrivals {
  public:
   Arrivals(const Loader& loader, std::vector<Group>& bytes) : loader_(loader), bytes_(bytes) {}
@@ -27,7 +27,7 @@ class Arrivals {
     const Ledger ledger = loader_.stats();
     if (ledger.caches.empty()) return;
     const CacheStats& now = ledger.caches.front();
-    // Entries arrive later than their batch, some at a time: each arrival is a group of its own.
+    // Entries arrive later than their batch, several at a time: each arrival is a group.
     if (entries_in(now) > entries_in(seen_))
       bytes_.push_back({static_cast<double>(entries_in(now) - entries_in(seen_)),
                         static_cast<double>(bytes_in(now)) - static_cast<double>(bytes_in(seen_))});
@@ -41,7 +41,7 @@ class Arrivals {
   CacheStats seen_;
 };
 
-// Until no more entries arrive.
+// Waits until no more entries arrive.
 Status let_be_written(Arrivals& arrivals, const TrialContext& context) {
   for (int looks = 0, same = 0; looks < kMostArrivalLooks && same < kLeastArrivalLooks; ++looks) {
     const uint64_t before = entries_in(arrivals.seen());
@@ -90,7 +90,7 @@ Result<Filling> fill_what_fits(Loader& loader, const TrialContext& context) {
 
 Result<Filling> fill(Loader& loader, const TrialContext& context, uint64_t most_bytes) {
   FOREBAY_ASSIGN(Filling filling, fill_what_fits(loader, context));
-  // A part that was kept would be measured as if it were all: no figure at all is better.
+  // A partial cache would be measured as if it were complete, so it is an error.
   if (filling.declined > 0) return out_of_budget("so many samples do not fit into what is tried with", most_bytes);
   return filling;
 }

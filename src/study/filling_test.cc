@@ -7,7 +7,7 @@
 namespace forebay {
 namespace {
 
-// Batches of 32 that take 2 s each, the first one 10 s more.
+// Batches of 32 samples that take 2 s each; the first one takes 10 s more.
 std::vector<Group> batches(size_t count) {
   std::vector<Group> seen(count, Group{32, 2});
   seen.front().sum += 10;

@@ -13,22 +13,22 @@ namespace forebay {
 
 namespace {
 
-constexpr int64_t kMostIds = 2'000'000;  // that are looked up one by one
-constexpr double kSlack = 1.05;          // of a budget, for entries that other threads make a little larger
-constexpr double kLeastError = 1.15;     // of an estimate whose interval is narrower
-constexpr double kUnknownError = 1.5;    // of an estimate without an interval
+constexpr int64_t kMostIds = 2'000'000;  // most ids that are looked up one by one
+constexpr double kSlack = 1.05;          // factor: entries of other threads may be a little larger
+constexpr double kLeastError = 1.15;     // least factor on an estimate with an interval
+constexpr double kUnknownError = 1.5;    // factor on an estimate without an interval
 
 struct RowGroups {
   double count = 0, bytes = 0;
 };
 
-// Row groups with a sample of this loader. Each of them is decoded, and kept, as a whole.
+// Row groups with at least one sample of this loader. Each is decoded and cached as a whole.
 RowGroups row_groups_of(const Loader& loader) {
   const std::vector<int64_t> begins = loader.row_groups();
   const std::vector<uint64_t> bytes = loader.row_group_bytes();
   const RowGroups all{static_cast<double>(bytes.size()),
                       static_cast<double>(std::reduce(bytes.begin(), bytes.end(), uint64_t{0}))};
-  // So many samples leave out hardly any row group, and their ids would take long to look up.
+  // That many samples leave out hardly any row group, and looking up their ids would take long.
   if (loader.size() == begins.back() || loader.size() > kMostIds) return all;
   const Result<EpochPlan> plan = loader.plan(0, 0, 1, std::numeric_limits<int64_t>::max());
   if (!plan.ok()) return all;
@@ -52,7 +52,7 @@ double growth_from(const Loader& part, const Loader& all, uint64_t entries) {
   const auto kept = static_cast<double>(entries);
   if (part.row_groups().size() > 1) {
     const RowGroups some = row_groups_of(part);
-    // A rank of several keeps its share of them. A row group of one row is the same either way.
+    // One of several ranks caches only its share. For row groups of one row, both formulas agree.
     if (kept > 0 && kept <= some.count && some.bytes > 0)
       return row_groups_of(all).bytes / (some.bytes * kept / some.count);
   }

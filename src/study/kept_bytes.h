@@ -8,19 +8,21 @@
 
 namespace forebay {
 
-/// Number of times that the bytes of a full cache grow from a loader over a part of the samples to one over all of them.
-/// Entries are samples, or whole row groups where the cache stands among column operators; `entries`, the number that
-/// `part` keeps after an epoch, tells which. Row groups count by the bytes of their columns, since they differ in size,
-/// and where a sample of them is chosen. Both loaders are prepared.
+/// Returns the factor by which the bytes of a full cache grow from a loader over a part of the
+/// samples to one over all of them. Entries are samples, or whole row groups if the cache stands
+/// among column operators; `entries`, the number in the cache of `part` after an epoch, tells
+/// which. Row groups differ in size, so they count by the bytes of their columns, and only if a
+/// sample of them is chosen. Both loaders are prepared.
 double growth_from(const Loader& part, const Loader& all, uint64_t entries);
 
-/// Bytes of a cache of all samples, from an epoch over a part of them. The interval is that of bytes of an entry; it is a point where the
-/// part is everything.
+/// Estimates the bytes of a cache of all samples from an epoch over a part of them. The interval is
+/// that of the bytes per entry; it has width 0 if the part is everything.
 Estimate bytes_of_all(const Filling& filling, const Loader& part, const Loader& all);
 
-/// Budget of a cache that is to keep so many bytes: room for the error of the estimate, at least 15 % unless the figure is exact.
+/// Returns the budget for a cache of that size: it allows for the error of the estimate, at least
+/// 15 % unless the figure is exact.
 uint64_t budget_for(const Estimate& bytes);
-/// The same on a disk, where a budget holds the index of its entries and whole blocks as well.
+/// The same for a disk, whose budget also covers the index of the entries and whole blocks.
 uint64_t disk_budget_for(const Estimate& bytes, double entries);
 
 }  // namespace forebay

@@ -34,9 +34,9 @@ TEST(KeptBytes, GrowWithTheSamplesThatAreChosen) {
   const auto whole = open(all);
   for (const int64_t part : {10, 100, 400, 1000})
     EXPECT_DOUBLE_EQ(growth_from(*open_part(all, part), *whole, 10), 1000.0 / static_cast<double>(part));
-  // Entries that are alike are kept once: bytes are carried over, not those of an entry.
+  // Equal entries are stored once, so the total bytes are extrapolated, not the bytes per entry.
   EXPECT_DOUBLE_EQ(bytes_of_all(filling(50, 20), *open_part(all, 100), *whole).value, 10'000);
-  // Of a pipeline with a choice only the samples chosen are kept, of a part and of all.
+  // A pipeline that chooses samples caches only those, of a part and of all.
   const Pipeline chosen = numbers(1000, 4).take(600).batch(8);
   EXPECT_DOUBLE_EQ(growth_from(*open(numbers(1000, 4).take(60).batch(8)), *open(chosen), 60), 10);
 }

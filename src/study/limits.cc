@@ -27,19 +27,19 @@ WaitStats waits_between(const WaitStats& a, const WaitStats& b) {
           .interpreter = b.interpreter - a.interpreter};
 }
 
-// Time of compute threads, whatever they did with it.
+// Total time of compute threads, busy or idle.
 double had(const ThreadStats& time) {
   return time.rows + time.row_groups + time.assembly + time.plan + time.engine + time.idle;
 }
 
 double percent(double share) { return 100 * std::clamp(share, 0.0, 1.0); }
 
-// The operator that took most CPU time between two looks, and its share of all.
+// Returns the operator that took the most CPU time between two ledgers, and its share.
 std::pair<std::string, double> busiest(const Ledger& before, const Ledger& after) {
   std::pair<std::string, double> most{"", 0};
   double all = 0;
   for (size_t i = 0; i < after.steps.size(); ++i) {
-    // A look before anything ran may have no steps yet.
+    // A ledger from before the first work may have no steps yet.
     const double earlier = i < before.steps.size() ? before.steps[i].busy_seconds : 0;
     const double spent = after.steps[i].busy_seconds - earlier;
     all += spent;
@@ -52,18 +52,21 @@ std::pair<std::string, double> busiest(const Ledger& before, const Ledger& after
 double ran(const Observation& seen) { return seen.cores_after.ran - seen.cores_before.ran; }
 double ready(const Observation& seen) { return ran(seen) + seen.cores_after.waited - seen.cores_before.waited; }
 
-// Those at work may also wait for a lock, a mapped file or in an operator that sleeps, which more cores would not change. More threads
-// than cores take turns by themselves.
+// Whether busy threads lack cores. They may also wait for a lock, for a mapped file, or in an
+// operator that sleeps, which more cores would not change. With more threads than cores, threads
+// take turns anyway.
 bool lacks_cores(const Observation& seen) {
   const ThreadStats &was = seen.before.thread_time, &is = seen.after.thread_time;
   const double worked = is.rows - was.rows + is.row_groups - was.row_groups;
-  // With more threads than cores each has one for that share of the time at best, which nobody else took.
+  // The best share of time that each thread can have a core, if there are more threads than cores.
   const double at_best = std::min(1.0, static_cast<double>(usable_cores()) / std::max(seen.after.threads, 1));
-  // Mostly ready to run while at work: else it was a lock or a mapped file, not a core, that they waited for.
+  // Requires that they were mostly ready to run: otherwise they waited for a lock or a file, not
+  // for a core.
   return ready(seen) >= worked / 2 && ran(seen) < kHadNoCore * at_best * ready(seen);
 }
 
-// What comes is worked on at once by threads that have time, and yet that is the last that a batch waits for. Then reads are the limit, whatever the end of the wait looks like.
+// Whether reads are the limit although the wait ends in compute: threads have time, and work on
+// data as soon as it arrives, while nearly all requests are in flight.
 bool waits_for_reads(const Observation& seen) {
   if (seen.after.stores.empty() || seen.before.stores.empty()) return false;
   const ThreadStats &was = seen.before.thread_time, &is = seen.after.thread_time;
@@ -80,7 +83,7 @@ std::string storage_sentence(double share, const Observation& seen) {
   const StoreStats &was = seen.before.stores.front(), &is = seen.after.stores.front();
   const auto waited = static_cast<double>(is.waited - was.waited);
   const double elapsed = seen.after.elapsed_seconds - seen.before.elapsed_seconds;
-  // No read ended in this time: there is nothing to divide by, and no latency to tell.
+  // If no read ended in this time, there is no latency to report, and nothing to divide by.
   if (waited <= 0 || elapsed <= 0) return text;
   text += fmt::format(" ({}: {:.1f} ms a read, {}/s, {:.0f} reads under way on average", is.name,
                       1e3 * (is.seconds - was.seconds) / waited,
@@ -155,13 +158,14 @@ std::string_view name_of(Limit limit) {
 }
 
 Limiter limiter_of(const Observation& seen, const LoaderOptions& options) {
-  // Not 0 by a clock that is too coarse.
+  // Above 0 even if the clock is coarse.
   const double elapsed = std::max(seen.after.elapsed_seconds - seen.before.elapsed_seconds, 1e-9);
   const double waited = (seen.after.consumer_wait_seconds - seen.before.consumer_wait_seconds) / elapsed;
   Limiter limiter{Limit::kTrainer, waited, {}};
   if (waited >= kHardlyWaits) {
     const WaitStats waits = waits_between(seen.before.waits, seen.after.waits);
-    // A slot that the engine does not give because the store serves no more is the store's doing.
+    // If the engine holds back request slots because the store serves no more, the store is the
+    // limit.
     const std::array<std::pair<Limit, double>, 5> parts = {
         {{Limit::kStorage, waits.storage + (options.requests ? 0 : waits.slot)},
          {Limit::kRequests, options.requests ? waits.slot : 0},
@@ -172,10 +176,10 @@ Limiter limiter_of(const Observation& seen, const LoaderOptions& options) {
         *std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     limiter = {most.first, most.second / elapsed, {}};
     if (limiter.limit == Limit::kCompute && waits_for_reads(seen)) {
-      // The share is that of all: what was waited for behind the reads was waited for because of them.
+      // The share is that of all waits: later waits are due to the reads, too.
       limiter = {options.requests ? Limit::kRequests : Limit::kStorage, waited, {}};
     }
-    // Only now: compute is what it looks like from inside, where threads that get no core seem to work for long.
+    // Checked last: threads without a core seem to compute for long, so the waits show compute.
     if (limiter.limit == Limit::kCompute && lacks_cores(seen)) limiter.limit = Limit::kCores;
   }
   limiter.sentence = sentence_of(limiter.limit, limiter.share, seen, options);

@@ -5,14 +5,17 @@
 
 namespace forebay {
 
-/// Under that share of the time a wait is no limit.
+/// A smaller share of the time spent waiting is no limit.
 constexpr double kHardlyWaits = 0.05;
-/// Where threads at work had a core for less than that share of what they could, cores are the limit and not the work.
+/// If busy threads had a core for less than this share of the time they were ready, cores are the
+/// limit.
 constexpr double kHadNoCore = 0.7;
-/// Threads that are idle for more than that share of the time, while more than that share of the requests is under way, wait for what these bring.
+/// Threads wait for reads if they are idle for more than the first share of the time, while more
+/// than the second share of the requests is in flight.
 constexpr double kThreadsHaveTime = 0.4, kAllUnderWay = 0.85;
 
-/// What the consumer waited for in the windows. `options`: of the loader; a number given there can be the limit, what it chose itself is not.
+/// Returns the limit that the consumer waited for in the windows. `options` are those of the
+/// loader: a number that the user set can be the limit, one that the loader chose cannot.
 Limiter limiter_of(const Observation& seen, const LoaderOptions& options);
 
 }  // namespace forebay

@@ -5,12 +5,12 @@
 namespace forebay {
 namespace {
 
-/// Ten seconds of a run, in which the consumer waited like this.
+/// Ten seconds of a run with those waits of the consumer.
 Observation ten_seconds(const WaitStats& waits) {
   Observation seen;
   seen.rates = {100};
   seen.before.elapsed_seconds = 5;
-  seen.before.waits = {1, 1, 1, 1, 1, 1, 1, 1, 1};  // what was before the windows is no part of it
+  seen.before.waits = {1, 1, 1, 1, 1, 1, 1, 1, 1};  // waits before the windows do not count
   seen.before.consumer_wait_seconds = 9;
   seen.after = seen.before;
   seen.after.elapsed_seconds = 15;
@@ -33,11 +33,11 @@ TEST(Limits, TheLargestWaitIsTheLimit) {
   };
   const Case cases[] = {
       {{}, false, Limit::kTrainer, 0},
-      {{.storage = 0.4}, false, Limit::kTrainer, 0.04},  // under 5 % it is no limit
+      {{.storage = 0.4}, false, Limit::kTrainer, 0.04},  // less than 5 % is no limit
       {{.storage = 6, .compute = 3}, false, Limit::kStorage, 0.6},
       {{.storage = 3, .compute = 6}, false, Limit::kCompute, 0.6},
       {{.storage = 4, .thread = 2, .compute = 2, .assembly = 1}, false, Limit::kCompute, 0.5},
-      {{.slot = 3, .storage = 2, .compute = 4}, false, Limit::kStorage, 0.5},  // the engine's own limit is the store's
+      {{.slot = 3, .storage = 2, .compute = 4}, false, Limit::kStorage, 0.5},  // no requests= given
       {{.slot = 5, .storage = 2, .compute = 4}, true, Limit::kRequests, 0.5},
       {{.memory = 5, .storage = 4}, false, Limit::kMemory, 0.5},
       {{.thread = 4, .user = 5}, false, Limit::kUserCode, 0.5},
@@ -119,7 +119,7 @@ TEST(Limits, ThreadsThatAreKeptFromRunningAreToldFromThoseWithMuchToDo) {
   seen.cores_after = {.ran = 100.1, .waited = 51};
   EXPECT_EQ(name_of(limiter_of(seen, {}).limit), "compute") << "most of the time they waited for something else";
   seen.cores_after = {.ran = 103, .waited = 55};
-  seen.after.threads = 1000;  // of which each has its turn now and then
+  seen.after.threads = 1000;  // so many threads take turns on the cores
   EXPECT_EQ(name_of(limiter_of(seen, {}).limit), "compute");
   seen.cores_before = seen.cores_after = {};
   EXPECT_EQ(name_of(limiter_of(seen, {}).limit), "compute") << "a kernel that does not say";

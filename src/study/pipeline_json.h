@@ -7,7 +7,7 @@
 
 namespace forebay {
 
-/// Null where the pipeline has code of its own.
+/// Returns null if the pipeline contains user code.
 inline Json description_json(const Pipeline& pipeline) {
   const Result<std::string> text = pipeline.to_json();
   return text.ok() ? Json::parse(*text) : Json();

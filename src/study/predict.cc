@@ -12,10 +12,10 @@ namespace forebay {
 
 namespace {
 
-// A predicted figure in place of a measured one, its interval as wide in proportion.
+// Replaces a measured figure by a predicted one, with an interval of the same relative width.
 Estimate in_place_of(const Estimate& measured, double value) {
   const auto scaled = [&](const std::optional<double>& bound) -> std::optional<double> {
-    // How far off in proportion is what carries over; of 0 there is no proportion.
+    // A relative error carries over; a measured 0 has none.
     if (!bound || measured.value == 0) return std::nullopt;
     return *bound * value / measured.value;
   };
@@ -48,19 +48,19 @@ Result<Profile> predict(const Profile& profile, const Elsewhere& where) {
   FOREBAY_RETURN_IF_ERROR(check(where));
   Profile there = profile;
   there.predicted_for = in_words(where);
-  // Threads of the run that was measured: as many cores as it could use, whatever the host has.
+  // By default, as many cores as the measured run could use, which is its number of threads.
   const int cores = where.cores.value_or(profile.threads);
   const auto size = static_cast<double>(profile.size);
   const auto rate_of = [&](const SampleCost& cost) { return 1 / seconds_between(cost, cores, where); };
   const Strategy& unchanged = *profile.unchanged();
-  // What the part that does not fit is made with: predicted as well, not as it was measured here.
+  // The rate for the part that does not fit is a prediction, too.
   const Estimate without = in_place_of(unchanged.rate, rate_of(unchanged.kept));
   for (Strategy& strategy : there.strategies) {
     strategy.preparation_seconds = in_place_of(strategy.preparation_seconds, size / rate_of(strategy.preparing));
     const Estimate kept = in_place_of(strategy.rate, rate_of(strategy.kept));
     strategy.rate = strategy.fits < 1 ? mixed_rate(strategy.fits, kept, without) : kept;
   }
-  // Another machine may make another one best: all are ranked anew.
+  // Another strategy may be best on another machine, so all are ranked anew.
   judge(there.strategies, there.weights, there.size);
   return there;
 }

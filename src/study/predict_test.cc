@@ -7,7 +7,7 @@
 namespace forebay {
 namespace {
 
-// 1,000 samples on two cores: 10 ms of work each, of which a cache leaves 1 ms and nothing to read.
+// 1,000 samples on two cores, with 10 ms of work each. A cache leaves 1 ms of it, and no reads.
 Profile measured() {
   Profile profile;
   profile.size = 1000;

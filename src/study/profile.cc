@@ -29,22 +29,22 @@ namespace {
 
 constexpr int64_t kLeastSamples = 1000, kOneIn = 100;
 constexpr int64_t kLeastTrialBatches = 2;
-// The other half is for the turns in which each strategy is looked at once it is filled.
-constexpr double kFilling = 0.5;  // of the time, that filling caches may take
-constexpr double kWhole = 0.3;    // of that: a data set that takes no more is tried whole
+// The other half is for the turns in which each filled strategy is measured.
+constexpr double kFilling = 0.5;  // share of the time that filling caches may take
+constexpr double kWhole = 0.3;    // share of that; a data set that takes less is tried whole
 constexpr uint64_t kTrialBytes = 1'000'000'000;
-constexpr double kEnoughBytes = 128e6;  // that are more than the caches of the cores hold
+constexpr double kEnoughBytes = 128e6;  // more than the caches of the cores hold
 constexpr double kEnoughCopies = 3;
-constexpr double kMostOfTrial = 0.8;  // of what a trial may keep: entries take more than what is in them
+constexpr double kMostOfTrial = 0.8;  // share of kTrialBytes: entries are larger than their content
 constexpr TrialLength kUnchanged{.windows = 6, .window_seconds = 0.3};
 constexpr TrialLength kTurn{.windows = 1, .window_seconds = 0.25};
 constexpr TrialLength kFinalTurn{.windows = 1, .window_seconds = 0.5};
 constexpr int kTurns = 4;
 constexpr TrialLength kAlone{.windows = 4, .window_seconds = 0.25};
 constexpr double kOvertimeSeconds = 10;
-constexpr size_t kMostMeasured = 4;   // strategies that are run as they are handed over
-constexpr double kDisappoints = 0.8;  // of the rate that was found over a part of the samples
-constexpr double kSlowBatch = 0.05;   // seconds: turns with slower ones would take the time of everything else
+constexpr size_t kMostMeasured = 4;   // most strategies that are run as handed over
+constexpr double kDisappoints = 0.8;  // share of the rate found over a part of the samples
+constexpr double kSlowBatch = 0.05;   // seconds; turns with slower batches would take all the time
 
 using OpenLoader = std::shared_ptr<Loader>;
 
@@ -52,7 +52,7 @@ class Profiling {
  public:
   Profiling(const Pipeline& pipeline, const ProfileOptions& options)
       : options_(options), plain_(without_caches(pipeline.description())) {
-    // A loader that the user bounded would end in the middle of a window.
+    // If the user limited the epochs, the loader would end in the middle of a window.
     loader_options_.epochs.reset();
     profile_.weights = options.weights;
   }
@@ -80,7 +80,7 @@ class Profiling {
   }
 
  private:
-  // Over all samples, as a user has it now.
+  // Measures the pipeline over all samples, as the user has it now.
   Status look_at_it_unchanged() {
     FOREBAY_ASSIGN(as_it_is_, open(plain_));
     FOREBAY_ASSIGN(const Observation seen, observe(*as_it_is_, context_, kUnchanged));
@@ -97,7 +97,7 @@ class Profiling {
     return {};
   }
 
-  // Each strategy makes them once.
+  // Chooses the number of samples; each strategy makes them once.
   void choose_samples(size_t strategies) {
     const int64_t batch = std::max<int64_t>(batch_size(plain_.description), 1);
     const int64_t wanted = options_.samples.value_or(std::max(kLeastSamples, profile_.size / kOneIn));
@@ -105,7 +105,7 @@ class Profiling {
                static_cast<double>(std::max<size_t>(strategies, 1));
     int64_t samples = wanted;
     if (!options_.samples && static_cast<double>(profile_.size) <= kWhole * in_time_) {
-      samples = profile_.size;  // nothing has to be carried over
+      samples = profile_.size;  // no extrapolation is needed
     } else if (!options_.samples && static_cast<double>(wanted) > in_time_) {
       samples = static_cast<int64_t>(in_time_);
       profile_.others.push_back(fmt::format("{} samples, as many as were wanted: {} are made in the time that there is",
@@ -114,7 +114,8 @@ class Profiling {
     profile_.samples = std::min(std::max(samples, kLeastTrialBatches * batch), profile_.size);
   }
 
-  // A filter leaves a part of them: so many of the source's as are `profile_.samples` behind it. A take() leaves its number of however many.
+  // Returns the number of source samples of which `profile_.samples` pass the filters. A take()
+  // yields its own number, however many the source has.
   int64_t samples_of_source() const {
     const OpSpec source = as_it_is_->opened().description().steps().front();
     if (source.opened == nullptr || find_step(plain_.description, OpRole::kTake) != nullptr) return profile_.samples;
@@ -123,7 +124,7 @@ class Profiling {
     return std::max(profile_.samples, static_cast<int64_t>(std::ceil(static_cast<double>(profile_.samples) / left)));
   }
 
-  // What cannot be run is told, and the rest goes on.
+  // Reports a strategy that cannot be run, and continues with the others.
   Status try_out(Strategy strategy) {
     const std::string name = strategy.name;
     Result<Strategy> tried = measured(std::move(strategy));
@@ -146,7 +147,8 @@ class Profiling {
     strategy.bytes = bytes_of_all(filling, *loader, *as_it_is_);
     strategy.entries = growth_from(*loader, *as_it_is_, filling.entries) * static_cast<double>(filling.entries);
     if (const int64_t copies = copies_of(strategy); copies > 1) {
-      // In a folder of its own, so that all of them are made: so many tell better how long that takes.
+      // A folder of its own, so that all copies are made: more samples give a better estimate of
+      // the time.
       auto few = standing_for(with_versions_, samples_of_source(), {.count = copies});
       FOREBAY_ASSIGN(loader, open(for_trial(over(plain_.description, std::move(few)), strategy, std::nullopt,
                                             kTrialBytes, folder.path() + "/copies")));
@@ -163,7 +165,8 @@ class Profiling {
     return strategy;
   }
 
-  // Over some samples that stand for all. Which those are is found once, by the first loader that keeps something: others do not learn the versions.
+  // Opens a loader over a part of the samples that represents all. The samples are chosen once, by
+  // the first loader with a cache: loaders without one do not learn the versions.
   Result<OpenLoader> open_over_few(const Strategy& strategy, const std::string& folder) {
     if (!with_versions_) {
       FOREBAY_ASSIGN(OpenLoader loader,
@@ -176,13 +179,15 @@ class Profiling {
     return open(for_trial(few, strategy, std::nullopt, kTrialBytes, folder));
   }
 
-  // The cores' caches hold a few samples, and not all: those few would look faster than they are. And what begins and ends a run is much of a
-  // short one. Copies of them are as good as other samples.
+  // The cores' caches hold a few samples but not all, so a few would look faster than they are. The
+  // start and the end of a run also weigh much in a short one. Copies of samples are as good as
+  // other samples.
   int64_t copies_of(const Strategy& strategy) {
     int64_t& copies = copies_behind_[*strategy.behind];
     copies = 1;
     if (!with_versions_) return copies;
-    // Of a table they are whole row groups. They are made once more, beside those that were tried.
+    // For a table these are whole row groups. They are made once more, in addition to those tried
+    // before.
     const auto size = static_cast<double>(profile_.size), tried = static_cast<double>(profile_.samples);
     const double left = tried / static_cast<double>(samples_of_source());
     const double few = left * static_cast<double>(standing_for(with_versions_, samples_of_source())->size());
@@ -200,7 +205,7 @@ class Profiling {
   }
 
   void keep_open(const Strategy& strategy, OpenLoader loader, WorkingFolder folder) {
-    // What fits in part is not seen in a trial, in which everything fits.
+    // A trial has space for everything, so it does not show a cache that holds only a part.
     if (strategy.fits < 1) return;
     const double share =
         static_cast<double>(profile_.samples * copies_behind_[*strategy.behind]) / static_cast<double>(profile_.size);
@@ -208,7 +213,8 @@ class Profiling {
                      std::move(loader)});
   }
 
-  // What samples cost goes with it, or a prediction for the same host would be another rate than what was measured.
+  // Scales the cost of samples too; otherwise a prediction for the same host would differ from the
+  // measurement.
   static void correct_rate(Strategy& strategy, double factor) {
     strategy.rate = times(strategy.rate, factor);
     strategy.kept = at_pace(strategy.kept, factor);
@@ -228,10 +234,12 @@ class Profiling {
     return {};
   }
 
-  // Figures of a trial are carried over from a part of the samples. The best strategy is run once as it is handed over before it is called best;
-  // one that disappoints is ranked anew, and the next one takes its turn.
+  // Figures of a trial are extrapolated from a part of the samples. So the best strategy is run
+  // once as it is handed over before it is called best. If it disappoints, it is ranked anew, and
+  // the next one is run.
   Status measure_the_best() {
-    // Loaders of a process that keep the same share a cache: the budget of a trial would be its budget, too.
+    // Loaders of a process that cache the same content share the cache, and so would share a
+    // trial's budget.
     contenders_.end();
     std::set<std::string> looked_at;
     while (true) {
@@ -284,7 +292,7 @@ class Profiling {
     }
   }
 
-  // Entries that were declined are as large as those that were kept, as far as anybody knows.
+  // Assumes that declined entries are as large as the cached ones.
   void make_room(Strategy& strategy, const Filling& filling) {
     const auto kept = static_cast<double>(filling.entries), all = kept + static_cast<double>(filling.declined);
     strategy.bytes = {static_cast<double>(filling.entry_bytes) * all / kept};
@@ -305,8 +313,9 @@ class Profiling {
     return {};
   }
 
-  // Machines are now faster and now slower, and rates are on the scale of the pipeline as it is: of all looks at it since the last scale. The one
-  // that the answer has is of the turns in which the best strategy ran as it is handed over, so that its rate is what it had there.
+  // The speed of machines varies, so rates are on the scale of the unchanged pipeline: of all its
+  // measurements since the last scale. The final scale is from the turns in which the best strategy
+  // ran as handed over, so its rate in the answer is the rate that it had there.
   void take_scale() {
     Strategy& unchanged = *std::ranges::find(profile_.strategies, StrategyTier::kNothing, &Strategy::tier);
     if (!as_it_is_rates_.empty()) {
@@ -317,7 +326,8 @@ class Profiling {
       unchanged.preparation_seconds = times(inverse(rate), static_cast<double>(profile_.size));
       unchanged_.rate = rate;
     }
-    // Making and keeping is no sooner done than making alone: a lower figure is noise of the few that were tried.
+    // Making and caching cannot be faster than making alone: a lower figure is noise of a small
+    // sample.
     for (Strategy& strategy : profile_.strategies)
       if (strategy.tier != StrategyTier::kFiles &&
           strategy.preparation_seconds.value < unchanged.preparation_seconds.value)
@@ -344,7 +354,7 @@ class Profiling {
                                    .most_bytes = static_cast<double>(kTrialBytes),
                                    .options = options}));
     take_files(strategy, tried);
-    // A part of them could not be read at all.
+    // Files that do not fit in part are useless.
     if (strategy.bytes.value > tried.room)
       return out_of_budget("there is not so much room for its files", static_cast<uint64_t>(strategy.bytes.value));
     FOREBAY_ASSIGN(OpenLoader loader, open({tried.pipeline.description(), tried.steps}));
@@ -354,7 +364,8 @@ class Profiling {
     return strategy;
   }
 
-  // As a cache on disk is: another store's latency is not theirs.
+  // Files on a local disk have the cost of a cache on disk, without the latency of the data set's
+  // store.
   static SampleCost from_a_disk(SampleCost cost) {
     cost.other_seconds += std::exchange(cost.store_seconds, 0);
     cost.stored_bytes = cost.stored_reads = 0;
@@ -367,7 +378,7 @@ class Profiling {
     return nullptr;
   }
 
-  // What writing some of them says of writing all.
+  // Extrapolates from the files of some samples to those of all.
   void take_files(Strategy& strategy, const TriedFiles& tried) const {
     std::vector<Group> bytes;
     double samples = 0;
@@ -375,16 +386,16 @@ class Profiling {
       bytes.push_back({static_cast<double>(part.samples), static_cast<double>(part.bytes)});
       samples += static_cast<double>(part.samples);
     }
-    // Steps behind the cut may leave samples out; all are written.
+    // Steps after the cut may leave samples out, but all are written.
     const auto size = static_cast<double>(tried.size);
     strategy.bytes = times(ratio_of(bytes, samples / size), size);
     const Estimate* in_memory = bytes_in_memory(*strategy.behind);
-    // Parts that have copies of the same samples are alike, and do not say how far the samples differ.
+    // Parts with copies of the same samples are alike, and do not show how samples differ.
     if (in_memory != nullptr && copies_behind_.at(*strategy.behind) > 1)
       strategy.bytes = times(*in_memory, strategy.bytes.value / in_memory->value);
     const double a_sample = 1 / std::max(samples, 1.0);
-    // The samples of one part are made while another is written, so no part alone says anything of the spread: it is that of the same steps
-    // with nothing kept.
+    // The samples of one part are made while another is written, so single parts do not show the
+    // spread. The spread is that of the same steps without a cache.
     strategy.preparation_seconds =
         times(unchanged_.preparation_seconds, tried.seconds * a_sample * size / unchanged_.preparation_seconds.value);
     strategy.preparing =
@@ -395,9 +406,11 @@ class Profiling {
   }
 
   bool slow_batches() const { return batch_size(plain_.description) >= kSlowBatch * unchanged_.rate.value; }
-  // Machines are now faster and now slower: it runs in turns with the pipeline as it is, and how many times as fast it is counts.
+  // The speed of machines varies, so the strategy runs in turns with the unchanged pipeline, and
+  // the ratio counts.
   Result<Estimate> rate_once_kept(Loader& loader, const TrialLength& turn_length) {
-    // A turn is a quarter of a second: with batches slower than that the pipeline as it is would take all the time.
+    // A turn is a quarter of a second. If batches are slower, the unchanged pipeline would take all
+    // the time.
     if (slow_batches()) {
       FOREBAY_ASSIGN(const Observation seen, observe(loader, context_, kAlone));
       return mean_of(seen.rates);
@@ -405,7 +418,7 @@ class Profiling {
     std::vector<Group> turns;
     for (int turn = 0; turn < kTurns; ++turn) {
       double kept = 0, as_it_is = 0;
-      // Who is first changes, as in diagnose(): drift and warmth fall on both alike.
+      // The order alternates, as in diagnose(), so that drift and warm caches affect both alike.
       for (const bool with : {turn % 2 == 0, turn % 2 != 0}) {
         FOREBAY_RETURN_IF_ERROR(let_rest(with ? *as_it_is_ : loader, context_));
         FOREBAY_ASSIGN(const Observation seen, observe(with ? loader : *as_it_is_, context_, turn_length));
@@ -414,8 +427,9 @@ class Profiling {
       turns.push_back({as_it_is, kept});
       as_it_is_rates_.push_back(as_it_is);
     }
-    // A ratio of sums: the mean of ratios is too high where the machine is now faster and now slower. On the scale of the one long look at
-    // the pipeline as it is, so that all strategies can be compared.
+    // A ratio of sums: the mean of ratios is too high if the machine's speed varies. It is put on
+    // the scale of the one long measurement of the unchanged pipeline, so that all strategies are
+    // comparable.
     return times(ratio_of(turns), unchanged_.rate.value);
   }
 
@@ -424,17 +438,18 @@ class Profiling {
     const Result<std::string> folder = default_cache_folder();
     std::error_code none;
     std::filesystem::path place = folder.ok() ? *folder : std::filesystem::temp_directory_path(none).string();
-    // The folder need not be there yet: the file system that it will be on is that of the next one above.
+    // The folder need not exist yet: its file system is that of the next existing parent.
     while (!std::filesystem::exists(place, none) && place.has_relative_path()) place = place.parent_path();
     const std::filesystem::space_info space = std::filesystem::space(place, none);
-    // Where nothing is known of the room the strategy is not judged by it.
+    // If the free space is unknown, it does not limit the strategy.
     return none ? UINT64_MAX : space.available;
   }
 
-  // Where the steps of what was given stand, once `steps` of what has no cache stand there.
+  // Returns the places of the original steps, given the places of the steps of the pipeline without
+  // caches.
   ChangedSteps behind_plain(const ChangedSteps& steps) const {
     ChangedSteps both;
-    // Two moves one after the other: given to plain, plain to changed.
+    // Composes two moves: original to plain, plain to changed.
     for (const size_t place : plain_.steps.places) both.places.push_back(steps.places[place]);
     return both;
   }
@@ -443,7 +458,7 @@ class Profiling {
     return Pipeline(std::make_shared<const Description>(changed.description));
   }
 
-  // `changed`: of what has no cache.
+  // `changed` is relative to the pipeline without caches.
   Result<OpenLoader> open(const Changed& changed) const {
     const Pipeline pipeline = pipeline_of(changed);
     const bool plain = &changed == &plain_;
@@ -462,10 +477,10 @@ class Profiling {
   const int64_t begun_ns_ = monotonic_ns();
   OpenLoader as_it_is_;
   Strategy unchanged_;
-  std::vector<double> as_it_is_rates_;           ///< of it, since the last take_scale()
+  std::vector<double> as_it_is_rates_;           ///< of `as_it_is_`, since the last take_scale()
   double in_time_ = 0;                           ///< samples that may be made for a strategy
-  std::shared_ptr<const Source> with_versions_;  ///< all samples; null where they cannot be numbered anew
-  std::map<size_t, int64_t> copies_behind_;      ///< of each sample, by step behind which it is kept
+  std::shared_ptr<const Source> with_versions_;  ///< all samples; null if a part cannot be chosen
+  std::map<size_t, int64_t> copies_behind_;      ///< copies of each sample, by the cache's step
   Contenders contenders_;
   Profile profile_;
 };

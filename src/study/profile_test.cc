@@ -22,7 +22,8 @@
 namespace forebay {
 namespace {
 
-// Scratch folders go into one of this test's own as long as this lives: other tests run beside it and make theirs.
+// Redirects scratch folders to a folder of this test, since other tests run at the same time and
+// make theirs.
 class OwnTemporaryFolder {
  public:
   OwnTemporaryFolder() { setenv("TMPDIR", folder_->path().c_str(), 1); }
@@ -44,7 +45,8 @@ class OwnTemporaryFolder {
   Result<WorkingFolder> folder_ = WorkingFolder::make();
 };
 
-// Of all samples, once an epoch has gone by; what is on its way to the disk has arrived when it no longer grows.
+// Bytes of a full cache, after an epoch. Waits for entries on their way to disk until the cache
+// stops growing.
 uint64_t bytes_kept_by(const Pipeline& pipeline) {
   const auto loader = Loader::open(pipeline, {});
   for (int64_t step = 0; step < (*loader)->batches_per_epoch(); ++step) EXPECT_TRUE((*loader)->next().ok());
@@ -111,7 +113,7 @@ TEST(Profile, FewSamplesAreTriedManyTimesOver) {
 TEST(Profile, WhatIsKeptAlreadyIsLeftOut) {
   ProfileOptions options;
   options.samples = 16;
-  options.budget_seconds = 0;  // the pipeline as it is alone
+  options.budget_seconds = 0;  // only the pipeline as it is
   const Result<Profile> found = profile(numbers(4000, 256).map(slow).cache({.disk = uint64_t{0}}).batch(4), options);
   ASSERT_TRUE(found.ok()) << found.status().to_string();
   ASSERT_EQ(found->strategies.size(), 1u);

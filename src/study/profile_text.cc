@@ -45,7 +45,7 @@ Json to_json(const Strategy& strategy) {
           {"pipeline", description_json(strategy.pipeline)}};
 }
 
-// What is on disk anyway may as well be there for others.
+// Names the command that makes the files of the best strategy, or mentions files as an alternative.
 std::string files_sentence(const Profile& profile) {
   const Strategy& best = profile.strategies.front();
   if (best.tier == StrategyTier::kFiles) return fmt::format("Its files are made by: {}\n", best.command);

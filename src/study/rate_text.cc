@@ -15,7 +15,7 @@ std::optional<double> parse_rate(std::string_view text) {
   double chunk = 0;
   std::string_view number = text;
   for (const auto& [name, bits] : kBits) {
-    // "bit" is the last, since each of the others ends with it.
+    // "bit" is the last one, since each of the others ends with it.
     if (!number.ends_with(name)) continue;
     number.remove_suffix(name.size());
     chunk = bits / 8;
@@ -27,7 +27,7 @@ std::optional<double> parse_rate(std::string_view text) {
   const auto [parsed, error] = std::from_chars(number.data(), end, value);
   if (error == std::errc() && parsed == end && std::isfinite(value) && value >= 0)
     return value * (chunk > 0 ? chunk : 1);
-  // It said bits and had no number: never read again as a size, which knows no bits.
+  // A unit of bits without a number is not parsed as a size in bytes.
   if (chunk > 0) return std::nullopt;
   const std::optional<uint64_t> bytes = parse_byte_size(text);
   return bytes ? std::optional(static_cast<double>(*bytes)) : std::nullopt;

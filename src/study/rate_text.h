@@ -5,7 +5,8 @@
 
 namespace forebay {
 
-/// Bytes a second: "2GB/s", "10Gbit/s", "500 Mbit/s", "1e9", a size with or without "/s" (base/byte_size.h). Nothing for what is none.
+/// Parses bytes per second: "2GB/s", "10Gbit/s", "500 Mbit/s", "1e9", or a size with or without
+/// "/s" (base/byte_size.h). Returns nothing for other texts.
 std::optional<double> parse_rate(std::string_view text);
 
 }  // namespace forebay

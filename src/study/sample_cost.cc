@@ -6,7 +6,7 @@ namespace forebay {
 
 namespace {
 
-constexpr double kMostly = 0.5;  // of what a consumer waits for: then that is the limit
+constexpr double kMostly = 0.5;  // share of waits from which the store is the limit
 
 double cpu_of(const ThreadCpuStats& cpu) {
   return cpu.rows + cpu.row_groups + cpu.assembly + cpu.plan + cpu.engine + cpu.idle;
@@ -20,7 +20,7 @@ double all_of(const WaitStats& waits) {
 }
 
 bool store_is_the_limit(const WaitStats& before, const WaitStats& after) {
-  // By what consumers waited for alone: a store may be busy all the time and yet hold up nobody.
+  // Judged by the consumer's waits alone: a busy store need not delay the consumer.
   return for_the_store(after) - for_the_store(before) > kMostly * (all_of(after) - all_of(before));
 }
 
@@ -30,14 +30,15 @@ StoreStats data_store_of(const Ledger& ledger) { return ledger.stores.empty() ? 
 
 SampleCost cost_between(const Ledger& before, const Ledger& after, double rate) {
   const auto samples = static_cast<double>(after.samples - before.samples);
-  // Nothing came between the looks: all is 0, and nothing is divided by it.
+  // No sample came between the ledgers: all costs are 0, and nothing is divided.
   if (samples <= 0) return {};
   const StoreStats was = data_store_of(before), is = data_store_of(after);
   SampleCost cost{.cpu_seconds = (cpu_of(after.thread_cpu) - cpu_of(before.thread_cpu)) / samples,
                   .stored_bytes = static_cast<double>(is.bytes - was.bytes) / samples,
                   .stored_reads = static_cast<double>(is.requests - was.requests) / samples};
-  // Where the store is the limit, the whole time from sample to sample is the store's, as work went on beside it; else
-  // what neither explains, locks or a sleeping operator say, stays on any number of cores.
+  // If the store is the limit, the whole time per sample is the store's, since work overlaps with
+  // it. Otherwise the time that CPU work does not explain, such as locks or an operator that
+  // sleeps, stays the same on any number of cores.
   if (store_is_the_limit(before.waits, after.waits))
     cost.store_seconds = 1 / rate;
   else
@@ -49,7 +50,7 @@ SampleCost cost_of_work(double cpu_seconds, double rate, int threads, const Samp
   SampleCost cost = reading;
   cost.cpu_seconds = cpu_seconds;
   cost.other_seconds = cost.store_seconds = 0;
-  // Nothing was written: no rate, and no time that could be told apart.
+  // Nothing was written, so there is no rate, and no time to divide up.
   if (rate <= 0) return cost;
   if (reading.store_seconds > 0)
     cost.store_seconds = 1 / rate;
@@ -65,9 +66,9 @@ SampleCost at_pace(SampleCost cost, double factor) {
 
 double seconds_between(const SampleCost& cost, int cores, const Elsewhere& store) {
   const double working = cost.cpu_seconds / std::max(cores, 1) + cost.other_seconds;
-  // No other store is described: this one keeps its time.
+  // Without another store, the measured one keeps its time.
   if (!store.latency_seconds && !store.bytes_per_second) return std::max(working, cost.store_seconds);
-  // Requests in flight share their waiting; bytes do not, they pass one line.
+  // Requests in flight share their latency; bytes share one line.
   const double answering = store.latency_seconds.value_or(0) * cost.stored_reads / store.requests;
   const double moving = store.bytes_per_second ? cost.stored_bytes / *store.bytes_per_second : 0;
   return std::max({working, answering, moving});

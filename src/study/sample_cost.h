@@ -5,14 +5,16 @@
 
 namespace forebay {
 
-/// What samples cost between two looks at one loader, which gave `rate` of them a second meanwhile. `before` may be empty: since it was opened.
+/// Returns the cost of samples between two ledgers of one loader, which delivered `rate` samples
+/// per second meanwhile. An empty `before` means since the loader was opened.
 SampleCost cost_between(const Ledger& before, const Ledger& after, double rate);
-/// Of work of which CPU time and rate alone were seen, on so many threads; it read what `reading` did.
+/// Returns the cost of work of which only CPU time and rate were measured, on `threads` threads.
+/// Its reads are those of `reading`.
 SampleCost cost_of_work(double cpu_seconds, double rate, int threads, const SampleCost& reading);
-/// On a machine that is by so much faster in all it does: as the rate that belongs to it is corrected.
+/// Returns the cost on a machine that does everything `factor` times as fast.
 SampleCost at_pace(SampleCost cost, double factor);
-/// Seconds from one sample to the next on that many cores: the longer of what they work and what the store takes, which is the one
-/// that it was read from unless another is described.
+/// Returns the seconds per sample on `cores` cores: the longer of the work and the store's time.
+/// The store is the measured one, unless `store` describes another.
 double seconds_between(const SampleCost& cost, int cores, const Elsewhere& store);
 
 }  // namespace forebay

@@ -20,23 +20,24 @@ namespace forebay {
 
 namespace {
 
-// Mean and spread of the sizes, from some thousands of them all over the data set.
+// Estimates mean and spread of the sizes from some thousands of samples all over the data set.
 Status measure_sizes(const Source& source, const Selection& selection, SimulationOptions& options) {
   const auto unknown = [] {
     return invalid_argument(
         "the sizes of this data set's samples are not known without reading them; give sample_bytes= (their mean, as "
         "stored; --sample-bytes)");
   };
-  // Chunks tell nothing of the sizes of rows within, and an empty choice has none.
+  // A chunk does not show the sizes of its rows, and an empty selection has no sizes.
   if (source.as_chunks() != nullptr || selection.size() == 0) return unknown();
   double sum = 0, logs = 0, squares = 0;
   const int64_t looked = std::min<int64_t>(selection.size(), 4096);
   for (int64_t i = 0; i < looked; ++i) {
-    // Evenly over all: neighbours are often alike. In doubles, whose product does not overflow.
+    // Evenly spread, since neighbours are often alike. Uses doubles, whose product does not
+    // overflow.
     const int64_t index = static_cast<int64_t>(static_cast<double>(i) * static_cast<double>(selection.size()) /
                                                static_cast<double>(looked));
     const auto size = static_cast<double>(source.as_samples()->fetch(selection.id_at(index)).size);
-    // A logarithm of it would be none, and a spread made of it poison every figure.
+    // The logarithm of 0 is undefined, and would make every figure NaN.
     if (size <= 0) return unknown();
     sum += size;
     logs += std::log(size);
@@ -44,7 +45,7 @@ Status measure_sizes(const Source& source, const Selection& selection, Simulatio
   }
   const auto n = static_cast<double>(looked);
   options.sample_bytes = sum / n;
-  // Of the logarithms, which is what a log-normal distribution takes; 0 against rounding below it.
+  // Spread of the logarithms, as a log-normal distribution needs it. Rounding may give less than 0.
   options.spread = std::sqrt(std::max(0.0, squares / n - logs / n * (logs / n)));
   return {};
 }
@@ -73,7 +74,7 @@ Status check_figures(const SimulationOptions& o) {
   };
   constexpr int64_t kManyRanks = 1 << 20;
   if (o.hosts < 1 || o.hosts > kManyRanks) return refuse("hosts", o.hosts, "1 to 2^20");
-  // Divided rather than multiplied: numbers of any size are given, and a product of them may overflow.
+  // Divides instead of multiplying, since a product of such numbers may overflow.
   if (o.ranks_per_host < 1 || o.ranks_per_host > kManyRanks / o.hosts)
     return refuse("ranks_per_host", o.ranks_per_host, "1 or larger, and 2^20 ranks at most in all");
   if (o.samples < 1 || o.samples > int64_t{1} << 50) return refuse("samples", o.samples, "1 to 2^50");
@@ -81,7 +82,7 @@ Status check_figures(const SimulationOptions& o) {
   if (o.requests < 1) return refuse("requests", o.requests, "1 or larger");
   if (o.ahead < 1 || o.ahead > 1 << 20) return refuse("ahead", o.ahead, "1 to 2^20");
   if (o.most_rows < 1) return refuse("most_rows", o.most_rows, "1 or larger");
-  // Written so that NaN, which is neither above nor below, is refused as well.
+  // Written so that NaN is refused, too.
   if (!(*o.sample_bytes > 0) || !std::isfinite(*o.sample_bytes))
     return refuse("sample_bytes", *o.sample_bytes, "above 0");
   const std::pair<const char*, double> rates[] = {{"storage rate", o.storage.bytes_per_second},
@@ -106,11 +107,12 @@ AnalyticalModel model_of(const SimulationOptions& o) {
   AnalyticalModel model;
   model.kept = std::min(1.0, static_cast<double>(rows_that_fit(o).in_all) * hosts / samples);
   const auto rows = static_cast<double>(*o.batch_size * o.ranks_per_host);
-  // Rows of a step that a host has at home are binomial; half the mean deviation of that from its equal share is
-  // what has to move: sqrt((1 - 1/h) / (2 pi rows)) by the normal distribution, as a share of a host's rows.
+  // The number of rows of a step that a host has in its cache is binomial. Half the mean deviation
+  // from the host's equal share has to move: sqrt((1 - 1/h) / (2 pi rows)) by the normal
+  // distribution, as a share of a host's rows.
   model.moved = hosts > 1 ? std::sqrt((1 - 1 / hosts) / (2 * std::numbers::pi * rows)) : 0;
   model.train = over(samples, o.train_per_second * hosts * static_cast<double>(o.ranks_per_host));
-  // A store has two limits, and the slower one of them holds.
+  // A store has two limits, and the slower one applies.
   model.storage = std::max(over((1 - model.kept) * bytes, o.storage.bytes_per_second),
                            over((1 - model.kept) * samples, o.storage.requests_per_second));
   model.peers = over(model.kept * bytes * model.moved, o.link_bytes_per_second * hosts);
@@ -158,7 +160,8 @@ Result<Simulation> simulate(const std::optional<Pipeline>& pipeline, SimulationO
        {WayOfLoading::kLocal, WayOfLoading::kCount, WayOfLoading::kRegular, WayOfLoading::kClairvoyant})
     found.runs.push_back(run_virtually(way, options));
   for (const auto& [change, other] : others(options)) {
-    // A change may leave the range that is asked for, twice the largest batch say: then it is no proposal.
+    // A change may leave the allowed range, such as twice the largest batch; then it is not
+    // proposed.
     if (!check_figures(other).ok()) continue;
     const double seconds = run_virtually(WayOfLoading::kLocal, other).steady().seconds;
     found.changes.push_back({change, seconds > 0 ? found.local().steady().seconds / seconds : 1});

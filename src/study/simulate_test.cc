@@ -15,7 +15,7 @@
 namespace forebay {
 namespace {
 
-// Storage that feeds a host or two, and room for all samples over the hosts.
+// Storage that feeds one or two hosts, and memory for all samples over the hosts.
 SimulationOptions sixteen_hosts() {
   SimulationOptions options{.hosts = 16, .ranks_per_host = 4};
   options.storage.bytes_per_second = 1e9;
@@ -47,7 +47,8 @@ TEST(Simulate, later_epochs_move_few_rows_and_ask_storage_for_none) {
   const double said = std::sqrt((1 - 1.0 / 16) / (2 * std::numbers::pi * 128));
   EXPECT_EQ(later(found, "local").storage_bytes, 0);
   EXPECT_NEAR(later(found, "local").moved / said, 1, 0.1);
-  // Of what came in the second epoch each host has kept a sixteenth of all samples, for which there was room beside its own.
+  // Each host has memory beyond its own rows, and so copies of a sixteenth of all samples that came
+  // from peers in the second epoch.
   EXPECT_NEAR(later(found, "count").moved, 15.0 / 16 * 15 / 16, 0.01);
   EXPECT_LE(later(found, "local").transfers, 63);
   EXPECT_GT(found.gain(), 10);
@@ -57,7 +58,7 @@ TEST(Simulate, later_epochs_move_few_rows_and_ask_storage_for_none) {
 TEST(Simulate, copies_of_what_came_from_peers_stay_where_there_is_room) {
   SimulationOptions options = sixteen_hosts();
   options.epochs = 5;
-  for (const double room : {1.0, 2.0}) {  // in parts of a sixteenth
+  for (const double room : {1.0, 2.0}) {  // free memory in sixteenths of all samples
     options.ram_bytes = static_cast<uint64_t>(room * 64 * 32 * 40 * 1e5 / 16);
     EXPECT_NEAR(later(simulate(std::nullopt, options).value(), "count").moved, (16 - room) / 16, 0.01) << room;
   }

@@ -30,12 +30,12 @@ Json cache_args(const Strategy& strategy, uint64_t bytes) {
 
 std::vector<size_t> places_of(const Description& description, const Strategy& kind) {
   if (kind.tier != StrategyTier::kFiles) {
-    // Checked with a size that is no 0, which would mean no cache.
+    // Checked with a size other than 0, which would mean no cache.
     return cache_places(description, cache_args(kind, UINT64_C(1) << 30));
   }
-  // What may be kept in memory may be written, as materialize_cuts() has it.
+  // A result that may be cached in memory may be written to files, as in materialize_cuts().
   std::vector<size_t> places = cache_places(description, {{"ram", UINT64_C(1) << 30}, {"disk", 0}});
-  // A cut is known by its step's name, which means the last of that name.
+  // A cut is named by its step, and a name means the last step of that name.
   std::erase_if(places, [&](size_t place) {
     return std::any_of(places.begin(), places.end(), [&](size_t later) {
       return later > place && description.steps()[later].name == description.steps()[place].name;
@@ -44,10 +44,10 @@ std::vector<size_t> places_of(const Description& description, const Strategy& ki
   return places;
 }
 
-// All alike in this: nobody loses by it, and nothing is divided by 0.
+// If all are equal, each gets 1; this also avoids a division by 0.
 double part(double value, double worst, double best) { return best == worst ? 1 : (value - worst) / (best - worst); }
 
-// No worse in any of the three, and better in one.
+// Whether `a` is no worse than `b` in any of the three figures, and better in one.
 bool beats(const Strategy& a, const Strategy& b) {
   const std::array worse = {a.bytes.value - b.bytes.value, a.preparation_seconds.value - b.preparation_seconds.value,
                             b.rate.value - a.rate.value};
@@ -55,15 +55,15 @@ bool beats(const Strategy& a, const Strategy& b) {
          std::any_of(worse.begin(), worse.end(), [](double by) { return by < 0; });
 }
 
-// In the first epoch a cache costs what making and keeping takes longer than making alone; then each epoch saves something. Files are
-// written before, and the first epoch reads them.
+// A cache costs extra time in the first epoch; each later epoch saves time. Files are written in
+// advance, so the first epoch already reads them.
 std::optional<double> pays_after(const Strategy& strategy, const Strategy& unchanged, double size) {
   if (strategy.tier == StrategyTier::kNothing || strategy.rate.value <= unchanged.rate.value) return std::nullopt;
   const double plain = size / unchanged.rate.value;
   if (strategy.tier == StrategyTier::kFiles)
     return std::max(std::ceil(strategy.preparation_seconds.value / (plain - size / strategy.rate.value)), 1.0);
   const double extra = std::max(strategy.preparation_seconds.value - plain, 0.0);
-  // Nothing is saved before the second epoch, so that is the soonest.
+  // A cache saves nothing before the second epoch.
   return std::max(std::ceil(1 + extra / (plain - size / strategy.rate.value)), 2.0);
 }
 
@@ -114,7 +114,7 @@ Changed for_trial(const Description& description, const Strategy& strategy, std:
 }
 
 Changed as_written(const Description& description, const Strategy& strategy, const std::string& folder) {
-  // A cache that is slightly too small declines samples for as long as it lives.
+  // A cache that is slightly too small would decline samples in every epoch.
   const bool on_disk = strategy.tier == StrategyTier::kDisk;
   Json args =
       cache_args(strategy, on_disk ? disk_budget_for(strategy.bytes, strategy.entries) : budget_for(strategy.bytes));
@@ -123,7 +123,7 @@ Changed as_written(const Description& description, const Strategy& strategy, con
 }
 
 Estimate mixed_rate(double fits, const Estimate& kept, const Estimate& without) {
-  // Times add up where rates do not: a harmonic mean, weighted.
+  // A weighted harmonic mean: times add up, rates do not.
   const auto mixed = [&](double a, double b) { return 1 / (fits / a + (1 - fits) / b); };
   Estimate rate{mixed(kept.value, without.value)};
   if (kept.low && without.low && *kept.low > 0 && *without.low > 0) rate.low = mixed(*kept.low, *without.low);
@@ -159,7 +159,8 @@ void judge(std::vector<Strategy>& strategies, const ProfileWeights& weights, int
   std::stable_sort(strategies.begin(), strategies.end(),
                    [](const Strategy& a, const Strategy& b) { return a.score > b.score; });
   const double best = strategies.front().score;
-  // Scores so near the best differ by noise: among those the smaller one is better, and what needs nothing done before.
+  // Scores this near the best differ by noise. Among these, less space is better, and no work in
+  // advance.
   const auto behind =
       std::find_if(strategies.begin(), strategies.end(), [&](const Strategy& one) { return one.score < best - alike; });
   std::stable_sort(strategies.begin(), behind, [&](const Strategy& a, const Strategy& b) {

@@ -44,7 +44,7 @@ TEST(Strategies, FilesAreTriedWhereTheyCanBeWrittenAndNamed) {
   EXPECT_EQ(found[6].name, "files behind resize");
   EXPECT_EQ(found[6].tier, StrategyTier::kFiles);
   EXPECT_EQ(found[8].name, "files behind images");
-  // Of two steps of one name a cut means the last.
+  // If two steps have the same name, a cut means the last one.
   const auto twice =
       strategies_for(images("/photos").decode_image().resize(64).resize(32).batch(8).description(), true);
   const auto of_files = [](const Strategy& one) { return one.tier == StrategyTier::kFiles; };
@@ -88,7 +88,7 @@ TEST(Strategies, WithoutRoomForAllTheOthersAreMadeAsBefore) {
   EXPECT_EQ(one.rate.value, 400) << "there is room";
   leave_room(one, 500, {100, 90, 110});
   EXPECT_DOUBLE_EQ(one.fits, 0.5);
-  EXPECT_DOUBLE_EQ(one.rate.value, 160);  // half of them at 400, half at 100
+  EXPECT_DOUBLE_EQ(one.rate.value, 160);  // half of the samples at 400, half at 100
   EXPECT_LT(*one.rate.low, 160);
   EXPECT_GT(*one.rate.high, 160);
 }
@@ -114,7 +114,8 @@ TEST(Judge, AmongAlikeTheOneThatTakesLeastRoomIsFirst) {
 }
 
 TEST(Judge, ItPaysOffOnceItHasSavedWhatItCost) {
-  // 10 s an epoch with nothing kept, 1 s with; the first epoch takes 25 s longer: 15 / 9 epochs behind it.
+  // An epoch takes 10 s without a cache and 1 s with it. The first epoch takes 15 s longer, which
+  // 15 / 9 later epochs make up for.
   std::vector<Strategy> all = {strategy("nothing", 10, 0, 100), strategy("kept", 25, 10, 1000),
                                strategy("slower", 10, 10, 90), strategy("free", 10, 5, 1000)};
   judge(all, {}, 1000);

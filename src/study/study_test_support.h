@@ -9,7 +9,7 @@
 
 namespace forebay {
 
-/// So many samples of so many values, no two alike: a cache keeps what is alike once.
+/// `count` samples of `wide` values each, all different, since a cache stores equal ones once.
 inline Pipeline numbers(int64_t count, int64_t wide = 1) {
   Tensor tensor;
   tensor.dtype = DType::kFloat32;
@@ -22,7 +22,7 @@ inline Pipeline numbers(int64_t count, int64_t wide = 1) {
   return arrays({{"x", array}});
 }
 
-/// Work that takes long and no core.
+/// Work that takes long without using a core.
 inline Status slow(Sample&) {
   std::this_thread::sleep_for(std::chrono::milliseconds(1));
   return {};

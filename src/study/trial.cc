@@ -14,11 +14,11 @@ namespace forebay {
 namespace {
 
 constexpr int64_t kPatienceNs = 30'000'000'000;
-constexpr double kLongSeconds = 4;                     // with large batches of slow work, one of them has to do
+constexpr double kLongSeconds = 4;                     // then a single batch has to do
 constexpr int kLeastEarly = 4, kMostEarly = 24;        // batches
-constexpr auto kLook = std::chrono::milliseconds(40);  // that a loader at rest has nothing done in
+constexpr auto kLook = std::chrono::milliseconds(40);  // a loader without progress this long rests
 constexpr int kMostLooks = 125;
-constexpr int kEmptyEpochs = 3;  // in a row: there is nothing to be had
+constexpr int kEmptyEpochs = 3;  // consecutive empty epochs that end a trial
 
 double seconds_since(int64_t begun_ns) { return static_cast<double>(monotonic_ns() - begun_ns) * 1e-9; }
 
@@ -26,20 +26,20 @@ Status nothing_to_look_at() {
   return invalid_argument("the pipeline gives no batch, so there is nothing to diagnose; is the data set empty?");
 }
 
-// As it is for users of the face: in a language with a lock that is got behind each batch, and an object of its own is made of it.
+// Does what the binding of a language does with a batch: takes the lock, and makes an object of it.
 void hand_over(Loader& loader, const TrialContext& context, Batch batch) {
   constexpr std::chrono::microseconds kLockTaken(10);  // a lock that was free takes less
-  // Told, as otherwise the loader would take this for time that the consumer was at work.
+  // Reported, since the loader would otherwise count it as work of the consumer.
   if (const std::chrono::nanoseconds locked = context.hand_over(std::move(batch)); locked >= kLockTaken)
     loader.waited_for_interpreter(locked);
 }
 
-// Nothing: the end of an epoch.
+// Returns nothing at the end of an epoch.
 Result<std::optional<Batch>> next_of(Loader& loader, const TrialContext& context) {
   const int64_t begun_ns = monotonic_ns();
   while (true) {
     if (context.stop.stop_requested()) return cancelled("stopped");
-    // In short waits, between which a signal or another thread can end this.
+    // Waits in short intervals, so that a signal or another thread can end the wait.
     bool timed_out = false;
     Result<std::optional<Batch>> batch = loader.next_for(std::chrono::milliseconds(50), &timed_out);
     if (!batch.ok() || !timed_out) return batch;
@@ -50,7 +50,7 @@ Result<std::optional<Batch>> next_of(Loader& loader, const TrialContext& context
 }
 
 Result<Batch> batch_of(Loader& loader, const TrialContext& context) {
-  // A choice by chance may leave one epoch empty and not the next.
+  // A random filter may leave one epoch empty and the next one not.
   for (int ends = 0; ends < kEmptyEpochs; ++ends) {
     FOREBAY_ASSIGN(std::optional<Batch> batch, next_of(loader, context));
     if (batch) return std::move(*batch);
@@ -58,18 +58,18 @@ Result<Batch> batch_of(Loader& loader, const TrialContext& context) {
   return nothing_to_look_at();
 }
 
-/// The consumer: what it took, and how long it was at work on that.
+/// A consumer that counts its batches and samples, and the time of its own work.
 struct Consumer {
   Loader& loader;
   const TrialContext& context;
   int64_t batches = 0, samples = 0;
   double at_work = 0;
-  Batch last = {};  // loops hold on to one until they have the next
+  Batch last = {};  // training loops hold a batch until they have the next one
 
   Status take() {
     FOREBAY_ASSIGN(Batch batch, batch_of(loader, context));
     ++batches;
-    // Padding is copied and costs nothing: a last batch would look faster than it is.
+    // Padding is copied at no cost: counting it would make a last batch look faster than it is.
     samples += batch.size() - batch.padding;
     if (context.hand_over) {
       hand_over(loader, context, std::move(batch));
@@ -85,7 +85,8 @@ struct Consumer {
   }
 };
 
-// The first comes late, and those made while nobody asked come too early: until one has to be waited for.
+// Takes batches until one has to be waited for. The first batch comes late, and batches that were
+// made before they were requested come early.
 Status use_up_what_is_ready(Loader& loader, const TrialContext& context) {
   Consumer early{loader, context};
   const int64_t begun_ns = monotonic_ns();
@@ -93,13 +94,13 @@ Status use_up_what_is_ready(Loader& loader, const TrialContext& context) {
     const double waited = loader.stats().consumer_wait_seconds;
     FOREBAY_RETURN_IF_ERROR(early.take());
     if (seconds_since(begun_ns) > kLongSeconds) break;
-    // It had to be waited for: from here on batches come as fast as they are made.
+    // A wait shows that batches now come as fast as they are made.
     if (i >= kLeastEarly && loader.stats().consumer_wait_seconds > waited) break;
   }
   return {};
 }
 
-// Anything that a loader does changes it.
+// Returns a sum of counters that changes with any work of the loader.
 double done_by(const Ledger& ledger) {
   double done = static_cast<double>(ledger.batches);
   for (const StepStats& step : ledger.steps) done += static_cast<double>(step.samples) + step.waiting_seconds;
@@ -126,7 +127,7 @@ Result<Observation> observe(Loader& loader, const TrialContext& context, const T
     const int64_t begun_ns = monotonic_ns();
     consumer.batches = consumer.samples = 0;
     consumer.at_work = 0;
-    // One batch alone tells how long it took and not how they overlap: two, unless that takes too long.
+    // A single batch does not show how batches overlap: takes two, unless that takes too long.
     do {
       FOREBAY_RETURN_IF_ERROR(consumer.take());
     } while (seconds_since(begun_ns) < (consumer.batches < 2 ? kLongSeconds : context.pace * length.window_seconds));
@@ -134,7 +135,7 @@ Result<Observation> observe(Loader& loader, const TrialContext& context, const T
     seen.rates.push_back(static_cast<double>(consumer.samples) / seconds);
     seen.samples += static_cast<double>(consumer.samples);
     seen.seconds += seconds;
-    // A step that does nothing takes no time that the clock sees.
+    // A step without work may take no measurable time.
     if (context.step)
       seen.step_rates.push_back(static_cast<double>(consumer.samples) / std::max(consumer.at_work, 1e-9));
   }
@@ -147,7 +148,7 @@ Status let_rest(Loader& loader, const TrialContext& context) {
   double before = -1;
   for (int looks = 0; looks < kMostLooks; ++looks) {
     const double now = done_by(loader.stats());
-    // Exactly alike: sums of counters that do not move, no results of arithmetic that could be off by a bit.
+    // Exact comparison: the counters either stand still or do not.
     if (now == before) break;
     before = now;
     if (context.stop.stop_requested()) return cancelled("stopped");

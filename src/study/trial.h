@@ -13,38 +13,40 @@
 
 namespace forebay {
 
-/// What goes on around a loader that is tried.
+/// Surroundings of a loader that is tried.
 struct TrialContext {
-  std::function<void()> step = {};  ///< what its consumer does with a batch
+  std::function<void()> step = {};  ///< the consumer's work with a batch
   std::stop_token stop = {};
-  std::function<void()> poll = {};  ///< called now and then on the calling thread; may throw
-  HandOver hand_over = {};          ///< what a face does with a batch before its consumer has it
+  std::function<void()> poll = {};  ///< called regularly on the calling thread; may throw
+  HandOver hand_over = {};          ///< a language binding's work before its consumer has a batch
   double pace = 1;                  ///< see DiagnoseOptions::pace
 };
 
+/// Number and length of the windows of a trial.
 struct TrialLength {
   int windows = 3;
-  double window_seconds = 0.8;  ///< at least, and two batches unless they take longer than four seconds
+  double window_seconds = 0.8;  ///< least length; also two batches, unless they take over 4 seconds
 };
 
-/// What was seen of a loader that ran for a while.
+/// Measurements of a loader that ran for a while.
 struct Observation {
-  std::vector<double> rates;           ///< samples a second, window by window
-  double samples = 0, seconds = 0;     ///< of all windows
-  Ledger before, after;                ///< of all windows
+  std::vector<double> rates;           ///< samples per second of each window
+  double samples = 0, seconds = 0;     ///< totals of all windows
+  Ledger before, after;                ///< before and after all windows
   CoreTime cores_before, cores_after;  ///< of all compute threads of the process
-  std::vector<double> step_rates;      ///< what the consumer could take, window by window; empty without a step
+  std::vector<double> step_rates;      ///< rate of the consumer's step in each window; may be empty
 };
 
 double median_of(std::vector<double> values);
 
-/// Pulls batches from the loader; those that were made ready before anybody asked are not looked at.
+/// Measures batches from the loader. Batches that were ready beforehand are not measured.
 Result<Observation> observe(Loader& loader, const TrialContext& context, const TrialLength& length);
-/// Until a loader of which nobody takes batches has made as many as it may: it would take cores from another one that is looked at.
+/// Waits until a loader whose batches are not taken has filled its window. Before that, it would
+/// take cores from another loader that is measured.
 Status let_rest(Loader& loader, const TrialContext& context);
-/// The next batch, of which nothing is counted.
+/// Takes the next batch without measuring anything.
 Status take_one(Loader& loader, const TrialContext& context);
-/// The whole next epoch; `look` at each batch.
+/// Takes all batches of the next epoch, and calls `look` with each.
 Status pass_an_epoch(Loader& loader, const TrialContext& context, const std::function<void(const Batch&)>& look = {});
 
 }  // namespace forebay

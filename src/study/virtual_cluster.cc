@@ -6,7 +6,7 @@ namespace forebay {
 
 namespace {
 
-// Rates of 0 are no limit.
+// A rate of 0 means no limit.
 double time_for(double amount, double rate) { return rate > 0 ? amount / rate : 0; }
 
 }  // namespace
@@ -44,18 +44,18 @@ void VirtualCluster::from_peer(int64_t peer, int64_t host, double bytes) {
   epoch_.peer_bytes += bytes;
 }
 
-// What storage gives with as many requests in flight as the hosts have.
+// Rate of storage with as many requests in flight as the hosts have.
 double VirtualCluster::storage_rate() const {
   if (options_.storage.knee <= 0) return options_.storage.bytes_per_second;
   int64_t in_flight = 0;
   for (const Host& host : hosts_) in_flight += std::min(host.storage_rows * options_.ahead, options_.requests);
-  // Linear up to the knee, flat behind it.
+  // Linear up to the knee, constant above it.
   const double reached = static_cast<double>(in_flight) / static_cast<double>(options_.storage.knee);
   return options_.storage.bytes_per_second * std::min(1.0, reached);
 }
 
-// Each queue in order; a step's rows are there when all of its queues have served it. Work on rows begins with the first of them and ends
-// with the last.
+// Serves the queues in order. The rows of a step have arrived once all of its queues have served
+// it. Work on rows begins with the first of them and ends with the last.
 void VirtualCluster::serve(double issued) {
   const double rate = storage_rate(), in_flight = static_cast<double>(options_.requests);
   for (Host& host : hosts_) {
@@ -66,18 +66,19 @@ void VirtualCluster::serve(double issued) {
       const auto rows = static_cast<double>(host.storage_rows);
       storage_ = std::max(storage_, issued) +
                  std::max(time_for(host.storage_bytes, rate), time_for(rows, options_.storage.requests_per_second));
-      // So many requests at once share the waiting; the last of them still has all of its own, added below.
+      // Requests in flight share their latency; the last one has its full latency, which is added
+      // below.
       host.requests = std::max(host.requests, issued) + rows * options_.storage.latency_seconds / in_flight;
       host.there = std::max(host.there, std::max(storage_, host.requests) + options_.storage.latency_seconds);
     }
-    // One link for both, peers and storage, as hosts mostly have.
+    // Peers and storage share one link, as on most hosts.
     host.receives = std::max(host.receives, issued) +
                     std::max(time_for(host.peer_bytes + host.storage_bytes, options_.link_bytes_per_second),
                              static_cast<double>(host.peer_rows) * options_.link_latency_seconds / in_flight);
     if (host.peer_rows + host.storage_rows > 0)
       host.there = std::max(host.there, host.receives + options_.link_latency_seconds);
   }
-  // After all hosts: only now is it known when each peer has sent what it was asked for.
+  // After all hosts, since only then it is known when each peer has sent its rows.
   for (const auto& [peer, host] : moves_) {
     Host& to = hosts_[static_cast<size_t>(host)];
     to.there = std::max(to.there, hosts_[static_cast<size_t>(peer)].sends + options_.link_latency_seconds);
@@ -85,7 +86,7 @@ void VirtualCluster::serve(double issued) {
   for (Host& host : hosts_) {
     host.prepares =
         std::max(host.prepares, issued) + time_for(static_cast<double>(host.rows), options_.prepare_per_second);
-    // The last row may come when all others are done; it alone has to be made then.
+    // The last row may arrive when all others are done; then only that row remains to be made.
     host.there = std::max(host.prepares, host.there + time_for(1, options_.prepare_per_second));
   }
 }
@@ -106,7 +107,7 @@ void VirtualCluster::count_step() {
 
 void VirtualCluster::take_step(double rows_a_rank) {
   const bool waits_for_room = static_cast<int64_t>(taken_.size()) == options_.ahead;
-  // Issued when the step `ahead` before this was taken; the first ones at once.
+  // Issued when the step `ahead` before this one was taken; the first steps at time 0.
   serve(waits_for_room ? taken_.front() : 0);
   if (waits_for_room) taken_.pop_front();
   count_step();
@@ -117,7 +118,7 @@ void VirtualCluster::take_step(double rows_a_rank) {
     host.rows = host.storage_rows = host.peer_rows = 0;
   }
   moves_.clear();
-  // Only what the trainer stood still for: rows that were there before cost it nothing.
+  // Counts only the time that the trainer stood still.
   epoch_.wait_seconds += std::max(0.0, there - now_);
   now_ = std::max(now_, there);
   taken_.push_back(now_);

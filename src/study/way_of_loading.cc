@@ -15,12 +15,12 @@ namespace forebay {
 
 namespace {
 
-constexpr int64_t kClairvoyantEpochs = 90;  // that a training run has whose future is known
+constexpr int64_t kClairvoyantEpochs = 90;  // epochs of a training run with a known future
 
-// In [0, 1).
+// Returns a number in [0, 1).
 double chunk_of(uint64_t number) { return static_cast<double>(PermutationKey::mix(number) >> 11) * 0x1p-53; }
 
-// The inverse of the normal distribution by bisection: a few thousand are needed once.
+// Inverts the normal distribution by bisection, which is fast enough for a few thousand values.
 double normal_quantile(double p) {
   double low = -9, high = 9;
   for (int i = 0; i < 60; ++i) {
@@ -50,7 +50,7 @@ ScheduleOptions schedule_of(const SimulationOptions& options) {
 int64_t steps_gone_through(const SimulationOptions& options) {
   const ScheduleOptions schedule = schedule_of(options);
   const int64_t steps = Schedule(schedule).steps();
-  // At least one, however large a step; an epoch at most.
+  // At least one step, however large, and at most an epoch.
   return std::clamp<int64_t>(options.most_rows / (schedule.batch_size * schedule.world_size), 1, steps);
 }
 
@@ -80,7 +80,8 @@ class VirtualRun {
   }
 
  private:
-  // As the loader has it: ranks do not know each other's budgets, so that each sample counts as kept where it was read first.
+  // As in the loader: ranks do not know each other's budgets, so each sample counts as cached by
+  // the host that reads it first.
   std::shared_ptr<const Deal> by_first_reader() const {
     return deal_by_place(order_, std::make_shared<const Placement>(
                                      order_, PlacementOptions{.hosts = hosts_, .batch_size = *options_.batch_size}));
@@ -88,7 +89,7 @@ class VirtualRun {
 
   SimulatedEpoch run_epoch(int64_t epoch) {
     int64_t position = 0, transfers = 0;
-    // What came from peers until now stays where memory is free.
+    // Rows that came from peers stay in free memory.
     const double came = from_peers_ / share_gone_through(options_) / static_cast<double>(options_.hosts);
     copied_ = others_ > 0 ? std::min(spare_, came) / others_ : 0;
     const int64_t steps = steps_gone_through(options_);
@@ -105,7 +106,7 @@ class VirtualRun {
     return done;
   }
 
-  // How many pairs of a host and a rank rows went between.
+  // Returns the number of pairs of host and rank between which rows moved.
   int64_t take_step(const GlobalBatch& batch) {
     deal_->all(batch, &dealt_);
     ids_.resize(static_cast<size_t>(batch.samples));
@@ -130,7 +131,7 @@ class VirtualRun {
 
   void place_row(int64_t epoch, int64_t id, int64_t host) {
     const double bytes = sizes_.of(id);
-    // In the first epoch nobody has anything yet; the regular way never keeps.
+    // In the first epoch all caches are empty; the regular way has no caches.
     if (epoch == 0 || way_ == WayOfLoading::kRegular) return cluster_.from_storage(host, bytes);
     if (way_ == WayOfLoading::kClairvoyant) return foreseen_row(epoch, id, host, bytes);
     const Placement::Kept kept = placement_->kept(id);
@@ -139,19 +140,19 @@ class VirtualRun {
       const double drawn = chunk_of(static_cast<uint64_t>(id * options_.hosts + host));
       return drawn < copied_ ? cluster_.from_ram(host, bytes) : from_peer(kept.host, host, bytes);
     }
-    // The placement numbers what a host keeps: the first of these are in memory, those behind on disk.
+    // The placement numbers the rows of a host: the first ones are in memory, the others on disk.
     kept.index < fits_.in_ram ? cluster_.from_ram(host, bytes) : cluster_.from_disk(host, bytes);
   }
 
-  // By shares: which samples a host asks for most is another question for each of them.
+  // Draws by shares, since the most needed samples differ from host to host.
   void foreseen_row(int64_t epoch, int64_t id, int64_t host, double bytes) {
-    // The golden ratio in 64 bits, odd: neighbours of ids and epochs land far apart.
+    // The golden ratio in 64 bits, an odd number, spreads neighbouring ids and epochs.
     const uint64_t number = static_cast<uint64_t>(id) * 0x9E3779B97F4A7C15 + static_cast<uint64_t>(epoch);
     const double drawn = chunk_of(number);
     if (drawn < nobodys_) return cluster_.from_storage(host, bytes);
     if (drawn >= nobodys_ + hits_ && options_.hosts > 1) {
       const auto other = static_cast<int64_t>(chunk_of(number + 1) * static_cast<double>(options_.hosts - 1));
-      // Drawn from all but this one: numbers from its own on are moved up by one.
+      // Drawn from all hosts but this one: numbers from its own on move up by one.
       return from_peer(other < host ? other : other + 1, host, bytes);
     }
     chunk_of(number + 2) < in_ram_ ? cluster_.from_ram(host, bytes) : cluster_.from_disk(host, bytes);
@@ -167,9 +168,9 @@ class VirtualRun {
   const std::shared_ptr<const Deal> deal_;
   const DrawnSizes sizes_;
   double hits_ = 0, nobodys_ = 0, in_ram_ = 0;
-  double spare_ = 0, others_ = 0;  // rows for which a host has memory beside its own, and those that are not its own
+  double spare_ = 0, others_ = 0;  // rows that fit in addition to own ones; rows of other hosts
   double from_peers_ = 0;          // rows, over all hosts
-  double copied_ = 0;              // share of others' rows that a host has a copy of
+  double copied_ = 0;              // share of other hosts' rows of which a host has a copy
   VirtualCluster cluster_;
   DealtBatch dealt_;
   std::vector<int64_t> ids_, peers_;
@@ -181,10 +182,11 @@ DrawnSizes::DrawnSizes(double mean, double spread, uint64_t seed) : quantiles_(4
   double sum = 0;
   for (size_t i = 0; i < quantiles_.size(); ++i) {
     const double p = (static_cast<double>(i) + 0.5) / static_cast<double>(quantiles_.size());
-    // Strata of equal weight, the middle of each: a table, since erfc for each row would take longer than all else.
+    // A table of the middles of strata of equal weight, since erfc for each row would take too
+    // long.
     sum += quantiles_[i] = std::exp(spread * normal_quantile(p));
   }
-  // Brought to the mean exactly, which that of finitely many strata is a little below.
+  // Scaled to the exact mean, since the mean of finitely many strata is slightly too low.
   for (double& size : quantiles_) size *= mean * static_cast<double>(quantiles_.size()) / sum;
 }
 
@@ -200,12 +202,13 @@ RowsThatFit rows_that_fit(const SimulationOptions& options) {
 
 double clairvoyant_hits(double share_a_host, int64_t hosts, int64_t epochs) {
   if (share_a_host >= 1) return 1;
-  const double mean = static_cast<double>(epochs) / static_cast<double>(hosts);  // a host asks for a sample so often
-  // Samples by how often they are asked for, the most often first.
+  // Number of times that a host needs a sample, on average.
+  const double mean = static_cast<double>(epochs) / static_cast<double>(hosts);
+  // Goes through the samples by how often they are needed, the most often first.
   double room = share_a_host, hits = 0;
   for (int64_t times = epochs; times > 0 && room > 0; --times) {
     const auto k = static_cast<double>(times);
-    // Poisson's share of samples that are asked for so often, by logarithms, as a power and a factorial would overflow.
+    // Poisson share of samples that are needed that often, by logarithms so that nothing overflows.
     const double such = std::exp(k * std::log(mean) - mean - std::lgamma(k + 1));
     const double kept = std::min(such, room);
     hits += kept * k / mean;

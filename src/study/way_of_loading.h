@@ -9,7 +9,7 @@ namespace forebay {
 
 enum class WayOfLoading : uint8_t { kLocal, kCount, kRegular, kClairvoyant };
 
-/// Sizes that are drawn from a log-normal distribution, each by the number of its sample.
+/// Sample sizes from a log-normal distribution. A sample's number determines its size.
 class DrawnSizes {
  public:
   DrawnSizes(double mean, double spread, uint64_t seed);
@@ -20,18 +20,20 @@ class DrawnSizes {
   uint64_t seed_;
 };
 
-/// Of each host, how many rows fit into its memory, and into memory and disk.
+/// Number of rows that fit into the memory of a host, and into its memory and disk.
 struct RowsThatFit {
   int64_t in_ram = 0, in_all = 0;
 };
 RowsThatFit rows_that_fit(const SimulationOptions& options);
 
-/// What a host that keeps so large a share of all samples, those that it asks for most in so many epochs, finds at home of what it asks for.
+/// Returns the share of its rows that a host finds in its own cache, if it caches a share
+/// `share_a_host` of all samples, chosen as those that it needs most often in `epochs` epochs.
 double clairvoyant_hits(double share_a_host, int64_t hosts, int64_t epochs);
 
-/// Epochs through the plan's own order, deal and placement. `options` are complete.
+/// Simulates the epochs with the plan's own order, shard assignment and placement. `options` are
+/// complete.
 SimulatedRun run_virtually(WayOfLoading way, const SimulationOptions& options);
-/// How much of an epoch that goes through.
+/// Returns the share of an epoch that is simulated.
 double share_gone_through(const SimulationOptions& options);
 
 }  // namespace forebay

@@ -31,7 +31,7 @@ bool lock_folder(int fd, int how) {
   return locked == 0;
 }
 
-// Whoever uses one holds its lock, so that one without a lock has lost its process.
+// Deletes folders of dead processes. A process holds the lock of its folder as long as it lives.
 void sweep_scratch(const fs::path& below) {
   for (const fs::path& entry : entries_of(below)) {
     if (!entry.filename().string().starts_with(kScratchName)) continue;
@@ -59,10 +59,10 @@ Result<WorkingFolder> WorkingFolder::make() {
       if (made) ::rmdir(path.c_str());
       return Status(Code::kUnavailable, "no temporary folder can be made; set TMPDIR to where one can").with_key(path);
     }
-    // A file system without locks has none for sweepers, either.
+    // On a file system without locks, other processes cannot lock and delete the folder either.
     if (lock >= 0) (void)lock_folder(lock, LOCK_EX);
     WorkingFolder folder(path, lock);
-    // A sweeper that found it before it had its lock has taken it away.
+    // Another process may have deleted the folder before it was locked; then makes another.
     if (lock >= 0 && fs::exists(path, failed)) return folder;
   }
 }

@@ -7,11 +7,11 @@
 
 namespace forebay {
 
-/// A folder of its own below the temporary one, for its owner alone; it goes with this. What a process that was killed left behind goes when the
-/// next one is made.
+/// A folder of its own below the temporary folder, readable by its owner alone. The destructor
+/// deletes it. make() also deletes the folders of processes that were killed.
 class WorkingFolder {
  public:
-  /// Unavailable where it cannot be made.
+  /// Unavailable if it cannot be made.
   static Result<WorkingFolder> make();
   WorkingFolder(WorkingFolder&& other) noexcept
       : path_(std::exchange(other.path_, {})), lock_(std::exchange(other.lock_, -1)) {}
@@ -23,7 +23,7 @@ class WorkingFolder {
  private:
   WorkingFolder(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}
   std::string path_;
-  int lock_;  ///< held for as long as it is used
+  int lock_;  ///< file lock, held while the folder is in use
 };
 
 }  // namespace forebay

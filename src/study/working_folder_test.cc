@@ -13,7 +13,7 @@
 namespace forebay {
 namespace {
 
-// A process that makes one, says where it is, and is killed once the pipe is read.
+// A process that makes a folder, reports its path, and is killed once the pipe is read.
 struct Killed {
   Killed() {
     int ends[2];
@@ -61,7 +61,7 @@ TEST(WorkingFolder, of_a_process_that_was_killed_goes_with_the_next_and_those_in
   ASSERT_TRUE(own.ok() && !killed.path.empty());
   EXPECT_TRUE(std::filesystem::exists(own->path()));
   ASSERT_TRUE(WorkingFolder::make().ok());
-  EXPECT_TRUE(std::filesystem::exists(killed.path + "/file"));  // its process lives
+  EXPECT_TRUE(std::filesystem::exists(killed.path + "/file"));  // its process is still alive
   killed.kill();
   ASSERT_TRUE(WorkingFolder::make().ok());
   EXPECT_FALSE(std::filesystem::exists(killed.path));

@@ -13,7 +13,7 @@ namespace forebay {
 
 namespace {
 
-/// Raised when an operator gives other bytes than before within one version of the library.
+/// Incremented when an operator gives other bytes than before within one version of the library.
 constexpr uint64_t kResults = 2;
 
 std::span<const ArgDef> args_of(const OpSpec& op, bool source) {
@@ -25,7 +25,8 @@ std::span<const ArgDef> args_of(const OpSpec& op, bool source) {
   return def == nullptr ? std::span<const ArgDef>() : def->args;
 }
 
-/// Of a source without where it lies: the key and version of each object is part of its entry's own identity.
+/// Arguments of a source without its place: each entry's own identity covers the key and the
+/// version of its object.
 Json content_args(const OpSpec& op, bool source) {
   Json args = op.args;
   for (const ArgDef& arg : args_of(op, source)) {
@@ -33,7 +34,8 @@ Json content_args(const OpSpec& op, bool source) {
   }
   Json given = Json::object();
   for (const auto& [name, value] : args.items()) {
-    // What was not given is left out, so that an argument that a later version adds changes no identity until it is used.
+    // Arguments that are not given are left out, so that a later version can add an argument
+    // without changing the identity of pipelines that do not use it.
     if (!value.is_null()) given[name] = value;
   }
   return given;
@@ -49,7 +51,7 @@ bool makes_content(const OpSpec& op) {
   return def == nullptr || makes_content(def->role);
 }
 
-/// Passwords and signatures are no part of what people need to know.
+/// People must not see passwords and signatures in messages.
 Json shown(const Json& value) {
   if (value.is_string()) return url_for_messages(value.get<std::string>());
   if (!value.is_array()) return value;
@@ -62,9 +64,9 @@ Json shown(const Json& value) {
 
 std::string identity_text(const Json& value) {
   std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  // Both ways of passing over what is no UTF-8 give one text only where there is none.
+  // Replacing and ignoring invalid UTF-8 give the same text only if there is none.
   if (text == value.dump(-1, ' ', false, Json::error_handler_t::ignore)) return text;
-  const std::vector<uint8_t> bytes = Json::to_cbor(value);  // what was replaced, as it is
+  const std::vector<uint8_t> bytes = Json::to_cbor(value);  // has the replaced bytes unchanged
   return text.append(bytes.begin(), bytes.end());
 }
 
@@ -74,15 +76,18 @@ Hash128 place_identity(const Description& description, size_t step) {
   hasher.update(fmt::format("forebay {} results {} {}\n", FOREBAY_VERSION, kResults, codec_versions()));
   for (size_t i = 0; i < step && i < steps.size(); ++i) {
     const OpSpec& op = steps[i];
-    // Orders, batches and the like leave samples as they are: pipelines that differ in these share entries.
+    // Orders, batches and the like do not change samples: pipelines that differ in these share
+    // entries.
     if (i > 0 && !makes_content(op)) continue;
-    // A source of the user's has an identity of its own for each sample (DatasetSource::identity()).
+    // A source that the user wrote has its own identity for each sample
+    // (DatasetSource::identity()).
     const bool function = i > 0 && (op.attachment || !op.attachment_name.empty());
     const std::string name = i > 0 ? op.attachment_name : "";
     if (const OpDef* const def = catalog().find(op.name); def != nullptr && def->versions)
       hasher.update(def->versions());
     hasher.update(fmt::format("{}({}){}\n", op.name, identity_text(content_args(op, i == 0)), name));
-    // Functions of one name may differ. Whoever keeps the results also keeps the description, so nobody else gets its address.
+    // Two functions may share a name. The address is unique, because whatever holds the results
+    // also holds the description.
     if (function && !has_version(op)) hasher.update_value(reinterpret_cast<uintptr_t>(steps.data()));
   }
   return hasher.digest();

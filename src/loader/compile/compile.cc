@@ -20,7 +20,7 @@ namespace forebay {
 
 namespace {
 
-// Place of each step among the random ones of the user's description.
+// For each step of the user's description, the number of random steps before it.
 std::vector<uint32_t> random_indices(const Description& description) {
   std::vector<uint32_t> indices;
   uint32_t next = 0;
@@ -35,7 +35,8 @@ const OpDef& def_of(const OpSpec& op) { return *catalog().find(op.name); }
 
 bool is_python(const OpSpec& op) { return def_of(op).role == OpRole::kFunction && !op.attachment; }
 
-// In any order, and without what user code makes anyway where no step of the plan names it.
+// Compares fields in any order. Ignores fields of unknown kind that one side lacks if that side is
+// open-ended: user code makes them although no step of the plan names them.
 bool same_fields(const Schema& a, const Schema& b) {
   const auto missing = [](const Schema& from, const Schema& in) {
     return std::any_of(from.begin(), from.end(), [&](const Field& field) {
@@ -54,7 +55,7 @@ Schema filter_answer() {
   return Schema({keep});
 }
 
-constexpr uint32_t kPackedForm = 1;  // counts changes of how entries of tables are laid out
+constexpr uint32_t kPackedForm = 1;  // incremented when the layout of table entries changes
 class Compiler {
  public:
   explicit Compiler(const CompileInput& input)
@@ -112,7 +113,7 @@ class Compiler {
  private:
   const OpSpec& step_at(size_t i) const { return needed_.description.steps()[i]; }
   bool packs() const { return packs_; }
-  // What looks at samples at their end, and gives something else: a filter, or what packs them.
+  // The step that reads samples at their end and gives something else: a filter or a packing.
   const OpSpec* reader() const { return input_.as_filter || packs() ? &input_.description->steps()[end_] : nullptr; }
 
   void reduce(const Inference& whole, bool chunks) {
@@ -127,7 +128,7 @@ class Compiler {
     needed_ = needed_steps(description, end_, whole, wanted, catalog(),
                            [&](const Wanted& first) { return chunks ? read_of_chunks(all, first) : all; });
     if (asked.empty()) return;
-    // So that user code before it is asked for these fields.
+    // Asks user code before this step for exactly these fields.
     OpSpec select;
     select.name = "select";
     select.args["fields"] = asked;
@@ -175,21 +176,24 @@ class Compiler {
     return {};
   }
 
-  // Behind a choice of fields, what user code made before it and nobody named is gone.
+  // After a step that chooses fields, fields that user code made before it and that no step names
+  // no longer exist.
   void forget_unnamed() {
     if (!std::exchange(chosen_, false)) return;
     if (auto* foreign = std::get_if<ForeignStage>(&plan_->stages.back())) foreign->forgets_extras = true;
     if (auto* keyed = std::get_if<KeyedStage>(&plan_->stages.back())) keyed->forgets_extras = true;
   }
 
-  // Of a renaming only what somebody looks at is left.
+  // Whether the renaming had a pair for this name. The reduced step has only the pairs that are
+  // read.
   bool renamed_away(size_t i, const std::string& name) const {
     const OpSpec& said = input_.description->steps()[needed_.steps[i]];
     const std::vector<std::string> olds = def_of(said).used(said, inference_.schemas[i - 1]).reads;
     return def_of(said).role == OpRole::kNames && std::find(olds.begin(), olds.end(), name) != olds.end();
   }
 
-  // What user code gives in place of another field. Fields that it makes unasked must not have the name of one that a later step makes.
+  // Records the fields that user code makes in place of others. Fields that it makes unasked must
+  // not have the name of a field that a later step makes.
   void note_names_of_user_code() {
     for (Stage& stage : plan_->stages) {
       auto* foreign = std::get_if<ForeignStage>(&stage);
@@ -226,7 +230,7 @@ class Compiler {
     return {};
   }
 
-  // At least one: rows are counted by it.
+  // Reads at least one field, since it counts the rows.
   static Schema read_of_chunks(const Schema& all, const Wanted& wanted) {
     std::vector<Field> read;
     for (const Field& field : all) {
@@ -243,7 +247,7 @@ class Compiler {
     return source.with_fields(names);
   }
 
-  // The steps that can be done to whole chunks, up to the first that looks at single samples: where the others begin.
+  // Adds the steps that work on whole chunks. Returns the first step that works on single samples.
   Result<size_t> add_chunk_ops() {
     chunks_ = std::make_shared<ChunkPlan>();
     chunks_->source = std::static_pointer_cast<const ChunkSource>(plan_->source);
@@ -271,7 +275,8 @@ class Compiler {
     return i;
   }
 
-  // Packed rows and columns are kept at one place of their own each: which it is depends on the steps behind the cache.
+  // Packed rows and columns have different identities, because the steps after the cache decide
+  // which of the two the entries hold.
   Status open_chunk_cache(size_t i) {
     const Schema& kept = inference_.schemas[i];
     Hasher hasher;
@@ -293,7 +298,7 @@ class Compiler {
     const Hash128 place = place_of(i, kept);
     FOREBAY_ASSIGN(stage.cache, input_.open_cache(needed_.steps[i], place, fixed_bytes(kept)));
     stage.keys = std::make_shared<ContentKeys>(stage.cache, plan_->source, place, plan_->fetches);
-    // Rows of chunks are looked up when their batch is planned, and the chunks themselves are read by one at a time.
+    // Rows of chunks are looked up when their batch is planned, and only one task reads a chunk.
     if (!chunks_) stage.flights = stage.cache->flights();
     add_keyed(std::move(stage));
     return {};
@@ -316,7 +321,7 @@ class Compiler {
     forget_unnamed();
   }
 
-  // Fields that nobody looks at are not kept: their values may never have been made.
+  // Fields that no step reads are not cached: their values may never have been computed.
   KeyedStage stage_at(size_t i, Schema* kept) const {
     KeyedStage stage;
     stage.name = step_at(i).name;
@@ -331,8 +336,8 @@ class Compiler {
     return stage;
   }
 
-  // What there is in front of a step (of all that are needed): the steps that were carried out, and those of the fields that came
-  // of them that are `kept`.
+  // Identity of the samples before a step (an index into the needed steps): the steps that are
+  // carried out, and the fields in `kept` that they make.
   Hash128 place_of(size_t cache, const Schema& kept) const {
     Hasher hasher;
     const size_t step = cache < needed_.steps.size() ? needed_.steps[cache] : input_.description->steps().size();
@@ -351,7 +356,8 @@ class Compiler {
     std::get<NativeStage>(plan_->stages.back()).ops.push_back({name, std::move(op), std::make_shared<StepCounters>()});
   }
 
-  // Where the source has an output field whose values only went through steps that choose or name fields.
+  // Returns the field of the source that is this output field, if its values only passed through
+  // steps that choose or rename fields.
   std::optional<size_t> source_field(std::string name) const {
     for (size_t i = needed_.steps.size(); i-- > 1;) {
       const OpRole role = def_of(step_at(i)).role;
@@ -372,13 +378,13 @@ class Compiler {
       if (field.fixed_shape() && !field.pad_value) {
         output.row_bytes = static_cast<size_t>(field.shape.elements()) * dtype_size(field.dtype);
       }
-      // A field that no operator has touched since the source can be copied by the source.
+      // The source can copy a field that no operator has changed.
       const std::optional<size_t> from = source_field(field.name);
       const SampleSource* const samples = input_.source->as_samples();
       output.gathered = output.row_bytes && from && samples != nullptr && samples->gathers(*from);
       output.source_field = from.value_or(0);
       output.may_differ = any_may_differ && output.row_bytes && !output.gathered;
-      if (packs()) {  // into blocks, however long they are
+      if (packs()) {  // blocks have no row size
         output.row_bytes.reset();
         output.gathered = output.may_differ = false;
       }
@@ -388,11 +394,11 @@ class Compiler {
 
   const CompileInput& input_;
   const std::vector<uint32_t> indices_;
-  size_t end_;  // of the steps that are carried out on samples
+  size_t end_;  // end of the steps that are carried out on samples
   bool packs_ = false;
   NeededSteps needed_;
-  Inference inference_;  // of these
-  bool chosen_ = false;  // a choice of fields stands behind the latest stage of user code or cache
+  Inference inference_;  // of the needed steps
+  bool chosen_ = false;  // a choice of fields follows the latest stage of user code or cache
   std::shared_ptr<ExecutionPlan> plan_;
   std::shared_ptr<ChunkPlan> chunks_;
 };

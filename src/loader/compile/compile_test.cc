@@ -14,7 +14,7 @@
 namespace forebay {
 namespace {
 
-// Three broken pictures: whoever reads them fails.
+// Three broken pictures, which fail when they are read.
 struct Pictures {
   Pictures() {
     for (const char* name : {"a/1.jpg", "a/2.jpg", "b/3.jpg"}) folder.write(name, "\xff\xd8\xff no picture");
@@ -87,7 +87,7 @@ TEST(Compile, renamed_fields_are_followed_also_when_two_change_places) {
     std::memset(values.buffer.data(), name[0], values.nbytes());
     fields[name] = {std::move(values), ""};
   }
-  // Afterwards `b` holds what was `a`, and only that is cast.
+  // After the renaming, `b` holds the values of `a`, and only that one is cast.
   for (const char* kept : {"a", "b"}) {
     const Pipeline pipeline = arrays(fields)
                                   .cast("int32", {.field = {std::string(kept) == "a" ? "b" : "a"}})
@@ -105,7 +105,8 @@ TEST(Compile, renamed_fields_are_followed_also_when_two_change_places) {
   }
 }
 
-// In each, a step renames what an earlier one, that nobody needs, was to make room for.
+// In each pipeline an earlier step, which is not needed, renames a field out of the way of a later
+// one.
 TEST(Compile, names_that_fields_nobody_wants_had_are_given_again) {
   std::map<std::string, Array> fields;
   for (const char* name : {"a", "b", "c"}) {

@@ -12,7 +12,8 @@ namespace forebay {
 namespace {
 
 uint64_t limit_of(const TieredCache& cache, std::optional<uint64_t> memory) {
-  // A cache may be shared with another loader, whose larger budget is not for this one to count.
+  // A cache may be shared with another loader whose budget is larger. This loader counts only its
+  // own limit.
   return std::min(cache.stats().ram.budget_bytes, cached_at_most(memory));
 }
 
@@ -29,12 +30,12 @@ std::vector<RunnerOptions::Beside> kept_beside(const ExecutionPlan& plan,
   if (const Store* store = plan.store()) add(Use::kReads, store->idle_memory(), ByteBudget::Beside::kIdle);
   if (plan.chunks) {
     if (const Result<const TableCodecs*> codecs = load_table_codecs(); codecs.ok()) {
-      // It lives as long as the process.
+      // The codecs live as long as the process.
       add(Use::kColumns, std::shared_ptr<KeptBytes>(std::shared_ptr<void>(), &(*codecs)->idle_memory()),
           ByteBudget::Beside::kIdle);
     }
   }
-  // Of all caches together no more than of one, or nothing would be left for who reads ahead.
+  // All caches together may set aside no more than one, or no memory would be left for read-ahead.
   uint64_t left = cached_at_most(memory);
   for (const auto& cache : caches) {
     const uint64_t most = limit_of(*cache, memory), set_aside = std::min(most, left);

@@ -11,13 +11,14 @@
 
 namespace forebay {
 
-/// What a loader counts of the memory that the process keeps for all of its loaders: entries of its caches and what knows those on disk,
-/// idle memory of its store and of the decoder of its columns. `memory`: what the user gave.
+/// Lists the memory that the process shares among its loaders and that this loader accounts for:
+/// cache entries, the indexes of entries on disk, and the idle memory of its store and of its
+/// column decoder. `memory` is the limit that the user set.
 std::vector<RunnerOptions::Beside> kept_beside(const ExecutionPlan& plan,
                                                const std::vector<std::shared_ptr<TieredCache>>& caches,
                                                std::optional<uint64_t> memory);
 
-/// What the entries of its caches may take in memory.
+/// Returns the most bytes that the entries of these caches may hold in memory.
 uint64_t cached_bytes(const std::vector<std::shared_ptr<TieredCache>>& caches, std::optional<uint64_t> memory);
 
 }  // namespace forebay

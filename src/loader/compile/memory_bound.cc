@@ -12,9 +12,9 @@ namespace forebay {
 
 namespace {
 
-// Of a picture whose header nobody has read yet.
+// Assumed for a picture whose header has not been read.
 constexpr uint64_t kWorkPerStoredByte = 16;
-constexpr uint64_t kTableThread = 64 * kKiB, kPictureThread = 4 * kMiB;  // what sizing keeps for a thread, at most
+constexpr uint64_t kTableThread = 64 * kKiB, kPictureThread = 4 * kMiB;  // limits in choose_sizes()
 
 // Saturated: a bound that wrapped would advise less memory than was given.
 uint64_t plus(uint64_t a, uint64_t b) { return b > UINT64_MAX - a ? UINT64_MAX : a + b; }
@@ -22,14 +22,14 @@ uint64_t times(uint64_t a, uint64_t b) { return a != 0 && b > UINT64_MAX / a ? U
 uint64_t whole(int64_t number) { return static_cast<uint64_t>(std::max<int64_t>(number, 0)); }
 
 uint64_t largest_together(std::vector<uint64_t> bytes, uint64_t count) {
-  // The worst that may meet: the largest ones, whatever the order of the epoch is.
+  // Assumes that the largest ones meet, whatever the order of the epoch.
   std::sort(bytes.begin(), bytes.end(), std::greater<>());
   uint64_t sum = 0;
   for (size_t i = 0; i < bytes.size() && i < count; ++i) sum = plus(sum, bytes[i]);
   return sum;
 }
 
-// How often a sample may stand in one batch: repeats fill up what is smaller than that.
+// How often a sample may occur in one batch: a batch larger than the data set repeats samples.
 uint64_t appearances(const ExecutionPlan& plan, const SizingInput& input) {
   return 1 + whole(input.batch_size) * whole(input.lanes) / std::max<uint64_t>(1, whole(plan.selection->size()));
 }
@@ -43,15 +43,15 @@ uint64_t offset_bytes(const ExecutionPlan& plan, int64_t rows) {
   return bytes;
 }
 
-// How often the values of lists and strings are there while a batch is put together: in rows, and in the batch, where what says
-// how long a string is takes twice as much.
+// How many copies of the values of lists and strings exist while a batch is assembled: one in rows,
+// one in the batch. Lists of strings count three times, because their lengths take memory too.
 uint64_t times_held(const ExecutionPlan& plan) {
   const bool strings =
       std::any_of(plan.outputs.begin(), plan.outputs.end(), [](const auto& one) { return one.field.string_list(); });
   return strings ? 3 : 2;
 }
 
-// Rows that are filled up, beyond the values that they have.
+// Bytes of padding in padded rows, in addition to their values.
 uint64_t padding_bytes(const ExecutionPlan& plan, int64_t rows, uint64_t longest_bytes) {
   uint64_t bytes = 0;
   for (const OutputField& output : plan.outputs) {
@@ -67,19 +67,19 @@ bool replays(const ExecutionPlan& plan) {
   return std::ranges::any_of(plan.keyed, [&](size_t at) { return plan.keyed_stage(at).marks_replayed; });
 }
 
-// What knows of entries on disk, where there are caches.
+// Memory of the indexes of entries on disk, if there are caches.
 uint64_t cache_index_bytes(const ExecutionPlan& plan) {
-  constexpr uint64_t kEntry = 160;  // with the table of a hash map that has just grown
+  constexpr uint64_t kEntry = 160;  // with the share of a hash map that has just grown
   if (plan.chunks) return plan.chunks->cache ? times(whole(plan.chunks->source->chunks()), kEntry) : 0;
   return times(plan.keyed.size() - (replays(plan) ? 1 : 0), times(whole(plan.selection->size()), kEntry));
 }
 
-// ---- sources of many rows a chunk
+// ---- sources with chunks of many rows
 
 struct ChunkBounds {
-  uint64_t held = 0;    // once it is decoded
-  uint64_t lists = 0;   // of that, values whose length is not known before
-  uint64_t decode = 0;  // while it is decoded, beside that
+  uint64_t held = 0;    // bytes of the decoded chunk
+  uint64_t lists = 0;   // part of `held`: values whose length is not known before
+  uint64_t decode = 0;  // needed during decoding, in addition to `held`
 };
 
 class ChunksBound {
@@ -102,12 +102,12 @@ class ChunksBound {
     const uint64_t stride = std::max<uint64_t>(plan_.packed.stride(), source_row_ + made_row_);
     const uint64_t side_by_side = times(rows, stride);
     const uint64_t offsets = times(rows + 1, sizeof(int64_t) * plan_.packed.apart().size());
-    // An eighth more, since memory of chunks is rounded up by as much (widely_rounded()).
+    // An eighth more: the memory of chunks is rounded up by as much (widely_rounded()).
     bounds.held = plus(plus(side_by_side, side_by_side / 8), plus(bounds.lists, plus(offsets, 512 + 128 * fields)));
     bounds.held = std::max(bounds.held, plus(decoded, 64 * kKiB * (decoded >= kMiB ? 1 : 0)));
-    // Pages and levels, a buffer that grows, and columns that operators make.
+    // Counts pages and levels, a buffer that grows, and columns that operators make.
     const uint64_t columns = plus(times(decoded, 6), plus(times(rows, made_row_), plus(bounds.lists, offsets)));
-    const uint64_t entry = plus(bounds.held, 4 * kKiB + 256 * fields);  // of a cache
+    const uint64_t entry = plus(bounds.held, 4 * kKiB + 256 * fields);  // of a cache entry
     bounds.decode = plus(plus(columns, std::max(cost.fetched_bytes, entry)), 64 * kKiB + 4 * kKiB * fields);
     return bounds;
   }
@@ -117,8 +117,8 @@ class ChunksBound {
   uint64_t source_row_ = 0, made_row_ = 0, growth_ = 1;
 };
 
-// Chunks whose rows may meet in one batch: in each lane those of the blocks that consecutive rows reach into, also around the
-// end of an epoch.
+// Number of chunks whose rows may meet in one batch: in each lane, the blocks that consecutive rows
+// span, also across the end of an epoch.
 uint64_t chunks_in_batch(const ExecutionPlan& plan, const SizingInput& input) {
   const ChunkSource& source = *plan.chunks->source;
   int64_t fewest = source.kept_rows() != nullptr || plan.selection->size() < source.size() ? 1 : source.size();
@@ -141,7 +141,7 @@ uint64_t chunks_bound(const ExecutionPlan& plan, const SizingInput& input, int t
     decode = std::max(decode, bounds.decode);
     longest = std::max(longest, bounds.lists);
   }
-  // What old samples are of is there one by one, beside what is mixed.
+  // Chunks of replayed rows are in memory one at a time, in addition to the chunks being mixed.
   const uint64_t blocks = whole(input.lanes) * whole(input.block) + (input.old_rows > 0 ? 1 : 0);
   const bool ragged = std::any_of(plan.outputs.begin(), plan.outputs.end(), [](auto& one) { return !one.row_bytes; });
   const uint64_t values =
@@ -160,8 +160,8 @@ uint64_t chunks_bound(const ExecutionPlan& plan, const SizingInput& input, int t
 // ---- sources of single samples
 
 struct Samples {
-  uint64_t largest = 0;         // as it is stored
-  std::vector<uint64_t> loose;  // of each sample, what its batch keeps until it is put together
+  uint64_t largest = 0;         // stored bytes of the largest sample
+  std::vector<uint64_t> loose;  // per sample, bytes its batch holds until it is assembled
 };
 
 Samples samples_of(const ExecutionPlan& plan) {
@@ -205,7 +205,8 @@ uint64_t samples_bound(const ExecutionPlan& plan, const SizingInput& input, int 
   uint64_t bytes = plus(plus(samples.largest, entry), working);
   bytes = plus(bytes, times(loose, times_held(plan)));
   bytes = plus(bytes, plus(2 * offset_bytes(plan, input.batch_size), padding_bytes(plan, input.batch_size, 0)));
-  // A quarter of what a batch leaves may be kept for the threads.
+  // Up to a quarter of the memory that a batch leaves free may be set aside as working memory of
+  // threads.
   const uint64_t kept = times(decodes ? kPictureThread : kTableThread, static_cast<uint64_t>(threads));
   return plus(plus(fixed, samples.largest), plus(bytes, std::min(bytes / 3 + 16, kept)));
 }

@@ -11,7 +11,8 @@ bool among(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Builds the description step by step, and knows which fields the samples have where it stands.
+/// Builds the reduced description step by step, and tracks the fields that samples have at that
+/// place.
 class Builder {
  public:
   Builder(const OpSpec& source, const Schema& given, Wanted wanted, const Catalog& catalog) : catalog_(catalog) {
@@ -22,7 +23,7 @@ class Builder {
     user_code_ = given.open_ended;
   }
 
-  /// `before` and `behind`: around the step, where it stands in the user's description.
+  /// `before` and `behind` are the schemas before and after the step in the user's description.
   void append(const OpSpec& op, size_t step, const Schema& before, const Schema& behind, const Wanted& after) {
     const OpDef& def = *catalog_.find(op.name);
     const FieldUse whole = def.used(op, before);
@@ -32,7 +33,7 @@ class Builder {
     if (whole.each && whole.reads.size() > 1) narrowed.args["field"] = kept(whole, after);
     FieldUse use = def.used(narrowed, before);
     if (def.role != OpRole::kChoice && drop_unwanted_namesakes(def.role, use, step) && def.role == OpRole::kNames) {
-      narrowed.args["names"] = renamed(whole, after);  // some were only to be taken out of the way
+      narrowed.args["names"] = renamed(whole, after);  // fewer fields have to be renamed now
       use = def.used(narrowed, before);
     }
     const bool nothing_left = (def.role == OpRole::kChoice && narrowed.args["fields"].empty()) ||
@@ -44,7 +45,7 @@ class Builder {
     follow(def.role, use, behind);
     user_code_ |= def.role == OpRole::kFunction;
     if (def.role == OpRole::kFunction && !op.attachment && use.reads.empty())
-      names_.clear();  // what it gives is not known
+      names_.clear();  // the fields that it gives are not known
     push(std::move(narrowed), step, after);
   }
 
@@ -57,15 +58,16 @@ class Builder {
     needed_.wanted.push_back(std::move(after));
   }
 
-  // A field that nobody wants, and whose step to drop or rename it is left out, must not stand in the way of a new one. Whether any did.
+  // An unwanted field must not have the name of a new one. This happens if the step that dropped or
+  // renamed it was left out. Returns whether such fields were dropped.
   bool drop_unwanted_namesakes(OpRole role, const FieldUse& use, size_t step) {
     const Wanted& wanted = needed_.wanted.back();
     const auto in_the_way = [&](const std::string& name) {
-      if (role == OpRole::kNames && among(use.reads, name)) return false;  // it gets another name in the same step
+      if (role == OpRole::kNames && among(use.reads, name)) return false;  // renamed in this step
       return names_.contains(name) && !wanted.contains(name);
     };
     if (std::none_of(use.makes.begin(), use.makes.end(), in_the_way)) return false;
-    // What is wanted may be made by user code: before this step, or only behind it.
+    // User code before this step may make a wanted field; otherwise a later step makes it.
     std::set<std::string> kept = wanted.names();
     if (!user_code_) std::erase_if(kept, [&](const std::string& name) { return !names_.contains(name); });
     if (kept.empty()) return false;
@@ -85,12 +87,12 @@ class Builder {
     return names;
   }
 
-  // The pairs whose new name is wanted; and, as in an exchange of names, those that take a field which is there, wanted or not, out
-  // of the way of one of these.
+  // Returns the pairs whose new name is wanted. It also returns, as in an exchange of names, the
+  // pairs that move an existing field (wanted or not) from such a name.
   Json renamed(const FieldUse& use, const Wanted& after) const {
     Json names = Json::object();
     std::set<std::string> made;
-    // Until nothing is added: a name that is taken out of the way may itself stand in another's way.
+    // Repeats until no pair is added: the new name of such a field may be that of another field.
     for (bool more = true; more;) {
       more = false;
       for (size_t i = 0; i < use.reads.size(); ++i) {
@@ -107,7 +109,7 @@ class Builder {
     if (role == OpRole::kChoice)
       std::erase_if(names_, [&](const std::string& name) { return !among(use.reads, name); });
     if (role == OpRole::kNames) std::erase_if(names_, [&](const std::string& name) { return among(use.reads, name); });
-    if (role == OpRole::kValues) {  // a stack takes the place of what it is made of
+    if (role == OpRole::kValues) {  // a stack replaces the fields that it is made of
       for (const std::string& name : use.reads) {
         if (!behind.find(name)) names_.erase(name);
       }
@@ -118,7 +120,7 @@ class Builder {
   const Catalog& catalog_;
   NeededSteps needed_;
   std::set<std::string> names_;
-  bool user_code_ = false;  // some step before may have made any field
+  bool user_code_ = false;  // an earlier step may have made any field
 };
 
 }  // namespace
@@ -135,10 +137,10 @@ bool Wanted::step_back(const OpSpec& op, const OpDef& def, const Schema& before)
     case OpRole::kFilter:
     case OpRole::kBuffer:
     case OpRole::kOrder: return false;
-    case OpRole::kBatch:  // says of some fields how their rows lie
+    case OpRole::kBatch:  // states the layout of the rows of some fields
     case OpRole::kKeep: return true;
-    case OpRole::kPack: return false;  // where needed steps end
-    case OpRole::kRehearse:            // where they end, or in their midst
+    case OpRole::kPack: return false;  // the needed steps end here
+    case OpRole::kRehearse:            // the needed steps end here, or continue after it
       for (const std::string& name : use.makes) names_.erase(name);
       return true;
     case OpRole::kChoice: return choice_back(use);
@@ -169,7 +171,7 @@ bool Wanted::names_back(const FieldUse& use) {
   return true;
 }
 
-// It runs whether or not its results are looked at: it may find a sample bad.
+// The function runs even if its results are never read, because it may find a sample bad.
 bool Wanted::function_back(const FieldUse& use) {
   names_.insert(use.reads.begin(), use.reads.end());
   all_ |= use.reads.empty();
@@ -194,8 +196,9 @@ bool Wanted::values_back(const FieldUse& use, const Schema& before) {
 NeededSteps needed_steps(const Description& description, size_t end, const Inference& inference, Wanted wanted,
                          const Catalog& catalog, const std::function<Schema(const Wanted&)>& given) {
   const std::vector<OpSpec>& steps = description.steps();
-  std::vector<std::pair<size_t, Wanted>> needed;  // last first, each with what is wanted behind it
-  // From the last step backwards, as what is wanted is known there; then built forwards, as names are.
+  std::vector<std::pair<size_t, Wanted>> needed;  // last first, with what is wanted after
+  // Steps are selected backwards, since the wanted fields are known at the end; the description is
+  // then built forwards, since names are known at the start.
   for (size_t i = end; i-- > 1;) {
     Wanted after = wanted;
     if (wanted.step_back(steps[i], *catalog.find(steps[i].name), inference.schemas[i - 1]))

@@ -28,7 +28,7 @@ Schema scalars(const Names& names) {
   return schema;
 }
 
-/// A pipeline over a table of such columns, of which nothing is ever read.
+/// A pipeline over a table, which is never read.
 Pipeline table() { return parquet("a.parquet"); }
 
 NeededSteps needed_of(const Pipeline& pipeline, const Schema& source, const Names& wanted, bool only_wanted = false) {
@@ -75,12 +75,12 @@ TEST(NeededSteps, follow_a_field_through_all_of_its_names) {
       table().log1p({"a"}).rename({{"a", "x"}}).clip({.min = 0, .field = {"x"}}).rename({{"x", "y"}});
   EXPECT_EQ(needed(pipeline, {"y"}).size(), 4u);
   EXPECT_EQ(needed(pipeline, {"b"}), Names{});
-  // Afterwards b is what was a.
+  // After the renaming, b has the values of a.
   EXPECT_EQ(needed(table().log1p({"a"}).rename({{"a", "b"}, {"b", "a"}}), {"b"}).front(), R"(log1p{"field":"a"})");
   EXPECT_EQ(needed(table().log1p({"a"}).rename({{"a", "b"}, {"b", "a"}}), {"a"}).size(), 1u) << "the exchange alone";
 }
 
-// b was to get out of the way of what becomes b, into a name that c has left; of all that only b is looked at.
+// b would move out of the way of the new b, to a name that c has left. Only the new b is read.
 TEST(NeededSteps, rename_no_field_that_had_to_go_already) {
   const Pipeline pipeline = table().rename({{"c", "e"}}).rename({{"a", "b"}, {"b", "c"}});
   EXPECT_EQ(needed(pipeline, {"b"}), (Names{R"(select{"fields":["a"]})", R"(rename{"names":{"a":"b"}})"}));
@@ -133,9 +133,9 @@ TEST(Wanted, of_what_user_code_may_add_to_is_whatever_there_is) {
   EXPECT_FALSE(Wanted(scalars({"a"})).contains("anything"));
 }
 
-// ---- any pipeline
+// ---- random pipelines
 
-// What each field is, as a formula of the source's fields.
+// Each field as a formula of the source's fields.
 using Formulas = std::map<std::string, std::string>;
 
 Formulas reckoned(const Description& description, const Schema& source) {
@@ -167,7 +167,7 @@ class RandomPipelines {
  public:
   explicit RandomPipelines(uint32_t seed) : random_(seed) {}
 
-  /// With steps at random, as far as they are legal where they stand.
+  /// Returns a pipeline of random steps that are legal at their places.
   Pipeline next(const Schema& source, size_t most) {
     Pipeline pipeline = table();
     for (size_t step = random_() % (most + 1); step > 0; --step) {
@@ -205,8 +205,8 @@ class RandomPipelines {
   std::mt19937 random_;
 };
 
-// With all of the source's fields, or with only those that are asked for: what is looked at is what the whole pipeline makes of it, and
-// what is left of the pipeline is legal.
+// The source gives all its fields, or only the wanted ones. Either way, the wanted fields have the
+// values that the whole pipeline gives them, and the reduced pipeline is legal.
 TEST(NeededSteps, of_any_pipeline_make_the_same_of_what_is_looked_at) {
   const Schema source = scalars({"a", "b", "c", "d"});
   RandomPipelines random(1);

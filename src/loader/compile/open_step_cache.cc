@@ -16,7 +16,8 @@ namespace forebay {
 
 namespace {
 
-// What has no version could never be found again: the cache at `step` stays empty, and without a word nobody would know why.
+// Samples without a version could never be found again, so the cache at `step` stays empty. The
+// warning says why.
 void tell_of_no_version(size_t step, const std::string& sample) {
   log_warning(fmt::format(
       "{}: cache keeps nothing: '{}' has no version by which it could be told from other data; the run goes "
@@ -59,18 +60,19 @@ Result<std::shared_ptr<TieredCache>> open_step_cache(const Description& descript
                        .entry_bytes = compression == Compression::kNone ? least_bytes : 0};
   if (const uint64_t most = cached_at_most(memory); options.ram_bytes > most) {
     tell_of_too_little_memory(step, options.ram_bytes, most, *memory);
-    if (options.ram_bytes >= options.entry_bytes) options.entry_bytes = 0;  // not ram= is what is too little
+    if (options.ram_bytes >= options.entry_bytes) options.entry_bytes = 0;  // ram= is large enough
     options.ram_bytes = most;
   }
   if (selection.size() == 0) return open_cache(options);
   const int64_t first = selection.id_at(0);
-  // One sample stands for all: a source knows the identities of all of its samples, or of none.
+  // One sample stands for all: a source knows the identities of all of its samples or of none.
   const std::optional<Identity> identity = source.identity(first);
   if (!identity && source.learned_versions() == nullptr) tell_of_no_version(step, source.key(first));
   if (identity && !identity->lasting) {
     if (options.disk_bytes > 0) tell_of_memory_only(step, options.ram_bytes > 0);
     options.disk_bytes = 0;
-    // Entries of sources that are gone would keep a shared one full.
+    // A separate place per source: in a shared cache, entries of sources that no longer exist would
+    // take up the budget.
     options.place = entry_key(place, identity->hash);
   }
   return open_cache(options);

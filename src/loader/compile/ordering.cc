@@ -16,7 +16,7 @@ namespace forebay {
 
 namespace {
 
-// Ids of a selection ascend.
+// Number of selected ids below `id`, by binary search: ids of a selection ascend.
 int64_t selected_before(const Selection& selection, int64_t id) {
   int64_t begin = 0, end = selection.size();
   while (begin < end) {
@@ -36,7 +36,7 @@ std::vector<int64_t> selected_rows(const ChunkSource& source, const Selection& s
   std::vector<int64_t> rows;
   int64_t before = 0;
   for (int64_t chunk = 0; chunk < source.chunks(); ++chunk) {
-    // Found by halving, not counted: a selection of 10^9 rows is not gone through for each opening.
+    // A binary search per chunk, since a scan of 10^9 selected rows at each opening takes too long.
     const int64_t end = selected_before(selection, source.chunk_begin(chunk + 1));
     rows.push_back(end - before);
     before = end;
@@ -46,7 +46,8 @@ std::vector<int64_t> selected_rows(const ChunkSource& source, const Selection& s
 
 std::shared_ptr<const Selection> all_of(const Source& source) {
   std::shared_ptr<const Selection> all = first_samples(source.size());
-  // What a table's filter= left out; the filter is part of the description, and so of its fingerprint.
+  // Leaves out the rows that a table's filter= dropped. The filter is part of the description, and
+  // so of its fingerprint.
   const auto* const chunks = source.as_chunks();
   if (chunks == nullptr || chunks->kept_rows() == nullptr) return all;
   return std::make_shared<const MarkedSamples>(std::move(all), *chunks->kept_rows());
@@ -55,7 +56,7 @@ std::shared_ptr<const Selection> all_of(const Source& source) {
 std::shared_ptr<const Selection> records_of_stream() {
   class Records final : public Selection {
    public:
-    // Not 0: sizes of batches are reckoned by what one sample takes.
+    // Not 0: the size of a batch is estimated from one sample.
     int64_t size() const override { return 1; }
     int64_t id_at(int64_t index) const override { return index; }
   };
@@ -81,7 +82,8 @@ std::shared_ptr<const Selection> chosen_unread(const Description& description, c
 
 namespace {
 
-// `chunks`: rows of each chunk that is read as a whole; none where samples are read one by one.
+// `chunks` has the rows of each chunk that is read as a whole, or is empty if samples are read one
+// by one.
 Result<Ordering> order_of(const OpSpec* shuffle, int64_t size, std::optional<std::vector<int64_t>> chunks,
                           uint64_t seed) {
   Ordering ordering;
@@ -130,7 +132,7 @@ Result<Ordering> choose_order(const OpSpec* shuffle, const ChunkSource* chunks, 
 
 int64_t lanes_of_rank(const Ordering& ordering, int64_t world_size) {
   if (ordering.lanes % world_size == 0) return ordering.lanes / world_size;
-  // The cuts on either side may go through a lane.
+  // A rank's range may begin and end within a lane.
   return std::min(ordering.lanes, ordering.lanes / world_size + 2);
 }
 

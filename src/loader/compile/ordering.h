@@ -14,44 +14,50 @@ namespace forebay {
 
 class ChunkSource;
 
-/// Chunks whose rows are mixed where `shuffle` does not say.
+/// Number of chunks whose rows are mixed if `shuffle` does not set it.
 constexpr int64_t kDefaultBlock = 8;
 
-/// In which order the samples of a selection come, and how ranks share them.
+/// The order of a selection's samples, and how ranks share them.
 struct Ordering {
   std::shared_ptr<const Order> order;
   std::shared_ptr<const Deal> deal;
-  std::string dealt = "count";  ///< what the deal is called where ranks are told that theirs differ
-  int64_t block = 1;            ///< chunks whose rows are mixed
-  int64_t lanes = 1;            ///< spans that hosts own
-  bool in_groups = false;       ///< rows are read many at a time
+  std::string dealt = "count";  ///< name of the shard assignment in messages about ranks
+  int64_t block = 1;            ///< number of chunks whose rows are mixed
+  int64_t lanes = 1;            ///< number of spans of chunks; a host owns whole spans
+  bool in_groups = false;       ///< rows are read in chunks of many rows
 };
 
-/// Of each chunk, how many rows take part.
+/// Returns the number of selected rows of each chunk.
 std::vector<int64_t> selected_rows(const ChunkSource& source, const Selection& selection);
-/// All samples of a source, but for those that its own filter leaves out.
+/// Selects all samples of a source except those that the source's own filter leaves out.
 std::shared_ptr<const Selection> all_of(const Source& source);
-/// Any record of a stream: its number is its id. How many there will be nobody knows; for what is reckoned before, one stands for all.
+/// Selects any record of a stream. A record's number is its id. The number of records is unknown;
+/// the selection has size 1, so that sizing can reckon with one sample.
 std::shared_ptr<const Selection> records_of_stream();
-/// Those of `from` that a `.take()` chooses.
+/// Returns the samples of `from` that a `.take()` chooses.
 std::shared_ptr<const Selection> taken(const OpSpec& take, const Source* source, std::shared_ptr<const Selection> from);
 
-/// All that a description chooses of a data set as far as that is known without reading rows: not what a `.filter()` drops. `source`: null where only
-/// the size is known.
+/// Returns the samples that a description selects, as far as this is known without reading rows:
+/// samples that a `.filter()` drops are still included. `source` may be null if only the size is
+/// known.
 std::shared_ptr<const Selection> chosen_unread(const Description& description, const Source* source, int64_t size);
 
-/// `shuffle`: the step of the description, or null. Sources of many rows a chunk are shuffled blockwise, others flat.
+/// Chooses the order. `shuffle` is the step of the description, or null. Sources with chunks of
+/// many rows are shuffled blockwise, all others sample by sample.
 Result<Ordering> choose_order(const OpSpec* shuffle, const Source& source, const Selection& selection, uint64_t seed);
-/// The same where only the chunks are known; null where samples are read one by one.
+/// The same if only the chunks are known. `chunks` is null if samples are read one by one.
 Result<Ordering> choose_order(const OpSpec* shuffle, const ChunkSource* chunks, const Selection& selection,
                               uint64_t seed);
-/// The same of a packing's blocks; `chunks` where those of one chunk stand together.
+/// The same for the blocks of a packing. `chunks` is null if samples are read one by one; otherwise
+/// the blocks of one chunk stay together.
 Result<Ordering> choose_order(const OpSpec* shuffle, const ChunkSource* chunks, const Packing& packing, uint64_t seed);
 
-/// Lanes whose rows a rank gets at most, those included that it shares with a neighbour. So where the rows of all ranks' batches are a
-/// multiple of the lanes; elsewhere rows move between ranks (rows_that_move()), and it may meet more.
+/// Returns the most lanes whose rows one rank reads, including lanes that it shares with a
+/// neighbour. The bound holds if the number of rows in the batches of all ranks is a multiple of
+/// the lanes. Otherwise rows move between ranks (rows_that_move()), and a rank may read from more
+/// lanes.
 int64_t lanes_of_rank(const Ordering& ordering, int64_t world_size);
-/// Tells the log where there are fewer lanes than ranks.
+/// Logs a warning if there are fewer lanes than ranks.
 void warn_of_shared_lanes(const Ordering& ordering, int64_t world_size);
 
 }  // namespace forebay

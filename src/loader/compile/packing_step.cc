@@ -34,7 +34,7 @@ std::string version_of(const Packing& packing) {
   Hasher hasher;
   hasher.update_value(packing.length());
   hasher.update_value(packing.size());
-  // Lengths decide all of a packing but its options, which the pipeline's fingerprint has.
+  // The lengths and the options decide a packing; the pipeline's fingerprint covers the options.
   for (const uint32_t length : packing.lengths()) hasher.update_value(length);
   return hasher.digest().to_string();
 }

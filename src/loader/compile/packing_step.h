@@ -11,20 +11,21 @@
 
 namespace forebay {
 
-/// The field that a `.pack()` puts into blocks.
+/// Returns the field that a `.pack()` puts into blocks.
 std::string packed_field(const OpSpec& pack);
 
-/// Rows of these lengths (of a selection, in its order) in blocks, as the step says. `chunks`: null where samples are read one by one.
+/// Assigns the rows of a selection to blocks as the step says. `lengths` follows the order of the
+/// selection. `chunks` is null if samples are read one by one.
 Result<std::shared_ptr<const Packing>> pack_rows(const OpSpec& pack, std::vector<uint32_t> lengths,
                                                  const ChunkSource* chunks, const Selection& selection);
 
-/// What the runner has to know of it.
+/// Returns the description of the packing that the runner needs.
 PackingStep packing_of(const OpSpec& pack, std::shared_ptr<const Packing> blocks);
 
-/// Tells packings of other lengths apart.
+/// Returns a text that differs for packings with different lengths.
 std::string version_of(const Packing& packing);
 
-/// What `blocks` blocks take, all fields of theirs.
+/// Returns the bytes of `blocks` blocks with all their fields.
 uint64_t packed_bytes(const ExecutionPlan& plan, int64_t blocks);
 
 }  // namespace forebay

@@ -19,11 +19,11 @@ constexpr int kMaxThreads = 1024, kMaxRequests = 65'536;
 constexpr int kLocalRequests = 16;
 
 struct ObjectSizes {
-  uint64_t mean = 0, largest = 0;  // of a sample of the data set
+  uint64_t mean = 0, largest = 0;  // stored bytes of a sample
 };
 
 ObjectSizes sample_sizes(const ExecutionPlan& plan) {
-  // Enough for a mean; of millions of objects it takes no time.
+  // Enough for a mean, and fast for millions of objects.
   constexpr int64_t kSampled = 512;
   const int64_t n = plan.selection->size();
   if (!plan.fetches || n == 0) return {};
@@ -38,7 +38,7 @@ ObjectSizes sample_sizes(const ExecutionPlan& plan) {
   return sizes;
 }
 
-// Sides, lengths and batches are limited one by one, not their product.
+// Sides, lengths and batch sizes are limited one by one, but not their product.
 bool countable_batch(const ExecutionPlan& plan, int64_t rows) {
   constexpr uint64_t kMost = uint64_t{1} << 56;  // a window of such batches is still a number
   uint64_t sum = 0;
@@ -56,7 +56,8 @@ bool works_on_images(const ExecutionPlan& plan) {
                                              [](const OutputField& output) { return output.field.image; });
 }
 
-// Bytes of one batch with what is known: rows of unknown shape are taken to be as large as what they are made from.
+// Expected bytes of one batch. A row of unknown shape is assumed to be as large as its stored
+// sample.
 uint64_t expected_batch_bytes(const ExecutionPlan& plan, const ObjectSizes& sizes, int64_t rows) {
   uint64_t bytes = plan.batch_bytes(rows);
   for (const OutputField& output : plan.outputs) {
@@ -66,37 +67,39 @@ uint64_t expected_batch_bytes(const ExecutionPlan& plan, const ObjectSizes& size
   return bytes;
 }
 
-// Enough batches to keep all threads busy; small ones are cheap, so that a hand-over is worth its while.
+// Chooses enough batches to keep all threads busy. Small batches are cheap, so that more of them
+// make up for the cost of handing one over.
 int64_t window(const RunnerOptions& options, int64_t rows, uint64_t batch_bytes) {
-  // So that each thread has a row at work and others wait for it: 4 a thread.
+  // Each thread has one row at work and others waiting: 4 rows a thread.
   const int64_t for_threads = (4 * options.threads + rows - 1) / rows;
   const auto small = static_cast<int64_t>(4 * kMiB / std::max<uint64_t>(batch_bytes, 1));
   return std::clamp<int64_t>(std::max(2 + for_threads, std::min<int64_t>(small, 16)), 3, 256);
 }
 
-// What is left beside the window's batches: whatever is fetched ahead of it comes out of that.
+// Memory that the batches of the window leave free. Data fetched ahead of the window comes out of
+// it.
 uint64_t ahead_bytes(const ExecutionPlan& plan, const RunnerOptions& options, int64_t rows, uint64_t batch_bytes) {
-  const uint64_t known = plan.batch_bytes(rows);  // the rest exists twice: row by row, then put together
+  const uint64_t known = plan.batch_bytes(rows);  // other fields exist twice: by row, in the batch
   const uint64_t window = static_cast<uint64_t>(options.window_batches) * (known + (batch_bytes - known) / 2) +
                           static_cast<uint64_t>(options.threads) * options.working_bytes_per_thread +
                           (options.memory_beside == 0 ? options.index_bytes : 0);
   return options.memory > window ? options.memory - window : 0;
 }
 
-// What is no part of what loaders divide.
+// Memory in addition to what loaders share out between their tasks.
 uint64_t beside_bytes(const ExecutionPlan& plan, const SizingInput& input) {
-  constexpr uint64_t kIdleColumns = 32 * kMiB;  // as many as the decoder's pool keeps
+  constexpr uint64_t kIdleColumns = 32 * kMiB;  // limit of the column decoder's pool
   return input.caches + plan.source->index_bytes() + input.classes + (plan.chunks ? kIdleColumns : 0);
 }
 
-// ---- sources of many rows a chunk
+// ---- sources with chunks of many rows
 
 struct ChunkSizes {
   std::vector<uint64_t> decoded;  // largest first
   uint64_t largest_stored = 0;
-  uint64_t row_bytes = 0;  // of a row on average, as chunks hold it
+  uint64_t row_bytes = 0;  // mean bytes of a decoded row
 
-  // The largest ones that may be in memory together.
+  // Bytes of the `count` largest chunks, the worst case for as many in memory together.
   uint64_t together(int64_t count) const {
     uint64_t bytes = 0;
     for (size_t i = 0; i < decoded.size() && static_cast<int64_t>(i) < count; ++i) bytes += decoded[i];
@@ -109,7 +112,8 @@ ChunkSizes chunk_sizes(const ChunkSource& source) {
   uint64_t total = 0;
   for (int64_t chunk = 0; chunk < source.chunks(); ++chunk) {
     const ChunkCost cost = source.chunk_cost(chunk);
-    sizes.decoded.push_back(cost.decoded_bytes + std::min<uint64_t>(cost.decoded_bytes, 64 * 1024));  // rounded up
+    // The memory of a chunk is rounded up.
+    sizes.decoded.push_back(cost.decoded_bytes + std::min<uint64_t>(cost.decoded_bytes, 64 * 1024));
     sizes.largest_stored = std::max(sizes.largest_stored, cost.fetched_bytes);
     total += cost.decoded_bytes;
   }
@@ -118,10 +122,10 @@ ChunkSizes chunk_sizes(const ChunkSource& source) {
   return sizes;
 }
 
-// Those that are mixed, and one more in each lane that is on its way.
+// Chunks that are mixed, and in each lane one more that is being read.
 int64_t chunks_mixed(const SizingInput& input) { return input.lanes * (input.block + 1); }
 
-// How much less would fit.
+// Advises settings that would fit into `bytes`.
 std::string what_fits(const ChunkSizes& sizes, const SizingInput& input, uint64_t bytes) {
   SizingInput smaller = input;
   for (; smaller.block > 1; --smaller.block) {
@@ -152,7 +156,8 @@ Status check_engine(const SizingInput& input) {
   return {};
 }
 
-// A second set of chunks while the first is mixed, so that reading never waits for mixing, as far as that stays modest.
+// Plans for a second set of chunks while the first is mixed, so that reading never waits for
+// mixing. The second set is limited to a modest total.
 Result<RunnerOptions> size_chunks(const ExecutionPlan& plan, const SizingInput& input, RunnerOptions options) {
   constexpr uint64_t kModest = 416 * kMiB;
   const ChunkSizes sizes = chunk_sizes(*plan.chunks->source);
@@ -165,20 +170,21 @@ Result<RunnerOptions> size_chunks(const ExecutionPlan& plan, const SizingInput& 
   options.working_bytes_per_thread = 64 * 1024;
   options.window_bytes = static_cast<uint64_t>(options.window_batches) * batch_bytes;
   const uint64_t mixed = sizes.together(chunks_mixed(input));
-  // A chunk exists twice while it is decoded, beside its stored bytes.
+  // A chunk exists twice while it is decoded, in addition to its stored bytes.
   const uint64_t once = largest + sizes.largest_stored + options.working_bytes_per_thread * threads + batch_bytes;
   const uint64_t index = input.memory ? options.index_bytes : 0;
   const uint64_t needed = mixed + once + index;
   const uint64_t busy = (threads - 1) * (largest + sizes.largest_stored) + options.window_bytes + 4 * kMiB;
-  // Of old samples each may be of a row group of its own.
+  // Each replayed row may come from a different row group.
   const uint64_t second = sizes.together(2 * chunks_mixed(input) + input.old_rows) - mixed;
   const uint64_t limit = memory_of_engine(input);
   const uint64_t wanted = needed + busy + (needed + busy < kModest ? std::min(second, kModest - needed - busy) : 0);
   options.memory = input.memory.value_or(std::max(std::min(wanted, limit), std::min(needed, limit)));
-  // Nobody asked for less, and rows of one batch may all be longer than they are on average.
+  // The user set no limit, and all rows of one batch may be longer than the average.
   if (!input.memory) options.memory_together = std::max(options.memory, limit);
   options.memory_least = std::min(needed, options.memory);
-  // What is fetched ahead leaves the room in which it is decoded ahead: stored bytes alone would keep nobody from waiting.
+  // Data fetched ahead must leave free the memory in which it is decoded ahead: stored bytes alone
+  // would not keep consumers from waiting.
   const uint64_t held = mixed + options.window_bytes + index;
   const uint64_t beside = options.memory > held ? options.memory - held : 0;
   const uint64_t to_decode = second + threads * largest;
@@ -196,7 +202,7 @@ Result<RunnerOptions> size_chunks(const ExecutionPlan& plan, const SizingInput& 
       enough);
 }
 
-// All rows of a batch; of a batch of blocks, those that are in it at the mean.
+// Counts all rows of a batch: replayed rows too, and for blocks the mean number of rows in them.
 SizingInput in_rows(const ExecutionPlan& plan, SizingInput input) {
   input.batch_size += input.old_rows;
   if (!plan.packing) return input;
@@ -242,7 +248,7 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
   options.find_requests = !input.requests;
   options.index_bytes = plan.source->index_bytes() + input.classes;
   if (!input.memory) options.memory_beside = beside_bytes(plan, input);
-  // Only called for an error: it looks at every sample, or chunk.
+  // Called only for an error, since it looks at every sample or chunk.
   options.memory_bound = [&plan, input, threads = options.threads] { return memory_bound(plan, input, threads); };
   if (plan.chunks) return size_chunks(plan, input, options);
   const int most_requests = input.requests.value_or(local ? kLocalRequests : remote.most);
@@ -251,16 +257,17 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
 
   const auto threads = static_cast<uint64_t>(options.threads);
   uint64_t working = works_on_images(plan) ? 4 * kMiB : 64 * 1024;
-  // Those in flight, and as many that came back before their turn.
+  // Requests in flight, and as many that completed before their turn.
   const uint64_t fetched = 2 * (static_cast<uint64_t>(most_requests) + threads + 1) * sizes.mean + 4 * sizes.largest;
-  // One more than the window has: what the user lets go of is kept for a later one, where fresh pages would cost more than filling them.
+  // One batch more than the window: a batch that the user releases is reused for a later one,
+  // because fresh pages would cost more than filling them.
   const uint64_t wanted =
       static_cast<uint64_t>(options.window_batches + 1) * batch_bytes + threads * working + fetched + 4 * kMiB;
   const uint64_t index = input.memory ? options.index_bytes : 0;
   const uint64_t least = plan.batch_bytes(input.batch_size) + input.packed + std::max<uint64_t>(sizes.mean, 1) + index;
   const uint64_t limit = memory_of_engine(input);
   options.memory = input.memory.value_or(std::max(std::min(wanted, limit), least + threads * working));
-  // Nobody asked for less, and what a decoder will need of a rare sample is not known before.
+  // The user set no limit, and a decoder's need for a rare sample is not known in advance.
   if (!input.memory) options.memory_together = std::max(options.memory, limit);
   options.memory_least = std::min(least + threads * working, options.memory);
   if (options.memory < least) {
@@ -272,7 +279,8 @@ Result<RunnerOptions> choose_sizes(const ExecutionPlan& plan, const SizingInput&
             options.memory, input.batch_size, least, enough),
         enough);
   }
-  // What little is left beside a batch goes to data first: working memory can be asked for when it is needed.
+  // Memory that one batch leaves free goes to data first: threads can claim working memory when
+  // they need it.
   const uint64_t with_largest = plan.batch_bytes(input.batch_size) + std::max<uint64_t>(sizes.largest, 1) + index;
   const uint64_t left = options.memory > with_largest ? options.memory - with_largest : 0;
   working = std::min(working, left / 4 / threads);

@@ -1,4 +1,5 @@
-// What is chosen keeps its promises for any plan: a batch fits, nothing is divided by nothing, and the figure of a refusal is enough.
+// Checks sizing for extreme plans: a batch fits, nothing is divided by 0, and the amount that a
+// refusal advises is enough.
 #include <gtest/gtest.h>
 
 #include "loader/compile/memory_bound.h"
@@ -11,7 +12,7 @@ namespace {
 
 constexpr uint64_t kRows = 64;
 
-/// Row groups in memory, whose sizes are all that is asked for.
+/// Row groups in memory, of which only the sizes are used.
 class SizedChunks final : public ChunkSource {
  public:
   SizedChunks(int64_t chunks, uint64_t decoded, uint64_t stored) : chunks_(chunks), cost_{stored, decoded} {}
@@ -126,7 +127,7 @@ TEST(SizingEdges, AnEmptySelectionNeedsNoMemoryForSamples) {
   EXPECT_TRUE(choose_sizes(plan, {.batch_size = 4}).ok());
 }
 
-// Sources of many rows a chunk
+// Sources with chunks of many rows
 
 TEST(SizingEdges, OfChunksHoldThoseThatAreMixedOneOnItsWayAndABatch) {
   constexpr uint64_t kChunk = 1 << 20;

@@ -7,14 +7,14 @@
 
 namespace forebay {
 
-/// Of a row, in fields of known shape.
+/// Returns the bytes of a row in fields of fixed shape.
 uint64_t fixed_bytes(const Schema& schema);
 
-/// Notes what a column operator takes for the columns that it makes (`used.makes`).
+/// Adds to `op` the bytes of the columns that a column operator makes (`used.makes`).
 void set_made_bytes(ChunkOp& op, const FieldUse& used, const Schema& before, const Schema& after);
 
-/// What an operator on single samples may take to compute fields of known shape: the values as they were and as they become, and
-/// tables of weights.
+/// Returns the bytes that an operator on single samples may need to compute fields of fixed shape:
+/// the values before and after it, and tables of weights.
 uint64_t working_bytes(const FieldUse& used, const Schema& before, const Schema& after);
 
 }  // namespace forebay

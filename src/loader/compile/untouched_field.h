@@ -9,11 +9,11 @@
 
 namespace forebay {
 
-/// What a field was called before a `.rename()`.
+/// Returns the name that a field had before a `.rename()`.
 std::string name_before(const OpSpec& rename, const std::string& name);
 
-/// The field of the source that `name` is in front of a step of the description, where nothing has changed its values and it is known without
-/// reading. `inference`: of that description.
+/// Returns the source field that `name` is before step `step`, if no step has changed its values
+/// and the values are known without a read. `inference` is that of `description`.
 std::optional<size_t> untouched_field(const Description& description, const Inference& inference, const Source& source,
                                       std::string name, size_t step);
 

@@ -16,7 +16,7 @@ std::string_view word(std::span<const std::string_view> words, Enum value) {
   return words[static_cast<size_t>(value)];
 }
 
-// In the order of the enums, as are all lists of words here.
+// All lists of words here follow the order of their enums.
 constexpr std::array<std::string_view, 13> kRoles = {"values",   "choice", "names", "function", "take",
                                                      "only",     "filter", "order", "batch",    "keep",
                                                      "rehearse", "buffer", "pack"};

@@ -4,9 +4,10 @@
 
 namespace forebay {
 
-/// All that is said of operators and sources, for what is made of it or compared with it: {"operators": […], "sources": […]}, each with
-/// its name, help, role, arguments and what is to be known of these. Operators by name, sources in the order of the documents.
-/// For the documentation and the tests that compare faces; what is in it is a promise to neither.
+/// Describes all operators and sources: {"operators": […], "sources": […]}, each with its name,
+/// help, role and arguments. Operators are sorted by name; sources have the order of the
+/// documentation. The documentation is made from it, and tests compare the faces with it. Its form
+/// may change.
 Json describe_catalog();
 
 }  // namespace forebay

@@ -15,7 +15,8 @@ namespace forebay {
 const Catalog& catalog() {
   static const Catalog instance = [] {
     std::vector<OpDef> ops = all_ops();
-    // Here and not in all_ops(): they call the user's functions, of which the module of operators knows nothing.
+    // Added here because they call functions of the user, which the module of operators does not
+    // know.
     ops.push_back(map_op());
     ops.push_back(filter_op());
     return Catalog(std::move(ops));
@@ -36,7 +37,8 @@ std::vector<Problem> check(const Description& description, const Schema& source)
                                       ? std::vector<Problem>{{"", "the pipeline is empty", "begin with a source"}}
                                       : check_source(description.steps().front());
   if (!problems.empty()) return problems;
-  // Not where the source is wrong: nothing is known of its fields then, and each step would complain of that.
+  // Only if the source is right: otherwise its fields are unknown, and every step would report
+  // that.
   problems = infer(description, source, catalog()).problems;
   for (Problem& problem : unbounded_problems(description)) problems.push_back(std::move(problem));
   return problems;

@@ -6,17 +6,17 @@
 
 namespace forebay {
 
-/// All operators Forebay has.
+/// Returns the catalog of all operators.
 const Catalog& catalog();
 
-/// What the source of a description gives, without touching storage. A source that cannot be judged without (arrays in files,
-/// manifests) is open-ended; so is user code.
+/// Returns the schema of a description's source, without touching storage. The schema is open-ended
+/// if it depends on storage (arrays in files, manifests), or if user code gives the samples.
 Schema announced_schema(const OpSpec& source);
-/// The description's problems, with those of its source.
+/// Returns the problems of a description, including those of its source.
 std::vector<Problem> check(const Description& description);
-/// The same with the schema that the opened source really has.
+/// The same with the schema of the opened source.
 std::vector<Problem> check(const Description& description, const Schema& source);
-/// InvalidArgument that lists them.
+/// Returns InvalidArgument with a list of the problems.
 Status problems_as_status(const std::vector<Problem>& problems);
 
 }  // namespace forebay

@@ -1,4 +1,5 @@
-// What the C++ face writes into descriptions: every argument that the catalog says it has, under that name and in that order.
+// Checks the descriptions that the C++ API makes: they have every argument of the catalog, by name
+// and in order.
 #include <gtest/gtest.h>
 
 #include "forebay/pipeline.h"
@@ -7,7 +8,7 @@
 namespace forebay {
 namespace {
 
-/// Each operator once, with everything that can be given.
+/// Every operator once, with all of its arguments.
 Pipeline all_operators() {
   const Fields two = {"a", "b"};
   return images("photos")

@@ -4,7 +4,8 @@
 
 namespace forebay {
 
-/// xxh3-128 of a local file, by which a step knows it again. Empty where it cannot be read.
+/// Returns the xxh3-128 of a local file, which identifies its content in a step. Empty if the file
+/// cannot be read.
 std::string file_hash(const std::string& path);
 
 }  // namespace forebay

@@ -11,7 +11,7 @@ namespace forebay {
 
 namespace {
 
-// Bounded, so that products of rows and strides stay within 64 bits.
+// Keeps products of rows and strides within 64 bits.
 constexpr int64_t kMostWindowRows = int64_t{1} << 40;
 
 bool is_filled_text(const Json& value) { return value.is_string() && value != ""; }

@@ -10,11 +10,11 @@
 
 namespace forebay {
 
-/// The arguments of `hdf5`, as a description holds them: `pattern` a text or a list of texts, `fields` an object name → path, `window` and `stride`
-/// numbers of rows.
+/// Returns the arguments of `hdf5` as a description holds them: `pattern` is a text or a list of
+/// texts, `fields` an object from name to path, `window` and `stride` are numbers of rows.
 Json hdf5_args(const Hdf5Options& options);
 
-/// What is wrong with the arguments in themselves, beyond their types.
+/// Adds problems with the arguments, beyond their types.
 void check_hdf5(const OpSpec& source, std::vector<Problem>& problems);
 
 Result<std::shared_ptr<const Source>> open_hdf5_step(const OpSpec& source, const OpenSourceOptions& options);

@@ -24,7 +24,7 @@ bool by_file(const OpSpec& source) { return source.args.value("by", Json("line")
 
 void check_pattern(const OpSpec& source, std::string_view example, Problems& problems) {
   const Json given = source.args.value("pattern", Json());
-  if (given.is_null()) return;  // told as missing
+  if (given.is_null()) return;  // check_args() reports it as missing
   bool texts = given.is_string() ? given != "" : given.is_array() && !given.empty();
   for (const Json& one : given.is_array() ? given : Json::array()) texts = texts && one.is_string() && one != "";
   if (!texts)
@@ -69,7 +69,7 @@ Result<std::vector<JsonField>> given_fields(const Json& given) {
   return fields;
 }
 
-/// Nothing of a value that is none.
+/// Returns nothing for an empty value.
 std::optional<JsonInstead> instead_of(const NullPolicy::Value& value) {
   return std::visit(
       [](const auto& one) -> std::optional<JsonInstead> {
@@ -81,7 +81,7 @@ std::optional<JsonInstead> instead_of(const NullPolicy::Value& value) {
       value);
 }
 
-/// What is said for a field by name goes before what is said for all of its kind.
+/// A value given for a field by name takes precedence over one for all fields of its kind.
 Status set_instead(const NullPolicy& nulls, std::vector<JsonField>& fields) {
   std::vector<std::string> unknown;
   for (const auto& [name, value] : nulls.by_column) {
@@ -116,7 +116,7 @@ Result<NanPolicy> nan_of_records(const OpSpec& source) {
 
 void add_problem(const Status& status, std::vector<Problem>& found) {
   const std::string& text = status.message();
-  // Messages have their way out behind "; ": problems show the two apart.
+  // A message states its remedy after "; ". A problem holds the two apart.
   const size_t split = std::min(text.find("; "), text.size());
   found.push_back({"", text.substr(0, split), split < text.size() ? text.substr(split + 2) : "see the source's page"});
 }

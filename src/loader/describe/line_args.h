@@ -9,8 +9,8 @@
 
 namespace forebay {
 
-/// The sources `text` and `jsonl`: what is wrong with their arguments in themselves, and how they are opened. `pattern` is a text or a list of
-/// texts; `fields` an object from name to type; `null` as tables have it, but for masks.
+/// Checks and opens the sources `text` and `jsonl`. `pattern` is a text or a list of texts,
+/// `fields` an object from name to type. `null` is as in tables, but without masks.
 void check_text(const OpSpec& source, std::vector<Problem>& found);
 void check_jsonl(const OpSpec& source, std::vector<Problem>& found);
 Result<std::shared_ptr<const Source>> open_text_step(const OpSpec& source, const OpenSourceOptions& options);

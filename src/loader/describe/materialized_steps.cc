@@ -11,12 +11,12 @@ namespace forebay {
 namespace {
 
 bool in_fingerprint(const OpSpec& step) {
-  // None of the three changes samples or their order, so states go on across them.
+  // These three roles change neither samples nor their order, so states carry over.
   return !catalog().has_role(step, OpRole::kBatch) && !catalog().has_role(step, OpRole::kKeep) &&
          !catalog().has_role(step, OpRole::kBuffer);
 }
 
-// Passwords and signatures stay with whoever has them.
+// Passwords and signatures must not be written with the data.
 Json without_secrets(const Json& value) {
   if (value.is_string()) return url_for_messages(value.get<std::string>());
   if (!value.is_array()) return value;
@@ -72,7 +72,8 @@ StepsBefore steps_before(const Description& description, size_t last) {
 
 Hash128 fingerprint_of(const Description& description, const Source& source) {
   if (source.steps_before().empty()) return description.fingerprint(catalog());
-  // Written by us and checked by its reader; what it may lack leaves another fingerprint.
+  // Forebay wrote this text and the manifest's reader checked it. A missing part changes the
+  // fingerprint.
   const Json before = Json::parse(source.steps_before(), nullptr, /*allow_exceptions=*/false);
   std::vector<OpSpec> steps;
   if (before.is_object() && before.contains("steps") && before["steps"].is_array())

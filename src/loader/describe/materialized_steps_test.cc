@@ -15,7 +15,7 @@ TEST(MaterializedSteps, an_original_is_told_where_json_can_say_it) {
   EXPECT_FALSE(original_source(R"([{"op":"files","args":{},"hidden":true}])"));
 }
 
-// A manifest is a file that others can have written.
+// A manifest is a file, so its content is untrusted.
 TEST(MaterializedSteps, steps_of_other_types_are_steps_of_nothing) {
   for (const char* text : {"", "{}", "[]", "[1]", "[null]"}) EXPECT_FALSE(original_source(text)) << text;
   for (const char* text :

@@ -1,4 +1,5 @@
-// Pipelines from a stranger's file: whatever stands where an argument should, checking answers with problems and never with an exception.
+// Checks pipelines from untrusted files: whatever an argument is, check() returns problems and
+// never throws.
 
 #include <gtest/gtest.h>
 
@@ -41,7 +42,7 @@ const std::vector<Json>& strange_values() {
   return values;
 }
 
-/// Right as far as it goes: strange values are put in place of one argument of it.
+/// A valid step as far as possible; tests replace one argument by strange values.
 OpSpec plain_step(std::string name, const std::vector<ArgDef>& args) {
   OpSpec step{std::move(name), Json::object(), nullptr, ""};
   for (const ArgDef& arg : args) {
@@ -58,7 +59,7 @@ OpSpec plain_step(std::string name, const std::vector<ArgDef>& args) {
   return step;
 }
 
-/// Everything that looks at a description before anything is opened.
+/// Calls everything that uses a description before anything is opened.
 void look_at_everything(const Description& description) {
   for (const Problem& problem : check(description)) {
     EXPECT_FALSE(problem.op.empty());
@@ -131,7 +132,7 @@ TEST(StrangeArguments, of_which_there_are_none_by_that_name_are_told_by_operator
   }
 }
 
-// Bytes anywhere in the text changed, taken out or doubled.
+// Bytes of the text are changed, removed or doubled at random places.
 TEST(StrangeArguments, a_description_that_was_damaged_is_refused_or_checked) {
   const std::string whole = images("photos", {.split_by = "none"})
                                 .shuffle({.block = 3})

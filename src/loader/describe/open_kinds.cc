@@ -37,7 +37,7 @@ Result<std::unique_ptr<ImageFolder>> open_folder(const OpSpec& source, const Ope
                            options.stop);
 }
 
-/// '?' begins the query of a URL and is no wildcard.
+/// In a URL, '?' begins the query and is not a wildcard.
 Result<std::unique_ptr<Source>> open_urls(StoreAndPath place, const std::string& pattern,
                                           const OpenSourceOptions& options) {
   FOREBAY_ASSIGN(std::vector<std::string> urls, expand_braces(pattern));
@@ -69,7 +69,7 @@ bool is_local(const std::string& url) {
 }
 
 StorageOptions link_options(StorageOptions options) {
-  // A local store takes no options of a bucket; those of a simulated link go with any store.
+  // A local store takes no options of buckets. Options of a simulated link apply to any store.
   std::erase_if(options, [](const auto& option) { return !is_link_option(option.first); });
   return options;
 }
@@ -87,7 +87,7 @@ Result<std::unique_ptr<Source>> open_listed(const OpSpec& source, const OpenSour
   const std::string url = text_arg(source, "url");
   if (url.empty()) return invalid_argument("manifest: the URL is empty; give a CSV, JSONL or Parquet file");
   Result<StoreAndPath> place = place_of(url, options);
-  // The options may be meant for the store of the objects that a local manifest lists.
+  // The options may be for the store of the objects that a local manifest lists.
   const Status refused = place.ok() || !is_local(url) ? Status() : place.status();
   if (!refused.ok()) place = open_store(url, link_options(options.storage_options), options.requests);
   if (!place.ok()) return place.status();
@@ -101,18 +101,18 @@ Result<std::unique_ptr<Source>> open_listed(const OpSpec& source, const OpenSour
   FOREBAY_ASSIGN(how.layout, manifest_layout(source));
   if (const std::string root = text_arg(source, "root"); !root.empty()) how.root = root;
   auto opened = open_manifest(std::move(*place), how, options.stop);
-  // Nothing was opened that the options could have been meant for: so they are wrong after all.
+  // No other store was opened that the options could be for, so they are wrong.
   if (!refused.ok() && !elsewhere && opened.ok()) return refused;
   return opened;
 }
 
-// So that no two sources of data sets without a version know a sample by the same.
+// Returns a number that makes the sample identities of data sets without a version unique.
 uint64_t next_number() {
   static std::atomic<uint64_t> last{0};
   return ++last;
 }
 
-// User code that gives samples by index: all that is known is how many there are, and which version its author says it is.
+// User code that returns samples by index. It announces only their number and a version.
 class DatasetSource final : public SampleSource {
  public:
   DatasetSource(std::string name, int64_t size, std::string version)

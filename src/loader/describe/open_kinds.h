@@ -10,16 +10,17 @@
 
 namespace forebay {
 
-/// How each source that is no table is opened, with arguments that check() found nothing wrong with. Errors are those of the formats.
+/// Open the sources that are not tables. check() must have accepted the arguments. The errors are
+/// those of the formats.
 Result<std::shared_ptr<const Source>> open_images(const OpSpec& source, const OpenSourceOptions& options);
 Result<std::shared_ptr<const Source>> open_files_step(const OpSpec& source, const OpenSourceOptions& options);
 Result<std::shared_ptr<const Source>> open_manifest_step(const OpSpec& source, const OpenSourceOptions& options);
 Result<std::shared_ptr<const Source>> open_array_fields(const OpSpec& source, const OpenSourceOptions& options);
 Result<std::shared_ptr<const Source>> open_dataset(const OpSpec& source, const OpenSourceOptions& options);
 
-/// The names of the folders that are the classes of `images`.
+/// Returns the names of the class folders of `images`.
 Result<std::vector<std::string>> class_folders(const OpSpec& source, const OpenSourceOptions& options);
-/// The class names of an opened source in the order of their labels; empty where its samples have none.
+/// Returns the class names of an opened source by label. Empty if its samples have no classes.
 std::vector<std::string> classes_of(const Source& source);
 
 }  // namespace forebay

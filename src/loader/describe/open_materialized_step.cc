@@ -17,7 +17,7 @@ namespace {
 
 bool is_remote(std::string_view url) { return !url_scheme(url).empty() && url_scheme(url) != "file"; }
 
-// Anything that it reads.
+// Whether any argument of the source is a remote URL.
 bool is_remote(const OpSpec& source) {
   const std::function<bool(const Json&)> any = [&](const Json& value) {
     if (value.is_string()) return is_remote(value.get<std::string>());
@@ -29,12 +29,12 @@ bool is_remote(const OpSpec& source) {
 Status check_original(const MaterializedManifest& manifest, const std::string& folder,
                       const OpenSourceOptions& options) {
   const std::optional<OpSpec> original = original_source(manifest.steps);
-  if (!original) return {};  // nobody can tell from here
+  if (!original) return {};  // the original cannot be opened from here
   OpenSourceOptions how = options;
-  // Only the version of the whole is compared, which is of names and sizes.
+  // Only the version of the whole data set is compared, which covers names and sizes.
   how.keep_versions = false;
-  how.warnings = nullptr;  // its samples are not read from there
-  // Options are those of the folder's store; a local original has none.
+  how.warnings = nullptr;  // samples are not read from the original
+  // The options are for the store of the folder; a local original has none.
   if (is_remote(folder) && !is_remote(*original)) how.storage_options.clear();
   const Result<std::shared_ptr<const Source>> opened = open_source(*original, how);
   if (opened.status().code() == Code::kCancelled) return opened.status();

@@ -37,10 +37,10 @@ Json optional_json(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
-// Whole numbers are written as such in every face, so that equal pipelines have equal fingerprints; infinities as words,
-// since JSON has no others.
+// Whole numbers are written as integers in every language, so that equal pipelines have equal
+// fingerprints. Infinities and NaN are written as words, since JSON has no numbers for them.
 Json number_json(double value) {
-  // Up to there a double holds each whole number; beyond, a number is written as it is.
+  // A double represents each integer up to this one exactly. Larger values stay floats.
   constexpr double kExact = 0x1p53;
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
@@ -52,7 +52,7 @@ Json value_json(const TableValue& value) {
   return std::visit([](const auto& one) { return Json(one); }, value);
 }
 
-// The same for numbers anywhere in an argument, but finite ones stay as they are.
+// Replaces infinities and NaN anywhere in an argument. Finite numbers stay as they are.
 Json with_words(Json value) {
   if (value.is_number_float() && !std::isfinite(value.get<double>())) return number_json(value.get<double>());
   if (value.is_structured()) {
@@ -163,7 +163,7 @@ Pipeline Pipeline::decode_audio(DecodeAudioOptions options) const {
 }
 
 namespace {
-// What mel spectrograms and their cepstra are described by, in the order of their arguments.
+// Arguments that mel spectrograms and their cepstra share, in the order of the definition.
 template <typename Options>
 Json mel_json(const Options& options) {
   return said_args({{"rate", optional_json(options.rate)},
@@ -250,7 +250,7 @@ Pipeline Pipeline::hash_bucket(int64_t buckets, HashBucketOptions options) const
               said_args({{"buckets", buckets}, {"field", field_json(options.field)}, {"salt", options.salt}}));
 }
 Pipeline Pipeline::clip(ClipOptions options) const {
-  // Infinity as a limit is none.
+  // An infinite limit is no limit.
   const auto bound = [](std::optional<double> value, double none) {
     return value && *value != none ? number_json(*value) : Json();
   };

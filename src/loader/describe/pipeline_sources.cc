@@ -31,7 +31,7 @@ Pipeline images(std::string root, ImagesOptions options) {
 }
 
 namespace {
-// As Python writes it: where it is not asked for, it is not said.
+// False is left out, as in Python.
 Json follow_json(bool follow) { return follow ? Json(true) : Json(); }
 }  // namespace
 

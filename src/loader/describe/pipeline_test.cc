@@ -1,4 +1,5 @@
-// What the C++ face writes down of what was typed: arguments, numbers, problems, and what of it comes back from JSON.
+// Checks the descriptions that the C++ API makes: arguments, numbers and problems, and the round
+// trip through JSON.
 
 #include "forebay/pipeline.h"
 
@@ -39,7 +40,7 @@ TEST(PipelineFace, one_name_or_size_is_written_as_itself_and_several_as_a_list) 
   EXPECT_EQ(last_step(kPictures.center_crop({7, 9})).args["n"], Json({7, 9}));
 }
 
-// Pipelines that are equal in all faces have one fingerprint: a whole number is written as Python would.
+// Equal pipelines have one fingerprint in all languages, so integers are written as in Python.
 TEST(PipelineFace, whole_numbers_are_written_as_whole_and_others_as_they_are) {
   const auto min_of = [](double value) {
     return last_step(kPictures.clip({.min = value, .field = {"x"}})).args["min"];
@@ -148,7 +149,7 @@ TEST(CheckPipeline, a_mistyped_operator_is_told_with_the_nearest) {
   EXPECT_EQ(problems[0].remedy, "did you mean 'random_crop'?");
 }
 
-// ---- what is said of all of them
+// ---- all pipelines
 
 TEST(CatalogJson, says_everything_of_each_operator_and_source_once) {
   const Json all = describe_catalog();
@@ -198,7 +199,7 @@ TEST(Sources, are_found_by_name_and_by_kind) {
   EXPECT_TRUE(unknown.open_ended);
 }
 
-// ---- what steps take
+// ---- arguments of steps
 
 Field of_shape(std::string name, DType dtype, Shape shape) {
   Field field;

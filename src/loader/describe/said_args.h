@@ -7,7 +7,8 @@
 
 namespace forebay {
 
-/// Arguments as a description has them. Those that say nothing (null) are left out, so that it reads like what was typed.
+/// Makes the arguments of a step. Null arguments are left out, so that a description reads like the
+/// code that made it.
 inline Json said_args(std::initializer_list<std::pair<const char*, Json>> args) {
   Json result = Json::object();
   for (const auto& [name, value] : args) {

@@ -8,7 +8,7 @@ namespace forebay {
 
 namespace {
 
-// What a row's elements are; how many there are is the shape's to say.
+// Type of a row's elements. The shape gives their number.
 std::string element_word(const Field& field) {
   if (field.kind == FieldKind::kTextList) return "text";
   if (field.kind == FieldKind::kBytesList) return "bytes";

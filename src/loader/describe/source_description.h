@@ -8,11 +8,11 @@
 
 namespace forebay {
 
-/// The fields that a source has, in its order.
+/// Describes the fields of a source, in its order.
 std::vector<FieldDescription> describe_fields(const Source& source);
-/// First ids of its row groups, and the number of rows; nothing where it has none.
+/// Returns the first id of each row group, and then the number of rows. Empty without row groups.
 std::vector<int64_t> row_group_begins(const Source& source);
-/// Returns the bytes of the columns of each row group; nothing where there are none.
+/// Returns the decoded bytes of each row group. Empty without row groups.
 std::vector<uint64_t> row_group_bytes(const Source& source);
 
 }  // namespace forebay

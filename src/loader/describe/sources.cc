@@ -107,7 +107,7 @@ void check_dataset(const OpSpec& source, std::vector<Problem>& found) {
   if (source.args.value("version", Json()) == Json(""))
     Problems(found).add("its version is empty",
                         "give version=\"1\", and another one when the data set changes, or leave it out");
-  // Whoever has an object says its type, also where another language holds it.
+  // A step with an object has its type's name, also if another language holds the object.
   if (!source.attachment_name.empty()) return;
   Problems(found).add(
       "the data set itself is missing; a pipeline read from JSON has none",
@@ -124,7 +124,7 @@ ArgDef follow() {
 
 using OpenSource = decltype(SourceDef::open);
 
-// Where `follow` is given, the same files as a log.
+// Opens the same files as a log if `follow` is set.
 OpenSource or_followed(const char* pattern, const char* format, bool whole_files, OpenSource as_they_are) {
   return [=](const OpSpec& source, const OpenSourceOptions& options) {
     return follows(source) ? open_followed(source, pattern, format, whole_files, options)
@@ -326,7 +326,7 @@ SourceDef materialized_source() {
 }  // namespace
 
 std::span<const SourceDef> sources() {
-  // In the order of the documents, which describe_catalog() keeps.
+  // In the order of the documentation, which describe_catalog() relies on.
   static const std::vector<SourceDef> all = {
       images_source(),
       files_source(),

@@ -13,33 +13,33 @@
 
 namespace forebay {
 
-/// What a source is to those who compose a plan.
+/// How the samples of a source are read.
 enum class SourceKind : uint8_t {
-  kSamples,   ///< its samples are read one by one
-  kTable,     ///< its samples come many at a time: a ChunkSource
-  kUserCode,  ///< the user's own object gives them
+  kSamples,   ///< one by one
+  kTable,     ///< many at a time: it is a ChunkSource
+  kUserCode,  ///< by calling an object of the user
 };
 
-/// A source: its one name in all faces, its arguments, and how it is judged and opened.
+/// Definition of a source: its name in all languages, its arguments, and how to check and open it.
 struct SourceDef {
   std::string name;
   std::string help;
   std::vector<ArgDef> args;
   SourceKind kind = SourceKind::kSamples;
-  /// It has no end, whatever its arguments are: open() gives a StreamSource.
+  /// Whether it has no end, whatever its arguments: open() then returns a StreamSource.
   bool unbounded = false;
-  /// What it gives, without touching storage. Open-ended where that cannot be said.
+  /// Returns its schema without touching storage; open-ended if the schema depends on storage.
   std::function<Schema(const OpSpec&)> announced;
-  /// What is wrong with its arguments beyond their names and types; adds problems (leaving op empty: the caller fills it in).
+  /// Adds problems with the arguments, beyond names and types. The caller fills in Problem::op.
   std::function<void(const OpSpec&, std::vector<Problem>&)> check = {};
   std::function<Result<std::shared_ptr<const Source>>(const OpSpec&, const OpenSourceOptions&)> open;
-  /// Names of the classes in label order; empty where samples have none.
+  /// Returns the class names in label order; empty if samples have no classes.
   std::function<Result<std::vector<std::string>>(const OpSpec&, const OpenSourceOptions&)> classes = {};
 };
 
-/// All of them.
+/// Returns all sources in the order of the documentation.
 std::span<const SourceDef> sources();
-/// Null where there is none of that name.
+/// Returns null if there is no source of that name.
 const SourceDef* find_source(std::string_view name);
 bool is_source(const OpSpec& step, SourceKind kind);
 

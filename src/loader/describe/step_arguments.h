@@ -9,18 +9,18 @@
 
 namespace forebay {
 
-/// The first step of that role; null where there is none.
+/// Returns the first step with that role, or null.
 const OpSpec* find_step(const Description& description, OpRole role);
-/// An argument of a step that may be missing, as may the argument.
+/// Returns an integer argument; `otherwise` if the argument is missing or `op` is null.
 int64_t int_arg(const OpSpec* op, const char* name, int64_t otherwise);
-/// False where it is not given.
+/// Returns a Boolean argument; false if it is missing.
 bool bool_arg(const OpSpec& op, const char* name);
 
-/// Samples per rank and step; 1 where nothing puts them together.
+/// Returns the number of samples per rank and step; 1 without a `.batch()`.
 int64_t batch_size(const Description& description);
-/// Old ones beside them, where a step rehearses; 0 without.
+/// Returns the number of replayed samples per rank and step; 0 without a `.rehearse()`.
 int64_t old_rows(const Description& description);
-/// How so many samples become the steps of an epoch.
+/// Returns the options for dividing `samples` samples into the steps of an epoch.
 ScheduleOptions schedule_of(const Description& description, int64_t samples, int64_t world_size);
 
 }  // namespace forebay

@@ -34,7 +34,7 @@ Result<std::vector<std::string>> partition_names(const OpSpec& source) {
   return names;
 }
 
-// "int64[]", as lines of JSON have it, is a list of any length.
+// "int64[]", as in `jsonl`, means a list of any length.
 std::string payload_fields(const Json& fields) {
   if (!fields.is_object()) return "";
   Json said = Json::object();
@@ -57,7 +57,7 @@ Result<std::shared_ptr<const Source>> source_of_log(const LogAddress& address, c
   return std::shared_ptr<const Source>(std::make_shared<StreamSource>(std::move(log)));
 }
 
-/// A number, or a list of them, each once.
+/// The argument is a number, or a list of distinct numbers.
 Result<std::vector<size_t>> chosen_partitions(const OpSpec& source) {
   Json given = source.args.value("partition", Json());
   if (given.is_null()) return std::vector<size_t>{};
@@ -135,9 +135,10 @@ Result<std::shared_ptr<const Source>> open_followed_table(const OpSpec& source, 
   rows.table.format = format;
   Json said = source.args;
   for (const char* not_of_rows : {"pattern", "follow"}) said.erase(not_of_rows);
-  // The options that change rows, in words: RecordLog::identity() has them, so a state made with others is refused.
+  // The options that change rows, as text. They are part of RecordLog::identity(), so a state that
+  // was saved with other options is refused.
   rows.said = said.dump(-1, ' ', true, Json::error_handler_t::replace);
-  // Half: the other is for batches, as with caches.
+  // Half of the memory, as with caches; the other half is for batches.
   if (options.memory) rows.most_group_bytes = *options.memory / 2;
   FOREBAY_ASSIGN(std::string url, one_pattern(source, "pattern"));
   return source_of_log({.url = std::move(url), .rows = std::move(rows), .storage = options.storage_options},

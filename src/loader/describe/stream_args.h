@@ -10,19 +10,19 @@
 
 namespace forebay {
 
-/// What an `iterable` step carries: who pushes its records.
+/// Attachment of an `iterable` step: the object that pushes its records.
 struct IterableAttachment {
   PushedLog::Open open;
 };
 
-/// Logs that have an address: `stream`, and files that are followed.
+/// Logs with an address: `stream`, and files that are followed.
 void check_stream(const OpSpec& source, std::vector<Problem>& found);
 Schema announced_stream(const OpSpec& source);
 Result<std::shared_ptr<const Source>> open_stream(const OpSpec& source, const OpenSourceOptions& options);
-/// `pattern`: the argument that names the files; `format`: of their lines, or of whole files.
+/// `pattern` is the argument that names the files; `format` that of their lines, or of whole files.
 Result<std::shared_ptr<const Source>> open_followed(const OpSpec& source, const char* pattern, const char* format,
                                                     bool whole_files, const OpenSourceOptions& options);
-/// The rows of the files of tables.
+/// Opens the rows of table files that are followed.
 Result<std::shared_ptr<const Source>> open_followed_table(const OpSpec& source, TableRequest::Format format,
                                                           const OpenSourceOptions& options);
 bool follows(const OpSpec& source);

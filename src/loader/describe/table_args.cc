@@ -37,7 +37,7 @@ Json table_value_json(const TableValue& value) {
   return std::visit([](const auto& each) { return Json(each); }, value);
 }
 
-/// Of an even number of hexadecimal digits.
+/// Returns nothing unless the text has an even number of hexadecimal digits.
 std::optional<std::string> from_hex(const std::string& digits) {
   std::string bytes(digits.size() / 2, '\0');
   for (size_t i = 0; i < bytes.size(); ++i) {
@@ -108,7 +108,7 @@ Result<std::vector<RowCondition>> parse_conditions(const Json& json) {
   return all;
 }
 
-/// A list of conditions, or a list of such lists.
+/// The argument is a list of conditions, or a list of such lists.
 Result<RowFilter> parse_filter(const Json& json) {
   RowFilter filter;
   if (json.is_null()) return filter;
@@ -117,7 +117,7 @@ Result<RowFilter> parse_filter(const Json& json) {
         fmt::format("filter: {} is no list of conditions (column, op, value), such as {}", as_text(json), kFilterForm));
   }
   if (json.empty()) return filter;
-  // One list of conditions has a column's name at this place.
+  // In a single list of conditions, this element is the name of a column.
   const bool nested = json[0].is_array() && !json[0].empty() && json[0][0].is_array();
   for (const Json& all : nested ? json : Json::array({json})) {
     if (!all.is_array() || all.empty())
@@ -162,7 +162,7 @@ struct MemoryTables {
   std::vector<std::shared_ptr<const TableFile>> tables;
 };
 
-/// "table of 1,000 rows": what stands for it in texts.
+/// Returns the text that stands for the tables in descriptions: "<table of 1000 rows: …>".
 std::string name_of(const MemoryTables& memory) {
   int64_t rows = 0;
   for (const auto& table : memory.tables) {
@@ -201,7 +201,7 @@ Result<NullPolicy> parse_nulls(const Json& json) {
     return nulls;
   }
   nulls.kind = NullPolicy::Kind::kValue;
-  // An object may also be a value: {"float": "nan"} or {"bytes": …}.
+  // The object {"float": "nan"} or {"bytes": …} is a value.
   const bool detailed = json.is_object() && !json.contains("float") && !json.contains("bytes");
   if (!detailed || json.contains("value")) {
     const Result<TableValue> value = parse_value(detailed ? json["value"] : json);
@@ -210,8 +210,8 @@ Result<NullPolicy> parse_nulls(const Json& json) {
   }
   if (!detailed) return nulls;
   for (const auto& [key, each] : json.items()) {
-    if (key != "value" && key != "by_column")
-      return bad_null(json);  // a mistyped one would leave its columns as they are
+    // A mistyped key would leave its columns unchanged.
+    if (key != "value" && key != "by_column") return bad_null(json);
   }
   const Json by_column = json.value("by_column", Json::object());
   if (!by_column.is_object() || (by_column.empty() && !json.contains("value"))) return bad_null(json);

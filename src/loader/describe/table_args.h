@@ -12,31 +12,34 @@
 
 namespace forebay {
 
-/// The arguments of `parquet` and `arrow`, as a description holds them:
+/// Returns the arguments of `parquet` and `arrow`, as a description holds them:
 ///
-/// | argument  | is                                                                                              |
-/// |-----------|-------------------------------------------------------------------------------------------------|
-/// | `pattern` | a text, or a list of texts                                                                      |
-/// | `columns` | a list of texts; all columns if absent                                                          |
-/// | `filter`  | `[[column, op, value], …]`: all of them; or a list of such lists: one of them                   |
-/// | `null`    | "error", a value, `{"mask": true}`, `{"value": …}` or `{"by_column": {column: value}}`          |
-/// | `types`   | `{column: type}`, with the words of parse_column_type()                                         |
-/// | `follow`  | true: rows of files that appear later, too                                                      |
+/// | argument  | content                                                                          |
+/// |-----------|----------------------------------------------------------------------------------|
+/// | `pattern` | a text, or a list of texts                                                       |
+/// | `columns` | a list of texts; all columns if absent                                           |
+/// | `filter`  | `[[column, op, value], …]`: all must hold; or a list of such lists              |
+/// | `null`    | "error", a value, `{"mask": true}`, `{"value": …}` or `{"by_column": …}` |
+/// | `types`   | `{column: type}`, with the words of parse_column_type()                          |
+/// | `follow`  | true: includes rows of files that appear later                                   |
 ///
-/// A float that JSON does not know is `{"float": "nan"}`, "inf" or "-inf"; bytes are `{"bytes": "00ff"}`.
+/// A list of filters selects rows that any of them selects. `by_column` maps columns to values.
+///
+/// A float without a JSON form is `{"float": "nan"}`, "inf" or "-inf"; bytes are `{"bytes":
+/// "00ff"}`.
 Json table_args(const TableOptions& options);
 
-/// The argument `null` of a table.
+/// Parses the argument `null` of a table.
 Result<NullPolicy> parse_nulls(const Json& json);
 
-/// What a source of tables asks for; its format is left to the caller.
+/// Parses the arguments of a table source; the caller sets the format.
 Result<TableRequest> parse_table_request(const OpSpec& source);
 
-/// What is wrong with the arguments in themselves, beyond their names.
+/// Adds problems with the arguments, beyond their names.
 void check_table(const OpSpec& source, std::vector<Problem>& problems);
 
-/// The source `arrow` over streams of the Arrow C data interface, which are read here, in order. Where one fails, the ones behind it
-/// remain the caller's.
+/// Makes the source `arrow` over streams of the Arrow C data interface. It reads them in order. If
+/// one fails, the caller still owns those after it.
 Result<OpSpec> arrow_streams_step(std::span<void* const> streams, Json args);
 
 Result<std::shared_ptr<const ChunkSource>> open_table_source(const OpSpec& source, TableRequest::Format format,

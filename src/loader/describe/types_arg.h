@@ -5,8 +5,8 @@
 
 namespace forebay {
 
-/// The argument `types` of a source: `{column: type}` with the words of parse_column_type(). Null: none.
-/// InvalidArgument names the column.
+/// Parses the argument `types` of a source: `{column: type}` with the words of parse_column_type().
+/// Null means no types. InvalidArgument names the column.
 Result<ColumnTypes> parse_types(const Json& json);
 
 }  // namespace forebay

@@ -33,7 +33,8 @@ Result<Sample> sample_of(Record& record, const Schema& schema, const std::vector
   return sample;
 }
 
-// The function may change what it gets in place; the memory may be the data set's own (an array's row, a table of labels).
+// Copies the fields. The function may change them in place, and their memory may belong to the data
+// set (a row of an array, a table of labels).
 Status make_own(Sample& sample, WorkMemory& memory) {
   for (auto& [name, tensor] : sample) {
     FOREBAY_RETURN_IF_ERROR(memory.reserve(tensor.nbytes()));
@@ -44,7 +45,8 @@ Status make_own(Sample& sample, WorkMemory& memory) {
   return {};
 }
 
-// Whether the memory holds what the shape says. Dimension by dimension: a product of what user code gives may not fit into 64 bits.
+// Whether the memory is large enough for the shape. Divides by each dimension, since the product of
+// dimensions from user code may overflow.
 bool holds(const Tensor& tensor) {
   uint64_t room = tensor.buffer.size() / dtype_size(tensor.dtype);
   if (std::find(tensor.shape.begin(), tensor.shape.end(), 0) != tensor.shape.end()) return true;
@@ -52,7 +54,7 @@ bool holds(const Tensor& tensor) {
   return room > 0;
 }
 
-// Bytes, text and lists of them stay what they were, as long as they look like it.
+// A field of bytes, text or a list of them keeps its kind if the tensor has the form of bytes.
 Result<Value> value_of(const std::string& name, Tensor tensor, FieldKind before) {
   const bool possible = tensor.shape.rank() < Shape::kMaxRank &&
                         std::all_of(tensor.shape.begin(), tensor.shape.end(), [](int64_t dim) { return dim >= 0; });
@@ -72,7 +74,8 @@ Result<Value> value_of(const std::string& name, Tensor tensor, FieldKind before)
                   name));
 }
 
-// What the user's function throws is a failure of the sample; memory that ran out is one of the machine.
+// An exception of the user's function is a failure of the sample; std::bad_alloc is one of the
+// machine.
 template <typename Call>
 Status guarded(Call&& call) {
   try {
@@ -156,7 +159,7 @@ void check_fields(const OpSpec& op, const Schema& schema, std::vector<Problem>& 
   }
 }
 
-// Whoever has a function says its name, also where another language holds it.
+// A step with a function has its name, also if another language holds the function.
 void check_function(const OpSpec& op, Problems& problems) {
   if (op.attachment || !op.attachment_name.empty()) return;
   problems.add(
@@ -182,7 +185,7 @@ Schema without_types(const Schema& schema, const std::vector<std::string>& field
   return result;
 }
 
-// What a function that may change everything leaves: nothing is known of it but how fields are to be padded.
+// Schema after a function that may change everything: only the padding of fields remains known.
 Schema only_padding(const Schema& schema) {
   Schema result;
   for (const Field& field : schema) {
@@ -228,7 +231,7 @@ OpDef map_op() {
     check_fields(op, schema, found);
     const std::vector<std::string> fields = field_list(op.args.value("fields", Json()));
     if (op.attachment) {
-      // A C++ function works on the sample in place and says what it adds.
+      // A C++ function changes the sample in place, and names the fields that it adds.
       std::vector<std::string> changed = fields;
       for (const Field& field : schema) {
         if (fields.empty()) changed.push_back(field.name);
@@ -286,7 +289,7 @@ ForeignStage foreign_stage(const OpSpec& op, size_t step, uint32_t random_index,
   if (step == 0) return stage;
   const OpDef& def = *catalog().find(op.name);
   const std::vector<std::string> fields = def.used(op, before).reads;
-  // Who names fields gives only these back; who gets all gives all.
+  // A function that names fields returns only those; a function that gets all fields returns all.
   stage.merge = !fields.empty() && def.role == OpRole::kFunction;
   stage.takes_all = fields.empty();
   for (size_t i = 0; i < before.size(); ++i) {

@@ -67,7 +67,7 @@ TEST(UserCode, numbers_may_take_the_place_of_a_list_of_strings) {
   EXPECT_EQ((*record)[0].kind, FieldKind::kTensor);
 }
 
-/// A record of one field, through a map.
+/// Passes a record of one field through a map.
 Result<Record> mapped_value(Value value, FieldKind kind, MapFunction function, std::vector<std::string> adds = {}) {
   Field field;
   field.name = "x";

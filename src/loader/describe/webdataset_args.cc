@@ -19,7 +19,7 @@ bool is_text_list(const Json& json) {
   return json.is_array() && std::ranges::all_of(json, [](const Json& each) { return each.is_string(); });
 }
 
-/// "jpg; .PNG" are "jpg" and "png".
+/// "jpg; .PNG" gives "jpg" and "png".
 std::vector<std::string> extensions_in(std::string_view text) {
   std::vector<std::string> extensions;
   for (size_t at = 0; at <= text.size();) {
@@ -68,7 +68,7 @@ Status mark_optional(std::vector<ShardField>& fields, const std::vector<std::str
   return {};
 }
 
-/// Split at the last dot, no extension has one.
+/// If names are split at the last dot, extensions cannot have a dot.
 Status check_dots(const WebdatasetRequest& request) {
   if (request.split == NameSplit::kFirstDot) return {};
   for (const ShardField& field : request.fields) {
@@ -82,7 +82,7 @@ Status check_dots(const WebdatasetRequest& request) {
   return {};
 }
 
-/// What is no size at all, check_args() tells.
+/// check_args() reports arguments that are not a size at all.
 Result<uint64_t> parse_chunk(const Json& json) {
   const auto bytes = json.is_string() ? parse_byte_size(json.get<std::string>()) : std::nullopt;
   if (!bytes && !json.is_number_integer()) return kShardChunkBytes;
@@ -141,7 +141,7 @@ Schema announced_webdataset(const OpSpec& source) {
 }
 
 void check_webdataset(const OpSpec& source, std::vector<Problem>& problems) {
-  if (source.args.value("pattern", Json()).is_null()) return;  // told already
+  if (source.args.value("pattern", Json()).is_null()) return;  // check_args() reports it
   const Status status = parse_webdataset(source).status();
   if (status.ok()) return;
   const std::string& text = status.message();
@@ -152,7 +152,7 @@ void check_webdataset(const OpSpec& source, std::vector<Problem>& problems) {
 
 Result<std::shared_ptr<const Source>> open_webdataset_step(const OpSpec& source, const OpenSourceOptions& options) {
   FOREBAY_ASSIGN(WebdatasetRequest request, parse_webdataset(source));
-  // Without a folder (no HOME) headers are read at each opening: slower, and no error.
+  // Without a cache folder (no HOME), headers are read at each opening: slower, but not an error.
   if (const Result<std::string> folder = default_cache_folder(); folder.ok())
     request.kept_indexes = kept_indexes_folder(*folder);
   FOREBAY_ASSIGN(StoreAndPath at, place_of(request.names.front(), options));

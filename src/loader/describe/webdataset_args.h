@@ -10,22 +10,24 @@
 
 namespace forebay {
 
-/// The arguments of `webdataset`, as a description holds them:
+/// Returns the arguments of `webdataset`, as a description holds them:
 ///
-/// | argument   | is                                                                                                     |
-/// |------------|--------------------------------------------------------------------------------------------------------|
-/// | `pattern`  | a text, or a list of texts                                                                             |
-/// | `fields`   | `{name: "jpg;png"}`: the first of these extensions that a sample has; or a list of extensions; absent: all |
-/// | `optional` | a list of fields that a sample may lack                                                                |
-/// | `chunk`     | bytes, or a text such as "8MiB"                                                                        |
-/// | `split`    | "first" or "last": the dot that ends a sample's name                                                  |
-/// | `index`    | "cache" or "beside": where what was found in shards is kept                                            |
+/// | argument   | content                                                                         |
+/// |------------|---------------------------------------------------------------------------------|
+/// | `pattern`  | a text, or a list of texts                                                      |
+/// | `fields`   | `{name: "jpg;png"}`, or a list of extensions; all extensions if absent         |
+/// | `optional` | a list of fields that a sample may lack                                         |
+/// | `chunk`    | bytes, or a text such as "8MiB"                                                 |
+/// | `split`    | "first" or "last": the dot that ends a sample's name                            |
+/// | `index`    | "cache" or "beside": where the indexes of shards are stored                     |
+///
+/// A field with several extensions takes the first one that a sample has.
 Json webdataset_args(Json pattern, const WebdatasetOptions& options);
 
-/// Without touching storage: what samples have where `fields` says it, else open-ended.
+/// Returns the schema without touching storage: the fields in `fields`; open-ended if not given.
 Schema announced_webdataset(const OpSpec& source);
 void check_webdataset(const OpSpec& source, std::vector<Problem>& problems);
-/// Indexes that were made are kept in the folder of caches, below `tar_indexes`.
+/// Opens the source. Its indexes are stored in the cache folder, below `tar_indexes`.
 Result<std::shared_ptr<const Source>> open_webdataset_step(const OpSpec& source, const OpenSourceOptions& options);
 
 }  // namespace forebay

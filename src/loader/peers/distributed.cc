@@ -17,14 +17,14 @@ struct Launcher {
   const char *rank, *world_size, *local_ranks, *hosts;
 };
 constexpr Launcher kTorchrun = {"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE"};
-// Ranks of a host are set by --ntasks-per-node alone; without it slurm_local_ranks() looks further.
+// SLURM_NTASKS_PER_NODE is set only by --ntasks-per-node; otherwise slurm_local_ranks() is used.
 constexpr Launcher kSlurm = {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_NTASKS_PER_NODE", "SLURM_STEP_NUM_NODES"};
 constexpr Launcher kMpis[] = {
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", nullptr},
     {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", nullptr},
 };
 
-// Its value without the blanks around; nothing where it is not set, or empty.
+// Returns the value without surrounding blanks; nothing if it is not set or empty.
 std::optional<std::string> value_of(const Environment& environment, const char* name) {
   constexpr const char* kBlanks = " \t\r\n";
   std::optional<std::string> text = environment(name);
@@ -49,7 +49,8 @@ Result<int> number(const char* name, const std::string& text) {
       name, text));
 }
 
-// Of a list such as "4(x2),3", Slurm's for nodes of 4, 4 and 3 tasks, the number of a node; nothing where it has none, or is none.
+// Parses a list such as "4(x2),3", Slurm's notation for nodes of 4, 4 and 3 tasks. Returns the
+// number of tasks of a node; nothing if the list has no such node, or is malformed.
 std::optional<int> tasks_of_node(std::string_view list, int node) {
   while (!list.empty()) {
     const std::string_view part = list.substr(0, list.find(','));
@@ -67,7 +68,7 @@ std::optional<int> tasks_of_node(std::string_view list, int node) {
   return std::nullopt;
 }
 
-// srun gives each task the list of its step, and its node's place in it.
+// srun gives each task the list of its step, and the index of its node in it.
 std::optional<int> slurm_local_ranks(const Environment& environment) {
   const auto node = value_of(environment, "SLURM_NODEID"), list = value_of(environment, "SLURM_STEP_TASKS_PER_NODE");
   const std::optional<int> number = node ? parse(*node) : std::nullopt;
@@ -78,12 +79,14 @@ bool tells(const Launcher& launcher, const Environment& environment) {
   return value_of(environment, launcher.rank) && value_of(environment, launcher.world_size);
 }
 
-// The script of an sbatch job has SLURM_PROCID and SLURM_NTASKS as well, which is what the job may start: only what srun started is a task.
+// The script of an sbatch job also has SLURM_PROCID and SLURM_NTASKS, the number of tasks it may
+// start. Only a process that srun started is a task.
 bool is_slurm_task(const Environment& environment) {
   return tells(kSlurm, environment) && value_of(environment, "SLURM_STEP_ID").has_value();
 }
 
-// mpirun starts its processes by steps of its own where it runs in a job of Slurm's, so that Slurm's variables are of those.
+// Within a Slurm job, mpirun starts its processes as steps, so Slurm's variables may describe
+// those.
 bool says_the_same(const Launcher& mpi, const Environment& environment) {
   return value_of(environment, mpi.rank) == value_of(environment, kSlurm.rank) &&
          value_of(environment, mpi.world_size) == value_of(environment, kSlurm.world_size);
@@ -93,7 +96,7 @@ const Launcher* launcher_of(const Environment& environment) {
   if (tells(kTorchrun, environment)) return &kTorchrun;
   const bool slurm = is_slurm_task(environment);
   for (const Launcher& mpi : kMpis) {
-    // Slurm knows the hosts, too.
+    // If both agree, Slurm is preferred, because it also gives the number of hosts.
     if (tells(mpi, environment)) return slurm && says_the_same(mpi, environment) ? &kSlurm : &mpi;
   }
   return slurm ? &kSlurm : nullptr;
@@ -108,7 +111,7 @@ Result<Place> read_place(const Launcher& launcher, const Environment& environmen
   } else if (&launcher == &kSlurm) {
     place.local_ranks = slurm_local_ranks(environment).value_or(place.local_ranks);
   }
-  // Ranks a host differ from host to host, so they are no number that all ranks agree on.
+  // The number of local ranks differs between hosts, so the hosts cannot be computed from it.
   if (launcher.hosts != nullptr) {
     const auto hosts = value_of(environment, launcher.hosts);
     place.hosts = hosts ? parse(*hosts).value_or(0) : 0;
@@ -116,11 +119,11 @@ Result<Place> read_place(const Launcher& launcher, const Environment& environmen
   return place;
 }
 
-// What mpirun starts has variables of Slurm's that are not the same everywhere, so an MPI's own go first.
+// For processes that mpirun starts, Slurm's variables differ from rank to rank, so MPI comes first.
 std::string job_of(const Environment& environment) {
   if (tells(kTorchrun, environment)) return value_of(environment, "TORCHELASTIC_RUN_ID").value_or("");
   if (tells(kMpis[0], environment)) return value_of(environment, "PMIX_NAMESPACE").value_or("");
-  // Components of a heterogeneous job are jobs to Slurm.
+  // Slurm treats the components of a heterogeneous job as separate jobs.
   if (tells(kMpis[1], environment) || !is_slurm_task(environment) || value_of(environment, "SLURM_HET_SIZE")) return "";
   const auto job = value_of(environment, "SLURM_JOB_ID");
   if (!job) return "";
@@ -143,7 +146,8 @@ void tell_of_half(const Environment& environment) {
   }
 }
 
-// Where the launcher says that this process is. With `given`, rank and size are known otherwise, and nothing here is in the way.
+// Returns the place that the launcher announces. With `given`, rank and size are known otherwise,
+// and bad variables are ignored.
 Result<Place> launched_place(const Environment& environment, bool given) {
   if (const Launcher* const launcher = launcher_of(environment)) {
     Result<Place> place = read_place(*launcher, environment);
@@ -168,7 +172,7 @@ Result<Place> find_place(std::optional<int> rank, std::optional<int> world_size,
     if (*world_size != 1) return invalid_argument(fmt::format("world_size={} needs rank= too", *world_size));
     place.rank = 0;
   }
-  // The launcher's hosts are those of another world.
+  // The launcher's hosts belong to another world size.
   if (world_size && *world_size != place.world_size) place.hosts = 0;
   place.job = rank || world_size ? "" : job_of(environment);
   if (world_size) place.world_size = *world_size;
@@ -181,7 +185,7 @@ Result<Place> find_place(std::optional<int> rank, std::optional<int> world_size,
                     "world_size=",
                     place.rank, place.world_size, place.world_size - 1));
   }
-  // Where ranks are not spread evenly nobody can compute which of them share a host.
+  // If hosts have different numbers of ranks, no rank can compute which of them share a host.
   if (place.hosts < 1 || place.world_size % place.hosts != 0) place.hosts = 0;
   if (place.local_ranks < 1 || place.local_ranks > place.world_size) place.local_ranks = 1;
   return place;

@@ -38,7 +38,7 @@ TEST(Distributed, every_launcher_is_understood) {
   expect_place(find_place({}, {}, with({{"PMI_RANK", "0"}, {"PMI_SIZE", "3"}, {"MPI_LOCALNRANKS", "3"}})), 0, 3, 3);
 }
 
-// srun without --ntasks-per-node: the list of its step, as Slurm writes it.
+// srun without --ntasks-per-node sets only the list of its step, in Slurm's notation.
 TEST(Distributed, slurm_tells_of_each_node_how_many_tasks_it_has) {
   const auto local = [](const char* list, const char* node) {
     return find_place({}, {},
@@ -68,7 +68,8 @@ TEST(Distributed, slurm_tells_of_each_node_how_many_tasks_it_has) {
     EXPECT_EQ(local(list, node), 1) << list << " at " << node;
 }
 
-// Ranks a host are told to each rank by its own host, and may differ: only what is said to all alike counts.
+// Each host tells its ranks its own number of local ranks, which may differ. Only numbers that are
+// the same for all ranks count.
 TEST(Distributed, hosts_are_known_where_all_ranks_are_told_the_same_number) {
   const auto hosts = [](const std::map<std::string, std::string>& variables, std::optional<int> world = {}) {
     return find_place(world ? std::optional(0) : std::nullopt, world, with(variables))->hosts;
@@ -78,7 +79,7 @@ TEST(Distributed, hosts_are_known_where_all_ranks_are_told_the_same_number) {
   torchrun["GROUP_WORLD_SIZE"] = "2";
   EXPECT_EQ(hosts(torchrun), 2);
   EXPECT_EQ(hosts(torchrun, 8), 2);
-  EXPECT_EQ(hosts(torchrun, 4), 0);  // another job than the launcher's
+  EXPECT_EQ(hosts(torchrun, 4), 0);  // not the launcher's job
   for (const char* odd : {"3", "0", "-2", "x", "16"}) {
     torchrun["GROUP_WORLD_SIZE"] = odd;
     EXPECT_EQ(hosts(torchrun), 0) << odd;
@@ -101,7 +102,7 @@ TEST(Distributed, the_job_has_the_name_that_its_launcher_gives_to_this_start_of_
   EXPECT_EQ(job(), "17.0.3");
   variables["SLURM_HET_SIZE"] = "2";
   EXPECT_EQ(job(), "");
-  // The steps by which mpirun comes to hosts differ.
+  // mpirun starts its processes in a different step on each host.
   variables.merge(std::map<std::string, std::string>{
       {"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}, {"PMIX_NAMESPACE", "4711"}});
   EXPECT_EQ(job(), "4711");
@@ -126,7 +127,8 @@ TEST(Distributed, half_a_launcher_is_none) {
       1, 2, 1);
 }
 
-// As Slurm 22.05 and Open MPI set them: on the first node processes have the variables of the script, on the others those of the step by which mpirun came there.
+// Variables as Slurm 22.05 and Open MPI set them. Processes on the first node have those of the
+// script; processes on other nodes have those of the step with which mpirun started them.
 TEST(Distributed, mpirun_inside_slurm_counts) {
   const std::map<std::string, std::string> script = {
       {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}, {"SLURM_NNODES", "2"}};
@@ -143,7 +145,7 @@ TEST(Distributed, mpirun_inside_slurm_counts) {
     both.insert({{"PMI_RANK", "2"}, {"PMI_SIZE", "4"}});
     expect_place(find_place({}, {}, with(both)), 2, 4, 1);
   }
-  // srun --mpi=pmi2: both say the same, and Slurm says more.
+  // srun --mpi=pmi2: both agree, and Slurm also gives the hosts.
   const auto place = find_place({}, {},
                                 with({{"PMI_RANK", "2"},
                                       {"PMI_SIZE", "4"},
@@ -170,7 +172,8 @@ TEST(Distributed, the_script_of_a_slurm_job_is_no_rank_and_is_told_so) {
   EXPECT_NE(lines[0].find("srun"), std::string::npos) << lines[0];
 }
 
-// Each variable of each launcher, with all that is no number, beside others that are right.
+// Each variable of each launcher in turn has values that are not numbers, while the others are
+// valid.
 TEST(Distributed, a_variable_that_is_no_number_is_named) {
   const std::vector<std::array<std::string, 3>> launchers = {
       {"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"},

@@ -9,10 +9,10 @@ namespace forebay {
 
 namespace {
 
-// Where the first sample of the selection that is not before `id` stands; ids ascend.
+// Returns the index of the first selected sample whose id is not below `id`; ids ascend.
 int64_t index_of(const Selection& selection, int64_t id) {
   int64_t begin = 0, end = selection.size();
-  // All samples before it take part, as most often.
+  // Fast path: all samples before it take part, as in most runs.
   if (id >= 0 && id < end && selection.id_at(id) == id) return id;
   while (begin < end) {
     const int64_t middle = begin + (end - begin) / 2;

@@ -12,14 +12,14 @@ namespace forebay {
 class Selection;
 class ChunkSource;
 
-/// Which host is the owner of a cache entry, and where in the first epoch it makes it.
+/// Owner of a cache entry, and the position at which the owner computes it.
 struct Owner {
-  int host = -1;         ///< negative: nobody knows
-  int64_t position = 0;  ///< of epoch 0, at which it is dealt to that host
+  int host = -1;         ///< negative: unknown
+  int64_t position = 0;  ///< position in epoch 0 at which that host gets the element
 };
 
-/// Which host should have what was made of an element (the id of a sample, or the number of a chunk). A guess: a wrong
-/// one costs a question in vain. From any thread, for any number.
+/// Returns the owner of an element (the id of a sample, or the number of a chunk). The answer is a
+/// guess; a wrong one costs a request for nothing. Thread-safe, and defined for any number.
 using OwnerOf = std::function<Owner(int64_t element)>;
 
 struct OwnerInput {
@@ -27,8 +27,8 @@ struct OwnerInput {
   std::shared_ptr<const Selection> selection;
   std::shared_ptr<const ChunkSource> chunks = {};  ///< null where elements are samples
 };
-/// What the placement says: the host that gets the element in epoch 0, and so makes and keeps it. A chunk is where the first of its samples is that
-/// takes part.
+/// Assigns each element to the host that gets it in epoch 0, and so computes and caches it. A chunk
+/// belongs to the host of its first selected sample.
 OwnerOf owner_by_placement(OwnerInput input);
 
 }  // namespace forebay

@@ -11,7 +11,7 @@ namespace forebay {
 
 namespace {
 
-// The rank that the schedule gives each position to, counted out.
+// Returns the rank that the schedule gives each position to.
 std::vector<int64_t> dealt(const ScheduleOptions& options) {
   std::vector<int64_t> ranks(static_cast<size_t>(options.epoch_size), -1);
   const Schedule schedule(options);

@@ -10,7 +10,7 @@ namespace forebay {
 
 MeetingPlace take_meeting(const std::string& folder, int rank, uint64_t generation) {
   using Meeting = std::tuple<std::string, int, uint64_t>;
-  // Never destroyed: loaders may close while the process ends.
+  // Never destroyed, because loaders may close while the process ends.
   static auto& mutex = *new std::mutex;
   static auto& all = *new std::map<Meeting, std::vector<std::weak_ptr<const void>>>;
   const std::lock_guard lock(mutex);

@@ -6,14 +6,16 @@
 
 namespace forebay {
 
-/// Which meeting a loader goes to. A program that has several loaders open at once (training, validation) may have all of them meet in one folder: the n-th that is
-/// open in a process meets the n-th of the others, so ranks have to open them in the same order.
+/// Number of the meeting that a loader joins. The loaders of a program that are open at the same
+/// time (training, validation) may all meet in one folder: the n-th open loader of a process meets
+/// the n-th of the others. So all ranks must open their loaders in the same order.
 struct MeetingPlace {
   int number = 0;
-  std::shared_ptr<const void> held;  ///< until this goes the number is taken
+  std::shared_ptr<const void> held;  ///< reserves the number until it is destroyed
 };
 
-/// The lowest number that no other loader of this process and rank has there. From any thread.
+/// Returns the lowest number that no other loader of this process and rank holds there.
+/// Thread-safe.
 MeetingPlace take_meeting(const std::string& folder, int rank, uint64_t generation);
 
 }  // namespace forebay

@@ -20,7 +20,8 @@ namespace forebay {
 
 namespace {
 
-// torchrun starts all ranks anew when one has died: hosts of before are strangers then.
+// torchrun restarts all ranks when one has died. Hosts of the earlier start must not be met any
+// more.
 uint64_t generation_of(const PeerOptions& options) {
   if (options.generation) return *options.generation;
   uint64_t restarts = 0;
@@ -42,7 +43,7 @@ Result<std::string> token_of(const PeerOptions& options) {
   return token;
 }
 
-// One address for each rank, in their order.
+// Checks that there is one valid address for each rank.
 Status check_addresses(const PeerOptions& options, const Place& place) {
   for (const std::string& address : options.addresses) {
     if (address.find("://") != std::string::npos)
@@ -68,8 +69,8 @@ Status check_addresses(const PeerOptions& options, const Place& place) {
 constexpr std::string_view kFolderScheme = "file://";
 constexpr std::chrono::seconds kMeetingDeadline(120);
 
-/// Where this host listens, if nobody else says where, and at which port if any: FOREBAY_CLUSTER_ADDRESS, else what its name is looked up as, or
-/// its address on the network.
+/// Address at which this host listens unless the user gave one, with a port if there is one:
+/// FOREBAY_CLUSTER_ADDRESS, else the address of the host's name, or its address on the network.
 std::string own_address(const Place& place) {
   constexpr std::string_view kLoopback = "127.0.0.1";
   const char* given = std::getenv("FOREBAY_CLUSTER_ADDRESS");
@@ -82,7 +83,7 @@ std::string own_address(const Place& place) {
   return parse_host_port(address).ok() ? address : address + ":0";
 }
 
-/// The way to meet that the user gave.
+/// Exchanges the cards of the hosts through the function that the user gave.
 class GivenRendezvous final : public Rendezvous {
  public:
   GivenRendezvous(const PeerOptions& options, int hosts, uint64_t generation)
@@ -122,7 +123,8 @@ bool meets(const PeerOptions& options) {
   return options.gather || (options.addresses.size() == 1 && options.addresses.front().starts_with(kFolderScheme));
 }
 
-// Each rank makes a token of its own and hands it out with its address, so that only those who meet have it.
+// Each rank creates its own token and publishes it with its address, so only ranks that meet have
+// it.
 Result<std::shared_ptr<Job>> meet_and_open(const PeerOptions& options, const Place& place, JobOptions job,
                                            std::stop_token stop) {
   job.own.address = own_address(place);
@@ -151,7 +153,7 @@ Result<std::shared_ptr<Job>> open_job(const PeerOptions& options, const Place& p
   if (!meets(options)) FOREBAY_RETURN_IF_ERROR(check_addresses(options, place));
   Result<std::shared_ptr<const JobTls>> tls = job_tls_from_environment();
   if (!tls.ok()) return Status(tls.status().code(), "peers: " + tls.status().message());
-  // The options were checked all the same.
+  // A single rank has no job; its options were still checked.
   if (place.world_size == 1) return std::shared_ptr<Job>();
   JobOptions job{.transport = http_peer_transport({.tls = std::move(*tls)}),
                  .rank = place.rank,

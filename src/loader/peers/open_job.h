@@ -12,9 +12,10 @@ namespace forebay {
 /// Whether `peers=` says how the ranks of the job find each other.
 inline bool are_given(const PeerOptions& options) { return !options.addresses.empty() || options.gather; }
 
-/// Makes a loader one of the ranks of its job, as its `peers=` says, over HTTP. Null where that says nothing, and
-/// where there is one rank. Waits until all ranks have met. InvalidArgument for addresses that are none or
-/// are not one for each rank, and for a token that is missing or too short; errors of Job::open().
+/// Joins the ranks of a job over HTTP, as `peers=` says. Null if `peers=` is not given, or if there
+/// is only one rank. Blocks until all ranks have met. InvalidArgument if an address is malformed or
+/// their number is not that of the ranks, or if the token is missing or too short. Also returns the
+/// errors of Job::open().
 Result<std::shared_ptr<Job>> open_job(const PeerOptions& options, const Place& place, Services services,
                                       std::stop_token stop);
 

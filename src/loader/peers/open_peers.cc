@@ -14,10 +14,10 @@ namespace forebay {
 
 namespace {
 
-// So much of a hash that a message with two of them can be read.
+// Shortens a hash so that a message with two of them stays readable.
 std::string short_hash(const Hash128& hash) { return hash.to_string().substr(0, 12); }
 
-// Of what was chosen: by reading, and which samples these are, as some of them show.
+// Identifies the chosen samples: choices that depend on data that was read, and some ids.
 Hash128 hash_of_choice(const Description& description, const ChosenSamples& chosen) {
   constexpr int64_t kLookedAt = 1024;
   const OpSpec* const pack = find_step(description, OpRole::kPack);
@@ -31,7 +31,8 @@ Hash128 hash_of_choice(const Description& description, const ChosenSamples& chos
 
 Result<std::shared_ptr<PeerGroup>> open_peers(const PeerOptions& options, const Place& place, std::stop_token stop) {
   const auto peers = std::make_shared<PeerGroup>();
-  // Also without a cache: ranks with one and ranks without have other deals, and the check of the run tells them.
+  // Joins the job without a cache too. A cache may change the shard assignment, and the check of
+  // the run detects ranks that differ.
   FOREBAY_ASSIGN(std::shared_ptr<Job> job,
                  open_job(options, place, {{std::string(kEntryServiceName), peers->service()}}, std::move(stop)));
   if (!job) return std::shared_ptr<PeerGroup>();

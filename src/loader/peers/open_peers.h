@@ -12,17 +12,17 @@
 
 namespace forebay {
 
-/// Makes a loader over a data set one of the ranks of its job, with a service for its cache entries. Null and
-/// errors as open_job().
+/// Joins the ranks of a data set's loader, with a service for their cache entries. Returns null and
+/// errors as open_job() does.
 Result<std::shared_ptr<PeerGroup>> open_peers(const PeerOptions& options, const Place& place, std::stop_token stop);
 
-/// Sets what decides which rank gets which samples as the settings of the job (Job::set_run()). Budgets and
-/// paths do not decide it.
+/// Sets the run settings of the job (Job::set_run()): the settings that decide which rank gets
+/// which samples. Budgets and paths do not decide it.
 void tell_run(Job& job, const Description& description, const Source& source, const ChosenSamples& chosen,
               const Ordering& ordering, uint64_t seed, int64_t world_size);
 
-/// Makes the rank that is dealt an element in epoch 0 its owner (owner_by_placement()). The group's caches are
-/// those of `plan`.
+/// Makes the rank that gets an element in epoch 0 its owner (owner_by_placement()). The caches of
+/// the group are those of `plan`.
 void set_owners(PeerGroup& peers, const ExecutionPlan& plan, const Ordering& ordering,
                 std::shared_ptr<const Selection> selection, const ScheduleOptions& schedule);
 

@@ -14,8 +14,9 @@ namespace forebay {
 
 namespace {
 
-/// What is remembered of entries until they are next seen: how often they are on their way here (two loaders may want one),
-/// and whether they, or the versions that go by a name, were asked for in vain. Bounded: what is given up meanwhile is never seen again.
+/// Notes about entries until they are next looked up: how many requests for them are in flight (two
+/// loaders may want one), and whether a request for them, or for the version of a name, has failed.
+/// Bounded: the oldest notes are dropped, since an abandoned lookup never comes back. Thread-safe.
 class EntryNotes {
  public:
   void ask(const Hash128& entry) {
@@ -51,7 +52,7 @@ class EntryNotes {
 
  private:
   struct Note {
-    uint64_t number = 0;  // that it was added as
+    uint64_t number = 0;  // sequence number at insertion
     int asked = 0;
     bool in_vain = false;
   };
@@ -62,7 +63,7 @@ class EntryNotes {
     if (!is_new) return at->second;
     order_.emplace_back(entry, added_++);
     if (order_.size() > kMost) {
-      // Unless it was forgotten since, and is there again as a later one.
+      // A note that was erased and added again has a later number, and stays.
       const auto oldest = notes_.find(order_.front().first);
       if (oldest != notes_.end() && oldest->second.number == order_.front().second) notes_.erase(oldest);
       order_.pop_front();
@@ -76,7 +77,7 @@ class EntryNotes {
   static constexpr size_t kMost = 1 << 14;
   mutable std::mutex mutex_;
   Notes notes_;
-  std::deque<std::pair<Hash128, uint64_t>> order_;  // also of those that were forgotten
+  std::deque<std::pair<Hash128, uint64_t>> order_;  // includes erased notes
   uint64_t added_ = 0;
 };
 
@@ -86,7 +87,7 @@ class PeerCache final : public TieredCache {
 
   std::optional<Found> find(const EntryRef& entry) override {
     if (!entry.peers_know) return own_->find(entry);
-    if (notes_.take_in_vain(entry.key)) return std::nullopt;  // made without asking again, once
+    if (notes_.take_in_vain(entry.key)) return std::nullopt;  // computed here without a request
     if (std::optional<Found> found = own_->find(entry)) {
       notes_.forget_asked(entry.key);
       return found;
@@ -127,7 +128,7 @@ class PeerCache final : public TieredCache {
     if (!notes_.take_asked(entry)) return own_->open(entry, std::move(stored));
     const uint64_t bytes = stored.size();
     if (std::optional<Found> here = own_->has(entry) ? own_->find(entry) : std::nullopt; here && here->columns)
-      return std::move(here->columns);  // made meanwhile
+      return std::move(here->columns);  // stored meanwhile
     auto columns = bytes == 0 ? Result<std::shared_ptr<const Columns>>(corrupt("no peer has the entry"))
                               : own_->adopt(entry, std::move(stored));
     if (!columns.ok()) {
@@ -136,16 +137,18 @@ class PeerCache final : public TieredCache {
     }
     hits_.fetch_add(1, std::memory_order_relaxed);
     const uint64_t before = guess_.load(std::memory_order_relaxed);
-    // Up at once and down slowly: what is too small costs a second read, what is too large only memory for a while. By 1/256 each time one entry in
-    // 100 is asked for twice where the logarithms of sizes deviate by 0.3; by 1/32 it was 6 to 8.
-    // Two threads may overwrite each other; it is a guess.
+    // The guess rises at once and falls slowly: too small a guess costs a second read, too large a
+    // guess only memory for a while. At 1/256 per entry, 1 of 100 entries needs a second read if
+    // the logarithms of sizes have a deviation of 0.3; at 1/32 it was 6 to 8. Two threads may
+    // overwrite each other's guess, which does no harm.
     guess_.store(std::max(bytes + bytes / 8, before - before / 256), std::memory_order_relaxed);
     return columns;
   }
 
   bool admits(const Hash128& entry, uint64_t bytes) const override { return own_->admits(entry, bytes); }
   void put(const EntryRef& entry, std::shared_ptr<const Columns> columns, double seconds, KeepIn where) override {
-    // What another host owns takes nobody's room: it would have to be read again there, and once more here.
+    // An entry that another host owns displaces no other entry (0 seconds saved): the displaced
+    // entry would have to be read again, while the owner still has this one.
     const bool is_own = entry.element >= 0 && peer_of_(entry.element).own;
     own_->put(entry, std::move(columns), is_own ? seconds : 0, where);
   }
@@ -170,7 +173,8 @@ class PeerCache final : public TieredCache {
   const PeerOf peer_of_;
   EntryNotes notes_;
   std::atomic<uint64_t> hits_{0};
-  /// What is set aside for an entry whose size only its host knows: a little more than the latest ones had.
+  /// Bytes claimed for an entry whose size only its host knows: slightly more than the latest
+  /// sizes.
   std::atomic<uint64_t> guess_{64 << 10};
 };
 

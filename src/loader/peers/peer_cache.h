@@ -8,17 +8,19 @@
 
 namespace forebay {
 
-/// Who may have what was made of an element.
+/// The peer that may have the entry of an element.
 struct PeerPlace {
-  PeerStore* store = nullptr;  ///< null: nobody that can be asked
-  bool own = false;            ///< this host itself should have it
+  PeerStore* store = nullptr;  ///< null: there is no peer to ask
+  bool own = false;            ///< this host is the owner
 };
 using PeerOf = std::function<PeerPlace(int64_t element)>;
 
-/// A cache of this host, and behind it what a peer keeps of the same place. What a peer does not have after all, or gives damaged, is made as if
-/// there were no peers, and the next time the peer is asked again.
+/// Combines a cache of this host with the entries that peers cache for the same place. If a peer
+/// lacks an entry, or sends a damaged one, the entry is computed as if there were no peers, and the
+/// peer is asked again the next time.
 ///
-/// `peer_of` may be called from any thread, and must not wait; stores that it gives live as long as the cache.
+/// `peer_of` may be called from any thread and must not block. The stores that it returns must
+/// outlive the cache.
 std::shared_ptr<TieredCache> peer_cache(std::shared_ptr<TieredCache> own, PeerOf peer_of);
 
 }  // namespace forebay

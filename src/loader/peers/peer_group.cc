@@ -8,7 +8,8 @@
 
 namespace forebay {
 
-/// The entries of the caches of a loader. Caches may go: the listener does not hold on to them.
+/// The entries of a loader's caches. It holds the caches weakly, so that the listener does not
+/// own them.
 class PeerGroup::Entries final : public EntrySource {
  public:
   std::optional<Buffer> entry(const Hash128& key) override {
@@ -20,7 +21,7 @@ class PeerGroup::Entries final : public EntrySource {
     }
     return std::nullopt;
   }
-  // Only the name of that very sample is answered.
+  // Answers only for the name of that very sample.
   std::optional<uint64_t> version(const Hash128& name, int64_t sample) override {
     if (!has_owner_.load(std::memory_order_acquire) || !source_) return std::nullopt;
     const LearnedVersions* const versions = source_->learned_versions();
@@ -29,11 +30,12 @@ class PeerGroup::Entries final : public EntrySource {
   }
   std::optional<uint64_t> coming(int64_t element) override {
     const int64_t at = position_.load(std::memory_order_relaxed);
-    // A loader that is being opened will know; hosts have met by then.
+    // A loader that is still being opened will know its owners later; the hosts have met already.
     if (!has_owner_.load(std::memory_order_acquire)) return UINT64_MAX;
     if (at == INT64_MAX) return std::nullopt;
     const Owner owner = owner_(element);
-    // What is behind this loader's place and not kept will not be made any more: the asker makes it.
+    // An entry before this loader's place that is not cached will not be computed any more, so the
+    // asker computes it.
     if (owner.host != rank_ || owner.position < at) return std::nullopt;
     return static_cast<uint64_t>(owner.position - at);
   }
@@ -44,7 +46,7 @@ class PeerGroup::Entries final : public EntrySource {
   void set_owner(OwnerOf owner, int rank) {
     owner_ = std::move(owner);
     rank_ = rank;
-    // Set once: who sees the flag sees owner_, rank_ and source_ as they were set before.
+    // Set once. A thread that sees the flag also sees the members that were set before it.
     has_owner_.store(true, std::memory_order_release);
   }
   void stands_at(int64_t position) { position_.store(position, std::memory_order_relaxed); }
@@ -56,7 +58,7 @@ class PeerGroup::Entries final : public EntrySource {
  private:
   std::atomic<bool> has_owner_{false};
   std::shared_ptr<const Source> source_;
-  std::atomic<int64_t> position_{INT64_MAX};  ///< of the first epoch; beyond all where that is over, or has not begun
+  std::atomic<int64_t> position_{INT64_MAX};  ///< in the first epoch; INT64_MAX before and after it
   OwnerOf owner_;
   int rank_ = -1;
   std::shared_mutex mutex_;

@@ -14,31 +14,32 @@
 
 namespace forebay {
 
-/// The cache entries that the ranks of a job lend each other: serves what the caches of this loader keep, and
-/// puts the caches of the other ranks behind them.
+/// The cache entries that the ranks of a job share: serves the entries of this loader's caches to
+/// the other ranks, and lets these caches find the entries of the other ranks.
 ///
-/// Made and set up by the loader, on its thread; caches and the job's listener use it from theirs. It shares
-/// the job, and holds caches of this loader weakly.
+/// The loader creates it and sets it up on its own thread; caches and the job's listener use it
+/// from their threads. It shares ownership of the job, and holds the caches of this loader weakly.
 class PeerGroup : public std::enable_shared_from_this<PeerGroup> {
  public:
   PeerGroup();
-  /// Served by the listener of the job as kEntryServiceName. It may outlive this group.
+  /// The job's listener serves it as kEntryServiceName. It may outlive this group.
   std::shared_ptr<Service> service() const;
-  /// Before caches join.
+  /// Call it before caches join.
   void join_job(std::shared_ptr<Job> job);
   const std::shared_ptr<Job>& job() const { return job_; }
 
-  /// Serves what `cache` keeps from now on, and puts the peers behind it.
+  /// Serves the entries of `cache` from now on. Returns a cache that also finds those of the peers.
   std::shared_ptr<TieredCache> join(std::shared_ptr<TieredCache> cache);
-  /// Before anything is looked for in these caches; nobody is asked until then.
+  /// Call it before any lookup in these caches. No peer is asked until then.
   void set_owner(OwnerOf owner);
-  /// Tells the others what is learned of the versions of its samples. Before set_owner().
+  /// Lets the other ranks ask for the versions that this rank learns of samples. Call it before
+  /// set_owner().
   void set_versions(std::shared_ptr<const Source> source);
-  /// The next batch that this loader gives begins at that position of that epoch: what is owned here and comes later in the first epoch will
-  /// be made, and the others are told to wait for it.
+  /// Sets the place of this loader's next batch. Peers wait for entries that this rank owns and
+  /// that come later in the first epoch, since this rank will compute them.
   void stands_at(int64_t epoch, int64_t position);
 
-  /// A store of each peer that was ever asked something: "peer host:port".
+  /// Adds the store of each peer that received a request, as "peer host:port".
   void add_to(Ledger& ledger) const;
 
  private:

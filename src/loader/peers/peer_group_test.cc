@@ -32,7 +32,7 @@ std::shared_ptr<const Columns> one_row(uint64_t n) {
   return columns;
 }
 
-/// Knows some versions.
+/// A source that has learned some versions.
 class Learns final : public SampleSource, private LearnedVersions {
  public:
   std::map<int64_t, uint64_t> known;
@@ -76,7 +76,7 @@ class PeerGroupTest : public testing::Test {
       ASSERT_TRUE(job.ok()) << job.status().to_string();
       group->join_job(std::move(*job));
       groups_.push_back(group);
-      // Caches of one folder are one within a process, so each host has its own.
+      // Caches of one folder are shared within a process, so each host has its own folder.
       CacheOptions options;
       options.ram_bytes = options.disk_bytes = 1 << 20;
       options.dir = folder_.path(std::to_string(rank));
@@ -90,7 +90,7 @@ class PeerGroupTest : public testing::Test {
   }
   void TearDown() override { set_log_sink(nullptr); }
 
-  /// What host 0 finds of an element, as the engine goes about it; null: it has to be made.
+  /// Looks up an element on host 0, as the engine does; null if it has to be computed.
   std::shared_ptr<const Columns> get(uint64_t n) {
     for (int tries = 0; tries < 3; ++tries) {
       auto found = caches_[0]->find({entry_of(n), static_cast<int64_t>(n), /*peers=*/true});
@@ -118,7 +118,7 @@ class PeerGroupTest : public testing::Test {
 }  // namespace
 
 TEST_F(PeerGroupTest, what_is_asked_for_again_is_not_forgotten_with_its_first_time) {
-  constexpr uint64_t kOthers = (1 << 14) - 1;  // so many more, and the first time is the oldest that is remembered
+  constexpr uint64_t kOthers = (1 << 14) - 1;  // makes the first note of entry 1 the oldest one
   const auto ask = [&](uint64_t n) { return caches_[0]->find({entry_of(n), static_cast<int64_t>(n), /*peers=*/true}); };
   const auto give_nothing = [&](uint64_t n) { return caches_[0]->open(entry_of(n), Buffer()).status().message(); };
   ASSERT_TRUE(ask(1));
@@ -152,7 +152,7 @@ TEST_F(PeerGroupTest, WhatItGotIsKeptWhereMemoryIsFree) {
   EXPECT_TRUE(get(1));
 }
 
-// What came for the second one is the peer's, too, and never taken for what the disk here had.
+// The second answer is the peer's too, and does not count as a hit of the local disk.
 TEST_F(PeerGroupTest, TwoWhoAskForOneEntryAtOnceBothGetIt) {
   own_[1]->put(entry_of(1), one_row(1), 1, KeepIn::kMemory);
   std::vector<Buffer> answers;
@@ -196,7 +196,7 @@ TEST_F(PeerGroupTest, DeadFrozenAndDamagedPeersHaveNothing) {
 }
 
 TEST_F(PeerGroupTest, AnEntryOfALiarIsNotTakenForAnother) {
-  // The peer's own memory is wrong: what it has under this name is an entry of another name, with checksums that are right.
+  // The peer returns an entry of another name, with valid checksums.
   class Liar : public EntrySource {
    public:
     explicit Liar(std::shared_ptr<TieredCache> cache) : cache_(std::move(cache)) {}

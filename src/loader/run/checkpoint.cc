@@ -10,11 +10,11 @@ namespace forebay {
 namespace {
 using Json = nlohmann::ordered_json;
 constexpr int kFormat = 1;
-constexpr size_t kMaxBytes = size_t{1} << 30;  // of a rehearsal that keeps millions of records
-constexpr int64_t kMaxCount = kMaxEpoch;       // more is damage, and would overflow later
+constexpr size_t kMaxBytes = size_t{1} << 30;  // enough for a replay buffer of millions of records
+constexpr int64_t kMaxCount = kMaxEpoch;       // larger counts are damage, and could overflow
 
 Result<int64_t> count(const Json& json, const char* name) {
-  // What is beyond 2^63 comes out of get() negative, and is refused as such.
+  // get() returns numbers of 2^63 and more as negative ones, so they are refused too.
   if (!json.contains(name) || !json[name].is_number_integer() || json[name].get<int64_t>() < 0 ||
       json[name].get<int64_t>() > kMaxCount) {
     return invalid_argument(fmt::format("this state has no usable \"{}\"", name));
@@ -48,7 +48,7 @@ Result<Checkpoint> Checkpoint::from_json(std::string_view text) {
   if (json.is_discarded() || !json.is_object() || !json.contains("format")) {
     return invalid_argument("this is not a state that state_dict() made");
   }
-  // Before any other field: a later format may mean something else by the same names.
+  // Checked before any other field: a later format may use the same names for something else.
   if (json["format"] != kFormat) {
     return Status(Code::kUnsupported, fmt::format("this state has format {}; this Forebay reads format {}",
                                                   json["format"].dump(), kFormat));
@@ -61,7 +61,7 @@ Result<Checkpoint> Checkpoint::from_json(std::string_view text) {
   FOREBAY_ASSIGN(state.dataset, print_of(json, "dataset"));
   FOREBAY_ASSIGN(state.pipeline, print_of(json, "pipeline"));
   FOREBAY_ASSIGN(state.seed, print_of(json, "seed"));
-  // A step gives at least one sample, so this can only be damage.
+  // A step has at least one sample, so this state is damaged.
   if (state.cursor.step > state.cursor.position)
     return invalid_argument("this state has more steps behind it than samples");
   if (json.contains("rehearsal")) state.rehearsal = json["rehearsal"].dump();

@@ -8,26 +8,29 @@
 
 namespace forebay {
 
-/// Far more than anybody will train, and sums with it do not overflow.
+/// Largest epoch: far beyond any training, and sums with it do not overflow.
 inline constexpr int64_t kMaxEpoch = int64_t{1} << 53;
 
-/// Everything a saved state holds: where, and in what. The same on every rank; under 1 KB as JSON.
-/// Positions count samples of the epoch over all ranks, steps are global batches. No field says how many ranks, threads or rows a batch
-/// there were: any number may go on from it.
+/// Content of a saved state: a place in the run, and fingerprints of what is run. All ranks save
+/// the same state. It is under 1 KB as JSON without a replay buffer.
+///
+/// Positions count samples of the epoch over all ranks, and steps count global batches. No field
+/// depends on the number of ranks or threads or on the batch size, so a loader may resume with any.
 struct Checkpoint {
   Cursor cursor;
   std::string dataset, pipeline, seed;  ///< fingerprints
-  int64_t samples = 0;                  ///< in the data set
-  std::string rehearsal = {};           ///< what is kept for rehearsal, JSON; empty for pipelines without
-  std::string stream = {};              ///< where a stream stands, JSON; empty for what has a number of samples
+  int64_t samples = 0;                  ///< number of samples of the data set
+  std::string rehearsal = {};           ///< replay buffer as JSON; empty for runs without one
+  std::string stream = {};              ///< place in a stream as JSON; empty for data sets
 
   std::string to_json() const;
-  /// InvalidArgument for anything that is not such a text; nothing in it is trusted.
+  /// Parses a state from an untrusted text. InvalidArgument if it is not one; Unsupported for
+  /// another format.
   static Result<Checkpoint> from_json(std::string_view text);
 };
 
-/// StateMismatch, saying which of data set, pipeline and seed differ. Not strict: only the number of samples must agree.
-/// `endless`: whether it is loaded into a stream.
+/// StateMismatch, naming which of data set, pipeline and seed differ. If not `strict`, only the
+/// number of samples must agree. `endless` says whether the state is loaded into a stream.
 Status check_same(const Checkpoint& saved, const Checkpoint& running, bool endless, bool strict);
 
 }  // namespace forebay

@@ -19,7 +19,7 @@ namespace forebay {
 
 namespace {
 
-/// The samples of a data set's steps. Ids are enough to find them again.
+/// The samples of a data set's steps. Their ids are enough to find them again.
 class IndexedSamples final : public RunSamples {
  public:
   IndexedSamples(const SampleLabels& labels, std::shared_ptr<const Source> source,
@@ -73,7 +73,8 @@ bool DataSetRun::passes() const {
   return find_step(description, OpRole::kFilter) != nullptr || find_step(description, OpRole::kPack) != nullptr;
 }
 
-// A pass over all samples and the epochs share one: two caches of one place would each keep what the pass kept.
+// The pass over all samples and the epochs share one cache. Two caches of one place would each hold
+// what the pass computed.
 Result<std::shared_ptr<EntryCache>> DataSetRun::open_cache(size_t step, const Hash128& cached, uint64_t least_bytes) {
   for (const auto& [known, cache] : caches_)
     if (known == cached) return std::shared_ptr<EntryCache>(cache);
@@ -124,7 +125,7 @@ Status DataSetRun::open_steps(RunSetup& setup) {
   return {};
 }
 
-// Hosts are known of the job as it runs, and not of others.
+// The launcher's number of hosts is that of the running job, and not of other world sizes.
 DealRequest DataSetRun::dealing(int64_t world_size) const {
   const Place& place = input_.place;
   return {input_.options.shard_by, input_.options.hosts, world_size == place.world_size ? place.hosts : 0};

@@ -14,10 +14,11 @@
 
 namespace forebay {
 
-/// A run over a data set: samples that are known before it begins, in an order that follows from the seed.
+/// A run over a data set. All samples are known before it begins; their order follows from the
+/// seed.
 class DataSetRun final : public Run {
  public:
-  /// Connects the ranks, where the options ask for that.
+  /// Also connects the ranks, if the options ask for it.
   static Result<std::shared_ptr<DataSetRun>> open(const RunInput& input, std::shared_ptr<const Source> source);
 
   std::shared_ptr<const Source> source() const override { return source_; }
@@ -51,8 +52,9 @@ class DataSetRun final : public Run {
 
   const RunInput& input_;
   const std::shared_ptr<const Source> source_;
-  std::shared_ptr<PeerGroup> peers_;  // null: one rank, or ranks that do not speak with each other
-  std::vector<std::pair<Hash128, std::shared_ptr<TieredCache>>> caches_;  // by what they keep
+  std::shared_ptr<PeerGroup> peers_;  // null: one rank, or ranks without peers=
+  // By the identity of their content.
+  std::vector<std::pair<Hash128, std::shared_ptr<TieredCache>>> caches_;
   ChosenSamples chosen_;
   ScheduleOptions schedule_;
   Ordering ordering_;

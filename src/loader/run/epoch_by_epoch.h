@@ -8,8 +8,9 @@
 
 namespace forebay {
 
-/// The steps of a data set whose items follow the epoch: the steps of an epoch are known once the trainer waits for the first one, so
-/// nothing of an epoch is read before the one before it is over.
+/// Steps of a data set whose items depend on the epoch. The steps of an epoch are known only once
+/// the trainer waits for the first of them, so nothing of an epoch is read before the epoch before
+/// it is over.
 class EpochByEpoch final : public StepSource {
  public:
   explicit EpochByEpoch(std::shared_ptr<StepSource> steps) : steps_(std::move(steps)) {}
@@ -32,7 +33,7 @@ class EpochByEpoch final : public StepSource {
 
  private:
   const std::shared_ptr<StepSource> steps_;
-  std::atomic<int64_t> epoch_ = -1;  ///< that the trainer has begun
+  std::atomic<int64_t> epoch_ = -1;  ///< epoch that the trainer has begun
 };
 
 }  // namespace forebay

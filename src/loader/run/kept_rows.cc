@@ -10,11 +10,11 @@ namespace forebay {
 
 namespace {
 
-constexpr uint64_t kBesideRow = 400;  // the map's node, fields, the allocator's own
+constexpr uint64_t kBesideRow = 400;  // node of the map, fields, overhead of the allocator
 
 }  // namespace
 
-// Its low half is what hash maps look at.
+// The id is the low half, since hash maps use that half.
 Hash128 entry_of_old(const KeptSample& sample) {
   return {static_cast<uint64_t>(sample.epoch), static_cast<uint64_t>(sample.id)};
 }
@@ -25,7 +25,7 @@ void KeptRows::hold(std::span<const KeptSample> entered) {
 }
 
 void KeptRows::let_go(std::span<const KeptSample> left) {
-  std::vector<std::shared_ptr<const Columns>> gone;  // end behind the lock
+  std::vector<std::shared_ptr<const Columns>> gone;  // destroyed after the lock is released
   const std::lock_guard lock(mutex_);
   for (const KeptSample& sample : left) {
     const auto found = entries_.find(entry_of_old(sample));
@@ -36,7 +36,7 @@ void KeptRows::let_go(std::span<const KeptSample> left) {
 }
 
 void KeptRows::hold_only(std::span<const KeptSample> kept) {
-  Entries before;  // ends behind the lock
+  Entries before;  // destroyed after the lock is released
   const std::lock_guard lock(mutex_);
   before.swap(entries_);
   bytes_ = 0;
@@ -76,7 +76,7 @@ bool KeptRows::admits(const Hash128& entry, uint64_t bytes) const {
 
 void KeptRows::put(const EntryRef& ref, std::shared_ptr<const Columns> columns, double /*seconds*/, KeepIn) {
   const Hash128& entry = ref.key;
-  // One block of its own: what was put may be a part of somebody's larger memory.
+  // The entry gets a block of its own, because `columns` may be a part of larger memory.
   Result<Buffer> plain = encode_entry(entry, *columns, Compression::kNone);
   if (!plain.ok()) return;
   const uint64_t bytes = plain->size() + kBesideRow;
@@ -85,7 +85,7 @@ void KeptRows::put(const EntryRef& ref, std::shared_ptr<const Columns> columns, 
   auto row = std::make_shared<const Columns>(std::move(*own));
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(entry);
-  // It may have left, or another thread may have made it, meanwhile.
+  // Meanwhile the sample may have left the buffer, or another thread may have stored its result.
   if (found == entries_.end() || found->second.columns || !has_room(bytes)) return;
   found->second.columns = std::move(row);
   found->second.bytes = bytes;
@@ -111,7 +111,7 @@ uint64_t KeptRows::give_back(uint64_t bytes) {
   return given;
 }
 
-// With the lock held.
+// Requires `mutex_`.
 uint64_t KeptRows::drop(Held& held, std::vector<std::shared_ptr<const Columns>>& gone) {
   if (!held.columns) return 0;
   gone.push_back(std::move(held.columns));
@@ -126,11 +126,12 @@ std::optional<Identity> ReplayKeys::find(const BatchJob& batch, int64_t row) con
   return old ? std::optional(Identity(entry_of_old(*old), /*lasts=*/false)) : std::nullopt;
 }
 
-// Of a replayed sample whose result was not there, such as after a resume, or was with another rank: it is here from now on.
+// A replayed sample whose result is missing is stored, too, such as after a resume, or if another
+// rank had the result.
 std::optional<Identity> ReplayKeys::keep(const BatchJob& batch, int64_t row, std::optional<uint64_t>) const {
   if (std::optional<Identity> replayed = find(batch, row)) return replayed;
   const RowJob& job = batch.rows()[static_cast<size_t>(row)];
-  // A replacement, or what only fills a step up, is nothing that a rehearsal keeps.
+  // Replacements and padding never enter the replay buffer.
   if (job.attempt > 0 || batch.step().rows[static_cast<size_t>(row)].occurrence > 0) return std::nullopt;
   return Identity(entry_of_old({job.id, batch.step().at.epoch}), /*lasts=*/false);
 }

@@ -19,11 +19,13 @@
 
 namespace forebay {
 
-/// The key of what was made of a sample while it was new, where a rehearsal keeps that.
+/// Cache key of the result that a rehearsal records for a sample.
 Hash128 entry_of_old(const KeptSample& sample);
 
-/// What the steps before a `.rehearse(where="here")` made of the samples that are kept, in memory up to a budget: for as long as they are kept, and of no others. What
-/// is not here is made again, so nothing depends on it. An entry is known by epoch and id of its sample. From any thread.
+/// Results of the steps before a `.rehearse(where="here")`, for the samples of the replay buffer.
+/// It holds them in memory up to a budget, as long as the sample is in the buffer. A missing result
+/// is computed again, so batches do not depend on the content. The key is epoch and id of the
+/// sample. Thread-safe.
 class KeptRows final : public EntryCache, public KeptResults, public KeptBytes {
  public:
   explicit KeptRows(uint64_t most_bytes) : most_bytes_(most_bytes) {}
@@ -34,15 +36,15 @@ class KeptRows final : public EntryCache, public KeptResults, public KeptBytes {
 
   std::optional<Found> find(const EntryRef& entry) override;
   bool has(const Hash128& entry) const override;
-  /// Of a sample that is kept, and whose result is not there.
+  /// Whether the sample is in the replay buffer, its result is missing, and `bytes` fit the budget.
   bool admits(const Hash128& entry, uint64_t bytes) const override;
   void put(const EntryRef& entry, std::shared_ptr<const Columns> columns, double seconds, KeepIn where) override;
-  /// Nothing is elsewhere than in memory.
+  /// Fails: every entry is in memory.
   Result<std::shared_ptr<const Columns>> open(const Hash128& entry, Buffer stored) override;
 
-  /// Grows with what is put.
+  /// Incremented by every put(). Lets a caller that missed skip re-checking until it changes.
   uint64_t puts() const { return puts_; }
-  /// A replayed sample's result was not there, and has been made again.
+  /// Counts a replayed sample whose result was missing and has been computed again.
   void note_made_again() { ++made_again_; }
   RehearsalStats stats() const;
   uint64_t most_bytes() const { return most_bytes_; }
@@ -51,7 +53,7 @@ class KeptRows final : public EntryCache, public KeptResults, public KeptBytes {
 
  private:
   struct Held {
-    int64_t times = 0;  // that its sample is kept
+    int64_t times = 0;  // number of times that the sample is in the replay buffer
     std::shared_ptr<const Columns> columns = {};
     uint64_t bytes = 0;
   };
@@ -61,15 +63,15 @@ class KeptRows final : public EntryCache, public KeptResults, public KeptBytes {
 
   const uint64_t most_bytes_;
   mutable std::mutex mutex_;
-  Entries entries_;  // of all samples that are kept
+  Entries entries_;  // one for each sample of the replay buffer
   uint64_t hits_ = 0;
   std::atomic<uint64_t> made_again_ = 0, puts_ = 0;
-  uint64_t rows_ = 0;                // that are there of them
-  std::atomic<uint64_t> bytes_ = 0;  // of these
+  uint64_t rows_ = 0;                // number of entries with a result
+  std::atomic<uint64_t> bytes_ = 0;  // of these results
 };
 
-/// The keys of a `.rehearse(where="here")`: epoch and id of a sample. What is looked up is a replayed sample's; what is kept is
-/// any sample's that may be replayed.
+/// The keys of a `.rehearse(where="here")`: epoch and id of a sample. It looks up results of
+/// replayed samples only. It stores results of all samples that may be replayed later.
 class ReplayKeys final : public StageKeys {
  public:
   explicit ReplayKeys(std::shared_ptr<KeptRows> rows) : rows_(std::move(rows)) {}

@@ -11,14 +11,15 @@ namespace forebay {
 
 namespace {
 
-/// A step's part in the CPU time of all rows.
+/// Estimate of a step's part in the CPU time of all rows.
 struct Part {
   double ns = 0;
-  double off = 0;  // 95 of 100 times it is not further off
+  double off = 0;  // half-width of the 95 % confidence interval
 };
 
-// Of each class of rows a step's share is a ratio of two sums over those that were looked at; its variance is that of what the rows' parts differ
-// from that share by (W. G. Cochran, Sampling Techniques, 3rd ed., 6.3 and 6.11). Twice its root: 95 of 100 times the share is not further off.
+// In each class of rows, a step's share is a ratio of two sums over the sampled rows. Its variance
+// is that of the deviations of the rows' parts from this share (W. G. Cochran, Sampling Techniques,
+// 3rd ed., 6.3 and 6.11). Returns twice its root, the half-width of the 95 % confidence interval.
 double off_of_share(const StepCounters::LookedAt& seen, const RowCounters::Class& rows, double share) {
   const auto count = static_cast<double>(rows.looked_at);
   const double differing = seen.squares - 2 * share * seen.products + share * share * rows.looked_at_squares;
@@ -38,11 +39,12 @@ Part part_of(const StepCounters& step, const RowCounters& rows) {
     const RowCounters::Class& of_class = rows.classes[i];
     const auto all_ns = static_cast<double>(of_class.cpu_ns);
     const bool seen = of_class.looked_at_ns > 0;
-    // Where none was looked at they are taken to be as the others are.
+    // A class without sampled rows is assumed to have the same share as the others.
     const double share = seen ? static_cast<double>(step.looked_at[i].ns) / static_cast<double>(of_class.looked_at_ns)
                               : ns / looked_at_ns;
     part.ns += share * all_ns;
-    // One alone says nothing of the others, which may be all this step's or none of it.
+    // A single sampled row says nothing about the others: all or none of their time may be this
+    // step's.
     const double off =
         of_class.looked_at < 2 ? std::max(share, 1 - share) : off_of_share(step.looked_at[i], of_class, share);
     squares += std::pow(off * all_ns, 2);
@@ -122,7 +124,8 @@ std::vector<StepStats> stats_of_steps(const ExecutionPlan& plan) {
   }
   if (plan.fetches) steps.push_back(step_stats("fetch", *plan.fetch_counters));
   for (const Stage& stage : plan.stages) add_stage(stage, *plan.row_counters, steps);
-  // Rows are written into their batch on the thread that made them, so its share is one of the rows' time, too.
+  // The thread that makes a row also writes it into its batch, so writing is a share of rows' time
+  // too.
   steps.push_back(step_stats("batch", *plan.write_counters, plan.row_counters.get()));
   return steps;
 }

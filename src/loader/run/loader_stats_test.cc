@@ -7,7 +7,7 @@
 namespace forebay {
 namespace {
 
-/// A plan of one operator, `decode`, beside the writing of rows, and what was counted of its rows.
+/// A plan with one operator, `decode`, and the writing of rows, with counters of its rows.
 class PlanOfTwoSteps {
  public:
   PlanOfTwoSteps() {
@@ -59,7 +59,7 @@ TEST(LoaderStats, nothing_counted_is_nothing_and_certain) {
 
 TEST(LoaderStats, the_truth_lies_within_what_is_said_as_often_as_is_said) {
   std::mt19937 random(3);
-  std::lognormal_distribution<double> decoding(8, 0.8), writing(7, 0.5);  // photographs are of all sizes
+  std::lognormal_distribution<double> decoding(8, 0.8), writing(7, 0.5);  // as sizes of photographs
   constexpr int kTrials = 400, kRows = 1600;
   int within = 0;
   for (int trial = 0; trial < kTrials; ++trial) {
@@ -78,7 +78,8 @@ TEST(LoaderStats, the_truth_lies_within_what_is_said_as_often_as_is_said) {
   EXPECT_LE(within, kTrials * 99 / 100) << "a range that holds nearly always says too little";
 }
 
-// Of photographs one row in a hundred was ten times as long as others, in the step that touched a batch's new memory first.
+// As measured with photographs: one row in a hundred took ten times as long as the others, in the
+// step that first touched the memory of a new batch.
 TEST(LoaderStats, a_few_long_rows_weigh_what_they_took_whether_they_were_looked_at_or_not) {
   std::mt19937 random(5);
   std::lognormal_distribution<double> decoding(12.7, 0.5);

@@ -21,9 +21,9 @@ namespace forebay {
 
 namespace {
 
-constexpr uint64_t kUsualBytes = uint64_t{2} << 30;  // as a .cache()'s
+constexpr uint64_t kUsualBytes = uint64_t{2} << 30;  // as for a .cache()
 
-// The latest `capacity` of samples that a run with another capacity kept, the oldest first.
+// Reduces the buffer of a run with another capacity to its latest `capacity` samples, oldest first.
 void keep_latest(Rehearsal::Class& kept, int64_t capacity) {
   std::rotate(kept.kept.begin(), kept.kept.begin() + kept.next, kept.kept.end());
   const auto size = static_cast<int64_t>(kept.kept.size());
@@ -31,7 +31,7 @@ void keep_latest(Rehearsal::Class& kept, int64_t capacity) {
   kept.next = 0;
 }
 
-// Of each kept sample. False for a text that is none of kept().
+// Reads the epoch of each sample. Returns false if the JSON is not a list of that many epochs.
 bool read_epochs(const nlohmann::ordered_json& epochs, std::vector<KeptSample>& kept) {
   if (!epochs.is_array() || epochs.size() != kept.size()) return false;
   for (size_t i = 0; i < kept.size(); ++i) {
@@ -43,11 +43,11 @@ bool read_epochs(const nlohmann::ordered_json& epochs, std::vector<KeptSample>& 
 
 struct SaidReplay {
   RehearsalOptions options;
-  int64_t old = 0;  // of each rank
+  int64_t old = 0;  // replayed samples in each step of each rank
   std::string by;
 };
 
-// What .buffer(on_underrun="repeat") keeps: the latest records, as many as a step has.
+// The replay buffer of .buffer(on_underrun="repeat"): the latest records, as many as one step has.
 SaidReplay repeated(const RunInput& input) {
   const ScheduleOptions schedule = schedule_of(input.description(), 0, input.place.world_size);
   return {.options = {.seed = input.options.seed,
@@ -70,13 +70,14 @@ SaidReplay said_of(const RunInput& input) {
                             : policy == "recent" ? RehearsalPolicy::kRecent
                                                  : RehearsalPolicy::kReservoir,
                   .capacity = args.integer("capacity"),
-                  // Drawn for all ranks at once; each takes its part, so that no two have the same old samples.
+                  // Drawn for all ranks at once. Each takes its part, so no two share a sample.
                   .draws = said.old * input.place.world_size};
   if (args.has("candidates")) said.options.candidates = args.integer("candidates");
   return said;
 }
 
-// Where what came of samples is kept, with `where="here"`; null with any other, or none. `memory`: what the user gave, of which it is a part.
+// Opens the store of results for where="here"; null for any other `where`, and without a rehearsal.
+// `memory` is the limit that the user set, of which the store is a part.
 std::shared_ptr<KeptRows> open_results(const Description& description, std::optional<uint64_t> memory) {
   const OpSpec* const step = find_step(description, OpRole::kRehearse);
   if (step == nullptr || !rehearses_here(*step, catalog())) return nullptr;
@@ -93,7 +94,8 @@ std::vector<int64_t> ids_of(const Rehearsal& rehearsal) {
 
 Status unusable_replay() { return invalid_argument("this state has no usable \"rehearsal\""); }
 
-// One class of a state, which is a stranger's text: `next` indexes what is kept. Nothing where it is none.
+// Parses one class of a state, which is an untrusted text; `next` is an index into the samples.
+// Returns nothing if it is malformed.
 std::optional<Rehearsal::Class> read_class(const nlohmann::ordered_json& one) {
   const bool good = one.is_array() && (one.size() == 5 || one.size() == 6) && one[0].is_number_integer() &&
                     one[1].is_number_integer() && one[2].is_boolean() && one[3].is_number_integer() &&
@@ -155,7 +157,7 @@ Status ReplayRun::open_steps(RunSetup& setup) {
   return begin_with_given();
 }
 
-// The replay buffer of a loader before this one.
+// Starts with the replay buffer of an earlier loader, if the options have one.
 Status ReplayRun::begin_with_given() {
   if (input_.options.rehearsal.empty()) return {};
   FOREBAY_ASSIGN(const Checkpoint before, Checkpoint::from_json(input_.options.rehearsal));
@@ -215,14 +217,15 @@ std::string ReplayRun::to_json(const Rehearsal& kept) const {
       epochs.push_back(sample.epoch);
     }
     json["classes"].push_back({label, one.seen, one.largest_once, one.next, of_class});
-    if (results_) json["classes"].back().push_back(epochs);  // else epochs of kept samples do not count
+    if (results_) json["classes"].back().push_back(epochs);  // needed only to find results
   }
   const std::string places = samples_->places(ids_of(kept));
   if (!places.empty()) json["places"] = nlohmann::ordered_json::parse(places);
   return json.dump();
 }
 
-// StateMismatch where it was kept of another data set; InvalidArgument for text that is no such state, or keeps more than there is room for.
+// StateMismatch if the buffer is of another data set. InvalidArgument if the text is malformed, or
+// if it has more samples than the capacity.
 Result<Rehearsal> ReplayRun::from_json(const std::string& text) const {
   const auto json = nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("classes") || !json["classes"].is_array()) return unusable_replay();
@@ -235,7 +238,7 @@ Result<Rehearsal> ReplayRun::from_json(const std::string& text) const {
     if (!kept) return unusable_replay();
     const auto size = static_cast<int64_t>(kept->kept.size());
     all += size;
-    // What is repeated is as much as a batch, and a run may go on with batches of another size.
+    // A repeated buffer has the size of one step, and a run may resume with another batch size.
     const bool other_size = size > options_.capacity || (size < options_.capacity && kept->next > 0);
     if (options_.draws == 0 && other_size) keep_latest(*kept, options_.capacity);
     if (static_cast<int64_t>(kept->kept.size()) > options_.capacity) return unusable_replay();

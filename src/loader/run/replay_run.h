@@ -13,12 +13,12 @@
 
 namespace forebay {
 
-/// A run whose steps have old samples in them, drawn from a replay buffer: those of a `.rehearse()`, behind the new ones
-/// of each step, or those of a `.buffer(on_underrun="repeat")`, in the place of records that did not come in time. All else
-/// is the run's that it decorates.
+/// A decorator of a run that adds samples of a replay buffer to its steps. A `.rehearse()` adds
+/// them after the new samples of each step. A `.buffer(on_underrun="repeat")` uses them in place of
+/// records that did not arrive in time. Everything else is forwarded to the decorated run.
 class ReplayRun final : public Run {
  public:
-  /// InvalidArgument where the field that is to tell classes cannot, or the options' replay buffer is none.
+  /// InvalidArgument if the field that determines classes is unusable.
   static Result<std::shared_ptr<ReplayRun>> open(const RunInput& input, std::shared_ptr<Run> run);
 
   std::shared_ptr<const Source> source() const override { return run_->source(); }
@@ -61,10 +61,10 @@ class ReplayRun final : public Run {
   const RunInput& input_;
   const std::shared_ptr<Run> run_;
   RehearsalOptions options_;
-  int64_t old_ = 0;                               // samples of each step of this rank
-  std::string by_, read_field_;                   // tells classes; the same where a pass has to read it
-  std::shared_ptr<KeptRows> results_;             // null: old samples pass all steps again
-  std::shared_ptr<const SampleClasses> classes_;  // null: nothing had to be read for them
+  int64_t old_ = 0;                               // replayed samples in each step of this rank
+  std::string by_, read_field_;                   // field of the class; the same if a pass reads it
+  std::shared_ptr<KeptRows> results_;             // null: replayed samples pass all steps again
+  std::shared_ptr<const SampleClasses> classes_;  // null: no pass had to read classes
   std::shared_ptr<RunSamples> samples_;
   std::shared_ptr<RehearsalItinerary> steps_;
 };

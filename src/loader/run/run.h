@@ -21,7 +21,7 @@ namespace forebay {
 
 class SampleLabels;
 
-/// What the user gave a loader, and where it runs. It outlives the run, and does not change.
+/// Settings and options of a loader, and its place in the job. It outlives the run and is constant.
 struct RunInput {
   Pipeline pipeline;
   LoaderOptions options;
@@ -31,90 +31,97 @@ struct RunInput {
   const Description& description() const { return pipeline.description(); }
 };
 
-/// What is decided before the first batch. Each of Run's steps adds to it.
+/// Decisions that are made before the first batch. Each of Run's preparing calls adds to it.
 struct RunSetup {
-  CompileInput compile;                            ///< `selection` and `packing` are set by Run::choose()
-  PassWatch watch;                                 ///< of passes over all samples
-  std::shared_ptr<const ExecutionPlan> plan = {};  ///< behind choose()
-  SizingInput sizes = {};                          ///< what Run::order() says is needed
-  RunnerOptions runner = {};                       ///< chosen by it; Run::open_steps() adds the memory kept beside
+  CompileInput compile;                            ///< Run::choose() sets `selection` and `packing`
+  PassWatch watch;                                 ///< for passes over all samples
+  std::shared_ptr<const ExecutionPlan> plan = {};  ///< set after choose()
+  SizingInput sizes = {};                          ///< Run::order() adds the needs of the run
+  RunnerOptions runner = {};                       ///< Run::open_steps() adds memory of caches
 };
 
-/// The samples of a run's steps, for a run that replays some of them.
+/// The samples of a run's steps, for a replay buffer.
 class RunSamples : public StepSamples {
  public:
-  /// What a state needs beside the ids of kept samples to find them again, as JSON; empty where ids are enough.
+  /// Returns as JSON what a state needs to find these samples again. Empty if their ids are enough.
   virtual std::string places(std::span<const int64_t> /*ids*/) const { return {}; }
-  /// Finds samples of a state again: their ids, and what places() said of them. InvalidArgument where they cannot be
-  /// samples of this run.
+  /// Locates the samples of a state, from their ids and from the text that places() returned.
+  /// InvalidArgument if they cannot be samples of this run.
   virtual Status find(std::span<const int64_t> ids, const std::string& places) = 0;
-  /// StateMismatch where this run, from its beginning, has other samples of these ids.
+  /// StateMismatch if this run, from its beginning, has other samples under these ids.
   virtual Status check_before(std::span<const int64_t> /*ids*/) const { return {}; }
 };
 
-/// What a loader reads and in which steps: a data set (DataSetRun), a stream (StreamRun), or either of them with old
-/// samples replayed (ReplayRun, a decorator). A loader owns one. It calls everything from the consumer's thread, but for
-/// stop(), release() and add_to(), which may come from any thread.
+/// The data that a loader reads, and the steps in which it does: a data set (DataSetRun), a stream
+/// (StreamRun), or either of them with replayed samples (ReplayRun, a decorator). A loader owns
+/// one. All calls come from the consumer's thread, except stop(), release() and add_to(), which may
+/// come from any thread.
 ///
-/// A loader prepares its run once, in this order: choose(); the plan is compiled; order(); the runner's sizes are chosen;
-/// open_steps(); a runner over steps() begins; begin().
+/// A loader prepares its run once. It calls choose(), compiles the plan, calls order(), chooses the
+/// sizes of the runner, calls open_steps(), starts a runner over steps(), and calls begin().
 class Run {
  public:
-  /// Called once the runner stands at another place.
+  /// Called once the runner has moved to the new place.
   using GoOn = std::function<void()>;
 
   virtual ~Run() = default;
 
-  /// What is read.
+  /// The source of the samples.
   virtual std::shared_ptr<const Source> source() const = 0;
   /// Whether preparing reads all samples, and so may call user code.
   virtual bool passes() const { return false; }
 
-  /// Which samples take part.
+  /// Decides which samples take part.
   virtual Status choose(RunSetup& setup) = 0;
-  /// In which order, and what is needed beside batches.
+  /// Decides their order, and which memory the run needs in addition to batches.
   virtual Status order(RunSetup& setup) = 0;
+  /// Creates the steps that steps() returns.
   virtual Status open_steps(RunSetup& setup) = 0;
   virtual std::shared_ptr<StepSource> steps() const = 0;
+  /// Called when `runner` carries out the steps.
   virtual void begin(const std::shared_ptr<Runner>& /*runner*/) {}
 
-  /// Samples of an epoch, behind choose(); 0 where nobody knows.
+  /// Number of samples of an epoch, after choose(). 0 if it is unknown.
   virtual int64_t size() const { return 0; }
-  /// Tells choices apart that came of reading the data set.
+  /// Identifies the choice of samples, as far as it depends on data that was read.
   virtual std::string choice() const { return {}; }
-  /// How ranks share the samples: "count", "locality"; empty for a stream.
+  /// Shard assignment: "count", "locality", …; empty for a stream.
   virtual std::string shard_assignment() const { return {}; }
-  /// What one rank of so many gets in an epoch. InvalidArgument where that is not known before.
+  /// Plans an epoch of one rank of `world_size`. InvalidArgument if it is not known in advance.
   virtual Result<EpochPlan> plan(int64_t epoch, int64_t rank, int64_t world_size, int64_t max_steps) const = 0;
-  /// The samples of its steps, for who replays them; their classes are told by `labels`. Behind open_steps().
+  /// Samples of the steps, for a replay buffer. `labels` gives their classes. After open_steps().
   virtual std::shared_ptr<RunSamples> samples(const SampleLabels& labels) = 0;
 
-  /// Before the batch of `at` is asked for: an error where the ranks of the job turned out to do different things.
+  /// Called before the batch at `at` is requested. Returns an error if ranks of the job turned out
+  /// to run different things.
   virtual Status before_batch(const Cursor& /*at*/) { return {}; }
-  /// The next batch is that of `at`.
+  /// Called when `at` is the place of the next batch.
   virtual void stands_at(const Cursor& /*at*/) {}
 
-  /// Adds what a state needs to go on from its cursor, a place that the run stands at.
+  /// Adds to a state what a loader needs to resume at the state's cursor.
   virtual void save(Checkpoint& /*state*/) const {}
-  /// Reads a state. An error leaves everything as it is. The runner is brought there between pause() and what it gives.
+  /// Parses a state. An error changes nothing. The loader then calls pause(), moves the runner, and
+  /// calls the returned function.
   virtual Result<GoOn> load(const Checkpoint& saved) = 0;
-  /// Whether only what has arrived is known of it. What has an end can go to the beginning of any epoch, between pause()
-  /// and go_elsewhere().
+  /// Whether the run has no end, so that only records that have arrived are known. A run with an
+  /// end can move to the beginning of any epoch, between pause() and go_elsewhere().
   virtual bool is_endless() const = 0;
-  /// No step is known from here on, until the run goes on.
+  /// Makes steps() know no step, until the run continues.
   virtual void pause() {}
+  /// Continues at the beginning of an epoch.
   virtual void go_elsewhere() {}
-  /// From here on what is decided is noted in that file. InvalidArgument where everything follows from the seed.
+  /// Logs decisions to that file from here on. InvalidArgument if everything follows from the seed.
   virtual Status write_journal(const std::string& path, const Cursor& at) = 0;
 
+  /// Adds the statistics of the run.
   virtual void add_to(Ledger& ledger) const = 0;
-  /// Nothing arrives for the runner any more.
+  /// Ends all arrivals for the runner, and all waiting.
   virtual void stop() {}
-  /// Behind stop() and the runner's end.
+  /// Releases resources. Called after stop() and after the end of the runner.
   virtual void release() {}
 };
 
-/// Opens what a description names, and the connections to other ranks. `source`: its source, which is open.
+/// Opens the run of a description, and the connections to other ranks. `source` is its open source.
 Result<std::shared_ptr<Run>> open_run(const RunInput& input, std::shared_ptr<const Source> source);
 
 }  // namespace forebay

@@ -21,9 +21,9 @@ namespace forebay {
 
 namespace {
 
-constexpr uint64_t kLateShare = 8, kNoteShare = 4;      // of a stream's memory, for ranks that are behind
-constexpr std::chrono::seconds kBeginningPatience{5};   // of a rank that opens, for rank 0
-constexpr int64_t kLargestDecision = int64_t{1} << 24;  // records that a state can have waited for
+constexpr uint64_t kLateShare = 8, kNoteShare = 4;      // parts of a stream's memory for late ranks
+constexpr std::chrono::seconds kBeginningPatience{5};   // wait of an opening rank for rank 0
+constexpr int64_t kLargestDecision = int64_t{1} << 24;  // most records of a state's window
 
 BufferPolicy policy_of(const std::string& name) {
   if (name == "drop_oldest") return BufferPolicy::kDropOldest;
@@ -50,7 +50,7 @@ StreamOptions options_of(const Description& description, const LoaderOptions& gi
   }
   const int64_t window = int_arg(find_step(description, OpRole::kOrder), "window", 0);
   options.shuffled = window > 0;
-  // Without a window a decision is a step over all ranks: order is decided for no more than is needed.
+  // Without a window, a decision covers one step over all ranks: no more than is needed.
   options.decision_records = static_cast<size_t>(window > 0 ? window : global_batch);
   const Json args = description.steps().front().args;
   options.skip_trimmed = args.value("on_trimmed", Json()) == Json("skip");
@@ -58,7 +58,7 @@ StreamOptions options_of(const Description& description, const LoaderOptions& gi
   return options;
 }
 
-// Old ones, beside those of the next steps.
+// Whether the run retains records for a replay, in addition to those of the next steps.
 bool keeps_records(const Description& description, const StreamOptions& options) {
   return options.on_underrun != OnUnderrun::kWait || find_step(description, OpRole::kRehearse) != nullptr;
 }
@@ -74,7 +74,7 @@ struct DiskRoom {
   bool asked_for = false;
 };
 
-// What .buffer() says of it.
+// Returns the disk space that .buffer() allows.
 DiskRoom disk_room(const Description& description) {
   std::error_code error;
   DiskRoom room{.folder = std::filesystem::temp_directory_path(error).string()};
@@ -87,7 +87,7 @@ DiskRoom disk_room(const Description& description) {
   return room;
 }
 
-// Null where the system's folder takes nothing: then all stays in memory.
+// Null if the system's temporary folder is unusable; then all retained records stay in memory.
 Result<std::shared_ptr<KeptDisk>> kept_disk(const Description& description) {
   const DiskRoom room = disk_room(description);
   Result<std::unique_ptr<KeptDisk>> disk = KeptDisk::open(room.folder, room.bytes);
@@ -117,7 +117,7 @@ Status check_options(const LoaderOptions& options) {
 
 }  // namespace
 
-/// The records of a stream's steps; what is kept of them is held back from being forgotten.
+/// The records of a stream's steps. Records in the replay buffer are retained by KeptRecords.
 class StreamRun::Samples final : public RunSamples {
  public:
   Samples(SampleLabels labels, std::shared_ptr<StreamRun> run) : labels_(std::move(labels)), run_(std::move(run)) {}
@@ -133,7 +133,7 @@ class StreamRun::Samples final : public RunSamples {
     }
     return samples;
   }
-  // However far the run has come: each by one of the ranks, in memory or on its disk.
+  // Retains the records however far the run gets. One of the ranks has each, in memory or on disk.
   Status keep(const StepPlan& step, std::span<const int64_t> entered) override {
     return run_->kept_->keep(*run_->stream_, entered, numbers_of(step).second);
   }
@@ -149,7 +149,7 @@ class StreamRun::Samples final : public RunSamples {
   }
   std::string awaited() const override { return run_->exchange_ ? run_->exchange_->awaited() : ""; }
 
-  // Where they lie in the log: they are read again when the run goes on.
+  // Returns their places in the log, from which they are read again when the run resumes.
   std::string places(std::span<const int64_t> ids) const override { return run_->kept_->places(ids); }
   Status find(std::span<const int64_t> ids, const std::string& places) override {
     FOREBAY_RETURN_IF_ERROR(run_->kept_->read_places(places));
@@ -171,7 +171,7 @@ class StreamRun::Samples final : public RunSamples {
   }
 
  private:
-  // Of the records of a step over all ranks, the first and behind the last.
+  // Returns the numbers of a step's records over all ranks: the first, and one after the last.
   std::pair<int64_t, int64_t> numbers_of(const StepPlan& step) const {
     const int64_t from = run_->steps_->number_at(step.at);
     return {from, from + run_->steps_->size_at(from)};
@@ -192,7 +192,7 @@ Result<std::shared_ptr<StreamRun>> StreamRun::open(const RunInput& input, const 
   if (!options.journal.empty()) {
     FOREBAY_ASSIGN(journal, JournalReader::open(options.journal, source.log()->partitions()));
     FOREBAY_RETURN_IF_ERROR(check_same_run(journal->header(), header_of(*source.log(), stream, {}), options.journal));
-    // Which records a line means follows from how the run dropped others.
+    // The records that a line of the journal means depend on how the run dropped others.
     if (journal->header().sampled != (stream.policy == BufferPolicy::kSample))
       stream.policy = journal->header().sampled ? BufferPolicy::kSample : BufferPolicy::kBlock;
   }
@@ -220,7 +220,7 @@ Result<std::shared_ptr<StreamRun>> StreamRun::open(const RunInput& input, const 
   return run;
 }
 
-// A journal every rank reads by itself; otherwise the others follow rank 0.
+// If a journal is repeated, every rank reads it by itself; otherwise the ranks follow rank 0.
 Status StreamRun::join_job() {
   const LoaderOptions& options = input_.options;
   if (input_.place.world_size > 1 && !are_given(options.peers))
@@ -235,7 +235,8 @@ Status StreamRun::join_job() {
   return {};
 }
 
-// What decides which rank has which record, how many steps there are, and what they give each other.
+// Settings that decide which rank has which record, how many steps there are, and what ranks
+// exchange.
 RunTerms StreamRun::terms(const ScheduleOptions& schedule) const {
   const Description& description = input_.description();
   const LoaderOptions& options = input_.options;
@@ -253,7 +254,8 @@ RunTerms StreamRun::terms(const ScheduleOptions& schedule) const {
            {".rehearse", rehearse == nullptr ? "none" : rehearse->args.dump()}}};
 }
 
-// Where all ranks need all records each reads all: to keep old ones by what is in them, and to drop or spill what is too much.
+// Lets each rank read only a part of the log. This needs a policy under which no rank needs all
+// records: a replay buffer chooses by their content, and other policies drop or spill the excess.
 void StreamRun::share_reading(const std::shared_ptr<const RecordLog>& log, const StreamOptions& options) {
   const bool keeps = keeps_records(input_.description(), options);
   if (!decisions_ || keeps || options.policy != BufferPolicy::kBlock || !log->is_served()) return;
@@ -261,7 +263,8 @@ void StreamRun::share_reading(const std::shared_ptr<const RecordLog>& log, const
       log, decisions_, RecordShelf::Limits{options.bytes / kLateShare, options.bytes / kNoteShare});
 }
 
-// Records of a program's own are in its objects: each rank has all of them. The same where a journal is repeated by ranks that do not speak with each other.
+// Records that are objects of the program stay in its memory, so each rank retains all of them. So
+// does each rank that repeats a journal, since these ranks do not communicate.
 Status StreamRun::open_kept(std::shared_ptr<const RecordLog> log) {
   const bool keeps = keeps_records(input_.description(), stream_->options());
   KeptOptions options{.memory_bytes = bytes()};
@@ -331,8 +334,8 @@ std::shared_ptr<RunSamples> StreamRun::samples(const SampleLabels& labels) {
 
 Status StreamRun::before_batch(const Cursor&) { return decisions_ ? decisions_->job()->check_run() : Status(); }
 
-// What comes from here on is the run's, also where it goes on from a state that was made before its first batch. Where the log cannot be asked,
-// whoever reads it asks again.
+// A stream that starts "now" begins at the end of the log as of this call, also if it resumes from
+// a state that was saved before its first batch. If the log does not answer, its reader asks again.
 void StreamRun::begin(const std::shared_ptr<Runner>& runner) {
   const auto arrived = [weak = std::weak_ptr(runner)] {
     if (const std::shared_ptr<Runner> running = weak.lock()) running->look_again();
@@ -366,7 +369,7 @@ Result<Run::GoOn> StreamRun::load(const Checkpoint& saved) {
   return GoOn([this, at = saved.cursor, place = std::move(place)] { go_on(at, place); });
 }
 
-// InvalidArgument, StateMismatch for a place that is none, or of another stream.
+// InvalidArgument if the place is malformed; StateMismatch if it is of another stream.
 
 Result<StreamPlace> StreamRun::read_place(const std::string& json) const {
   FOREBAY_ASSIGN(StreamPlace place, StreamPlace::from_json(json, stream_->log().partitions()));
@@ -386,14 +389,16 @@ Result<StreamPlace> StreamRun::read_place(const std::string& json) const {
 }
 
 void StreamRun::go_on(const Cursor& at, StreamPlace place) {
-  // Where a batch of another size ended among numbers without records, the rest of these is not missed.
+  // If a batch of another size ended among numbers without records, the rest of them is not
+  // reported as missing.
   if (place.decision && place.decision->missing > 0) {
     place.number = place.decision->first + place.decision->missing;
     place.decision.reset();
   }
   const int64_t number = place.number;
   end_journal();
-  // What is read now is of the old place, and must not be told as if it were of the new one.
+  // Records that are being read now belong to the old place, and must not be reported for the new
+  // one.
   if (reading_) stream_->stop();
   if (decisions_) decisions_->begin_anew();
   if (reading_) reading_->begin_anew();
@@ -405,11 +410,11 @@ void StreamRun::go_on(const Cursor& at, StreamPlace place) {
 
 Status StreamRun::write_journal(const std::string& path, const Cursor& at) {
   if (repeats_) return invalid_argument("this loader repeats a journal; it writes none");
-  // Rank 0 decides, and is the one that knows all of it.
+  // Only rank 0 decides, and so knows all decisions.
   if (decisions_ && input_.place.rank != 0) return {};
   const int64_t number = steps_->number_at(at);
   const std::shared_ptr<JournalWriter> before = journal();
-  // It may be the same file: nothing is written to it any more while that is opened anew.
+  // The path may be that of the current journal: nothing may be written while it is opened anew.
   const int64_t told = stream_->set_witness(nullptr, 0);
   if (before) (void)before->flush();
   Result<std::shared_ptr<JournalWriter>> opened = JournalWriter::open(
@@ -429,7 +434,7 @@ std::shared_ptr<JournalWriter> StreamRun::journal() const {
   return journal_;
 }
 
-// What comes next is of another place.
+// The next records belong to another place.
 void StreamRun::end_journal() {
   stream_->set_witness(nullptr, 0);
   std::shared_ptr<JournalWriter> ended;
@@ -473,14 +478,14 @@ Status StreamRun::flush_journal() const {
 
 void StreamRun::release() {
   if (decisions_) decisions_->job()->close();
-  stream_->drop_records();  // nobody will ask for them
+  stream_->drop_records();  // no step needs them any more
 }
 
 void StreamRun::stop() {
   closing_.request_stop();
   if (exchange_) exchange_->close();
   if (reading_) reading_->close();
-  // First of the stream: what waits for rank 0 comes back.
+  // Before the stream, so that calls that wait for rank 0 return.
   if (decisions_) decisions_->close();
   if (!stream_) return;  // opening it failed
   stream_->stop();

@@ -16,39 +16,41 @@
 
 namespace forebay {
 
-/// A run over a source without an end: records that arrive while it goes on.
+/// A run over a source without an end, whose records arrive during the run.
 class StreamRun final : public Run, public std::enable_shared_from_this<StreamRun> {
  public:
-  /// InvalidArgument where options do not go with a stream, or a journal is none; NotFound where it is not there.
+  /// InvalidArgument if an option does not apply to streams, or journal= names a file of another
+  /// kind. NotFound if there is no such journal.
   static Result<std::shared_ptr<StreamRun>> open(const RunInput& input, const StreamSource& source);
   ~StreamRun() override { stop(); }
 
-  /// Its samples are the stream's records.
+  /// Its samples are the records of the stream.
   std::shared_ptr<const Source> source() const override { return source_; }
-  /// Records of steps that are behind stand in for those that have not come: the run has to be replayed.
+  /// Whether delivered records are replayed on an underrun. The run then needs a replay buffer.
   bool repeats() const { return stream_->options().on_underrun != OnUnderrun::kWait; }
 
   Status choose(RunSetup& setup) override;
   Status order(RunSetup& setup) override;
   Status open_steps(RunSetup& setup) override;
   std::shared_ptr<StepSource> steps() const override { return steps_; }
-  /// Where it wants only what comes from now on, the log is asked where that is; stop() ends that.
+  /// If the stream starts "now", asks the log for its end. stop() ends that call.
   void begin(const std::shared_ptr<Runner>& runner) override;
 
   Result<EpochPlan> plan(int64_t epoch, int64_t rank, int64_t world_size, int64_t max_steps) const override;
   std::shared_ptr<RunSamples> samples(const SampleLabels& labels) override;
 
   Status before_batch(const Cursor& at) override;
-  /// What is before the next batch is let go of.
+  /// Releases records before the next batch.
   void stands_at(const Cursor& at) override { stream_->behind(steps_->number_at(at)); }
 
-  /// What is before the state is in the journal then, also after a kill.
+  /// Flushes the journal first, so that it covers all records before the state, also after a kill.
   void save(Checkpoint& state) const override;
   Result<GoOn> load(const Checkpoint& saved) override;
   bool is_endless() const override { return true; }
   void pause() override { stream_->stop(); }
-  /// From the next chunk on its records are noted there. Unavailable where the file cannot be written; InvalidArgument
-  /// where it is the journal of another stream, or of another place of this one.
+  /// Logs records to that file from the next decision on. Unavailable if the file cannot be
+  /// written. InvalidArgument if it is the journal of another stream, or of another place of this
+  /// stream.
   Status write_journal(const std::string& path, const Cursor& at) override;
 
   void add_to(Ledger& ledger) const override;
@@ -66,7 +68,7 @@ class StreamRun final : public Run, public std::enable_shared_from_this<StreamRu
   static JournalHeader header_of(const RecordLog& log, const StreamOptions& options, StreamPlace place);
   static Status check_same_run(const JournalHeader& was, const JournalHeader& now, const std::string& path);
 
-  uint64_t bytes() const { return stream_->options().bytes; }  // that it may hold in memory
+  uint64_t bytes() const { return stream_->options().bytes; }  // limit of records in memory
   Result<StreamPlace> read_place(const std::string& json) const;
   void go_on(const Cursor& at, StreamPlace place);
   Status flush_journal() const;
@@ -78,15 +80,15 @@ class StreamRun final : public Run, public std::enable_shared_from_this<StreamRu
   std::shared_ptr<const Source> source_;
   std::shared_ptr<StreamItinerary> steps_;
   std::shared_ptr<KeptRecords> kept_;
-  StreamPlace beginning_;  // without a state
+  StreamPlace beginning_;  // place of a run without a state
   std::stop_source closing_;
   bool repeats_ = false;
 
-  mutable std::mutex journal_mutex_;  // close() comes from any thread
+  mutable std::mutex journal_mutex_;  // guards journal_: any thread may call close()
   std::shared_ptr<JournalWriter> journal_;
-  std::shared_ptr<Decisions> decisions_;      // null: of one rank, or of ranks that repeat a journal
-  std::shared_ptr<DealtReading> reading_;     // null: this rank reads all by itself
-  std::unique_ptr<RecordExchange> exchange_;  // null: this rank keeps all by itself, in memory
+  std::shared_ptr<Decisions> decisions_;      // null: one rank, or ranks that repeat a journal
+  std::shared_ptr<DealtReading> reading_;     // null: this rank reads all records itself
+  std::unique_ptr<RecordExchange> exchange_;  // null: this rank retains all records, in memory
 };
 
 }  // namespace forebay

@@ -19,11 +19,12 @@ Result<ChosenSamples> choose_samples(const CompileInput& whole, const SizingInpu
     const OpSpec& step = description.steps()[i];
     if (catalog().has_role(step, OpRole::kTake)) chosen.selection = taken(step, whole.source.get(), chosen.selection);
     if (!catalog().has_role(step, OpRole::kFilter) && !catalog().has_role(step, OpRole::kOnly)) continue;
-    // Without open_cache: what this pass decodes is not kept.
+    // Without open_cache, since the results of this pass are not cached.
     const CompileInput input{&description, i, /*as_filter=*/true, whole.source, chosen.selection, whole.seed};
     FOREBAY_ASSIGN(std::shared_ptr<const MarkedSamples> kept, run_filter(input, sizes, watch));
     const Hash128 version = kept->version();
-    // Takes are not in it: they follow from the description and the size of the data set, which the state has anyway.
+    // The version leaves out takes: they follow from the description and the size of the data set,
+    // which a state has anyway.
     hasher.update_value(version.high);
     hasher.update_value(version.low);
     chosen.selection = kept;

@@ -22,9 +22,9 @@ Keeps what_keeps(const Description& description) {
   return args.json("disk") == "auto" || args.bytes("disk") > 0 ? Keeps::kOnDisk : Keeps::kInMemory;
 }
 
-// How many there are that keep samples; 0 where it is not known.
+// Number of hosts or processes that cache samples; 0 if unknown.
 int64_t keepers(const DealRequest& request, int64_t world_size, Keeps keeps) {
-  // What the user says goes before what the launcher says, also where that cannot be known here.
+  // The user's number takes precedence over the launcher's, although it cannot be verified here.
   if (request.hosts) return *request.hosts;
   if (world_size == 1 || keeps == Keeps::kInMemory) return world_size;
   return request.known_hosts;
@@ -52,9 +52,10 @@ Status choose_deal(const Description& description, const ScheduleOptions& schedu
         "give "
         "hosts= (how many there are), the same on every rank, or shard_by='count'");
   }
-  // One keeper has everything whoever reads it: the plain deal moves nothing.
+  // A single cache has every sample, whichever rank reads it. Assignment by count moves no samples.
   if (count == 1) return {};
-  // Ranks of one host follow each other; where it does not divide, the last host has fewer.
+  // Ranks of one host have consecutive numbers. If they do not divide evenly, the last host has
+  // fewer.
   const Hosts hosts{schedule.world_size, (schedule.world_size + count - 1) / count};
   const PlacementOptions options{
       .hosts = hosts, .batch_size = schedule.batch_size, .pads = schedule.last == LastPolicy::kPad};

@@ -10,25 +10,28 @@
 
 namespace forebay {
 
-/// How ranks are to share the rows of a global batch. Every rank has to say the same.
+/// Settings of the shard assignment. They must be the same on every rank.
 struct DealRequest {
   ShardBy shard_by = ShardBy::kAuto;
-  std::optional<int> hosts = {};  ///< given by the user
+  std::optional<int> hosts = {};  ///< set by the user
   int known_hosts = 0;            ///< Place::hosts
 };
 
-/// Checks `shard_by=` and `hosts=` against the number of ranks. InvalidArgument for hosts that are none, or more than ranks.
+/// Checks `shard_by=` and `hosts=`. InvalidArgument unless `hosts` is between 1 and the number of
+/// ranks.
 Status check_deal(const DealRequest& request, int64_t world_size);
 
-/// Where ranks are to take what they keep, replaces the deal of `ordering` by one by place. Row groups are dealt by lane whatever is asked
-/// for: a deal row by row would have each of them decoded on many hosts.
+/// Replaces the shard assignment of `ordering` by one by locality, if each rank should get the
+/// samples that its host or process caches. Row groups are assigned by lane, whatever is requested:
+/// a row by row assignment would make many hosts decode each of them.
 ///
-/// What keeps a sample is a host where a cache is on disk, and a process where caches are in memory alone. All that goes into the deal
-/// (pipeline, `hosts=`, what the launcher says to all ranks alike) is the same on every rank; sizes of caches and machines are left
-/// out, so every sample counts as kept by the one that reads it first. kAuto is kLocality where the pipeline has a `.cache()` and it is
-/// known what keeps what, else kCount.
+/// A cache on disk belongs to a host, a cache in memory to a process. The inputs (pipeline,
+/// `hosts=`, settings that the launcher gives all ranks alike) are the same on every rank. Sizes of
+/// caches and machines do not count: every sample is assumed to be cached where it is first read.
+/// kAuto means kLocality if the pipeline has a `.cache()` and the number of caches is known, else
+/// kCount.
 ///
-/// InvalidArgument where kLocality is asked for and nobody says how many hosts there are.
+/// InvalidArgument if kLocality is requested and the number of hosts is unknown.
 Status choose_deal(const Description& description, const ScheduleOptions& schedule, const DealRequest& request,
                    Ordering* ordering);
 

@@ -19,7 +19,7 @@ Pipeline kept(int64_t size, const char* ram, const char* disk) {
   return arrays({{"x", counting(size)}}).shuffle().cache({.ram = ram, .disk = disk}).batch(4);
 }
 
-// The deal that a pipeline gets, or why it gets none.
+// Returns whether a pipeline gets an assignment by locality, or the error.
 Result<bool> is_local(const Pipeline& pipeline, int64_t world, const DealRequest& request, bool in_groups = false) {
   Ordering ordering;
   ordering.order = shuffled_order(400, 3);
@@ -83,7 +83,7 @@ TEST(ChooseDeal, ThePlanIsThatOfTheLoaderAndFromTheSecondEpochOnRanksGetWhatThey
     std::sort(seen[0].begin(), seen[0].end());
     again += std::ranges::count_if(seen[1], [&](int64_t id) { return std::ranges::binary_search(seen[0], id); });
   }
-  EXPECT_GT(again, 4000 * 3 / 4);  // a quarter by count; 1 / sqrt(2 pi 4) move
+  EXPECT_GT(again, 4000 * 3 / 4);  // by count a quarter; 1 / sqrt(2 pi 4) of the rows move
   EXPECT_LT(again, 4000);
 }
 

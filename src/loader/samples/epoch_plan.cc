@@ -34,11 +34,11 @@ Result<EpochPlan> plan_epoch(const Description& description, const ChunkSource* 
       planned.positions.push_back(row.position);
       planned.padding += row.padding ? 1 : 0;
       const int64_t lane = row.position % ordering.lanes;
-      // A repeat belongs to nobody: it fills up what has no sample.
+      // Padding has no owner.
       if (!row.padding && owner_of_lane(lane, ordering.lanes, options.world_size) != request.rank && ordering.lanes > 1)
         planned.moved.push_back(row.position);
     }
-    // Of all ranks alike: steps differ in size where the last ones are cut.
+    // All ranks advance alike. Steps may differ in size, since the last ones may be cut.
     position = schedule.next_position(position);
   }
   return plan;

@@ -10,17 +10,18 @@
 
 namespace forebay {
 
-/// Epochs and ranks count from 0.
+/// A request for the plan of one rank. Epochs and ranks count from 0.
 struct PlanRequest {
   uint64_t seed = 0;
   int64_t epoch = 0, rank = 0, world_size = 1;
-  int64_t max_steps = INT64_MAX;  ///< only the first so many
+  int64_t max_steps = INT64_MAX;  ///< plans only the first `max_steps` steps
   DealRequest shard_by = {};
 };
 
-/// What one rank of so many gets in an epoch, from the plan alone. `chunks`: those of the source; null where its samples are read one
-/// by one. Ids of packed samples are their blocks'. InvalidArgument for an epoch, rank or world that cannot be. Takes time and memory
-/// with the rows of the steps that are asked for, never with the epoch.
+/// Computes the samples that one rank gets in an epoch, without reading any. `chunks` are those of
+/// the source, or null if its samples are read one by one. The ids of packed samples are the
+/// numbers of their blocks. InvalidArgument for an impossible epoch, rank or world size. Time and
+/// memory depend on the rows of the requested steps, and not on the length of the epoch.
 Result<EpochPlan> plan_epoch(const Description& description, const ChunkSource* chunks, const ChosenSamples& chosen,
                              const PlanRequest& request);
 

@@ -1,4 +1,5 @@
-// The plan of an epoch, without running it: that it is what a run delivers, on every rank and by every policy.
+// Tests plans of epochs: a plan equals the samples that a run delivers, on every rank and by every
+// policy.
 #include "loader/samples/epoch_plan.h"
 
 #include <gtest/gtest.h>
@@ -113,7 +114,7 @@ TEST(Ordering, ARankReadsFromNoMoreLanesThanThatSays) {
       EXPECT_GE(told, 1);
       EXPECT_LE(told, lanes);
       for (int64_t batch = 1; batch <= 24; ++batch) {
-        if (batch * world % lanes != 0) continue;  // rows move there
+        if (batch * world % lanes != 0) continue;  // rows move between ranks
         for (int64_t rank = 0; rank < world; ++rank) {
           std::vector<int64_t> slots;
           ordering.deal->slots({.position = 0, .samples = batch * world, .slots = batch * world, .world_size = world},

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kBatch = 256;
 
-// All samples of the selection, by id; `each` gets the batches.
+// Reads all samples of the selection in the order of their ids, and calls `each` with the batches.
 Status read_all(const CompileInput& input, const SizingInput& given, std::set<std::string> ragged,
                 const PassWatch& watch, const std::function<Status(const Batch&)>& each) {
   const int64_t n = input.selection->size();
@@ -23,10 +23,10 @@ Status read_all(const CompileInput& input, const SizingInput& given, std::set<st
   SizingInput sizes = given;
   sizes.batch_size = std::min(n, kBatch);
   FOREBAY_ASSIGN(Ordering ordering, choose_order(nullptr, *plan->source, *input.selection, input.seed));
-  // In order and alone: a pass mixes nothing, and each rank makes it by itself, so none waits for another's answer.
+  // In order and on this rank alone: a pass mixes nothing, and no rank waits for another.
   sizes.block = sizes.lanes = 1;
   FOREBAY_ASSIGN(RunnerOptions options, choose_sizes(*plan, sizes));
-  // What becomes of bad ones is for watch.told() to say.
+  // watch.told() decides about bad samples.
   options.bad_sample = BadSample::kSkip;
   options.ragged = std::move(ragged);
   const Schedule schedule(
@@ -35,7 +35,7 @@ Status read_all(const CompileInput& input, const SizingInput& given, std::set<st
   auto runner = std::make_shared<Runner>(Engine::shared(), plan, itinerary, options);
   Status status = watch.running(runner);
   for (bool over = false; status.ok() && !over;) {
-    // A close() of the loader finds the runner by way of running(), and ends this wait.
+    // close() of the loader finds the runner through running(), and ends this wait.
     Result<Runner::Delivery> delivery = runner->next_for(std::chrono::seconds(1));
     if (!delivery.ok()) {
       status = delivery.status();
@@ -65,7 +65,8 @@ Status add_lengths(const Batch& batch, std::vector<uint32_t>& lengths) {
     if (length > UINT32_MAX)
       return unsupported(fmt::format("a row of {} numbers is to be packed, and 2^32 - 1 is the most", length))
           .with_sample(batch.ids[static_cast<size_t>(row)]);
-    // A pass goes in the selection's order, so a position is an index in it. Samples left out keep 0.
+    // A pass follows the order of the selection, so a position is an index. Samples left out keep
+    // 0.
     lengths[static_cast<size_t>(batch.positions[static_cast<size_t>(row)])] = static_cast<uint32_t>(length);
   }
   return {};

@@ -19,7 +19,7 @@ Bar gain_bar(std::string label, const Gain& gain) {
   return {std::move(label), gain.middle, gain_text(gain), gain.low, gain.high};
 }
 
-// A range that reaches down to no gain is none that one can rely on.
+// A range that includes no gain is not reliable.
 std::string confidence_of(const Gain& gain) {
   if (gain.low <= 1) return "low: one round gained nothing";
   return gain.high - gain.low <= 0.15 * gain.middle ? "high: the rounds agree within 15 %"

@@ -11,13 +11,13 @@
 
 namespace forebay {
 
-/// What a loader did. `subject`: what people call its pipeline; `history` may be empty: then there are no curves.
+/// Shows the figures of a loader. `subject` names its pipeline. An empty `history` shows no curves.
 Page run_page(const Ledger& ledger, const RunHistory& history, const std::string& subject);
-/// What was found, with the ranges of all that was measured.
+/// Shows a diagnosis, with the ranges of all measurements.
 Page diagnosis_page(const Diagnosis& diagnosis, const std::string& subject);
-/// What each strategy that was tried is like.
+/// Shows the strategies that were tried.
 Page profile_page(const Profile& profile, const std::string& subject);
-/// What each way of loading would give.
+/// Shows the simulated ways of loading.
 Page simulation_page(const Simulation& simulation, const std::string& subject);
 
 }  // namespace forebay

@@ -84,7 +84,7 @@ TEST(RunPage, OperatorsComeTheBusiestFirstWithHowFarOffTheyMayBe) {
 
 TEST(RunPage, TimeOfThreadsIsOfAsManyAsThereWereAtEachTime) {
   Ledger ledger = a_run();
-  ledger.threads = 1;  // one of two went half way
+  ledger.threads = 1;  // there were two until halfway
   ledger.thread_time = {.rows = 5, .idle = 10};
   const Page page = run_page(ledger, {}, "");
   EXPECT_EQ(first_of<Bars>(*section_of(page, "Compute threads")).full, 15);

@@ -19,15 +19,17 @@ RunHistory::Point RunHistory::point_of(const Ledger& ledger) {
 void RunHistory::look(double now_seconds, const Ledger& ledger) {
   next_ = now_seconds + interval_;
   const Point point = point_of(ledger);
-  // Nothing that could be divided by: no batch yet, or no time since.
+  // Without time since the last snapshot there is nothing to divide by.
   if (!points_.empty() && point.at <= points_.back().at) return;
-  // The last look comes when it comes; a rate over hardly any time would be a spike that means nothing.
+  // The final snapshot comes at any time. A rate over a very short time would be a meaningless
+  // spike.
   if (points_.size() > 1 && point.at - points_.back().at < interval_ / 2) points_.pop_back();
   if (points_.size() == kMost) halve();
   points_.push_back(point);
 }
 
-// Counters are sums, so rates over the longer spans stay exact; of memory the larger is kept, so that no peak goes.
+// Counters are sums, so rates over the longer spans stay exact. Of memory the larger value stays,
+// so that no peak is lost.
 void RunHistory::halve() {
   std::vector<Point> kept = {points_.front()};
   for (size_t i = 2; i < points_.size(); i += 2) {

@@ -9,18 +9,19 @@
 
 namespace forebay {
 
-/// What a run had counted at some moments, for curves: never more than kMost of them, however long the run is. When they are full every
-/// second one goes and the next come half as often. For one thread.
+/// Snapshots of a run's counters, for curves. It holds at most kMost of them, however long the run
+/// is: when it is full, every second one is dropped, and the interval doubles. Not thread-safe.
 class RunHistory {
  public:
   static constexpr size_t kMost = 240;
 
-  /// Whether a look is due: taking a ledger costs, so that callers ask before. `now_seconds` is any clock that only grows.
+  /// Whether a snapshot is due. Callers ask first, since taking a ledger costs time. `now_seconds`
+  /// is from any monotonic clock.
   bool due(double now_seconds) const { return now_seconds >= next_; }
   void look(double now_seconds, const Ledger& ledger);
   size_t size() const { return points_.size(); }
 
-  /// Empty where fewer than two looks were taken.
+  /// Empty for fewer than two snapshots.
   std::vector<Block> curves() const;
 
  private:

@@ -23,7 +23,8 @@ const Curves& curves_named(const std::vector<Block>& blocks, const std::string& 
   throw std::out_of_range(caption);
 }
 
-/// A run of so many seconds, looked at whenever that is due of a clock that ticks every hundredth.
+/// A run of that many seconds, with a snapshot whenever one is due, by a clock with ticks of 0.01
+/// s.
 RunHistory history_of(double seconds, double samples_per_second) {
   RunHistory history;
   for (int tick = 1; tick <= static_cast<int>(seconds * 100); ++tick) {
@@ -73,7 +74,7 @@ TEST(RunHistory, a_peak_of_memory_is_never_left_out) {
 TEST(RunHistory, a_clock_that_stood_still_is_no_infinite_rate) {
   RunHistory history;
   for (const double now : {1.0, 2.0, 3.0}) history.look(now, ledger_at(1, 10));
-  history.look(4, ledger_at(2, 5));  // counters do not fall; if they seem to, there is no negative rate
+  history.look(4, ledger_at(2, 5));  // if counters seem to fall, no rate is negative
   const std::vector<Block> blocks = history.curves();
   for (const double rate : curves_named(blocks, "Samples").series.front().values) EXPECT_EQ(rate, 0);
 }

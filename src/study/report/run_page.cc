@@ -63,7 +63,7 @@ Section steps_section(const Ledger& ledger) {
        std::move(bars), std::move(table)}};
 }
 
-// As many as there were at each time.
+// Total time of all threads, however many there were at each time.
 double seconds_of_threads(const ThreadStats& time) {
   return time.rows + time.row_groups + time.assembly + time.plan + time.engine + time.idle;
 }
