@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kLeftOut[] = {"head",   "iframe", "noembed",  "noframes", "noscript",
                                          "script", "style",  "template", "title"};
-// Elements in these lists separate lines. Other elements, including unknown ones, do not.
+// These elements separate lines. Other elements, including unknown ones, do not.
 constexpr std::string_view kBlocks[] = {
     "address",    "article", "aside",   "blockquote", "body",     "br",     "caption", "center", "col",
     "colgroup",   "dd",      "details", "dialog",     "dir",      "div",    "dl",      "dt",     "fieldset",

@@ -50,7 +50,7 @@ class UnigramModel final : public PieceModel {
   uint64_t working_bytes_a_byte() const override { return sizeof(Best) + sizeof(uint32_t); }
 
  private:
-  struct Best {  ///< the best way to make what ends here
+  struct Best {  ///< the best way to compose the text up to here
     double score = 0;
     uint32_t begin = UINT32_MAX;  ///< start of the last piece; UINT32_MAX if there is none yet
     int32_t id = 0;
