@@ -42,7 +42,7 @@ struct PartitionNull {
 
 /// Rows that a filter could not decide because the data it reads is damaged. They are bad rows.
 struct UndecidedRows {
-  std::map<size_t, Status> chunks;  ///< chunks without a decided row
+  std::map<size_t, Status> chunks;  ///< chunks whose rows are all undecided
   std::map<int64_t, Status> rows;   ///< single rows, by id
 };
 
