@@ -119,7 +119,7 @@ TEST(BpeTokenizer, saved_truncation_and_padding_are_not_looked_at) {
 TEST(BpeTokenizer, bytes_without_a_token_are_left_out_or_unknown) {
   json from = file();
   from["model"]["vocab"].erase("x");
-  EXPECT_EQ(encoded(from, "axxb"), (Ids{300}));  // and the text between them is merged
+  EXPECT_EQ(encoded(from, "axxb"), (Ids{300}));  // dropped, so their neighbours are merged
   from["model"]["unk_token"] =
       "\xc4\xa0"
       "a";
