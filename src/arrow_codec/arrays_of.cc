@@ -32,14 +32,15 @@ std::shared_ptr<arrow::DataType> type_of(DType dtype) {
     case DType::kUint64: return arrow::uint64();
     case DType::kInt64: return arrow::int64();
     case DType::kFloat16: return arrow::float16();
-    case DType::kBfloat16: return arrow::uint16();  // Arrow has no such type; writers refuse it before
+    // Arrow has no such type; writers refuse it before.
+    case DType::kBfloat16: return arrow::uint16();
     case DType::kFloat32: return arrow::float32();
     case DType::kFloat64: return arrow::float64();
   }
   return nullptr;
 }
 
-/// Keeps ours alive.
+/// An Arrow buffer that keeps a Buffer alive.
 class ViewOfBuffer final : public arrow::Buffer {
  public:
   explicit ViewOfBuffer(const forebay::Buffer& viewed)
@@ -51,7 +52,7 @@ class ViewOfBuffer final : public arrow::Buffer {
 
 std::shared_ptr<arrow::Buffer> viewed(const Buffer& buffer) { return std::make_shared<ViewOfBuffer>(buffer); }
 
-// A bit each.
+// Packs bools into bits.
 Result<std::shared_ptr<arrow::Buffer>> packed(const uint8_t* values, int64_t count) {
   FOREBAY_ASSIGN_ARROW(auto bits, arrow::AllocateEmptyBitmap(count), "memory for bits");
   for (int64_t i = 0; i < count; ++i)
@@ -75,7 +76,7 @@ ArrayResult tensors(const Field& field, const ColumnValues& values, int64_t rows
   FOREBAY_ASSIGN(std::shared_ptr<arrow::Array> array,
                  numbers(field.dtype, values.values, rows * field.shape.elements()));
   for (size_t i = field.shape.rank(); i-- > 0;) {
-    int64_t lists = rows;  // told from the outside: a dimension may be 0
+    int64_t lists = rows;  // counted from the outside, because a dimension may be 0
     for (size_t outer = 0; outer < i; ++outer) lists *= field.shape[outer];
     const auto type = arrow::fixed_size_list(element_of(*array), static_cast<int32_t>(field.shape[i]));
     array = std::make_shared<arrow::FixedSizeListArray>(type, lists, array);
@@ -88,11 +89,11 @@ struct Run {
   Buffer values;
 };
 
-// Of what lies between the first and the last offset; `bytes` an element has.
+// The values between the first and the last offset; `bytes` is the size of an element.
 Run run_of(const ColumnValues& column, int64_t rows, size_t bytes) {
   const auto first = static_cast<size_t>(column.offset()[0]), last = static_cast<size_t>(column.offset()[rows]);
   Run run{viewed(column.offsets), column.values.slice(first * bytes, (last - first) * bytes)};
-  // Else the values were cut to the run, and offsets have to count from where it begins.
+  // The values are cut to this range, so offsets must count from its beginning.
   if (first == 0) return run;
   Buffer from_zero = Buffer::allocate(static_cast<size_t>(rows + 1) * sizeof(int64_t));
   for (int64_t i = 0; i <= rows; ++i)

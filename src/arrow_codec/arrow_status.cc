@@ -9,10 +9,12 @@ namespace forebay {
 
 Status from_arrow(const arrow::Status& status, std::string_view what) {
   const std::string text = fmt::format("{}: {}", what, status.message());
-  // How much was wanted is known to the Allowance, whose refusal callers ask first; Arrow does not say.
+  // Arrow does not report the requested size. The Allowance knows it, and callers check its refusal
+  // first.
   if (status.IsOutOfMemory()) return out_of_budget(text, 0);
   if (status.IsNotImplemented()) return unsupported(text);
-  // All bytes were at hand when Arrow read them, so whatever else is wrong is wrong with the data, an IOError too.
+  // All bytes were in memory when Arrow read them, so any other error, even an IOError, is an error
+  // of the data.
   return corrupt(text);
 }
 

@@ -12,15 +12,16 @@
 
 namespace forebay {
 
-/// What Arrow said about `what` ("the column 'price'"), as ours: memory is OutOfBudget, what is not implemented Unsupported, all else
-/// Corrupt.
+/// Converts an Arrow error about `what` (such as "the column 'price'"). Memory errors become
+/// OutOfBudget, NotImplemented becomes Unsupported, and all others become Corrupt.
 Status from_arrow(const arrow::Status& status, std::string_view what);
-/// The same for an exception that Arrow threw. Call it in a catch block.
+/// The same for an exception that Arrow threw. Must be called in a catch block.
 Status from_exception(const std::exception& error, std::string_view what);
 
 }  // namespace forebay
 
-/// `FOREBAY_ASSIGN_ARROW(auto x, f(), what)`: x is the value of Arrow's result, or the function returns its error.
+/// `FOREBAY_ASSIGN_ARROW(auto x, f(), what)` assigns the value of Arrow's result to x, or returns
+/// its error from the function.
 #define FOREBAY_ASSIGN_ARROW(lhs, expr, what) \
   FOREBAY_ASSIGN_ARROW_INNER(FOREBAY_CONCAT(arrow_, __LINE__), lhs, expr, what)
 #define FOREBAY_ASSIGN_ARROW_INNER(tmp, lhs, expr, what)           \

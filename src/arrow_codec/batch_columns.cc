@@ -24,13 +24,13 @@ Result<Columns> batch_columns(const TablePlan& plan, std::span<const size_t> fie
   std::vector<bool> done(plan.leaves.size(), false);
   for (const size_t field : fields) {
     const size_t leaf = plan.outputs[field].leaf;
-    // Several fields (values, lengths, validity) come of one leaf, which is taken apart once.
+    // Several fields (values, lengths, validity) come from one leaf, which is flattened once.
     if (done[leaf]) continue;
     done[leaf] = true;
     const std::shared_ptr<arrow::Array>& array = arrays[plan.leaves[leaf].column];
     const std::string what = fmt::format("the column '{}'", plan.leaves[leaf].name);
     if (array == nullptr) return corrupt(what + " was not read");
-    // In constant time; what takes a look at every value is checked where the values are taken apart.
+    // Takes constant time. Checks of every value happen when the values are flattened.
     if (const auto status = array->Validate(); !status.ok()) return from_arrow(status, what);
     FOREBAY_RETURN_IF_ERROR(writer.add(leaf, {array}, owned));
   }
@@ -46,7 +46,7 @@ uint64_t field_bytes(const TablePlan& plan, size_t field, int64_t rows, uint64_t
     const size_t width = output.role == Output::Role::kValues ? dtype_size(leaf.dtype) : 1;
     return count * static_cast<uint64_t>(leaf.elements()) * width;
   }
-  // Arrow's offsets are half of ours, and its bits and dates an eighth and a half.
+  // Arrow's offsets take half the size of ours, its bits an eighth, and its dates half.
   const uint64_t grows = leaf.dtype == DType::kBool ? 8 : leaf.strings() ? 1 : 2;
   return column_bytes * grows + (count + 1) * sizeof(int64_t);
 }

@@ -9,7 +9,7 @@ std::vector<ByteRange> sorted_apart(std::vector<ByteRange> ranges) {
   std::vector<ByteRange> apart;
   for (const ByteRange& range : ranges) {
     if (range.length == 0) continue;
-    // Whoever gives ranges has checked them against the file's size, so no sum overflows.
+    // Callers have checked the ranges against the file's size, so no sum overflows.
     if (!apart.empty() && range.offset < apart.back().offset + apart.back().length) {
       const uint64_t end = std::max(apart.back().offset + apart.back().length, range.offset + range.length);
       apart.back().length = end - apart.back().offset;

@@ -6,7 +6,8 @@
 
 namespace forebay {
 
-/// The same bytes as ranges that rise and do not overlap; those that only touch stay apart. Empty ones are left out.
+/// The same bytes as ascending ranges that do not overlap. Adjacent ranges are not joined, and
+/// empty ones are dropped.
 std::vector<ByteRange> sorted_apart(std::vector<ByteRange> ranges);
 
 }  // namespace forebay

@@ -4,7 +4,8 @@
 
 namespace forebay {
 
-/// Parquet files, Arrow files and Arrow streams, read with Arrow C++. Lives for ever.
+/// The codecs of Parquet files, Arrow files and Arrow streams, implemented with Arrow C++. The
+/// object is never destroyed.
 const TableCodecs& arrow_codecs();
 
 }  // namespace forebay

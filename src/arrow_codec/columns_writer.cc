@@ -25,12 +25,12 @@ Result<FlatLeaf> flatten_chunks(const std::vector<std::shared_ptr<arrow::Array>>
 }
 
 Status named(const Leaf& leaf, const Status& status) {
-  // As it is: the figure that it holds decides what the engine does next.
+  // OutOfBudget is returned unchanged, because the engine acts on its figure.
   if (status.ok() || status.code() == Code::kOutOfBudget) return status;
   return Status(status.code(), fmt::format("the column '{}': {}", leaf.name, status.message()));
 }
 
-/// Puts times in the leaf's unit into `flat`, which holds wrapped nanoseconds.
+/// Replaces the overflowed nanoseconds in `flat` by times in the leaf's unit.
 Status join_ticks(const FlatLeaf& whole, const Leaf& leaf, FlatLeaf& flat) {
   constexpr int64_t kSecondsPerDay = 86'400;
   const size_t count = flat.values.size() / sizeof(int64_t);
@@ -47,7 +47,7 @@ Status join_ticks(const FlatLeaf& whole, const Leaf& leaf, FlatLeaf& flat) {
   const Buffer& valid = flat.valid.back();
   for (size_t i = 0; i < valid.size(); ++i) {
     if (valid.data()[i] != 0) continue;
-    // What stands for nulls was filled in.
+    // Nulls were filled before, so the fill value is copied.
     out[i] = numbers(flat.values)[i];
     flat.exact.data()[i] = 1;
   }
@@ -80,7 +80,7 @@ Status ColumnsWriter::add_int96(size_t number, const std::vector<std::shared_ptr
   for (const auto* chunks : {&seconds, &nanoseconds}) {
     if (const Status status = check_rows(*chunks); !status.ok()) return named(leaf, status);
   }
-  // As the ticks that Arrow gives, whatever the unit that is wanted.
+  // Reads ticks as Arrow returns them, whatever unit is requested.
   Leaf ticks = leaf;
   ticks.time.reset();
   const auto whole = flatten_chunks(seconds, ticks, true);

@@ -12,19 +12,20 @@
 
 namespace forebay {
 
-/// Makes columns of Arrow's arrays, one leaf after the other.
-/// One thread. `plan` must outlive it. Memory comes from the pool and counts against the thread's Allowance.
+/// Builds columns from Arrow arrays, one leaf after the other. `plan` must outlive it. Memory comes
+/// from the pool and counts against the thread's Allowance. One thread.
 class ColumnsWriter {
  public:
   ColumnsWriter(const TablePlan& plan, std::span<const size_t> fields, int64_t rows);
 
-  /// The leaf's column (see flatten()), `rows` rows in all.
-  /// Each leaf once. Corrupt, with the column's name, where the rows are not as many as were announced or the arrays contradict the plan.
+  /// Adds the column of a leaf (see flatten()), which must have `rows` rows in all. Must be called
+  /// once per leaf. Corrupt, naming the column, if the number of rows differs or the arrays
+  /// contradict the plan.
   Status add(size_t leaf, const std::vector<std::shared_ptr<arrow::Array>>& chunks, bool owned);
-  /// The same of a leaf of INT96 timestamps, which was read as seconds and as nanoseconds.
+  /// The same for a leaf of INT96 timestamps, which was read both as seconds and as nanoseconds.
   Status add_int96(size_t leaf, const std::vector<std::shared_ptr<arrow::Array>>& seconds,
                    const std::vector<std::shared_ptr<arrow::Array>>& nanoseconds);
-  /// Once all leaves of the fields were added.
+  /// Returns the columns. Must be called after all leaves of the fields were added.
   Result<Columns> finish();
 
  private:

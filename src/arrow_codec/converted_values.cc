@@ -23,7 +23,7 @@ namespace {
 
 using arrow::Type;
 
-/// IEEE 754 half precision, which C++ has no type for.
+/// IEEE 754 half precision, for which C++ has no type.
 struct Half {
   uint16_t bits;
 };
@@ -40,7 +40,7 @@ constexpr int kDigits = std::numeric_limits<To>::digits;
 template <>
 constexpr int kDigits<Half> = 11;
 
-/// Whether a float of so many binary digits holds the integer.
+/// True if a float with this many binary digits represents the integer exactly.
 template <std::integral T>
 bool float_holds(T value, int digits) {
   const auto wide = static_cast<uint64_t>(value);
@@ -48,7 +48,8 @@ bool float_holds(T value, int digits) {
   return size == 0 || 64 - std::countl_zero(size) - std::countr_zero(size) <= digits;
 }
 
-/// False where `to` does not hold the value exactly. A float that is made of a float is the nearest one, as long as it is finite.
+/// Returns false if `to` cannot hold the value exactly. A float made from a float is the nearest
+/// one, if it is finite.
 template <typename To, typename From>
 bool convert(From value, To& to) {
   if constexpr (std::is_same_v<From, Half>) {
@@ -65,7 +66,7 @@ bool convert(From value, To& to) {
   } else if constexpr (std::is_integral_v<To>) {
     const double end = std::ldexp(1.0, std::numeric_limits<To>::digits), real = value;
     const double least = std::is_signed_v<To> ? -end : 0.0;
-    // Written so that NaN fits nothing.
+    // Written so that NaN never fits.
     const bool fits = real >= least && real < end && real == std::trunc(real);
     to = fits ? static_cast<To>(real) : To{};
     return fits;
@@ -86,7 +87,7 @@ bool convert(From value, To& to) {
   }
 }
 
-// Numbers beyond int64 are the only ones that a cast to it changes.
+// A cast to int64 changes only numbers beyond int64.
 template <typename To>
 bool convert(uint64_t value, To& to)
   requires(std::is_floating_point_v<To> || std::is_same_v<To, Half>)
@@ -116,7 +117,7 @@ bool parse(std::string_view text, T& to) {
   }
 }
 
-/// All digits and no exponent.
+/// All digits, without an exponent.
 template <typename Decimal>
 std::string plain_text(const Decimal& value, int32_t scale) {
   std::string digits = value.ToIntegerString();
@@ -131,7 +132,7 @@ std::string plain_text(const Decimal& value, int32_t scale) {
   return negative ? "-" + digits : digits;
 }
 
-/// Whether no other decimal of that scale has the same nearest float.
+/// True if no other decimal of that scale has the same nearest float.
 bool stands_alone(double nearest, std::string_view text, int32_t scale) {
   return fmt::format("{:.{}f}", nearest, std::max(scale, 0)) == text;
 }
@@ -140,7 +141,8 @@ template <typename Decimal>
 bool nearest(const Decimal& value, int32_t scale, bool round, double& to) {
   static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-  // 15 digits survive in a float64; the powers of ten up to 10^22 are exact, so one division rounds once.
+  // A float64 preserves 15 digits, and powers of ten up to 10^22 are exact, so a single division
+  // rounds only once.
   constexpr int64_t kSurvives = 1'000'000'000'000'000;
   bool small = false;
   if constexpr (sizeof(Decimal) == 4)
@@ -180,7 +182,7 @@ bool convert_decimal(const Decimal& value, int32_t scale, bool round, To& to) {
   }
 }
 
-/// Calls `visit(get)` with a function from places to values of the array's C++ type.
+/// Calls `visit(get)`, where `get` maps an index to a value of the array's C++ type.
 template <typename Visit>
 Result<LeafValues> with_numbers(const arrow::Array& array, Visit visit) {
   const arrow::ArrayData& data = *array.data();
@@ -214,7 +216,7 @@ Result<LeafValues> with_numbers(const arrow::Array& array, Visit visit) {
   }
 }
 
-/// Where values of T are written, and which of them are exact.
+/// The output of values of type T, and the mask of exact ones.
 template <typename T>
 class Converted {
  public:
@@ -224,7 +226,8 @@ class Converted {
     FOREBAY_ASSIGN(out.exact_, take_memory(static_cast<size_t>(count)));
     return out;
   }
-  /// `put(place, value)` for each place of the segments; false where the value is lost.
+  /// Calls `put(place, value)` for each element of the segments; it returns false if the value is
+  /// lost.
   template <typename Put>
   LeafValues fill(std::span<const Segment> segments, Put put) && {
     auto* to = reinterpret_cast<T*>(values_.data());
@@ -259,7 +262,7 @@ Result<LeafValues> decimals(const arrow::Array& array, std::span<const Segment> 
   const int32_t scale = static_cast<const arrow::DecimalType&>(*array.type()).scale();
   FOREBAY_ASSIGN(Converted<To> out, Converted<To>::of(count));
   return std::move(out).fill(segments, [&](int64_t place, To& to) {
-    // What stands at nulls may be no number that fits.
+    // A null element may hold a number that does not fit.
     return array.IsNull(place) || convert_decimal(Decimal(fixed.GetValue(place)), scale, round, to);
   });
 }
@@ -288,7 +291,7 @@ Result<LeafValues> as_type(const arrow::Array& array, std::span<const Segment> s
   }
 }
 
-/// Ticks of one unit as ticks of another.
+/// Converts ticks of one unit to ticks of another.
 Result<LeafValues> times(const arrow::Array& array, std::span<const Segment> segments, int64_t count,
                          const TimeType& from, const TimeType& to) {
   const bool finer = to.ticks_per_day >= from.ticks_per_day;
@@ -371,11 +374,13 @@ void join_int96(std::span<const int64_t> seconds, std::span<const int64_t> nanos
                 uint8_t* exact) {
   constexpr int64_t kBillion = 1'000'000'000;
   for (size_t i = 0; i < seconds.size(); ++i) {
-    // The wrapped nanoseconds tell the part of a second, since both wrap alike.
+    // The overflowed nanoseconds give the fraction of a second, because both readings overflow
+    // alike.
     const uint64_t part =
         static_cast<uint64_t>(nanoseconds[i]) - static_cast<uint64_t>(seconds[i]) * uint64_t{kBillion};
     const auto unit = static_cast<uint64_t>(kBillion / ticks);
-    // From the next second backwards where time runs before 1970: the product alone may not fit although the sum does.
+    // Before 1970 it counts backwards from the next second, because the product alone may not fit
+    // although the sum does.
     const bool before = seconds[i] < 0;
     const int64_t rest = static_cast<int64_t>(part / unit) - (before ? ticks : 0);
     int64_t whole = 0;

@@ -12,14 +12,16 @@
 
 namespace forebay::arrow_codec_test {
 
-/// One row of one leaf, found value by value through Arrow's scalars: nothing of how the codec works is used here but the way to
-/// the leaf.
+/// One row of one leaf, read value by value through Arrow's scalars. It shares no code with the
+/// codec except the path to the leaf.
 struct Cell {
-  std::vector<std::string> elements;      ///< bytes of each; one for scalars and strings
-  std::vector<std::vector<bool>> valid;   ///< by level: each slot
-  std::vector<std::vector<int>> lengths;  ///< by list level: each list
+  /// Bytes of each element; one element for scalars and strings.
+  std::vector<std::string> elements;
+  std::vector<std::vector<bool>> valid;   ///< by level: whether each slot is valid
+  std::vector<std::vector<int>> lengths;  ///< by list level: length of each list
 };
 
+/// Reads one row of a leaf into a Cell. Null elements get the bytes `fill`.
 class CellReader {
  public:
   CellReader(const Leaf& leaf, std::string fill) : leaf_(leaf), fill_(std::move(fill)) {}
@@ -34,7 +36,8 @@ class CellReader {
   Cell cell_;
 };
 
-/// All fields of `columns` that come from `leaf` are those of the column, rows from `first` on; nulls by mask.
+/// Expects all fields of `columns` that come from `leaf` to equal the column, from row `first` on,
+/// with nulls as masks.
 void expect_column(const Columns& columns, const Leaf& leaf, const arrow::ChunkedArray& column, int64_t first);
 
 /// The same for all columns of a table that Arrow read.

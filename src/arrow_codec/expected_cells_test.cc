@@ -103,7 +103,7 @@ void CellReader::leaf(const ScalarPtr& scalar, size_t level, bool valid) {
 
 namespace {
 
-/// What one row of a field holds, as bytes.
+/// The bytes of one row of a field.
 std::string_view row_of(const Columns& columns, size_t at, int64_t row) {
   const Field& field = columns.schema[at];
   const ColumnValues& values = columns.values[at];
@@ -124,7 +124,7 @@ std::string joined(const std::vector<std::string>& parts) {
   for (const std::string& part : parts) all += part;
   return all;
 }
-/// n + 1 offsets, the strings.
+/// Serializes a list: n + 1 offsets, then the strings.
 std::string as_list(const std::vector<std::string>& strings) {
   std::string offsets;
   auto at = static_cast<uint32_t>((strings.size() + 1) * sizeof(uint32_t));
@@ -156,7 +156,7 @@ void expect_column(const Columns& columns, const Leaf& leaf, const arrow::Chunke
     const auto expect = [&](const std::string& name, const std::string& bytes) {
       const auto place = columns.schema.find(name);
       ASSERT_TRUE(place) << "there is no field " << name;
-      if (row_of(columns, *place, row) == bytes) return;  // gtest's own comparison takes its time
+      if (row_of(columns, *place, row) == bytes) return;  // gtest's own comparison is slow
       FAIL() << "field " << name << ", row " << first + row << ": " << (*scalar)->ToString();
     };
     expect(leaf.name, leaf.string_lists() ? as_list(cell.elements) : joined(cell.elements));

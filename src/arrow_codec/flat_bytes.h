@@ -7,7 +7,7 @@
 
 namespace forebay {
 
-/// A flatbuffer that nobody has checked. Every read is inside of it, or there is nothing.
+/// Reads a flatbuffer that has not been verified. A read outside of the buffer returns nullopt.
 class FlatBytes {
  public:
   explicit FlatBytes(std::span<const uint8_t> bytes) : bytes_(bytes) {}
@@ -19,17 +19,18 @@ class FlatBytes {
     std::memcpy(&value, bytes_.data() + at, sizeof value);
     return value;
   }
-  /// Where the offset at `at` leads.
+  /// Target of the offset stored at `at`.
   std::optional<uint64_t> follow(uint64_t at) const {
     const auto offset = read<uint32_t>(at);
     if (!offset || *offset == 0 || at + *offset >= bytes_.size()) return std::nullopt;
     return at + *offset;
   }
-  /// Where field `number` of the table at `table` stands; nothing if it is left out.
+  /// Position of field `number` of the table at `table`; nullopt if the field is absent.
   std::optional<uint64_t> field(uint64_t table, unsigned number) const {
     const auto back = read<int32_t>(table);
     if (!back) return std::nullopt;
-    // Tables begin with the way back to their vtable: its size, the table's, then the places of the fields, 0 for those left out.
+    // A table begins with the distance back to its vtable. The vtable holds its own size, the
+    // table's size, and the offsets of the fields, 0 for absent ones.
     const int64_t vtable = static_cast<int64_t>(table) - *back;
     if (vtable < 0) return std::nullopt;
     const auto size = read<uint16_t>(static_cast<uint64_t>(vtable));
@@ -44,7 +45,8 @@ class FlatBytes {
     uint64_t begin = 0;
     uint64_t size = 0;
   };
-  /// A vector of `width` bytes an element: empty if the field is left out; nothing if it leads outside.
+  /// A vector with `width` bytes per element. Empty if the field is absent, nullopt if it extends
+  /// outside of the buffer.
   std::optional<Vector> vector(uint64_t table, unsigned number, uint64_t width) const {
     const auto place = field(table, number);
     if (!place) return Vector{};

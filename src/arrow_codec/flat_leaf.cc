@@ -20,7 +20,8 @@ using arrow::Type;
 
 constexpr int64_t kMostSlots = int64_t{1} << 46;  // sums below cannot overflow
 
-/// Goes from a column to one of its leaves, step by step. The slots of the level it is in lie at the `segments_` of `array_`.
+/// Walks from a column to one of its leaves, step by step. The slots of the current level are the
+/// `segments_` of `array_`.
 class Walk {
  public:
   Walk(std::shared_ptr<arrow::Array> column, const Leaf& leaf, bool owned)
@@ -36,7 +37,7 @@ class Walk {
         case PathStep::Kind::kMember: FOREBAY_RETURN_IF_ERROR(member(step)); break;
         case PathStep::Kind::kList: FOREBAY_RETURN_IF_ERROR(list()); break;
         case PathStep::Kind::kFixed:
-          // The first dimension begins a level, the others widen its slots.
+          // The first dimension begins a level; the others widen its slots.
           if (!in_tensor) push_level();
           in_tensor = true;
           FOREBAY_RETURN_IF_ERROR(fixed());
@@ -77,7 +78,7 @@ class Walk {
   std::shared_ptr<arrow::Array> array_;
   std::vector<Segment> segments_;
   int64_t slots_;
-  Buffer valid_;  // of the slots; empty while all are there
+  Buffer valid_;  // validity of the slots; empty while all are valid
   FlatLeaf flat_;
 };
 
@@ -106,7 +107,7 @@ Status Walk::add_validity() {
       FOREBAY_RETURN_IF_ERROR(mark([&](int64_t place) {
         if (coded.IsNull(place)) return true;
         const int64_t entry = coded.GetValueIndex(place);
-        // An index that leads outside is no null; whoever gathers the values says that it is wrong.
+        // An index out of bounds is not a null. Gathering the values reports it as an error.
         return entry >= 0 && entry < entries.length() && entries.IsNull(entry);
       }));
   }
@@ -129,14 +130,14 @@ Status Walk::add_bitmap() {
 Status Walk::member(const PathStep& step) {
   if (array_->type_id() != Type::STRUCT) return corrupt("is no struct where the table's schema says so");
   const auto& parent = static_cast<const arrow::StructArray&>(*array_);
-  // A struct of which one leaf was read has just that member, whichever it is in the table.
+  // A struct of which one leaf was read has only that member, whatever its index in the table.
   const int child = parent.num_fields() == 1 ? 0 : step.child;
   if (child >= parent.num_fields()) return corrupt("has fewer members than the table's schema says");
   array_ = parent.field(child);
   return {};
 }
 
-// A tensor's slots become its elements.
+// The slots of a tensor become its elements.
 Status Walk::fixed() {
   if (array_->type_id() != Type::FIXED_SIZE_LIST)
     return corrupt("is no fixed-size list where the table's schema says so");
@@ -158,7 +159,7 @@ Status Walk::fixed() {
   return {};
 }
 
-/// `ends(place)` gives begin and end of the list at that place among `values`.
+/// `ends(place)` returns begin and end of a list in `values`.
 template <typename Ends>
 Status Walk::descend(Ends ends, std::shared_ptr<arrow::Array> values) {
   FOREBAY_ASSIGN(Buffer offsets, take_memory(static_cast<size_t>(slots_ + 1) * sizeof(int64_t)));
@@ -171,7 +172,7 @@ Status Walk::descend(Ends ends, std::shared_ptr<arrow::Array> values) {
       if (valid_.empty() || valid_.data()[slot] != 0) {
         const auto [begin, end] = ends(place);
         if (begin < 0 || end < begin || end > values->length()) return corrupt("a list lies outside of its elements");
-        // Lists that lie end to end are one segment: most columns stay a single view.
+        // Adjacent lists are one segment, so most columns stay a single view.
         if (inner.empty() || inner.back().start + inner.back().length != begin) {
           if (end > begin) inner.push_back({begin, end - begin});
         } else {
@@ -233,7 +234,7 @@ Status Walk::list() {
   }
 }
 
-// Without branches, so that it costs the same wherever the nulls are.
+// Without branches, so that the cost does not depend on where the nulls are.
 template <typename T>
 void fill_with(const Buffer& valid, const std::string& fill, uint8_t* values) {
   T value, *out = reinterpret_cast<T*>(values);
@@ -270,7 +271,7 @@ Status Walk::elements() {
   return {};
 }
 
-/// Strings that lie in one run are a view of it; so only their offsets are made.
+/// Adjacent strings are viewed, so only their offsets are computed.
 Status Walk::strings() {
   if (segments_.size() <= 1 && (valid_.empty() || leaf_.nulls.bytes.empty())) {
     switch (array_->type_id()) {
@@ -327,14 +328,16 @@ Status Walk::contiguous_strings() {
     int64_t last = first;
     to[0] = 0;
     for (int64_t i = 0; i < slots_; ++i) {
-      // Validate() has looked at the ends of the whole array alone: in between any number may stand, and a difference wraps around.
+      // Validate() has checked only the ends of the whole array. An offset in between may be any
+      // number, and a difference may overflow.
       const int64_t end = from[begin + i + 1];
       rises = rises & (end >= last);
       last = end;
       to[i + 1] = static_cast<int64_t>(static_cast<uint64_t>(end) - static_cast<uint64_t>(first));
     }
     for (size_t i = 0; i < valid_.size(); ++i) {
-      if (valid_.data()[i] == 0 && to[i + 1] != to[i]) return copied_strings();  // a null with bytes behind it
+      // A null that has bytes.
+      if (valid_.data()[i] == 0 && to[i + 1] != to[i]) return copied_strings();
     }
     if (!rises || last > size) return corrupt("a string lies outside of the memory of its column");
     if (to[slots_] > 0)

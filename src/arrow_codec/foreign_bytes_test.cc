@@ -1,4 +1,5 @@
-// Broken files, made by fuzzers and by us: an error or the values, no crash, and no memory beyond what was granted.
+// Tests broken files, from fuzzers and made here: they give an error or the values, never a crash,
+// and take no memory beyond the grant.
 #include <random>
 
 #include "arrow_codec/codecs.h"
@@ -13,7 +14,7 @@ using namespace arrow_codec_test;
 
 constexpr uint64_t kGrant = uint64_t{64} << 20;
 
-/// What an engine with a small budget does with a file. Says whether all of it could be read.
+/// Reads a file as an engine with a small budget does. Returns whether all of it could be read.
 bool read_all(const TableCodec& codec, const std::string& file) {
   const int64_t before = RecyclingPool::instance().bytes_allocated();
   const auto table = open_table(codec, file, mask_nulls());
@@ -26,7 +27,7 @@ bool read_all(const TableCodec& codec, const std::string& file) {
     const auto fields = all_fields(**table);
     const ChunkCost cost = (*table)->cost(group, fields);
     EXPECT_LE(cost.fetched_bytes, file.size() + 100 * fields.size());
-    if (cost.decoded_bytes > kGrant) {  // the engine says OutOfBudget before it reads
+    if (cost.decoded_bytes > kGrant) {  // the engine returns OutOfBudget before it reads
       all = false;
       continue;
     }
@@ -63,7 +64,7 @@ void damage_everywhere(const TableCodec& codec, const std::string& file, uint32_
     std::string damaged = file;
     const int flips = 1 + static_cast<int>(random() % 4);
     for (int flip = 0; flip < flips; ++flip) {
-      // Half of the damage goes to the index at the end, where sizes and offsets stand.
+      // Half of the damage goes to the index at the end, which holds sizes and offsets.
       const size_t from = random() % 2 == 0 ? 0 : file.size() - std::min<size_t>(file.size(), 1000);
       const size_t at = from + random() % (file.size() - from);
       damaged[at] = static_cast<char>(random() % 3 == 0 ? 0xff : damaged[at] ^ (1 << random() % 8));
@@ -114,7 +115,8 @@ TEST(ForeignBytes, DamageAnywhereInAnArrowFileIsToldOrHarmless) {
 }
 
 TEST(ForeignBytes, MoreMemoryThanThePlanSaidIsAskedForBeforeItIsTaken) {
-  // A dictionary of one long text: stored once, decoded a thousand times. Without statistics of sizes nothing told of it.
+  // A dictionary of one long text is stored once and decoded a thousand times. No statistics of
+  // sizes announce it.
   arrow::StringBuilder builder;
   const std::string text(50'000, 'x');
   for (int i = 0; i < 1000; ++i) ASSERT_TRUE(builder.Append(text).ok());

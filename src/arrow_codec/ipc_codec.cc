@@ -15,7 +15,7 @@ namespace forebay {
 
 namespace {
 
-constexpr uint64_t kEndBytes = 10;  // length of the footer and the magic word
+constexpr uint64_t kEndBytes = 10;  // length of the footer and the magic number
 constexpr std::string_view kMagic = "ARROW1";
 
 Result<IpcFooter> footer_of(std::span<const uint8_t> tail, uint64_t file_size, uint64_t bytes) {
@@ -35,14 +35,14 @@ Status check_head(const TableFile::Piece& first, uint64_t file_size) {
     return corrupt("the Arrow file was cut off: it does not end with ARROW1; restore the file");
   const Sniffed found = sniff(head, file_size);
   if (found.kind == FileKind::kArrowStream) return {};
-  // Streams of old writers begin with a length, so nothing is known of them but that it must fit.
+  // Streams of old writers begin with a length, which can only be checked against the size.
   uint32_t length = UINT32_MAX;
   if (head.size() >= sizeof length) std::memcpy(&length, head.data(), sizeof length);
   const bool may_be_old = found.kind == FileKind::kUnknown && length < file_size;
   return may_be_old ? Status() : wrong_file("an Arrow file or stream", head, file_size);
 }
 
-/// A stream is read as the file that it would be with a footer behind it.
+/// Reads a stream as the file that it would be with a footer after it.
 Result<std::shared_ptr<const TableFile>> open_stream(std::vector<TableFile::Piece> index, uint64_t file_size,
                                                      const TableReading& reading) {
   if (file_size == 0) return wrong_file("an Arrow file or stream", {}, 0);
@@ -61,9 +61,10 @@ Result<std::shared_ptr<const TableFile>> open_stream(std::vector<TableFile::Piec
 }  // namespace
 
 Result<uint64_t> IpcCodec::index_bytes(std::span<const uint8_t> tail, uint64_t file_size) const {
-  // A stream has nothing at its end: what the file is, its head says.
+  // A stream has nothing at its end; its head identifies it.
   if (!ends_as_file(tail)) return uint64_t{0};
-  // The end of a file: footer, its length (int32, little-endian), "ARROW1" (Arrow columnar format, IPC file).
+  // The end of a file: footer, its length (int32, little-endian), "ARROW1" (Arrow columnar format,
+  // IPC file).
   int32_t length = 0;
   std::memcpy(&length, tail.data() + tail.size() - kEndBytes, sizeof length);
   if (length <= 0 || file_size < kEndBytes || static_cast<uint64_t>(length) > file_size - kEndBytes)
@@ -77,7 +78,7 @@ Result<std::vector<ByteRange>> IpcCodec::index_ranges(std::span<const uint8_t> t
   std::vector<ByteRange> ranges;
   if (!ends_as_file(tail)) {
     if (!have.empty()) FOREBAY_RETURN_IF_ERROR(check_head(have.front(), file_size));
-    // Each piece begins where a message does.
+    // Each piece begins at a message.
     FOREBAY_ASSIGN(const IpcStream stream, walk_ipc_stream(have, file_size, have.empty() ? 0 : have.back().offset));
     if (stream.wanted) ranges.push_back(*stream.wanted);
     return ranges;
@@ -85,7 +86,8 @@ Result<std::vector<ByteRange>> IpcCodec::index_ranges(std::span<const uint8_t> t
   if (!have.empty()) return ranges;
   FOREBAY_ASSIGN(const uint64_t bytes, index_bytes(tail, file_size));
   FOREBAY_ASSIGN(const IpcFooter footer, footer_of(tail, file_size, bytes));
-  // Of batches the head alone: it has the number of rows, which ids need before anything is read.
+  // For batches only the head is needed: it has the number of rows, which ids need before anything
+  // is read.
   for (const IpcBlock& block : footer.batches) ranges.push_back({block.offset, block.head_bytes});
   for (const IpcBlock& block : footer.dictionaries)
     ranges.push_back({block.offset, block.head_bytes + block.body_bytes});

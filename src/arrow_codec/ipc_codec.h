@@ -4,9 +4,9 @@
 
 namespace forebay {
 
-/// Arrow IPC files ("Feather 2") and IPC streams, as Hugging Face's caches are. The index of a file is its footer, the head of each
-/// batch, and the dictionaries; that of a stream is found by going from head to head, a read each.
-/// Without state: any thread may use one.
+/// Codec of Arrow IPC files ("Feather 2") and IPC streams, such as Hugging Face's caches. The index
+/// of a file consists of its footer, the head of each batch, and the dictionaries. The index of a
+/// stream is found by following the heads, one read each. Stateless; any thread may use it.
 class IpcCodec final : public TableCodec {
  public:
   Result<uint64_t> index_bytes(std::span<const uint8_t> tail, uint64_t file_size) const override;

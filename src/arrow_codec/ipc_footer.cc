@@ -13,7 +13,7 @@ namespace {
 
 Status damaged() { return corrupt("the index of the Arrow file is damaged"); }
 
-// File.fbs, Block: offset (8), metaDataLength (4, and 4 of filling), bodyLength (8).
+// File.fbs, Block: offset (8), metaDataLength (4, and 4 of padding), bodyLength (8).
 constexpr uint64_t kBlockBytes = 24;
 
 Result<std::vector<IpcBlock>> read_blocks(const FlatBytes& footer, uint64_t table, unsigned field, uint64_t file_size) {
@@ -36,7 +36,7 @@ Result<std::vector<IpcBlock>> read_blocks(const FlatBytes& footer, uint64_t tabl
   return blocks;
 }
 
-/// The table of the record batch in a message.
+/// Position of the record batch's table in a message.
 Result<uint64_t> find_batch(const FlatBytes& message) {
   constexpr uint8_t kRecordBatch = 3;
   const auto table = message.follow(0);
@@ -64,7 +64,7 @@ Result<IpcFooter> read_ipc_footer(std::span<const uint8_t> bytes, uint64_t file_
 }
 
 Result<IpcBatchHead> read_ipc_batch_head(std::span<const uint8_t> head, uint64_t body_bytes) {
-  // A mark and the length stand first; files of old have the length only.
+  // A mark and the length come first; old files have only the length.
   const auto mark = FlatBytes(head).read<uint32_t>(0);
   if (!mark) return damaged();
   const size_t prefix = *mark == UINT32_MAX ? 8 : 4;
@@ -73,7 +73,8 @@ Result<IpcBatchHead> read_ipc_batch_head(std::span<const uint8_t> head, uint64_t
   FOREBAY_ASSIGN(const uint64_t batch, find_batch(message));
 
   IpcBatchHead out;
-  // Message.fbs, RecordBatch: length, nodes, buffers, compression, variadicBufferCounts. What is left out has its default, 0.
+  // Message.fbs, RecordBatch: length, nodes, buffers, compression, variadicBufferCounts. An absent
+  // field has its default, 0.
   if (const auto place = message.field(batch, 0)) {
     const auto rows = message.read<int64_t>(*place);
     if (!rows || *rows < 0) return damaged();

@@ -1,4 +1,4 @@
-// The index of Arrow files: what is found there, and that nothing in it is believed.
+// Tests the index of Arrow files: its contents, and that no number in it is trusted.
 #include <arrow/ipc/reader.h>
 
 #include "arrow_codec/codecs.h"
@@ -161,7 +161,7 @@ TEST(IpcBatchHead, AMessageOfAnotherKindIsNoBatch) {
             Code::kCorrupt);
 }
 
-/// As `write` sets the writer's options.
+/// A file written with the options that `set` sets.
 template <typename Set>
 std::string arrow_file_with(const arrow::Table& table, int64_t rows_a_batch, Set set) {
   auto out = arrow::io::BufferOutputStream::Create().ValueOrDie();
@@ -192,7 +192,8 @@ TEST(IpcFiles, OfAnyAlignmentAreReadTheSame) {
 }
 
 TEST(IpcFiles, BuffersThatDidNotShrinkAreStoredAsTheyAre) {
-  // With a least saving, writers leave out the compression of single buffers and mark them by a length of -1.
+  // With a minimum saving, writers leave single buffers uncompressed and mark them by a length of
+  // -1.
   const auto table = numbers_and_words();
   for (const auto compression : {arrow::Compression::ZSTD, arrow::Compression::LZ4_FRAME}) {
     const std::string file = arrow_file_with(*table, 2, [&](auto& options) {
@@ -212,7 +213,7 @@ TEST(IpcFiles, ACompressedBufferThatClaimsTooMuchIsRefusedBeforeMemoryIsTaken) {
   ASSERT_TRUE(table.ok());
   const std::vector<size_t> fields = {0};
   const ByteRange range = (*table)->ranges(0, fields)[0];
-  const int64_t claim = int64_t{1} << 40;  // the length that stands before each compressed buffer
+  const int64_t claim = int64_t{1} << 40;  // the length that precedes each compressed buffer
   std::memcpy(file.data() + range.offset, &claim, sizeof claim);
   WorkMemory memory(1 << 20);
   const Status status = decode_group(**table, file, 0, fields, memory).status();
@@ -230,7 +231,7 @@ std::string as_arrow_stream(const arrow::Table& table, int64_t rows) {
 TEST(IpcFiles, AStreamIsReadAsTheFileOfTheSameBatches) {
   const auto table = numbers_and_words();
   const std::string file = as_arrow_file(*table, 7), stream = as_arrow_stream(*table, 7);
-  // The mark of the end may be left out.
+  // The end mark is optional.
   for (const std::string& bytes : {stream, stream.substr(0, stream.size() - 8)}) {
     const auto one = open_table(arrow_codecs().arrow_file(), file),
                other = open_table(arrow_codecs().arrow_file(), bytes);
@@ -248,7 +249,7 @@ TEST(IpcFiles, AStreamThatWasCutOffOrChangedIsAnErrorOrTheSame) {
   int opened = 0;
   for (size_t size = 0; size < stream.size(); ++size) {
     const auto cut = open_table(arrow_codecs().arrow_file(), stream.substr(0, size));
-    // Cut between two messages, it is a shorter stream.
+    // Cut between two messages, it is a valid shorter stream.
     opened += cut.ok() ? 1 : 0;
   }
   EXPECT_LE(opened, (*whole)->groups() + 2);
@@ -288,7 +289,7 @@ TEST(IpcFiles, AFieldIsReadWithoutTheBytesOfTheOthers) {
   for (const size_t field : all_fields(**opened)) {
     const std::vector<size_t> one = {field};
     WorkMemory memory;
-    const auto part = decode_group(**opened, file, 0, one, memory);  // gives it those ranges alone
+    const auto part = decode_group(**opened, file, 0, one, memory);  // passes only those ranges
     ASSERT_TRUE(part.ok()) << (*opened)->schema()[field].name << ": " << part.status().to_string();
     Columns expected;
     expected.rows = whole->rows;

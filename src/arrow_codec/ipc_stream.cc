@@ -12,11 +12,11 @@ namespace forebay {
 
 namespace {
 
-// A schema and the first batch's head mostly fit.
+// Usually holds the schema and the first batch's head.
 constexpr uint64_t kFirstBytes = uint64_t{64} << 10;
 constexpr uint64_t kHeadBytes = uint64_t{4} << 10;
 constexpr uint64_t kPrefixBytes = 8;
-constexpr uint32_t kMark = UINT32_MAX;  // before the length of a head; streams of old have the length only
+constexpr uint32_t kMark = UINT32_MAX;  // precedes the length of a head, except in old streams
 
 // Message.fbs, MessageHeader.
 constexpr uint8_t kSchema = 1, kDictionary = 2, kRecordBatch = 3;
@@ -28,7 +28,7 @@ Status damaged(uint64_t offset) {
   return corrupt(fmt::format("the message at byte {} of the Arrow stream is damaged; restore the file", offset));
 }
 
-/// The bytes from `offset` on, as far as one piece reaches; at most `most`.
+/// The bytes from `offset` to the end of their piece, at most `most`.
 std::span<const uint8_t> bytes_at(std::span<const TableFile::Piece> pieces, uint64_t offset, uint64_t most) {
   auto next = std::ranges::upper_bound(pieces, offset, {}, &TableFile::Piece::offset);
   while (next != pieces.begin()) {
@@ -43,15 +43,15 @@ std::span<const uint8_t> bytes_at(std::span<const TableFile::Piece> pieces, uint
 struct Message {
   uint8_t type = 0;
   int16_t version = 0;
-  uint64_t header = 0;  ///< place of the header's table
+  uint64_t header = 0;  ///< position of the header's table
   uint64_t body_bytes = 0;
 };
 
-/// `flat`: a head without its prefix.
+/// `flat` is a head without its prefix.
 std::optional<Message> read_message(const FlatBytes& flat) {
   const auto table = flat.follow(0);
   if (!table) return std::nullopt;
-  // Message: version, header_type, header, bodyLength. What is left out has its default, 0.
+  // Message: version, header_type, header, bodyLength. An absent field has its default, 0.
   const auto version = flat.field(*table, 0), type = flat.field(*table, 1), header = flat.field(*table, 2);
   const auto body = flat.field(*table, 3);
   if (!type || !header) return std::nullopt;
@@ -68,7 +68,7 @@ uint64_t prefix_of(std::span<const uint8_t> head) {
   return FlatBytes(head).read<uint32_t>(0) == kMark ? kPrefixBytes : kPrefixBytes / 2;
 }
 
-/// What a place of the stream holds.
+/// The message at an offset of the stream.
 struct Step {
   enum class Kind : uint8_t { kWants, kEnd, kMessage } kind = Kind::kEnd;
   ByteRange wanted = {};
@@ -81,7 +81,7 @@ class StreamWalk {
   StreamWalk(std::span<const TableFile::Piece> pieces, uint64_t file_size) : pieces_(pieces), file_size_(file_size) {}
 
   Result<Step> step(uint64_t offset) {
-    // The mark of the end may be left out.
+    // The end mark is optional.
     if (offset == file_size_) return Step{};
     const uint64_t left = file_size_ - offset;
     if (left < sizeof(uint32_t)) return cut_off(offset);
@@ -125,7 +125,7 @@ class StreamWalk {
 
   const std::span<const TableFile::Piece> pieces_;
   const uint64_t file_size_;
-  uint64_t last_head_ = kHeadBytes;  ///< heads of one stream's batches mostly have one size
+  uint64_t last_head_ = kHeadBytes;  ///< most heads of one stream's batches have the same size
 };
 
 template <typename T>
@@ -136,7 +136,7 @@ void put(Buffer& out, uint64_t at, T value) {
 void put_blocks(Buffer& out, uint64_t at, const std::vector<IpcBlock>& blocks) {
   put(out, at, static_cast<uint32_t>(blocks.size()));
   at += sizeof(uint32_t);
-  // File.fbs, Block: offset, metaDataLength and 4 bytes of filling, bodyLength.
+  // File.fbs, Block: offset, metaDataLength and 4 bytes of padding, bodyLength.
   for (const IpcBlock& block : blocks) {
     put(out, at, block.offset);
     put(out, at + 8, static_cast<uint64_t>(block.head_bytes));
@@ -172,7 +172,8 @@ Result<IpcStream> walk_ipc_stream(std::span<const TableFile::Piece> pieces, uint
   }
 }
 
-// A flatbuffer whose offsets lead forwards alone, so the schema's message can stand behind the new tables as it is.
+// The offsets of this flatbuffer lead only forwards, so the schema's message can follow the new
+// tables unchanged.
 Result<Buffer> ipc_end_of(const IpcStream& stream, std::span<const uint8_t> schema) {
   const std::span<const uint8_t> message = schema.subspan(std::min<uint64_t>(prefix_of(schema), schema.size()));
   const std::optional<Message> read = read_message(FlatBytes(message));
@@ -186,7 +187,7 @@ Result<Buffer> ipc_end_of(const IpcStream& stream, std::span<const uint8_t> sche
   Buffer out = Buffer::allocate(footer + 10);
   std::memset(out.data(), 0, out.size());
   put(out, 0, static_cast<uint32_t>(kTable));
-  // File.fbs, Footer: version, schema, dictionaries, recordBatches; their places in the table.
+  // File.fbs, Footer: version, schema, dictionaries, recordBatches; offsets in the table.
   const uint16_t vtable[] = {12, 18, 16, 4, 8, 12};
   std::memcpy(out.data() + kVtable, vtable, sizeof vtable);
   put(out, kTable, static_cast<int32_t>(kTable - kVtable));

@@ -22,7 +22,7 @@ namespace {
 using arrow::Type;
 
 constexpr std::string_view kArrowFile = "the Arrow file";
-constexpr uint64_t kCompressedGrows = 4;  // a guess
+constexpr uint64_t kCompressedGrows = 4;  // an estimate
 
 arrow::ipc::IpcReadOptions read_options() {
   auto options = arrow::ipc::IpcReadOptions::Defaults();
@@ -31,18 +31,18 @@ arrow::ipc::IpcReadOptions read_options() {
   return options;
 }
 
-/// Goes through the buffers of a batch in the order in which columns own them.
+/// Counts the buffers of a batch in the order in which columns own them.
 struct BufferCount {
   const IpcBatchHead& head;
   size_t buffers = 0;
   size_t variadic = 0;
 
-  /// False for types whose layout depends on more than the head says.
+  /// Returns false for types whose layout depends on more than the head states.
   bool add(const std::shared_ptr<arrow::DataType>& given) {
     const auto type = storage_type(given);
     switch (type->id()) {
-      // How many buffers a layout has ("Buffer Listing for Each Layout" of the Arrow format). Validity counts also where it is left
-      // out: its length is 0 then.
+      // Number of buffers per layout ("Buffer Listing for Each Layout" of the Arrow format). The
+      // validity buffer counts even if it is absent: its length is 0 then.
       case Type::NA: return true;
       case Type::SPARSE_UNION:
       case Type::DENSE_UNION:
@@ -93,7 +93,7 @@ Result<std::shared_ptr<const TableFile>> IpcTable::open(std::vector<Piece> index
   try {
     const auto file = std::make_shared<PieceFile>(table->index_, file_size);
     FOREBAY_ASSIGN_ARROW(const auto reader, arrow::ipc::RecordBatchFileReader::Open(file, read_options()), kArrowFile);
-    // Two readers of one footer, Arrow's and ours: what they do not see alike is not gone by.
+    // Arrow and this code each parse the footer. If they disagree, the file is refused.
     if (reader->num_record_batches() != static_cast<int>(footer.batches.size()))
       return corrupt("the index of the Arrow file is damaged");
     FOREBAY_ASSIGN(table->plan_, plan_table(*reader->schema(), reading));
@@ -128,7 +128,7 @@ Result<IpcTable::Batch> IpcTable::read_batch(const IpcBlock& block, const arrow:
   for (const auto& field : schema.fields()) {
     const size_t first = count.buffers;
     known = known && count.add(field->type());
-    // Where the layout is not known, a column may need anything in the body.
+    // If the layout is unknown, a column may need any byte of the body.
     ByteRange range{0, block.body_bytes};
     if (known) range = covering(std::span(head.buffers).subspan(first, count.buffers - first));
     batch.columns.push_back({body + range.offset, range.length});
@@ -161,7 +161,7 @@ Result<Columns> IpcTable::decode(int64_t group, std::span<const size_t> fields, 
   none.rows = batch.rows;
   if (fields.empty()) return none;
   const uint64_t expected = cost(group, fields).decoded_bytes;
-  // Arrow unpacks into memory of its own first, of about that size.
+  // Arrow first decompresses into memory of its own, of about that size.
   const uint64_t transient = batch.compressed ? expected : 0;
   FOREBAY_RETURN_IF_ERROR(memory.reserve(transient));
   Allowance allowance(expected + transient, memory);
@@ -169,7 +169,7 @@ Result<Columns> IpcTable::decode(int64_t group, std::span<const size_t> fields, 
     std::vector<Piece> all(index_);
     all.insert(all.end(), pieces.begin(), pieces.end());
     auto options = read_options();
-    // Buffers of other columns are not even looked for: their bytes were not fetched.
+    // Buffers of other columns must not be accessed, because their bytes were not fetched.
     options.included_fields = columns_of(plan_, fields);
     const auto file = std::make_shared<PieceFile>(all, file_size_);
     auto reader = arrow::ipc::RecordBatchFileReader::Open(file, options);

@@ -11,12 +11,15 @@
 
 namespace forebay {
 
-/// An Arrow file whose index has been read; its groups are the file's record batches.
-/// Immutable; any thread may decode. Costs of compressed batches are guesses (four times what is stored), since their heads do not say;
-/// what is missing is asked of WorkMemory. There are no statistics, so bounds() knows nothing.
+/// An Arrow file whose index has been read. Its groups are the file's record batches. Immutable;
+/// any thread may decode.
+///
+/// Costs of compressed batches are estimates (four times the stored size), because their heads do
+/// not tell. A decode requests the missing memory from WorkMemory. There are no statistics, so
+/// bounds() returns nothing.
 class IpcTable final : public TableFile {
  public:
-  /// `index`: the footer, the heads of the batches and the dictionaries; kept.
+  /// `index` holds the footer, the heads of the batches and the dictionaries. The table keeps it.
   static Result<std::shared_ptr<const TableFile>> open(std::vector<Piece> index, IpcFooter footer, uint64_t file_size,
                                                        const TableReading& reading);
 
@@ -38,7 +41,7 @@ class IpcTable final : public TableFile {
   struct Batch {
     int64_t rows = 0;
     bool compressed = false;
-    std::vector<ByteRange> columns;  ///< where each column's buffers lie in the file
+    std::vector<ByteRange> columns;  ///< range of each column's buffers in the file
   };
 
   IpcTable() = default;

@@ -22,11 +22,11 @@ namespace forebay {
 namespace {
 
 constexpr std::string_view kWriting = "an Arrow file";
-constexpr uint64_t kHeads = 64 << 10;  // of the file's schema, footer and first batches
+constexpr uint64_t kHeads = 64 << 10;  // for the file's schema, footer and first batches
 constexpr size_t kMoreHeads = 1 << 20;
-constexpr uint64_t kOwnPiece = 64 << 10;  // a buffer that is not copied
-constexpr uint64_t kMagicBytes = 10;      // behind the footer: its length and ARROW1
-constexpr size_t kEnoughOfTail = 16;      // from which IpcCodec tells how long the footer is
+constexpr uint64_t kOwnPiece = 64 << 10;  // larger buffers are not copied
+constexpr uint64_t kMagicBytes = 10;      // after the footer: its length and ARROW1
+constexpr size_t kEnoughOfTail = 16;      // enough for IpcCodec to find the footer's length
 
 Result<arrow::ipc::IpcWriteOptions> write_options(const std::string& compression) {
   auto options = arrow::ipc::IpcWriteOptions::Defaults();
@@ -37,7 +37,7 @@ Result<arrow::ipc::IpcWriteOptions> write_options(const std::string& compression
   return options;
 }
 
-// Of the types that arrays_of() makes.
+// Number of buffers of the types that arrays_of() makes.
 size_t buffers_of(const arrow::DataType& type) {
   size_t buffers = type.num_fields() == 0 ? 2 : 0;
   if (type.id() == arrow::Type::FIXED_SIZE_LIST) buffers = 1;
@@ -47,7 +47,7 @@ size_t buffers_of(const arrow::DataType& type) {
   return buffers;
 }
 
-// Values are the last buffer of each column.
+// The values are the last buffer of each column.
 Result<std::vector<std::vector<ByteRange>>> places_of_values(const BufferChain& file, const arrow::Schema& schema) {
   const size_t enough = std::min(kEnoughOfTail, file.size());
   const Buffer tail = file.together(file.size() - enough, enough);
@@ -71,7 +71,7 @@ Result<std::vector<std::vector<ByteRange>>> places_of_values(const BufferChain& 
   return places;
 }
 
-// About what write_ipc_file() has to copy of columns that are not compressed.
+// Estimate of the bytes that write_ipc_file() copies for uncompressed columns.
 uint64_t bytes_to_copy(std::span<const Columns> batches) {
   uint64_t all = 0, small = 0;
   for (const Columns& batch : batches) {
@@ -83,13 +83,13 @@ uint64_t bytes_to_copy(std::span<const Columns> batches) {
   return small + all / 64 + kHeads;
 }
 
-// Keeps Arrow's alive.
+// A Buffer that keeps Arrow's buffer alive.
 Buffer buffer_of(const std::shared_ptr<arrow::Buffer>& from) {
   return Buffer(const_cast<uint8_t*>(from->data()), static_cast<size_t>(from->size()),
                 std::const_pointer_cast<void>(std::shared_ptr<const void>(from)));
 }
 
-// A file in memory: large buffers stay where they are, all others are put together.
+// A file in memory. Large buffers are referenced; all others are copied into blocks.
 class FileInPieces final : public arrow::io::OutputStream {
  public:
   FileInPieces(const TakeMemory& memory, size_t expected) : memory_(memory), next_block_(expected) {}
@@ -136,7 +136,7 @@ class FileInPieces final : public arrow::io::OutputStream {
   const TakeMemory& memory_;
   size_t next_block_;
   Buffer block_;
-  size_t begin_ = 0, used_ = 0;  // of the block: what is not in the file yet, and its end
+  size_t begin_ = 0, used_ = 0;  // in the block: begin of what is not in the file yet, and its end
   BufferChain file_;
   bool closed_ = false;
 };

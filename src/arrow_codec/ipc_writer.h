@@ -7,7 +7,7 @@
 
 namespace forebay {
 
-/// TableCodecs::write_arrow_file().
+/// Implements TableCodecs::write_arrow_file().
 Result<WrittenTable> write_ipc_file(std::span<const Columns> batches, const std::string& compression,
                                     const TakeMemory& memory = {});
 

@@ -35,7 +35,7 @@ Buffer lists_of_two_rows(std::vector<int64_t>* offsets) {
   return buffer_of(all);
 }
 
-// Two rows of every kind of column; `first`: where offsets begin.
+// Two rows of every kind of column. Offsets begin at `first`.
 Columns two_rows(int64_t first = 0) {
   Columns columns;
   columns.rows = 2;

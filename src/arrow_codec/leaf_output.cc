@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint64_t kBadRowBytes = 96;  // a node of the map
 
-/// Where the slots of `level` of each row begin: int64, rows + 1.
+/// Index of the first slot of `level` in each row: int64, rows + 1.
 Result<Buffer> row_offsets(const FlatLeaf& flat, int level) {
   if (level == 1) return flat.offsets[0];
   const auto rows = static_cast<size_t>(flat.rows());
@@ -31,7 +31,7 @@ Result<Buffer> row_offsets(const FlatLeaf& flat, int level) {
   std::memcpy(to, flat.offset(0), out.size());
   for (int list = 1; list < level; ++list) {
     const int64_t* inner = flat.offset(static_cast<size_t>(list));
-    // Offsets of offsets: level by level, until they count the slots of that level.
+    // Composes the offsets level by level, until they count the slots of that level.
     for (size_t row = 0; row <= rows; ++row) to[row] = inner[to[row]];
   }
   return out;
@@ -58,7 +58,7 @@ Result<Buffer> validity(const FlatLeaf& flat, int level) {
   return out;
 }
 
-/// Where the row of each place begins as a StringList, and where the last ends: int64, rows + 1.
+/// Offset of each row as a StringList, and the end of the last: int64, rows + 1.
 Result<Buffer> list_offsets(const FlatLeaf& flat, const int64_t* strings, const int64_t* bytes) {
   const auto rows = static_cast<size_t>(flat.rows());
   FOREBAY_ASSIGN(Buffer out, take_memory((rows + 1) * sizeof(int64_t)));
@@ -68,14 +68,14 @@ Result<Buffer> list_offsets(const FlatLeaf& flat, const int64_t* strings, const 
     const auto count = static_cast<uint64_t>(strings[row + 1] - strings[row]);
     const auto size = static_cast<uint64_t>(bytes[strings[row + 1]] - bytes[strings[row]]);
     const uint64_t run = StringList::run_bytes(count, size);
-    // Offsets of a StringList have 32 bits.
+    // Offsets in a StringList have 32 bits.
     if (run > std::numeric_limits<uint32_t>::max()) return unsupported("the strings of a row have 4 GiB or more");
     to[row + 1] = to[row] + static_cast<int64_t>(run);
   }
   return out;
 }
 
-/// Each row's strings as a StringList.
+/// Converts each row's strings to a StringList.
 Result<ColumnValues> string_lists(const FlatLeaf& flat, int level) {
   FOREBAY_ASSIGN(const Buffer rows, row_offsets(flat, level));
   const auto* strings = reinterpret_cast<const int64_t*>(rows.data());
@@ -98,7 +98,8 @@ Result<ColumnValues> string_lists(const FlatLeaf& flat, int level) {
   return out;
 }
 
-/// Rows with a 0 in `there`, a byte for each slot of `level`; rising, a row may be told more than once.
+/// Visits the rows with a 0 in `there`, which has one byte per slot of `level`. Rows come in
+/// ascending order; one may be visited more than once.
 template <typename Visit>
 Status each_row_without(const FlatLeaf& flat, const Leaf& leaf, const Buffer& there, size_t level, Visit visit) {
   if (there.empty()) return {};
@@ -118,7 +119,7 @@ Status each_row_without(const FlatLeaf& flat, const Leaf& leaf, const Buffer& th
   return {};
 }
 
-/// Twice through the slots: memory for the rows is asked for before any is noted.
+/// Passes over the slots twice, because memory for the rows is requested before any is recorded.
 Status note_without(const FlatLeaf& flat, const Leaf& leaf, const Buffer& there, size_t level, const Status& reason,
                     BadRows& bad) {
   size_t count = 0;
@@ -131,7 +132,7 @@ Status note_without(const FlatLeaf& flat, const Leaf& leaf, const Buffer& there,
   return each_row_without(flat, leaf, there, level, [&](int64_t row) { bad.add(row, reason); });
 }
 
-/// Of elements, as many as `slots` says.
+/// Concatenates the `exact` bytes of the parts, `slots` in all.
 Result<Buffer> join_exact(const std::vector<FlatLeaf>& parts, int64_t slots) {
   if (std::ranges::all_of(parts, [](const FlatLeaf& part) { return part.exact.empty(); })) return Buffer();
   FOREBAY_ASSIGN(Buffer exact, take_memory(static_cast<size_t>(slots)));
@@ -190,7 +191,7 @@ Result<ColumnValues> output_values(const FlatLeaf& flat, const Leaf& leaf, const
 Status BadRows::expect(size_t count) {
   const uint64_t needed = rows_.size() + count;
   if (needed <= charged_) return {};
-  // At least twice as many as before: many columns with a few bad rows each are few requests.
+  // At least doubles, so that many columns with a few bad rows each take few requests.
   const uint64_t charged = std::max(needed, 2 * charged_);
   FOREBAY_RETURN_IF_ERROR(charge_memory((charged - charged_) * kBadRowBytes));
   charged_ = charged;
@@ -203,7 +204,7 @@ std::shared_ptr<const std::map<int64_t, Status>> BadRows::take() && {
 }
 
 Status note_nulls(const FlatLeaf& flat, const Leaf& leaf, BadRows& bad) {
-  // Outer levels come first, and say more.
+  // Outer levels come first, because their errors are more informative.
   for (size_t level = 0; level < flat.valid.size(); ++level) {
     const Status reason = corrupt(fmt::format("the column '{}' {} here; give null= a value, or fb.NULL_MASK", leaf.name,
                                               level == 0 ? "is null" : "has a null inside its list"));

@@ -66,7 +66,7 @@ bool readable_as(const arrow::DataType& type, const ColumnType& wanted) {
   if (wanted.kind == FieldKind::kBytes) return own->kind != FieldKind::kTensor;
   if (wanted.kind == FieldKind::kText) return !own->time;
   if (wanted.time) return own->time && own->time->since_1970 == wanted.time->since_1970;
-  // Ticks as they are.
+  // Ticks are read unchanged.
   if (own->time) return wanted.dtype == DType::kInt64;
   if (wanted.dtype == DType::kBool) return number && !arrow::is_decimal(type.id());
   return number || text;
@@ -87,7 +87,8 @@ Result<ColumnType> leaf_type(const arrow::DataType& type) {
     case Type::HALF_FLOAT: return tensor(DType::kFloat16);
     case Type::FLOAT: return tensor(DType::kFloat32);
     case Type::DOUBLE: return tensor(DType::kFloat64);
-    // One width for all times and dates, which is NumPy's: `.view("datetime64[D]")` and the like cost nothing.
+    // All times and dates have one width, which is NumPy's, so `.view("datetime64[D]")` and the
+    // like cost nothing.
     case Type::DATE32:
     case Type::DATE64:
     case Type::TIME32:
@@ -98,7 +99,7 @@ Result<ColumnType> leaf_type(const arrow::DataType& type) {
     case Type::DECIMAL64:
     case Type::DECIMAL128:
     case Type::DECIMAL256:
-    // Decimals become the float64 that is nearest; a column of nulls alone needs some type.
+    // Decimals become the nearest float64. A column of only nulls needs some type.
     case Type::NA: return tensor(DType::kFloat64);
     case Type::STRING:
     case Type::LARGE_STRING:

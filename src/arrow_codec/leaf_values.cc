@@ -18,7 +18,7 @@ namespace {
 
 using arrow::Type;
 
-/// Calls `get(place)` for each place of the segments and stores what it gives.
+/// Stores `get(place)` for each element of the segments.
 template <typename T, typename Get>
 Result<LeafValues> computed(std::span<const Segment> segments, int64_t count, Get get) {
   FOREBAY_ASSIGN(Buffer out, take_memory(static_cast<size_t>(count) * sizeof(T)));
@@ -33,7 +33,7 @@ Result<LeafValues> copied(const arrow::ArrayData& data, std::span<const Segment>
                           bool owned) {
   const std::shared_ptr<arrow::Buffer>& buffer = data.buffers[1];
   const auto place = [&](int64_t at) { return static_cast<size_t>(data.offset + at) * width; };
-  // Foreign memory (the C data interface) promises no alignment, and values are read as numbers later.
+  // Foreign memory (C data interface) may be unaligned, but values are read as numbers later.
   const bool aligned = reinterpret_cast<uintptr_t>(buffer->data()) % width == 0;
   if (segments.size() == 1 && aligned)
     return LeafValues{forebay_view(buffer).slice(place(segments[0].start), static_cast<size_t>(count) * width), owned};
@@ -61,7 +61,7 @@ Result<LeafValues> gathered(const arrow::DictionaryArray& array, std::span<const
   const int64_t entries = array.dictionary()->length();
   int64_t wrong = 0;
   FOREBAY_ASSIGN(LeafValues out, computed<T>(segments, count, [&](int64_t place) {
-                   // Before the index is looked at: at nulls anything may stand there.
+                   // Checked before the index, because nulls may have any index.
                    if (array.IsNull(place)) return T{};
                    const int64_t entry = array.GetValueIndex(place);
                    if (entry < 0 || entry >= entries) return ++wrong, T{};
@@ -96,7 +96,7 @@ void unpack_bits(const uint8_t* bits, int64_t first, int64_t count, uint8_t* out
   const int64_t end = first + count;
   for (; at < end && at % 8 != 0; ++at) *out++ = arrow::bit_util::GetBit(bits, at) ? 1 : 0;
   for (; at + 8 <= end; at += 8, out += 8) {
-    // Byte i keeps bit i of its copy; adding 0x7f carries any bit to the top of its byte.
+    // Byte i keeps bit i of its copy. Adding 0x7f carries any set bit to the top of its byte.
     const uint64_t kept = (bits[at / 8] * 0x0101010101010101u) & 0x8040201008040201u;
     const uint64_t bytes = ((kept + 0x7f7f7f7f7f7f7f7fu) >> 7) & 0x0101010101010101u;
     std::memcpy(out, &bytes, sizeof bytes);
@@ -126,7 +126,7 @@ Result<LeafValues> leaf_values(const arrow::Array& array, std::span<const Segmen
     default: break;
   }
   FOREBAY_ASSIGN(const ColumnType own, leaf_type(*array.type()));
-  // Ticks as they are need no conversion: only the width may differ.
+  // Unchanged ticks need no conversion; only the width may differ.
   const bool ticks = own.time.has_value() != to.time.has_value() && own.dtype == to.dtype;
   if (own != to && !ticks) return converted_values(array, segments, count, to, round);
   switch (array.type_id()) {

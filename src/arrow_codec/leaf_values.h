@@ -15,39 +15,41 @@
 
 namespace forebay {
 
-/// Consecutive places of an array.
+/// Consecutive elements of an array.
 struct Segment {
   int64_t start = 0;
   int64_t length = 0;
 };
 
-/// Values of fixed width, and whether their memory may be written to.
+/// Values of fixed width. `owned` is true if their memory may be overwritten.
 struct LeafValues {
   Buffer bytes;
   bool owned = true;
-  Buffer exact = {};  ///< a byte for each value, 0 where it was lost in a conversion; empty where none was
+  Buffer exact = {};  ///< one byte per value, 0 if it was lost in a conversion; empty if none was
 };
 
-/// The segments of `array`, `count` places in all, as elements of `to` (readable_as() holds). What stands at nulls is undefined.
-/// `round`: decimals and floats may become the nearest float. A view of Arrow's memory where that is possible; `owned` says whether
-/// such a view may be written to.
+/// Returns the segments of `array`, `count` elements in all, as elements of `to`. readable_as()
+/// must hold. Values of null elements are undefined. If `round`, decimals and floats may become the
+/// nearest float. The result is a view of Arrow's memory if possible; `owned` says whether such a
+/// view may be overwritten.
 Result<LeafValues> leaf_values(const arrow::Array& array, std::span<const Segment> segments, int64_t count,
                                const ColumnType& to, bool round, bool owned);
 
-/// Bits `first` and following, `count` of them, as bytes 0 and 1.
+/// Writes `count` bits, beginning with bit `first`, as bytes 0 and 1.
 void unpack_bits(const uint8_t* bits, int64_t first, int64_t count, uint8_t* out);
 
-/// All strings of an array without its nulls; those lie in the array's memory. Null strings are empty. Numbers are text here, too.
-/// The views take 16 bytes a place, counted against the thread's Allowance, and hold nothing alive: `array` must outlive them.
+/// Views of all strings of an array, in the array's memory. Null strings are empty. Numbers are
+/// converted to text. The views take 16 bytes per element, counted against the thread's Allowance.
+/// They do not own the array, which must outlive them.
 class StringViews {
  public:
-  /// Corrupt where an offset leads outside.
+  /// Corrupt if an offset leads outside of the array.
   static Result<StringViews> of(const arrow::Array& array);
   std::span<const uint8_t> operator[](int64_t place) const { return views_[static_cast<size_t>(place)]; }
 
  private:
   std::vector<std::span<const uint8_t>> views_;
-  std::deque<std::string> made_;  ///< texts of numbers, which no array holds
+  std::deque<std::string> made_;  ///< texts of numbers
 };
 
 }  // namespace forebay

@@ -51,7 +51,7 @@ inline std::string as_arrow_file(const arrow::Table& table, int64_t rows_a_batch
   auto options = arrow::ipc::IpcWriteOptions::Defaults();
   if (compression != arrow::Compression::UNCOMPRESSED)
     options.codec = arrow::util::Codec::Create(compression).ValueOrDie();
-  options.unify_dictionaries = true;  // a file has one dictionary a column
+  options.unify_dictionaries = true;  // a file has one dictionary per column
   auto writer = arrow::ipc::MakeFileWriter(out, table.schema(), options).ValueOrDie();
   EXPECT_TRUE(writer->WriteTable(table, rows_a_batch).ok());
   EXPECT_TRUE(writer->Close().ok());

@@ -29,7 +29,8 @@ uint64_t column_bytes(const arrow::Array& array) {
 int64_t rows_a_group(const arrow::RecordBatch& batch) {
   int64_t bytes = 0;
   for (const auto& column : batch.columns()) bytes += static_cast<int64_t>(column_bytes(*column));
-  // By mean bytes a row, since what a slice takes of strings is not known before it is made.
+  // Uses the mean bytes per row, because the string bytes of a slice are not known before it is
+  // made.
   const int64_t groups = std::max<int64_t>(1, bytes / kGroupBytes);
   return std::clamp<int64_t>(batch.num_rows() / groups, 1, kGroupRows);
 }
@@ -44,7 +45,8 @@ Result<std::shared_ptr<const TableFile>> MemoryTable::of_stream(void* stream, co
                          kTableInMemory);
     table->arrow_schema_ = reader->schema();
     FOREBAY_ASSIGN(table->plan_, plan_table(*reader->schema(), reading));
-    // To its end at once: a stream can be read once, and rows are wanted in any order.
+    // The stream is read to its end at once, because it can be read only once and rows are needed
+    // in any order.
     while (true) {
       FOREBAY_ASSIGN_ARROW(const auto batch, reader->Next(), kTableInMemory);
       if (batch == nullptr) break;

@@ -10,11 +10,12 @@
 
 namespace forebay {
 
-/// Record batches in memory, cut into groups of a size that loaders like. Columns are views of them where that is possible.
-/// Immutable; any thread may decode, and holds the arrays alive that its columns are views of. No statistics, and nothing to fetch.
+/// Record batches in memory, divided into groups of a size suitable for loaders. Columns are views
+/// of the batches if possible, and then keep their arrays alive. It has no statistics, and nothing
+/// is fetched. Immutable; any thread may decode.
 class MemoryTable final : public TableFile {
  public:
-  /// `stream` is an ArrowArrayStream*, which is released in every case.
+  /// `stream` is an ArrowArrayStream*. It is released in every case.
   static Result<std::shared_ptr<const TableFile>> of_stream(void* stream, const TableReading& reading);
 
   const Schema& schema() const override { return plan_.schema; }

@@ -1,4 +1,4 @@
-// What becomes of nulls, at every level.
+// Tests how nulls are read at every level.
 #include <cmath>
 
 #include "arrow_codec/codecs.h"

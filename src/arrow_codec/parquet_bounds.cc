@@ -25,7 +25,7 @@ Bound integer(DType dtype, int64_t value) {
   return dtype == DType::kUint64 ? Bound(static_cast<uint64_t>(value)) : Bound(value);
 }
 
-/// NaN bounds nothing.
+/// NaN is not a bound.
 Bound real(double value) { return std::isnan(value) ? Bound() : Bound(value); }
 
 template <typename Type, typename Convert>
@@ -64,7 +64,8 @@ bool same_unit(const parquet::LogicalType& stored, arrow::TimeUnit::type unit) {
   }
 }
 
-/// Whether what is stored is what the field gives: decimals are scaled, and times may change their unit.
+/// True if stored values equal the field's values. Decimals are scaled, and times may change their
+/// unit.
 bool comparable(const parquet::ColumnDescriptor& column, const Leaf& leaf) {
   if (leaf.converted()) return false;
   switch (leaf.type->id()) {
@@ -87,18 +88,18 @@ FieldBounds ParquetTable::bounds(int64_t group, size_t field) const {
   const Output& output = plan_.outputs[field];
   const Leaf& leaf = plan_.leaves[output.leaf];
   FieldBounds out;
-  // Bounds are of elements, and filters ask of rows.
+  // Bounds are of elements, but filters compare rows.
   const bool nested = leaf.lists > (leaf.strings() ? 1 : 0) || leaf.shape.rank() > 0;
   if (output.role != Output::Role::kValues || nested) return out;
   try {
-    // Arrow gives statistics only where their writer is trusted and the order is known.
+    // Arrow returns statistics only if their writer is trusted and the order is known.
     const auto statistics = footer_->RowGroup(static_cast<int>(group))->ColumnChunk(leaf.number)->statistics();
     if (statistics == nullptr) return out;
     if (statistics->HasNullCount() && statistics->null_count() >= 0) out.nulls = statistics->null_count();
     if (statistics->HasMinMax() && comparable(*footer_->schema()->Column(leaf.number), leaf))
       set_bounds(*statistics, leaf, out);
   } catch (const std::exception&) {
-    return {};  // statistics that cannot be read bound nothing
+    return {};  // statistics that cannot be read give no bounds
   }
   return out;
 }

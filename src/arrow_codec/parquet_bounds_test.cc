@@ -1,4 +1,5 @@
-// What statistics promise of a row group: no value lies outside of the bounds, and where nothing is sure there are none.
+// Tests that statistics of a row group are safe: no value lies outside of the bounds, and unsure
+// bounds are absent.
 #include <cmath>
 #include <limits>
 #include <random>
@@ -92,7 +93,7 @@ TEST(ParquetBounds, OfRandomTextsHoldEveryOneOfThem) {
       for (char& c : text) c = static_cast<char>(random() % 256);
     }
     const FieldBounds bounds = bounds_of(array_of<arrow::BinaryBuilder, std::string>(texts));
-    if (unknown(bounds)) continue;  // a writer may leave long ones out
+    if (unknown(bounds)) continue;  // a writer may omit long ones
     for (const std::string& text : texts) {
       EXPECT_LE(std::get<std::string>(bounds.min), text);
       EXPECT_GE(std::get<std::string>(bounds.max), text);

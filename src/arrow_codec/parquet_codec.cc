@@ -15,8 +15,8 @@ namespace forebay {
 
 namespace {
 
-constexpr uint64_t kTailBytes = 8;      // length of the footer and the magic word
-constexpr uint64_t kSmallestFile = 12;  // and the magic word at the beginning
+constexpr uint64_t kTailBytes = 8;      // length of the footer and the magic number
+constexpr uint64_t kSmallestFile = 12;  // adds the magic number at the beginning
 constexpr std::string_view kFooter = "the footer of the Parquet file";
 
 }  // namespace
@@ -31,7 +31,7 @@ Result<uint64_t> ParquetCodec::index_bytes(std::span<const uint8_t> tail, uint64
     return corrupt("is no Parquet file, or it was cut off: it does not end with PAR1");
   uint32_t length = 0;
   std::memcpy(&length, end - kTailBytes, sizeof length);
-  // No overflow: kSmallestFile was asked for above.
+  // Cannot overflow, because kSmallestFile was checked above.
   if (length == 0 || length > file_size - kSmallestFile)
     return corrupt(fmt::format("{} claims to be {} bytes long, in a file of {}", kFooter, length, file_size));
   return length + kTailBytes;
@@ -46,8 +46,10 @@ Result<std::shared_ptr<const TableFile>> ParquetCodec::open(Buffer tail, uint64_
   try {
     parquet::ReaderProperties properties;
     const auto most =
-        static_cast<int32_t>(std::min<int64_t>(length, INT32_MAX));  // of anything that is counted in there
-    // Nothing in the footer can be longer, or more, than the footer has bytes: claims beyond it take no memory.
+        // Limit of any count or length in the footer.
+        static_cast<int32_t>(std::min<int64_t>(length, INT32_MAX));
+    // Nothing in the footer can be longer or more numerous than its bytes, so larger claims
+    // allocate nothing.
     properties.set_thrift_string_size_limit(most);
     properties.set_thrift_container_size_limit(most);
     auto footer = parquet::FileMetaData::Make(tail.data() + (tail.size() - bytes), length, properties);

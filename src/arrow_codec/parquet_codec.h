@@ -4,8 +4,8 @@
 
 namespace forebay {
 
-/// Parquet files. Their index is the footer.
-/// Without state: any thread may use one. Unsupported where the footer is encrypted.
+/// Codec of Parquet files. The index of a file is its footer; an encrypted footer is Unsupported.
+/// Stateless; any thread may use it.
 class ParquetCodec final : public TableCodec {
  public:
   Result<uint64_t> index_bytes(std::span<const uint8_t> tail, uint64_t file_size) const override;

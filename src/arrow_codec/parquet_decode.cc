@@ -21,14 +21,16 @@ namespace forebay {
 
 namespace {
 
-constexpr uint64_t kPageBytes = uint64_t{2} << 20;  // most pages are smaller; larger ones are asked for when they come
-// A chunk that claims to become so many times larger than it is has its pages counted before memory is taken.
+// Most pages are smaller; memory for larger ones is requested when they come.
+constexpr uint64_t kPageBytes = uint64_t{2} << 20;
+// If a chunk claims to expand by more than this factor, its pages are counted before memory is
+// allocated.
 constexpr uint64_t kSuspicious = 64;
 constexpr uint64_t kHarmless = uint64_t{1} << 20;
 
 parquet::ReaderProperties reader_properties() {
   parquet::ReaderProperties properties(&RecyclingPool::instance());
-  properties.set_page_checksum_verification(true);  // of pages that have one
+  properties.set_page_checksum_verification(true);  // for pages that have one
   return properties;
 }
 
@@ -41,9 +43,9 @@ Result<std::unique_ptr<parquet::arrow::FileReader>> arrow_reader(std::unique_ptr
                                                                  arrow::TimeUnit::type int96) {
   parquet::ArrowReaderProperties properties(false);
   properties.set_coerce_int96_timestamp_unit(int96);
-  // Where the footer has no Arrow schema: see ParquetTable::read_plain().
+  // For footers without an Arrow schema; see ParquetTable::read_plain().
   properties.set_binary_type(arrow::Type::LARGE_BINARY);
-  // The pieces are in memory already: joining reads would copy them.
+  // The pieces are already in memory; joining reads would copy them.
   properties.set_pre_buffer(false);
   FOREBAY_ASSIGN_ARROW(auto reader,
                        parquet::arrow::FileReader::Make(&RecyclingPool::instance(), std::move(file), properties),
@@ -51,7 +53,7 @@ Result<std::unique_ptr<parquet::arrow::FileReader>> arrow_reader(std::unique_ptr
   return reader;
 }
 
-/// Values that the headers of a chunk's pages add up to; nothing is decompressed.
+/// Sum of the values in the headers of a chunk's pages. Nothing is decompressed.
 int64_t count_values(parquet::PageReader& pages) {
   int64_t values = 0;
   pages.set_data_page_filter([&](const parquet::DataPageStats& page) {
@@ -71,12 +73,13 @@ uint64_t ParquetTable::transient_bytes(const Group& group, std::span<const size_
     const Chunk& chunk = group.chunks[i];
     const Leaf& leaf = plan_.leaves[i];
     const bool levels = leaf.lists > (leaf.strings() ? 1 : 0) || !leaf.shape.fully_known() || leaf.shape.rank() > 0;
-    // Levels are two numbers of 16 bits a value; of strings and bools Arrow makes another form first.
+    // Levels take two 16-bit numbers per value. For strings and bools Arrow first builds another
+    // form.
     uint64_t bytes = std::min(chunk.stored_bytes, kPageBytes) + (levels ? 4 : 2) * chunk.values + chunk.values / 4;
     if (leaf.strings()) bytes += chunk.values * 8;
-    // Read twice, and joined to a third.
+    // The values are read twice, and combined into a third array.
     if (leaf.int96) bytes += chunk.values * 3 * sizeof(int64_t);
-    if (leaf.string_lists())  // they are put together row by row
+    if (leaf.string_lists())  // combined row by row
       bytes = chunk.string_bytes > UINT64_MAX - bytes ? UINT64_MAX : bytes + chunk.string_bytes;
     most = std::max(most, bytes);
   }
@@ -89,7 +92,7 @@ Status ParquetTable::check_pages(const Group& group, std::span<const size_t> lea
   for (const size_t i : leaves) {
     const Chunk& chunk = group.chunks[i];
     const uint64_t claimed = chunk.values * std::max<size_t>(1, dtype_size(plan_.leaves[i].dtype));
-    // Dictionaries and runs do make a little of much, so a wild claim is looked into and not refused.
+    // Dictionaries and run lengths can expand a lot, so a large claim is checked and not refused.
     if (claimed < kHarmless || claimed / kSuspicious < chunk.range.length) continue;
     const auto reader = open_reader(pieces, file_size_, footer_);
     const auto pages = reader->RowGroup(number)->GetColumnPageReader(plan_.leaves[i].number);
@@ -123,11 +126,11 @@ Result<Columns> ParquetTable::decode(int64_t number, std::span<const size_t> fie
       if (!table.ok()) return from_arrow(table.status(), what);
       if ((*table)->num_columns() != 1) return corrupt(what + ": is not one column");
       const auto chunks = (*table)->column(0);
-      // Nobody else holds the arrays from here on, which is what lets nulls be filled in place.
+      // From here on no other object holds the arrays, so nulls can be filled in place.
       *table = nullptr;
       return chunks->chunks();
     };
-    // One leaf after the other, so that two columns are never there in Arrow's form at once.
+    // Leaves are converted one by one, so that two columns are never in Arrow's form at once.
     for (const size_t leaf : leaves) {
       what = fmt::format("the column '{}'", plan_.leaves[leaf].name);
       const bool as_plain = plain_footer_ != nullptr && read_plain(plan_.leaves[leaf], group.chunks[leaf]);
@@ -138,7 +141,8 @@ Result<Columns> ParquetTable::decode(int64_t number, std::span<const size_t> fie
         return read(*plain, leaf);
       };
       Result<arrow::ArrayVector> made = as_plain ? read_as_plain() : read(*reader, leaf);
-      // A dictionary may make strings of more than 2 GiB of little, and old writers do not tell how many.
+      // A dictionary may expand to more than 2 GiB of strings, and old writers do not state the
+      // size.
       const bool may_be_large = plan_.leaves[leaf].own.kind != FieldKind::kTensor && !plan_.leaves[leaf].steps.empty();
       if (!as_plain && may_be_large && made.status().code() == Code::kUnsupported) made = read_as_plain();
       FOREBAY_ASSIGN(const arrow::ArrayVector chunks, std::move(made));

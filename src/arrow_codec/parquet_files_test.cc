@@ -1,4 +1,4 @@
-// Real files of many writers: every value is what Arrow reads.
+// Tests real files of many writers: every value equals the one that Arrow reads.
 #include <algorithm>
 #include <set>
 
@@ -16,9 +16,10 @@ namespace {
 
 using namespace arrow_codec_test;
 
-/// Two gigabytes of text: read once is enough, and too much for a sanitizer.
+/// Two gigabytes of text, which are read only once and not under sanitizers.
 constexpr const char* kLargeStrings = "large_string_map.brotli.parquet";
-/// Its timestamps lie beyond what int64 counts in nanoseconds: such rows are bad (tests/python/test_table_types.py).
+/// Its timestamps do not fit int64 nanoseconds, so such rows are bad
+/// (tests/python/test_table_types.py).
 constexpr std::string_view kOutOfRange = "int96_from_spark.parquet";
 
 std::shared_ptr<arrow::Table> arrow_reading(const std::string& file) {

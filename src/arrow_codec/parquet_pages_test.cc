@@ -1,4 +1,5 @@
-// How a Parquet file is laid out (encodings, pages, compressions, checksums) changes none of its values; damage in a page is told.
+// Tests that the layout of a Parquet file (encodings, pages, compression, checksums) does not
+// change its values, and that damage in a page is reported.
 #include <random>
 
 #include <arrow/util/bit_util.h>
@@ -26,7 +27,7 @@ std::shared_ptr<arrow::Array> filled(std::mt19937_64& random, Next next) {
   return builder.Finish().ValueOrDie();
 }
 
-/// Numbers over their whole range, few and many different ones, texts, nulls, lists.
+/// Numbers over their whole range, columns of few and of many distinct values, texts, nulls, lists.
 std::shared_ptr<arrow::Table> some_table(uint32_t seed) {
   std::mt19937_64 random(seed);
   const auto bits = [&] { return random(); };
@@ -113,7 +114,8 @@ TEST(ParquetPages, AChangedByteBehindAChecksumIsCorruptAndTheColumnIsNamed) {
     const std::vector<size_t> one = {field};
     const ByteRange range = (*opened)->ranges(0, one)[0];
     std::string damaged = file;
-    damaged[range.offset + range.length - 5] ^= 1;  // the last page's values: plain floats and texts take any bits
+    // The last page's values: plain floats and texts take any bits.
+    damaged[range.offset + range.length - 5] ^= 1;
     WorkMemory memory;
     const Status status = decode_group(**opened, damaged, 0, one, memory).status();
     ASSERT_EQ(status.code(), Code::kCorrupt) << (*opened)->schema()[field].name;

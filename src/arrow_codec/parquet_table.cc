@@ -16,11 +16,12 @@ namespace forebay {
 
 namespace {
 
-constexpr uint64_t kPaddingBytes = 100;  // old writers forgot the header of the dictionary page
-// Each page says how many values it has in 31 bits, and its header takes some bytes; so a chunk cannot hold more than this.
+constexpr uint64_t kPaddingBytes = 100;  // old writers omit the header of the dictionary page
+// A page states its number of values in 31 bits and has a header of some bytes, which bounds the
+// values of a chunk.
 constexpr uint64_t kPageHeaderBytes = 8;
 constexpr uint64_t kPageValues = INT32_MAX;
-constexpr uint64_t kNumberTextBytes = 24;  // of most numbers; a longer one asks for more
+constexpr uint64_t kNumberTextBytes = 24;  // for most numbers; longer ones request more
 
 uint64_t saturating_times(uint64_t a, uint64_t b) {
   uint64_t product = 0;
@@ -48,7 +49,7 @@ Result<std::shared_ptr<const TableFile>> ParquetTable::open(std::shared_ptr<parq
   return std::shared_ptr<const TableFile>(std::move(table));
 }
 
-// The leaves are the same under every policy, and so is what the row groups hold of them.
+// Leaves and row groups are the same under every null policy.
 Result<std::shared_ptr<const TableFile>> ParquetTable::with_reading(const TableReading& reading) const {
   std::shared_ptr<ParquetTable> table(new ParquetTable);
   table->footer_ = footer_;
@@ -74,8 +75,9 @@ Status ParquetTable::make_plan(const TableReading& reading) {
   return {};
 }
 
-// Arrow cuts strings with offsets of 32 bits into chunks of 2 GiB and cannot put chunks into structs, and it makes no extension type of a
-// part of its columns. Both follow from the schema that the writer kept; Parquet's own types are enough to read the values.
+// Arrow divides strings with 32-bit offsets into chunks of 2 GiB and cannot put chunks into
+// structs, and it cannot build an extension type from a part of its columns. Both follow from the
+// schema that the writer stored. Parquet's own types are sufficient to read the values.
 bool ParquetTable::read_plain(const Leaf& leaf, const Chunk& chunk) const {
   const bool large = leaf.own.kind != FieldKind::kTensor && !leaf.steps.empty() && chunk.string_bytes >= kLargeStrings;
   return leaf.in_extension || large;
@@ -114,7 +116,7 @@ Status ParquetTable::read_groups() {
     }
     groups_.push_back(std::move(group));
   }
-  return {};  // the footer's own number of rows is not believed: real files say 0
+  return {};  // the footer's own total is ignored: real files say 0
 }
 
 Result<ParquetTable::Chunk> ParquetTable::read_chunk(const parquet::RowGroupMetaData& group, const Leaf& leaf) const {
@@ -125,7 +127,8 @@ Result<ParquetTable::Chunk> ParquetTable::read_chunk(const parquet::RowGroupMeta
   const int64_t length = metadata->total_compressed_size();
   int64_t begin = metadata->data_page_offset();
   if (metadata->has_dictionary_page() && metadata->dictionary_page_offset() > 0)
-    // Writers put it before the data pages, but the format does not say so; 0 is what some write where there is none.
+    // Writers put it before the data pages, but the format does not require that. Some write 0 if
+    // there is none.
     begin = std::min(begin, metadata->dictionary_page_offset());
   if (values < 0 || stored < 0 || length < 0 || begin < 0) return corrupt("a size or an offset is negative");
   chunk.range = {static_cast<uint64_t>(begin), static_cast<uint64_t>(length)};
@@ -138,7 +141,7 @@ Result<ParquetTable::Chunk> ParquetTable::read_chunk(const parquet::RowGroupMeta
   if (chunk.values > saturating_times(chunk.range.length / kPageHeaderBytes + 1, kPageValues))
     return corrupt(fmt::format("claims {} values in {} bytes", values, length));
   const parquet::ColumnDescriptor& column = *footer_->schema()->Column(leaf.number);
-  // Without lists there is a value, or a null, for each row; with lists one at least.
+  // Without lists there is one value or null per row; with lists there is at least one.
   if (column.max_repetition_level() == 0 ? values != group.num_rows() : values < group.num_rows())
     return corrupt(fmt::format("has {} values for {} rows", values, group.num_rows()));
   if (leaf.strings()) {

@@ -11,12 +11,14 @@
 
 namespace forebay {
 
-/// A Parquet file whose footer has been read; its groups are the file's row groups.
-/// Immutable; any thread may decode. A decode reserves what pages and levels take beside the columns, and asks for what the footer did not
-/// tell when it comes. Checksums of pages are verified where there are some.
+/// A Parquet file whose footer has been read. Its groups are the file's row groups. Immutable; any
+/// thread may decode.
+///
+/// A decode reserves the memory of pages and levels in addition to the columns, and requests more
+/// if the footer's sizes do not suffice. Page checksums are verified if present.
 class ParquetTable final : public TableFile {
  public:
-  /// Checks all that the footer claims against `file_size` and against itself.
+  /// Checks everything in the footer against `file_size` and for consistency.
   static Result<std::shared_ptr<const TableFile>> open(std::shared_ptr<parquet::FileMetaData> footer,
                                                        uint64_t file_size, const TableReading& reading);
 
@@ -31,7 +33,7 @@ class ParquetTable final : public TableFile {
   std::vector<ByteRange> ranges(int64_t group, std::span<const size_t> fields) const override;
   ChunkCost cost(int64_t group, std::span<const size_t> fields) const override;
   FieldBounds bounds(int64_t group, size_t field) const override;
-  /// A footer in memory is about twelve times its stored size.
+  /// A footer takes about twelve times its stored size in memory.
   uint64_t index_bytes() const override {
     return uint64_t{12} * footer_->size() + groups_.size() * plan_.leaves.size() * sizeof(Chunk);
   }
@@ -40,12 +42,12 @@ class ParquetTable final : public TableFile {
                          WorkMemory& memory) const override;
 
  private:
-  /// What one row group holds of one leaf.
+  /// The data of one leaf in one row group.
   struct Chunk {
     ByteRange range;
-    uint64_t values = 0;        ///< with nulls and empty lists
+    uint64_t values = 0;        ///< includes nulls and empty lists
     uint64_t stored_bytes = 0;  ///< decompressed pages
-    uint64_t string_bytes = 0;  ///< of strings: a bound where statistics tell, else a guess
+    uint64_t string_bytes = 0;  ///< for strings: a bound from statistics, or an estimate
   };
   struct Group {
     int64_t rows = 0;
@@ -56,21 +58,24 @@ class ParquetTable final : public TableFile {
   Status make_plan(const TableReading& reading);
   Status read_groups();
   Result<Chunk> read_chunk(const parquet::RowGroupMetaData& group, const Leaf& leaf) const;
-  /// Leaves that these fields need, rising.
+  /// Leaves that these fields need, ascending.
   std::vector<size_t> leaves_of(std::span<const size_t> fields) const;
   uint64_t decoded_bytes(const Group& group, size_t field) const;
   uint64_t transient_bytes(const Group& group, std::span<const size_t> leaves) const;
   Status check_pages(const Group& group, std::span<const size_t> leaves, std::span<const Piece> pieces) const;
 
-  /// Strings in structs and lists that have so many bytes in a row group are read with offsets of 64 bits.
+  /// Strings in structs and lists are read with 64-bit offsets if they have at least this many
+  /// bytes in a row group.
   static constexpr uint64_t kLargeStrings = uint64_t{1} << 30;
-  /// Whether a leaf is read as Parquet's own types say, without the Arrow schema that its writer kept in the footer.
+  /// True if a leaf is read with Parquet's own types, ignoring the Arrow schema that its writer
+  /// stored in the footer.
   bool read_plain(const Leaf& leaf, const Chunk& chunk) const;
   /// The footer without the Arrow schema.
   std::shared_ptr<parquet::FileMetaData> plain_footer() const;
 
   std::shared_ptr<parquet::FileMetaData> footer_;
-  std::shared_ptr<parquet::FileMetaData> plain_footer_;  ///< without the Arrow schema; null where nothing is read so
+  /// Without the Arrow schema; null if no leaf needs it.
+  std::shared_ptr<parquet::FileMetaData> plain_footer_;
   uint64_t file_size_ = 0;
   TablePlan plan_;
   std::vector<Group> groups_;

@@ -27,7 +27,7 @@ std::shared_ptr<parquet::WriterProperties> properties_of(const std::string& comp
   return builder.build();
 }
 
-// The types that Arrow had: Parquet itself knows no lists of fixed length.
+// Stores the Arrow types, because Parquet itself has no fixed-size lists.
 std::shared_ptr<parquet::ArrowWriterProperties> arrow_properties() {
   return parquet::ArrowWriterProperties::Builder().store_schema()->set_use_threads(false)->build();
 }

@@ -8,7 +8,7 @@
 
 namespace forebay {
 
-/// TableCodecs::write_parquet_file().
+/// Implements TableCodecs::write_parquet_file().
 Result<Buffer> write_parquet_columns(std::span<const Columns> groups, const std::string& compression);
 
 }  // namespace forebay

@@ -26,7 +26,8 @@ class View final : public arrow::Buffer {
 std::shared_ptr<arrow::Buffer> arrow_view(const Buffer& bytes) { return std::make_shared<View>(bytes); }
 
 Buffer forebay_view(std::shared_ptr<arrow::Buffer> bytes) {
-  auto* data = const_cast<uint8_t*>(bytes->data());  // whoever changes values makes new memory (columns.h)
+  // Nobody writes to it: changing values allocates new memory (columns.h).
+  auto* data = const_cast<uint8_t*>(bytes->data());
   const auto size = static_cast<size_t>(bytes->size());
   return Buffer(data, size, std::move(bytes));
 }
@@ -39,7 +40,8 @@ PieceFile::PieceFile(std::span<const TableFile::Piece> pieces, uint64_t file_siz
 arrow::Status PieceFile::no_position() { return arrow::Status::NotImplemented("a file of pieces has no position"); }
 
 arrow::Result<Buffer> PieceFile::find(uint64_t position) const {
-  // The last piece that begins at or before the place; longer ones may stand before it only where pieces overlap.
+  // The last piece that begins at or before the position. Earlier pieces can reach it only if
+  // pieces overlap.
   auto next = std::upper_bound(pieces_.begin(), pieces_.end(), position,
                                [](uint64_t place, const TableFile::Piece& piece) { return place < piece.offset; });
   while (next != pieces_.begin()) {
@@ -58,7 +60,7 @@ arrow::Result<std::shared_ptr<arrow::Buffer>> PieceFile::ReadAt(int64_t position
   ARROW_ASSIGN_OR_RAISE(const Buffer found, find(static_cast<uint64_t>(position)));
   if (found.size() >= length) return arrow_view(found.slice(0, length));
   auto joined = take_memory(length);
-  // Whoever called Arrow looks at the Allowance's refusal first, which has the figure.
+  // Callers of Arrow check the Allowance's refusal first, which has the figure.
   if (!joined.ok()) return arrow::Status::OutOfMemory(joined.status().message());
   ARROW_RETURN_NOT_OK(ReadAt(position, static_cast<int64_t>(length), joined->data()).status());
   return arrow_view(*joined);

@@ -13,15 +13,17 @@
 
 namespace forebay {
 
-/// An Arrow buffer over our memory, which it keeps alive.
+/// An Arrow buffer that refers to `bytes` and keeps their memory alive.
 std::shared_ptr<arrow::Buffer> arrow_view(const Buffer& bytes);
-/// Our buffer over Arrow's memory, which it keeps alive.
+/// A Buffer that refers to Arrow's memory and keeps it alive.
 Buffer forebay_view(std::shared_ptr<arrow::Buffer> bytes);
 
-/// A file of which only some pieces are there. Reading inside one gives a view of it; reading across pieces that touch joins
-/// them; anything else is an error. It has no position: only ReadAt() works.
-/// Bytes that are not there are an IOError that names the first. One thread; views outlive the file. Joining takes memory of the pool,
-/// within the thread's Allowance. A read costs a binary search of the pieces.
+/// A file of which only some pieces are in memory. A read inside one piece returns a view of it; a
+/// read across adjacent pieces joins them; any other read is an IOError that names the first
+/// missing byte. It has no position, so only ReadAt() works.
+///
+/// Joining takes memory from the pool, within the thread's Allowance. A read costs a binary search
+/// of the pieces. Views may outlive the file. One thread.
 class PieceFile final : public arrow::io::RandomAccessFile {
  public:
   PieceFile(std::span<const TableFile::Piece> pieces, uint64_t file_size);
@@ -30,7 +32,8 @@ class PieceFile final : public arrow::io::RandomAccessFile {
   arrow::Result<std::shared_ptr<arrow::Buffer>> ReadAt(int64_t position, int64_t nbytes) override;
   arrow::Result<int64_t> ReadAt(int64_t position, int64_t nbytes, void* out) override;
   using arrow::io::RandomAccessFile::ReadAt;
-  /// On this thread: Arrow's own would outlive the call, and know nothing of its Allowance.
+  /// Reads on this thread. Arrow's own implementation would outlive the call and ignore the
+  /// Allowance.
   arrow::Future<std::shared_ptr<arrow::Buffer>> ReadAsync(const arrow::io::IOContext&, int64_t position,
                                                           int64_t nbytes) override;
   arrow::Future<std::shared_ptr<arrow::Buffer>> ReadAsync(const arrow::io::IOContext&, int64_t position, int64_t nbytes,
@@ -46,10 +49,10 @@ class PieceFile final : public arrow::io::RandomAccessFile {
 
  private:
   static arrow::Status no_position();
-  /// What is at `position`, as far as one piece reaches.
+  /// The bytes from `position` to the end of the piece that contains it.
   arrow::Result<Buffer> find(uint64_t position) const;
 
-  std::vector<TableFile::Piece> pieces_;  ///< by offset
+  std::vector<TableFile::Piece> pieces_;  ///< sorted by offset
   uint64_t file_size_;
 };
 

@@ -103,7 +103,7 @@ TEST(PieceFile, RandomReadsOfRandomPiecesAreTheBytesOrAnError) {
   for (int round = 0; round < 300; ++round) {
     std::vector<ByteRange> ranges(random() % 8);
     std::vector<bool> there(kFileSize, false);
-    for (ByteRange& range : ranges) {  // they may overlap, touch and be empty
+    for (ByteRange& range : ranges) {  // they may overlap, be adjacent or be empty
       range.offset = random() % kFileSize;
       range.length = random() % std::min<uint64_t>(30, kFileSize - range.offset + 1);
       std::fill_n(there.begin() + static_cast<ptrdiff_t>(range.offset), range.length, true);

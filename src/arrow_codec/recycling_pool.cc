@@ -15,11 +15,11 @@ namespace forebay {
 namespace {
 
 constexpr size_t kAlign = 64;
-constexpr int kStepsLog = 4;  // sizes a doubling: at most 1/16 is wasted
+constexpr int kStepsLog = 4;  // sizes per doubling: at most 1/16 is wasted
 constexpr int kSmallestLog = 16;
-constexpr size_t kSmallest = size_t{1} << kSmallestLog;  // malloc is good at smaller ones
+constexpr size_t kSmallest = size_t{1} << kSmallestLog;  // malloc is fast for smaller ones
 #if defined(__SANITIZE_ADDRESS__)
-constexpr bool kRecycles = false;  // so that use after free is seen
+constexpr bool kRecycles = false;  // so that use after free is detected
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
 constexpr bool kRecycles = false;
@@ -34,7 +34,8 @@ thread_local Allowance* current = nullptr;
 
 bool recycled(size_t size) { return kRecycles && size >= kSmallest; }
 
-/// Sizes of a class fit into its blocks: class c of doubling d has (16 + c) / 16 times 2^d bytes.
+/// The smallest class whose blocks hold `size` bytes: class c of doubling d has (16 + c) / 16 times
+/// 2^d bytes.
 size_t class_of(size_t size) {
   const int log = std::bit_width(size - 1) - 1;
   const size_t step = size_t{1} << (log - kStepsLog);
@@ -54,7 +55,7 @@ uint8_t* from_heap(size_t size) {
 }  // namespace
 
 RecyclingPool& RecyclingPool::instance() {
-  static auto* pool = new RecyclingPool;  // columns may outlive everything that is destroyed at exit
+  static auto* pool = new RecyclingPool;  // never destroyed: columns may outlive static objects
   return *pool;
 }
 
@@ -91,7 +92,8 @@ arrow::Status RecyclingPool::Reallocate(int64_t old_size, int64_t new_size, int6
 }
 
 void RecyclingPool::Free(uint8_t* block, int64_t size, int64_t /*alignment*/) {
-  // Also of blocks that another thread took: the Allowance bounds what this one adds, and never falls below 0.
+  // Also for blocks that another thread allocated. The Allowance bounds what this thread adds, and
+  // never falls below 0.
   if (current != nullptr) current->give_back(static_cast<uint64_t>(size));
   allocated_.fetch_sub(size, std::memory_order_relaxed);
   const auto bytes = static_cast<size_t>(size);
@@ -99,13 +101,14 @@ void RecyclingPool::Free(uint8_t* block, int64_t size, int64_t /*alignment*/) {
   if (!give_idle(block, class_of(bytes))) free_block(block, class_bytes(class_of(bytes)));
 }
 
-// The lock is only tried: whoever does not get it asks the system. So nobody waits, and a process that was forked while another
-// thread held the lock goes on all the same.
+// The lock is only tried; on failure the caller asks the system. So no thread waits, and a process
+// that was forked while another thread held the lock can continue.
 uint8_t* RecyclingPool::take_idle(size_t size_class) {
   {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (lock.owns_lock() && size_class < by_class_.size() && !by_class_[size_class].empty()) {
-      const auto place = by_class_[size_class].back();  // the youngest: its pages are warmest
+      // The most recently used, whose pages are most likely in a CPU cache.
+      const auto place = by_class_[size_class].back();
       by_class_[size_class].pop_back();
       uint8_t* block = place->memory;
       by_age_.erase(place);
@@ -130,7 +133,7 @@ bool RecyclingPool::give_idle(uint8_t* block, size_t size_class) {
 void RecyclingPool::drop_oldest() {
   const Block oldest = by_age_.front();
   by_age_.pop_front();
-  // Of its class it is the oldest, too: blocks come in at the back and are taken from there.
+  // It is also the oldest of its class, because blocks are added and taken at the back.
   by_class_[oldest.size_class].pop_front();
   idle_.fetch_sub(class_bytes(oldest.size_class), std::memory_order_relaxed);
   free_block(oldest.memory, class_bytes(oldest.size_class));

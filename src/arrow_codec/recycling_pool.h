@@ -17,8 +17,9 @@
 
 namespace forebay {
 
-/// The memory of decoded columns. Large blocks that are freed are kept for the next request of about their size, up to a limit:
-/// fresh pages cost more than decoding into them. From any thread; never waits.
+/// The memory pool of decoded columns. Large freed blocks are retained, up to a limit, for the next
+/// request of about their size, because touching fresh pages costs more than decoding into them.
+/// Any thread may use it; it never waits.
 class RecyclingPool final : public arrow::MemoryPool, public KeptBytes {
  public:
   static RecyclingPool& instance();
@@ -57,8 +58,8 @@ class RecyclingPool final : public arrow::MemoryPool, public KeptBytes {
   std::atomic<int64_t> allocated_{0}, total_{0}, count_{0};
 };
 
-/// While it lives, this thread takes no more from the pool than `bytes`, and what `memory` grants beyond them. One per thread at
-/// a time.
+/// Limits what this thread takes from the pool during the object's lifetime: `bytes`, and then what
+/// `memory` grants. A thread can have only one at a time.
 class Allowance {
  public:
   Allowance(uint64_t bytes, WorkMemory& memory);
@@ -66,7 +67,7 @@ class Allowance {
   Allowance(const Allowance&) = delete;
   Allowance& operator=(const Allowance&) = delete;
 
-  /// Why the pool said no, if it did.
+  /// The error of the first refused request, if there was one.
   const Status& refusal() const { return refusal_; }
   Status take(uint64_t bytes);
   void give_back(uint64_t bytes) { used_ -= bytes < used_ ? bytes : used_; }
@@ -78,9 +79,10 @@ class Allowance {
   Status refusal_;
 };
 
-/// Memory of the pool, not initialised, aligned to 64 bytes. OutOfBudget where this thread's Allowance is spent.
+/// Allocates uninitialized memory from the pool, aligned to 64 bytes. OutOfBudget if this thread's
+/// Allowance is spent.
 Result<Buffer> take_memory(size_t size);
-/// Counts memory that is not the pool's against this thread's Allowance, if there is one.
+/// Counts memory from elsewhere against this thread's Allowance, if it has one.
 Status charge_memory(uint64_t bytes);
 
 }  // namespace forebay

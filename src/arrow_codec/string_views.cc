@@ -25,7 +25,7 @@ Status add_offsets(const arrow::Array& array, const Offset* offsets, const std::
       out.emplace_back();
       continue;
     }
-    // Behind the look at nulls, whose offsets may be anything.
+    // Checked after the null check, because offsets of nulls may be anything.
     if (from < 0 || to < from || to > end) return outside();
     out.emplace_back(to == from ? nullptr : data->data() + from, static_cast<size_t>(to - from));
   }
@@ -47,7 +47,7 @@ Status add_views(const arrow::BinaryViewArray& array, Views& out) {
       const auto buffer = static_cast<int64_t>(view.ref.buffer_index) + 2;
       if (buffer < 2 || buffer >= static_cast<int64_t>(buffers.size()) || view.ref.offset < 0) return outside();
       const arrow::Buffer& data = *buffers[static_cast<size_t>(buffer)];
-      // In 64 bits, where two numbers of 31 cannot overflow.
+      // Computed in 64 bits, where the sum of two 31-bit numbers cannot overflow.
       if (int64_t{view.ref.offset} + view.size() > data.size()) return outside();
       out.emplace_back(data.data() + view.ref.offset, static_cast<size_t>(view.size()));
     }
@@ -72,7 +72,7 @@ Status add(const arrow::Array& array, Views& out, Made& made);
 
 Status add_dictionary(const arrow::DictionaryArray& array, Views& out, Made& made) {
   Views entries;
-  // Dictionaries in dictionaries are refused where the plan is made, so this goes one level deep.
+  // Recurses only one level, because the plan refuses dictionaries inside dictionaries.
   FOREBAY_RETURN_IF_ERROR(add(*array.dictionary(), entries, made));
   for (int64_t i = 0; i < array.length(); ++i) {
     if (array.IsNull(i)) {

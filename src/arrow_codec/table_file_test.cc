@@ -1,4 +1,5 @@
-// What every open table promises, whatever its format: many threads may use it, costs are true, memory is asked for first.
+// Tests the contract of every open table, in any format: many threads may use it, costs are
+// correct, and memory is requested before it is allocated.
 #include <atomic>
 #include <barrier>
 #include <thread>
@@ -110,7 +111,7 @@ TEST(TableFile, CostsOfFixedWidthAreExactAndFetchedBytesAreThoseOfTheRanges) {
 
 TEST(TableFile, CostsCoverWhatTextsTake) {
   for (const OpenTable& open : in_every_format(mixed_table(2000), 500, mask_nulls())) {
-    if (open.format == "compressed") continue;  // how much they grow is a guess
+    if (open.format == "compressed") continue;  // its growth is an estimate
     const auto fields = all_fields(*open.table);
     for (int64_t group = 0; group < open.table->groups(); ++group) {
       const auto columns = decode_group(*open.table, open.file, group);
@@ -198,7 +199,7 @@ TEST(TableFile, TimesSayWhatTheyCount) {
   }
 }
 
-/// Gives one batch, then fails.
+/// Returns one batch, then fails.
 class BrokenReader final : public arrow::RecordBatchReader {
  public:
   explicit BrokenReader(arrow::Status error) : error_(std::move(error)) {}
@@ -262,7 +263,7 @@ TEST(TableInMemory, ArraysThatLieAboutTheirLengthAreRefused) {
     std::shared_ptr<arrow::RecordBatch> batch_;
     std::shared_ptr<arrow::Schema> schema_;
   };
-  // The interface between languages carries no sizes of buffers: only offsets that stand in the data can be checked.
+  // The C data interface has no buffer sizes, so only offsets in the data can be checked.
   const auto texts = arrow::ArrayData::Make(
       arrow::utf8(), 2, {nullptr, arrow::Buffer::FromString(std::string("\0\0\0\0\5\0\0\0\1\0\0\0", 12)), bytes}, 0);
   const auto falling =

@@ -25,15 +25,15 @@ bool list_like(const arrow::DataType& type) {
   }
 }
 
-/// What is known of the way from the column to where the walk is.
+/// State of the walk from a column down its type tree.
 struct Way {
   std::string name;
   std::vector<PathStep> steps;
   std::vector<std::string> structs;
-  bool extension = false;         // an extension type is on the way
+  bool extension = false;         // an extension type is on the path
   bool in_extension = false;      // Leaf::in_extension
-  bool nullable = false;          // at the level that the walk is in
-  std::vector<bool> levels = {};  // of those above
+  bool nullable = false;          // at the current level
+  std::vector<bool> levels = {};  // of the levels above
 };
 
 class Planner {
@@ -61,7 +61,7 @@ class Planner {
   int number_ = 0;
 };
 
-/// Extension types are what they are stored as.
+/// Extension types are replaced by their storage types.
 Status Planner::enter(const std::shared_ptr<arrow::DataType>& type, Way way) {
   const std::shared_ptr<arrow::DataType> stored = storage_type(type);
   way.extension = way.extension || stored != type;
@@ -112,7 +112,7 @@ Status Planner::elements(const arrow::DataType& type, Way way) {
 }
 
 Status Planner::leaf(const std::shared_ptr<arrow::DataType>& type, Way way) {
-  // Counted for leaves that are left out, too: Parquet numbers its columns so.
+  // Skipped leaves are counted too, because Parquet numbers its columns so.
   const int number = number_++;
   const Result<ColumnType> kept = leaf_type(*type);
   if (!kept.ok()) {
@@ -156,7 +156,7 @@ void Planner::choose_type(Leaf& leaf) const {
   leaf.time = type.time;
 }
 
-// Fixed-size lists are dimensions of a tensor, unless something on the way is of no fixed size.
+// Fixed-size lists are dimensions of a tensor, unless something on the path has no fixed size.
 Status Planner::shaped(Leaf& leaf, const Way& way) {
   leaf.steps = way.steps;
   bool ragged = leaf.strings();
@@ -175,7 +175,7 @@ Status Planner::shaped(Leaf& leaf, const Way& way) {
     if (step.kind != PathStep::Kind::kFixed) continue;
     if (leaf.shape.rank() == kLargestRank) return unsupported("a tensor of too many dimensions");
     if (step.length <= 0) return unsupported("a list of the fixed size 0");
-    // So that rows × elements stays far below 2^63 for any number of rows that a file can hold.
+    // Keeps rows × elements far below 2^63 for any number of rows that a file can hold.
     if (leaf.elements() > INT32_MAX / step.length) return unsupported("a tensor of too many elements");
     leaf.shape.push_back(step.length);
   }
@@ -199,7 +199,7 @@ void choose_nulls(const NullPolicy& nulls, Leaf& leaf) {
   if (leaf.status.ok()) leaf.status = std::move(chosen.status);
 }
 
-/// The fields of a leaf, in the order in which they stand in the schema.
+/// Writes the fields of a leaf in the order of the schema.
 class FieldWriter {
  public:
   FieldWriter(TablePlan& plan, std::string mask_ending) : plan_(plan), mask_ending_(std::move(mask_ending)) {}

@@ -49,7 +49,8 @@ inline TableFile::Piece piece_of(const std::string& file, ByteRange range) {
   return {range.offset, copy_of(std::string_view(file).substr(range.offset, range.length))};
 }
 
-/// As a source does it: the tail, then what else the index needs. Nothing outside of the ranges that were asked for is there.
+/// Opens a file as a source does: first the tail, then the ranges that the index asks for. Only
+/// those ranges are passed.
 inline Result<std::shared_ptr<const TableFile>> open_table(const TableCodec& codec, const std::string& file,
                                                            const TableReading& reading = {}) {
   const auto tail = [&](uint64_t bytes) {

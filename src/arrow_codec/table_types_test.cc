@@ -1,4 +1,5 @@
-// Every type of the mapping, through Parquet, Arrow files and Arrow streams: what comes out is what went in.
+// Tests every mapped type through Parquet, Arrow files and Arrow streams: the values read equal
+// those written.
 #include <arrow/c/abi.h>
 #include <arrow/c/bridge.h>
 #include <arrow/extension/uuid.h>
@@ -18,7 +19,7 @@ struct TypeCase {
   std::string name;
   std::shared_ptr<arrow::DataType> type;
   std::string json;     ///< seven rows
-  bool parquet = true;  ///< Parquet has such a type; others are stored as another
+  bool parquet = true;  ///< Parquet has such a type; otherwise it stores another
 };
 
 std::vector<TypeCase> flat_cases() {
@@ -42,7 +43,8 @@ std::vector<TypeCase> flat_cases() {
   cases.push_back({"decimal64", arrow::decimal64(15, 2), decimals});
   cases.push_back({"decimal128", arrow::decimal128(30, 2), decimals});
   cases.push_back({"decimal256", arrow::decimal256(60, 2), decimals});
-  // All digits that float64 tells apart; longer values are errors (tests/python/test_table_types.py).
+  // All digits that float64 distinguishes; longer values are errors
+  // (tests/python/test_table_types.py).
   cases.push_back({"long_decimal", arrow::decimal256(60, 10),
                    R"(["12345.0123456789", null, "-0.0000000001", "0.0000000000",
                        "98765432.5000000000", null, "7.0100000000"])"});
@@ -154,7 +156,8 @@ TEST(TableTypes, StreamsGiveWhatWasSentAlsoFromTheMiddleOfArrays) {
   }
 }
 
-// The ends of the strings as a whole are right; the row's own are so far apart that their difference is no int64.
+// The ends of the strings as a whole are correct. The row's own offsets are so far apart that their
+// difference overflows int64.
 TEST(TableTypes, OffsetsThatLeapOutOfAStreamsStringsAreCorrupt) {
   const auto offsets = arrow::Buffer::FromVector(std::vector<int64_t>{0, 1, INT64_MIN, 5});
   const auto strings = std::make_shared<arrow::LargeStringArray>(3, offsets, arrow::Buffer::FromString("abcde"));

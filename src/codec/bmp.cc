@@ -23,14 +23,14 @@ uint32_t pixel_at(const BmpHeader& header, const uint8_t* row, int64_t x) {
   return pixel;
 }
 
-/// Gives rows of file data to the sink in its colours.
+/// Passes rows of the file to the sink in the sink's colours.
 class Giver {
  public:
   Giver(const Rect& crop, ColorMode mode, RowSink& sink)
       : width_(crop.width), mode_(mode), sink_(sink),
         row_(static_cast<size_t>(crop.width * std::max(3, channels(mode)) + kRowSlackBytes)) {}
 
-  /// The pixels from `first` on.
+  /// Passes the pixels from `first` on.
   void give(const BmpHeader& header, const uint8_t* row, int64_t first) {
     uint8_t* to = row_.data();
     for (int64_t x = first; x < first + width_; ++x, to += mode_ == ColorMode::kGray ? 3 : channels(mode_))
@@ -66,7 +66,7 @@ class Giver {
 
 Status decode_rows(Bytes bytes, const BmpHeader& header, const Rect& crop, Giver& giver) {
   const auto row_bytes = static_cast<uint64_t>(header.row_bytes());
-  // The padding behind the last row may be missing.
+  // The padding after the last row may be missing.
   const auto last_row_bytes = static_cast<uint64_t>((header.width * header.bits + 7) / 8);
   const uint64_t needed = row_bytes * static_cast<uint64_t>(header.height - 1) + last_row_bytes;
   if (header.data_offset > bytes.size() || needed > bytes.size() - header.data_offset) return corrupt("BMP ends early");

@@ -15,13 +15,13 @@ uint32_t u32(Bytes bytes, size_t at) { return u16(bytes, at) | u16(bytes, at + 2
 
 bool is_known_size(uint32_t size) { return size == 40 || size == 52 || size == 56 || size == 108 || size == 124; }
 
-/// False where the bits of the mask are not one run.
+/// Returns false if the bits of the mask are not contiguous.
 bool set_channel(uint32_t mask, BmpChannel& channel) {
   if (mask == 0) return true;
   channel.mask = mask;
   channel.shift = std::countr_zero(mask);
   channel.largest = mask >> channel.shift;
-  // One run of ones, shifted down, is one below a power of two.
+  // Contiguous ones, shifted down, are one less than a power of two.
   return (uint64_t{channel.largest} & (uint64_t{channel.largest} + 1)) == 0;
 }
 
@@ -33,20 +33,21 @@ void set_default_channels(BmpHeader& header) {
 }
 
 Status read_masks(Bytes bytes, uint32_t header_size, BmpHeader& header) {
-  constexpr size_t kMasks = kFileHeader + 40;  // inside longer headers, behind the one of 40 bytes
+  constexpr size_t kMasks = kFileHeader + 40;  // inside longer headers, after the one of 40 bytes
   if (bytes.size() < kMasks + 12) return corrupt("BMP ends early, inside its colour masks");
   if (header.bits != 16 && header.bits != 24 && header.bits != 32) {
     return unsupported(fmt::format("BMP with colour masks and {} bits a pixel", header.bits));
   }
   const uint32_t red = u32(bytes, kMasks), green = u32(bytes, kMasks + 4), blue = u32(bytes, kMasks + 8);
-  // Some writers leave them out; the default channels stay.
+  // Some writers omit the masks; the default channels then apply.
   if ((red | green | blue) == 0 && header.bits == 32) return {};
   header.channels = {};
   if (red == 0 || green == 0 || blue == 0 || !set_channel(red, header.channels[0]) ||
       !set_channel(green, header.channels[1]) || !set_channel(blue, header.channels[2])) {
     return unsupported(fmt::format("BMP with the colour masks {:x}, {:x} and {:x}", red, green, blue));
   }
-  // Headers of 56 bytes and more name one. Where its bits are not one run nobody can say what it means.
+  // Headers of 56 bytes and more have an alpha mask. If its bits are not contiguous, its meaning is
+  // unknown and it is ignored.
   if (header_size >= 56 && header.bits == 32 && bytes.size() >= kMasks + 16 &&
       !set_channel(u32(bytes, kMasks + 12), header.alpha))
     header.alpha = {};
@@ -64,7 +65,7 @@ Status read_coding(Bytes bytes, uint32_t header_size, BmpHeader& header) {
                   header.bits, compression));
 }
 
-/// Reads the palette and answers where it ends.
+/// Reads the palette and returns its end.
 Result<uint64_t> read_palette(Bytes bytes, uint32_t header_size, BmpHeader& header) {
   const uint64_t begin = kFileHeader + uint64_t{header_size};
   if (header.bits > 8) return begin;
@@ -84,7 +85,7 @@ Status read_size(Bytes bytes, BmpHeader& header) {
   header.height = static_cast<int32_t>(u32(bytes, kFileHeader + 8));
   header.bits = static_cast<int>(u16(bytes, kFileHeader + 14));
   header.top_down = header.height < 0;
-  // No overflow: it is a number of 32 bits in one of 64.
+  // Cannot overflow, because a 32-bit number is held in 64 bits.
   if (header.top_down) header.height = -header.height;
   if (header.width <= 0 || header.height <= 0) {
     return corrupt(fmt::format("BMP of {} × {} pixels", header.width, header.height));
@@ -114,7 +115,7 @@ Result<BmpHeader> read_bmp_header(Bytes bytes) {
   FOREBAY_RETURN_IF_ERROR(read_coding(bytes, header_size, header));
   FOREBAY_ASSIGN(const uint64_t after_palette, read_palette(bytes, header_size, header));
   header.data_offset = u32(bytes, 10);
-  // Some writers leave the offset out, or forget the palette in it.
+  // Some writers omit the offset, or do not include the palette in it.
   if (header.data_offset == 0 || (header.bits <= 8 && header.data_offset == kFileHeader + header_size)) {
     header.data_offset = after_palette;
   }

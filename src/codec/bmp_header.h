@@ -11,27 +11,28 @@ namespace forebay {
 struct BmpChannel {
   uint32_t mask = 0;
   int shift = 0;
-  uint32_t largest = 0;  ///< 0: the channel is not there, and reads as 0
+  uint32_t largest = 0;  ///< 0: the channel is absent and reads as 0
 
   uint8_t value(uint32_t pixel) const {
     return largest == 0 ? uint8_t{0} : static_cast<uint8_t>(uint64_t{(pixel & mask) >> shift} * 255 / largest);
   }
 };
 
+/// The contents of the headers of a BMP file, and its palette.
 struct BmpHeader {
   int64_t width = 0, height = 0;
   bool top_down = false;
-  int bits = 24;                           ///< a pixel
-  std::array<BmpChannel, 3> channels{};    ///< red, green, blue, where bits >= 16
-  BmpChannel alpha;                        ///< where masks name one
-  std::array<uint8_t, 256 * 3> palette{};  ///< RGB, where bits <= 8; entries that the file does not have are black
+  int bits = 24;                           ///< bits per pixel
+  std::array<BmpChannel, 3> channels{};    ///< red, green, blue, for bits >= 16
+  BmpChannel alpha;                        ///< used if the masks define it
+  std::array<uint8_t, 256 * 3> palette{};  ///< RGB, for bits <= 8; black if not in the file
   uint64_t data_offset = 0;
 
   int64_t row_bytes() const { return ((width * bits + 31) >> 3) & ~int64_t{3}; }
 };
 
-/// Reads the header and the palette, of Windows 3 to 5. Run lengths, and the headers of OS/2, are Unsupported: no training data were
-/// ever found to have them.
+/// Parses the header and the palette of Windows 3 to 5. Run-length encoding and OS/2 headers are
+/// Unsupported, because no known training data uses them.
 Result<BmpHeader> read_bmp_header(Bytes bytes);
 
 }  // namespace forebay

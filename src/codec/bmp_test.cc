@@ -19,7 +19,7 @@ struct BmpKind {
   std::vector<uint32_t> masks = {};
 };
 
-/// A file whose pixel data is `data`; palettes are grey ramps turned around: index i is (255 - i, i, 7).
+/// A file whose pixel data is `data`. Palettes are reversed grey ramps: index i is (255 - i, i, 7).
 Blob make_bmp(int width, int height, const BmpKind& kind, const Blob& data) {
   Blob header;
   put_le(header, kind.header_size, 4);
@@ -53,7 +53,7 @@ uint32_t random_pixel(int x, int y, int bits) {
   return bits == 32 ? value : value >> 7 & ((1u << bits) - 1);
 }
 
-/// Rows of random_pixel() as a file stores them.
+/// Rows of random_pixel() in the layout of a file.
 Blob plain_data(int width, int height, const BmpKind& kind) {
   Blob out;
   for (int row = 0; row < height; ++row) {

@@ -1,6 +1,7 @@
 #pragma once
 
-// For the tests of this folder: pictures in memory, files of the shared data, and pictures made on the spot.
+// Helpers for tests of this folder: images in memory, files of the shared data, and synthetic
+// images.
 
 #include <cstdint>
 #include <cstdlib>
@@ -19,7 +20,8 @@ namespace forebay::codec_test {
 
 using Blob = std::vector<uint8_t>;
 
-/// Keeps the rows that come, and checks that they are as long as promised by reading their slack.
+/// Stores the rows. It reads the slack of each row, so that sanitizers detect a row that is too
+/// short.
 class Frame : public RowSink {
  public:
   Frame(int64_t width, ColorMode mode) : row_bytes_(width * pixel_bytes(mode)) {}
@@ -53,7 +55,7 @@ inline Decoded decode(const Blob& bytes, const ImageInfo& info, const Rect& crop
   return decoded;
 }
 
-/// probe and full decode in one, with pictures over 50 million pixels refused.
+/// Probes and fully decodes an image. Images over 50 million pixels are refused.
 inline Decoded decode_all(const Blob& bytes, ColorMode mode = ColorMode::kRgb) {
   const auto info = probe_image(bytes);
   if (!info.ok()) return {info.status(), {}};
@@ -61,7 +63,7 @@ inline Decoded decode_all(const Blob& bytes, ColorMode mode = ColorMode::kRgb) {
   return decode(bytes, *info, whole(*info), mode);
 }
 
-/// The crop of a full decode.
+/// Cuts the crop out of a full decode.
 inline Blob cut(const Blob& pixels, int64_t width, const Rect& crop, ColorMode mode = ColorMode::kRgb) {
   const int64_t size = channels(mode);
   Blob out;
@@ -76,7 +78,7 @@ inline Rect random_crop(std::mt19937& random, int64_t width, int64_t height) {
   const auto part = [&](int64_t side) {
     std::uniform_int_distribution<int64_t> any(0, side - 1);
     int64_t a = any(random), b = any(random);
-    // Half of the crops are small: their edges are all near each other.
+    // Half of the crops are small, so that their edges are close to each other.
     if (random() % 2 == 0) b = std::min(side - 1, a + static_cast<int64_t>(random() % 20));
     return std::pair(std::min(a, b), std::max(a, b) - std::min(a, b) + 1);
   };
@@ -85,7 +87,7 @@ inline Rect random_crop(std::mt19937& random, int64_t width, int64_t height) {
   return {x, y, w, h};
 }
 
-/// Every crop tried gives exactly the pixels of the full decode.
+/// Expects random crops to equal the pixels of the full decode.
 inline void expect_crops_equal_full_decode(const Blob& bytes, int crops, uint32_t seed, const std::string& name) {
   const auto info = probe_image(bytes);
   ASSERT_TRUE(info.ok()) << name << ": " << info.status().to_string();
@@ -119,7 +121,7 @@ inline std::filesystem::path shared_data() {
   if (!std::filesystem::exists(::forebay::codec_test::shared_data())) \
   GTEST_SKIP() << "SHARED DATA ABSENT: " << ::forebay::codec_test::shared_data()
 
-/// Every file below these folders of the shared data, by path.
+/// All files below these folders of the shared data, sorted by path.
 inline std::vector<std::filesystem::path> files_below(const std::vector<std::string>& folders) {
   std::vector<std::filesystem::path> files;
   for (const std::string& folder : folders) {

@@ -1,5 +1,5 @@
 #include <csetjmp>
-#include <cstdio>  // jpeglib.h needs it
+#include <cstdio>  // needed by jpeglib.h
 #include <cstdlib>
 #include <cstring>
 
@@ -13,9 +13,9 @@ namespace forebay {
 namespace {
 
 constexpr int64_t kMostJpegSide = 65'500;
-constexpr int kFullColorFrom = 90;  // as FFmpeg's and many cameras' best settings do
+constexpr int kFullColorFrom = 90;  // as the best settings of FFmpeg and many cameras
 
-/// A compressor, whose error function jumps back to run(): nothing between has a destructor.
+/// A compressor whose error function jumps back to run(). No frame in between may have destructors.
 class JpegWriter {
  public:
   JpegWriter(const Tensor& pixels, int quality) : pixels_(pixels), quality_(quality) {
@@ -34,7 +34,8 @@ class JpegWriter {
 
   bool run() {
     if (setjmp(errors_.back) != 0) {
-      // Until then `memory_` is what the library took first, and has freed where the file outgrew it.
+      // Before this call `memory_` is the library's first buffer, which it has freed if the file
+      // outgrew it.
       if (library_.dest != nullptr) library_.dest->term_destination(&library_);
       return false;
     }
@@ -69,7 +70,7 @@ class JpegWriter {
     library_.in_color_space = pixels_.shape[2] == 1 ? JCS_GRAYSCALE : JCS_RGB;
     jpeg_set_defaults(&library_);
     jpeg_set_quality(&library_, quality_, TRUE);
-    // The one with the same results on every processor.
+    // This method gives the same results on every processor.
     library_.dct_method = JDCT_ISLOW;
     library_.optimize_coding = TRUE;
     if (quality_ >= kFullColorFrom) library_.comp_info[0].h_samp_factor = library_.comp_info[0].v_samp_factor = 1;

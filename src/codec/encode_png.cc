@@ -11,7 +11,8 @@ namespace forebay {
 
 namespace {
 
-constexpr int kPngEffort = 3;  // a third of the time of zlib's 6, for a few percent more bytes
+// A third of the time of zlib's level 6, for a few percent more bytes.
+constexpr int kPngEffort = 3;
 
 Status png_failed(int error) {
   return internal_error(fmt::format("a PNG could not be written: {}", spng_strerror(error)));

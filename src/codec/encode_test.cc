@@ -19,7 +19,7 @@ Tensor noise(int64_t height, int64_t width, int64_t channels) {
   return pixels;
 }
 
-// Of one colour on the left, growing brighter to the right: what JPEG keeps well.
+// One colour on the left, getting brighter to the right, which JPEG preserves well.
 Tensor smooth(int64_t height, int64_t width, int64_t channels) {
   Tensor pixels = Tensor::allocate(DType::kUint8, {height, width, channels});
   uint8_t* out = pixels.buffer.data();

@@ -7,7 +7,7 @@ namespace {
 
 constexpr uint16_t kOrientationTag = 0x0112;
 
-/// Numbers of one TIFF structure, in its byte order. The caller checks positions with has().
+/// Reads numbers of a TIFF structure in its byte order. The caller checks positions with has().
 struct TiffReader {
   std::span<const uint8_t> bytes;
   bool big_endian = false;
@@ -28,10 +28,10 @@ std::optional<int> valid(uint32_t value) {
   return static_cast<int>(value);
 }
 
-/// The value of a directory entry that holds one number; writers use SHORT, a few LONG or BYTE.
+/// The value of a directory entry that holds one number. Writers use SHORT, a few LONG or BYTE.
 std::optional<int> entry_value(const TiffReader& tiff, size_t entry) {
   constexpr uint32_t kByte = 1, kShort = 3, kLong = 4;
-  // TIFF 6.0, section 2: tag, type, count, then the value itself where it has at most four bytes.
+  // TIFF 6.0, section 2: tag, type, count, then the value itself if it has at most four bytes.
   if (tiff.u32(entry + 4) != 1) return std::nullopt;
   switch (tiff.u16(entry + 2)) {
     case kByte: return valid(tiff.bytes[entry + 8]);
@@ -53,7 +53,7 @@ std::optional<int> exif_orientation(std::span<const uint8_t> bytes) {
   const uint32_t entries = tiff.u16(directory);
   for (uint32_t i = 0; i < entries; ++i) {
     const uint64_t entry = directory + 2 + 12 * uint64_t{i};
-    // So the loop ends with the block, however many entries are claimed.
+    // Ends the loop with the block, however many entries it claims.
     if (!tiff.has(entry, 12)) return std::nullopt;
     if (tiff.u16(entry) == kOrientationTag) return entry_value(tiff, entry);
   }

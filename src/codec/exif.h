@@ -6,15 +6,16 @@
 
 namespace forebay {
 
-/// The orientation (1 to 8) in a TIFF structure, as found in JPEG APP1 after "Exif\0\0", PNG eXIf and WebP EXIF; nothing where
-/// the tag is absent or the structure is damaged: a wrong EXIF block never makes a picture unreadable.
+/// The orientation (1 to 8) in a TIFF structure, as found in JPEG APP1 after "Exif\0\0", PNG eXIf
+/// and WebP EXIF. Returns nullopt if the tag is absent or the structure is damaged, so a wrong EXIF
+/// block never makes an image unreadable.
 std::optional<int> exif_orientation(std::span<const uint8_t> tiff);
 
-/// The orientation that an XMP packet states, the way Pillow finds it.
+/// The orientation in an XMP packet, found as Pillow finds it.
 std::optional<int> xmp_orientation(std::span<const uint8_t> xmp);
 
-/// Collects what the blocks of one file say: EXIF goes before XMP, the first block before later ones.
-/// One file, one thread.
+/// Collects the orientation from the metadata blocks of one file. EXIF takes precedence over XMP,
+/// and the first block over later ones. One thread.
 class OrientationFinder {
  public:
   void add_exif(std::span<const uint8_t> tiff) {

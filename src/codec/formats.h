@@ -9,8 +9,8 @@ namespace forebay {
 
 using Bytes = std::span<const uint8_t>;
 
-/// One format's three functions, with the meaning they have in image.h. The crop is inside the picture, and `info` is what
-/// the format's own probe said of these bytes or of others: it is checked again.
+/// The functions of each format, with the same meaning as in image.h. `crop` must lie inside the
+/// image. `info` may come from a probe of other bytes, so decoders check it again.
 Result<ImageInfo> probe_jpeg(Bytes bytes);
 Result<ImageInfo> probe_png(Bytes bytes);
 Result<ImageInfo> probe_webp(Bytes bytes);

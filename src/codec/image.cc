@@ -16,7 +16,7 @@
 namespace forebay {
 namespace {
 
-// Rows of such pictures, and products of two sides, stay within 63 bits.
+// Rows of such images, and products of two sides, fit 63 bits.
 constexpr int64_t kMaxSide = 1 << 30;
 
 /// One row per format: the kind of its files, and its functions.
@@ -49,13 +49,14 @@ bool inside(const Rect& rect, const ImageInfo& info) {
          rect.y <= info.stored_height - rect.height;
 }
 
-/// What the format's decoder is asked for, and what is made of its rows: some formats know neither 16 bits nor alpha.
+/// The mode requested from a format's decoder, and how its rows are converted. Some formats support
+/// neither 16 bits nor alpha.
 struct Asked {
   ColorMode mode;
   std::unique_ptr<RowSink> (*adapt)(RowSink& sink, const Rect& crop, ColorMode mode);
 };
 
-/// 8 bits to 16: 255 becomes 65535.
+/// Converts 8 bits to 16: 255 becomes 65535.
 class WideRows final : public RowSink {
  public:
   WideRows(RowSink& sink, int64_t samples) : sink_(sink), wide_(static_cast<size_t>(samples + kRowSlackBytes / 2)) {}
@@ -70,7 +71,7 @@ class WideRows final : public RowSink {
   std::vector<uint16_t> wide_;
 };
 
-/// RGB to RGBA, or anything to alpha alone: 255 everywhere.
+/// Converts RGB to RGBA, or anything to alpha alone, with alpha 255 everywhere.
 class OpaqueRows final : public RowSink {
  public:
   OpaqueRows(RowSink& sink, int64_t width, ColorMode mode)
@@ -98,7 +99,7 @@ std::unique_ptr<RowSink> opaque(RowSink& sink, const Rect& crop, ColorMode mode)
 Asked asked_of(const ImageInfo& info, ColorMode mode) {
   const bool wide = info.format == ImageFormat::kPng && info.bits == 16;
   if (is_wide(mode) && !wide) return {mode == ColorMode::kRgb16 ? ColorMode::kRgb : ColorMode::kGray, widened};
-  // The cheaper of the two, where pixels are looked at only because the file may be damaged.
+  // For alpha alone the cheaper mode suffices: pixels are decoded only to detect a damaged file.
   if (has_alpha(mode) && info.format == ImageFormat::kJpeg)
     return {mode == ColorMode::kRgba ? ColorMode::kRgb : ColorMode::kGray, opaque};
   return {mode, nullptr};
@@ -159,7 +160,8 @@ Status decode_rows(std::span<const uint8_t> bytes, const ImageInfo& info, const 
                                         info.stored_width, info.stored_height));
   }
   const Format& format = row_of(info.format);
-  // `info` may be of other bytes (a file that changed since it was probed); each format checks the rest.
+  // `info` may be of other bytes (a file that changed since it was probed); each format checks the
+  // rest.
   if (sniff(bytes).kind != format.kind) return corrupt(fmt::format("not a {} image any more", format.name));
   try {
     const Asked asked = asked_of(info, mode);

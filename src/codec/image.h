@@ -12,76 +12,83 @@
 
 namespace forebay {
 
+/// The formats of encoded images.
 enum class ImageFormat : uint8_t { kJpeg, kPng, kWebp, kBmp };
 std::string_view image_format_name(ImageFormat format);
 
+/// The channels and bits of decoded pixels.
 enum class ColorMode : uint8_t {
   kRgb,
   kGray,
-  kRgb16,    ///< 16 bits a channel, in the machine's byte order: those of a PNG as they are, 8 bits times 257
+  /// 16 bits per channel in native byte order: those of a PNG unchanged, 8 bits times 257.
+  kRgb16,
   kGray16,   ///< the same with one channel
-  kRgba,     ///< alpha last; 255 where a picture has none
+  kRgba,     ///< alpha last; 255 if the image has none
   kAlpha,    ///< alpha alone
-  kPalette,  ///< the numbers that index the picture's palette. Unsupported where it has none
+  kPalette,  ///< indices into the image's palette; Unsupported without one
 };
-/// What decode_image calls it: "rgb", "gray16", ...
+/// The name that decode_image uses: "rgb", "gray16", ...
 std::string_view color_mode_name(ColorMode mode);
 std::optional<ColorMode> color_mode_from_name(std::string_view name);
-/// "\"rgb\", \"gray\", ..." for messages.
+/// All names, "\"rgb\", \"gray\", ...", for messages.
 std::string color_mode_names();
 constexpr int channels(ColorMode mode) {
   return mode == ColorMode::kRgba ? 4 : mode == ColorMode::kRgb || mode == ColorMode::kRgb16 ? 3 : 1;
 }
-/// 16 bits a channel.
+/// True for modes with 16 bits per channel.
 constexpr bool is_wide(ColorMode mode) { return mode == ColorMode::kRgb16 || mode == ColorMode::kGray16; }
 constexpr bool has_alpha(ColorMode mode) { return mode == ColorMode::kRgba || mode == ColorMode::kAlpha; }
 constexpr int pixel_bytes(ColorMode mode) { return channels(mode) * (is_wide(mode) ? 2 : 1); }
 
+/// A rectangle of pixels.
 struct Rect {
   int64_t x = 0, y = 0, width = 0, height = 0;
   friend bool operator==(const Rect&, const Rect&) = default;
 };
 
-/// What the header of an encoded image says. Reading it takes no memory for pixels.
+/// The header of an encoded image. Reading it allocates no memory for pixels.
 struct ImageInfo {
   ImageFormat format = ImageFormat::kJpeg;
-  /// As stored, before the EXIF orientation is applied.
+  /// Size as stored, before the EXIF orientation is applied.
   int64_t stored_width = 0, stored_height = 0;
-  /// EXIF orientation, 1 to 8 (1 where there is none).
+  /// EXIF orientation, 1 to 8; 1 if there is none.
   int orientation = 1;
   int components = 3;
   int bits = 8;
-  bool lossless = false;     ///< a JPEG made by process 14
-  bool progressive = false;  ///< or interlaced: rows do not come from top to bottom
-  /// What must be held of the whole picture at once: the coefficients of a JPEG in several scans, the pixels of a lossless
-  /// WebP. 0: decoded row by row.
+  bool lossless = false;     ///< a JPEG of process 14
+  bool progressive = false;  ///< or interlaced: rows are not stored from top to bottom
+  /// Memory for data of the whole image that decoding holds at once: the coefficients of a JPEG
+  /// with several scans, or the pixels of a lossless WebP. 0 if it is decoded row by row.
   uint64_t frame_bytes = 0;
 
-  /// As seen upright, after the orientation is applied.
+  /// Size as seen upright, after the orientation is applied.
   int64_t width() const { return orientation >= 5 ? stored_height : stored_width; }
   int64_t height() const { return orientation >= 5 ? stored_width : stored_height; }
   int64_t pixels() const { return stored_width * stored_height; }
 };
 
-/// True when the first bytes look like one of the formats above (for listings: no more is promised).
+/// True if the first bytes look like one of the formats above. This is a quick test for listings;
+/// decoding may still fail.
 bool looks_like_image(std::span<const uint8_t> head);
 
-/// Corrupt where the header is damaged, Unsupported where it is another format (named if known) or an unusual kind.
-/// Looks at headers alone, and may be given the beginning of a file; Corrupt then says only that the header is not all there. Any thread.
+/// Parses the header of an image. Reads nothing else, so `bytes` may be the beginning of a file.
+/// Any thread may call it. Corrupt if the header is damaged or incomplete, Unsupported for another
+/// format (named if known) or an unusual kind.
 Result<ImageInfo> probe_image(std::span<const uint8_t> bytes);
 
-/// Upper bound of the bytes taken while decode_rows() runs: frames, coefficients and the libraries' own memory.
+/// Upper bound of the memory that decode_rows() takes: frames, coefficients and the libraries' own
+/// memory.
 uint64_t decode_working_bytes(const ImageInfo& info, const Rect& stored_crop, ColorMode mode);
 
-/// Gets the rows of the crop, top to bottom: `row` is crop.width × pixel_bytes(mode) bytes, valid during the call and readable
-/// for 64 bytes more.
+/// Receives the rows of the crop, top to bottom. `row` holds crop.width × pixel_bytes(mode) bytes,
+/// is valid during the call, and is readable for 64 bytes more.
 class RowSink {
  public:
   virtual ~RowSink() = default;
   virtual void row(const uint8_t* row) = 0;
 };
 
-/// Copies the rows into memory, one behind the other.
+/// Copies the rows to consecutive memory.
 class RowsInto final : public RowSink {
  public:
   RowsInto(uint8_t* out, size_t row_bytes) : out_(out), row_bytes_(row_bytes) {}
@@ -95,15 +102,21 @@ class RowsInto final : public RowSink {
   const size_t row_bytes_;
 };
 
-/// Decodes the part `stored_crop` (inside the stored picture, before orientation) and gives its pixels. With 8 bits a channel they are
-/// as Pillow's `convert("RGB")`, `convert("L")` or `convert("RGBA")` would have them: alpha dropped by the first two, 16 bits by their upper byte, CMYK as Pillow converts it.
-/// The pixels equal those of a full decode. Corrupt where the data is damaged or ends early.
-/// Any number of threads at once; nothing is kept between calls but a row's memory by thread. On an error some rows may have been given. Takes no
-/// more memory than decode_working_bytes() says, and does not limit pixels: that is for whoever has seen `info`.
+/// Decodes the part `stored_crop` of an image and passes its rows to the sink. The crop must lie
+/// inside the stored image, before orientation. The pixels equal those of a full decode.
+///
+/// With 8 bits per channel they equal the result of Pillow's `convert("RGB")`, `convert("L")` or
+/// `convert("RGBA")`: the first two drop alpha, 16 bits are reduced to their upper byte, and CMYK
+/// is converted as in Pillow.
+///
+/// Any number of threads may decode at once. Nothing is kept between calls except one row of memory
+/// per thread. Takes no more memory than decode_working_bytes() states. It does not limit the
+/// number of pixels; the caller does, from `info`. Corrupt if the data is damaged or ends early;
+/// some rows may have been passed before the error.
 Status decode_rows(std::span<const uint8_t> bytes, const ImageInfo& info, const Rect& stored_crop, ColorMode mode,
                    RowSink& sink);
 
-/// The rectangle of the stored picture that becomes `upright` after the orientation is applied.
+/// The rectangle of the stored image that becomes `upright` when the orientation is applied.
 Rect upright_to_stored(const ImageInfo& info, const Rect& upright);
 
 }  // namespace forebay

@@ -11,18 +11,18 @@ namespace {
 
 constexpr int kMaxScans = 100;
 
-/// One decode: what is asked, and what was found. Nothing here has a destructor: errors jump over it.
+/// State of one decode. It must not have members with destructors, because errors jump over it.
 struct Task {
   const ImageInfo* info;
   Rect crop;
   ColorMode mode;
   RowSink* sink;
-  uint8_t* decoded;    ///< one row as the library gives it
-  uint8_t* converted;  ///< one row of the crop in the colours asked for
+  uint8_t* decoded;    ///< one row of the library's output
+  uint8_t* converted;  ///< one row of the crop in the requested colours
   bool same_header;
 };
 
-/// Converts one decoded row, in the library's output colours, and hands it on.
+/// Converts one decoded row, in the library's output colours, and passes it on.
 void give_row(const Task& task, const uint8_t* row) {
   uint8_t* const converted = task.converted;
   const bool rgb = task.mode == ColorMode::kRgb;
@@ -50,9 +50,10 @@ void set_colors(jpeg_decompress_struct* library) {
   }
 }
 
-/// True where the library computes each column from its neighbours alone, so that columns far away can be left out.
+/// True if the library computes each column only from its neighbours, so that distant columns can
+/// be skipped.
 bool columns_are_local(const jpeg_decompress_struct* library) {
-  // An unfinished progressive picture is smoothed across blocks.
+  // An unfinished progressive image is smoothed across blocks.
   if (library->coef_bits != nullptr) {
     for (int c = 0; c < library->num_components; ++c) {
       for (int i = 0; i < DCTSIZE2; ++i) {
@@ -60,7 +61,8 @@ bool columns_are_local(const jpeg_decompress_struct* library) {
       }
     }
   }
-  // Chroma sampled finer than luma and the like: rare, and the library's crop is not made for it.
+  // Chroma sampled more finely than luma and the like is rare, and the library's crop does not
+  // support it.
   for (int c = 0; c < library->num_components; ++c) {
     const jpeg_component_info& component = library->comp_info[c];
     const bool full = component.h_samp_factor == library->max_h_samp_factor;
@@ -69,7 +71,7 @@ bool columns_are_local(const jpeg_decompress_struct* library) {
   return true;
 }
 
-/// The library leaves out neither rows nor columns of lossless pictures.
+/// Skips the rows above the crop. The library can skip neither rows nor columns of lossless images.
 void pass_over_rows(jpeg_decompress_struct* library, Task& task) {
   if (task.info->lossless) {
     for (int64_t y = 0; y < task.crop.y; ++y) jpeg_read_scanlines(library, &task.decoded, 1);
@@ -78,10 +80,11 @@ void pass_over_rows(jpeg_decompress_struct* library, Task& task) {
   }
 }
 
-/// Leaves out the columns that the crop does not need; answers where the crop begins in the rows that come.
+/// Skips the columns that the crop does not need. Returns where the crop begins in the decoded
+/// rows.
 int64_t crop_columns(jpeg_decompress_struct* library, const Rect& crop) {
-  // Smooth upsampling takes the outermost column of what is decoded for the edge of the picture, so one more is decoded.
-  // Very narrow parts would switch it off: those are widened.
+  // Smooth upsampling treats the outermost decoded column as the edge of the image, so one more is
+  // decoded. Very narrow parts would disable it, so they are widened.
   constexpr int64_t kMargin = 1, kMinWidth = 64;
   const int64_t width = library->output_width;
   int64_t begin = std::max<int64_t>(crop.x - kMargin, 0);
@@ -100,7 +103,8 @@ void decode_steps(jpeg_decompress_struct* library, void* context) {
   task.same_header = library->image_width == task.info->stored_width &&
                      library->image_height == task.info->stored_height &&
                      library->num_components == task.info->components &&
-                     // One scan was planned for; several take memory for all coefficients, which was not asked for.
+                     // Memory was reserved for one scan. Several scans need memory for all
+                     // coefficients.
                      (task.info->frame_bytes != 0 || !jpeg_has_multiple_scans(library));
   if (!task.same_header) return;
   set_colors(library);
@@ -114,7 +118,7 @@ void decode_steps(jpeg_decompress_struct* library, void* context) {
   }
 }
 
-/// Every scan goes over the whole picture, so many scans in a small file are many hours for few bytes.
+/// Every scan covers the whole image, so many scans in a small file would take hours.
 Status check_scan_work(const ImageInfo& info, const JpegScans& scans, size_t file_bytes) {
   constexpr uint64_t kFreeBlocks = 4'000'000, kBlocksPerByte = 500;
   // A block is 64 coefficients of two bytes.
@@ -131,7 +135,8 @@ Status decode_jpeg(Bytes bytes, const ImageInfo& info, const Rect& crop, ColorMo
   const bool several = info.frame_bytes != 0;
   FOREBAY_ASSIGN(const JpegScans scans, find_scans(bytes, several));
   if (several) FOREBAY_RETURN_IF_ERROR(check_scan_work(info, scans, bytes.size()));
-  // Of the thread and not of this frame: an error jumps over frames, and nothing in them would be freed.
+  // Owned by the thread and not by this frame, because an error jumps over frames without freeing
+  // anything.
   thread_local RowBuffer decoded, converted;
   Task task{&info, crop, mode, &sink, decoded.get(info.stored_width * info.components), converted.get(crop.width * 3),
             true};
@@ -141,12 +146,13 @@ Status decode_jpeg(Bytes bytes, const ImageInfo& info, const Rect& crop, ColorMo
 }
 
 uint64_t jpeg_working_bytes(const ImageInfo& info, const Rect& crop, ColorMode) {
-  // Per component: two row groups and their neighbours before upsampling (at most 40 rows) and 4 rows after it.
+  // Per component: two row groups and their neighbours before upsampling (at most 40 rows), and 4
+  // rows after it.
   constexpr uint64_t kRows = 44, kFixedBytes = 128 * 1024;
   const uint64_t padded_width = static_cast<uint64_t>(info.stored_width) + 128;
   const uint64_t components = static_cast<uint64_t>(info.components);
   const uint64_t rows = kRows * padded_width * components;
-  // Our own two rows; while a row buffer grows, the old one is there too.
+  // Two rows of this decoder. While a row buffer grows, the old one exists as well.
   const uint64_t ours = 2 * (padded_width * components + static_cast<uint64_t>(crop.width) * 3);
   return kFixedBytes + rows + ours + info.frame_bytes + info.frame_bytes / 16;
 }

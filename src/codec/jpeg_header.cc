@@ -36,7 +36,8 @@ void read_app1(Bytes payload, OrientationFinder& finder) {
 
 uint64_t divide_up(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
-/// Bytes of all coefficients as libjpeg holds them: two a sample, each component padded to whole MCUs.
+/// Memory of all coefficients in libjpeg: two bytes per sample, each component padded to whole
+/// MCUs.
 Result<uint64_t> coefficient_bytes(const ImageInfo& info, Bytes components) {
   uint64_t max_h = 1, max_v = 1;
   for (int i = 0; i < info.components; ++i) {
@@ -89,8 +90,8 @@ Result<ImageInfo> read_frame(const JpegSegment& segment) {
   return info;
 }
 
-/// Without progression and arithmetic coding a block takes two bits at least, and a lossless sample one: a file that is shorter cannot be
-/// whole.
+/// Without progression and arithmetic coding a block takes at least two bits, and a lossless sample
+/// one, so a file that is shorter is incomplete.
 Status check_data_size(const ImageInfo& info, JpegMarker frame, size_t file_bytes) {
   constexpr uint64_t kBlockBytes = 64 * 2, kMinBits = 2;
   if (frame != JpegMarker::kSof0 && frame != JpegMarker::kSof1 && !info.lossless) return {};
@@ -102,7 +103,7 @@ Status check_data_size(const ImageInfo& info, JpegMarker frame, size_t file_byte
 }
 
 bool has_end_marker(Bytes bytes, size_t from) {
-  // From the end, where it is: whatever some writers put behind it is passed over.
+  // Searched from the end, where it usually is. Data that some writers append is ignored.
   for (size_t i = bytes.size(); i >= from + 2; --i) {
     if (bytes[i - 1] == 0xD9 && bytes[i - 2] == 0xFF) return true;
   }
@@ -123,7 +124,7 @@ Result<JpegSegment> JpegMarkers::next() {
       const auto marker = static_cast<JpegMarker>(bytes_[position_++]);
       if (stands_alone(marker)) return JpegSegment{marker, {}};
       if (bytes_.size() - position_ < 2) return ends_early("inside a marker");
-      // The length counts itself (T.81, section B.1.1.4).
+      // The length includes itself (T.81, section B.1.1.4).
       const size_t length = static_cast<size_t>(bytes_[position_]) << 8 | bytes_[position_ + 1];
       if (length < 2) return corrupt("JPEG segment shorter than its own length field");
       if (bytes_.size() - position_ < length) return ends_early("inside a segment");
@@ -143,7 +144,8 @@ void JpegMarkers::skip_scan() {
     position_ = static_cast<size_t>(static_cast<const uint8_t*>(found) - bytes_.data());
     if (position_ + 1 >= bytes_.size()) break;
     const uint8_t code = bytes_[position_ + 1];
-    // 0xFF 0x00 is a byte of data that is 0xFF; 0xFF before a marker is filling (T.81, sections B.1.1.5 and B.1.1.2).
+    // 0xFF 0x00 is a data byte 0xFF; 0xFF before a marker is padding (T.81, sections B.1.1.5 and
+    // B.1.1.2).
     const bool data = code == 0 || (code >= static_cast<uint8_t>(JpegMarker::kRst0) &&
                                     code <= static_cast<uint8_t>(JpegMarker::kRst7));
     if (!data && code != 0xFF) return;
@@ -189,7 +191,8 @@ Result<ImageInfo> probe_jpeg(Bytes bytes) {
     if (!info || segment.payload.empty()) return corrupt("JPEG scan without a frame header");
     info->orientation = finder.orientation();
     FOREBAY_RETURN_IF_ERROR(check_data_size(*info, *frame_marker, bytes.size()));
-    // One scan that holds every component is decoded row by row; for anything else all coefficients are kept.
+    // One scan with all components is decoded row by row. Otherwise all coefficients are held in
+    // memory.
     if (!info->progressive && segment.payload[0] == info->components) info->frame_bytes = 0;
     return *info;
   }

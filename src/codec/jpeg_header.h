@@ -6,7 +6,7 @@
 
 namespace forebay {
 
-/// The JPEG markers that are looked at here.
+/// The JPEG markers that this project interprets.
 enum class JpegMarker : uint8_t {
   kTem = 0x01,
   kSof0 = 0xC0,
@@ -34,15 +34,16 @@ struct JpegSegment {
   Bytes payload;
 };
 
-/// Walks the markers of a JPEG file, finding each the way libjpeg does (stray bytes before a marker are passed over).
+/// Iterates over the markers of a JPEG file as libjpeg does, skipping stray bytes before a marker.
+/// It refers to the caller's bytes.
 class JpegMarkers {
  public:
-  /// `bytes` begins with SOI.
+  /// `bytes` must begin with SOI.
   explicit JpegMarkers(Bytes bytes) : bytes_(bytes), position_(2) {}
 
-  /// Corrupt where the file ends before the next marker or inside its segment.
+  /// Corrupt if the file ends before the next marker or inside its segment.
   Result<JpegSegment> next();
-  /// After SOS: passes over the entropy-coded data, to the next marker that is not a restart.
+  /// Call after SOS: skips the entropy-coded data up to the next marker that is not a restart.
   void skip_scan();
   size_t position() const { return position_; }
 
@@ -51,13 +52,14 @@ class JpegMarkers {
   size_t position_;
 };
 
-/// What decoding needs to know of the scans; found without decoding.
+/// Properties of the scans that decoding needs, found without decoding.
 struct JpegScans {
   int count = 0;
   size_t first_data = 0;  ///< offset of the first scan's entropy-coded data
 };
 
-/// Corrupt where the end-of-image marker is missing after the first scan begins; for files of several scans all are counted.
+/// Corrupt if the end-of-image marker is missing after the first scan begins. If `several`, all
+/// scans are counted.
 Result<JpegScans> find_scans(Bytes bytes, bool several);
 
 }  // namespace forebay

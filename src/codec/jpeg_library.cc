@@ -48,7 +48,7 @@ void JpegLibrary::on_message(j_common_ptr library, int level) {
 
 boolean JpegLibrary::on_empty(j_decompress_ptr library) {
   auto* errors = reinterpret_cast<ErrorManager*>(library->err);
-  // All bytes were there from the beginning, so more never come.
+  // All bytes were there from the beginning, so no more will come.
   errors->ended_early = true;
   on_error(reinterpret_cast<j_common_ptr>(library));
   return FALSE;
@@ -62,8 +62,9 @@ void JpegLibrary::on_skip(j_decompress_ptr library, long count) {
 }
 
 void JpegLibrary::prepare(Bytes bytes) {
-  // A fresh object for each picture: tables of the one before would otherwise stand in for missing ones. That costs a few
-  // small allocations; the kernel's share of decoding photographs is below 2 % with it.
+  // A new object for each image, because tables of the previous one would otherwise replace missing
+  // ones. This costs a few small allocations: the kernel's share of decoding photographs is below 2
+  // %.
   library_.err = jpeg_std_error(&errors_.base);
   errors_.base.error_exit = on_error;
   errors_.base.emit_message = on_message;
@@ -93,7 +94,8 @@ Status JpegLibrary::error_status() {
 Status JpegLibrary::run(Bytes bytes, void (*steps)(jpeg_decompress_struct*, void*), void* context) {
   prepare(bytes);
   Status status;
-  // Nothing below may have a destructor, nor change a local that is read after the jump: `status` is set behind it alone.
+  // Nothing below may have a destructor, or change a local that is read after the jump. `status` is
+  // set only after it.
   if (setjmp(errors_.back) == 0) {
     jpeg_create_decompress(&library_);
     library_.src = &source_;

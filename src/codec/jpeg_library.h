@@ -3,7 +3,7 @@
 #include <csetjmp>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>  // jpeglib.h needs it
+#include <cstdio>  // needed by jpeglib.h
 
 #include <jpeglib.h>
 
@@ -11,18 +11,20 @@
 
 namespace forebay {
 
-/// A libjpeg decompressor whose failures come back as a Status.
+/// A libjpeg decompressor that reports failures as a Status.
 ///
-/// libjpeg reports an error by a function that must not return. run() is the only place that calls into the library: the
-/// error function jumps back to it, over C frames and over frames of `steps`, which therefore hold nothing with a destructor.
-/// Warnings that mean wrong pixels are errors here; harmless ones are passed over.
+/// libjpeg reports an error by calling a function that must not return. run() is the only place
+/// that calls the library. The error function jumps back to it, across C frames and frames of
+/// `steps`, so nothing in `steps` may have a destructor. Warnings that mean wrong pixels are errors
+/// here; harmless ones are ignored.
 class JpegLibrary {
  public:
   JpegLibrary() = default;
   JpegLibrary(const JpegLibrary&) = delete;
   JpegLibrary& operator=(const JpegLibrary&) = delete;
 
-  /// Reads `bytes` by calling steps(library, context); afterwards the library holds no memory of this picture.
+  /// Decodes `bytes` by calling steps(library, context). Afterwards the library holds no memory of
+  /// this image.
   Status run(Bytes bytes, void (*steps)(jpeg_decompress_struct* library, void* context), void* context);
 
  private:

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kMostRestartPixels = 100'000'000;
 
-/// What is written. Nothing here has a destructor: errors jump over it.
+/// State of one rewrite. It must not have members with destructors, because errors jump over it.
 struct Rewrite {
   jpeg_compress_struct writer;
   bool created;
@@ -19,7 +19,7 @@ struct Rewrite {
   unsigned long size;
 };
 
-/// Segments that the library does not write by itself.
+/// Copies the segments that the library does not write by itself.
 void copy_segments(jpeg_decompress_struct* reader, jpeg_compress_struct* writer) {
   for (jpeg_saved_marker_ptr segment = reader->marker_list; segment != nullptr; segment = segment->next) {
     const auto begins = [&](const char* name, unsigned length) {
@@ -34,7 +34,7 @@ void copy_segments(jpeg_decompress_struct* reader, jpeg_compress_struct* writer)
 void rewrite_steps(jpeg_decompress_struct* reader, void* context) {
   Rewrite& task = *static_cast<Rewrite*>(context);
   jpeg_compress_struct* const writer = &task.writer;
-  // One way back for both: to JpegLibrary::run().
+  // Both objects report errors by the same jump, to JpegLibrary::run().
   writer->err = reader->err;
   jpeg_create_compress(writer);
   task.created = true;
@@ -46,7 +46,8 @@ void rewrite_steps(jpeg_decompress_struct* reader, void* context) {
   writer->optimize_coding = TRUE;
   writer->restart_in_rows = 1;
   jpeg_mem_dest(writer, &task.memory, &task.size);
-  // Begins the file; what is written by finish_compress() are the coefficients, so that segments still come before them.
+  // This begins the file. The coefficients are written only by finish_compress(), so segments can
+  // still be inserted.
   jpeg_write_coefficients(writer, coefficients);
   copy_segments(reader, writer);
   jpeg_finish_compress(writer);
@@ -62,7 +63,8 @@ Result<Buffer> rewritten(const Buffer& file) {
     std::memcpy(made.data(), task.memory, task.size);
   }
   if (task.created) {
-    // Until then `memory` is what the library took first, and has freed where the file outgrew it.
+    // Before this call `memory` is the library's first buffer, which it has freed if the file
+    // outgrew it.
     if (!status.ok() && task.writer.dest != nullptr) task.writer.dest->term_destination(&task.writer);
     jpeg_destroy_compress(&task.writer);
   }
@@ -82,7 +84,7 @@ class HashRows final : public RowSink {
   const size_t row_bytes_;
 };
 
-/// Of the picture as it is shown.
+/// Hash of the decoded pixels and the size of a JPEG.
 Result<Hash128> pixels_of(const Buffer& file) {
   FOREBAY_ASSIGN(const ImageInfo info, probe_image(file.span()));
   if (info.format != ImageFormat::kJpeg || info.lossless) return unsupported("no JPEG of coefficients");
@@ -98,7 +100,8 @@ Result<Hash128> pixels_of(const Buffer& file) {
 }  // namespace
 
 Buffer with_restart_markers(const Buffer& file) {
-  const Result<Hash128> was = pixels_of(file);  // first: it refuses what would be endless work
+  // Done first, because it refuses images that would take too long.
+  const Result<Hash128> was = pixels_of(file);
   if (!was.ok()) return file;
   Result<Buffer> made = rewritten(file);
   if (!made.ok()) return file;

@@ -60,7 +60,7 @@ TEST(RestartMarkers, coefficients_pixels_and_crops_stay_the_same) {
       EXPECT_TRUE(decode_all(made).pixels == decode_all(file).pixels);
       expect_crops_equal_full_decode(made, 20, 7, "with restart markers");
       EXPECT_EQ(made, blob_of(with_restart_markers(buffer_of(file))));
-      EXPECT_EQ(blob_of(with_restart_markers(buffer_of(made))), made);  // there is nothing left to do
+      EXPECT_EQ(blob_of(with_restart_markers(buffer_of(made))), made);  // already done
     }
   }
 }
@@ -86,8 +86,8 @@ TEST(RestartMarkers, what_cannot_have_them_stays_as_it_is) {
   EXPECT_EQ(blob_of(with_restart_markers(buffer_of(text))), text);
 }
 
-// One grey block with a coefficient of 12 bits, which is read and not written: the writer gives up when its segments have outgrown the
-// memory that it began with.
+// One grey block with a coefficient of 12 bits, which can be read but not written. The writer fails
+// after its segments have outgrown its first buffer.
 TEST(RestartMarkers, a_picture_that_is_refused_in_the_middle_stays_as_it_is) {
   Blob file = {0xff, 0xd8};
   const auto segment = [&](uint8_t marker, const Blob& payload) {
@@ -100,8 +100,10 @@ TEST(RestartMarkers, a_picture_that_is_refused_in_the_middle_stays_as_it_is) {
   quantization[0] = 0;
   segment(0xdb, quantization);
   segment(0xc0, {8, 0, 8, 0, 8, 1, 1, 0x11, 0});
-  segment(0xc4, {0x00, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});           // DC: "0" is a difference of 0
-  segment(0xc4, {0x10, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x0c, 0x00});  // AC: "0" has 12 bits, "10" ends
+  // DC: "0" is a difference of 0.
+  segment(0xc4, {0x00, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+  // AC: "0" has 12 bits, "10" ends.
+  segment(0xc4, {0x10, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x0c, 0x00});
   segment(0xda, {1, 1, 0, 0, 63, 0});
   file.insert(file.end(), {0x20, 0x02, 0xff, 0xd9});  // 0, 0 100000000000, 10
   ASSERT_EQ(decode_all(file).pixels.size(), 64u * 3) << "what is read";

@@ -57,7 +57,7 @@ TEST(jpeg, crop_equals_full_decode_for_odd_kinds) {
   }
 }
 
-/// A progressive file that ends, properly marked, after `scans` scans.
+/// A progressive file that ends, with a proper marker, after `scans` scans.
 Blob unfinished(const Blob& bytes, int scans) {
   Blob out(bytes.begin(), bytes.begin() + 2);
   for (size_t at = 2; at + 4 < bytes.size();) {
@@ -140,7 +140,7 @@ TEST(jpeg, progressive_bomb_is_refused) {
   EXPECT_EQ(decoded.status.code(), Code::kUnsupported);
   EXPECT_NE(decoded.status.message().find("scans"), std::string::npos) << decoded.status.message();
 
-  // A few scans are enough where the picture is large and the file small.
+  // A few scans suffice if the image is large and the file small.
   const auto info = probe_image(with_size(bytes, 7000, 7000));
   ASSERT_TRUE(info.ok());
   EXPECT_EQ(decode(with_size(bytes, 7000, 7000), *info, {0, 0, 8, 8}).status.code(), Code::kUnsupported);
@@ -152,7 +152,7 @@ void put_marker(Blob& to, uint8_t code, const Blob& payload) {
   to.insert(to.end(), payload.begin(), payload.end());
 }
 
-/// Entropy-coded data: bits from the highest, 0xFF stuffed.
+/// Writes entropy-coded data, highest bit first, with stuffed 0xFF.
 class JpegBits {
  public:
   void put(uint32_t bits, int count) {
@@ -177,7 +177,8 @@ class JpegBits {
   int filled_ = 0;
 };
 
-/// Process 14 with the first predictor (the sample on the left): each difference as its number of bits, in 4 bits, and those bits.
+/// Process 14 with the first predictor (the sample on the left). Each difference is coded as its
+/// number of bits, in 4 bits, and those bits.
 Blob encode_lossless_jpeg(const Blob& pixels, int width, int height, int channels) {
   Blob file = {0xFF, 0xD8};
   Blob frame = {8, 0, static_cast<uint8_t>(height), 0, static_cast<uint8_t>(width), static_cast<uint8_t>(channels)};
@@ -214,7 +215,7 @@ Blob encode_lossless_jpeg(const Blob& pixels, int width, int height, int channel
   return file;
 }
 
-// Debian 12 has libjpeg-turbo 2.1, which does not decode them.
+// Debian 12 has libjpeg-turbo 2.1, which cannot decode them.
 TEST(jpeg, lossless_pictures_are_decoded_or_the_library_that_could_is_named) {
   constexpr int kWidth = 90, kHeight = 31;
   for (const int channels : {1, 3}) {

@@ -20,7 +20,7 @@ struct JpegKind {
   bool scan_per_component = false;
 };
 
-/// A JPEG file of this kind with test_pixels() in it.
+/// A JPEG file of this kind with the pixels of test_pixels().
 inline Blob encode_jpeg(int width, int height, const JpegKind& kind, uint32_t seed = 1) {
   jpeg_compress_struct library = {};
   jpeg_error_mgr errors;

@@ -9,14 +9,15 @@
 
 namespace forebay {
 
-/// Makes a tree of a JSON text, as nlohmann::json::parse() does, for readers to whom it matters how a number is written. What the parser
-/// calls (`sax_parse`); one text, one thread.
+/// Builds a tree from a JSON text, as nlohmann::json::parse() does, for readers that need the text
+/// of a number. It is passed to `sax_parse`. One text, one thread.
 class JsonTree : public nlohmann::json_sax<nlohmann::json> {
  public:
   using Json = nlohmann::json;
   Json made;
 
-  /// A number with a point or an exponent, or beyond 64 bits. `written`: as the text has it.
+  /// Converts a number with a point or an exponent, or one that does not fit 64 bits. `written` is
+  /// its text.
   virtual Json number(double value, const std::string& written) = 0;
 
   bool null() override { return put(nullptr); }
@@ -57,7 +58,9 @@ class JsonTree : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
-  std::vector<Json*> open_;  ///< lists and objects around the next value; nothing is added beside one that is open
+  /// Lists and objects that enclose the next value. Nothing is added next to an open one, so the
+  /// pointers stay valid.
+  std::vector<Json*> open_;
   std::string key_;
 };
 

@@ -10,7 +10,7 @@ OrientationMap orientation_map(int orientation) {
     case 2: return {.transpose = false, .flip_x = true, .flip_y = false};
     case 3: return {.transpose = false, .flip_x = true, .flip_y = true};
     case 4: return {.transpose = false, .flip_x = false, .flip_y = true};
-    // 5 to 8 are transposed: what is upright x runs along stored y (Exif 2.3, section 4.6.4, tag 0x0112).
+    // 5 to 8 are transposed: upright x runs along stored y (Exif 2.3, section 4.6.4, tag 0x0112).
     case 5: return {.transpose = true, .flip_x = false, .flip_y = false};
     case 6: return {.transpose = true, .flip_x = false, .flip_y = true};
     case 7: return {.transpose = true, .flip_x = true, .flip_y = true};

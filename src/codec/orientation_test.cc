@@ -76,7 +76,7 @@ TEST(orientation, a_rectangle_goes_where_its_pixels_go) {
   }
 }
 
-/// The bytes of a .npy file of uint8 in C order, behind its header.
+/// The data of a uint8 .npy file in C order.
 Blob npy_data(const std::filesystem::path& path) {
   const Blob file = read_file(path);
   const size_t header = 10 + (file.at(8) | static_cast<size_t>(file.at(9)) << 8);

@@ -18,8 +18,9 @@
 namespace forebay {
 namespace {
 
-/// What the library gets to read: the signature and the chunks that pixels depend on. Text, profiles and the like, which it
-/// would unpack into memory, stay outside.
+/// The part of the file that the library reads: the signature and the chunks that affect pixels.
+/// Other chunks, such as text and profiles, are left out, because the library would decompress them
+/// into memory.
 class PixelChunks {
  public:
   explicit PixelChunks(Bytes signature) : rest_(signature) {}
@@ -58,7 +59,7 @@ Status read_palette(const PngChunk& chunk, PngPalette& palette) {
   return {};
 }
 
-// What does not fit the colour type says nothing, as in libpng.
+// Values that do not fit the colour type are ignored, as in libpng.
 void read_transparency(const PngChunk& chunk, const PngHeader& header, PngPalette& palette) {
   const Bytes data = chunk.payload;
   if (header.color == PngColor::kPalette) {
@@ -72,7 +73,7 @@ void read_transparency(const PngChunk& chunk, const PngHeader& header, PngPalett
   palette.clear = clear;
 }
 
-/// Checks the file's chunks and picks out those that pixels depend on.
+/// Checks the file's chunks and selects those that affect pixels.
 Status collect(Bytes bytes, const PngHeader& header, PixelChunks& pixel_chunks, PngPalette& palette) {
   PngChunks chunks(bytes);
   bool in_data = false, after_data = false, has_palette = false;
@@ -87,7 +88,8 @@ Status collect(Bytes bytes, const PngHeader& header, PixelChunks& pixel_chunks, 
     }
     if (!chunk.crc_is_right()) return corrupt(fmt::format("PNG chunk '{}' has a wrong CRC", chunk.type));
     if (chunk.type == "PLTE") {
-      // A suggestion for colour pictures, and of no meaning a second time or behind the data.
+      // For colour images it is only a suggestion. A second one, or one after the data, has no
+      // meaning.
       if (header.color != PngColor::kPalette || has_palette || in_data) continue;
       FOREBAY_RETURN_IF_ERROR(read_palette(chunk, palette));
       has_palette = true;
@@ -112,7 +114,7 @@ struct Adam7 {
 constexpr Adam7 kPasses[7] = {{0, 0, 8, 8}, {4, 0, 8, 8}, {0, 4, 4, 8}, {2, 0, 4, 4},
                               {0, 2, 2, 4}, {1, 0, 2, 2}, {0, 1, 1, 2}};
 
-/// Reads rows from the library, those of the crop are converted and handed on.
+/// Reads rows from the library, converts those of the crop and passes them on.
 class Reader {
  public:
   Reader(const PngHeader& header, const PngPalette& palette, const Rect& crop, ColorMode mode)
@@ -138,7 +140,8 @@ class Reader {
   Status read_row(spng_ctx* library, uint8_t* row, int64_t size, bool& last) {
     int error = spng_decode_scanline(library, row, static_cast<size_t>(size));
     last = error == SPNG_EOI;
-    if (last) error = spng_decode_chunks(library);  // checks the CRC of the chunk that the last row came from
+    // Checks the CRC of the chunk that contained the last row.
+    if (last) error = spng_decode_chunks(library);
     return error == 0 ? Status() : status_of(error);
   }
 
@@ -165,7 +168,8 @@ class Reader {
     const int64_t size = header_.row_bytes(header_.width), line = crop_.width * pixel_bytes();
     std::vector<uint8_t> row(static_cast<size_t>(size));
     std::vector<uint8_t> converted(static_cast<size_t>(line));
-    // Of the crop alone: passes come one after the other, so its rows are whole only when the last one is done.
+    // Holds only the crop. Passes come one after the other, so its rows are complete only after the
+    // last one.
     std::vector<uint8_t> frame(static_cast<size_t>(line * crop_.height + kRowSlackBytes));
     for (bool last = false; !last;) {
       spng_row_info info = {};
@@ -179,7 +183,7 @@ class Reader {
     return {};
   }
 
-  /// Puts the pixels of one row of a pass where they belong in a row of the crop.
+  /// Writes the pixels of one row of a pass to their places in a row of the crop.
   void scatter(const uint8_t* row, const Adam7& pass, uint8_t* converted, uint8_t* to) const {
     const auto index_at = [&](int64_t x) { return std::max<int64_t>(0, (x - pass.x + pass.step_x - 1) / pass.step_x); };
     const int64_t first = index_at(crop_.x), end = index_at(crop_.x + crop_.width);
@@ -197,15 +201,16 @@ class Reader {
   PngPixels pixels_;
 };
 
-/// The XMP packet in an iTXt chunk that is not compressed.
+/// The XMP packet in an uncompressed iTXt chunk.
 Bytes xmp_packet(Bytes text) {
   using namespace std::string_view_literals;
-  constexpr std::string_view kBegin = "XML:com.adobe.xmp\0\0\0"sv;  // keyword, not compressed, method
+  // The keyword, the flag for uncompressed text, and the method.
+  constexpr std::string_view kBegin = "XML:com.adobe.xmp\0\0\0"sv;
   if (text.size() < kBegin.size() || std::memcmp(text.data(), kBegin.data(), kBegin.size()) != 0) return {};
   return text.subspan(kBegin.size());
 }
 
-/// Deflate packs 258 bytes into two bits at best: a file that is shorter cannot be whole.
+/// Deflate compresses at most 258 bytes to two bits, so a file that is shorter is incomplete.
 Status check_data_size(const PngHeader& header, uint64_t data_bytes) {
   constexpr uint64_t kMaxRatio = 1032;
   const uint64_t needed = static_cast<uint64_t>(header.row_bytes(header.width)) * static_cast<uint64_t>(header.height);
@@ -236,7 +241,7 @@ Result<ImageInfo> probe_png(Bytes bytes) {
     if (chunk.type == "IEND") break;
   }
   FOREBAY_RETURN_IF_ERROR(check_data_size(header, data_bytes));
-  // As Pillow reads it: where there is a chunk of its own, the text says nothing.
+  // As in Pillow, an eXIf chunk takes precedence over text.
   if (!has_exif && exif_as_text) finder.add_exif(*exif_as_text);
   ImageInfo info;
   info.format = ImageFormat::kPng;
@@ -264,8 +269,9 @@ Status decode_png(Bytes bytes, const ImageInfo& info, const Rect& crop, ColorMod
 }
 
 uint64_t png_working_bytes(const ImageInfo& info, const Rect& crop, ColorMode mode) {
-  constexpr uint64_t kFixedBytes = 160 * 1024;  // inflate's window and tables, the stream buffer, the context
-  // The library holds two rows, one more when interlaced; one more is ours.
+  // Inflate's window and tables, the stream buffer, the context.
+  constexpr uint64_t kFixedBytes = 160 * 1024;
+  // The library holds two rows, or three for an interlaced image; this reader holds one more.
   const uint64_t row =
       (static_cast<uint64_t>(info.stored_width) * static_cast<uint64_t>(info.components * info.bits) + 7) / 8;
   const uint64_t line = static_cast<uint64_t>(crop.width) * static_cast<uint64_t>(pixel_bytes(mode));

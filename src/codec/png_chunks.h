@@ -7,6 +7,7 @@
 
 namespace forebay {
 
+/// One chunk of a PNG file, as views of the file.
 struct PngChunk {
   std::string_view type;  ///< four letters
   Bytes payload;
@@ -16,13 +17,13 @@ struct PngChunk {
   bool crc_is_right() const;
 };
 
-/// Walks the chunks of a PNG file.
-/// Views of the file, nothing is copied. A CRC is not looked at until somebody asks.
+/// Iterates over the chunks of a PNG file. Chunks are views of the file; nothing is copied. A CRC
+/// is checked only on request.
 class PngChunks {
  public:
-  /// `bytes` begins with the signature.
+  /// `bytes` must begin with the signature.
   explicit PngChunks(Bytes bytes) : bytes_(bytes), position_(kSignatureBytes) {}
-  /// Corrupt where the file ends before the chunk does.
+  /// Corrupt if the file ends before the chunk does.
   Result<PngChunk> next();
 
   static constexpr size_t kSignatureBytes = 8;
@@ -32,8 +33,10 @@ class PngChunks {
   size_t position_;
 };
 
+/// The colour type of a PNG header.
 enum class PngColor : uint8_t { kGray = 0, kRgb = 2, kPalette = 3, kGrayAlpha = 4, kRgbAlpha = 6 };
 
+/// The contents of the IHDR chunk.
 struct PngHeader {
   int64_t width = 0, height = 0;
   int bits = 8;
@@ -41,7 +44,7 @@ struct PngHeader {
   bool interlaced = false;
 
   int components() const;
-  /// Bytes of a row of `pixels` pixels.
+  /// Size of a row of `pixels` pixels.
   int64_t row_bytes(int64_t pixels) const { return (pixels * components() * bits + 7) / 8; }
 };
 Result<PngHeader> read_png_header(Bytes bytes);

@@ -8,7 +8,7 @@ namespace forebay {
 
 namespace {
 
-/// One pixel of at most 8 bits a channel.
+/// Writes one pixel of at most 8 bits per channel.
 void put(ColorMode mode, const uint8_t* rgb, bool gray, uint8_t alpha, uint8_t* to) {
   switch (mode) {
     case ColorMode::kRgb: std::memcpy(to, rgb, 3); return;
@@ -37,7 +37,7 @@ PngPixels::PngPixels(const PngHeader& header, const PngPalette& palette, ColorMo
     } else if (header.color == PngColor::kPalette) {
       put(mode, &palette.rgb[3 * entry], false, palette.alpha[entry], to);
     } else {
-      // 1, 2 and 4 bits scale without a rest: 255 is a multiple of 1, 3 and 15.
+      // Samples of 1, 2 and 4 bits scale exactly, because 255 is a multiple of 1, 3 and 15.
       const auto value = static_cast<uint8_t>(i * 255 / largest);
       const uint8_t gray[3] = {value, value, value};
       put(mode, gray, true, clear_ && (*clear_)[0] == i ? 0 : 255, to);
@@ -72,7 +72,7 @@ bool PngPixels::is_clear(const uint8_t* pixel) const {
   return true;
 }
 
-// Only where there are 16 bits.
+// Only for 16 bits per channel.
 void PngPixels::convert_wide(const uint8_t* from, int64_t count, uint8_t* to) const {
   const int pixel = header_.components() * 2;
   const bool color = header_.components() >= 3;
@@ -92,7 +92,7 @@ void PngPixels::convert_wide(const uint8_t* from, int64_t count, uint8_t* to) co
 void PngPixels::convert(const uint8_t* row, int64_t first, int64_t count, uint8_t* to) const {
   const int components = header_.components();
   if (components == 1 && header_.bits <= 8) return convert_small(row, first, count, to);
-  // Samples are big-endian: the upper byte comes first.
+  // Samples are big-endian, so the upper byte comes first.
   const int sample = header_.bits / 8, pixel = components * sample, size = channels(mode_);
   const bool color = components >= 3, alpha = components == 2 || components == 4;
   const uint8_t* from = row + first * pixel;

@@ -8,23 +8,26 @@
 
 namespace forebay {
 
+/// The palette and the transparency of a PNG file.
 struct PngPalette {
-  std::array<uint8_t, 256 * 3> rgb{};  ///< entries that the file does not have are black, as in Pillow
-  std::array<uint8_t, 256> alpha;      ///< of these entries
-  /// The one colour that is transparent in a picture without a channel for it: grey, or red, green and blue, as stored.
+  std::array<uint8_t, 256 * 3> rgb{};  ///< entries not in the file are black, as in Pillow
+  std::array<uint8_t, 256> alpha;      ///< alpha of these entries
+  /// The one transparent colour of an image without an alpha channel: grey, or red, green and blue,
+  /// as stored.
   std::optional<std::array<uint16_t, 3>> clear;
 
   PngPalette() { alpha.fill(255); }
 };
 
-/// Turns unfiltered PNG samples into what a mode asks for: 16 bits by their upper byte where 8 are wanted.
+/// Converts unfiltered PNG samples to a colour mode. If the mode has 8 bits, 16-bit samples are
+/// reduced to their upper byte.
 class PngPixels {
  public:
   PngPixels(const PngHeader& header, const PngPalette& palette, ColorMode mode);
 
-  /// Pixels first … first + count - 1 of `row`, written to `to`.
+  /// Converts pixels first … first + count - 1 of `row`.
   void convert(const uint8_t* row, int64_t first, int64_t count, uint8_t* to) const;
-  /// Where pixel `first` is in `row` if it needs no conversion, else null.
+  /// Pointer to pixel `first` in `row` if no conversion is needed, otherwise null.
   const uint8_t* in_place(const uint8_t* row, int64_t first) const;
 
  private:
@@ -35,7 +38,8 @@ class PngPixels {
   PngHeader header_;
   ColorMode mode_;
   std::optional<std::array<uint16_t, 3>> clear_;
-  std::array<uint8_t, 256 * 4> values_{};  ///< what a sample of at most 8 bits, not colour, becomes
+  /// Result for each sample of at most 8 bits, except colour.
+  std::array<uint8_t, 256 * 4> values_{};
 };
 
 }  // namespace forebay

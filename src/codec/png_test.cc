@@ -23,7 +23,7 @@ constexpr Kind kKinds[] = {
     {PngColor::kGrayAlpha, 16}, {PngColor::kRgbAlpha, 8}, {PngColor::kRgbAlpha, 16},
 };
 
-/// What the format's text says that a picture looks like, pixel by pixel.
+/// The pixels that the PNG specification prescribes for the samples.
 Blob expected_rgb(const PngSamples& picture) {
   const PngHeader& header = picture.header;
   const Blob palette = palette_chunk(256);
@@ -162,7 +162,8 @@ Blob text_chunk(std::string_view type, const std::string& text, std::string_view
   payload.push_back(0);
   if (type == "zTXt") payload.push_back(0);
   if (type == "zTXt") body = zlib_stored(body);
-  if (type == "iTXt") payload.insert(payload.end(), 4, 0);  // not packed, method, no language, no translated keyword
+  // Not compressed, method, no language, no translated keyword.
+  if (type == "iTXt") payload.insert(payload.end(), 4, 0);
   payload.insert(payload.end(), body.begin(), body.end());
   put_chunk(chunk, type, payload);
   return chunk;

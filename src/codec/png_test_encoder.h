@@ -21,7 +21,7 @@ inline void put_chunk(Blob& to, std::string_view type, const Blob& payload) {
   put_u32(to, libdeflate_crc32(0, body.data(), body.size()));
 }
 
-/// A zlib stream that packs nothing.
+/// A zlib stream without compression.
 inline Blob zlib_stored(const Blob& data) {
   Blob out = {0x78, 0x01};
   uint32_t a = 1, b = 0;
@@ -43,7 +43,7 @@ inline Blob zlib_stored(const Blob& data) {
   return out;
 }
 
-/// A picture as samples of `bits` bits, row after row, `components` a pixel.
+/// An image as samples of `bits` bits, row after row, with `components` samples per pixel.
 struct PngSamples {
   PngHeader header;
   std::vector<uint16_t> samples;
@@ -61,7 +61,7 @@ inline PngSamples random_samples(PngHeader header, uint32_t seed) {
   return picture;
 }
 
-/// The rows of the sub-picture that begins at (x0, y0) and takes every step, unfiltered.
+/// The unfiltered rows of the sub-image that begins at (x0, y0) with these steps.
 inline void put_rows(Blob& to, const PngSamples& picture, int64_t x0, int64_t y0, int64_t step_x, int64_t step_y) {
   const PngHeader& header = picture.header;
   if (x0 >= header.width) return;

@@ -19,7 +19,8 @@ bool is_raw_exif(const PngChunk& chunk) {
          std::equal(kKeyword.begin(), kKeyword.end(), reinterpret_cast<const char*>(chunk.payload.data()));
 }
 
-/// A file of one pixel, with no data and this chunk: the library unpacks texts of whole files only.
+/// A file of one pixel with this chunk and no data, because the library decompresses texts only of
+/// whole files.
 std::vector<uint8_t> file_around(const PngChunk& chunk) {
   constexpr std::string_view kBegin(
       "\x89PNG\r\n\x1a\n"
@@ -35,7 +36,7 @@ std::vector<uint8_t> file_around(const PngChunk& chunk) {
 std::string unpacked(const PngChunk& chunk) {
   const std::vector<uint8_t> file = file_around(chunk);
   const std::unique_ptr<spng_ctx, void (*)(spng_ctx*)> library(spng_ctx_new(0), spng_ctx_free);
-  // What a compressed text becomes is bounded here, before it is unpacked.
+  // Limits the decompressed size of a text before it is decompressed.
   if (!library || spng_set_chunk_limits(library.get(), kMostText, 2 * kMostText) != 0) return {};
   if (spng_set_png_buffer(library.get(), file.data(), file.size()) != 0) return {};
   spng_text text = {};
@@ -52,7 +53,7 @@ int digit_of(char c) {
 
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-/// As Python's bytes.fromhex(): spaces between bytes, none within.
+/// As Python's bytes.fromhex(): spaces between bytes are allowed, but not within one.
 std::optional<std::vector<uint8_t>> bytes_of_digits(std::string_view digits) {
   std::vector<uint8_t> bytes;
   for (size_t i = 0; i < digits.size();) {
@@ -68,7 +69,7 @@ std::optional<std::vector<uint8_t>> bytes_of_digits(std::string_view digits) {
   return bytes;
 }
 
-/// Behind the third line, without its ends of lines.
+/// The text after the third line, without line ends.
 std::string digits_of(std::string_view text) {
   for (int line = 0; line < 3; ++line) {
     const size_t end = text.find('\n');
@@ -86,7 +87,7 @@ std::optional<std::vector<uint8_t>> exif_in_text(const PngChunk& chunk) {
   if (!is_raw_exif(chunk)) return std::nullopt;
   std::optional<std::vector<uint8_t>> exif = bytes_of_digits(digits_of(unpacked(chunk)));
   constexpr std::string_view kPrefix("Exif\0\0", 6);
-  for (int i = 0; exif && i < 2; ++i) {  // some write it twice
+  for (int i = 0; exif && i < 2; ++i) {  // some writers repeat it
     if (exif->size() >= kPrefix.size() && std::equal(kPrefix.begin(), kPrefix.end(), exif->begin()))
       exif->erase(exif->begin(), exif->begin() + kPrefix.size());
   }

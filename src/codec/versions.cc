@@ -1,6 +1,6 @@
 #include "codec/versions.h"
 
-#include <cstdio>  // jpeglib.h needs it
+#include <cstdio>  // needed by jpeglib.h
 
 #include <fmt/format.h>
 #include <jpeglib.h>

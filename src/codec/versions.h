@@ -4,7 +4,8 @@
 
 namespace forebay {
 
-/// The libraries that make pixels of bytes, with their versions: part of the identity of what is kept of decoded data.
+/// The libraries that decode pixels, with their versions. They are part of the identity of cached
+/// decoded data.
 std::string codec_versions();
 
 }  // namespace forebay

@@ -22,10 +22,10 @@ uint32_t little_u32(Bytes bytes, size_t at) { return little_u24(bytes, at) | uin
 struct RiffChunk {
   std::string_view type;
   Bytes payload;
-  Bytes whole;  ///< with its header
+  Bytes whole;  ///< includes its header
 };
 
-/// Takes the next chunk off `rest`.
+/// Removes the next chunk from `rest`.
 Result<RiffChunk> take_chunk(Bytes& rest) {
   constexpr size_t kHeader = 8;
   if (rest.size() < kHeader) return corrupt("WebP ends early");
@@ -33,15 +33,16 @@ Result<RiffChunk> take_chunk(Bytes& rest) {
   if (length > rest.size() - kHeader) return corrupt("WebP ends early, inside a chunk");
   const RiffChunk chunk{
       {reinterpret_cast<const char*>(rest.data()), 4}, rest.subspan(kHeader, length), rest.first(kHeader + length)};
-  // Chunks of RIFF are filled up to an even length, which the last one's writer may have forgotten.
+  // RIFF chunks are padded to an even length, but the padding of the last one may be missing.
   rest = rest.subspan(std::min(rest.size(), kHeader + length + length % 2));
   return chunk;
 }
 
-/// Where the pixels are: one still picture, or the first frame of an animation inside its canvas.
+/// The place of the pixels: one still image, or the first frame of an animation inside its canvas.
 struct Picture {
-  Bytes data;        ///< payload of a VP8 or VP8L chunk
-  Bytes with_alpha;  ///< from an ALPH chunk to the end of the VP8 chunk behind it: what the library wants for both
+  Bytes data;  ///< payload of a VP8 or VP8L chunk
+  /// From an ALPH chunk to the end of the VP8 chunk after it, which the library needs together.
+  Bytes with_alpha;
   bool has_alpha = false;
   bool lossless = false;
   int64_t canvas_width = 0, canvas_height = 0;
@@ -65,7 +66,7 @@ bool take_pixels(const RiffChunk& chunk, Picture& picture) {
 Status take_first_frame(Bytes payload, Picture& picture) {
   constexpr size_t kHeader = 16;
   if (payload.size() < kHeader) return corrupt("WebP animation frame is too short");
-  // Places in units of two pixels, sizes less 1 (WebP container, ANMF).
+  // Offsets are in units of two pixels, and sizes are reduced by 1 (WebP container, ANMF).
   picture.frame = {int64_t{little_u24(payload, 0)} * 2, int64_t{little_u24(payload, 3)} * 2,
                    int64_t{little_u24(payload, 6)} + 1, int64_t{little_u24(payload, 9)} + 1};
   for (Bytes rest = payload.subspan(kHeader); !rest.empty();) {
@@ -97,7 +98,7 @@ Status read_chunks(Bytes rest, Picture& picture) {
   return {};
 }
 
-/// Finds the picture and checks that the sizes agree.
+/// Finds the image and checks that the sizes agree.
 Result<Picture> find_picture(Bytes bytes) {
   if (bytes.size() < 12) return corrupt("WebP ends early");
   const size_t size = little_u32(bytes, 4);
@@ -109,7 +110,7 @@ Result<Picture> find_picture(Bytes bytes) {
   if (WebPGetFeatures(picture.data.data(), picture.data.size(), &features) != VP8_STATUS_OK) {
     return corrupt("WebP picture header is damaged");
   }
-  // Of the whole file: its header may say that alpha is not used.
+  // Features of the whole file, because its header may say that alpha is not used.
   WebPBitstreamFeatures whole;
   picture.has_alpha = WebPGetFeatures(bytes.data(), bytes.size(), &whole) == VP8_STATUS_OK && whole.has_alpha;
   if (picture.frame.width == 0) picture.frame = {0, 0, features.width, features.height};
@@ -125,15 +126,16 @@ Result<Picture> find_picture(Bytes bytes) {
   return picture;
 }
 
-/// An upper bound of what the library takes for a whole lossless picture: its pixels, and the tables of its prefix codes, of
-/// which there is a set for every part of the picture that asks for its own.
+/// Upper bound of the library's memory for a whole lossless image: its pixels and its prefix code
+/// tables. Each part of the image may have a set of tables of its own.
 uint64_t lossless_bytes(uint64_t pixels, uint64_t data_bytes) {
   constexpr uint64_t kSetBytes = 21 * 1024, kMaxSets = 2600, kBitsPerSet = 20;
   const uint64_t sets = std::min({kMaxSets, pixels / 16 + 1, data_bytes * 8 / kBitsPerSet + 1});
   return pixels * 4 + pixels / 2 + sets * kSetBytes;
 }
 
-/// The part of `crop` that the frame covers, in the frame's coordinates; no width where it covers none.
+/// The part of `crop` that the frame covers, in the frame's coordinates; its width is 0 if there is
+/// none.
 Rect in_frame(const Rect& crop, const Rect& frame) {
   const int64_t x0 = std::max(crop.x, frame.x), x1 = std::min(crop.x + crop.width, frame.x + frame.width);
   const int64_t y0 = std::max(crop.y, frame.y), y1 = std::min(crop.y + crop.height, frame.y + frame.height);
@@ -141,7 +143,8 @@ Rect in_frame(const Rect& crop, const Rect& frame) {
   return {x0 - frame.x, y0 - frame.y, x1 - x0, y1 - y0};
 }
 
-/// The part with the neighbours that smooth chroma upsampling looks at, from an even pixel on.
+/// Extends the part by the neighbours that smooth chroma upsampling reads, and begins it at an even
+/// pixel.
 Rect with_margin(const Rect& part, const Rect& frame) {
   constexpr int64_t kMargin = 2;
   const int64_t x0 = std::max<int64_t>(part.x - kMargin, 0) & ~int64_t{1};
@@ -151,7 +154,7 @@ Rect with_margin(const Rect& part, const Rect& frame) {
   return {x0, y0, x1 - x0, y1 - y0};
 }
 
-/// Bytes of a pixel as the library makes it.
+/// Bytes per pixel in the library's output.
 int depth_of(ColorMode mode) { return has_alpha(mode) ? 4 : 3; }
 
 Status decode_part(Bytes data, const Rect& part, int depth, uint8_t* pixels, size_t size) {
@@ -177,7 +180,7 @@ Status decode_part(Bytes data, const Rect& part, int depth, uint8_t* pixels, siz
   }
 }
 
-/// What the library made, as the mode has it.
+/// Converts a row of the library's output to the mode.
 void finish_row(ColorMode mode, bool has_alpha, int64_t width, uint8_t* row) {
   if (mode == ColorMode::kGray) return rgb_to_gray(row, width, row);
   if (mode != ColorMode::kRgba && mode != ColorMode::kAlpha) return;
@@ -219,7 +222,7 @@ Status decode_webp(Bytes bytes, const ImageInfo& info, const Rect& crop, ColorMo
 
   std::vector<uint8_t> row(static_cast<size_t>(crop.width * depth + kRowSlackBytes));
   for (int64_t y = crop.y - picture.frame.y; y < crop.y - picture.frame.y + crop.height; ++y) {
-    // What the frame of an animation does not cover is black, and transparent where there is alpha.
+    // Pixels outside of an animation's frame are black, and transparent if there is alpha.
     std::fill(row.begin(), row.end(), uint8_t{0});
     if (y >= part.y && y < part.y + part.height) {
       const uint8_t* from =
@@ -238,7 +241,7 @@ uint64_t webp_working_bytes(const ImageInfo& info, const Rect& crop, ColorMode m
   const uint64_t pixels = (static_cast<uint64_t>(crop.width) + kMargin) *
                           (static_cast<uint64_t>(crop.height) + kMargin) * static_cast<uint64_t>(depth_of(mode));
   const uint64_t fixed = kFixedBytes + kBytesPerColumn * static_cast<uint64_t>(info.stored_width);
-  // Alpha beside a lossy picture is a lossless picture of its own, and a plane for what it becomes.
+  // The alpha of a lossy image is a lossless image of its own, plus its decoded plane.
   const uint64_t all = static_cast<uint64_t>(info.pixels());
   const uint64_t alpha = has_alpha(mode) && info.frame_bytes == 0 ? lossless_bytes(all, UINT64_MAX / 16) + 2 * all : 0;
   return fixed + pixels + info.frame_bytes + alpha;

@@ -16,7 +16,8 @@
 
 #if FOREBAY_ALLOCATIONS_ARE_METERED
 
-// Every allocation of this test program is counted, the libraries' too: these stand before glibc's.
+// These functions replace glibc's, so that every allocation of this test program is counted,
+// including those of libraries.
 namespace {
 std::atomic<int64_t> g_live{0}, g_peak{0};
 
@@ -67,7 +68,7 @@ class Nothing : public RowSink {
   void row(const uint8_t*) override {}
 };
 
-/// The most bytes taken at once while this crop is decoded; the status does not matter.
+/// Peak memory while this crop is decoded. The status is ignored.
 int64_t measured_bytes(const Blob& bytes, const ImageInfo& info, const Rect& crop, ColorMode mode) {
   Nothing sink;
   const int64_t before = g_live;

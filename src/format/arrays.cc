@@ -18,20 +18,21 @@ namespace forebay {
 
 namespace {
 
-// At most 1 MiB an array: opening one that is mapped must not read all of it.
+// At most 1 MiB per array, because opening a mapped array must not read all of it.
 constexpr int64_t kSampledRows = 256;
 constexpr size_t kSampledRowBytes = 4096;
-// Rows of a shuffled batch lie anywhere, so each is a miss of the cache: some are asked for before they are needed.
+// Rows of a shuffled batch are cache misses, so some are prefetched before they are needed.
 constexpr size_t kPrefetchAhead = 8;
-constexpr size_t kPrefetchBytes = 1024;  // longer rows are found by the hardware's own prefetcher
+constexpr size_t kPrefetchBytes = 1024;  // the hardware prefetches longer rows
 constexpr size_t kCacheLine = 64;
-// Shorter rows are hashed in less time than a table of hashes is looked through.
+// Hashing a shorter row takes less time than looking up its hash.
 constexpr size_t kRememberedBytes = 256;
 
-/// With this source's name, so that the user finds the step.
+/// Adds this source's name, so that the user finds the step.
 Status of_arrays(Status status) { return status.ok() ? status : std::move(status).with_operator("arrays"); }
 
-/// A row of a file, which is copied where it is used: to the place that it is for, if nothing is done to it.
+/// A row of a mapped file. It is copied when it is used, directly to its destination if no operator
+/// changes it.
 class MappedRow final : public Deferred {
  public:
   MappedRow(std::shared_ptr<const MappedFile> file, DType dtype, const Shape& shape, const uint8_t* data)
@@ -59,11 +60,11 @@ class Rows {
     row_bytes_ = static_cast<size_t>(row_shape_.elements()) * dtype_size(view_.dtype);
     row_stride_ = static_cast<int64_t>(row_bytes_);
     if (view_.strides.empty()) return;
-    // May be 0 or negative, as NumPy's may: rows are found by it alone.
+    // May be 0 or negative, as in NumPy. Only the stride determines the place of a row.
     row_stride_ = view_.strides[0];
     auto expected = static_cast<int64_t>(dtype_size(view_.dtype));
     for (size_t i = view_.shape.rank(); i-- > 1;) {
-      // NumPy leaves any stride on an axis of one element.
+      // NumPy allows any stride on an axis of one element.
       if (view_.shape[i] > 1 && view_.strides[i] != expected) dense_rows_ = false;
       expected *= view_.shape[i];
     }
@@ -81,7 +82,7 @@ class Rows {
   Result<Value> value(int64_t i) const {
     if (view_.text) return text_value(i);
     if (view_.file) return Value::of(std::make_unique<MappedRow>(view_.file, view_.dtype, row_shape_, row(i)));
-    // Nobody writes to what a source gives: operators copy what they change.
+    // Nobody writes to a source's values, because operators copy what they change.
     Buffer bytes(const_cast<uint8_t*>(row(i)), row_bytes_, view_.owner);
     if (!dense_rows_) {
       bytes = Buffer::allocate(row_bytes_);
@@ -103,7 +104,7 @@ class Rows {
     return Value::of_text(std::move(*text));
   }
 
-  /// Part of row `i` as it would be in C order; `begin` and `size` are whole elements.
+  /// Copies a part of row `i` in C order; `begin` and `size` are multiples of an element.
   void copy(int64_t i, size_t begin, size_t size, uint8_t* out) const {
     if (dense_rows_) {
       if (size > 0) std::memcpy(out, row(i) + begin, size);
@@ -174,17 +175,18 @@ class Rows {
   bool dense_rows_ = true;
 };
 
-/// Rows spread over the whole array, and of each a window whose place differs from row to row.
+/// Hashes rows spread over the whole array. Of each row it hashes a window whose position differs
+/// from row to row.
 Status Rows::hash_sample(Hasher& hasher) const {
   const size_t item = dtype_size(view_.dtype);
   const size_t window = std::min(row_bytes_, kSampledRowBytes / item * item);
   uint8_t bytes[kSampledRowBytes];
   const int64_t rows = std::min(count(), kSampledRows);
   for (int64_t k = 0; k < rows; ++k) {
-    // 128 bits: rows may be up to 2^63. The first and the last row are always among them.
+    // 128 bits, because there may be 2^63 rows. The first and the last row are always included.
     const int64_t i = rows == 1 ? 0 : static_cast<int64_t>(static_cast<__int128>(count() - 1) * k / (rows - 1));
     const size_t places = (row_bytes_ - window) / item + 1;
-    // A multiple of the golden ratio: windows spread evenly over the row, and are the same in every run.
+    // Multiples of the golden ratio spread the windows evenly over a row, and equally in every run.
     const size_t begin = static_cast<size_t>(static_cast<uint64_t>(k) * 0x9E3779B97F4A7C15u % places) * item;
     const auto take = [&] { copy(i, begin, window, bytes); };
     if (view_.file) {
@@ -197,7 +199,8 @@ Status Rows::hash_sample(Hasher& hasher) const {
   return check_length();
 }
 
-/// What tells row `i` from others: where it stands in which version of a file, whose bytes may have to be waited for; or else its bytes.
+/// Hashes the identity of row `i`: its place and the version of its file, whose bytes may not be in
+/// memory, or else its bytes.
 void Rows::hash_row(int64_t i, Hasher& hasher) const {
   if (view_.file) {
     hasher.update_value(view_.file->version());
@@ -286,7 +289,7 @@ class Arrays final : public SampleSource {
   Schema schema_;
   Hash128 version_, types_;
   bool remembers_ = false;
-  mutable RememberedHashes hashes_;  // of rows, where computing them again would take longer than finding them
+  mutable RememberedHashes hashes_;  // hashes of rows for which hashing takes longer than a lookup
 };
 
 Status check_view(const ArrayField& field) {
@@ -310,7 +313,7 @@ Status check_view(const ArrayField& field) {
   return {};
 }
 
-/// The array of a field, mapped where it is a file.
+/// Maps the array of a field that is a file.
 Status resolve(ArrayField& field) {
   if (!field.path.empty()) {
     FOREBAY_ASSIGN(const UrlPlace where, parse_url(field.path));

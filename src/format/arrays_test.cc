@@ -152,7 +152,7 @@ TEST(Arrays, HashesOfLongRowsAreRememberedAndCounted) {
 }
 
 TEST(Arrays, AStridedRowHasTheIdentityOfItsCopy) {
-  constexpr int64_t kRows = 2000;  // longer than what is copied at a time
+  constexpr int64_t kRows = 2000;  // longer than one copy
   ArrayField transposed = field<float>("x", DType::kFloat32, {2, kRows}, counted(2 * kRows));
   transposed.array.strides = {sizeof(float), 2 * sizeof(float)};
   std::vector<float> copied;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kTrue = {"true", "True", "TRUE"}, kFalse = {"false", "False", "FALSE"};
 constexpr int64_t kMostExactWhole = int64_t{1} << 53;
-// Longer than any double's shortest form; a fixed form of more is no number that a program printed.
+// Longer than the shortest form of any double. No program prints a longer fixed form.
 constexpr size_t kMostFloatChars = 400;
 
 std::string_view trimmed(std::string_view cell) {
@@ -25,7 +25,7 @@ std::string_view trimmed(std::string_view cell) {
 
 bool is_decimal_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Digits without a leading zero, and nothing else; a sign may stand before them, but not before 0.
+/// Only digits without a leading zero. A sign may precede them, but not a single 0.
 bool is_plain_whole(std::string_view cell) {
   const bool negative = cell.starts_with('-');
   if (negative) cell.remove_prefix(1);
@@ -53,7 +53,8 @@ bool prints_shortest(double value, std::chars_format form, std::string_view cell
   return error == std::errc() && cell == std::string_view(text, static_cast<size_t>(end - text));
 }
 
-/// As C++, Python ("1.0", "1e-05") or a program with %g writes the shortest digits that give the value.
+/// True if the cell has the shortest digits that give the value, in the style of C++, Python
+/// ("1.0", "1e-05") or %g.
 bool is_shortest(double value, std::string_view cell) {
   if (prints_shortest(value, std::chars_format::fixed, cell) ||
       prints_shortest(value, std::chars_format::scientific, cell))
@@ -65,14 +66,14 @@ bool is_word(std::string_view cell) {
   return cell == "nan" || cell == "NaN" || cell == "inf" || cell == "-inf" || cell == "Inf" || cell == "-Inf";
 }
 
-/// Decimals between the point and the end or the exponent; nothing without a point.
+/// Number of decimals between the point and the end or the exponent; nullopt without a point.
 std::optional<size_t> decimals_of(std::string_view cell) {
   const size_t point = cell.find('.');
   if (point == std::string_view::npos) return std::nullopt;
   return std::min(cell.find('e'), cell.size()) - point - 1;
 }
 
-/// Whether all cells so far have as many decimals.
+/// True if all cells so far have this number of decimals.
 bool same(std::optional<size_t>& all, size_t decimals) {
   if (!all) all = decimals;
   return *all == decimals && decimals > 0;
@@ -104,7 +105,7 @@ void CellNumbers::see_float(std::string_view cell) {
     return;
   }
   if (is_plain_whole(cell)) {
-    // Beside fractions it is a float as well, unless that would round it.
+    // In a column with fractions it is read as a float, unless that would round it.
     const std::optional<int64_t> whole = parsed<int64_t>(cell);
     shortest_ = shortest_ && whole && *whole <= kMostExactWhole && *whole >= -kMostExactWhole;
     fixed_ = scientific_ = false;
@@ -131,7 +132,7 @@ void CellNumbers::see_bool(std::string_view cell) {
 std::optional<DType> CellNumbers::type() const {
   if (!any_) return std::nullopt;
   if (whole_ && !(negative_ && beyond_int64_)) return beyond_int64_ ? DType::kUint64 : DType::kInt64;
-  // Whole numbers alone that no type holds are text: as floats they would lose digits.
+  // A column of only integers that fit no integer type is text, because floats would lose digits.
   if (!whole_ && any_digit_ && (shortest_ || fixed_ || scientific_)) return DType::kFloat64;
   return bool_ ? std::optional(DType::kBool) : std::nullopt;
 }
@@ -139,7 +140,7 @@ std::optional<DType> CellNumbers::type() const {
 template <typename T>
 std::optional<T> spelt_number(std::string_view cell) {
   cell = trimmed(cell);
-  // from_chars() takes no '+'.
+  // from_chars() does not accept '+'.
   if (cell.starts_with('+') && !cell.starts_with("+-")) cell.remove_prefix(1);
   return parsed<T>(cell);
 }

@@ -8,12 +8,13 @@
 
 namespace forebay {
 
-/// Looks at the cells of a column, one by one, and says which type prints all of them again as they were written. One thread.
+/// Infers the type of a column from its cells: the type whose values print as exactly the same
+/// text. One thread.
 class CellNumbers {
  public:
-  /// `cell` is not empty.
+  /// Takes the next cell, which must not be empty.
   void see(std::string_view cell);
-  /// kInt64, kUint64, kFloat64, kBool, or nothing where the cells are text. Nothing before the first cell.
+  /// kInt64, kUint64, kFloat64 or kBool; nullopt if the cells are text, or before the first cell.
   std::optional<DType> type() const;
 
  private:
@@ -26,14 +27,14 @@ class CellNumbers {
   bool shortest_ = true, fixed_ = true, scientific_ = true;
   std::optional<size_t> decimals_, scientific_decimals_;
   bool bool_ = true;
-  uint8_t spelling_ = 0;  ///< of true and false
+  uint8_t spelling_ = 0;  ///< how true and false are spelt
 };
 
-/// The number that `cell` spells, rounded to T where T is a float: blanks around it, a plus sign and leading zeros are allowed. Nothing
-/// where it is no number, or not within T.
+/// The number that `cell` spells, rounded to T if T is a float. Blanks around it, a plus sign and
+/// leading zeros are allowed. Returns nullopt if the cell is not a number or T cannot hold it.
 template <typename T>
 std::optional<T> spelt_number(std::string_view cell);
-/// true/false, True/False, TRUE/FALSE, and 1/0.
+/// Accepts true/false, True/False, TRUE/FALSE, 1 and 0.
 std::optional<uint8_t> spelt_bool(std::string_view cell);
 
 }  // namespace forebay

@@ -15,7 +15,7 @@ namespace forebay {
 
 namespace {
 
-/// Writes the number that `cell` spells; false where it spells none.
+/// Writes the number that `cell` spells; returns false if it is not a number.
 template <typename T>
 bool write_number(std::string_view cell, uint8_t* out) {
   const std::optional<T> value = spelt_number<T>(cell);
@@ -55,7 +55,7 @@ bool write_cell(std::string_view cell, DType dtype, uint8_t* out) {
   }
 }
 
-/// Whether a double holds it without rounding.
+/// True if a double represents the integer exactly.
 bool is_exact(int64_t whole, bool is_unsigned) {
   constexpr double kLimit = 0x1p64;
   const double rounded = is_unsigned ? static_cast<double>(std::bit_cast<uint64_t>(whole)) : static_cast<double>(whole);
@@ -195,7 +195,7 @@ Status ColumnBuilder::add(double value, uint64_t line) {
     ints_ = {};
     type_ = Type::kFloat;
   }
-  // What was whole so far became floats above; bools and texts never do.
+  // Earlier integers were converted above. Bools and texts are not, so expect() refuses them.
   FOREBAY_RETURN_IF_ERROR(expect(Type::kFloat, line));
   floats_.push_back(value);
   ++count_;
@@ -236,7 +236,7 @@ Column ColumnBuilder::values_of_cells(DType dtype) const {
   Column column = make(FieldKind::kTensor, dtype);
   const size_t item = dtype_size(dtype);
   column.data_ = Buffer::allocate(static_cast<size_t>(count_) * item);
-  // type_of_cells() has found that every cell spells one.
+  // type_of_cells() has checked that every cell is a value of the type.
   for (int64_t i = 0; i < count_; ++i) write_cell(text(i), dtype, column.data_.data() + static_cast<size_t>(i) * item);
   return column;
 }
@@ -282,7 +282,7 @@ Result<Column> ColumnBuilder::finish() && {
   column.ends_ = PackedInts(ends_.size(), arena_.size());
   for (const uint64_t end : ends_) column.ends_.push_back(end);
   auto kept = std::make_shared<std::string>(std::move(arena_));
-  // It grew by doubling, and stays as long as the source.
+  // It grew by doubling, and lives as long as the source.
   kept->shrink_to_fit();
   column.data_ = Buffer(reinterpret_cast<uint8_t*>(kept->data()), kept->size(), kept);
   return column;

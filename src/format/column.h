@@ -14,12 +14,13 @@
 
 namespace forebay {
 
-/// One value per sample that the index itself knows: a number, a bool, or text. Immutable; values refer to its
-/// memory.
+/// One value per sample that is held in the index: a number, a bool, or text. Immutable. Values
+/// refer to the column's memory.
 class Column {
  public:
   Column() = default;
-  /// `data`: values end to end, or texts joined; `ends` of texts.
+  /// `data` holds the values, or the texts, end to end. `ends` holds the end of each text; it is
+  /// empty for numbers.
   Column(Field field, Buffer data, PackedInts ends)
       : field_(std::move(field)), data_(std::move(data)), ends_(std::move(ends)) {}
   const Field& field() const { return field_; }
@@ -32,36 +33,39 @@ class Column {
  private:
   friend class ColumnBuilder;
   Field field_;
-  Buffer data_;      ///< the values, or the texts joined
-  PackedInts ends_;  ///< of texts
+  Buffer data_;      ///< values or texts, end to end
+  PackedInts ends_;  ///< end of each text in data_
 };
 
-/// Gathers a column and finds its type. A column is read either from cells of text (CSV) or from typed values (JSON), which must
-/// agree, except that integers become floats beside floats where none of them is rounded by it.
+/// Collects the values of a column and infers its type. Values come either as cells of text (CSV)
+/// or as typed values (JSON). Typed values must all have one type, except that integers become
+/// floats if floats are present and no integer is rounded by it.
 ///
-/// Cells are numbers only where printing the numbers gives the cells back, so that no identifier loses anything:
+/// A cell is read as a number only if printing the number gives the same text again, so identifiers
+/// are never changed:
 ///
-/// | cells                                                              | column  |
-/// |--------------------------------------------------------------------|---------|
-/// | whole numbers, without a plus sign, leading zeros or blanks        | int64, or uint64 where one is 2^63 or more |
-/// | these, and floats in their shortest form ("0.1", "1e-05", "nan")   | float64 |
-/// | floats that all have the same number of decimals ("0.50", "1.25")  | float64 |
-/// | one pair of true/false, True/False, TRUE/FALSE                     | bool    |
-/// | all others: "00501", "+4912", "1e5", "1_000", "0x1F", " 5", "1.10" beside "1.9" | text |
+/// | cells                                                        | column                 |
+/// |--------------------------------------------------------------|------------------------|
+/// | integers without a plus sign, leading zeros or blanks        | int64; uint64 if one   |
+/// |                                                              | is 2^63 or more        |
+/// | these, and floats in shortest form ("0.1", "1e-05", "nan")   | float64                |
+/// | floats with one number of decimals ("0.50", "1.25")          | float64                |
+/// | one pair of true/false, True/False, TRUE/FALSE               | bool                   |
+/// | all others: "00501", "+4912", "1e5", "1_000", "0x1F", " 5",  | text                   |
+/// | or a mix of "1.10" and "1.9"                                 |                        |
 ///
-/// Whole numbers are never rounded for want of a type: cells that 64 bits do not hold stay text, and typed values of that kind
-/// are Corrupt.
-/// One thread. Cells of CSV are held as text until finish() knows their type.
+/// Whole numbers are never rounded: cells that do not fit 64 bits stay text, and such typed values
+/// are Corrupt. Cells are held as text until finish() has inferred their type. One thread.
 class ColumnBuilder {
  public:
   explicit ColumnBuilder(std::string name) : name_(std::move(name)) {}
-  /// The values are of this type, whatever they look like: text as it is, or the numbers and bools that the cells spell. Before
-  /// the first value.
+  /// Sets the type of the column in place of inferring it: cells stay text, or are parsed as
+  /// numbers or bools. Must be called before the first value.
   void read_as(const ColumnType& type) { wanted_ = type; }
   const std::string& name() const { return name_; }
   int64_t size() const { return count_; }
 
-  /// Corrupt only where read_as() was called and the cell is no value of that type.
+  /// Corrupt if read_as() was called and the cell is not a value of that type.
   Status add_cell(std::string_view cell, uint64_t line);
   Status add(bool value, uint64_t line);
   Status add(int64_t value, uint64_t line);
@@ -69,9 +73,9 @@ class ColumnBuilder {
   Status add(double value, uint64_t line);
   Status add(std::string_view text, uint64_t line);
 
-  /// The texts gathered so far, for the column of paths.
+  /// Text number `i` of those added so far. Used for the column of paths.
   std::string_view text(int64_t i) const;
-  /// Fails where an empty cell stands among numbers.
+  /// Infers the type and builds the column. Fails if a column of numbers has an empty cell.
   Result<Column> finish() &&;
 
  private:
@@ -94,11 +98,11 @@ class ColumnBuilder {
   int64_t empty_cells_ = 0;
   std::string arena_;
   std::vector<uint64_t> ends_;
-  std::vector<int64_t> ints_;  ///< or uint64, bit by bit
+  std::vector<int64_t> ints_;  ///< int64 values, or the bits of uint64 values
   bool negative_ = false, beyond_int64_ = false;
   std::vector<double> floats_;
   std::vector<uint8_t> bools_;
-  std::vector<uint8_t> wanted_values_;  ///< of read_as(), end to end
+  std::vector<uint8_t> wanted_values_;  ///< values of the type given to read_as(), end to end
 };
 
 }  // namespace forebay

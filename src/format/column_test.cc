@@ -134,7 +134,8 @@ TEST(ColumnOfCells, every_printed_number_is_read_as_itself) {
 }
 
 TEST(ColumnOfCells, no_cell_is_changed_whatever_it_is) {
-  // The cell is found again in the column: as the text, or by printing the number in one of the forms above.
+  // Each cell can be recovered from the column: as the text, or by printing the number in one of
+  // the forms above.
   std::mt19937_64 random(11);
   constexpr std::string_view kSigns = "0123456789.e+-xn ";
   for (int tried = 0; tried < 20'000; ++tried) {

@@ -10,7 +10,7 @@ constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 Status CsvReader::feed(std::string_view piece) {
   if (at_begin_) {
-    // Pieces may be of one byte, so the mark may come in three of them.
+    // Pieces may be single bytes, so the mark may arrive in three of them.
     while (head_.size() < kByteOrderMark.size() && !piece.empty()) {
       head_ += piece.front();
       piece.remove_prefix(1);
@@ -44,7 +44,8 @@ Status CsvReader::take(char c) {
   } else if (c == '\n') {
     return end_row();
   } else if (state_ == State::kQuoteInQuoted || state_ == State::kClosed) {
-    // Of CRLF; a lone one behind a quote is dropped. A quote behind it is not the second of two.
+    // Part of CRLF; a lone one after a quote is dropped. A quote after it is not the second of a
+    // pair.
     if (c == '\r') {
       state_ = State::kClosed;
       return {};
@@ -53,7 +54,7 @@ Status CsvReader::take(char c) {
   } else {
     state_ = State::kPlain;
   }
-  // A quote that is never closed would take the rest of the file for one field.
+  // An unclosed quote would otherwise take the rest of the file as one field.
   if (row_.size() >= kMaxRowBytes) {
     return corrupt(fmt::format("line {}: a row of more than {} bytes; is a quote left open?", row_line_, kMaxRowBytes));
   }
@@ -62,7 +63,7 @@ Status CsvReader::take(char c) {
 }
 
 Status CsvReader::end_field() {
-  // The field behind this separator counts, too.
+  // The field after this separator counts as well.
   if (ends_.size() + 1 >= kMaxFields) {
     return corrupt(fmt::format("line {}: more than {} columns", row_line_, kMaxFields));
   }
@@ -99,7 +100,7 @@ Status CsvReader::finish() {
     at_begin_ = false;
     for (const char c : head_) FOREBAY_RETURN_IF_ERROR(take(c));
   }
-  // Where it began and not where the file ends: that is the line to look at.
+  // Names the line of the opening quote, not the end of the file, because that is the line to fix.
   if (state_ == State::kQuoted) return corrupt(fmt::format("line {}: this quote is never closed", quote_line_));
   const bool nothing = row_.empty() && ends_.empty() && !quoted_field_;
   return nothing ? Status() : end_row();

@@ -7,7 +7,7 @@
 namespace forebay {
 namespace {
 
-/// Rows as "line: field|field", then what reading ended with.
+/// Rows as "line: field|field", followed by the final status.
 std::vector<std::string> csv_rows(std::string_view text, size_t step, char separator = ',') {
   std::vector<std::string> rows;
   CsvReader reader(separator, [&](const std::vector<std::string_view>& fields, uint64_t line) {
@@ -65,7 +65,8 @@ TEST(CsvReader, MistakesOfQuotesAreToldWithTheLineTheyAreOn) {
       {"\"a\n\nb\"c", {"line 3" + behind}},
       {"\"a\" ,b", {"line 1" + behind}},
       {"\"a\"\rb", {"line 1" + behind}},
-      {"\"a\"\r\"b\"\n", {"line 1" + behind}},  // no doubled quote: something stands between
+      // Not a doubled quote, because another character is between.
+      {"\"a\"\r\"b\"\n", {"line 1" + behind}},
       {"a\n\n\"b\n\nc", {"1: a", "line 3: this quote is never closed"}},
       {"\"", {"line 1: this quote is never closed"}},
       {"\"a\"\"", {"line 1: this quote is never closed"}},

@@ -28,7 +28,8 @@ std::unique_ptr<Source> make_source(std::shared_ptr<Store> store, std::string ba
       std::move(keys), std::vector<Column>(), sizes, learns_versions);
 }
 
-/// What one pattern with wildcards matches, added to `found` by full key. A base that does not exist matches nothing.
+/// Adds the matches of one pattern with wildcards to `found`, by full key. A base that does not
+/// exist matches nothing.
 Status search(Store& store, const std::string& pattern, std::stop_token stop, Found& found, DataWarnings* warnings) {
   const Glob glob(pattern);
   const std::string& base = glob.base();
@@ -49,10 +50,11 @@ Status search(Store& store, const std::string& pattern, std::stop_token stop, Fo
   return walked.code() == Code::kNotFound ? Status() : walked;
 }
 
-/// Sizes of names spelled out in full, which must all exist.
+/// Gets the sizes of names spelled out in full, which must all exist.
 Status look_up(Store& store, const std::string& pattern, const std::vector<std::string>& names, std::stop_token stop,
                Found& found) {
-  // The first by its place and not by arrival, so that the message is the same on every run.
+  // The first in the list and not the first to arrive, so that the message is the same on every
+  // run.
   std::optional<int64_t> missing;
   const Status asked = stat_all(
       store, static_cast<int64_t>(names.size()), [&](int64_t i) { return names[static_cast<size_t>(i)]; },
@@ -91,7 +93,8 @@ Result<std::unique_ptr<Source>> open_files(std::shared_ptr<Store> store, const s
   FOREBAY_RETURN_IF_ERROR(look_up(*store, given, names, stop, found));
   if (found.empty()) return nothing_matches(*store, given, given, Glob(given).base() + "x");
 
-  // Braces may spell out folders too: keys begin behind what all names have before the first special character.
+  // Braces may spell out folders too, so keys begin after the common part before the first special
+  // character.
   const std::string base = pattern_base(pattern);
   KeyTableBuilder keys(keep_versions);
   for (const auto& [key, info] : found) keys.add(std::string_view(key).substr(base.size()), info.size, info.version);
@@ -108,7 +111,8 @@ Result<std::unique_ptr<Source>> open_file_list(StoreAndPath place, std::vector<s
     FOREBAY_ASSIGN(name, parse_listed(name, first, place.name));
     keys.add(name, 0);
   }
-  // A request for each name is as much as an epoch costs; what is missing is told when it is read.
+  // Asking for each name would cost as many requests as an epoch, so a missing object is reported
+  // when it is read.
   if (store.remote())
     return make_source(place.store, "", std::move(keys).in_order(), SizesAre::kUnknown, keep_versions);
   int64_t found = 0;

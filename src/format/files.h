@@ -10,19 +10,28 @@
 
 namespace forebay {
 
-/// Files by pattern: `*`, `?`, `[a-z]`, `**`, `{a,b}`, `{000..099}`. Fields `bytes` and `key`; the key is the path
-/// below the folders that the pattern begins with before its first wildcard or brace, and the id its rank in byte
-/// order. Hidden files do not match. Every name that braces spell out in full must exist. A path that exists is that path, whatever
-/// characters are in it (path_pattern.h). A dead link that matches is a sample whose read is NotFound; `warnings` (may be null) collects dead
-/// links behind which files may have matched, and links that run in circles. `keep_versions`: for Source::identity(), eight bytes a sample.
-/// NotFound where nothing matches, with the nearest folder that exists; InvalidArgument for a pattern that is none. Waits for the listing.
+/// Opens the files that match a pattern: `*`, `?`, `[a-z]`, `**`, `{a,b}`, `{000..099}`. Waits for
+/// the listing.
+///
+/// The fields are `bytes` and `key`. The key is the path below the pattern's leading folders, those
+/// before its first wildcard or brace. The id is the rank of the key in byte order. Hidden files do
+/// not match. Every name that braces spell out in full must exist. A path that exists is taken
+/// literally, whatever characters it contains (path_pattern.h).
+///
+/// A dead link that matches is a sample whose read is NotFound. `warnings` (may be null) collects
+/// dead links to possible folders of matching files, and circular links. `keep_versions` stores
+/// eight bytes per sample for Source::identity().
+///
+/// Errors: NotFound, naming the nearest existing folder, if nothing matches; InvalidArgument if the
+/// pattern is malformed.
 Result<std::unique_ptr<Source>> open_files(std::shared_ptr<Store> store, const std::string& pattern,
                                            std::stop_token stop, bool keep_versions = false,
                                            DataWarnings* warnings = nullptr);
 
-/// Files by name (paths or URLs, all of the store `place`), nothing in the names being special: the id is the place in the list,
-/// the key the name as given. A file that does not exist is found when it is read, unless none exists; remote stores are not
-/// asked for each, so there it is always found when it is read.
+/// Opens files by name: paths or URLs, all in the store `place`. No character in a name is special.
+/// The id is the index in the list, and the key is the name as given. On a local store opening
+/// fails if none of the files exists; otherwise a missing file is an error when it is read. Remote
+/// stores are not asked about each file.
 Result<std::unique_ptr<Source>> open_file_list(StoreAndPath place, std::vector<std::string> names, std::stop_token stop,
                                                bool keep_versions = false);
 

@@ -37,12 +37,12 @@ constexpr LeftOutKind kOtherFolders{"other_folders", "folder is none of classes=
                                     "folders are none of classes= and are left out",
                                     "add them to classes=, or move them away"};
 
-/// The class folder that a key lies in, when the key lies in one.
+/// The class folder that contains a key, if a folder does.
 std::string_view class_of(std::string_view key) { return key.substr(0, std::min(key.find('/'), key.size())); }
 
 }  // namespace
 
-/// Walks the folders and makes the source; lives as long as the opening.
+/// Walks the folders and builds the source. It exists only while the source is opened.
 class ImageFolderOpener {
  public:
   ImageFolderOpener(std::shared_ptr<Store> store, std::string root) {
@@ -62,7 +62,7 @@ class ImageFolderOpener {
     }
     const Status walked = walk(*source_->store_, source_->root_, std::move(stop),
                                [this](const std::string& folder, ListPage& page) { take(folder, page); });
-    // Of the root alone: a folder below it that went away meanwhile is another story.
+    // Only for the root. A folder below it that disappears during the walk is reported as it is.
     if (walked.code() == Code::kNotFound && walked.key() == shown_root()) {
       return not_found("no such folder; give the folder that holds the pictures").with_key(shown_root());
     }
@@ -100,7 +100,7 @@ class ImageFolderOpener {
     }
   }
 
-  /// Numbers the folders of the root, or keeps those that `classes` names.
+  /// Adds the folders of the root as classes, or keeps only those in `classes`.
   void take_class_folders(ListPage& page) {
     std::erase_if(page.prefixes, [&](const std::string& below) {
       const std::string_view with_slash = below_root(below);
@@ -119,10 +119,11 @@ class ImageFolderOpener {
     if (warnings_ != nullptr) warnings_->add(kind, name);
   }
 
-  /// A dead link that does not have the name of a picture.
+  /// Skips a dead link that is not named like a picture.
   void leave_out_link(std::string_view key, bool top) {
     ++source_->report_.skipped_irregular;
-    // A class that is left out would change the labels of those behind it. With given classes no label can change.
+    // A missing class would change the labels of later classes. With given classes no label can
+    // change.
     if (top && source_->labelled_ && given_.empty() && may_name_folder(key)) dead_classes_.emplace(key);
     if (!top) unread_in_class(key);
     warn(kDeadLinks, key);
@@ -137,7 +138,7 @@ class ImageFolderOpener {
     }
     const bool known = report.extensions.contains(extension);
     if (known || report.extensions.size() < kMaxExtensionKinds) ++report.extensions[std::move(extension)];
-    // Pages come in any order; keeping the smallest makes the report the same on every run.
+    // Pages arrive in any order. Keeping the smallest names makes the report the same on every run.
     auto& examples = report.not_images;
     const auto place = std::ranges::upper_bound(examples, key, std::less<std::string_view>());
     if (place != examples.end() || examples.size() < kExamples) examples.emplace(place, key);
@@ -150,7 +151,8 @@ class ImageFolderOpener {
     if (unread.count++ == 0 || key < unread.first) unread.first = key;
   }
 
-  /// No class may be empty because its files are not read, and no class may be missing because its folder is not there.
+  /// No class may be empty because its files are not read, and no class may be missing because its
+  /// folder is missing.
   Status check_classes() const {
     if (!dead_classes_.empty()) {
       return not_found(fmt::format(
@@ -217,7 +219,7 @@ void ImageFolder::find_class_spans(bool sorted) {
   if (sorted) std::ranges::sort(classes_);
   for (size_t label = 0; label < classes_.size(); ++label) {
     const std::string folder = classes_[label] + '/';
-    // With the slash: "a/" must not find "a-b/".
+    // The slash prevents "a/" from finding "a-b/".
     const int64_t first = keys_.lower_bound(folder);
     if (first < keys_.size() && keys_.key(first).starts_with(folder)) {
       spans_.push_back({first, static_cast<int64_t>(label)});
@@ -226,7 +228,7 @@ void ImageFolder::find_class_spans(bool sorted) {
     }
   }
   std::ranges::sort(spans_, {}, &ClassSpan::first_id);
-  // One value for each class, made once: labels of samples are slices of it, and cost no memory of their own.
+  // Labels of samples are slices of this buffer, so they need no memory of their own.
   label_values_ = Buffer::allocate(classes_.size() * sizeof(int64_t));
   for (size_t label = 0; label < classes_.size(); ++label) {
     const auto value = static_cast<int64_t>(label);
@@ -255,7 +257,7 @@ uint64_t ImageFolder::index_bytes() const {
 }
 
 int64_t ImageFolder::label(int64_t id) const {
-  // Every id is in a span: pictures beside the class folders were refused.
+  // Every id is in a span, because pictures next to the class folders were refused.
   return std::prev(std::ranges::upper_bound(spans_, id, {}, &ClassSpan::first_id))->label;
 }
 
@@ -273,7 +275,7 @@ SampleSource::Fetch ImageFolder::fetch(int64_t id) const {
 std::optional<Identity> ImageFolder::identity(int64_t id) const {
   Hasher hasher;
   if (!hash_object(hasher, key(id), keys_, id)) return std::nullopt;
-  // Classes that come or go change the labels of others.
+  // Adding or removing a class changes the labels of others.
   hasher.update_value(labelled_ ? label(id) : int64_t{-1});
   return hasher.digest();
 }

@@ -16,28 +16,33 @@
 
 namespace forebay {
 
+/// How open_image_folder() assigns labels.
 struct ImageFolderOptions {
-  /// "folder": the folders directly below the root are the classes. "none": no labels, pictures may lie anywhere.
+  /// "folder": each folder directly below the root is a class. "none": there are no labels, and
+  /// pictures may lie in any folder.
   std::string split_by = "folder";
-  /// The class folders in the order of their labels; empty: all folders, in byte order. Other folders are left out, with a warning;
-  /// a class without a folder keeps its label.
+  /// The class folders in the order of their labels; empty means all folders in byte order. Other
+  /// folders are skipped with a warning. A class without a folder keeps its label.
   std::vector<std::string> classes = {};
-  bool keep_versions = false;        ///< for Source::identity(): eight bytes a sample
-  DataWarnings* warnings = nullptr;  ///< collects what is left out; may be null
+  bool keep_versions = false;        ///< stores eight bytes per sample for Source::identity()
+  DataWarnings* warnings = nullptr;  ///< collects skipped objects; may be null
 };
 
-/// What the listing of an image folder left out.
+/// Counts of the objects that the listing of an image folder skipped.
 struct ImageFolderReport {
   uint64_t skipped_hidden = 0;
   uint64_t skipped_not_images = 0;
-  uint64_t skipped_irregular = 0;              ///< links that run in circles, dead links that name no picture
-  std::vector<std::string> not_images;         ///< the first five, in byte order
-  std::map<std::string, uint64_t> extensions;  ///< of what is not an image, lower case, "" without; at most 100 kinds
-  std::vector<std::string> empty_classes;      ///< folders without a picture; they keep their label
+  uint64_t skipped_irregular = 0;       ///< circular links, and dead links not named like a picture
+  std::vector<std::string> not_images;  ///< the first five, in byte order
+  /// Count of skipped files by extension, in lower case, "" for none; at most 100 extensions.
+  std::map<std::string, uint64_t> extensions;
+  std::vector<std::string> empty_classes;  ///< folders without a picture; they keep their label
 };
 
-/// Pictures in folders, as `fb.images` describes it: fields `image` (encoded), `label` (int64: the rank of the class
-/// folder in byte order, or in ImageFolderOptions::classes), `key` (path below the root). The id is the rank of the key in byte order.
+/// Pictures in folders, as `fb.images` describes them. The fields are `image` (encoded), `label`
+/// and `key`. The label is an int64: the index of the class folder in byte order, or in
+/// ImageFolderOptions::classes. The key is the path below the root, and the id is its rank in byte
+/// order. Immutable; any thread may use it.
 class ImageFolder final : public SampleSource {
  public:
   const Schema& schema() const override { return schema_; }
@@ -58,7 +63,8 @@ class ImageFolder final : public SampleSource {
  private:
   friend class ImageFolderOpener;
   static constexpr size_t kLabel = 1;
-  /// The keys of a class are neighbours, but their order is not the order of the class names ("a-b/" < "a/").
+  /// The ids of one class. The keys of a class are contiguous, but they are not in the order of the
+  /// class names: "a-b/" sorts before "a/".
   struct ClassSpan {
     int64_t first_id;
     int64_t label;
@@ -75,14 +81,16 @@ class ImageFolder final : public SampleSource {
   Hash128 version_;
   std::vector<std::string> classes_;
   std::vector<ClassSpan> spans_;
-  Buffer label_values_;  ///< 0, 1, 2, ...: what label tensors point at
+  Buffer label_values_;  ///< 0, 1, 2, ...: the memory that label tensors refer to
   ImageFolderReport report_;
 };
 
-/// `root` is a key inside the store. Describes what is there instead where it is not a folder of pictures.
-/// A dead link with the name of a picture is a sample whose read is NotFound. Waits for the listing.
-/// Errors: InvalidArgument where pictures lie beside the class folders; NotFound where there is nothing, or where a dead link at the
-/// root may have been a class; Unsupported where a class has files and none of them is read.
+/// Opens the folder `root`, a key inside the store. Waits for the listing. A dead link that is
+/// named like a picture is a sample whose read is NotFound.
+///
+/// Errors, each describing what was found: InvalidArgument if pictures lie next to the class
+/// folders; NotFound if there are no pictures, or if a dead link at the root may have been a class;
+/// Unsupported if a class has files but none in a format that is read.
 Result<std::unique_ptr<ImageFolder>> open_image_folder(std::shared_ptr<Store> store, const std::string& root,
                                                        const ImageFolderOptions& options, std::stop_token stop);
 

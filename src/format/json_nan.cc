@@ -14,12 +14,13 @@ namespace {
 struct NanWord {
   std::string_view word;  ///< as Python writes it
   std::string_view
-      number;  ///< a number of JSON that nobody writes: more zeros than any float needs, and an exponent that makes 0
+      /// A JSON number that no program writes: too many zeros for any float, and a zero exponent.
+      number;
   double value;
 };
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// The longer word first: "Infinity" is a part of "-Infinity".
+// The longer word comes first, because "Infinity" is a part of "-Infinity".
 constexpr NanWord kNanWords[] = {
     {"-Infinity", "0.000000000000000000000000000002e-31337", -kInfinity},
     {"Infinity", "0.000000000000000000000000000001e-31337", kInfinity},
@@ -32,7 +33,7 @@ const NanWord* word_at(std::string_view json, size_t at) {
   return found == std::end(kNanWords) ? nullptr : found;
 }
 
-/// Where a string that begins at `at` ends.
+/// End of the string that begins at `at`.
 size_t string_end(std::string_view json, size_t at) {
   for (++at; at < json.size() && json[at] != '"'; ++at) {
     if (json[at] == '\\') ++at;
@@ -40,7 +41,7 @@ size_t string_end(std::string_view json, size_t at) {
   return std::min(at + 1, json.size());
 }
 
-/// The next of the words from `at` on, and where it stands.
+/// The next of the words at or after `at`, and its position.
 std::pair<const NanWord*, size_t> next_word(std::string_view json, size_t at) {
   while (at < json.size()) {
     const char c = json[at];

@@ -9,7 +9,7 @@ namespace forebay {
 
 namespace {
 
-/// What the parser calls. Every `false` stops it; `status` then says why.
+/// Callbacks of the parser. Returning `false` stops it; `status` then holds the error.
 class ObjectHandler final : public nlohmann::json_sax<nlohmann::json> {
  public:
   ObjectHandler(JsonlSink& sink, uint64_t line) : sink_(sink), line_(line) {}
@@ -26,7 +26,7 @@ class ObjectHandler final : public nlohmann::json_sax<nlohmann::json> {
     return value <= INT64_MAX ? scalar(static_cast<int64_t>(value)) : scalar(uint64_t{value});
   }
   bool number_float(number_float_t value, const string_t& written) override {
-    // The parser gives whole numbers beyond 64 bits as floats, too; only what was written tells.
+    // The parser also returns integers beyond 64 bits as floats. Only the text tells them apart.
     if (written.find_first_not_of("-0123456789") != std::string::npos || !inside_) return scalar(double{value});
     return fail(
         Code::kCorrupt,
@@ -87,7 +87,8 @@ Status JsonlReader::feed(std::string_view piece) {
   while (!piece.empty()) {
     const size_t newline = piece.find('\n');
     const std::string_view part = piece.substr(0, newline);
-    // Before it is kept: a file without line ends must not come into memory as one line.
+    // Checked before the text is stored, so that a file without line ends is never in memory as one
+    // line.
     if (line_.size() + part.size() > kMaxLineBytes) {
       return corrupt(fmt::format("line {}: longer than {} bytes", line_number_, kMaxLineBytes));
     }
@@ -101,7 +102,7 @@ Status JsonlReader::feed(std::string_view piece) {
 
 Status JsonlReader::end_line() {
   std::string_view text = line_;
-  // A byte-order mark, as editors on Windows write it.
+  // Editors on Windows write a byte-order mark.
   if (line_number_ == 1 && text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   const uint64_t line = line_number_++;
   Status status;

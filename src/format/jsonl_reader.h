@@ -9,23 +9,23 @@
 
 namespace forebay {
 
-/// Gets the members of the JSON objects of a JSONL text, in their order. The line is counted from 1.
+/// Receives the members of each JSON object of a JSONL text, in order. Lines are counted from 1.
 class JsonlSink {
  public:
   virtual ~JsonlSink() = default;
   virtual Status value(std::string_view name, bool value, uint64_t line) = 0;
   virtual Status value(std::string_view name, int64_t value, uint64_t line) = 0;
-  /// 2^63 or more.
+  /// Called only for values of 2^63 or more.
   virtual Status value(std::string_view name, uint64_t value, uint64_t line) = 0;
   virtual Status value(std::string_view name, double value, uint64_t line) = 0;
   virtual Status value(std::string_view name, std::string_view text, uint64_t line) = 0;
   virtual Status end_of_object(uint64_t line) = 0;
 };
 
-/// Reads JSONL that comes in pieces: one flat object a line, empty lines passed over, lines capped in bytes. Lists,
-/// objects and null inside an object are errors that name the line, and so are whole numbers that 64 bits do not hold; no tree
-/// is ever built.
-/// One thread. Corrupt, with the line, for what is no JSON; what the sink says ends the reading.
+/// Parses JSONL that arrives in pieces: one flat object per line. Empty lines are skipped, and
+/// lines are limited in bytes. No tree is built. Lists, objects and null inside an object are
+/// errors that name the line, as are integers that do not fit 64 bits. Invalid JSON is Corrupt,
+/// naming the line. An error from the sink ends the reading. One thread.
 class JsonlReader {
  public:
   static constexpr size_t kMaxLineBytes = 16 << 20;

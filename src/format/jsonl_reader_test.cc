@@ -7,10 +7,10 @@
 namespace forebay {
 namespace {
 
-/// Writes down what it is given: "a=b:true a=i:1 end(1)".
+/// Records its calls as text: "a=b:true a=i:1 end(1)".
 struct WrittenDown final : JsonlSink {
   std::vector<std::string> seen;
-  Status answer;  ///< to a member called "stop"
+  Status answer;  ///< returned for a member called "stop"
 
   Status note(std::string_view name, std::string_view kind, std::string value, uint64_t line) {
     seen.push_back(fmt::format("{} {}={}:{}", line, name, kind, value));

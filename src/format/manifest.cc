@@ -19,7 +19,8 @@ namespace {
 
 constexpr uint64_t kPieceBytes = 4 << 20;
 
-/// A list that is something else by its first bytes is named, before its bytes are taken for rows.
+/// Detects lists that are another kind of file by their first bytes, before any bytes are parsed as
+/// rows.
 Status check_first_bytes(std::span<const uint8_t> head, uint64_t size) {
   FOREBAY_RETURN_IF_ERROR(check_text(head, size));
   const FileKind kind = sniff(head, size).kind;
@@ -27,7 +28,8 @@ Status check_first_bytes(std::span<const uint8_t> head, uint64_t size) {
   return other ? wrong_file("a manifest of UTF-8 text", head, size) : Status();
 }
 
-/// The text of an object, piece by piece; an error where its first bytes are not those of a list.
+/// Reads the text of an object piece by piece. Returns an error if its first bytes are not those of
+/// a list.
 class PieceReader {
  public:
   PieceReader(Store& store, std::string key, uint64_t size, std::stop_token stop)
@@ -36,7 +38,7 @@ class PieceReader {
   Result<std::string> operator()() {
     ReadRequest request;
     request.key = key_;
-    // A manifest that changes while it is read would be half of each.
+    // A manifest that changes while it is read would be a mix of both versions.
     request.expected_size = size_;
     request.range = ByteRange{offset_, std::min(kPieceBytes, size_ - offset_)};
     if (request.range->length == 0) return std::string();
@@ -56,7 +58,7 @@ class PieceReader {
   uint64_t offset_ = 0;
 };
 
-/// True when following `path` step by step never goes above where it began.
+/// True if following `path` step by step never goes above its start.
 bool stays_below(std::string_view path) {
   int depth = 0;
   while (true) {
@@ -66,15 +68,15 @@ bool stays_below(std::string_view path) {
       --depth;
     else if (!part.empty() && part != ".")
       ++depth;
-    // At each step: "../name/b" may end below where it began, and has left it on the way.
+    // Checked at each step: "../name/b" may end below its start, but has left it on the way.
     if (depth < 0) return false;
     if (slash == std::string_view::npos) return true;
     path.remove_prefix(slash + 1);
   }
 }
 
-/// `path` below `folder`, where "." and ".." mean what they do in URLs: keys of a bucket know nothing of them. Never above the
-/// first `top_bytes` of `folder`.
+/// Joins `path` to `folder`, resolving "." and ".." as in URLs, because keys of a bucket do not.
+/// Never goes above the first `top_bytes` of `folder`.
 std::string joined(std::string folder, std::string_view path, size_t top_bytes) {
   while (true) {
     const size_t slash = path.find('/');
@@ -93,9 +95,9 @@ std::string joined(std::string folder, std::string_view path, size_t top_bytes) 
 
 /// How paths of a manifest become keys of the store.
 struct PathRule {
-  std::string store;  ///< that URLs must lead to
+  std::string store;  ///< store that URLs must name
   std::string base;   ///< "" or ends in '/'
-  std::string top;    ///< what paths from "/" on begin with
+  std::string top;    ///< prefix for paths that begin with "/"
   bool confined = false;
 
   Status check(std::string_view path) const {
@@ -114,9 +116,9 @@ struct PathRule {
     return {};
   }
   std::string operator()(std::string_view path) const {
-    // check() has parsed it before.
+    // check() has parsed it before, so this cannot fail.
     if (!url_scheme(path).empty()) return parse_url(path).value().path;
-    // A local path keeps its slash; keys of a bucket begin behind it.
+    // A local path keeps its slash; keys of a bucket begin after it.
     if (path.starts_with('/')) return top + std::string(path.substr(top.empty() && store.empty() ? 0 : 1));
     return store.empty() ? base + std::string(path) : joined(base, path, top.size());
   }
@@ -131,7 +133,7 @@ std::string top_of(const StoreAndPath& place) {
   return place.path.substr(0, std::min(place.path.find('/', host), place.path.size())) + "/";
 }
 
-/// Where the objects are, and how paths lead there.
+/// The store of the objects, and how paths become its keys.
 struct Objects {
   std::shared_ptr<Store> store;
   PathRule rule;
@@ -162,7 +164,8 @@ Result<Objects> find_objects(const StoreAndPath& manifest, const ColumnBuilder& 
     objects.store = place.store;
     objects.rule.store = place.name;
   }
-  // The query and fragment of a URL are no part of its folders; a local name may have '?' and '#' in it.
+  // Query and fragment of a URL are not part of its folders, but a local name may contain '?' and
+  // '#'.
   objects.rule.base = folder_of(
       manifest.path.substr(0, manifest.name == "http" ? manifest.path.find_first_of("?#") : std::string::npos));
   objects.rule.top = top_of(manifest);
@@ -181,13 +184,14 @@ Result<KeyTableBuilder> keys_of(const ColumnBuilder& paths, const PathRule& rule
                                        paths.text(i)));
     }
     if (!checked.ok()) return Status(checked.code(), fmt::format("row {}: {}", i + 1, checked.message()));
-    // As they are written, since keys of samples are what the manifest calls them; the store's keys are made by `rule`.
+    // Stored as written, since the keys of samples are the paths in the manifest; `rule` makes the
+    // store's keys.
     keys.add(paths.text(i), 0);
   }
   return keys;
 }
 
-/// Sizes by asking for each object.
+/// Gets the sizes by asking the store for each object.
 Status ask_sizes(Store& store, const ColumnBuilder& paths, const PathRule& rule, KeyTableBuilder& keys,
                  std::stop_token stop) {
   int64_t found = 0;
@@ -207,7 +211,7 @@ Status ask_sizes(Store& store, const ColumnBuilder& paths, const PathRule& rule,
                   paths.size(), store.display_name(first), nearest_folder(store, first)));
 }
 
-/// Sizes that the manifest itself gives in a column `size`.
+/// Gets the sizes from the manifest's column `size`.
 SizesAre take_sizes(const std::vector<Column>& columns, KeyTableBuilder& keys) {
   const auto column = std::ranges::find(columns, "size", [](const Column& each) { return each.field().name; });
   if (column == columns.end() || !column->gathers() || column->field().dtype != DType::kInt64)
@@ -215,7 +219,7 @@ SizesAre take_sizes(const std::vector<Column>& columns, KeyTableBuilder& keys) {
   std::vector<int64_t> ids(keys.size()), sizes(keys.size());
   std::iota(ids.begin(), ids.end(), int64_t{0});
   column->gather(ids, reinterpret_cast<uint8_t*>(sizes.data()));
-  // A column with -1 for what is not known promises nothing of the others.
+  // If some sizes are -1 for unknown, the others are not trusted either.
   if (std::ranges::any_of(sizes, [](int64_t size) { return size < 0; })) return SizesAre::kUnknown;
   for (size_t i = 0; i < sizes.size(); ++i) keys.set_object_bytes(i, static_cast<uint64_t>(sizes[i]));
   return SizesAre::kKnown;

@@ -18,51 +18,55 @@ namespace forebay {
 
 enum class ManifestFormat : uint8_t { kCsv, kTsv, kTextList, kJsonl, kParquet };
 
-/// By the ending of the name: csv, tsv, jsonl, ndjson, parquet; txt, lst and list are text lists (see `text_list_reader.h`).
+/// The format by the extension of the name: csv, tsv, jsonl, ndjson or parquet. txt, lst and list
+/// are text lists (text_list_reader.h).
 Result<ManifestFormat> manifest_format(std::string_view name);
 
 /// How the rows of a manifest are read.
 struct ManifestLayout {
   std::string path_column = "path";
-  bool header = true;                     ///< the first row of CSV, TSV and text lists names the columns
-  std::vector<std::string> columns = {};  ///< their names where there is no header
-  ColumnTypes types = {};                 ///< of columns other than that of the paths
+  /// True if the first row of CSV, TSV and text lists names the columns.
+  bool header = true;
+  std::vector<std::string> columns = {};  ///< column names if there is no header
+  ColumnTypes types = {};                 ///< types of columns other than the path column
 };
 
-/// InvalidArgument where such a layout is not one of such a manifest.
+/// InvalidArgument if the layout does not apply to a manifest of this format.
 Status check_manifest_layout(ManifestFormat format, const ManifestLayout& layout);
-/// The same for its types, where the columns' names are known.
+/// Checks the types of the layout once the column names are known.
 Status check_manifest_types(const ManifestLayout& layout, const std::vector<std::string>& names);
 
-/// The rows of a manifest: the paths, and the other columns with the types that were found.
+/// The rows of a manifest: the paths, and the other columns with their inferred types.
 struct ManifestTable {
   ColumnBuilder paths{"path"};
   std::vector<Column> columns;
 };
 
-/// Gives the next piece of the manifest's text; empty at its end.
+/// Returns the next piece of the manifest's text; empty at its end.
 using NextPiece = std::function<Result<std::string>()>;
 
-/// Reads a manifest of text in pieces, so that its text is never in memory as a whole. In a header, a column without a name is
-/// called unnamed_0, unnamed_1, ... Errors name the line. InvalidArgument where the layout and the manifest do not go together,
-/// also where the header looks like a row: a row is never taken for names by mistake.
+/// Parses a text manifest piece by piece, so its text is never in memory as a whole. A column
+/// without a name in the header is called unnamed_0, unnamed_1, ... Errors name the line.
+/// InvalidArgument if the layout does not fit the manifest, or if the header looks like a row, so
+/// that a row is never taken for the header by mistake.
 Result<ManifestTable> parse_manifest(ManifestFormat format, const ManifestLayout& layout, const NextPiece& next);
 
+/// How open_manifest() finds the objects that a manifest lists.
 struct OpenManifestOptions {
-  /// Folder that the paths are relative to; paths then may not leave it. Without it they are relative to the
-  /// manifest's own folder and may be absolute, or URLs that all lead to one store.
+  /// Folder that the paths are relative to; no path may then leave it. Without it, paths are
+  /// relative to the manifest's own folder, and may be absolute or URLs that all name one store.
   std::optional<std::string> root;
   ManifestLayout layout = {};
-  /// For Source::identity(): eight bytes a sample.
+  /// Stores eight bytes per sample for Source::identity().
   bool keep_versions = false;
-  /// Opens the store of the objects where it is not the manifest's own.
+  /// Opens the store of the objects if it is not the manifest's own store.
   std::function<Result<StoreAndPath>(const std::string& url)> open_elsewhere = {};
 };
 
-/// Objects listed by a CSV, JSONL or Parquet file, as `fb.manifest` describes it. The id is the row. An object that does not
-/// exist is found when it is read (and is then a matter of the error policy), unless none exists. Remote stores are not asked
-/// for each object: there it is always found when it is read, and a column `size` of integers, where there is one, says the
-/// sizes.
+/// Opens the objects listed by a CSV, JSONL or Parquet file, as `fb.manifest` describes it. The id
+/// is the row number. On a local store opening fails if none of the objects exists; otherwise a
+/// missing object is an error when it is read, to which the error policy applies. Remote stores are
+/// not asked about each object; their sizes come from an integer column `size` if there is one.
 Result<std::unique_ptr<Source>> open_manifest(StoreAndPath place, const OpenManifestOptions& options,
                                               std::stop_token stop);
 

@@ -13,7 +13,7 @@ namespace forebay {
 
 namespace {
 
-/// The columns while they are read, from CSV rows or JSON objects.
+/// Builds the columns from CSV rows or JSON objects.
 class TableBuilder final : public JsonlSink {
  public:
   explicit TableBuilder(const ManifestLayout& layout) : layout_(layout), path_column_(layout.path_column) {}
@@ -39,7 +39,7 @@ class TableBuilder final : public JsonlSink {
   }
 
   Status end_of_object(uint64_t line) override {
-    // Later objects have the first one's members, or are refused.
+    // Later objects must have the members of the first one.
     if (rows_ == 0 && find(path_column_) == nullptr) return no_path_column();
     ++rows_;
     for (const ColumnBuilder& column : columns_) {
@@ -48,7 +48,7 @@ class TableBuilder final : public JsonlSink {
             fmt::format("line {}: no '{}'; every object must have the members of the first", line, column.name()));
       }
     }
-    // So that find() begins with the first member of each object.
+    // Makes find() begin with the first member of each object.
     next_ = 0;
     return {};
   }
@@ -99,7 +99,8 @@ class TableBuilder final : public JsonlSink {
                     found, columns_.size()));
   }
 
-  /// A manifest without a header would lose its first row to one: the name of the paths' column then looks like its first path.
+  /// Detects a manifest without a header, whose first row would be lost: the path column's name
+  /// then looks like its first path.
   Status check_header(std::string_view first_path) const {
     const auto ending = [](std::string_view path) {
       const size_t dot = path.rfind('.');
@@ -151,7 +152,7 @@ class TableBuilder final : public JsonlSink {
     return column->add(value, line);
   }
 
-  /// Members mostly come in the order of the object before.
+  /// Members usually come in the order of the previous object.
   ColumnBuilder* find(std::string_view name) {
     for (size_t tried = 0; tried < columns_.size(); ++tried) {
       ColumnBuilder& column = columns_[next_++ % columns_.size()];
@@ -182,7 +183,7 @@ class TableBuilder final : public JsonlSink {
   const std::string path_column_;
   std::vector<ColumnBuilder> columns_;
   std::set<std::string> names_;
-  bool of_lines_ = false;  ///< the names come from a line, and not from objects of JSON
+  bool of_lines_ = false;  ///< the names come from a line, not from JSON objects
   size_t path_index_ = 0, next_ = 0;
   int64_t rows_ = 0;
 };

@@ -47,7 +47,7 @@ T cell(const Column& column, int64_t id) {
   return *column.value(id).tensor.data<T>();
 }
 
-/// Everything that was read, or the error: what two readings of one text are compared by.
+/// All values read, or the error, as a text that two readings are compared by.
 std::string outcome(const Result<ManifestTable>& table) {
   if (!table.ok()) return table.status().to_string();
   Hasher hasher;
@@ -224,7 +224,7 @@ TEST(Manifest, SurvivesMalformedFilesWithOneOutcome) {
     for (const auto& entry : std::filesystem::directory_iterator(malformed / folder)) {
       const std::string text = content(entry.path());
       for (const auto format : {ManifestFormat::kCsv, ManifestFormat::kTsv, ManifestFormat::kJsonl}) {
-        // With a header before it the rows are reached too.
+        // The header makes the parser reach the rows as well.
         for (const std::string& head : {std::string(), std::string("path\n"), std::string("{\"path\": \"a\"}\n")}) {
           const std::string once = outcome(parse(format, head + text));
           EXPECT_EQ(outcome(parse(format, head + text, 3)), once) << entry.path();
@@ -243,7 +243,7 @@ TEST(Manifest, JudgesTheJsonSuiteRightly) {
     std::string text = content(entry.path());
     const std::string name = entry.path().filename().string();
     if (!name.starts_with("n_") || text.find('\n') != std::string::npos) continue;
-    // As the value of a member: what must not parse there either.
+    // The value must not parse as the value of a member either.
     const Status status = jsonl("{\"path\": \"a\", \"v\": " + text + "}").status();
     EXPECT_FALSE(status.ok()) << name;
   }

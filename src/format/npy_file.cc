@@ -20,12 +20,13 @@ namespace {
 constexpr std::string_view kNpyMagic("\x93NUMPY", 6);
 constexpr size_t kMaxHeaderBytes = 1 << 20;
 
-/// The Python dictionary of the header: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }.
+/// Parses the Python dictionary of the header: {'descr': '<f4', 'fortran_order': False, 'shape':
+/// (3, 4), }.
 class HeaderText {
  public:
   explicit HeaderText(std::string_view text) : rest_(text) {}
 
-  std::string descr;  ///< as written where it is not a string
+  std::string descr;  ///< raw text if it is not a string
   bool fortran_order = false;
   std::vector<uint64_t> shape;
 
@@ -43,7 +44,7 @@ class HeaderText {
         seen[2] = tuple();
       else
         return false;
-      // NumPy writes a comma behind the last entry, too.
+      // NumPy also writes a comma after the last entry.
       if (!take(',') && !peek('}')) return false;
     }
     skip_space();
@@ -79,7 +80,7 @@ class HeaderText {
     rest_.remove_prefix(end + 1);
     return true;
   }
-  /// A structured type: only found, never understood.
+  /// A structured type, which is detected but not interpreted.
   bool list(std::string* out) {
     if (!peek('[')) return false;
     const size_t end = rest_.rfind(']');
@@ -100,7 +101,7 @@ class HeaderText {
       uint64_t dim = 0;
       skip_space();
       const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), dim);
-      // Bounded before the number of axes is judged: the header may be a MiB of them.
+      // Limited before the number of axes is checked, because the header may hold a MiB of them.
       if (error != std::errc() || shape.size() > 64) return false;
       rest_.remove_prefix(static_cast<size_t>(end - rest_.data()));
       take('L');  // Python 2
@@ -115,10 +116,10 @@ class HeaderText {
 
 struct ElementType {
   DType dtype = DType::kUint8;
-  std::optional<uint64_t> characters = std::nullopt;  ///< of a text
+  std::optional<uint64_t> characters = std::nullopt;  ///< number of characters of a text type
 };
 
-/// "<U12", "|S5": text of so many characters.
+/// Parses "<U12" or "|S5", a text with this number of characters.
 Result<ElementType> text_type(char order, std::string_view type) {
   const bool bytes = type[0] != 'U';
   uint64_t characters = 0;
@@ -143,7 +144,7 @@ Result<ElementType> dtype_of(const std::string& descr) {
     return unsupported("holds pickled Python objects, which are never loaded; save it with a numeric dtype");
   }
   if (const auto found = kKnown.find(type); found != kKnown.end()) {
-    // One byte has no order, whatever is written.
+    // One byte has no byte order, whatever the header says.
     const bool one_byte = dtype_size(found->second) == 1;
     if (order == '<' || order == '=' || order == '|' || one_byte) return ElementType{found->second};
     if (order == '>') {
@@ -169,7 +170,7 @@ Result<ElementType> dtype_of(const std::string& descr) {
 
 Result<uint64_t> checked_bytes(const std::vector<uint64_t>& dims, DType dtype) {
   uint64_t bytes = dtype_size(dtype);
-  // Beside an axis of no length the others may be of any, and take nothing.
+  // If one axis has length 0, the others may have any length and take no memory.
   const bool empty = std::ranges::find(dims, uint64_t{0}) != dims.end();
   for (const uint64_t dim : dims) {
     if (dim > INT64_MAX) return corrupt("the shape is larger than any memory");
@@ -194,7 +195,7 @@ Result<NpyHeader> parse_npy_header(std::span<const uint8_t> head, uint64_t file_
     return wrong_file("an .npy file", head, file_bytes);
   if (head.size() < 10) return corrupt("ends inside the header");
   const int major = head[6];
-  // NEP 1: version 2 has four bytes for the header's length, version 3 is that in UTF-8.
+  // NEP 1: version 2 has four bytes for the header's length; version 3 is the same in UTF-8.
   if (major < 1 || major > 3) return unsupported(fmt::format("is .npy version {}; known are 1 to 3", major));
   const size_t length_bytes = major == 1 ? 2 : 4;
   if (head.size() < 8 + length_bytes) return corrupt("ends inside the header");
@@ -216,7 +217,7 @@ Result<NpyHeader> parse_npy_header(std::span<const uint8_t> head, uint64_t file_
       return unsupported("holds several texts a sample; save each column as an array of its own");
     header.shape.push_back(*element.characters);
   }
-  // One axis lies alike in both orders.
+  // One axis is stored alike in both orders.
   if (header.fortran_order && header.shape.size() > 1) {
     return unsupported("is stored in Fortran order; save it again with np.ascontiguousarray(a)");
   }
@@ -235,7 +236,8 @@ Result<NpyHeader> parse_npy_header(std::span<const uint8_t> head, uint64_t file_
 
 Result<ArrayView> map_npy_file(const std::string& path) {
   FOREBAY_ASSIGN(std::shared_ptr<const MappedFile> file, MappedFile::open(path));
-  // Copied: what follows parses it at length, and a file that is cut meanwhile must not end that in its midst.
+  // The header is copied, because parsing takes long and must not be aborted if the file is
+  // truncated meanwhile.
   std::vector<uint8_t> head(std::min<uint64_t>(file->size(), kMaxHeaderBytes + 16));
   FOREBAY_RETURN_IF_ERROR(file->read([&] { std::memcpy(head.data(), file->data(), head.size()); }));
   auto header = parse_npy_header(head, file->size());

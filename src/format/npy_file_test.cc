@@ -136,7 +136,7 @@ TEST(NpyFile, RowsAreKnownByTheirFileWithoutReadingThem) {
   EXPECT_NE(source->identity(0), opened()->identity(0)) << "another file of the same name";
 }
 
-// Rows of a page each; the file is cut in the midst of row 2 while a source is open.
+// Rows of one page each. The file is truncated within row 2 while a source is open.
 TEST(NpyFile, AFileThatBecomesShorterIsAnErrorAndNoSignal) {
   constexpr size_t kRow = 4096;
   ScratchFolder folder;
@@ -148,7 +148,7 @@ TEST(NpyFile, AFileThatBecomesShorterIsAnErrorAndNoSignal) {
 
   std::vector<uint8_t> rows(2 * kRow);
   const std::vector<int64_t> there = {0, 1}, gone = {0, 4};
-  for (int round = 0; round < 2; ++round) {  // the signal is not blocked after the first
+  for (int round = 0; round < 2; ++round) {  // the signal must not stay blocked after the first
     EXPECT_TRUE(source->as_samples()->gather(0, there, rows.data()).ok());
     const Status status = source->as_samples()->gather(0, gone, rows.data());
     EXPECT_EQ(status.code(), Code::kUnavailable);
@@ -164,7 +164,7 @@ TEST(NpyFile, AFileThatBecomesShorterIsAnErrorAndNoSignal) {
   EXPECT_EQ(open_arrays({{"x", {}, folder.path("x.npy")}}).status().code(), Code::kCorrupt);
 }
 
-// Within its last page the kernel gives zeros and no signal.
+// Within the last page the kernel returns zeros and raises no signal.
 TEST(NpyFile, AFileThatBecomesShorterByLessThanAPageIsNoticed) {
   ScratchFolder folder;
   folder.write("x.npy", npy(describe("'|u1'", "(2, 3)"), "abcdef"));
@@ -173,7 +173,7 @@ TEST(NpyFile, AFileThatBecomesShorterByLessThanAPageIsNoticed) {
   EXPECT_EQ(source->check_intact().code(), Code::kUnavailable);
 }
 
-// Threads, since each has a guard of its own.
+// Several threads, because each has its own guard.
 TEST(NpyFile, ManyThreadsMayFindAFileShorter) {
   constexpr size_t kBytes = size_t{1} << 20;
   ScratchFolder folder;

@@ -63,7 +63,7 @@ std::optional<Identity> ObjectSource::identity(int64_t id) const {
   return hasher.digest();
 }
 
-// `found`: of SeenVersions.
+// `found` is a result of SeenVersions::find().
 Identity ObjectSource::seen_as(int64_t id, uint64_t found) const {
   Hasher hasher;
   hash_object(hasher, key(id), keys_, id, found);
@@ -94,7 +94,8 @@ void ObjectSource::answered(int64_t id, uint64_t version) const {
 
 Identity ObjectSource::learn(int64_t id, uint64_t version) const {
   const std::optional<uint64_t> before = seen_->find(id);
-  // A number stays, so that what was made of the object once is found again; also another host's.
+  // A number, also one from another host, is not replaced, so that entries made with it are found
+  // again.
   if (version != 0 || !before || SeenVersions::is_version(*before)) seen_->set(id, version);
   if (version == 0) seen_->tell_of_none(key(id));
   return seen_as(id, *seen_->find(id));
@@ -108,11 +109,11 @@ SampleSource::Fetch ObjectSource::fetch(int64_t id) const {
     fetch.size = keys_.object_bytes(id);
     fetch.request.expected_size = fetch.size;
   } else {
-    // Too low costs a second request, too high some memory for a while.
+    // A low estimate costs a second request, a high one costs some memory for a while.
     const uint64_t objects = seen_objects_.load(std::memory_order_relaxed);
     const uint64_t mean = objects == 0 ? 0 : seen_bytes_.load(std::memory_order_relaxed) / objects;
-    // Each new maximum would be read twice, so there is room for one that is twice as large; eight times the mean, so that one large object makes
-    // not all reads large.
+    // Each new maximum would be read twice, so the estimate leaves space for twice the maximum. It
+    // is limited to eight times the mean, so that one large object does not enlarge all reads.
     const uint64_t likely = std::min(2 * largest_seen_.load(std::memory_order_relaxed), 8 * mean);
     fetch.size = objects == 0 ? kFirstGuessBytes : std::max(likely, kLeastGuessBytes);
   }
@@ -120,7 +121,7 @@ SampleSource::Fetch ObjectSource::fetch(int64_t id) const {
 }
 
 Status ObjectSource::load(int64_t id, Buffer fetched, Record& record) const {
-  // Without an owner nothing was fetched: nobody wanted the bytes.
+  // Without an owner nothing was fetched, because the bytes were not requested.
   if (sizes_ == SizesAre::kUnknown && fetched.owner()) {
     seen_bytes_.fetch_add(fetched.size(), std::memory_order_relaxed);
     seen_objects_.fetch_add(1, std::memory_order_relaxed);

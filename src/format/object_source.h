@@ -14,17 +14,19 @@
 
 namespace forebay {
 
+/// Says whether an ObjectSource knows the sizes of its objects in advance.
 enum class SizesAre : uint8_t {
-  kKnown,    ///< in the key table
-  kUnknown,  ///< until an object is read; the key table has none
+  kKnown,    ///< the key table has the sizes
+  kUnknown,  ///< the key table has no sizes; a size is known once its object was read
 };
 
-/// Objects of a store, one a sample: fields `bytes` and `key`, then what the index knows besides. The id is the place
-/// in the key table. Where sizes are not known fetch() estimates them: the mean of what was read so far.
+/// Objects of a store, one per sample. The fields are `bytes`, `key`, and the columns of the index.
+/// The id is the index in the key table. If sizes are not known, fetch() estimates them from the
+/// mean and the maximum of the objects read so far. Any thread may use it.
 class ObjectSource final : public SampleSource, private LearnedVersions {
  public:
-  /// `store_key` makes the store's key of a sample's. `learns_versions`: of a remote store whose objects' versions the table does not have;
-  /// eight bytes a sample.
+  /// `store_key` maps the key of a sample to its key in the store. `learns_versions` is for a
+  /// remote store whose object versions the table does not have; it stores eight bytes per sample.
   ObjectSource(std::shared_ptr<Store> store, std::function<std::string(std::string_view)> store_key, KeyTable keys,
                std::vector<Column> columns, SizesAre sizes = SizesAre::kKnown, bool learns_versions = false);
 
@@ -59,7 +61,8 @@ class ObjectSource final : public SampleSource, private LearnedVersions {
   const std::vector<Column> columns_;
   const SizesAre sizes_;
   mutable std::atomic<uint64_t> seen_objects_{0}, seen_bytes_{0}, largest_seen_{0};
-  const std::unique_ptr<SeenVersions> seen_;  ///< null where the table has the versions, or nobody wants them
+  /// Null if the table has the versions or they are not needed.
+  const std::unique_ptr<SeenVersions> seen_;
   Schema schema_;
   Hash128 version_;
 };

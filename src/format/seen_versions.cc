@@ -16,7 +16,7 @@ std::optional<uint64_t> SeenVersions::find(int64_t id) const {
 }
 
 void SeenVersions::set(int64_t id, uint64_t version) {
-  // Versions are hashes: one that looks like a number or a state counts as another one.
+  // Versions are hashes. One that looks like a number or a state is mapped to another one.
   const uint64_t told = is_version(version) ? version : version & ~kNumbers;
   at(id).store(version == 0 ? number_ : std::max<uint64_t>(told, kFirstVersion), std::memory_order_relaxed);
 }

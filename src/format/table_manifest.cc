@@ -14,14 +14,14 @@ namespace forebay {
 
 namespace {
 
-// Of one row group: its columns are copied out and let go before the next is read.
+// Limit of one row group, whose columns are copied and freed before the next one is read.
 constexpr uint64_t kMostManifestBytes = uint64_t{1} << 30;
 
 /// One column while its row groups are read.
 struct Growing {
   Field field;
   std::string data;
-  std::vector<uint64_t> ends;  ///< of texts
+  std::vector<uint64_t> ends;  ///< ends of texts
 
   void add(const ColumnValues& values, int64_t rows) {
     const char* bytes = reinterpret_cast<const char*>(values.values.data());
@@ -30,7 +30,7 @@ struct Growing {
       return;
     }
     const int64_t* offsets = values.offset();
-    // Offsets of a chunk count from its own beginning, which may not be 0 where it was sliced.
+    // Offsets count from the chunk's own beginning, which is not 0 if it was sliced.
     const uint64_t begin = data.size();
     data.append(bytes + offsets[0], static_cast<size_t>(offsets[rows] - offsets[0]));
     for (int64_t row = 1; row <= rows; ++row) ends.push_back(begin + static_cast<uint64_t>(offsets[row] - offsets[0]));
@@ -79,7 +79,7 @@ std::vector<std::string> names_of(const std::vector<Growing>& columns) {
   return names;
 }
 
-/// One value of a column of the file, for a column of another type.
+/// Adds one value of a file's column to a column of another type.
 Status add_value(const Value& value, uint64_t row, ColumnBuilder& to) {
   if (value.kind == FieldKind::kText)
     return to.add(std::string_view(reinterpret_cast<const char*>(value.bytes.data()), value.bytes.size()), row);
@@ -137,7 +137,7 @@ Result<ManifestTable> read_table_manifest(const StoreAndPath& place, const Objec
     FOREBAY_ASSIGN(const Columns read, read_chunk(*source, chunk, stop));
     if (read.bad_rows && !read.bad_rows->empty()) {
       const auto& [row, status] = *read.bad_rows->begin();
-      // The advice is that of a table, which has null=.
+      // The remedy null= applies to tables only, so it is removed.
       const std::string what = status.message().substr(0, status.message().find("; give null="));
       return Status(status.code(),
                     fmt::format("row {}: {}; fill it in, or leave the row or the column out of the manifest",

@@ -8,7 +8,8 @@
 
 namespace forebay {
 
-/// The rows of a manifest that is a Parquet file. Columns keep their types unless the layout's `types` says otherwise; those that hold no single number, bool or text are
+/// Reads the rows of a manifest that is a Parquet file. Columns keep their types unless the
+/// layout's `types` says otherwise. Columns whose values are not single numbers, bools or texts are
 /// Unsupported. Errors name the column.
 Result<ManifestTable> read_table_manifest(const StoreAndPath& place, const ObjectInfo& file,
                                           const ManifestLayout& layout, const TableCodecs& codecs,

@@ -20,7 +20,7 @@ std::vector<std::string_view> split_at_blanks(std::string_view line) {
   return fields;
 }
 
-/// Nothing for runs of blanks.
+/// Returns nullopt for runs of blanks.
 std::optional<char> separator_of(std::string_view line, std::optional<size_t> columns) {
   if (line.find('\t') != std::string_view::npos) return '\t';
   const auto commas = static_cast<size_t>(std::ranges::count(line, ','));
@@ -35,7 +35,7 @@ Status TextListReader::feed(std::string_view piece) {
   if (separated_) return separated_->feed(piece);
   rest_ += piece;
   if (!begun_) {
-    // The first line decides, so it must be there.
+    // The first line decides the separator, so it must be complete.
     const size_t text = rest_.find_first_not_of(" \t\r\n");
     if (text == std::string::npos || rest_.find('\n', text) == std::string::npos) {
       if (rest_.size() <= CsvReader::kMaxRowBytes) return {};

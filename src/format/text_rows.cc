@@ -23,7 +23,7 @@ uint32_t code_point(std::span<const uint8_t> row, size_t i) {
   return code;
 }
 
-/// False where it is no character.
+/// Returns false if the code is not a character.
 bool append_character(uint32_t code, std::string& text) {
   if (code >= 0xDC80 && code <= 0xDCFF) {  // Python's "surrogateescape"
     text += static_cast<char>(code & 0xFF);
@@ -42,7 +42,7 @@ Result<Buffer> text_of_row(std::span<const uint8_t> row, DType dtype) {
     return buffer_of(row.first(static_cast<size_t>(end - row.begin())));
   }
   size_t count = row.size() / 4;
-  // NumPy cannot tell zeros at a text's end from what fills it up, and leaves them out, too.
+  // NumPy cannot tell trailing zeros of a text from padding, and drops them too.
   while (count > 0 && code_point(row, count - 1) == 0) --count;
   std::string text;
   for (size_t i = 0; i < count; ++i) {

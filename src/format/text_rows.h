@@ -9,9 +9,9 @@
 
 namespace forebay {
 
-/// One text as NumPy's arrays hold it, characters filled up with zeros: bytes (kUint8, dtype S), which are taken as they are, or code points (kUint32,
-/// dtype U), which become UTF-8. Code points that Python puts in the place of bytes that were no UTF-8 become those bytes again.
-/// Unsupported for what is no character.
+/// Converts one zero-padded text of a NumPy array. Bytes (kUint8, dtype S) are taken as they are;
+/// code points (kUint32, dtype U) become UTF-8. Code points with which Python escapes bytes that
+/// are not UTF-8 become those bytes again. Unsupported for a number that is not a character.
 Result<Buffer> text_of_row(std::span<const uint8_t> row, DType dtype);
 
 }  // namespace forebay

@@ -8,18 +8,19 @@
 namespace forebay {
 namespace {
 
-// Beyond it writers of 32 bits put what they did not know, and beyond the other those of 64 bits.
+// From these values on, writers with 32-bit and 64-bit lengths store a length that they did not
+// know.
 constexpr uint64_t kUnknownSize = 0x7fff0000, kUnknownLongSize = uint64_t{1} << 62;
 // PCM, ADPCM of Microsoft, float, A-law, µ-law, IMA ADPCM, GSM, G.721, NMS, extensible.
 constexpr uint64_t kWavCodings[] = {0x0001, 0x0002, 0x0003, 0x0006, 0x0007, 0x0011, 0x0031, 0x0040, 0x0038, 0xfffe};
 
-/// How chunks follow each other in a kind of file.
+/// The layout of chunks in a kind of file.
 struct ChunkForm {
-  size_t first = 12;           ///< the first chunk
-  size_t id_bytes = 4;         ///< in front of the length
+  size_t first = 12;           ///< offset of the first chunk
+  size_t id_bytes = 4;         ///< before the length
   size_t length_bytes = 4;     ///< 4 or 8
-  bool counts_itself = false;  ///< the length counts id and length, too
-  size_t rounded = 2;          ///< a chunk begins at a multiple of it
+  bool counts_itself = false;  ///< the length includes id and length
+  size_t rounded = 2;          ///< chunks begin at multiples of this
   bool big_endian = false;
 
   size_t header() const { return id_bytes + length_bytes; }
@@ -72,7 +73,8 @@ class SoundChunks {
       const uint64_t length = length_at(place), left = bytes_.size() - place - form_.header();
       FOREBAY_RETURN_IF_ERROR(look_at(place, left));
       if (is_samples(place)) return samples(place, length, left);
-      // Behind a chunk that ends outside nothing can be found; without samples before it there are none.
+      // Nothing can be found after a chunk that extends beyond the file. If no samples precede it,
+      // there are none.
       if (length > left) break;
       place = next(place, length);
     }
@@ -103,7 +105,7 @@ class SoundChunks {
   }
 
   Result<SoundView> samples(size_t place, uint64_t length, uint64_t left) const {
-    // RF64 has the length elsewhere, in 64 bits.
+    // RF64 stores the length elsewhere, in 64 bits.
     if (long_length_ > 0 && length == 0xffffffff) {
       const uint64_t said = number_at(bytes_, long_length_, 8, false);
       if (said == 0 || said >= kUnknownLongSize) return patched(bytes_, long_length_, 8, false, left);
@@ -124,7 +126,7 @@ class SoundChunks {
            is_named(bytes_, place, "RF64") || is_named(bytes_, place, "caff") || is_named(bytes_, place, "riff");
   }
 
-  /// A second recording behind the first would be lost without a word.
+  /// A second recording after the first would be lost silently.
   Result<SoundView> behind(size_t place, uint64_t length) const {
     const size_t end = place + form_.header() + static_cast<size_t>(length);
     if (begins_recording(end)) return second_recording(format_, end);
@@ -133,11 +135,11 @@ class SoundChunks {
       length = length_at(place);
       if (length > bytes_.size() - place - form_.header()) break;
     }
-    // libsndfile takes all that follows in such a file for samples.
+    // libsndfile reads everything that follows in such a file as samples.
     return SoundView{format_ == "W64" ? end : bytes_.size(), 0, 0, {}};
   }
 
-  /// Whether chunks follow that end with the file: then a length of 0 is meant.
+  /// True if chunks follow up to the end of the file. A length of 0 then means 0.
   bool are_chunks(size_t place) const {
     if (place == bytes_.size()) return true;
     while (place + form_.header() <= bytes_.size()) {
@@ -145,17 +147,17 @@ class SoundChunks {
       if (!std::ranges::all_of(bytes_.subspan(place, 4), is_letter)) return false;
       place = next(place, std::min<uint64_t>(length_at(place), bytes_.size()));
     }
-    // The last may lack the byte that fills it up.
+    // The last chunk may lack its padding byte.
     return place == bytes_.size() || place == bytes_.size() + 1;
   }
 
   const AudioBytes bytes_;
   const std::string_view format_;
   const ChunkForm form_;
-  size_t long_length_ = 0;  // where RF64 has the length of the samples
+  size_t long_length_ = 0;  // offset of the sample length in RF64
 };
 
-/// AU has no chunks: magic, where the samples begin, their length.
+/// AU has no chunks: it has a magic number, the offset of the samples, and their length.
 Result<SoundView> check_au(AudioBytes bytes) {
   if (bytes.size() < 24) return corrupt("ends before its samples begin");
   const uint64_t begin = number_at(bytes, 4, 4, true), said = number_at(bytes, 8, 4, true);

@@ -12,10 +12,11 @@
 namespace forebay {
 namespace {
 
-// A frame has at most so many samples a channel; the decoder keeps two numbers of four bytes of each, and we one.
+// Maximum number of samples per channel in a frame. The decoder holds two four-byte numbers for
+// each, and this reader one.
 constexpr uint64_t kLargestFlacBlock = 65536;
 constexpr uint64_t kFlacBytesOfSample = 16;
-constexpr size_t kFlacRestBytes = 1 << 16;  // looked at behind the last frame
+constexpr size_t kFlacRestBytes = 1 << 16;  // bytes examined after the last frame
 
 std::string_view flac_error_text(FLAC__StreamDecoderErrorStatus status) {
   switch (status) {
@@ -30,7 +31,7 @@ struct DeleteFlacDecoder {
   void operator()(FLAC__StreamDecoder* decoder) const { FLAC__stream_decoder_delete(decoder); }
 };
 
-/// Bytes that lie in pieces.
+/// A sequence of bytes in several pieces.
 class Pieces {
  public:
   explicit Pieces(std::vector<AudioBytes> pieces) : pieces_(std::move(pieces)) {
@@ -39,7 +40,7 @@ class Pieces {
 
   uint64_t size() const { return size_; }
   uint64_t taken() const { return taken_; }
-  /// Copies the next bytes; as many as are there.
+  /// Copies the next bytes, at most as many as are left.
   size_t take(uint8_t* out, size_t size) {
     size_t given = 0;
     while (given < size && piece_ < pieces_.size()) {
@@ -53,7 +54,7 @@ class Pieces {
     taken_ += given;
     return given;
   }
-  /// Up to `most` bytes from `place` on.
+  /// Returns up to `most` bytes from `place` on.
   std::vector<uint8_t> from(uint64_t place, size_t most) const {
     std::vector<uint8_t> bytes;
     for (const AudioBytes piece : pieces_) {
@@ -103,7 +104,7 @@ class FlacReader final : public AudioReader {
   Status read_frames(AudioSink& sink) override {
     sink_ = &sink;
     note_place();
-    // Behind the last sample there may be tags, which are no frames.
+    // After the last sample there may be tags, which are not frames.
     while (error_.ok() && !(info_.frames && given_ >= *info_.frames)) {
       const int64_t before = given_;
       if (FLAC__stream_decoder_process_single(decoder_.get()) == 0 && error_.ok())
@@ -118,7 +119,7 @@ class FlacReader final : public AudioReader {
     if (FLAC__stream_decoder_get_decode_position(decoder_.get(), &frames_end_) == 0) frames_end_ = bytes_.size();
   }
 
-  /// What stands behind the last frame that was whole.
+  /// Checks the bytes after the last whole frame.
   Status check_rest() const {
     const std::vector<uint8_t> rest = bytes_.from(frames_end_, kFlacRestBytes);
     if (begins_with(rest, "fLaC")) {
@@ -128,7 +129,7 @@ class FlacReader final : public AudioReader {
     const bool zeros = std::ranges::all_of(rest, [](uint8_t byte) { return byte == 0; });
     if (zeros && (error_.ok() || !info_.frames)) return {};
     if (!error_.ok()) return error_;
-    // The sync code and, behind it, two bits that are 0 and 1 in all frames (RFC 9639, section 9.1).
+    // The sync code, followed by two bits that are 0 and 1 in all frames (RFC 9639, section 9.1).
     if (info_.frames && given_ >= *info_.frames && rest.size() > 1 && rest[0] == 0xff && (rest[1] & 0xfe) == 0xf8)
       return corrupt(fmt::format("the header says {} samples a channel, and there are more", *info_.frames));
     if (!info_.frames) return corrupt(fmt::format("ends inside a frame, behind sample {}", given_));
@@ -153,7 +154,7 @@ class FlacReader final : public AudioReader {
     FOREBAY_RETURN_IF_ERROR(check_frame(frame.header));
     const size_t count = frame.header.blocksize, channels = frame.header.channels;
     values_.resize(count * channels);
-    // A power of two: up to 24 bits the product is exact, so that it is the same everywhere.
+    // A power of two: up to 24 bits the product is exact, so it is the same on every processor.
     const float scale = std::ldexp(1.0f, 1 - static_cast<int>(bits_));
     for (size_t c = 0; c < channels; ++c) {
       float* out = values_.data() + c;
@@ -178,7 +179,8 @@ class FlacReader final : public AudioReader {
   static FLAC__StreamDecoderWriteStatus write_frame(const FLAC__StreamDecoder*, const FLAC__Frame* frame,
                                                     const FLAC__int32* const samples[], void* self) {
     auto& reader = *static_cast<FlacReader*>(self);
-    // Errors wait here until process_single() has returned: a callback can only say whether to go on.
+    // Errors are stored until process_single() has returned, because a callback can only say
+    // whether to continue.
     if (reader.error_.ok()) reader.error_ = reader.take_frame(*frame, samples);
     return reader.error_.ok() ? FLAC__STREAM_DECODER_WRITE_STATUS_CONTINUE : FLAC__STREAM_DECODER_WRITE_STATUS_ABORT;
   }
@@ -189,7 +191,7 @@ class FlacReader final : public AudioReader {
     const FLAC__StreamMetadata_StreamInfo& said = block->data.stream_info;
     reader.info_.rate = said.sample_rate;
     reader.info_.channels = said.channels;
-    // 0 says that the encoder did not know (RFC 9639, section 8.2).
+    // 0 means that the encoder did not know (RFC 9639, section 8.2).
     if (said.total_samples != 0) reader.info_.frames = static_cast<int64_t>(said.total_samples);
     reader.bits_ = said.bits_per_sample;
   }
@@ -201,8 +203,8 @@ class FlacReader final : public AudioReader {
   }
 
   Pieces bytes_;
-  uint64_t frames_end_ = 0;  // behind the last whole frame
-  uint32_t bits_ = 0;        // 0: no STREAMINFO came yet
+  uint64_t frames_end_ = 0;  // end of the last whole frame
+  uint32_t bits_ = 0;        // 0 until STREAMINFO was read
   int64_t given_ = 0;
   AudioSink* sink_ = nullptr;
   Status error_;

@@ -13,13 +13,15 @@
 namespace forebay {
 namespace {
 
-constexpr int64_t kMp3Block = 4608;             // frames of sound given at a time
-constexpr uint64_t kMp3WorkingBytes = 1 << 19;  // a decoder's state, its buffer and index
+constexpr int64_t kMp3Block = 4608;             // frames delivered at a time
+constexpr uint64_t kMp3WorkingBytes = 1 << 19;  // a decoder's state, buffer and index
 
-// By itself the library takes the fastest decoder that the processor has, and each gives other last bits: these two run on every
-// processor of their architecture. The first is there on x86 with 64 bits alone.
+// By default the library takes the fastest decoder for the processor, and their results differ in
+// the last bits. The decoders named here run on every processor of their architecture; the first
+// exists only on 64-bit x86.
 mpg123_handle* new_mp3_decoder() {
-  // Once a process; later versions do not need it, and earlier ones may not have it done by two threads.
+  // Once per process. Later versions do not need it, and earlier ones do not allow two threads to
+  // do it.
   static const int started = mpg123_init();
   if (started != MPG123_OK) return nullptr;
   for (const char* name : {"x86-64", "generic"}) {
@@ -65,14 +67,15 @@ class Mp3Reader final : public AudioReader {
     if (mp3 == nullptr) return internal_error("libmpg123 has no decoder for every processor");
     mpg123_param(mp3, MPG123_REMOVE_FLAGS, MPG123_AUTO_RESAMPLE, 0);
     mpg123_param(mp3, MPG123_ADD_FLAGS, MPG123_FORCE_FLOAT | MPG123_QUIET | MPG123_GAPLESS | MPG123_NO_RESYNC, 0);
-    // Where frames do not say how long they are, the library must look at the second one. Without that it takes files of one frame, too.
+    // If frames do not state their size, the library must look at the second one. Otherwise it also
+    // accepts files of one frame.
     if (run_.frames > 0) mpg123_param(mp3, MPG123_ADD_FLAGS, MPG123_NO_READAHEAD, 0);
-    // Before the last filter, which then runs once.
+    // The channels are mixed before the last filter, which then runs once.
     if (mixes_) mpg123_param(mp3, MPG123_ADD_FLAGS, MPG123_MONO_MIX, 0);
     mpg123_replace_reader_handle(mp3, ByteCursor::read, ByteCursor::seek, nullptr);
     if (mpg123_open_handle(mp3, &cursor_) != MPG123_OK) return damaged("cannot be opened");
     FOREBAY_RETURN_IF_ERROR(take_format());
-    // From frame to frame by their headers alone: what the file really has.
+    // Follows the frame headers only, to find the actual number of frames.
     if (mpg123_scan(mp3) != MPG123_OK) return damaged("its frames cannot be counted");
     const off_t frames = mpg123_length(mp3);
     if (frames >= 0) info_.frames = frames;
@@ -92,12 +95,14 @@ class Mp3Reader final : public AudioReader {
     return {};
   }
 
-  /// By their headers alone, before the library sees them. What follows the last frame and is none is cut off.
+  /// Checks the frame headers before the library reads them. Bytes after the last frame that are
+  /// not a frame are cut off.
   Status check_frames() {
     if (run_.frames == 0) return {};
     const AnnouncedMpeg said = announced_mpeg(cursor_.bytes.subspan(run_.begin));
     const uint64_t bytes = cursor_.bytes.size() - run_.begin;
-    // Without the one that the tag lies in; some encoders count it. Then the number of bytes tells whether one is missing.
+    // Excludes the frame with the tag, which some encoders count. The number of bytes then tells
+    // whether a frame is missing.
     const int64_t has = run_.frames - (said.frames > 0 ? 1 : 0);
     if (said.frames > has + 1 || (said.frames == has + 1 && said.bytes > bytes))
       return corrupt(fmt::format("MP3: ends after {} of {} MPEG frames", has, said.frames));
@@ -122,7 +127,7 @@ class Mp3Reader final : public AudioReader {
     }
   }
 
-  /// Behind the last frame, so that what is wrong before it is told first.
+  /// Called after the last frame, so that earlier errors are reported first.
   Status check_end() const {
     if (!run_.cut) return {};
     return corrupt(fmt::format("MP3: the file ends inside a frame, behind {} whole ones", run_.frames));

@@ -6,25 +6,27 @@
 
 namespace forebay {
 
-/// Bytes of the MPEG audio frame (layers I to III) that a header begins, the header included. 0 where it is no such header, or where
-/// it does not say the bit rate ("free format").
+/// Size of the MPEG audio frame (layers I to III) that begins with `header`, including the header.
+/// 0 if it is not a frame header, or does not state the bit rate ("free format").
 size_t mpeg_frame_bytes(std::span<const uint8_t> header);
 
-/// Frames that follow each other, as their headers say.
+/// A run of consecutive frames.
 struct MpegRun {
-  size_t begin = 0;      ///< of the first frame, behind ID3v2 tags
-  size_t end = 0;        ///< behind the last whole frame
-  int64_t frames = 0;    ///< whole ones
+  size_t begin = 0;      ///< start of the first frame, after ID3v2 tags
+  size_t end = 0;        ///< end of the last whole frame
+  int64_t frames = 0;    ///< number of whole frames
   bool cut = false;      ///< the data ends inside a frame
-  bool resumed = false;  ///< bytes that are no frame follow `end`, and then frames again
+  bool resumed = false;  ///< after `end` come bytes that are not a frame, and then frames again
 };
-/// `bytes` without tags at the end. No frames: none begins where one should, or their lengths are not known.
+/// Finds the frames in `bytes`, which must not include tags at the end. Returns no frames if none
+/// begins where expected, or if their lengths are not known.
 MpegRun find_mpeg_frames(std::span<const uint8_t> bytes);
 
-/// What a tag of the encoder in the first frame (Xing, Info or VBRI) says of the whole file; 0: nothing.
+/// Totals that an encoder's tag in the first frame (Xing, Info or VBRI) states for the whole file;
+/// 0 if not stated.
 struct AnnouncedMpeg {
   int64_t frames = 0;
-  uint64_t bytes = 0;  ///< from the first frame on
+  uint64_t bytes = 0;  ///< counted from the first frame
 };
 AnnouncedMpeg announced_mpeg(std::span<const uint8_t> frame);
 

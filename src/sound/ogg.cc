@@ -9,11 +9,12 @@
 namespace forebay {
 namespace {
 
-constexpr size_t kFlacMappingBytes = 9;  // before the stream itself: 0x7f, "FLAC", a version, a number of packets
+// Before the stream itself: 0x7f, "FLAC", a version, a number of packets.
+constexpr size_t kFlacMappingBytes = 9;
 
 Result<std::unique_ptr<AudioReader>> open_ogg_stream(const OggStream& stream) {
   if (stream.codec != OggStream::Codec::kFlac) return open_sound_file(stream.range, "Ogg");
-  // Packets end to end are FLAC as it would lie in a file.
+  // The concatenated packets are the contents of a FLAC file.
   std::vector<AudioBytes> pieces = stream.payloads;
   if (pieces.front()[0] == 0x7f) {
     if (pieces.front().size() < kFlacMappingBytes) return corrupt("Ogg FLAC: the first packet is too short");

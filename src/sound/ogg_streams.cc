@@ -44,7 +44,7 @@ struct OggPage {
 };
 
 bool checksum_fits(OggBytes page) {
-  constexpr std::array<uint8_t, 4> kZeros{};  // stand where the checksum is
+  constexpr std::array<uint8_t, 4> kZeros{};  // replace the checksum while it is computed
   uint32_t value = add_to_checksum(0, page.first(kChecksumAt));
   value = add_to_checksum(add_to_checksum(value, kZeros), page.subspan(kChecksumAt + 4));
   return value == little_endian(&page[kChecksumAt]);
@@ -54,7 +54,7 @@ Status page_error(size_t place, std::string_view what) {
   return corrupt(fmt::format("Ogg: at byte {}: {}", place, what));
 }
 
-/// The page at `place`; nothing where no page begins there.
+/// The page at `place`; nullopt if no page begins there.
 Result<std::optional<OggPage>> page_at(OggBytes bytes, size_t place) {
   const OggBytes rest = bytes.subspan(place);
   if (rest.size() < 4 || std::memcmp(rest.data(), "OggS", 4) != 0) return std::optional<OggPage>();
@@ -81,7 +81,8 @@ constexpr OggCodec kCodecs[] = {{"\x01vorbis", "Vorbis", OggStream::Codec::kVorb
                                 {"\x7f"
                                  "FLAC",
                                  "FLAC", OggStream::Codec::kFlac},
-                                {"fLaC", "FLAC", OggStream::Codec::kFlac},  // before the mapping was written down
+                                // Before the mapping was specified.
+                                {"fLaC", "FLAC", OggStream::Codec::kFlac},
                                 {"Speex   ", "Speex"},
                                 {"CELT    ", "CELT"},
                                 {"PCM     ", "PCM"},
@@ -101,7 +102,7 @@ const OggCodec* codec_of(OggBytes packet) {
   return nullptr;
 }
 
-/// Puts pages together to streams.
+/// Assembles pages into streams.
 class OggFile {
  public:
   explicit OggFile(OggBytes bytes) : bytes_(bytes) {}
@@ -130,8 +131,8 @@ class OggFile {
 
   struct Open {
     uint32_t serial = 0, sequence = 0;
-    std::optional<size_t> stream;  ///< which of streams_; none for what is no sound
-    bool goes_on = false;          ///< a page behind the first came
+    std::optional<size_t> stream;  ///< index in streams_; nullopt if it is not audio
+    bool goes_on = false;          ///< a page after the first one was found
     bool sound() const { return stream.has_value(); }
   };
 
@@ -139,7 +140,7 @@ class OggFile {
     const OggCodec* const codec = codec_of(page.payload);
     if (codec == nullptr || !codec->read) {
       if (other_.empty()) other_ = codec == nullptr ? "an unknown codec" : codec->name;
-      // Sound that cannot be read beside sound that can be must not be lost.
+      // An unreadable audio stream next to a readable one must not be lost.
       if (codec != nullptr && codec->sound)
         return unsupported(fmt::format("Ogg with {} is not read; Ogg with Vorbis, Opus or FLAC is", codec->name));
       open_.push_back({page.serial, page.sequence, std::nullopt, false});
@@ -175,7 +176,7 @@ class OggFile {
     return {};
   }
 
-  /// Behind the last page there may be tags or padding, but no part of a page.
+  /// After the last page there may be tags or padding, but no part of a page.
   Status check_rest() const {
     const OggBytes rest = bytes_.subspan(place_);
     if (place_ == 0) return corrupt("Ogg: no page begins the file");
@@ -202,7 +203,7 @@ class OggFile {
   size_t place_ = 0;
   std::vector<OggStream> streams_;
   std::vector<Open> open_;
-  std::string_view other_;  // the first stream that is not read
+  std::string_view other_;  // codec of the first unreadable stream
 };
 
 }  // namespace

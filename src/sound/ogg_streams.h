@@ -9,20 +9,21 @@
 
 namespace forebay {
 
-/// A logical stream of sound in an Ogg file (RFC 3533), whole from its first page to its last one.
+/// A complete logical audio stream of an Ogg file (RFC 3533). It refers to the file's bytes.
 struct OggStream {
   enum class Codec : uint8_t { kVorbis, kOpus, kFlac };
   Codec codec = Codec::kVorbis;
-  std::span<const uint8_t>
-      range;  ///< from its first page to the last byte before the next stream; pages of others may lie in it
-  std::vector<std::span<const uint8_t>> payloads;  ///< what its pages hold, in order: its packets end to end
+  std::span<const uint8_t> range;  ///< first page to next stream, including pages of others
+  /// Contents of its pages in order, which are its packets end to end.
+  std::vector<std::span<const uint8_t>> payloads;
 };
 
-/// The streams of sound of an Ogg file, which follow each other ("chained"). Pages of other streams that lie between (Skeleton, video)
-/// are passed over. One thread; nothing is copied.
+/// Finds the audio streams of an Ogg file, which follow each other ("chained"). Pages of other
+/// streams in between (Skeleton, video) are skipped. Nothing is copied.
 ///
-/// Corrupt where a page is damaged or missing, or a stream has no page that is marked as its last one: the file was cut off.
-/// Unsupported for streams of sound side by side, and for codecs that are not read, by their names.
+/// Corrupt if a page is damaged or missing, or if a stream has no page marked as its last, because
+/// the file was truncated. Unsupported for parallel audio streams, and for codecs that are not
+/// read, naming them.
 Result<std::vector<OggStream>> find_ogg_streams(std::span<const uint8_t> bytes);
 
 }  // namespace forebay

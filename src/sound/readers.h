@@ -9,16 +9,17 @@ namespace forebay {
 
 using AudioBytes = std::span<const uint8_t>;
 
-/// The readers by the library that does the work, with the meaning of AudioReader::open(). `format` is the name for AudioInfo.
+/// The readers, one per library. Each behaves as AudioReader::open(). `format` is the name for
+/// AudioInfo.
 Result<std::unique_ptr<AudioReader>> open_flac(AudioBytes bytes);
 Result<std::unique_ptr<AudioReader>> open_mp3(AudioBytes bytes, bool mixes);
 Result<std::unique_ptr<AudioReader>> open_sound_file(AudioBytes bytes, std::string_view format);
 
 Result<std::unique_ptr<AudioReader>> open_ogg(AudioBytes bytes);
-/// FLAC that lies in pieces, which follow each other: what the pages of an Ogg file hold.
+/// Opens FLAC data in consecutive pieces, such as the contents of an Ogg file's pages.
 Result<std::unique_ptr<AudioReader>> open_flac_pieces(std::vector<AudioBytes> pieces);
 
-/// With the meaning of RateConverter::create().
+/// Implements RateConverter::create().
 Result<std::unique_ptr<RateConverter>> soxr_converter(int64_t from, int64_t to, int64_t channels, AudioSink& next);
 
 }  // namespace forebay

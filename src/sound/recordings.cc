@@ -13,7 +13,7 @@
 namespace forebay {
 namespace {
 
-/// The kinds that libsndfile reads, and what AudioInfo calls them.
+/// The kinds that libsndfile reads, and their names in AudioInfo.
 struct SoundFile {
   FileKind kind;
   std::string_view name;

@@ -12,8 +12,9 @@
 namespace forebay {
 namespace {
 
-constexpr int64_t kSoundBlock = 4096;             // frames given at a time
-constexpr uint64_t kSoundWorkingBytes = 2 << 20;  // the library's state, and the code books of Vorbis
+constexpr int64_t kSoundBlock = 4096;  // frames delivered at a time
+// The library's state, and the code books of Vorbis.
+constexpr uint64_t kSoundWorkingBytes = 2 << 20;
 
 struct CloseSoundFile {
   void operator()(SNDFILE* file) const { sf_close(file); }
@@ -31,7 +32,7 @@ struct SoundCursor {
   static sf_count_t seek(sf_count_t offset, int whence, void* self) {
     auto& cursor = *static_cast<SoundCursor*>(self);
     const sf_count_t from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? cursor.place : cursor.size();
-    // From 0 up to the end, so that no sum of foreign numbers leaves the type.
+    // Limited to 0 up to the end, so that no sum of untrusted numbers overflows.
     if (offset > cursor.size() - from || offset < -from) return -1;
     return cursor.place = from + offset;
   }
@@ -68,14 +69,15 @@ class SoundFileReader final : public AudioReader {
                         SoundCursor::tell};
     SF_INFO said = {};
     file_.reset(sf_open_virtual(&io, SFM_READ, &said, &cursor_));
-    // Why it failed the library keeps in one place for all threads, where it may be another file's reason by now.
+    // The library keeps its error message in one place for all threads, so it may belong to another
+    // file by now.
     if (!file_)
       return corrupt(fmt::format("the header of the {} file is damaged, or of a kind that is not read", format));
     if (said.channels < 1 || said.channels > kMaxAudioChannels)
       return unsupported(fmt::format("{} channels; up to {} are read", said.channels, kMaxAudioChannels));
     if (said.samplerate < 1) return corrupt(fmt::format("{} samples a second", said.samplerate));
     info_ = {ogg_name(said.format, format), said.samplerate, said.channels, std::nullopt, false, kSoundWorkingBytes};
-    // SF_COUNT_MAX is how the library says that it does not know.
+    // The library uses SF_COUNT_MAX for an unknown count.
     if (said.frames >= 0 && said.frames < SF_COUNT_MAX) info_.frames = said.frames;
     return {};
   }

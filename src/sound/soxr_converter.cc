@@ -22,7 +22,7 @@ class SoxrConverter final : public RateConverter {
       : from_(from), to_(to), channels_(channels), next_(next) {}
 
   Status begin() {
-    // 20 bits: of the qualities the best whose kernels are not chosen by what the processor can do.
+    // 20 bits: the best quality whose kernels do not depend on the processor's features.
     const soxr_quality_spec_t quality = soxr_quality_spec(SOXR_HQ, 0);
     const soxr_io_spec_t floats = soxr_io_spec(SOXR_FLOAT32_I, SOXR_FLOAT32_I);
     const soxr_runtime_spec_t one_thread = soxr_runtime_spec(1);
@@ -41,7 +41,7 @@ class SoxrConverter final : public RateConverter {
                                               values_.data(), kConvertedBlock, &made);
       if (error != nullptr) return internal_error(fmt::format("resampling: {}", error));
       FOREBAY_RETURN_IF_ERROR(give(static_cast<int64_t>(made)));
-      // So that a fault of the library is no endless loop.
+      // Prevents an endless loop if the library is faulty.
       if (used == 0 && made == 0) return internal_error("resampling takes no more samples");
       values += static_cast<int64_t>(used) * channels_;
       count -= static_cast<int64_t>(used);
@@ -57,7 +57,7 @@ class SoxrConverter final : public RateConverter {
       if (error != nullptr) return internal_error(fmt::format("resampling: {}", error));
       FOREBAY_RETURN_IF_ERROR(give(static_cast<int64_t>(made)));
     }
-    // The library rounds the number down where ours is rounded up.
+    // The library rounds the number of frames down; it is rounded up here.
     std::fill(values_.begin(), values_.end(), 0.0f);
     while (given_ < converted(taken_, from_, to_)) FOREBAY_RETURN_IF_ERROR(give(kConvertedBlock));
     return {};
@@ -65,7 +65,7 @@ class SoxrConverter final : public RateConverter {
 
  private:
   Status give(int64_t count) {
-    // Never ahead of what the frames so far come to: the number of frames is a function of theirs alone.
+    // Never more than the frames so far convert to, so that the count depends only on their number.
     count = std::min(count, converted(taken_, from_, to_) - given_);
     given_ += count;
     return count > 0 ? next_.frames(values_.data(), count) : Status();

@@ -12,12 +12,12 @@ using TagBytes = std::span<const uint8_t>;
 constexpr size_t kId3v1Bytes = 128, kExtendedId3Bytes = 227, kApeBytes = 32, kId3FooterBytes = 10;
 constexpr size_t kLyricsEndBytes = 9, kLyricsSizeBytes = 6, kMostOldLyrics = 5100;
 
-/// Whether `text` stands so many bytes before the end.
+/// True if `text` is `distance` bytes before the end.
 bool has_before_end(TagBytes bytes, size_t distance, std::string_view text) {
   return bytes.size() >= distance && std::memcmp(bytes.data() + bytes.size() - distance, text.data(), text.size()) == 0;
 }
 
-// ID3v2.4, section 3.1: seven bits a byte, so that no size looks like a frame.
+// ID3v2.4, section 3.1: seven bits per byte, so that no size looks like a frame.
 size_t id3_size(TagBytes header) {
   size_t size = 0;
   for (size_t i = 6; i < 10; ++i) size = size << 7 | (header[i] & 0x7fu);
@@ -43,7 +43,7 @@ size_t ape_bytes(TagBytes bytes) {
     return uint32_t{footer[at]} | uint32_t{footer[at + 1]} << 8 | uint32_t{footer[at + 2]} << 16 |
            uint32_t{footer[at + 3]} << 24;
   };
-  // The size counts the footer; the highest flag says that there is a header, too.
+  // The size includes the footer; the highest flag tells whether there is a header as well.
   const size_t size = size_t{number(12)} + ((number(20) & 0x80000000u) != 0 ? kApeBytes : 0);
   return size >= kApeBytes && size <= bytes.size() ? size : 0;
 }
@@ -56,7 +56,7 @@ size_t lyrics_bytes(TagBytes bytes) {
     return has_before_end(bytes, size + kEnds, "LYRICSBEGIN") ? size + kEnds : 0;
   }
   if (!has_before_end(bytes, kLyricsEndBytes, "LYRICSEND")) return 0;
-  // The first version has no size: it is looked for.
+  // The first version has no size, so its beginning is searched.
   const TagBytes last = bytes.last(std::min(bytes.size(), kMostOldLyrics + 2 * kLyricsEndBytes));
   const std::string_view text(reinterpret_cast<const char*>(last.data()), last.size());
   const size_t begin = text.rfind("LYRICSBEGIN");

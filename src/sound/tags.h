@@ -6,7 +6,8 @@
 
 namespace forebay {
 
-/// Bytes of all tags at the end of a recording, in any order: ID3v1 (also extended), ID3v2 with a footer, Lyrics3, APE.
+/// Total size of the tags at the end of a recording, in any order: ID3v1 (also extended), ID3v2
+/// with a footer, Lyrics3, APE.
 size_t tail_tag_bytes(std::span<const uint8_t> bytes);
 
 }  // namespace forebay

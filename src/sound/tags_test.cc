@@ -50,7 +50,7 @@ TEST(Tags, at_the_end_are_found_in_any_order) {
   EXPECT_EQ(tail_tag_bytes(sound), 0u);
 }
 
-// Sizes that lead out of the file are no tags; nothing is read outside.
+// Tags with sizes that lead out of the file are not tags, and nothing is read outside of it.
 TEST(Tags, that_state_absurd_sizes_are_none) {
   Blob tag = ape(40, false);
   for (size_t byte = 0; byte < 4; ++byte) tag[tag.size() - 20 + byte] = 0xff;

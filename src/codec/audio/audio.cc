@@ -14,7 +14,7 @@ class CountedFrames final : public AudioSink {
   explicit CountedFrames(int64_t limit) : limit_(limit) {}
   Status frames(const float*, int64_t count) override {
     counted += count;
-    // The only way to end the reading; count_audio_frames() takes it for the end.
+    // An error is the only way to end the reading; count_audio_frames() treats this one as the end.
     return counted > limit_ ? cancelled("") : Status();
   }
   int64_t counted = 0;
@@ -28,7 +28,8 @@ class CountedFrames final : public AudioSink {
 Result<const SoundLibrary*> load_sound_library() {
   static std::atomic<const SoundLibrary*> loaded = nullptr;
   if (const SoundLibrary* const library = loaded) return library;
-  // Two threads may do this at once: they get the same. Failures are not kept: it may be installed meanwhile.
+  // Two threads may do this at once, with the same result. Failures are not remembered, because the
+  // module may be installed later.
   FOREBAY_ASSIGN(
       void* const function,
       function_of_module({.file = "libforebay_sound.so",

@@ -11,41 +11,47 @@
 
 namespace forebay {
 
-/// Most channels that are taken.
+/// Maximum number of channels that are read.
 constexpr int64_t kMaxAudioChannels = 64;
 
-/// What the header of a recording says. A frame is one sample of each channel.
+/// The header of a recording. A frame is one sample of each channel.
 struct AudioInfo {
   std::string_view format;        ///< "FLAC", "MP3", "WAV", ...
-  int64_t rate = 0;               ///< frames a second
+  int64_t rate = 0;               ///< frames per second
   int64_t channels = 0;           ///< 1 to kMaxAudioChannels
-  std::optional<int64_t> frames;  ///< unless the header does not say it
-  bool mixed = false;             ///< what is given is the mean of the channels, one value a frame
-  uint64_t working_bytes = 0;     ///< upper bound of what reading takes, the libraries' own memory included
+  std::optional<int64_t> frames;  ///< nullopt if the header does not state it
+  /// The reader delivers the mean of the channels, one value per frame.
+  bool mixed = false;
+  /// Upper bound of memory for reading, including the libraries' own.
+  uint64_t working_bytes = 0;
 };
 
-/// Gets the frames, first to last: `count` × channels values, those of a frame side by side, valid during the call. Values of integer formats
-/// lie in [-1, 1). An error ends the reading, and is what AudioReader::read() gives.
+/// Receives the frames in order: `count` × channels values, interleaved, valid during the call.
+/// Values of integer formats lie in [-1, 1). An error ends the reading, and AudioReader::read()
+/// returns it.
 class AudioSink {
  public:
   virtual ~AudioSink() = default;
   virtual Status frames(const float* values, int64_t count) = 0;
 };
 
-/// One recording in memory: WAV (also RF64, W64), FLAC, MP3, Ogg (Vorbis, Opus, FLAC), AIFF, AU, CAF.
-/// Any number of readers at once, each used by one thread. The same bytes in give the same values on every processor of an architecture: no
-/// decoder is chosen by what the processor can do.
+/// Decodes one recording in memory: WAV (also RF64, W64), FLAC, MP3, Ogg (Vorbis, Opus, FLAC),
+/// AIFF, AU, CAF. Each reader is used by one thread; any number of readers may run at once. The
+/// same bytes give the same values on every processor of an architecture, because no decoder is
+/// chosen by the processor's features.
 class AudioReader {
  public:
   virtual ~AudioReader() = default;
-  /// Corrupt where the header is damaged, Unsupported where it is another format (named if known) or an unusual kind. `bytes` are the caller's
-  /// and must outlive the reader. Takes no memory for what the header says. `mixes`: the mean of the channels is all that is wanted, and given
-  /// where the decoder makes it for less (see AudioInfo::mixed).
+  /// Opens a recording. `bytes` must outlive the reader. Allocates nothing whose size only the
+  /// header states. `mixes` is true if only the mean of the channels is needed; the reader may then
+  /// deliver that if it is cheaper (see AudioInfo::mixed). Corrupt if the header is damaged,
+  /// Unsupported for another format (named if known) or an unusual kind.
   static Result<std::unique_ptr<AudioReader>> open(std::span<const uint8_t> bytes, bool mixes = false);
 
   const AudioInfo& info() const { return info_; }
-  /// Gives all frames; once. Corrupt where the data is damaged or ends early, also where there are fewer or more frames than the header says;
-  /// Unsupported where rate, channels or bits change on the way. After an error some frames have been given.
+  /// Delivers all frames to `sink`. May be called once. Corrupt if the data is damaged or ends
+  /// early, or if the number of frames differs from the header. Unsupported if rate, channels or
+  /// bits change within the recording. Some frames may have been delivered before an error.
   Status read(AudioSink& sink);
 
  protected:
@@ -53,7 +59,7 @@ class AudioReader {
   AudioInfo info_;
 };
 
-/// Counts the frames by reading all of them; stops behind `limit`.
+/// Counts the frames by decoding them; stops after `limit` frames.
 Result<int64_t> count_audio_frames(std::span<const uint8_t> bytes, int64_t limit);
 
 }  // namespace forebay

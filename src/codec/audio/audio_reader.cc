@@ -5,7 +5,8 @@
 namespace forebay {
 namespace {
 
-// What comes must be what was announced: no more, for which there would be no memory, and no less.
+// Checks that the number of frames is as announced: no more, for which there is no memory, and no
+// fewer.
 class AnnouncedFrames final : public AudioSink {
  public:
   AnnouncedFrames(AudioSink& next, std::optional<int64_t> announced) : next_(next), announced_(announced) {}

@@ -1,4 +1,4 @@
-// Which format a file is of, what is said of it, and what WAV gives.
+// Tests how formats are detected, the contents of AudioInfo, and decoding of WAV.
 #include "codec/audio/audio.h"
 
 #include "codec/audio/audio_test_support.h"
@@ -97,7 +97,8 @@ TEST(Audio, frames_are_counted_up_to_a_limit) {
   EXPECT_LT(*count_audio_frames(bytes, 10'000), 50'000);
 }
 
-// Every truncation and many flipped bits: told or decoded, never more than the header says.
+// Every truncation and many flipped bits are reported or decoded, never to more frames than the
+// header states.
 TEST(Audio, damage_to_a_wav_file_is_told_or_decoded) {
   const Blob whole = wav_of(ramp(300), 8000, 2);
   for (size_t size = 0; size < 60; ++size) {
@@ -125,7 +126,7 @@ TEST(Audio, ogg_vorbis_is_read) {
 TEST(Audio, an_ogg_page_that_is_damaged_is_told) {
   FOREBAY_SHARED_AUDIO(whole, "audio/esc10/001 - Dog bark/1-30226-A.ogg");
   Blob bytes = whole;
-  bytes[bytes.size() / 2] ^= 0x10;  // the page's checksum does not fit, and the page is missing
+  bytes[bytes.size() / 2] ^= 0x10;  // the page's checksum is wrong, so the page is missing
   EXPECT_EQ(read_recording(bytes).status.code(), Code::kCorrupt);
 }
 

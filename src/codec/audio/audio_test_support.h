@@ -1,6 +1,7 @@
 #pragma once
 
-// For the tests of sound: recordings made on the spot, files of the shared data, and a sink that keeps what comes.
+// Helpers for audio tests: synthetic recordings, files of the shared data, and a sink that stores
+// its input.
 
 #include <cstdint>
 #include <cstring>
@@ -34,7 +35,7 @@ struct Recording {
   std::vector<float> samples;
 };
 
-/// Opens and reads all.
+/// Opens and decodes a recording.
 inline Recording read_recording(const Blob& bytes) {
   auto reader = AudioReader::open(bytes);
   if (!reader.ok()) return {reader.status(), {}, {}};
@@ -48,7 +49,7 @@ inline void put_number(Blob& out, uint32_t value, int bytes) {
 }
 inline void put_text(Blob& out, const char* text) { out.insert(out.end(), text, text + std::strlen(text)); }
 
-/// PCM of 16 bits; a frame's channels side by side.
+/// 16-bit PCM, interleaved.
 inline Blob wav_of(const std::vector<int16_t>& samples, uint32_t rate = 16000, uint16_t channels = 1) {
   Blob out;
   const auto bytes = static_cast<uint32_t>(samples.size() * 2);
@@ -74,7 +75,7 @@ inline std::vector<int16_t> ramp(int64_t count) {
   return samples;
 }
 
-/// Empty, and the test is to be skipped, where the shared data is not there.
+/// Empty if the shared data is missing; the test is then skipped.
 inline Blob shared_audio(const std::string& name) {
   const std::filesystem::path data = shared_data();
   return data.empty() ? Blob() : read_file(data / name);

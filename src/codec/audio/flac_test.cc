@@ -1,4 +1,5 @@
-// FLAC: the samples of the reference, formats that other readers refuse, changes on the way, and damage.
+// Tests FLAC: the samples of the reference, formats that other readers refuse, changes within a
+// recording, and damage.
 #include "codec/audio/audio_test_support.h"
 
 namespace forebay {
@@ -108,7 +109,7 @@ TEST(Flac, a_flipped_bit_in_the_header_is_told_or_decoded) {
 TEST(Flac, a_number_of_samples_that_is_too_small_is_corrupt) {
   FOREBAY_SHARED_AUDIO(whole, kSpeech);
   Blob bytes = whole;
-  bytes[24] = bytes[23] = 0;  // of STREAMINFO's 36 bits: now less than are there
+  bytes[24] = bytes[23] = 0;  // among STREAMINFO's 36 bits: now fewer than present
   EXPECT_EQ(read_recording(bytes).status.code(), Code::kCorrupt);
 }
 

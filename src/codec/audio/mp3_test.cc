@@ -1,4 +1,4 @@
-// MP3: minimp3's vectors, files with and without tags, and damage.
+// Tests MP3: minimp3's vectors, files with and without tags, and damage.
 #include <cmath>
 
 #include "codec/audio/audio_test_support.h"
@@ -23,7 +23,7 @@ TEST(Mp3, vectors_equal_their_pcm_to_one_step_of_sixteen_bits) {
     const std::vector<int16_t> expected = pcm(shared_audio("audio/mp3-vectors/" + name + ".pcm"));
     const Recording read = read_recording(bytes);
     ASSERT_TRUE(read.status.ok()) << name << ": " << read.status.to_string();
-    // The reference leaves out the last frame of some.
+    // For some files the reference omits the last frame.
     ASSERT_GE(read.samples.size(), expected.size()) << name;
     double worst = 0;
     for (size_t i = 0; i < expected.size(); ++i)
@@ -89,7 +89,7 @@ TEST(Mp3, bytes_that_are_no_frame_are_told) {
   Blob bytes = whole;
   for (size_t i = 0; i < 300; ++i) bytes[bytes.size() / 2 + i] = 0x55;
   const Recording whole_read = read_recording(whole), read = read_recording(bytes);
-  // Inside one frame it may pass for sound; over a frame's beginning it does not.
+  // Damage inside one frame may decode; damage across the beginning of a frame does not.
   EXPECT_TRUE(read.status.code() == Code::kCorrupt || read.samples.size() == whole_read.samples.size())
       << read.status.to_string();
   bytes = whole;

@@ -1,4 +1,5 @@
-// Another rate: lengths, tones that stay and tones that must go, and independence of how the input is cut.
+// Tests resampling: lengths, tones that must be kept or removed, and independence of how the input
+// is divided.
 #include "codec/audio/rate_converter.h"
 
 #include <cmath>

@@ -9,8 +9,8 @@
 
 namespace forebay {
 
-/// The decoders and the rate converter of the module libforebay_sound.so (src/sound), which is linked
-/// to the libraries that do the work. Immutable; from any thread; lives for ever.
+/// The decoders and the rate converter in the module libforebay_sound.so (src/sound), which links
+/// the audio libraries. Immutable; any thread may use it. The object is never destroyed.
 class SoundLibrary {
  public:
   virtual ~SoundLibrary() = default;
@@ -19,19 +19,19 @@ class SoundLibrary {
   /// As RateConverter::create().
   virtual Result<std::unique_ptr<RateConverter>> converter(int64_t from, int64_t to, int64_t channels,
                                                            AudioSink& next) const = 0;
-  /// The libraries whose results may differ from version to version.
+  /// Versions of the libraries, whose results may differ from version to version.
   virtual std::string versions() const = 0;
 };
 
-/// What the module gives out, as forebay_sound_v1. The number changes whenever one of the types in
-/// this file, audio.h or rate_converter.h does.
+/// Type of the module's entry point, forebay_sound_v1. The number changes whenever a type in this
+/// file, audio.h or rate_converter.h changes.
 using GiveSoundLibrary = const SoundLibrary*();
 
-/// Loads the module at the first call. Unsupported, with its name and the way out, where it or one of
-/// its libraries is missing. From any thread.
+/// Loads the module on the first call. Unsupported, with its name and a remedy, if the module or
+/// one of its libraries is missing. Any thread may call it.
 Result<const SoundLibrary*> load_sound_library();
 
-/// SoundLibrary::versions(): part of the identity of what is kept of decoded sound.
+/// SoundLibrary::versions(), which is part of the identity of cached decoded sound.
 std::string sound_versions();
 
 }  // namespace forebay

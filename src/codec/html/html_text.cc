@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kLeftOut[] = {"head",   "iframe", "noembed",  "noframes", "noscript",
                                          "script", "style",  "template", "title"};
-// Whatever is in none of these lists separates lines; elements that HTML does not know do not.
+// These elements separate lines. Other elements, including unknown ones, do not.
 constexpr std::string_view kBlocks[] = {
     "address",    "article", "aside",   "blockquote", "body",     "br",     "caption", "center", "col",
     "colgroup",   "dd",      "details", "dialog",     "dir",      "div",    "dl",      "dt",     "fieldset",
@@ -31,7 +31,7 @@ bool keeps_blanks(std::string_view name) { return name == "pre" || name == "text
 bool is_cell(std::string_view name) { return name == "td" || name == "th"; }
 bool is_blank_char(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f'; }
 
-/// Text with its blanks put right. What separates is written when something follows it.
+/// Collects text and normalizes its blanks. A separator is written only when text follows it.
 class TextLines {
  public:
   explicit TextLines(std::string& text) : text_(text), begin_(text.size()) {}
@@ -67,7 +67,7 @@ struct FreeParser {
 
 std::string_view view(const xmlChar* text) { return reinterpret_cast<const char*>(text); }
 
-/// What the parser calls while it goes through a page: no tree is made.
+/// Callbacks of the parser; no tree is built.
 class PageReader {
  public:
   PageReader(std::string& text, htmlParserCtxt* parser) : lines_(text), parser_(parser) {}
@@ -82,7 +82,8 @@ class PageReader {
  private:
   static PageReader& of(void* self) { return *static_cast<PageReader*>(self); }
 
-  // The parser looks through all open elements at an end tag: a page of tags alone would take time that grows with its square.
+  // At an end tag the parser searches all open elements, so a page of only tags would take
+  // quadratic time without this limit.
   void start(std::string_view name) {
     if (++depth_ > kDeepestHtml) return xmlStopParser(parser_);
     if (left_out_ > 0 || is_among(kLeftOut, name)) {
@@ -93,7 +94,7 @@ class PageReader {
     as_it_is_ += keeps_blanks(name) ? 1 : 0;
   }
   void end(std::string_view name) {
-    if (too_deep()) return;  // what is open is ended when it stops
+    if (too_deep()) return;  // the parser ends open elements when it stops
     depth_ -= depth_ > 0 ? 1 : 0;
     if (left_out_ > 0) {
       --left_out_;
@@ -130,7 +131,7 @@ Status append_html_text(std::span<const uint8_t> page, WorkMemory& memory, std::
     return unsupported(
         fmt::format("the page has {} bytes, more than {}; cut it before, in .map", page.size(), kMostHtmlBytes));
   }
-  // The parser's copy of the page, and the longest value of an attribute in a buffer that doubles.
+  // The parser's copy of the page, and the longest attribute value in a buffer that doubles.
   const uint64_t working = 4 * page.size() + (256 << 10);
   FOREBAY_RETURN_IF_ERROR(memory.reserve(working));
   const size_t before = text.size();
@@ -139,11 +140,11 @@ Status append_html_text(std::span<const uint8_t> page, WorkMemory& memory, std::
   if (!parser) return Status(Code::kOutOfBudget, "there is no memory for a parser");
   htmlCtxtUseOptions(parser.get(), HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING | HTML_PARSE_NONET |
                                        HTML_PARSE_IGNORE_ENC);
-  // Before anything is parsed: without an encoding the parser guesses one.
+  // Set before parsing, because the parser would otherwise guess the encoding.
   xmlSwitchEncoding(parser.get(), XML_CHAR_ENCODING_UTF8);
   PageReader reader(text, parser.get());
   xmlSAXHandler& calls = *parser->sax;
-  // All others are left out: the default ones build a tree.
+  // The other callbacks are cleared, because the default ones build a tree.
   calls = {};
   calls.startElement = PageReader::start;
   calls.endElement = PageReader::end;

@@ -45,7 +45,7 @@ void AddedTokens::add(AddedToken token) {
   if (token.text.empty()) return;
   auto& same_first = by_first_[static_cast<uint8_t>(token.text[0])];
   const auto longer = [&](const AddedToken& one) { return one.text.size() >= token.text.size(); };
-  // Behind those of its length: of equal texts the first one counts.
+  // Inserted after tokens of the same length, because the first of equal texts counts.
   same_first.insert(std::ranges::find_if_not(same_first, longer), std::move(token));
   empty_ = false;
 }

@@ -11,25 +11,28 @@
 
 namespace forebay {
 
-/// Texts that are one token wherever they stand.
+/// A text that is always one token.
 struct AddedToken {
   std::string text;
   int32_t id = 0;
-  bool alone = false;                            ///< only between characters that are of no word
-  bool takes_left = false, takes_right = false;  ///< with the blanks there
-  bool normalized = false;                       ///< looked for behind the normalizer
+  /// True if the token matches only between characters that belong to no word.
+  bool alone = false;
+  bool takes_left = false, takes_right = false;  ///< also takes the adjacent blanks
+  bool normalized = false;                       ///< matched after normalization
 };
 
-/// What the list in a file says.
+/// Parses the list of a tokenizer file.
 Result<std::vector<AddedToken>> read_added_tokens(const nlohmann::json& list);
 
-/// Finds tokens in a text: the first that begins, of these the longest. Immutable once filled.
+/// Finds added tokens in a text: the first one to begin, and of those that begin there the longest.
+/// Immutable once filled.
 class AddedTokens {
  public:
   void add(AddedToken token);
   bool empty() const { return empty_; }
 
-  /// Calls `between(begin, end)` for what lies between tokens, if it is not empty, and `found(id)` for each token, in order.
+  /// Calls `between(begin, end)` for each non-empty text between tokens, and `found(id)` for each
+  /// token, in order.
   template <typename Between, typename Found>
   void split(std::string_view text, Between between, Found found) const {
     size_t begin = 0;
@@ -55,7 +58,7 @@ class AddedTokens {
   const AddedToken* next(std::string_view text, size_t& at) const;
   static Place place_of(const AddedToken& token, std::string_view text, size_t begin, size_t end, size_t free_from);
 
-  std::array<std::vector<AddedToken>, 256> by_first_;  ///< the longest first
+  std::array<std::vector<AddedToken>, 256> by_first_;  ///< longest first
   bool empty_ = true;
 };
 

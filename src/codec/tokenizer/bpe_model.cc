@@ -50,7 +50,7 @@ void BpeModel::encode(std::string_view word, std::vector<int32_t>& ids) const {
     if (const int32_t whole = pieces_.find(word); whole != ByteTrie::kNone) return ids.push_back(whole);
   }
   std::vector<int32_t> tokens;
-  bool unknown = false;  // one stands before the next token, and is put when that is known
+  bool unknown = false;  // an unknown token is pending, and is added before the next token
   const auto put_unknown = [&] {
     if (std::exchange(unknown, false)) tokens.push_back(*unknown_);
   };

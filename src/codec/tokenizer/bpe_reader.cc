@@ -15,7 +15,8 @@ namespace {
 using nlohmann::json;
 using namespace tokenizer_file;
 
-/// The characters that stand for bytes: printable ones for themselves, the others by their place behind U+00FF.
+/// The characters that stand for bytes: printable ones for themselves, the others numbered after
+/// U+00FF.
 std::array<std::string, 256> byte_names() {
   std::array<std::string, 256> names;
   uint32_t others = 0x100;
@@ -62,13 +63,13 @@ class BpeTokenizerReader {
       made_->of_byte_[byte] = id_or_none(names[byte]);
       made_->of_last_byte_[byte] = suffix.empty() ? made_->of_byte_[byte] : id_or_none(names[byte] + suffix);
       const bool missing = made_->of_byte_[byte] == BpeTokenizer::kNone;
-      // Its tokens would be those of the bytes that the byte's name has in UTF-8.
+      // The fallback would use the UTF-8 bytes of the byte's name.
       if (missing && falls_back && ids_.contains("<0x00>"))
         return other_kind(fmt::format("has no token for the byte {} and falls back to others", byte));
     }
     made_->ignores_merges_ = ignores_merges;
     for (const auto& [text, id] : ids_) {
-      // By bytes, since words are looked up as bytes and never spelt with the names of bytes.
+      // Stored as bytes, because words are looked up as bytes and not by the names of bytes.
       if (ignores_merges) add_whole_word(text, id, byte_of);
     }
     return {};
@@ -84,7 +85,7 @@ class BpeTokenizerReader {
     for (size_t at = 0; at < text.size();) {
       const size_t length = static_cast<uint8_t>(text[at]) < 0x80 ? 1 : 2;
       const auto byte = byte_of.find(text.substr(at, length));
-      if (byte == byte_of.end()) return;  // no word has such a character
+      if (byte == byte_of.end()) return;  // no word contains this character
       bytes += byte->second;
       at += length;
     }
@@ -98,7 +99,7 @@ class BpeTokenizerReader {
     parts.erase(parts.size() - 1);
     made_->blank_before_ = says(bytes, "add_prefix_space", true);
     made_->pattern_ = says(bytes, "use_regex", true) ? WordPattern::kGpt2 : WordPattern::kNone;
-    // The last split by a pattern and the bytes are one step here; what stands before them cuts first.
+    // The last split by a pattern and the byte mapping are one step here; earlier parts cut first.
     if (!parts.empty() && is_pattern(parts.back())) {
       FOREBAY_RETURN_IF_ERROR(read_split(parts.back(), bytes));
       parts.erase(parts.size() - 1);

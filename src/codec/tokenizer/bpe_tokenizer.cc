@@ -8,7 +8,7 @@ Status BpeTokenizer::encode_text(std::string_view text, std::vector<int32_t>& id
   raw_.split(
       text,
       [&](size_t begin, size_t end) {
-        // split() goes on to its end; after the first problem nothing more is done.
+        // split() always continues to its end; after the first error nothing more is done.
         if (problem.ok()) problem = encode_between(text.substr(begin, end - begin), scratch, ids);
       },
       [&](int32_t id) { ids.push_back(id); });

@@ -20,7 +20,7 @@ class BpeTokenizer final : public TextTokenizer {
   uint64_t working_bytes(uint64_t text_bytes) const override { return 4 * text_bytes; }
 
  protected:
-  /// At most one id a byte of the normalized text.
+  /// Appends at most one id per byte of the normalized text.
   Status encode_text(std::string_view text, std::vector<int32_t>& ids) const override;
 
  private:
@@ -37,14 +37,15 @@ class BpeTokenizer final : public TextTokenizer {
   void encode_word(std::string_view word, Scratch& scratch, std::vector<int32_t>& ids) const;
 
   static constexpr int32_t kNone = -1;
-  std::array<int32_t, 256> of_byte_{};       ///< kNone: the byte is unknown
-  std::array<int32_t, 256> of_last_byte_{};  ///< at the end of a word
-  std::optional<int32_t> unknown_;           ///< without it, unknown bytes are left out
+  std::array<int32_t, 256> of_byte_{};       ///< kNone if the byte is unknown
+  std::array<int32_t, 256> of_last_byte_{};  ///< for bytes at the end of a word
+  std::optional<int32_t> unknown_;           ///< if absent, unknown bytes are dropped
   bool fuses_unknown_ = false;
-  WordCutter cutter_;  ///< before the pattern
+  WordCutter cutter_;  ///< applied before the pattern
   MergeTable merges_;
-  std::unordered_map<std::string, int32_t> whole_words_;  ///< where the model takes those before it merges
-  AddedTokens raw_, normalized_;                          ///< looked for before and behind the normalizer
+  /// Words that the model maps directly, without merging.
+  std::unordered_map<std::string, int32_t> whole_words_;
+  AddedTokens raw_, normalized_;  ///< matched before and after normalization
   Normalizer normalizer_;
   WordPattern pattern_ = WordPattern::kNone;
   bool blank_before_ = false, ignores_merges_ = false;

@@ -23,7 +23,7 @@ std::string byte_char(int byte) {
   return {static_cast<char>(0xc0 | code >> 6), static_cast<char>(0x80 | (code & 0x3f))};
 }
 
-/// All bytes, and "ab", "abc", "bc", "\u0120a" (a blank and an a).
+/// A tokenizer of all bytes, and "ab", "abc", "bc", "\u0120a" (a blank and an a).
 json file() {
   json vocab;
   for (int byte = 0; byte < 256; ++byte) vocab[byte_char(byte)] = byte;
@@ -119,7 +119,7 @@ TEST(BpeTokenizer, saved_truncation_and_padding_are_not_looked_at) {
 TEST(BpeTokenizer, bytes_without_a_token_are_left_out_or_unknown) {
   json from = file();
   from["model"]["vocab"].erase("x");
-  EXPECT_EQ(encoded(from, "axxb"), (Ids{300}));  // and what they stood between is merged
+  EXPECT_EQ(encoded(from, "axxb"), (Ids{300}));  // dropped, so their neighbours are merged
   from["model"]["unk_token"] =
       "\xc4\xa0"
       "a";
@@ -128,7 +128,7 @@ TEST(BpeTokenizer, bytes_without_a_token_are_left_out_or_unknown) {
   EXPECT_EQ(encoded(from, "axxb"), (Ids{'a', 303, 'b'}));
 }
 
-/// As Llama 2 has it: characters, and tokens of bytes for all others.
+/// A tokenizer as in Llama 2: characters, and byte tokens for all others.
 json characters() {
   json vocab = {{"<unk>", 0}, {"\u2581", 1}, {"h", 2}, {"i", 3}, {"hi", 4}, {"\u2581hi", 5}};
   return {{"normalizer",
@@ -166,7 +166,7 @@ TEST(BpeTokenizer, scores_are_read_with_the_bits_of_serde) {
   EXPECT_EQ(float_of("1e400"), std::numeric_limits<double>::infinity());
   EXPECT_EQ(float_of("1e-400"), 0.0);
   EXPECT_EQ(float_of("123456789012345678901234567890"), 1.2345678901234567e29);
-  // One unit in the last place from the nearest double, in either direction.
+  // The value is one unit in the last place from the nearest double, in either direction.
   int differ = 0;
   std::mt19937_64 random(2);
   for (int i = 0; i < 2000; ++i) {

@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 using namespace tokenizer_file;
 
-/// ["a", "b"], or "a b" in files of before version 0.20.
+/// ["a", "b"], or "a b" in files from before version 0.20.
 Result<std::pair<std::string, std::string>> pair_of(const json& merge, uint32_t rank) {
   if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string())
     return std::pair(merge[0].get<std::string>(), merge[1].get<std::string>());
@@ -27,7 +27,7 @@ Result<std::pair<std::string, std::string>> pair_of(const json& merge, uint32_t 
 Status add_merge(const json& merge, uint32_t rank, BpeVocabulary& to) {
   FOREBAY_ASSIGN(const auto pair, pair_of(merge, rank));
   const auto& [left, right] = pair;
-  // The prefix of a piece that goes on with a word is not repeated inside of a longer one.
+  // The prefix of a continuation piece is not repeated inside a longer piece.
   if (right.size() < to.prefix.size()) return no_tokenizer(fmt::format("merge {} is shorter than the prefix", rank));
   const auto a = to.ids.find(left), b = to.ids.find(right), made = to.ids.find(left + right.substr(to.prefix.size()));
   if (a == to.ids.end() || b == to.ids.end() || made == to.ids.end())
@@ -50,14 +50,14 @@ Result<BpeVocabulary> BpeVocabulary::read(const json& model) {
   }
   if (const json& unknown = member(model, "unk_token"); unknown.is_string()) {
     const auto found = made.ids.find(text_of(unknown));
-    // The package takes such a file, and fails at the first unknown character.
+    // The package accepts such a file, and fails at the first unknown character.
     if (found == made.ids.end())
       return other_kind(fmt::format("has an unk_token '{}' that its vocab lacks", text_of(unknown)));
     made.unknown = found->second;
   }
   const json& merges = member(model, "merges");
   if (!merges.is_array()) return no_tokenizer("its model has no merges");
-  // Of the right size at once: tables do not grow.
+  // Allocated at its final size, because tables do not grow.
   made.merges = MergeTable(merges.size());
   uint32_t rank = 0;
   for (const json& merge : merges) FOREBAY_RETURN_IF_ERROR(add_merge(merge, rank++, made));

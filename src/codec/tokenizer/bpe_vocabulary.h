@@ -12,14 +12,15 @@
 
 namespace forebay {
 
-/// What both kinds of BPE read of a model.
+/// The parts of a model file that both kinds of BPE read.
 struct BpeVocabulary {
   std::unordered_map<std::string, int32_t> ids;
   MergeTable merges{0};
   std::string prefix, suffix;  ///< `continuing_subword_prefix` and `end_of_word_suffix`
   std::optional<int32_t> unknown;
 
-  /// Corrupt where merges and vocab do not fit together; Unsupported for a model that draws at random (`dropout`).
+  /// Corrupt if merges and vocabulary are inconsistent; Unsupported for a model with random results
+  /// (`dropout`).
   static Result<BpeVocabulary> read(const nlohmann::json& model);
 };
 

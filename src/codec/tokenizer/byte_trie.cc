@@ -11,7 +11,7 @@ void ByteTrie::add(std::string_view text, int32_t value) {
     if (after == kNowhere) {
       after = static_cast<uint32_t>(values_.size());
       values_.push_back(kNone);
-      // Before the new one is put in, so that a free slot always ends a search.
+      // Grows before the insertion, so that a free slot always ends a search.
       if (values_.size() * 2 > slots_.size()) {
         const std::vector<Slot> before = std::exchange(slots_, std::vector<Slot>(slots_.size() * 2));
         for (const Slot& slot : before) {

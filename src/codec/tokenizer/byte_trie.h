@@ -7,15 +7,15 @@
 
 namespace forebay {
 
-/// Texts and a number of each, found byte by byte. Immutable once filled.
+/// Maps texts to numbers, walking byte by byte. Immutable once filled.
 class ByteTrie {
  public:
   static constexpr uint32_t kRoot = 0, kNowhere = UINT32_MAX;
   static constexpr int32_t kNone = -1;
-  static constexpr size_t kMostBytes = 64 << 20;  ///< of all texts together: what add() is good for
+  static constexpr size_t kMostBytes = 64 << 20;  ///< limit of the total text size for add()
 
   ByteTrie() : slots_(64), values_(1, kNone) {}
-  /// `value` >= 0; the last of the same text counts.
+  /// `value` must be >= 0. If a text is added twice, the last value counts.
   void add(std::string_view text, int32_t value);
 
   uint32_t next(uint32_t node, char byte) const {
@@ -25,7 +25,7 @@ class ByteTrie {
       if (slots_[at].key == kEmpty) return kNowhere;
     }
   }
-  /// Of the text that ends at `node`; kNone if none does.
+  /// The value of the text that ends at `node`; kNone if there is none.
   int32_t value(uint32_t node) const { return values_[node]; }
   /// The node of `text`, or kNowhere.
   uint32_t walk(std::string_view text) const {

@@ -34,11 +34,11 @@ std::optional<std::string> from_base64(std::string_view text) {
   return bytes;
 }
 
-// A unit of the double array, as darts-clone lays it out.
+// A unit of the double array, in darts-clone's layout.
 bool has_leaf(uint32_t unit) { return (unit >> 8 & 1) != 0; }
 uint32_t value_of(uint32_t unit) { return unit & 0x7fffffff; }
 uint32_t label_of(uint32_t unit) { return unit & 0x800000ff; }
-// Bit 9 says that the offset is one of 256: eight more bits to the left.
+// Bit 9 says that the offset is in units of 256, which shifts it by eight more bits.
 uint32_t offset_of(uint32_t unit) { return unit >> 10 << (unit >> 6 & 8); }
 
 }  // namespace
@@ -71,9 +71,9 @@ std::optional<std::string_view> Charsmap::find(std::string_view chunk) const {
   for (const char c : chunk) {
     const uint32_t byte = static_cast<uint8_t>(c);
     if (byte == 0) return {};
-    // A child lies at its parent's offset, by XOR and not by sum, and has the byte as its label.
+    // A child is at its parent's offset XOR its byte, which is also its label.
     at ^= byte;
-    if (at >= units_.size()) return {};  // only where the table is damaged
+    if (at >= units_.size()) return {};  // only if the table is damaged
     const uint32_t unit = units_[at];
     if (label_of(unit) != byte) return {};
     at ^= offset_of(unit);

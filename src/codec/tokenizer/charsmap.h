@@ -10,16 +10,18 @@
 
 namespace forebay {
 
-/// SentencePiece's table of what becomes of which characters ("precompiled_charsmap"): a double array over bytes (darts-clone's layout), and the texts.
+/// SentencePiece's table of character replacements ("precompiled_charsmap"): a double array over
+/// bytes (darts-clone's layout), and the replacement texts. Immutable.
 class Charsmap {
  public:
-  static constexpr size_t kMostText =
-      128;  ///< bytes of a replacement; the longest of SentencePiece's own tables has 33
+  /// Limit of the bytes of a replacement; the longest of SentencePiece's own tables has 33.
+  static constexpr size_t kMostText = 128;
 
-  /// `base64`: as a tokenizer.json has it. Corrupt, Unsupported.
+  /// Parses the table in a tokenizer.json. Corrupt or Unsupported if that fails.
   static Result<Charsmap> parse(std::string_view base64);
 
-  /// What stands for `chunk`, which has no NUL: the text of the shortest entry that it begins with. Nothing if there is none.
+  /// The replacement of `chunk`, which has no NUL: the text of the shortest entry that is a prefix
+  /// of it. Returns nullopt if there is none.
   std::optional<std::string_view> find(std::string_view chunk) const;
 
  private:

@@ -27,7 +27,7 @@ Status no_tokenizer(const std::string& what) {
 }
 
 const json& member(const json& of, const char* name) {
-  // For references to what is not there: null, and never changed.
+  // The target of references to absent members: null, and never changed.
   static const json none;
   const auto found = of.is_object() ? of.find(name) : of.end();
   return of.is_object() && found != of.end() ? *found : none;
@@ -87,7 +87,7 @@ Status read_around(const json& around, std::vector<int32_t>& before, std::vector
     return put(behind, member(around, "sep"));
   }
   if (type != "Sequence") return other_kind(fmt::format("ends with {}", type));
-  // Processors in one another would go as deep as the file says.
+  // A nested sequence is refused, because it could recurse as deep as the file says.
   bool any = false;
   for (const json& each : member(around, "processors")) {
     if (type_of(each) == "Sequence") return other_kind("ends with a Sequence in a Sequence");
@@ -107,12 +107,12 @@ class FileTree final : public JsonTree {
   Json number(double, const std::string& written) override { return float_of(written); }
 };
 
-/// The integer of the first digits, and the power of ten that it is multiplied by.
+/// The integer of the first digits, and the power of ten to multiply it by.
 struct Decimal {
   uint64_t digits = 0;
   int64_t exponent = 0;
 
-  /// False where the digit has no room: it counts for nothing then, and neither do those behind it.
+  /// Returns false if the digit does not fit. It and all later digits are then ignored.
   bool take(char digit) {
     const auto value = static_cast<uint64_t>(digit - '0');
     if (digits > (UINT64_MAX - value) / 10) return false;
@@ -139,14 +139,14 @@ Decimal decimal_of(std::string_view written) {
   if (at >= written.size()) return number;
   const bool negative = written.substr(at + 1).starts_with('-');
   int64_t exponent = 0;
-  // Behind `e` and its sign; no more than any double needs.
+  // After `e` and its sign; limited to more than any double needs.
   for (at += written.find_first_of("+-", at) == at + 1 ? 2 : 1; is_digit(); ++at)
     exponent = std::min<int64_t>(exponent * 10 + (written[at] - '0'), 1'000'000);
   number.exponent += negative ? -exponent : exponent;
   return number;
 }
 
-/// 10^0 to 10^308, each the nearest double.
+/// 10^0 to 10^308, each as the nearest double.
 double power_of_ten(int64_t exponent) {
   static const std::array<double, 309> kPowers = [] {
     std::array<double, 309> powers{};

@@ -12,7 +12,7 @@ namespace {
 using Rank = MergeTable::Merge;
 constexpr size_t kShortWord = 64;
 
-// Of a few tokens, looking at all ranks for each merge costs less than a queue.
+// With few tokens, scanning all ranks for each merge costs less than a queue.
 void merge_short(const MergeTable& table, std::vector<int32_t>& tokens) {
   Rank ranks[kShortWord];
   size_t count = tokens.size();
@@ -35,7 +35,7 @@ void merge_short(const MergeTable& table, std::vector<int32_t>& tokens) {
   tokens.resize(count);
 }
 
-/// A word as a list of tokens, and a queue of what can be merged.
+/// A word as a linked list of tokens, with a queue of possible merges.
 class LongWord {
  public:
   LongWord(const MergeTable& table, const std::vector<int32_t>& tokens) : table_(table) {
@@ -47,10 +47,11 @@ class LongWord {
     while (!queue_.empty()) {
       const auto [rank, at, right, made] = queue_.top();
       queue_.pop();
-      // Entries of tokens that have become others meanwhile are passed over.
+      // Skips entries of tokens that have since been merged.
       if (!links_[at].alive || links_[at].next >= links_.size()) continue;
       const Rank now = table_.find(links_[at].token, links_[links_[at].next].token);
-      // Each join puts two entries into the queue at most, so that what is passed over does not add up to more than n log n.
+      // Each merge adds at most two entries to the queue, so skipped entries do not exceed n log n
+      // in total.
       if (now.rank != rank || now.made != made || links_[at].next != right) continue;
       join(at, made);
     }
@@ -63,10 +64,11 @@ class LongWord {
  private:
   struct Link {
     int32_t token;
-    size_t before, next;  ///< of the first one itself, behind the end
+    size_t before, next;  ///< `before` of the first is itself; `next` of the last is the end
     bool alive;
   };
-  using Entry = std::tuple<uint32_t, size_t, size_t, int32_t>;  // rank, place, its neighbour, what it makes
+  // Rank, position, its neighbour, merged token.
+  using Entry = std::tuple<uint32_t, size_t, size_t, int32_t>;
 
   void look(size_t at) {
     const Rank rank = table_.find(links_[at].token, links_[links_[at].next].token);
@@ -95,7 +97,7 @@ MergeTable::MergeTable(size_t merges) : slots_(std::bit_ceil(2 * merges + 2)), m
 void MergeTable::add(int32_t left, int32_t right, Merge merge) {
   const uint64_t key = key_of(left, right);
   size_t at = place(key);
-  // Ends: at most half of the slots are taken.
+  // Terminates, because at most half of the slots are taken.
   while (slots_[at].key != key && slots_[at].key != kEmpty) at = (at + 1) & mask_;
   slots_[at] = {key, merge};
 }

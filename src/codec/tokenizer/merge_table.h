@@ -6,7 +6,7 @@
 
 namespace forebay {
 
-/// Which two tokens become one, and which of such pairs goes first. Immutable once filled.
+/// Maps pairs of tokens to the token they merge into and its rank. Immutable once filled.
 class MergeTable {
  public:
   static constexpr uint32_t kNever = UINT32_MAX;
@@ -16,7 +16,7 @@ class MergeTable {
   };
 
   explicit MergeTable(size_t merges);
-  /// The last of the same pair counts.
+  /// If a pair is added twice, the last merge counts.
   void add(int32_t left, int32_t right, Merge merge);
   Merge find(int32_t left, int32_t right) const {
     const uint64_t key = key_of(left, right);
@@ -43,7 +43,8 @@ class MergeTable {
   size_t mask_;
 };
 
-/// Merges neighbours in `tokens`, the pair of the lowest rank first, of equals the first one, until none is left. n log n at most.
+/// Merges adjacent pairs in `tokens` until none is left: the pair of the lowest rank first, and of
+/// equal ranks the first one. Takes at most n log n time.
 void merge_tokens(const MergeTable& table, std::vector<int32_t>& tokens);
 
 }  // namespace forebay

@@ -24,7 +24,7 @@ struct RunPattern {
   size_t least;
 };
 
-/// " {2,}", " +" and the like: one character, and how often.
+/// Parses " {2,}", " +" and the like: one character, and its minimum count.
 std::optional<RunPattern> run_pattern(const std::string& pattern) {
   for (const auto& [end, least] : {std::pair<std::string_view, size_t>{"{2,}", 2}, {"+", 1}}) {
     const std::string what = pattern.ends_with(end) ? pattern.substr(0, pattern.size() - end.size()) : "";
@@ -46,7 +46,7 @@ Status Normalizer::apply(NormalText& text) const {
   const size_t was = text.text.size(), most = std::max(kShort, was * kMostGrowth);
   for (const Step& step : steps_) {
     step(text);
-    // After each step, so that steps one after the other cannot multiply their growth before anybody looks.
+    // Checked after each step, so that the growth of several steps cannot multiply unnoticed.
     if (text.text.size() > most)
       return unsupported(
           fmt::format("the tokenizer's normalizer makes {} bytes of a text of {}", text.text.size(), was));

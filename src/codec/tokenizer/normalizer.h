@@ -11,22 +11,24 @@
 
 namespace forebay {
 
-/// A text on its way to tokens.
+/// A text during normalization.
 struct NormalText {
   std::string text;
-  /// How many bytes at its beginning came of the first character of the whole input: what stands there begins the input.
-  /// A part of a text that lies further back has none.
+  /// Number of leading bytes that came from the first character of the whole input. 0 for a later
+  /// part of the text.
   size_t first_bytes = 0;
 };
 
-/// A tokenizer's normalizer: BertNormalizer, Lowercase, StripAccents, Strip, NFC, NFD, NFKC, NFKD, Nmt, Precompiled, Prepend, Replace
-/// (of a text, of runs of blanks), and sequences of these. Immutable; any thread.
+/// A tokenizer's normalizer: BertNormalizer, Lowercase, StripAccents, Strip, NFC, NFD, NFKC, NFKD,
+/// Nmt, Precompiled, Prepend, Replace (of a text, or of runs of blanks), and sequences of these.
+/// Immutable; any thread may use it.
 class Normalizer {
  public:
-  /// Null: nothing is done.
+  /// Null makes a normalizer that does nothing.
   static Result<Normalizer> parse(const nlohmann::json& part);
 
-  /// `text` is UTF-8, before and after. Unsupported if it becomes more than kMostGrowth times as long.
+  /// `text` is UTF-8, before and after. Unsupported if it becomes more than kMostGrowth times as
+  /// long.
   Status apply(NormalText& text) const;
   bool empty() const { return steps_.empty(); }
   static constexpr size_t kMostGrowth = 16;

@@ -14,11 +14,11 @@ bool is_ascii(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return static_cast<uint8_t>(c) < 0x80; });
 }
 
-/// A text made anew, character by character, each of which comes of a place in the one before.
+/// Builds a new text character by character. Each comes from a position in the old text.
 class Rewrite {
  public:
   explicit Rewrite(NormalText& text) : text_(text) { made_.text.reserve(text.text.size()); }
-  /// `from`: where the character that this one comes of begins.
+  /// `from` is the start of the character that this one comes from.
   void put(uint32_t code, size_t from) {
     append_utf8(code, made_.text);
     came(from);
@@ -31,7 +31,8 @@ class Rewrite {
 
  private:
   void came(size_t from) {
-    // What comes of the first character lies at the beginning, so its last piece says how far it reaches.
+    // The result of the first character is at the beginning, so its last piece determines its
+    // length.
     if (from < text_.first_bytes) made_.first_bytes = made_.text.size();
   }
   NormalText& text_;
@@ -49,7 +50,7 @@ void each_char(const NormalText& text, Each each) {
 
 uint32_t cleaned(uint32_t code) { return unicode::is_space(code) ? ' ' : code; }
 
-/// What all of BertNormalizer does with ASCII, in place.
+/// Applies all of BertNormalizer to ASCII text, in place.
 void bert_ascii(NormalText& text, const Bert& what) {
   size_t kept = 0, first = 0;
   for (size_t at = 0; at < text.text.size(); ++at) {
@@ -129,7 +130,7 @@ void unicode_form(NormalText& text, bool compatible, bool composed) {
   if (is_ascii(text.text)) return;
   std::vector<uint32_t> codes;
   codes.reserve(text.text.size());
-  size_t first_codes = 0;  // marks that change places across the first character's end are not followed
+  size_t first_codes = 0;  // marks that move across the end of the first character are not tracked
   each_char(text, [&](uint32_t code, size_t at) {
     unicode::decompose(code, compatible, codes);
     if (at < text.first_bytes) first_codes = codes.size();
@@ -164,8 +165,9 @@ void nmt(NormalText& text) {
 
 namespace {
 
-/// What the table puts in place of parts. The package counts characters on both sides of a replacement, so that what comes of the first
-/// character is, where the table drops characters at the beginning, what comes of a later one.
+/// Applies the replacements of the table. The package counts characters on both sides of a
+/// replacement. So if the table drops characters at the beginning, the result of a later character
+/// counts as that of the first one.
 class TableRewrite {
  public:
   explicit TableRewrite(NormalText& text) : text_(text), made_(text) {}
@@ -196,14 +198,16 @@ class TableRewrite {
 
   NormalText& text_;
   Rewrite made_;
-  size_t at_ = 0, last_ = 0;  ///< of the text before: the next character that something comes of, and the last one
+  /// In the old text: the next character with a result, and the last one.
+  size_t at_ = 0, last_ = 0;
   bool empty_ = true;
 };
 
 }  // namespace
 
 void precompiled(NormalText& text, const Charsmap& map) {
-  // The package looks up what a reader sees as one character at once if it is short, and takes the entry of its beginning for all of it.
+  // The package looks up a short grapheme as a whole, and applies the entry of its beginning to all
+  // of it.
   constexpr size_t kShort = 6;
   TableRewrite made(text);
   for (size_t at = 0; at < text.text.size();) {
@@ -234,14 +238,14 @@ void prepend(NormalText& text, const std::string& what) {
 
 namespace {
 
-/// `match(at)`: where what is replaced at `at` ends; `at` if nothing is.
+/// `match(at)` returns the end of the match at `at`, or `at` if there is none.
 template <typename Match>
 void replace_matches(NormalText& text, const std::string& by, Match match) {
   Rewrite made(text);
   for (size_t at = 0; at < text.text.size();) {
     const size_t end = match(at);
     if (end > at) {
-      // What is put in counts as what the last character became that is taken out.
+      // The inserted text counts as the result of the last removed character.
       size_t last = end - 1;
       while (last > at && (static_cast<uint8_t>(text.text[last]) & 0xc0) == 0x80) --last;
       if (!by.empty()) made.put(by, last);

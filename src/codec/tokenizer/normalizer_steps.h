@@ -5,9 +5,11 @@
 #include "codec/tokenizer/charsmap.h"
 #include "codec/tokenizer/normalizer.h"
 
-/// What normalizers do, one by one. All texts are UTF-8; `first_bytes` goes along as the package's alignments do.
+/// The single normalization steps. All texts are UTF-8. `first_bytes` is updated as the alignments
+/// of `tokenizers` are.
 namespace forebay::normalize_step {
 
+/// The options of BertNormalizer.
 struct Bert {
   bool clean = true, chinese = true, accents = true, lowercase = true;
 };
@@ -20,7 +22,7 @@ void nmt(NormalText& text);
 void precompiled(NormalText& text, const Charsmap& map);
 void prepend(NormalText& text, const std::string& what);
 void replace(NormalText& text, const std::string& what, const std::string& by);
-/// Runs of at least `least` of `what`, of any length.
+/// Replaces each run of at least `least` times `what` by `by`.
 void replace_runs(NormalText& text, const std::string& what, size_t least, const std::string& by);
 
 }  // namespace forebay::normalize_step

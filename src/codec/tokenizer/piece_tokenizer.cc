@@ -26,7 +26,7 @@ Status PieceTokenizer::encode_between(std::string_view text, bool begins, std::v
   normalized_.split(
       normal.text,
       [&](size_t begin, size_t end) {
-        // How much of this part came of the input's first character: 0 where it lies behind.
+        // How much of this part came from the input's first character; 0 if the part is after it.
         const size_t first = std::clamp(normal.first_bytes, begin, end) - begin;
         for (const NormalText& word : words_.cut({normal.text.substr(begin, end - begin), first}))
           model_->encode(word.text, ids);
@@ -36,7 +36,8 @@ Status PieceTokenizer::encode_between(std::string_view text, bool begins, std::v
 }
 
 uint64_t PieceTokenizer::working_bytes(uint64_t text_bytes) const {
-  // The text, as it is and normalized, its codes, and its words; most texts have about the same length after all that.
+  // The text as given and normalized, its codes, and its words. Most texts keep about the same
+  // length in all forms.
   constexpr uint64_t kCopies = 8;
   return text_bytes * (kCopies + model_->working_bytes_a_byte());
 }

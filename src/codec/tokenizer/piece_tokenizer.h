@@ -11,7 +11,9 @@
 
 namespace forebay {
 
-/// A tokenizer of WordPiece or Unigram kind, or of BPE of characters (BERT; T5, XLNet, XLM-R, Llama 2, what SentencePiece made): added tokens, normalizer, words, model.
+/// A tokenizer of the WordPiece, Unigram or character-level BPE kind (BERT; T5, XLNet, XLM-R, Llama
+/// 2, models of SentencePiece). It applies added tokens, normalizer, word cutter and model in this
+/// order.
 class PieceTokenizer final : public TextTokenizer {
  public:
   uint64_t working_bytes(uint64_t text_bytes) const override;
@@ -24,13 +26,13 @@ class PieceTokenizer final : public TextTokenizer {
   PieceTokenizer() = default;
   Status encode_between(std::string_view text, bool begins, std::vector<int32_t>& ids) const;
 
-  AddedTokens raw_, normalized_;  ///< looked for before and behind the normalizer
+  AddedTokens raw_, normalized_;  ///< matched before and after normalization
   Normalizer normalizer_;
   WordCutter words_;
   std::unique_ptr<PieceModel> model_;
 };
 
-/// `model`: "WordPiece", "Unigram" or "BPE".
+/// `model` is "WordPiece", "Unigram" or "BPE".
 Result<std::shared_ptr<const TextTokenizer>> read_piece_tokenizer(const nlohmann::json& file, const std::string& model);
 
 }  // namespace forebay

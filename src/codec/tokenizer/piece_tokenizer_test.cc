@@ -80,7 +80,7 @@ TEST(Unigram, what_is_unknown_is_spelt_in_bytes_where_there_are_tokens_of_them) 
 
 /// A table of one-byte characters, in SentencePiece's layout.
 std::string table_of(const std::vector<std::pair<char, std::string>>& entries) {
-  std::vector<uint32_t> units(1024, 0x80000000);  // a label that no byte is
+  std::vector<uint32_t> units(1024, 0x80000000);  // a label that no byte has
   units[0] = 256 << 10;
   std::string texts(1, '\0'), bytes;
   for (const auto& [from, to] : entries) {
@@ -107,9 +107,10 @@ TEST(Charsmap, its_entry_stands_for_all_of_what_a_reader_sees_as_one) {
   json from = unigram();
   from["normalizer"] = {{"type", "Precompiled"},
                         {"precompiled_charsmap", table_of({{'B', "b"}, {'x', ""}, {'y', "ab"}})}};
-  EXPECT_EQ(ids_of(from, "B\xcc\x81"), (Ids{1, 3}));  // the accent goes, too
+  EXPECT_EQ(ids_of(from, "B\xcc\x81"), (Ids{1, 3}));  // the accent is removed too
   EXPECT_EQ(ids_of(from, "xyx"), (Ids{1, 4}));
-  EXPECT_EQ(ids_of(from, "B\xcc\x81\xcc\x81\xcc\x81"), (Ids{1, 3, 0}));  // too long to be looked up at once
+  // Too long for a single lookup.
+  EXPECT_EQ(ids_of(from, "B\xcc\x81\xcc\x81\xcc\x81"), (Ids{1, 3, 0}));
 }
 
 TEST(PieceTokenizer, a_text_that_grows_beyond_measure_is_refused) {

@@ -14,7 +14,7 @@ namespace forebay {
 
 namespace {
 
-/// Files of before version 0.10 do not name the model.
+/// Files from before version 0.10 do not name the model.
 std::string model_of(const nlohmann::json& file) {
   using namespace tokenizer_file;
   const nlohmann::json& model = member(file, "model");
@@ -23,7 +23,7 @@ std::string model_of(const nlohmann::json& file) {
   return member(model, "vocab").is_array() ? "Unigram" : "BPE";
 }
 
-/// Whether a pre-tokenizer gives bytes in place of characters.
+/// True if a pre-tokenizer replaces characters by bytes.
 bool cuts_bytes(const nlohmann::json& part) {
   using namespace tokenizer_file;
   if (type_of(part) == "ByteLevel") return true;
@@ -38,7 +38,7 @@ Status TextTokenizer::encode(std::string_view text, const Encoding& how, std::ve
   if (how.special) ids.insert(ids.end(), before_.begin(), before_.end());
   const size_t begin = ids.size();
   if (Status problem = encode_text(text, ids); !problem.ok()) {
-    // As it was before: the caller may replace the sample.
+    // Restores the old contents, because the caller may replace the sample.
     ids.resize(begin - (how.special ? before_.size() : 0));
     return problem;
   }
@@ -55,8 +55,8 @@ Result<std::shared_ptr<const TextTokenizer>> TextTokenizer::parse(std::span<cons
     if (sniff(text, text.size()).kind != FileKind::kJson) return wrong_file("a tokenizer.json", text, text.size());
     return no_tokenizer(file.is_discarded() ? "it is no JSON" : "it is no JSON object");
   }
-  // Its `truncation` and `padding` are not looked at: they are what the last program that saved it did with its batches. `max_length` and
-  // `.pad` say that here.
+  // `truncation` and `padding` are ignored, because they are settings of the last program that
+  // saved the file. Here `max_length` and `.pad` decide.
   const std::string model = model_of(file);
   if (model == "BPE" && cuts_bytes(member(file, "pre_tokenizer"))) return read_bpe_tokenizer(file);
   if (model == "WordPiece" || model == "Unigram" || model == "BPE") return read_piece_tokenizer(file, model);

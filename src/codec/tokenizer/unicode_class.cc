@@ -15,7 +15,7 @@ constexpr CodeRange kSpaces[] = {{0x9, 0xd},       {0x20, 0x20},     {0x85, 0x85
                                  {0x205f, 0x205f}, {0x3000, 0x3000}};
 constexpr uint32_t kCodes = 0x110000;
 
-/// A class for every code: 1.1 MiB, once in a process.
+/// The class of every code: 1.1 MiB, once per process.
 std::unique_ptr<CharClass[]> all_classes() {
   auto classes = std::make_unique<CharClass[]>(kCodes);
   const auto set = [&](const auto& ranges, CharClass is) {
@@ -32,7 +32,7 @@ std::unique_ptr<CharClass[]> all_classes() {
 }  // namespace
 
 CharClass char_class(uint32_t code) {
-  // A look-up by number: most of the time of cutting words is spent here.
+  // A table, because most of the time of cutting words is spent here.
   static const std::unique_ptr<CharClass[]> classes = all_classes();
   return code < kCodes ? classes[code] : CharClass::kOther;
 }

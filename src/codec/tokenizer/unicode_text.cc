@@ -25,7 +25,7 @@ struct ClassRange {
 constexpr uint32_t kAll = 0x110000;
 constexpr CodeRange kChinese[] = {{0x3400, 0x4dbf},   {0x4e00, 0x9fff},   {0xf900, 0xfaff},   {0x20000, 0x2a6df},
                                   {0x2a700, 0x2b73f}, {0x2b740, 0x2b81f}, {0x2b920, 0x2ceaf}, {0x2f800, 0x2fa1f}};
-// Hangul is put together by arithmetic (Unicode, section 3.12).
+// Hangul is composed by arithmetic (Unicode, section 3.12).
 constexpr uint32_t kSyllables = 0xac00, kLeads = 0x1100, kVowels = 0x1161, kTails = 0x11a7, kVowelCount = 21,
                    kTailCount = 28, kSyllableCount = 11172, kLeadCount = 19;
 
@@ -44,7 +44,7 @@ struct Entry {
   Conjunct conjunct = Conjunct::kNone;
 };
 
-/// What is known of every character: made once in a process, about 5 MB.
+/// Properties of all characters: built once per process, about 5 MB.
 class Tables {
  public:
   Tables() : entries(std::make_unique<Entry[]>(kAll)) {
@@ -71,7 +71,8 @@ class Tables {
 
   std::unique_ptr<Entry[]> entries;
   std::unordered_map<uint32_t, uint32_t> lower;
-  std::unordered_map<uint32_t, const uint32_t*> canonical, compatible;  ///< to the number of codes, and these
+  /// Maps to the number of codes, followed by them.
+  std::unordered_map<uint32_t, const uint32_t*> canonical, compatible;
   std::unordered_map<uint64_t, uint32_t> pairs;
 
  private:
@@ -95,7 +96,7 @@ class Tables {
   }
   template <size_t n>
   static void index(const uint32_t (&flat)[n], std::unordered_map<uint32_t, const uint32_t*>& of) {
-    // Code, number of codes, these: end to end.
+    // Each entry holds a code, the number of codes, and these codes.
     for (size_t at = 0; at < n; at += 2 + flat[at + 1]) of[flat[at]] = flat + at + 1;
   }
   void joints() {
@@ -123,7 +124,8 @@ const Tables& tables() {
 const Entry& entry(uint32_t code) { return tables().entries[code < kAll ? code : 0xfffd]; }
 bool has(uint32_t code, Flag flag) { return (entry(code).flags & flag) != 0; }
 
-bool may_join_before(const Entry& before, const Entry& next) {  // GB6 to GB9b, without those that look further back
+// GB6 to GB9b, except for rules that look further back.
+bool may_join_before(const Entry& before, const Entry& next) {
   const Joint a = before.joint, b = next.joint;
   if (a == Joint::kBreak || b == Joint::kBreak) return false;
   if (b == Joint::kExtend || a == Joint::kPrepend) return true;
@@ -144,7 +146,7 @@ bool is_chinese(uint32_t code) { return has(code, kIsChinese); }
 
 Lower lower(uint32_t code) {
   if (code < 0x80) return {code >= 'A' && code <= 'Z' ? code + ('a' - 'A') : code};
-  if (code == 0x130) return {'i', 0x307};  // the one that becomes two
+  if (code == 0x130) return {'i', 0x307};  // the only character that becomes two
   const auto found = tables().lower.find(code);
   return {found == tables().lower.end() ? code : found->second};
 }
@@ -187,7 +189,7 @@ void order_marks(std::vector<uint32_t>& codes) {
 
 namespace {
 
-/// What both become; 0 if they stay two.
+/// The composition of both; 0 if there is none.
 uint32_t pair_of(uint32_t first, uint32_t second) {
   if (first >= kLeads && first < kLeads + kLeadCount && second >= kVowels && second < kVowels + kVowelCount)
     return kSyllables + ((first - kLeads) * kVowelCount + (second - kVowels)) * kTailCount;
@@ -203,10 +205,10 @@ uint32_t pair_of(uint32_t first, uint32_t second) {
 
 void compose(std::vector<uint32_t>& codes) {
   size_t kept = 0, base = SIZE_MAX;
-  int last = -1;  // the class of the last code kept behind the base; -1: none
+  int last = -1;  // class of the last mark kept after the base; -1 if none
   for (const uint32_t code : codes) {
     const int of = entry(code).mark_class;
-    // Not blocked (Unicode, definition D115): nothing between has this class or a higher one.
+    // Not blocked (Unicode, definition D115): no mark in between has this class or a higher one.
     if (base != SIZE_MAX && last < of) {
       if (const uint32_t both = pair_of(codes[base], code)) {
         codes[base] = both;
@@ -230,9 +232,10 @@ Conjunct conjunct(uint32_t code) { return entry(code).conjunct; }
 size_t grapheme_end(std::string_view text, size_t at) {
   Utf8Char before = char_at(text, at);
   at += before.length;
-  bool picture = joint(before.code) == Joint::kPicture;            // a picture, and extends behind it
-  bool flag_open = joint(before.code) == Joint::kFlag;             // a flag's first half
-  bool consonant = conjunct(before.code) == Conjunct::kConsonant;  // a consonant, and extends and linkers behind it
+  bool picture = joint(before.code) == Joint::kPicture;  // a picture, with extends after it
+  bool flag_open = joint(before.code) == Joint::kFlag;   // first half of a flag
+  // A consonant, with extends and linkers after it.
+  bool consonant = conjunct(before.code) == Conjunct::kConsonant;
   bool linked = false;
   while (at < text.size()) {
     const Utf8Char next = char_at(text, at);

@@ -28,7 +28,7 @@ TEST(UnicodeText, forms_are_those_of_the_standard) {
   EXPECT_EQ(formed({0xfb01}, false, false), (Codes{0xfb01}));
   EXPECT_EQ(formed({0xac01}, false, false), (Codes{0x1100, 0x1161, 0x11a8}));
   EXPECT_EQ(formed({0x1100, 0x1161, 0x11a8}, false, true), (Codes{0xac01}));
-  EXPECT_EQ(formed({0x958}, false, true), (Codes{0x915, 0x93c}));  // excluded from being put together
+  EXPECT_EQ(formed({0x958}, false, true), (Codes{0x915, 0x93c}));  // excluded from composition
 }
 
 TEST(UnicodeText, every_form_is_its_own_form) {

@@ -11,7 +11,7 @@
 namespace forebay {
 
 namespace {
-constexpr double kUnknownPenalty = 10;  // below the least score, as SentencePiece has it
+constexpr double kUnknownPenalty = 10;  // below the lowest score, as in SentencePiece
 }
 
 Result<std::unique_ptr<PieceModel>> UnigramModel::read(const nlohmann::json& model) {
@@ -46,7 +46,7 @@ Result<std::unique_ptr<PieceModel>> UnigramModel::read(const nlohmann::json& mod
 void UnigramModel::encode(std::string_view word, std::vector<int32_t>& ids) const {
   std::vector<Best> best(word.size() + 1);
   const auto offer = [&](size_t begin, size_t end, double score, int32_t id) {
-    // Of equal sums the first that was found, as the package has it.
+    // Of equal sums the first one found wins, as in the package.
     if (best[end].begin == UINT32_MAX || score > best[end].score) best[end] = {score, static_cast<uint32_t>(begin), id};
   };
   for (size_t at = 0; at < word.size();) {
@@ -62,11 +62,11 @@ void UnigramModel::encode(std::string_view word, std::vector<int32_t>& ids) cons
       offer(at, end, scores_[static_cast<size_t>(id)] + till_here, id);
       single |= end == one;
     }
-    // So that there is always a way to the end of the word.
+    // Ensures that there is always a way to the end of the word.
     if (!single) offer(at, one, unknown_score_ + till_here, unknown_);
     at = one;
   }
-  // From the end: where each piece begins, what is unknown in one.
+  // Goes back from the end and collects where pieces begin. Adjacent unknown pieces become one.
   std::vector<uint32_t> begins;
   bool was_unknown = false;
   for (size_t end = word.size(); end > 0; end = best[end].begin) {

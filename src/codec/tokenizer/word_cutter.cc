@@ -25,10 +25,10 @@ void add_word(const NormalText& of, size_t begin, size_t end, std::vector<Normal
   words.push_back({of.text.substr(begin, end - begin), first});
 }
 
-/// What a character does to the word before it.
+/// How a character ends the word before it.
 enum class Cut : uint8_t { kNone, kDrop, kAlone, kChange };
 
-/// `cut(code, before)`: kChange: a word begins here.
+/// `cut(code, before)` returns the cut; kChange begins a word at the character.
 template <typename Each>
 void cut_where(const NormalText& text, std::vector<NormalText>& words, Each cut) {
   size_t begin = 0;
@@ -115,7 +115,8 @@ std::vector<WordCutter::Piece> WordCutter::pieces_of(const Step& step, std::stri
 
 void WordCutter::join(Behavior behavior, std::vector<Piece>& pieces) {
   if (behavior == Behavior::kRemoved || behavior == Behavior::kIsolated || pieces.empty()) return;
-  // To the one before it; where matches belong to what follows, from the end.
+  // Matches join the previous word. If they join the next one, the words are processed from the
+  // end.
   const bool backward = behavior == Behavior::kNext;
   if (backward) std::ranges::reverse(pieces);
   std::vector<Piece> joined;

@@ -10,20 +10,20 @@
 
 namespace forebay {
 
-/// A tokenizer's pre-tokenizer: BertPreTokenizer, Whitespace, WhitespaceSplit, Metaspace, Digits, Punctuation, Split and CharDelimiterSplit by a text, and
-/// sequences of these: cuts a text into words, each of which is
-/// encoded by itself. Immutable; any thread.
+/// A tokenizer's pre-tokenizer, which divides a text into words that are encoded one by one:
+/// BertPreTokenizer, Whitespace, WhitespaceSplit, Metaspace, Digits, Punctuation, Split and
+/// CharDelimiterSplit by a text, and sequences of these. Immutable; any thread may use it.
 class WordCutter {
  public:
-  /// Null: a text is one word.
+  /// Null makes a cutter for which a text is one word.
   static Result<WordCutter> parse(const nlohmann::json& part);
 
   bool empty() const { return steps_.empty(); }
-  /// None of them is empty.
+  /// Returns the words. None of them is empty.
   std::vector<NormalText> cut(NormalText text) const;
 
  private:
-  /// What becomes of the matches of a split.
+  /// What a split does with its matches.
   enum class Behavior : uint8_t { kRemoved, kIsolated, kPrevious, kNext, kContiguous };
   struct Piece {
     size_t begin, end;
@@ -32,7 +32,7 @@ class WordCutter {
   enum class Blank : uint8_t { kAlways, kFirst, kNever };
   struct Step {
     enum class Kind : uint8_t { kBert, kWords, kBlanks, kMetaspace, kDigits, kPunctuation, kText } kind = Kind::kBlanks;
-    std::string sign = {};  ///< what stands for a blank, or is looked for
+    std::string sign = {};  ///< replacement of a blank, or the text to search for
     Blank before = Blank::kAlways;
     bool cuts = true;
     Behavior behavior = Behavior::kIsolated;

@@ -6,15 +6,16 @@ namespace forebay {
 
 namespace {
 
-constexpr uint32_t kLongS = 0x17f;  // "ſ", an s where case does not count
+constexpr uint32_t kLongS = 0x17f;  // "ſ", which equals s if case is ignored
 
-/// One look at a text from a place on.
+/// Matches the pattern at one position of a text.
 class WordMatch {
  public:
   WordMatch(std::string_view text, size_t at) : text_(text), at_(at) {}
 
   size_t gpt2() const {
-    // The alternatives in the pattern's order: the first that matches wins, not the longest.
+    // The alternatives are tried in the pattern's order. The first that matches wins, not the
+    // longest.
     if (const size_t length = contraction(false)) return at_ + length;
     const Utf8Char first = char_at(text_, at_);
     const size_t behind_blank = first.code == ' ' ? at_ + 1 : at_;
@@ -65,7 +66,7 @@ class WordMatch {
     return at;
   }
 
-  // \s+(?!\S)|\s+: what comes before a word leaves it the last blank, unless that is all there is.
+  // \s+(?!\S)|\s+: blanks before a word leave the last one to it, unless there is only one.
   size_t spaces() const {
     size_t at = at_, last = at_;
     while (at < text_.size()) {
@@ -77,7 +78,7 @@ class WordMatch {
     return at == text_.size() || last == at_ ? at : last;
   }
 
-  // \s*[\r\n]+: up to the last line end of the run of blanks.
+  // \s*[\r\n]+: ends at the last line end in the run of blanks.
   size_t spaces_to_line_end() const {
     const size_t end = run(at_, CharClass::kSpace);
     for (size_t at = end; at > at_; --at) {
@@ -86,10 +87,10 @@ class WordMatch {
     return spaces();
   }
 
-  // Its length: 's, 't, 'm, 'd, 're, 've, 'll.
+  // Length of a contraction: 's, 't, 'm, 'd, 're, 've, 'll.
   size_t contraction(bool any_case) const {
     if (text_[at_] != '\'' || at_ + 1 >= text_.size()) return 0;
-    // The sign, and the two bytes of U+017F.
+    // The apostrophe, and the two bytes of U+017F.
     if (any_case && char_at(text_, at_ + 1).code == kLongS) return 3;
     const auto letter = [&](size_t i) {
       const char c = at_ + i < text_.size() ? text_[at_ + i] : '\0';

@@ -43,7 +43,7 @@ void WordPieceModel::encode(std::string_view word, std::vector<int32_t>& ids) co
     int32_t id = ByteTrie::kNone;
     for (size_t i = at; node != ByteTrie::kNowhere && i < word.size(); ++i) {
       node = pieces_.next(node, word[i]);
-      // The longest is wanted, so a piece that ends here is only the best so far.
+      // The longest piece is wanted, so this one is only the best so far.
       if (node == ByteTrie::kNowhere || pieces_.value(node) == ByteTrie::kNone) continue;
       id = pieces_.value(node);
       end = i + 1;

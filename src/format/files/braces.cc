@@ -23,14 +23,14 @@ struct Braces {
   std::vector<std::string_view> choices;  ///< separated by commas, outside inner braces
 };
 
-/// The place of the first brace from `from` on that is not escaped as "[{]".
+/// Position of the first brace from `from` on that is not escaped as "[{]".
 size_t find_open(std::string_view text, size_t from) {
   size_t open = text.find('{', from);
   while (open != std::string_view::npos && is_escaped(text, open)) open = text.find('{', open + 1);
   return open;
 }
 
-/// The first pair of braces that means something.
+/// The first pair of braces that is an alternative or a range.
 std::optional<Braces> find_braces(std::string_view text, size_t from) {
   for (size_t open = find_open(text, from); open != std::string_view::npos; open = find_open(text, open + 1)) {
     Braces found{open, 0, {}};
@@ -61,19 +61,19 @@ std::optional<int64_t> number(std::string_view text) {
   return value;
 }
 
-/// "000..099" to its numbers; nothing where it is no range.
+/// Expands "000..099" to its numbers; nullopt if it is not a range.
 std::optional<std::vector<std::string>> expand_range(std::string_view choice) {
   const size_t dots = choice.find("..");
   if (dots == std::string_view::npos) return std::nullopt;
   const std::string_view from = choice.substr(0, dots), to = choice.substr(dots + 2);
   const auto first = number(from), last = number(to);
   if (!first || !last) return std::nullopt;
-  // As shells have it: a leading zero in either bound asks for equal widths.
+  // As in shells, a leading zero in either bound asks for equal widths.
   const bool padded = (from.size() > 1 && from[0] == '0') || (to.size() > 1 && to[0] == '0');
   const size_t width = padded ? std::max(from.size(), to.size()) : 0;
   const int64_t step = *first <= *last ? 1 : -1;
   const auto others = static_cast<uint64_t>((*last - *first) * step);
-  // More than there may be, for the caller to refuse; a range may be of any length.
+  // A range may have any length. Returns one name more than the limit, which the caller refuses.
   if (others >= kMaxNames || (others + 1) * width > kMaxNameBytes) return std::vector<std::string>(kMaxNames + 1);
   std::vector<std::string> names;
   for (int64_t i = *first;; i += step) {
@@ -86,9 +86,10 @@ std::optional<std::vector<std::string>> expand_range(std::string_view choice) {
 
 Result<std::vector<std::string>> expand_braces(std::string_view pattern) {
   std::vector<std::string> done;
-  // Depth first, so that names come in the order written: the last entry is expanded next.
+  // Expands depth first, so that names come in the order written. The last entry is expanded next.
   std::vector<std::pair<std::string, size_t>> open{{std::string(pattern), 0}};
-  size_t bytes = pattern.size();  // of all that is held, so that a short pattern cannot fill the memory
+  // Total of all held texts; limited, so a short pattern cannot fill memory.
+  size_t bytes = pattern.size();
   while (!open.empty()) {
     auto [text, from] = std::move(open.back());
     open.pop_back();
@@ -101,7 +102,8 @@ Result<std::vector<std::string>> expand_braces(std::string_view pattern) {
     if (choices.size() == 1) {
       auto range = expand_range(choices[0]);
       if (!range) {
-        open.emplace_back(std::move(text), braces->open + 1);  // what is inside may still mean something
+        // The inner part may still hold alternatives.
+        open.emplace_back(std::move(text), braces->open + 1);
         continue;
       }
       choices = std::move(*range);

@@ -19,7 +19,7 @@ TEST(Braces, AnswersAreThoseOfAShellWhereBothHaveOne) {
       {"{,a}{,b}", {"", "b", "a", "ab"}},
       {"{a,,b}", {"a", "", "b"}},
       {"{x{a,b}}", {"{xa}", "{xb}"}},
-      {"{x..{a,b}}", {"{x..a}", "{x..b}"}},  // no range, but what is in it has its meaning
+      {"{x..{a,b}}", {"{x..a}", "{x..b}"}},  // not a range, but the inner alternatives are expanded
       {"{1..3,5}", {"1..3", "5"}},
       {"{a,b", {"{a,b"}},
       {"a,b}", {"a,b}"}},

@@ -18,7 +18,7 @@ namespace forebay {
 
 namespace {
 
-// A map: alternatives of a pattern may overlap, and ids follow the byte order of the keys.
+// A map, because alternatives of a pattern may overlap and ids follow the byte order of the keys.
 using FoundFiles = std::map<std::string, DataFile>;
 
 DataFile entry_of(const ObjectInfo& info, std::string key) { return {std::move(key), info.size, info.version}; }
@@ -34,7 +34,7 @@ bool ends_in(std::string_view name, std::span<const std::string_view> endings) {
   return std::ranges::any_of(endings, [&](std::string_view ending) { return name.ends_with(ending); });
 }
 
-/// What a search for files gathers.
+/// State of a search for files.
 struct Search {
   Store& store;
   const DataPlace& place;
@@ -51,7 +51,7 @@ void take_file(Search& search, ObjectInfo& object) {
     return;
   }
   DataFile entry = entry_of(object, object.key);
-  // A socket, a FIFO or a device, which no listing gives a version: asking for it says what it is.
+  // A socket, a FIFO or a device has no version in a listing. Asking for it reports what it is.
   if (object.size == 0 && object.version == 0) entry.size.reset();
   search.found.emplace(std::move(object.key), std::move(entry));
 }
@@ -60,7 +60,8 @@ void leave_out(Search& search, const LeftOutKind& kind, std::string_view key, co
   if (search.warnings != nullptr) search.warnings->add(kind, key.substr(base.size()));
 }
 
-/// A dead link that is no file of the table: it may have been a folder with more of them.
+/// Records a dead link that is not named like a file of the data set: it may have been a folder
+/// with such files.
 void leave_out_link(Search& search, const std::string& key, const std::string& base) {
   if (may_name_folder(last_name(key)))
     search.dead_links.insert(key);
@@ -68,7 +69,7 @@ void leave_out_link(Search& search, const std::string& key, const std::string& b
     leave_out(search, kDeadLinks, key, base);
 }
 
-/// Everything below `folder`.
+/// Adds everything below `folder`.
 Status search_folder(Search& search, const std::string& folder) {
   const Status walked = walk(search.store, folder, search.stop, [&](const std::string& in, ListPage& page) {
     for (ObjectInfo& object : page.objects) {
@@ -112,7 +113,7 @@ Status search_pattern(Search& search, const std::string& pattern) {
   return walked.code() == Code::kNotFound ? Status() : walked;
 }
 
-/// Half a table must not be lost with a folder that is not there.
+/// A part of a data set must not be lost silently because a folder is missing.
 Status check_links(const Search& search) {
   if (search.dead_links.empty()) return {};
   const bool one = search.dead_links.size() == 1;
@@ -123,7 +124,8 @@ Status check_links(const Search& search) {
       .with_key(search.store.display_name(*search.dead_links.begin()));
 }
 
-/// A name in which nothing is special: a file, or else a folder. Gives the base of the keys.
+/// Looks up a name without special characters: a file, or else a folder. Returns the base of the
+/// keys.
 Result<std::string> look_up(Search& search, const std::string& name) {
   Store& store = search.store;
   const bool folder_said = name.empty() || name.ends_with('/');
@@ -136,13 +138,13 @@ Result<std::string> look_up(Search& search, const std::string& name) {
   };
   if (!folder_said) {
     const Result<ObjectInfo> info = stat_wait(store, name, search.stop);
-    // An object of 0 bytes beside a folder of its name is a marker that consoles of buckets leave.
+    // An object of 0 bytes next to a folder of its name is a marker that bucket consoles create.
     if (info.ok() && (info->size > 0 || !store.remote() || !list_any().ok())) {
       search.found.emplace(name, entry_of(*info, name));
       return folders_of(name);
     }
     const Code code = info.status().code();
-    // Unsupported: a local store found a folder of that name.
+    // Unsupported means that a local store found a folder of that name.
     if (!info.ok() && code != Code::kNotFound && code != Code::kUnsupported) return info.status();
   }
   FOREBAY_RETURN_IF_ERROR(search_folder(search, base));
@@ -160,7 +162,8 @@ Result<DataFiles> find_pattern(StoreAndPath at, const DataPlace& place, std::sto
   FOREBAY_ASSIGN(const std::string pattern, escape_existing(*at.store, at.path, stop));
   FOREBAY_ASSIGN(const std::vector<std::string> alternatives, expand_braces(pattern));
   Search search{*at.store, place, stop, at.warnings};
-  std::string base = pattern_base(pattern);  // braces count, too: the names in them may be partition folders
+  // Braces count as special, because the names in them may be partition folders.
+  std::string base = pattern_base(pattern);
   bool by_name = true;
   for (const std::string& alternative : alternatives) {
     const std::string name = without_escapes(alternative);
@@ -168,7 +171,7 @@ Result<DataFiles> find_pattern(StoreAndPath at, const DataPlace& place, std::sto
       by_name = false;
       FOREBAY_RETURN_IF_ERROR(search_pattern(search, alternative));
     } else if (alternatives.size() > 1) {
-      search.found.emplace(name, DataFile{name, {}, 0});  // asked for when it is opened
+      search.found.emplace(name, DataFile{name, {}, 0});  // size is asked for when it is opened
     } else {
       FOREBAY_ASSIGN(base, look_up(search, name));
       by_name = search.found.size() == 1 && search.found.contains(name);
@@ -179,12 +182,12 @@ Result<DataFiles> find_pattern(StoreAndPath at, const DataPlace& place, std::sto
     return nothing_matches(*at.store, at.path, at.path, Glob(alternatives.front()).base() + "x");
   DataFiles result{at.store, base, {}, at.warnings};
   for (auto& [key, entry] : search.found) result.files.push_back(std::move(entry));
-  // Files that somebody names one by one are those that he wants.
+  // Files named one by one are what the user wants, so they are not refused.
   if (!by_name) FOREBAY_RETURN_IF_ERROR(search.lakes.refuse(result, stop));
   return result;
 }
 
-/// The folders that both begin with.
+/// The leading folders that both have in common.
 std::string common_folders(std::string_view a, std::string_view b) {
   const size_t same = static_cast<size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
   return folders_of(a.substr(0, same));
@@ -197,12 +200,13 @@ Result<DataFiles> find_list(StoreAndPath at, const std::vector<std::string>& nam
     found.emplace(key, DataFile{key, {}, 0});
   }
   DataFiles result{at.store, folders_of(found.begin()->first), {}, at.warnings};
-  result.base = common_folders(result.base, folders_of(found.rbegin()->first));  // sorted: these two differ most
+  // Sorted: these two differ most.
+  result.base = common_folders(result.base, folders_of(found.rbegin()->first));
   for (auto& [key, entry] : found) result.files.push_back(std::move(entry));
   return result;
 }
 
-/// Plain HTTP cannot be listed, and '?' begins the query of a URL.
+/// Plain HTTP cannot list, and '?' begins the query of a URL.
 Result<DataFiles> find_urls(StoreAndPath at) {
   const std::string& pattern = at.path;
   if (pattern.find('*') != std::string::npos || pattern.ends_with('/')) {
@@ -214,7 +218,7 @@ Result<DataFiles> find_urls(StoreAndPath at) {
 
 }  // namespace
 
-// Spark writes partition folders of a column called "_x" as "_x=1".
+// Spark writes partition folders of a column "_x" as "_x=1".
 bool is_aside(std::string_view name) {
   return name.starts_with('.') || (name.starts_with('_') && name.find('=') == std::string_view::npos) ||
          name.ends_with(".crc");

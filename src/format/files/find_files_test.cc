@@ -104,7 +104,7 @@ TEST(DataFiles, the_base_of_a_list_is_what_the_folders_of_all_names_have_in_comm
   const Case cases[] = {
       {{"t/d=1/a"}, "t/d=1/"},
       {{"t/d=1/a", "t/d=1/b"}, "t/d=1/"},
-      {{"t/d=12/a", "t/d=1/a"}, "t/"},  // "t/d=1" is no folder of both
+      {{"t/d=12/a", "t/d=1/a"}, "t/"},  // "t/d=1" is not a folder of both
       {{"t/ab", "t/ac"}, "t/"},
       {{"t/a", "t/d=1/a", "t/d=2/e=1/a"}, "t/"},
       {{"a", "t/b"}, ""},

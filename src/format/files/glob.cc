@@ -9,15 +9,16 @@ namespace forebay {
 
 namespace {
 
-/// Behind the closing bracket of the class that begins at `p`; 0 where it is never closed and so is a character.
+/// Position after the closing bracket of the class at `p`; 0 if it is never closed, so that '[' is
+/// an ordinary character.
 size_t class_end(std::string_view pattern, size_t p) {
   size_t first = p + 1;
   if (first < pattern.size() && (pattern[first] == '!' || pattern[first] == '^')) ++first;
-  const size_t close = pattern.find(']', first + 1);  // "[]x]": a bracket in first place is a member
+  const size_t close = pattern.find(']', first + 1);  // "[]x]": a leading bracket is a member
   return close == std::string_view::npos ? 0 : close + 1;
 }
 
-/// `members`: what stands between the brackets.
+/// `members` is the text between the brackets.
 bool class_has(std::string_view members, char c) {
   const bool negated = members[0] == '!' || members[0] == '^';
   if (negated) members.remove_prefix(1);
@@ -32,7 +33,7 @@ bool class_has(std::string_view members, char c) {
   return found != negated;
 }
 
-/// Bytes of the UTF-8 character at the begin of `text`; one where it is none.
+/// Size of the UTF-8 character at the beginning of `text`; 1 if it is invalid.
 size_t character_bytes(std::string_view text) {
   size_t n = 1;
   if (static_cast<unsigned char>(text[0]) < 0xC0) return n;
@@ -40,9 +41,9 @@ size_t character_bytes(std::string_view text) {
   return n;
 }
 
-/// Whether the pattern's element at `p` takes the begin of `name`: how many bytes of each it uses up.
+/// The match of one pattern element against the beginning of a name, as the bytes consumed in each.
 struct Step {
-  size_t pattern_bytes = 0, name_bytes = 0;  ///< 0: it does not
+  size_t pattern_bytes = 0, name_bytes = 0;  ///< 0 if it does not match
 };
 Step step(std::string_view pattern, size_t p, std::string_view name) {
   if (p >= pattern.size()) return {};
@@ -58,7 +59,7 @@ Step step(std::string_view pattern, size_t p, std::string_view name) {
 }  // namespace
 
 bool matches_name(std::string_view pattern, std::string_view name) {
-  // On a mismatch the last star takes one more byte; earlier stars never need to be asked again.
+  // On a mismatch the last star takes one more byte. Earlier stars never need to be reconsidered.
   size_t p = 0, n = 0, star = std::string_view::npos, star_n = 0;
   while (n < name.size()) {
     if (p < pattern.size() && pattern[p] == '*') {
@@ -89,9 +90,11 @@ std::vector<std::string_view> split(std::string_view path) {
   }
 }
 
-/// Which places of the pattern one can be at after these names; place i means that parts before i are used up.
+/// The pattern positions that are possible after these names; position i means that the parts
+/// before i are consumed.
 std::vector<bool> places_after(const std::vector<std::string>& parts, const std::vector<std::string_view>& names) {
-  // All places at once: no going back, so a pattern of many "**" takes no longer than the product of both lengths.
+  // All positions are tracked at once, without backtracking, so a pattern with many "**" takes at
+  // most the product of both lengths.
   std::vector<bool> at(parts.size() + 1, false);
   const auto skip_stars = [&](std::vector<bool>& places) {
     for (size_t i = 0; i < parts.size(); ++i) {
@@ -122,7 +125,8 @@ Glob::Glob(std::string_view pattern) {
   const size_t base_end = pattern.substr(0, wild).rfind('/') + 1;
   base_ = without_escapes(pattern.substr(0, base_end));
   for (const std::string_view part : split(pattern.substr(base_end))) parts_.emplace_back(part);
-  if (!parts_.empty() && parts_.back() == "**") parts_.emplace_back("*");  // "photos/**": the files below
+  // "photos/**" means the files below.
+  if (!parts_.empty() && parts_.back() == "**") parts_.emplace_back("*");
 }
 
 bool Glob::matches(std::string_view path) const { return places_after(parts_, split(path)).back(); }

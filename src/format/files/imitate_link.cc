@@ -16,7 +16,7 @@ namespace {
 constexpr std::array<std::string_view, 5> kNames = {"imitate_bandwidth_bytes_per_s", "imitate_error_rate",
                                                     "imitate_jitter_ms", "imitate_latency_ms", "imitate_seed"};
 
-constexpr double kMostSeed = 0x1p53;  // up to there a double is every whole number
+constexpr double kMostSeed = 0x1p53;  // up to here a double represents every integer
 
 Result<double> number_option(const StorageOptions& options, const std::string& name) {
   auto found = options.find(name);

@@ -8,11 +8,13 @@
 
 namespace forebay {
 
-/// The storage options that put a slow, unreliable link before any store, for trying out what one would do.
+/// The storage options that simulate a slow, unreliable link in front of any store, to try how a
+/// job would behave on one.
 std::span<const std::string_view> link_option_names();
 bool is_link_option(std::string_view name);
 
-/// The store itself where `options` (of link_option_names() only) is empty.
+/// Wraps the store in the simulated link. `options` may hold only link_option_names(). Returns the
+/// store itself if `options` is empty.
 Result<std::shared_ptr<Store>> imitate_link(std::shared_ptr<Store> store, const StorageOptions& options);
 
 }  // namespace forebay

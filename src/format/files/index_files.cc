@@ -25,12 +25,13 @@ constexpr std::string_view kIndexMagic = "forebay index 1\n";
 constexpr std::string_view kUnfinished = ".new";
 constexpr size_t kHashDigits = 32;
 
-/// The header before the checksum.
+/// The part of the header before the checksum.
 std::string head_of(const IndexKind& kind, std::string_view identity) {
   return fmt::format("{}{}\n{}", kIndexMagic, kind.name, hash128(identity).to_string());
 }
 
-/// Covers the header, too: a damaged identity is damage and not another identity.
+/// The checksum covers the header too, so a damaged identity counts as damage and not as another
+/// identity.
 std::string checksum_of(std::string_view head, std::string_view payload) {
   Hasher hash;
   hash.update(head);
@@ -42,7 +43,7 @@ std::optional<std::string> read_whole(const std::string& path, uint64_t most_byt
   std::error_code error;
   if (!fs::is_regular_file(path, error)) return std::nullopt;
   std::ifstream in(path, std::ios::binary | std::ios::ate);
-  // The size of the file that is open: another process may put another in its place at any time.
+  // Size of the open file. Another process may replace the path at any time.
   const auto size = static_cast<uint64_t>(in.tellg());
   if (!in || size > most_bytes) return std::nullopt;
   std::string text(size, '\0');
@@ -51,7 +52,7 @@ std::optional<std::string> read_whole(const std::string& path, uint64_t most_byt
 }
 
 bool write_new(const std::string& path, std::string_view text, mode_t mode) {
-  // A link would let whoever put it there choose what is overwritten.
+  // Following a link would let its creator choose which file is overwritten.
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
   if (fd < 0) return false;
   bool written = true;
@@ -65,7 +66,8 @@ bool write_new(const std::string& path, std::string_view text, mode_t mode) {
 
 std::string unused_name(const std::string& path) {
   static std::atomic<uint64_t> count{0};
-  // The process and a count, since several threads of one may save the same file.
+  // The name has the process id and a count, because several threads of a process may save the same
+  // file.
   return fmt::format("{}.{}.{}{}", path, ::getpid(), ++count, kUnfinished);
 }
 
@@ -90,7 +92,7 @@ LoadedIndex load_index_file(const IndexKind& kind, const std::string& path, std:
 bool save_index_file(const IndexKind& kind, const std::string& path, std::string_view identity,
                      std::string_view payload, mode_t mode) {
   const std::string head = head_of(kind, identity);
-  // A file that load_index_file() would refuse is not written, and is no failure.
+  // A file that load_index_file() would refuse is not written. This is not a failure.
   if (head.size() + kHashDigits + payload.size() > kind.most_bytes) return true;
   const std::string unfinished = unused_name(path);
   std::error_code error;
@@ -121,14 +123,14 @@ bool IndexFiles::save(std::string_view identity, std::string_view payload) const
   std::error_code error;
   const fs::path parent = fs::path(folder_).parent_path();
   if (!parent.empty()) fs::create_directories(parent, error);
-  // For its owner alone: whoever could write there would say what stands in an object.
+  // Only the owner has access, because anyone who can write here controls what an index says.
   if (::mkdir(folder_.c_str(), 0700) != 0 && errno != EEXIST) return false;
   return save_index_file(kind_, path(identity), identity, payload, 0600);
 }
 
 void IndexFiles::remove_oldest() const {
   if (folder_.empty()) return;
-  // Unfinished files are left by processes that were killed.
+  // Killed processes leave unfinished files.
   const std::string ending = fmt::format(".{}", kind_.name);
   remove_oldest_files(folder_, kind_.most_files,
                       [&](std::string_view name) { return name.ends_with(ending) || name.ends_with(kUnfinished); });

@@ -40,7 +40,8 @@ std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
-/// What uses index files, seen from outside: saves the index of object `i`, and tells whether it is found.
+/// A user of index files, seen from outside: saves the index of object `i`, and returns whether it
+/// is found.
 struct IndexUser {
   std::string name;
   std::function<void(int i)> save;

@@ -5,7 +5,8 @@
 namespace forebay {
 
 namespace {
-// Reading on through a gap costs less than another request, up to about the bytes that a store sends in one round trip.
+// Reading through a gap is cheaper than another request up to about the bytes that a store sends in
+// one round trip.
 constexpr uint64_t kGapBytes = 64 << 10;
 constexpr uint64_t kRequestBytes = 8 << 20;
 }  // namespace

@@ -9,8 +9,8 @@
 
 namespace forebay {
 
-/// Reads that cover `ranges` (ascending, apart) of an object whose size is known: ranges close to each other become one request, long
-/// ones several.
+/// Reads that cover `ranges` (ascending, disjoint) of an object whose size is known. Ranges close
+/// to each other become one request; a long range becomes several.
 std::vector<ReadRequest> joined_reads(const std::string& key, uint64_t object_size, std::span<const ByteRange> ranges);
 
 }  // namespace forebay

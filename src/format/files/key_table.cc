@@ -35,7 +35,7 @@ Hash128 KeyTable::version() const {
   Hasher hasher;
   for (int64_t id = 0; id < size(); ++id) {
     const std::string_view text = key(id);
-    // With lengths: "ab", "c" are not "a", "bc".
+    // Lengths are hashed, so that "ab", "c" differs from "a", "bc".
     hasher.update_value(static_cast<uint64_t>(text.size()));
     hasher.update(text);
     hasher.update_value(object_bytes(id));
@@ -95,7 +95,7 @@ void KeyTableBuilder::sort_entries() {
       try {
         threads.emplace_back(sort_part);
       } catch (const std::system_error&) {
-        // No further thread is to be had: this one does its part.
+        // If no further thread can be started, this thread sorts the part.
         sort_part();
       }
     }
@@ -104,7 +104,7 @@ void KeyTableBuilder::sort_entries() {
   std::vector<Entry> merged;
   for (size_t part = 1; part < parts; ++part) {
     merged.clear();
-    // Keys differ, so the order is that of one sort, whatever the number of threads.
+    // Keys are distinct, so the order does not depend on the number of threads.
     std::merge(first, bound(part), bound(part), bound(part + 1), std::back_inserter(merged), before);
     std::ranges::copy(merged, first);
   }
@@ -115,7 +115,7 @@ KeyTable KeyTableBuilder::pack() const {
   for (const Entry& entry : entries_) largest = std::max(largest, entry.object_bytes);
   KeyTable table;
   table.arena_bytes_ = arena_.size();
-  // One byte more, so that keys without bytes have an address, too.
+  // One byte more, so that an empty arena has an address too.
   table.arena_ = std::shared_ptr<uint8_t>(new uint8_t[arena_.size() + 1], std::default_delete<uint8_t[]>());
   table.ends_ = PackedInts(entries_.size(), arena_.size());
   table.sizes_ = PackedInts(entries_.size(), largest);

@@ -15,11 +15,11 @@
 
 namespace forebay {
 
-/// Unsigned numbers in four bytes each, or in eight where one of them needs it.
+/// An array of unsigned numbers in four bytes each, or in eight bytes each if one of them needs it.
 class PackedInts {
  public:
   PackedInts() = default;
-  /// `largest` is an upper bound of what will be pushed.
+  /// `largest` is an upper bound of the numbers to be pushed.
   PackedInts(size_t count, uint64_t largest);
   void push_back(uint64_t value) {
     if (wide_)
@@ -37,26 +37,26 @@ class PackedInts {
   std::vector<uint64_t> eight_;
 };
 
-/// The keys and sizes of a data set: the bytes of the keys plus 8 to 16 a sample, and 8 more where versions of objects are
-/// kept. Immutable, so any thread may read it.
+/// The keys and sizes of a data set. It takes the bytes of the keys plus 8 to 16 bytes per sample,
+/// and 8 more if it holds object versions. Immutable, so any thread may read it.
 class KeyTable {
  public:
   KeyTable() = default;
   int64_t size() const { return static_cast<int64_t>(ends_.size()); }
-  /// In constant time. The view lives as long as the table.
+  /// The key of a sample, in constant time. The view is valid as long as the table.
   std::string_view key(int64_t id) const;
-  /// The same, sharing the table's memory.
+  /// The key of a sample in a buffer that shares the table's memory.
   Buffer key_buffer(int64_t id) const;
   uint64_t object_bytes(int64_t id) const { return sizes_[static_cast<size_t>(id)]; }
-  /// ObjectInfo::version; 0 where it is not known, or none are kept.
+  /// ObjectInfo::version; 0 if it is not known or the table holds no versions.
   uint64_t object_version(int64_t id) const { return versions_.empty() ? 0 : versions_[static_cast<size_t>(id)]; }
   uint64_t index_bytes() const {
     return arena_bytes_ + ends_.bytes() + sizes_.bytes() + versions_.capacity() * sizeof(uint64_t);
   }
-  /// Of keys and sizes in id order, whatever the versions of the objects.
+  /// Hash of keys and sizes in id order. The versions of the objects do not change it.
   Hash128 version() const;
-  /// Number of keys before `key` in byte order. Only for tables that were sorted.
-  /// In logarithmic time.
+  /// Number of keys before `key` in byte order, in logarithmic time. Only for tables made by
+  /// KeyTableBuilder::sorted().
   int64_t lower_bound(std::string_view key) const;
 
  private:
@@ -67,26 +67,27 @@ class KeyTable {
   std::vector<uint64_t> versions_;
 };
 
-/// What identifies an object as Source::identity() needs it: what messages call it, its key, size and version. False where
-/// the version is not known.
+/// Hashes what Source::identity() needs of an object: its display name, key, size and version.
+/// Returns false if the version is not known.
 bool hash_object(Hasher& hasher, std::string_view display_name, const KeyTable& keys, int64_t id);
 /// The same with a version that the table does not have.
 void hash_object(Hasher& hasher, std::string_view display_name, const KeyTable& keys, int64_t id, uint64_t version);
 
-/// Gathers keys in any order. One thread at a time.
+/// Collects keys in any order and builds a KeyTable. One thread at a time.
 class KeyTableBuilder {
  public:
   explicit KeyTableBuilder(bool keeps_versions = false) : keeps_versions_(keeps_versions) {}
   void add(std::string_view key, uint64_t object_bytes, uint64_t object_version = 0);
-  /// Later sizes, where keys are known before them.
+  /// Sets the size of key `i`, if it becomes known after the key.
   void set_object_bytes(size_t i, uint64_t object_bytes) { entries_[i].object_bytes = object_bytes; }
   void set_object_version(size_t i, uint64_t version) { entries_[i].object_version = version; }
   size_t size() const { return entries_.size(); }
   std::string_view key(size_t i) const { return view(entries_[i]); }
 
-  /// Ids follow the byte order of the keys. Sorts on several threads where there is enough to sort.
+  /// Builds a table whose ids follow the byte order of the keys. Large tables are sorted on several
+  /// threads.
   KeyTable sorted() &&;
-  /// Ids follow the order of the calls.
+  /// Builds a table whose ids follow the order of the calls to add().
   KeyTable in_order() &&;
 
  private:

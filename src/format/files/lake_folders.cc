@@ -16,14 +16,14 @@ namespace forebay {
 
 namespace {
 
-constexpr size_t kMostAsked = 64;  // folders that are looked into: each costs a request
+constexpr size_t kMostAsked = 64;  // limit of folders that are looked into; each costs a request
 
 std::string_view name_of(std::string_view path) {
   if (path.ends_with('/')) path.remove_suffix(1);
   return path.substr(path.rfind('/') + 1);
 }
 
-/// The folder that `path` lies in. Empty for the top, which has no parent.
+/// The parent folder of `path`. Empty at the top.
 std::string parent_of(std::string_view path) {
   if (path.ends_with('/')) path.remove_suffix(1);
   return std::string(path.substr(0, path.rfind('/') + 1));
@@ -52,7 +52,7 @@ bool is_hudi(Store& store, const std::string& folder, const std::stop_token& sto
   return holds_any(store, folder + ".hoodie/", stop, [](std::string_view name) { return name == "hoodie.properties"; });
 }
 
-/// Takes digits from the end of `text`, and what stands before them.
+/// Removes digits, and the character before them, from the end of `text`.
 bool take_number(std::string_view& text, char before) {
   size_t n = 0;
   while (n < text.size() && std::isdigit(static_cast<unsigned char>(text[text.size() - 1 - n]))) ++n;
@@ -61,7 +61,8 @@ bool take_number(std::string_view& text, char before) {
   return true;
 }
 
-/// "ID_0-12-7_20260131.parquet": file group, write token and instant, as Hudi names the files of its tables.
+/// Matches "ID_0-12-7_20260131.parquet": file group, write token and instant, as Hudi names its
+/// files.
 bool named_by_hudi(std::string_view name) {
   if (!name.ends_with(".parquet")) return false;
   name.remove_suffix(std::string_view(".parquet").size());
@@ -91,7 +92,8 @@ Status refuse_hudi(Store& store, const std::string& folder) {
                  "the paths that its snapshot query gives in _hoodie_file_name, or a snapshot export");
 }
 
-/// The table that a folder "data", or a partition of a table, belongs to; nothing where `base` is neither.
+/// The possible roots of a table whose folder "data" or partition is `base`; empty if `base` is
+/// neither.
 std::vector<std::string> roots_above(const std::string& base) {
   std::vector<std::string> roots;
   std::string folder = base;
@@ -100,7 +102,7 @@ std::vector<std::string> roots_above(const std::string& base) {
   return roots;
 }
 
-/// The folders from that of `key` upwards.
+/// The folders that contain `key`, from the innermost upwards.
 std::vector<std::string> folders_above(const std::string& key) {
   std::vector<std::string> folders;
   for (std::string folder = parent_of(key);; folder = parent_of(folder)) {

@@ -11,18 +11,21 @@ namespace forebay {
 
 struct DataFiles;
 
-/// Recognises folders of Delta, Iceberg and Hudi tables among the folders of a search. The Parquet files of such a table hold
-/// deleted and replaced rows beside the live ones; only the table's own log, which is not read here, tells them apart.
+/// Detects folders of Delta, Iceberg and Hudi tables among the folders of a search. The Parquet
+/// files of such a table hold both live and deleted or replaced rows. Only the table's own log,
+/// which is not read here, tells them apart.
 class LakeFolders {
  public:
-  /// The folders below `folder`, as a page of its listing names them.
+  /// Takes the folders below `folder`, as a page of its listing names them.
   void look_at(const std::string& folder, std::span<const std::string> below);
-  /// Unsupported where the Parquet files that were found belong to such a table, with the way out. Looks above the base of the search, too: at
-  /// "data" folders, partitions, and names of files as Hudi gives them. Waits for listings where there is something to ask.
+  /// Unsupported, with a remedy, if the files found belong to such a table. Also looks above the
+  /// base of the search: at "data" folders, partitions, and file names in Hudi's form. May wait for
+  /// listings.
   Status refuse(const DataFiles& files, const std::stop_token& stop) const;
 
  private:
-  std::set<std::string> delta_, maybe_iceberg_;  // folders with a "_delta_log", with a "metadata" folder
+  // Folders with a "_delta_log", and with a "metadata" folder.
+  std::set<std::string> delta_, maybe_iceberg_;
 };
 
 }  // namespace forebay

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMaxExtensionLength = 16;
 
-// Sorted, for std::ranges::binary_search.
+// Sorted for std::ranges::binary_search.
 constexpr std::array<std::string_view, 46> kBesideExtensions = {
     "asc", "bib",   "cfg",  "conf", "crc",  "css", "csv",  "db",     "done",   "html", "idx",   "index",
     "ini", "ipynb", "js",   "json", "lock", "log", "map",  "md",     "md5",    "mtl",  "names", "pbtxt",
@@ -48,7 +48,7 @@ std::string_view name_of_key(std::string_view key) {
 std::string extension_of(std::string_view key) {
   const std::string_view name = name_of_key(key);
   const size_t dot = name.rfind('.');
-  // What follows the dot may be too long to be an extension.
+  // The text after the dot may be too long to be an extension.
   if (dot == std::string_view::npos || name.size() - dot - 1 > kMaxExtensionLength) return {};
   return lower(name.substr(dot + 1));
 }
@@ -65,7 +65,7 @@ bool looks_like_data(std::string_view name) {
 
 bool may_name_folder(std::string_view name) {
   const std::string extension = extension_of(name);
-  // "v1.0" is no file called "v1".
+  // "v1.0" is not a file called "v1".
   return extension.empty() || std::isdigit(static_cast<unsigned char>(extension[0])) || extension.size() > 8;
 }
 

@@ -6,20 +6,21 @@
 
 namespace forebay {
 
-// The causes for which a listing leaves objects out that may hold samples.
+// Reasons for which a listing skips objects that may hold samples.
 extern const LeftOutKind kUnreadFiles;    ///< files in formats that the source does not read
-extern const LeftOutKind kDeadLinks;      ///< links that lead nowhere, where a folder may have been
-extern const LeftOutKind kCircularLinks;  ///< links to a folder that they lie in
+extern const LeftOutKind kDeadLinks;      ///< dead links where a folder may have been
+extern const LeftOutKind kCircularLinks;  ///< links to a folder that contains them
 
-/// True unless files of that name (without folders) usually accompany data: documents, lists, checksums, programs,
-/// what desktops leave.
+/// True unless files of that name (without folders) usually accompany data: documents, lists,
+/// checksums, programs, files that desktops leave.
 bool looks_like_data(std::string_view name);
-/// True where a link of that name may have led to a folder: the name has no extension.
+/// True if a dead link of that name may have led to a folder, because the name has no extension.
 bool may_name_folder(std::string_view name);
 
-/// ".jpg" → "jpg" in lower case, of the last name of a key; empty where there is none.
+/// The extension of the last name of a key, in lower case: ".jpg" gives "jpg". Empty if there is
+/// none.
 std::string extension_of(std::string_view key);
-/// The part of a key behind its last slash.
+/// The part of a key after its last slash.
 std::string_view name_of_key(std::string_view key);
 
 }  // namespace forebay

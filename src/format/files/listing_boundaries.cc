@@ -9,7 +9,8 @@ namespace forebay {
 
 namespace {
 
-constexpr uint64_t kPartNames = 950;  // a page has 1,000: some may come until the next walk
+// A page has 1,000; leaves space for names added before the next walk.
+constexpr uint64_t kPartNames = 950;
 constexpr IndexKind kBoundaryKind = {"boundaries", BoundaryFiles::kMaxFileBytes, BoundaryFiles::kMaxFiles};
 
 void put(std::string* out, std::string_view text) {
@@ -32,7 +33,7 @@ bool may_cut(const std::string& folder, const std::string& name) {
   return name.size() > folder.size() && name.starts_with(folder) && name.find('/', folder.size()) == std::string::npos;
 }
 
-/// Every name belongs to the folder before it, which ends in '/' (or is empty) as no name does.
+/// Names follow their folder, which is empty or ends in '/'; no name does.
 std::string serialised(const Boundaries& boundaries) {
   std::string payload;
   for (const auto& [folder, names] : boundaries) {
@@ -71,7 +72,7 @@ Boundaries BoundaryRecorder::boundaries() && {
     std::ranges::sort(runs);
     std::vector<std::string>& names = boundaries[folder];
     uint64_t entries = 0;
-    // The last run ends where the folder does, which is no cut.
+    // The last run ends with the folder, which is not a cut.
     for (size_t i = 0; i + 1 < runs.size(); ++i) {
       entries += runs[i].second;
       if (entries + runs[i + 1].second <= kPartNames) continue;

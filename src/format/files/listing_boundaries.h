@@ -10,16 +10,19 @@
 
 namespace forebay {
 
-/// Folder → names that cut it into parts of about one page each, ascending.
+/// Maps a folder to the names that divide it into parts of about one page each, in ascending order.
 using Boundaries = std::map<std::string, std::vector<std::string>>;
 
-/// Where the large folders of a listing can be cut: what one walk learns and the next one begins with.
+/// Records where the large folders of a listing can be divided. One walk learns this, and the next
+/// walk begins with it.
 ///
-/// Boundaries say where requests begin and end, never what is in a folder: every name that a walk gives comes from the server in
-/// that walk. So stale or wrong ones cost requests and cannot serve anything stale.
+/// Boundaries determine where requests begin and end, never the contents of a folder: every name
+/// that a walk returns comes from the server during that walk. Stale or wrong boundaries therefore
+/// cost requests but cannot return stale names.
 class BoundaryRecorder {
  public:
-  /// A run of `entries` names next to each other in a folder of more than one page, and its greatest name.
+  /// Adds a run of `entries` consecutive names of a folder of more than one page. `last` is the
+  /// greatest of them.
   void add(const std::string& folder, std::string last, uint64_t entries);
   Boundaries boundaries() &&;
 
@@ -34,7 +37,7 @@ class BoundaryFiles {
   static constexpr size_t kMaxFiles = 256;
 
   explicit BoundaryFiles(std::string folder);
-  /// `listing`: what is listed, such as "s3://bucket/photos/".
+  /// `listing` names the listing, such as "s3://bucket/photos/".
   Boundaries load(const std::string& listing) const;
   void save(const std::string& listing, const Boundaries& boundaries) const;
   std::string path(const std::string& listing) const { return files_.path(listing); }

@@ -27,10 +27,12 @@ TEST(BoundaryRecorder, PartsHoldAsManyNamesAsAPageHasRoomFor) {
   };
   const Case cases[] = {
       {{}, {}},
-      {{{"d/a", 2000}}, {}},                                                // one run cannot be cut
-      {{{"d/a", 475}, {"d/b", 475}}, {}},                                   // together they are one page
-      {{{"d/a", 475}, {"d/b", 476}}, {"d/a"}},                              // one more is not
-      {{{"d/b", 500}, {"d/a", 500}}, {"d/a"}},                              // pages come in any order
+      {{{"d/a", 2000}}, {}},  // one run cannot be divided
+      // Together they are one page.
+      {{{"d/a", 475}, {"d/b", 475}}, {}},
+      {{{"d/a", 475}, {"d/b", 476}}, {"d/a"}},  // one more is not
+      // Pages come in any order.
+      {{{"d/b", 500}, {"d/a", 500}}, {"d/a"}},
       {{{"d/a", 400}, {"d/b", 400}, {"d/c", 400}, {"d/e", 400}}, {"d/b"}},  //
       {{{"d/a", 5000}, {"d/b", 1}, {"d/c", 5000}}, {"d/a", "d/b"}},
       {{{"d/a", 900}, {"d/a", 900}, {"d/b", 900}}, {"d/a"}},  // the same name is one cut
@@ -58,7 +60,7 @@ struct BoundaryFilesTest : testing::Test {
     std::ranges::sort(names);
     return names;
   }
-  /// A file as save() writes it, of texts that save() would not write.
+  /// Writes a file in the format of save(), with texts that save() would not write.
   void forge(const std::string& listing, const std::vector<std::string>& texts) const {
     std::string payload;
     for (const std::string& text : texts) {
@@ -89,11 +91,11 @@ TEST_F(BoundaryFilesTest, NamesThatCannotCutTheirFolderMakeTheFileNone) {
   forge("l", {"d/", "d/a", "d/b"});
   ASSERT_EQ(files.load("l"), (Boundaries{{"d/", {"d/a", "d/b"}}})) << "the forging itself";
   const std::vector<std::vector<std::string>> lies = {
-      {"d/a"},               // of no folder
+      {"d/a"},               // without a folder
       {"d/", "d/b", "d/a"},  // not ascending: parts would overlap
       {"d/", "d/a", "d/a"},  // an empty part
-      {"d/", "e/a"},         // of another folder
-      {"d/", "d/e/a"},       // of a folder below
+      {"d/", "e/a"},         // in another folder
+      {"d/", "d/e/a"},       // in a subfolder
   };
   for (const auto& texts : lies) {
     forge("l", texts);

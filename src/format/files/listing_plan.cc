@@ -10,7 +10,8 @@
 namespace forebay {
 
 namespace {
-/// A folder with more pages than these is cut into parts; smaller ones are not worth requests that find nothing.
+/// A folder with more pages is divided into parts. In smaller ones the requests that find nothing
+/// would not pay off.
 constexpr uint64_t kPagesBeforeCut = 3;
 constexpr size_t kRunNames = 100;
 }  // namespace
@@ -28,7 +29,7 @@ std::optional<ListingPlan::Part> ListingPlan::next() {
   return part;
 }
 
-/// All of a folder: in the parts that are known, or from its beginning.
+/// Lists all of a folder: in the known parts, or from its beginning.
 void ListingPlan::enter(const std::string& folder) {
   Part part;
   part.request.prefix = folder;
@@ -40,7 +41,7 @@ void ListingPlan::enter(const std::string& folder) {
   waiting_.push_back(std::move(part));
 }
 
-/// Leaves `part` what is before the first point; the rest waits in parts of its own.
+/// `part` keeps the names before the first point; the rest becomes waiting parts.
 void ListingPlan::cut(Part& part, const std::vector<std::string>& points) {
   if (points.empty()) return;
   for (size_t i = 0; i < points.size(); ++i) {
@@ -57,8 +58,8 @@ void ListingPlan::cut(Part& part, const std::vector<std::string>& points) {
 
 namespace {
 
-/// Buckets have no folders. Consoles and Hadoop leave objects of 0 bytes that stand for them, named "photos/", "photos" or
-/// "photos_$folder$". These are no samples.
+/// Removes folder markers. Buckets have no folders, so consoles and Hadoop create objects of 0
+/// bytes named "photos/", "photos" or "photos_$folder$". They are not samples.
 void drop_folder_markers(const std::string& folder, ListPage& page) {
   const auto is_empty = [](const ObjectInfo& object) { return object.size == 0 && !object.dead_link; };
   if (std::ranges::none_of(page.objects, is_empty)) return;
@@ -91,11 +92,13 @@ void ListingPlan::take(Part part, ListPage& page, const OnPage& on_page) {
   if (!more) return;
   part.request.continuation = page.continuation;
   cut(part, points);
-  // In front: a folder that was begun is ended before others are, so that fewer are held open at a time.
+  // Placed first, so that a folder is finished before others are begun and fewer are in memory at a
+  // time.
   waiting_.push_front(std::move(part));
 }
 
-/// In runs shorter than a page, so that they add up to parts of even size. Names that are hidden count for the last.
+/// Records runs shorter than a page, so that they add up to parts of even size. Hidden names count
+/// for the last name.
 void ListingPlan::record(const std::string& folder, const ListPage& page) {
   size_t recorded = 0;
   if (page.prefixes.empty()) {
@@ -107,7 +110,7 @@ void ListingPlan::record(const std::string& folder, const ListPage& page) {
   recorder_.add(folder, last_name(page), page.objects.size() + page.prefixes.size() + page.hidden - recorded);
 }
 
-/// How many more requests may wait for their turn: more would be guesses that nobody needs yet.
+/// How many more parts may wait. More parts would be guesses that are not needed yet.
 size_t ListingPlan::room() const {
   const size_t busy = in_flight_ + waiting_.size() + 1;
   return busy < traits_.at_once ? traits_.at_once - busy : 0;

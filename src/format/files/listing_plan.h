@@ -13,28 +13,32 @@
 
 namespace forebay {
 
-/// Which listings a walk asks for next: folder by folder, small ones page after page, and large ones, where the store can be
-/// listed in ranges, in many parts at once. Knows no threads and no clock: one call at a time.
+/// Decides which listings a walk requests next. Folders are listed one by one; small ones page
+/// after page. Large ones are listed in many parts at once if the store can list ranges. Has no
+/// threads and no clock: one call at a time.
 ///
-/// Parts divide a folder's names without gap or overlap, so what is found does not depend on where the cuts are. They are guessed
-/// from the pages that came (split_points()), or known from an earlier walk.
+/// Parts divide a folder's names without gap or overlap, so the result does not depend on where the
+/// cuts are. Cuts are guessed from the pages received (split_points()), or known from an earlier
+/// walk.
 class ListingPlan {
  public:
-  /// One folder, or a part of it, page after page.
+  /// A folder, or a part of it, that is listed page after page.
   struct Part {
     ListRequest request;
     uint64_t pages = 0;
-    bool cut_out = false;  ///< of a folder that is known to be large
+    bool cut_out = false;  ///< part of a folder that is known to be large
   };
   using OnPage = std::function<void(const std::string& folder, ListPage& page)>;
 
   ListingPlan(const ListingTraits& traits, Boundaries known, const std::string& prefix);
 
-  /// What to ask for now; nothing where that must wait for an answer, or all was asked for.
+  /// The next part to list. Returns nullopt if that depends on an answer in flight, or if
+  /// everything was requested.
   std::optional<Part> next();
-  /// The answer to a part that next() gave. `on_page` may drop folders that should not be entered.
+  /// Takes the answer to a part that next() returned. `on_page` may drop folders that should not be
+  /// entered.
   void take(Part part, ListPage& page, const OnPage& on_page);
-  /// In place of take(): there was an error.
+  /// Called in place of take() if the listing failed.
   void give_up() { --in_flight_; }
   size_t in_flight() const { return in_flight_; }
   bool done() const { return in_flight_ == 0 && waiting_.empty(); }

@@ -19,11 +19,12 @@ namespace forebay {
 namespace {
 
 constexpr size_t kPage = 1000;
-/// As many as ImageNet has. What a sanitizer looks for is found in a tenth of them.
+/// The size of ImageNet; a tenth of it suffices under sanitizers.
 constexpr size_t kMany = kSanitized ? 128'000 : 1'280'000;
 const ListingTraits kFar{.in_ranges = true, .at_once = 384, .boundaries_folder = ""};
 
-/// A server that holds sorted keys and answers in pages of at most kPage names, one folder level at a time.
+/// A server that holds sorted keys and answers in pages of at most kPage names, one folder level
+/// at a time.
 class Server {
  public:
   explicit Server(std::vector<std::string> keys) : keys_(std::move(keys)) { std::ranges::sort(keys_); }
@@ -62,7 +63,7 @@ struct Outcome {
   Boundaries boundaries;
 };
 
-/// Lists all, where every answer takes as long as every other: a round is what is asked for at once.
+/// Lists everything in rounds, where all requests of a round take equally long.
 Outcome list_all(const Server& server, const std::string& prefix, Boundaries known, ListingTraits traits = kFar) {
   Outcome outcome;
   ListingPlan plan(traits, std::move(known), prefix);
@@ -100,7 +101,7 @@ void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
 
 class FlatFolder : public testing::TestWithParam<Kind> {};
 
-// One prefix, whose pages one after another are 1,280 rounds, or 128.
+// Listing this prefix page after page would take 1,280 rounds, or 128.
 TEST_P(FlatFolder, IsListedInFewRoundsColdAndFewerWarm) {
   const Server server(names(kMany, GetParam().key));
   const Outcome cold = list_all(server, "flat/", {});
@@ -153,7 +154,7 @@ TEST(ListingPlan, KeysThatCameAndWentSinceAreSeenAsTheyAre) {
   EXPECT_TRUE(list_all(Server({}), "flat/", before.boundaries).keys.empty());
 }
 
-/// A memory store with the traits of a far one.
+/// A memory store with the traits of a remote one.
 class RangedStore final : public Store {
  public:
   RangedStore(std::shared_ptr<MemoryStore> inner, std::string folder)

@@ -14,13 +14,13 @@
 namespace forebay {
 namespace {
 
-/// Where a thread goes on when it touches a page of the mapping that the file no longer has.
+/// Where a thread continues after it touched a page that the file no longer has.
 struct Escape {
   sigjmp_buf where;
   const uint8_t* begin;
   const uint8_t* end;
 };
-// Volatile, since the handler reads it: the compiler must not move the touching out of the guard.
+// Volatile, because the handler reads it: the compiler must not move the access out of the guard.
 thread_local Escape* volatile t_escape = nullptr;
 
 struct sigaction g_before;
@@ -29,7 +29,8 @@ void pass_on(int signal, siginfo_t* info, void* context) {
   if ((g_before.sa_flags & SA_SIGINFO) != 0) return g_before.sa_sigaction(signal, info, context);
   if (g_before.sa_handler != SIG_DFL && g_before.sa_handler != SIG_IGN) return g_before.sa_handler(signal);
   struct sigaction by_default = {};
-  // So that it ends the process as it would have without us, with a core where one is wanted.
+  // Restores the default action, so the process ends as it would without this handler, with a core
+  // dump if enabled.
   ::sigaction(signal, &by_default, nullptr);
   ::raise(signal);
 }
@@ -37,13 +38,14 @@ void pass_on(int signal, siginfo_t* info, void* context) {
 void on_bus_error(int signal, siginfo_t* info, void* context) {
   Escape* const escape = t_escape;
   const auto* at = static_cast<const uint8_t*>(info->si_addr);
-  // Another's handler that was put before this one may have raised the signal again, which says no address.
+  // Another handler that ran first may have raised the signal again, without an address.
   const bool raised = info->si_code <= 0;
   if (escape != nullptr && (raised || (at >= escape->begin && at < escape->end))) ::siglongjmp(escape->where, 1);
   pass_on(signal, info, context);
 }
 
-// The handler has to be the first to be asked: others (Python's faulthandler) may have come since.
+// This handler must run first, but other code (Python's faulthandler) may have installed its own
+// since.
 void install_handler() {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
@@ -53,12 +55,12 @@ void install_handler() {
   g_before = now;
   struct sigaction ours = {};
   ours.sa_sigaction = on_bus_error;
-  // Left by a jump, so the signal must not stay blocked.
+  // The handler is left by a jump, so the signal must not stay blocked.
   ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   ::sigaction(SIGBUS, &ours, nullptr);
 }
 
-// The kernel asks no handler where the signal is blocked, as all are on the engine's threads.
+// The kernel calls no handler if the signal is blocked, as all signals are on the engine's threads.
 void unblock_signal() {
   sigset_t bus_error;
   sigemptyset(&bus_error);
@@ -66,9 +68,10 @@ void unblock_signal() {
   pthread_sigmask(SIG_UNBLOCK, &bus_error, nullptr);
 }
 
-// A function of its own, with nothing in it that a jump could leave half changed.
+// A separate function, which holds nothing that a jump could leave half changed.
 bool touched_all(Escape& escape, void (*touch)(void*), void* given) {
-  // Without the signal mask, which would be a system call for each row: SA_NODEFER leaves nothing to restore.
+  // The signal mask is not saved, because that is a system call per row. SA_NODEFER leaves nothing
+  // to restore.
   if (::sigsetjmp(escape.where, 0) != 0) {
     t_escape = nullptr;
     return false;
@@ -100,14 +103,16 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
 MappedFile::~MappedFile() { ::munmap(const_cast<uint8_t*>(data_), size_); }
 
 Status MappedFile::read_with(void (*touch)(void*), void* given) const {
-  // Once a thread: masks are a thread's own, and a system call for each row would cost more than the copy.
+  // Once per thread: masks belong to a thread, and a system call per row would cost more than the
+  // copy.
   static thread_local bool unblocked = false;
   if (!std::exchange(unblocked, true)) unblock_signal();
   Escape escape;
   escape.begin = data_;
   escape.end = data_ + size_;
   if (touched_all(escape, touch, given)) return {};
-  unblock_signal();  // who wraps handlers, as ThreadSanitizer does, may have blocked more than was asked for
+  // Wrappers of handlers, such as ThreadSanitizer's, may block more signals than requested.
+  unblock_signal();
   return became_shorter();
 }
 

@@ -10,12 +10,15 @@
 
 namespace forebay {
 
-/// A file mapped into memory, read-only. Where it becomes shorter meanwhile, read() and check_length() are errors that name it: whoever
-/// touches `data()` outside read() may end the process by SIGBUS. Any number of threads may use it.
-/// A handler of SIGBUS is installed for the process; what is none of ours goes on to the one that was there.
+/// A file mapped into memory, read-only. If the file is truncated later, read() and check_length()
+/// return errors that name it. Touching `data()` outside read() may then end the process by SIGBUS.
+/// Any number of threads may use it.
+///
+/// The class installs a SIGBUS handler for the process, which passes signals from other memory to
+/// the previous handler.
 class MappedFile {
  public:
-  /// Corrupt where it is empty.
+  /// Maps a file. Corrupt if it is empty.
   static Result<std::shared_ptr<const MappedFile>> open(const std::string& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
@@ -23,16 +26,17 @@ class MappedFile {
 
   const uint8_t* data() const { return data_; }
   uint64_t size() const { return size_; }
-  /// Of the file as it was when it was opened (version_of_file).
+  /// Version of the file as it was when it was opened (version_of_file).
   uint64_t version() const { return version_; }
 
-  /// Calls `touch`, which is left in its midst where the file has no such page any more: nothing in it may need a destructor.
-  /// What stood in the last page behind the new end reads as zeros; only check_length() notices that.
+  /// Calls `touch`, which may read the mapping. If the file no longer has a page that it touches,
+  /// `touch` is abandoned in the middle, so nothing in it may need a destructor. Bytes of the last
+  /// page beyond the new end read as zeros; only check_length() detects that.
   template <typename Touch>
   Status read(Touch touch) const {
     return read_with([](void* given) { (*static_cast<Touch*>(given))(); }, &touch);
   }
-  /// Whether the file is as long as it was.
+  /// Checks that the file still has its length at opening.
   Status check_length() const;
 
  private:

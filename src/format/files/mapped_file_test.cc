@@ -102,7 +102,7 @@ std::atomic<int> g_others_signals{0};
 void others_handler(int) { ++g_others_signals; }
 void others_informed_handler(int, siginfo_t*, void*) { g_others_signals += 10; }
 
-// Python's faulthandler and others have handlers of their own.
+// Python's faulthandler and others install handlers of their own.
 TEST_F(MappedFileTest, ASignalThatIsNoneOfOursGoesToTheHandlerThatWasThere) {
   for (const bool informed : {false, true}) {
     g_others_signals = 0;
@@ -114,7 +114,7 @@ TEST_F(MappedFileTest, ASignalThatIsNoneOfOursGoesToTheHandlerThatWasThere) {
       others.sa_handler = others_handler;
     }
     ::sigaction(SIGBUS, &others, nullptr);
-    const auto file = map(2 * kPageBytes);  // asked first again
+    const auto file = map(2 * kPageBytes);  // its handler runs first again
     sigset_t bus_error;
     sigemptyset(&bus_error);
     sigaddset(&bus_error, SIGBUS);
@@ -127,7 +127,7 @@ TEST_F(MappedFileTest, ASignalThatIsNoneOfOursGoesToTheHandlerThatWasThere) {
   }
   struct sigaction by_default = {};
   ::sigaction(SIGBUS, &by_default, nullptr);
-  map(1);  // so that other tests find the handler as it was, with nothing behind it
+  map(1);  // restores the handler for other tests, with no other one after it
 }
 
 }  // namespace

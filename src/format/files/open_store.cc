@@ -42,7 +42,7 @@ Result<std::string> path_of_file_url(std::string_view url) {
   std::string_view rest = url.substr(std::string_view("file://").size());
   const size_t slash = rest.find('/');
   const std::string_view host = rest.substr(0, slash);
-  // RFC 8089, section 2: files of another host are not here.
+  // RFC 8089, section 2: the file may be on another host.
   if (slash == std::string_view::npos || !(host.empty() || host == "localhost")) {
     return invalid_argument(fmt::format("'{}': a file URL has three slashes, as in file:///data/photos", url));
   }
@@ -117,7 +117,7 @@ Result<std::string> parse_listed(std::string_view url, std::string_view first, s
 
 Result<StoreAndPath> open_store(std::string_view url, const StorageOptions& options, std::optional<int> most) {
   FOREBAY_ASSIGN(UrlPlace place, parse_url(url));
-  // Those of an imitated link go with every store; the others are checked by the scheme.
+  // Options of a simulated link apply to every store; the scheme checks the others.
   StorageOptions own = options, link;
   for (auto at = own.begin(); at != own.end();) {
     if (is_link_option(at->first))

@@ -24,7 +24,7 @@ TEST(ParseUrl, TellsTheStoreAndTheKeyInIt) {
       {"file:///a%2Fb%25", "", "/a/b%"},
       {"file://localhost/", "", "/"},
       {"file:///", "", "/"},
-      {"file:///a?b#c", "", "/a?b#c"},  // characters of names
+      {"file:///a?b#c", "", "/a?b#c"},  // ordinary characters of names
       {"s3://bucket", "s3://bucket", ""},
       {"s3://bucket/", "s3://bucket", ""},
       {"s3://bucket/a//b%20?c", "s3://bucket", "a//b%20?c"},

@@ -27,7 +27,7 @@ size_t first_of(std::string_view pattern, std::string_view characters) {
   return std::string_view::npos;
 }
 
-/// A folder with something in it, which is all that a bucket knows of folders.
+/// True for a folder that is not empty; a bucket knows no other folders.
 bool is_folder(Store& store, const std::string& folder, const std::stop_token& stop) {
   ListRequest request;
   request.prefix = folder;
@@ -75,7 +75,8 @@ std::string pattern_base(std::string_view pattern) {
 
 Result<std::string> escape_existing(Store& store, const std::string& path, std::stop_token stop) {
   if (path.find_first_of(kSpecial) == std::string::npos) return path;
-  // Name by name: a folder that exists may be followed by a pattern, as in "run[1]/*.parquet".
+  // Checked name by name, because a pattern may follow a folder that exists, as in
+  // "run[1]/*.parquet".
   std::string real;  // the part that exists
   size_t begin = 0;
   while (begin < path.size()) {

@@ -20,10 +20,10 @@ struct Running {
   std::unique_ptr<ReadingJob> job;
   uint64_t bytes = 0;
   JobInput input;
-  size_t awaited = 0;  ///< answers that have not come yet
+  size_t awaited = 0;  ///< answers that have not arrived
 };
 
-/// Shared with the answers, which may come from any thread.
+/// Shared with the answers, which may arrive on any thread.
 class JobRun : public std::enable_shared_from_this<JobRun> {
  public:
   JobRun(Store& store, size_t count, const std::function<std::unique_ptr<ReadingJob>(size_t)>& make,
@@ -51,7 +51,7 @@ class JobRun : public std::enable_shared_from_this<JobRun> {
   Status error() const { return error_; }
 
  private:
-  // The lock is held by whoever calls these two.
+  // The caller of these two functions holds the lock.
   std::shared_ptr<Running> take_ready() {
     if (ready_.empty()) return nullptr;
     std::shared_ptr<Running> next = std::move(ready_.front());
@@ -62,7 +62,7 @@ class JobRun : public std::enable_shared_from_this<JobRun> {
   std::shared_ptr<Running> begin() {
     if (next_ == count_ || active_ >= options_.at_once || !error_.ok()) return nullptr;
     const uint64_t bytes = options_.bytes ? options_.bytes(next_) : 0;
-    // One always runs, however large it is, or nothing would go on.
+    // One job always runs, however large, because otherwise nothing would make progress.
     if (active_ > 0 && bytes > options_.budget_bytes - std::min(bytes_, options_.budget_bytes)) return nullptr;
     auto running = std::make_shared<Running>();
     running->number = next_++;
@@ -87,7 +87,8 @@ class JobRun : public std::enable_shared_from_this<JobRun> {
   }
 
   void ask(std::shared_ptr<Running> running, JobWish wish) {
-    // Before the first is asked for: an answer may come at once, and must not look like the last.
+    // Set before the first request, because an answer may come at once and must not look like the
+    // last one.
     running->awaited = wish.reads.size() + (wish.stat ? 1 : 0);
     running->input.buffers.resize(wish.reads.size());
     const auto self = shared_from_this();
@@ -100,7 +101,7 @@ class JobRun : public std::enable_shared_from_this<JobRun> {
       const auto done = [self, running, i](Result<Buffer> bytes) {
         self->answered(running, bytes.status(), [&](JobInput& input) { input.buffers[i] = std::move(*bytes); });
       };
-      // What is in the page cache is read without a hand-over.
+      // Data in the page cache is read without handing over to another thread.
       std::optional<Result<Buffer>> now = store_.reads_now() ? store_.read_now(wish.reads[i]) : std::nullopt;
       if (now)
         done(std::move(*now));
@@ -133,7 +134,7 @@ class JobRun : public std::enable_shared_from_this<JobRun> {
       if (error_.ok()) error_ = std::move(status);
       changed_.notify_all();
     }
-    stop_.request_stop();  // calls back the store, which answers under the lock
+    stop_.request_stop();  // may call the store's callbacks, which take the lock
   }
 
   Store& store_;
@@ -160,7 +161,7 @@ Status run_reading_jobs(Store& store, size_t count, const std::function<std::uni
   try {
     while (others.size() + 1 < threads) others.emplace_back([run] { run->work(); });
   } catch (const std::system_error&) {
-    // This thread does all of it then.
+    // No further thread can be started; this thread runs all jobs.
   }
   run->work();
   others.clear();

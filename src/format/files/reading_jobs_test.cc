@@ -12,7 +12,7 @@
 namespace forebay {
 namespace {
 
-/// Keeps reads until so many have come, then answers them all.
+/// Holds reads until a number of them have come, then answers them all.
 class GatheringStore : public Store {
  public:
   explicit GatheringStore(size_t wanted) : wanted_(wanted) {}
@@ -24,7 +24,8 @@ class GatheringStore : public Store {
     lock.unlock();
     if (enough) return answer(false);
     if (!stop.stop_possible()) return;
-    auto on_stop = std::make_unique<Stop>(stop, [this] { answer(true); });  // answers at once if it was stopped before
+    // Answers at once if it was stopped before.
+    auto on_stop = std::make_unique<Stop>(stop, [this] { answer(true); });
     lock.lock();
     stops_.push_back(std::move(on_stop));
   }
@@ -112,7 +113,7 @@ TEST(ReadingJobs, memory_bounds_how_many_run_and_a_large_one_runs_alone) {
 }
 
 TEST(ReadingJobs, the_first_error_ends_them_all) {
-  GatheringStore store(1000);  // would wait for ever
+  GatheringStore store(1000);  // would wait forever
   std::atomic<int> made{0};
   struct Failing final : ReadingJob {
     explicit Failing(bool f) : fails(f) {}

@@ -26,16 +26,17 @@ namespace forebay {
 
 namespace {
 
-/// Stores that somebody uses, by what they are.
+/// The stores that are in use, by identity.
 class Registry {
  public:
   using Make = std::function<Result<std::shared_ptr<Store>>()>;
 
   Result<std::shared_ptr<Store>> get(const std::string& identity, const Make& make) {
-    // Credentials are part of the identity, and should not lie in memory once more.
+    // The identity contains credentials, which should not be in memory once more.
     const std::string name = hash128(identity).to_string();
     const std::lock_guard lock(mutex_);
-    // Now, or a process that opens many buckets would keep an entry of each.
+    // Expired entries are removed now; otherwise a process that opens many buckets would keep an
+    // entry for each.
     std::erase_if(stores_, [](const auto& entry) { return entry.second.expired(); });
     if (std::shared_ptr<Store> found = stores_[name].lock()) return found;
     FOREBAY_ASSIGN(std::shared_ptr<Store> made, make());
@@ -48,7 +49,7 @@ class Registry {
   std::map<std::string, std::weak_ptr<Store>> stores_;
 };
 
-// It outlives whoever still reads when the process ends.
+// It outlives all readers when the process ends.
 Registry& registry() { return of_this_process<Registry>(); }
 
 std::vector<std::string_view> with_link_options(std::span<const std::string_view> names) {
@@ -57,7 +58,7 @@ std::vector<std::string_view> with_link_options(std::span<const std::string_view
   return all;
 }
 
-/// Names and values, as one text that is only ever hashed.
+/// All names and values as one text, which is only ever hashed.
 std::string all_of(const StorageOptions& options) {
   std::string text;
   for (const auto& [name, value] : options) text += fmt::format("{}={}:{}\n", name, value.size(), value);
@@ -73,7 +74,7 @@ Result<std::shared_ptr<Store>> open_s3_store(const std::string& bucket, const St
   if (!http.headers.empty())
     return invalid_argument("storage options header_...: requests to S3 take no further headers");
   FOREBAY_ASSIGN(const S3Options s3, parse_s3_options(bucket, options, environment));
-  // AWS' own variable, of S3 alone; the option goes before it.
+  // AWS' own variable applies to S3 only; the option takes precedence.
   if (http.connection->ca_file.empty()) {
     auto connection = std::make_shared<HttpConnectionOptions>(*http.connection);
     connection->ca_file = environment.variable("AWS_CA_BUNDLE");
@@ -96,7 +97,7 @@ Result<std::shared_ptr<Store>> open_http_store(const std::string& url, const Sto
   FOREBAY_ASSIGN(const HttpUrl parsed, parse_http_url(url));
   const std::vector<std::string_view> others = with_link_options({});
   FOREBAY_ASSIGN(HttpOptions http, parse_http_options(options, others));
-  // Headers may be secrets of one host; without any one store serves all hosts.
+  // Headers may be secrets of one host. Without headers one store serves all hosts.
   const std::string origin = http.headers.empty() ? "" : parsed.origin();
   return registry().get(fmt::format("http {} {}", origin, all_of(options)), [&]() -> Result<std::shared_ptr<Store>> {
     return http_store(std::move(http), origin, shared_http_transport());

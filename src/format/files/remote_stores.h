@@ -7,10 +7,11 @@
 
 namespace forebay {
 
-/// The store of a bucket, and that of everything behind http:// and https://: shared by all who use them at the same time with
-/// the same options.
+/// Opens the store of a bucket. All users of the same bucket and options share one store as long as
+/// any of them uses it.
 Result<std::shared_ptr<Store>> open_s3_store(const std::string& bucket, const StorageOptions& options);
-/// `url`: the first that is asked for; headers of the options go to its host only.
+/// Opens the store of everything at http:// and https:// URLs, shared in the same way. `url` is the
+/// first URL to be read; headers in the options are sent only to its host.
 Result<std::shared_ptr<Store>> open_http_store(const std::string& url, const StorageOptions& options);
 
 }  // namespace forebay

@@ -18,15 +18,15 @@ void add_span(char first, char last, Characters* set) {
   for (char c = first; c <= last; ++c) set->set(static_cast<size_t>(c));
 }
 
-/// The kind of character that `c` is: digits, or letters of one case; hexadecimal letters stay among themselves where
-/// `only_hexadecimal`.
+/// Adds all characters of the same kind as `c`: digits, or letters of one case. If
+/// `only_hexadecimal`, hexadecimal letters add only hexadecimal letters.
 void add_kind(char c, bool only_hexadecimal, Characters* set) {
   if (c >= '0' && c <= '9') add_span('0', '9', set);
   if (c >= 'a' && c <= 'z') add_span('a', only_hexadecimal && c <= 'f' ? 'f' : 'z', set);
   if (c >= 'A' && c <= 'Z') add_span('A', only_hexadecimal && c <= 'F' ? 'F' : 'Z', set);
 }
 
-/// What the names of a page show about those to come.
+/// What the names of a page suggest about later names.
 class Names {
  public:
   Names(size_t folder_size, const ListPage& page) : begin_(folder_size) {
@@ -50,17 +50,17 @@ class Names {
   }
 
   std::string_view last() const { return last_; }
-  /// The first place where names differ; places behind it vary within a page.
+  /// The first position at which names differ; later positions vary within a page.
   size_t differ_at() const {
     const auto at = std::ranges::mismatch(first_, last_);
     return static_cast<size_t>(at.in1 - first_.begin());
   }
 
-  /// What may stand at a place where `c` stands in the last name.
+  /// Characters that may occur where the last name has `c`.
   Characters alphabet(char c) const {
     Characters all = kinds_;
     add_kind(c, /*only_hexadecimal=*/false, &all);
-    // A bound has no slash behind its folder.
+    // A bound must not contain a slash after its folder.
     all.reset('/');
     return all;
   }
@@ -71,7 +71,7 @@ class Names {
     if (first_.empty() || name < first_) first_ = name;
     if (name > last_) last_ = name;
   }
-  /// ".jpg" says nothing about what names begin with.
+  /// Length of the common ending, such as ".jpg", which says nothing about how names begin.
   size_t common_tail() const {
     size_t tail = 0;
     while (tail < std::min(first_.size(), last_.size()) &&
@@ -83,7 +83,7 @@ class Names {
 
   const size_t begin_;
   std::string_view first_, last_;
-  Characters seen_, kinds_;  ///< where names differ; the same with the rest of each kind
+  Characters seen_, kinds_;  ///< at positions that differ; the same with the rest of each kind
 };
 
 }  // namespace
@@ -102,10 +102,11 @@ std::vector<std::string> split_points(const std::string& folder, const ListPage&
   std::vector<std::string> points;
   if (last.empty() || count == 0) return points;
   const size_t deepest = std::min(names.differ_at(), last.size() - 1);
-  // From the place nearest to the last name outwards: points come in ascending order.
+  // Positions are visited from the end of the last name backwards, so points come in ascending
+  // order.
   for (size_t at = deepest + 1; at-- > folder.size();) {
     const char here = last[at];
-    // Part of a character beyond ASCII, of which nothing tells those that follow.
+    // A part of a non-ASCII character, whose successors are unknown.
     if (static_cast<unsigned char>(here) >= 128) continue;
     const Characters alphabet = names.alphabet(here);
     for (size_t next = static_cast<size_t>(here) + 1; next < alphabet.size(); ++next) {
@@ -116,7 +117,7 @@ std::vector<std::string> split_points(const std::string& folder, const ListPage&
       points.push_back(std::move(point));
     }
   }
-  // The far ones divide more than the near ones.
+  // Distant points divide more names than near ones.
   if (points.size() > count) points.erase(points.begin(), points.end() - static_cast<std::ptrdiff_t>(count));
   return points;
 }

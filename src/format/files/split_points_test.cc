@@ -49,7 +49,8 @@ TEST(SplitPoints, WhereThereIsNothingToGoByThereIsNoCut) {
   EXPECT_TRUE(split_points("d/", page_of({"d/\xc3\xa9", "d/\xc3\xb6"}), "", 100).empty()) << "no ASCII to count on";
 }
 
-// Whatever the names: points lie behind the page, ascend, end before the next part and stay in the folder.
+// For any names, points are after the page, ascend, end before the next part and stay in the
+// folder.
 TEST(SplitPoints, EveryPointMayBeTheBeginOfAPart) {
   std::mt19937 random(11);
   const auto pick = [&](size_t n) { return random() % n; };

@@ -24,7 +24,7 @@ Status stat_all(Store& store, int64_t count, const std::function<std::string(int
   const std::stop_callback pass_on(stop, [&ended] { ended.request_stop(); });
   std::unique_lock lock(progress->mutex);
   for (int64_t i = 0; i < count; ++i) {
-    // No stop token: the store has it, and answers all that it was asked.
+    // Does not wait on the stop token: the store has it, and answers every request.
     progress->answered.wait(lock, [&] { return progress->in_flight < kInFlight || !progress->error.ok(); });
     if (!progress->error.ok()) break;
     ++progress->in_flight;
@@ -44,7 +44,8 @@ Status stat_all(Store& store, int64_t count, const std::function<std::string(int
     lock.lock();
   }
   progress->answered.wait(lock, [&] { return progress->in_flight == 0 || !progress->error.ok(); });
-  // Nobody wants the other answers any more. Without the lock: a store may answer what is stopped at once.
+  // The other answers are no longer needed. The lock is released, because a store may answer
+  // stopped requests at once.
   lock.unlock();
   ended.request_stop();
   lock.lock();
@@ -55,7 +56,8 @@ Status stat_all(Store& store, int64_t count, const std::function<std::string(int
 std::string nearest_folder(Store& store, const std::string& key) {
   std::string folder = key;
   while (true) {
-    if (folder.ends_with('/')) folder.pop_back();  // one: a bucket may have folders without a name
+    // Only one, because a bucket may have folders with empty names.
+    if (folder.ends_with('/')) folder.pop_back();
     const size_t slash = folder.rfind('/');
     folder.resize(slash == std::string::npos ? 0 : slash + 1);
     ListRequest request;

@@ -19,7 +19,8 @@ namespace {
 
 std::string numbered(int64_t i) { return fmt::format("k{}", i); }
 
-/// Keeps its answers until as many were asked as it waits for; then gives all, the last first, from a thread of its own.
+/// Holds its answers until a number of requests have come, then gives all from its own thread, last
+/// one first.
 class LateStore final : public Store {
  public:
   explicit LateStore(size_t wait_for) : wait_for_(wait_for) {}
@@ -58,7 +59,7 @@ class LateStore final : public Store {
       }
     }
   }
-  /// From here on nothing waits for more to be asked.
+  /// From here on answers are not held until more requests come.
   void fail(const StatDone& failing) {
     failing(unavailable("the store is gone"));
     Waiting rest;
@@ -103,7 +104,7 @@ TEST(StatAll, AfterAFailureNothingMoreIsAskedAndNothingIsInFlight) {
   EXPECT_EQ(told, store.asked - 1) << "what was on its way is still told";
 }
 
-/// One answer is an error; the others come when nobody wants them any more.
+/// One answer is an error; the others come when they are no longer needed.
 class DeafStore final : public Store {
  public:
   void read(const ReadRequest&, std::stop_token, ReadDone done) override { done(unavailable("no reads here")); }

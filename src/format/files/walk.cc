@@ -20,12 +20,13 @@ class Walk : public std::enable_shared_from_this<Walk> {
   Status run(std::stop_token stop) {
     const std::stop_callback pass_on(stop, [self = shared_from_this()] { self->stop_.request_stop(); });
     std::unique_lock lock(mutex_);
-    // Also after an error until nothing is in flight: answers use `on_page`, which is the caller's.
+    // After an error this still waits until nothing is in flight, because answers use `on_page`,
+    // which belongs to the caller.
     while (error_.ok() ? !plan_.done() : plan_.in_flight() > 0) {
-      // Whoever brought the error: what else is in flight is wanted no more.
+      // After an error the other requests in flight are cancelled.
       if (!error_.ok() && !stop_.stop_requested()) {
         lock.unlock();
-        stop_.request_stop();  // calls back the stores, which answer under the lock
+        stop_.request_stop();  // may call the stores' callbacks, which take the lock
         lock.lock();
         continue;
       }
@@ -79,7 +80,7 @@ Status walk(Store& store, const std::string& prefix, std::stop_token stop, const
   auto state = std::make_shared<Walk>(store, ListingPlan(traits, known, prefix), on_page);
   Status walked = state->run(stop);
   if (walked.ok() && state->plan().entries() == 0 && !known.empty()) {
-    // Parts cannot tell an empty folder from one that is not there.
+    // Partial listings cannot tell an empty folder from a missing one.
     state = std::make_shared<Walk>(store, ListingPlan(traits, {}, prefix), on_page);
     walked = state->run(std::move(stop));
   }

@@ -17,7 +17,7 @@
 namespace forebay {
 namespace {
 
-/// A memory store whose pages are short; fails where it is told to.
+/// A memory store with short pages, which can be set to fail.
 class PagedStore final : public Store {
  public:
   PagedStore(std::shared_ptr<MemoryStore> inner, uint32_t page) : inner_(std::move(inner)), page_(page) {}
@@ -118,7 +118,8 @@ TEST(Walk, OneFolderThatCannotBeListedIsTheErrorAndNoPageComesAfterIt) {
   }
 }
 
-/// One folder fails once another is being listed, from a thread of its own; that other one answers only when it is told to stop.
+/// One folder fails from its own thread once another one is being listed. That other one answers
+/// only when it is stopped.
 class HangingStore final : public Store {
  public:
   void read(const ReadRequest&, std::stop_token, ReadDone done) override { done(unavailable("no reads here")); }
@@ -131,7 +132,7 @@ class HangingStore final : public Store {
     if (request.prefix == "t/fails/") {
       threads_.emplace_back([this, done = std::move(done)] {
         hangs.get_future().wait();
-        // Time for the walk to begin to wait: that is where it has to hear of this.
+        // Gives the walk time to begin waiting, because it must notice the error while it waits.
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
         done(unavailable("cannot be listed now"));
       });
@@ -165,7 +166,7 @@ TEST(Walk, AnErrorThatComesWhileItWaitsStopsTheListingsInFlight) {
   EXPECT_TRUE(store.stopped) << "it was waited for";
 }
 
-// Its clock stands still, so that nothing but the stop can end the walk.
+// The clock does not advance, so only the stop can end the walk.
 TEST(Walk, AStopEndsAWalkThatWaits) {
   const auto store = slow_store(tree(5, 3), {.latency_ms = 1, .manual_clock = true});
   std::stop_source stop;

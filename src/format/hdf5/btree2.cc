@@ -44,14 +44,16 @@ class TreeWalk {
  private:
   struct Level {
     uint64_t most = 0, most_below = 0;
-    size_t total_bytes = 0;  ///< of the number of all records below, where its parent says it
+    /// Size of the field for the number of all records below, stored in its parent.
+    size_t total_bytes = 0;
   };
 
   void size_levels(uint16_t depth) {
     Level leaf;
     leaf.most = leaf.most_below = (node_bytes_ - kNodeOverhead) / tree_.record_bytes;
     count_bytes_ = bytes_for(leaf.most);
-    // Only depth and sizes are in the header: how many bytes a node spends on the numbers of its children follows from them.
+    // The header has only depth and sizes. The size of the fields for record counts follows from
+    // them.
     levels_.push_back(leaf);
     for (uint16_t i = 1; i <= depth; ++i) {
       const Level& below = levels_.back();
@@ -68,7 +70,7 @@ class TreeWalk {
   }
 
   Status give(std::span<const uint8_t> record) {
-    // So a tree that leads in circles ends, whatever its depth.
+    // This ends the walk of a circular tree, whatever its depth.
     if (left_-- == 0) return hdf5_damaged("a B-tree has more records than its header says");
     return visit_(tree_, record);
   }
@@ -76,14 +78,14 @@ class TreeWalk {
   Status node(uint64_t address, uint64_t records, uint16_t depth) {
     if (records > levels_[depth].most) return hdf5_damaged("a node of a B-tree has more records than fit");
     const uint64_t pointer = depth == 0 ? 0 : file_.sizes().address + count_bytes_ + levels_[depth - 1].total_bytes;
-    // No overflow: `records` is at most what a node has room for, and nodes have 64 MiB at most.
+    // Cannot overflow: `records` is at most what a node can hold, and nodes have at most 64 MiB.
     const uint64_t bytes = kNodeOverhead + records * tree_.record_bytes + (depth == 0 ? 0 : (records + 1) * pointer);
     FOREBAY_ASSIGN(const Buffer block, file_.read_checked(address, bytes, "a B-tree's node"));
     Hdf5Cursor in = file_.cursor(block);
     if (!in.signature(depth == 0 ? "BTLF" : "BTIN")) return hdf5_damaged("a node of a B-tree is missing");
     in.skip(2);
     for (uint64_t i = 0; i < records; ++i) FOREBAY_RETURN_IF_ERROR(give(in.bytes(tree_.record_bytes)));
-    // A node has a child more than records: one before each, and one behind the last.
+    // A node has one child more than records: one before each record, and one after the last.
     for (uint64_t i = 0; depth > 0 && i <= records; ++i) {
       const uint64_t child = in.address(), count = in.number(count_bytes_);
       in.skip(levels_[depth - 1].total_bytes);

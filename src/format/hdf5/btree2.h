@@ -7,7 +7,7 @@
 
 namespace forebay {
 
-/// What stands in the header of a B-tree of the second kind.
+/// The header of a version 2 B-tree.
 struct Hdf5Tree {
   uint8_t type = 0;
   uint16_t record_bytes = 0;
@@ -15,7 +15,8 @@ struct Hdf5Tree {
 
 using Hdf5RecordVisit = std::function<Status(const Hdf5Tree&, std::span<const uint8_t> record)>;
 
-/// Gives every record of a B-tree of the second kind to `visit`. Corrupt where it is damaged or leads in circles.
+/// Calls `visit` with every record of a version 2 B-tree. Corrupt if the tree is damaged or
+/// circular.
 Status walk_hdf5_tree(Hdf5Metadata& file, uint64_t address, const Hdf5RecordVisit& visit);
 
 }  // namespace forebay

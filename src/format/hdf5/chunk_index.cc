@@ -13,11 +13,11 @@ namespace {
 
 constexpr int kDeepestChunkTree = 32;
 constexpr uint64_t kMostSlots = uint64_t{1} << 40;
-// 40 bytes each: more than a terabyte of chunks of usual size.
+// 40 bytes each; enough for more than a terabyte in chunks of usual size.
 constexpr uint64_t kMostChunks = 32'000'000;
 
-/// Collects the chunks of one data set, whichever index names them.
-// The five newer indexes are those of the HDF5 File Format Specification 3.0, appendix C; the oldest is III.A.1.
+/// Collects the chunks of one data set from any kind of index. The five newer kinds are in appendix
+/// C of the HDF5 File Format Specification 3.0; the oldest is in III.A.1.
 class ChunkReader {
  public:
   ChunkReader(Hdf5Metadata& file, const Hdf5ChunkIndex& index, Hdf5DataSet& data)
@@ -27,7 +27,8 @@ class ChunkReader {
   Status run() {
     if (index_.address == kHdf5Nowhere || data_.space.elements() == 0) return {};
     uint64_t all = 1;
-    for (size_t axis = 0; axis < axes_; ++axis) all *= data_.grid(axis);  // fewer than elements, which fit
+    // At most the number of elements, which fits.
+    for (size_t axis = 0; axis < axes_; ++axis) all *= data_.grid(axis);
     most_chunks_ = std::min({all, kMostChunks, file_.size()});
     FOREBAY_RETURN_IF_ERROR(read());
     std::ranges::sort(data_.chunks, {}, &Hdf5Chunk::number);
@@ -59,7 +60,7 @@ class ChunkReader {
     return false;
   }
 
-  /// `place` in the grid. What lies outside of the data set was cut off from it when it shrank.
+  /// Adds the chunk at `place` in the grid. Chunks outside of the data set remain after it shrank.
   Status add(const std::vector<uint64_t>& place, uint64_t address, uint64_t stored, uint32_t skipped) {
     if (address == kHdf5Nowhere) return {};
     uint64_t number = 0;
@@ -80,7 +81,8 @@ class ChunkReader {
       return hdf5_damaged("a chunk without filters has another size than its shape");
     if (data_.chunks.size() == kMostChunks)
       return unsupported("a data set of more than 32 million chunks; write it with larger ones");
-    // Each takes a byte of the file and a place in the grid of its own: so a small file cannot lead to a large index.
+    // Each chunk takes a byte of the file and its own place in the grid, so a small file cannot
+    // cause a large index.
     if (data_.chunks.size() >= most_chunks_)
       return hdf5_damaged("there are more chunks than the data set has places for");
     data_.chunks.push_back({number, address, stored, skipped});
@@ -106,7 +108,7 @@ class ChunkReader {
         if (begin % data_.chunk[axis] != 0) return hdf5_damaged("a chunk begins inside another one");
         place[axis] = begin / data_.chunk[axis];
       }
-      // The key has an axis more than the data set, for bytes within an element: always 0.
+      // The key has one axis more than the data set, for bytes within an element; it is always 0.
       each.skip(8);
       const uint64_t child = each.address();
       FOREBAY_RETURN_IF_ERROR(level == 0 ? add(place, child, stored, skipped) : old_tree(child, depth + 1));
@@ -130,13 +132,13 @@ class ChunkReader {
     });
   }
 
-  // Arrays count the chunks that there may be once the data set has grown, not those that there are.
+  // Arrays are indexed by the chunks that are possible at the maximum size of the data set.
   uint64_t most_along(size_t axis) const {
     const uint64_t most = data_.space.most[axis];
     return most == kHdf5NoEnd ? kHdf5NoEnd : (most + data_.chunk[axis] - 1) / data_.chunk[axis];
   }
 
-  /// The axis that may grow without end comes first in an extensible array.
+  /// In an extensible array the unlimited axis comes first.
   std::vector<size_t> axes_in_order() const {
     std::vector<size_t> order;
     for (size_t axis = 0; axis < axes_; ++axis) order.push_back(axis);
@@ -157,7 +159,7 @@ class ChunkReader {
     return place;
   }
 
-  /// Beyond this slot no chunk is inside of the data set.
+  /// No chunk in slots from here on lies inside the data set.
   uint64_t slots() const {
     const std::vector<size_t> order = axes_in_order();
     unsigned __int128 last = 0;
@@ -205,13 +207,14 @@ class ChunkReader {
     return {};
   }
 
-  /// Elements in pages, each with its checksum. `written`: a bit for each page, the highest first; none: all.
+  /// Reads elements in pages, each with its checksum. `written` has one bit per page, highest
+  /// first; if it is empty, all pages are written.
   Status pages(uint64_t address, uint64_t first, uint64_t count, uint64_t page, uint64_t element_bytes,
                std::span<const uint8_t> written) {
     const uint64_t most = slots();
     for (uint64_t begin = 0, i = 0; begin < count; begin += page, ++i) {
       const uint64_t here = std::min(page, count - begin), bytes = here * element_bytes + 4;
-      // Pages that were never written have no checksum either.
+      // Pages that were never written have no checksum.
       const bool there = written.empty() || (i / 8 < written.size() && (written[i / 8] >> (7 - i % 8) & 1) != 0);
       if (there && first + begin < most) {
         FOREBAY_ASSIGN(const Buffer block, file_.read_checked(address, bytes, "an index of chunks"));
@@ -235,7 +238,8 @@ class ChunkReader {
       return hdf5_damaged("the index of a data set's chunks");
     if (block == kHdf5Nowhere) return {};
     const uint64_t page = uint64_t{1} << page_bits, prefix = 6 + uint64_t{sizes.address};
-    // One page is not paged: elements follow the prefix, and one checksum ends all.
+    // A single page has no page structure: its elements follow the prefix, with one checksum at the
+    // end.
     if (count <= page) {
       FOREBAY_ASSIGN(const Buffer all,
                      file_.read_checked(block, prefix + count * element_bytes + 4, "an index of chunks"));
@@ -262,8 +266,9 @@ class ChunkReader {
   uint64_t most_chunks_ = 0;
 };
 
-/// Super block r has 2^(r/2) data blocks of 2^((r+1)/2) times the least number of elements. The first elements, and the blocks of the first super blocks,
-/// are named by the index block itself.
+/// Super block r has 2^(r/2) data blocks of 2^((r+1)/2) times the minimum number of elements. The
+/// index block itself holds the first elements, and the addresses of the first super blocks' data
+/// blocks.
 struct ExtensibleArray {
   uint8_t element_bytes = 0, most_bits = 0, in_index = 0, least = 0, least_pointers = 0, page_bits = 0;
   uint64_t prefix_bytes = 0, offset_bytes = 0;
@@ -289,7 +294,7 @@ Status ChunkReader::extensible_array() {
   array.least = in.u8();
   array.least_pointers = in.u8();
   array.page_bits = in.u8();
-  // Statistics, of which nothing is needed.
+  // Statistics, which are not needed.
   in.skip(6 * uint64_t{sizes.length});
   const uint64_t block = in.address();
   array.prefix_bytes = 6 + uint64_t{sizes.address};
@@ -313,7 +318,8 @@ Status ChunkReader::extensible_blocks(const ExtensibleArray& array, const Buffer
   in.skip(array.prefix_bytes + uint64_t{array.in_index} * array.element_bytes);
   const uint64_t most = slots();
   uint64_t first = array.in_index;
-  // Each row has twice the elements of the one before, and `most` is 2^40 at most: `first` passes it long before it could overflow.
+  // Each row has twice the elements of the previous one, and `most` is at most 2^40, so `first`
+  // exceeds it before it could overflow.
   for (uint32_t row = 0; row < array.supers() && first < most; ++row) {
     const uint64_t each = array.block_elements(row);
     if (row >= array.supers_in_index()) {
@@ -346,7 +352,7 @@ Status ChunkReader::super_block(const ExtensibleArray& array, uint64_t address, 
 Status ChunkReader::data_block(const ExtensibleArray& array, uint64_t address, uint64_t first, uint64_t count,
                                std::span<const uint8_t> written) {
   if (address == kHdf5Nowhere) return {};
-  // Blocks of data begin as the index block does, and then say where in the array they are.
+  // Data blocks begin like the index block, followed by their offset in the array.
   const uint64_t prefix = array.prefix_bytes + array.offset_bytes;
   if (count <= array.page()) {
     FOREBAY_ASSIGN(const Buffer block,

@@ -4,7 +4,7 @@
 
 namespace forebay {
 
-/// How the index of a data set's chunks is kept.
+/// Kind and place of the index of a data set's chunks.
 struct Hdf5ChunkIndex {
   enum class Kind : uint8_t {
     kOldTree = 0,
@@ -16,12 +16,13 @@ struct Hdf5ChunkIndex {
   };
   Kind kind = Kind::kOldTree;
   uint64_t address = kHdf5Nowhere;
-  uint64_t single_bytes = 0;  ///< of kSingle with filters
+  uint64_t single_bytes = 0;  ///< for kSingle with filters: stored bytes of the chunk
   uint32_t single_skipped = 0;
-  bool whole_at_edges = false;  ///< chunks that reach beyond the data set went through no filter
+  bool whole_at_edges = false;  ///< chunks that extend beyond the data set are stored unfiltered
 };
 
-/// Fills `chunks` of a data set of which all else is known, sorted, and checks each against the file.
+/// Reads the index into `data.chunks`, sorted, and checks each chunk against the file. All other
+/// members of `data` must be set.
 Status read_hdf5_chunks(Hdf5Metadata& file, const Hdf5ChunkIndex& index, Hdf5DataSet& data);
 
 }  // namespace forebay

@@ -25,7 +25,7 @@ class Resolver {
       if (const Status found = resolve(field); !found.ok())
         return Status(found.code(), fmt::format("the field '{}' ({}): {}", field.name, field.path, found.message()));
     }
-    // Before any value of varying length is read: that is the only step that takes time and memory by the rows.
+    // Checked before any value of variable length is read, which takes time and memory per row.
     FOREBAY_RETURN_IF_ERROR(agree(fields));
     for (Hdf5Column& column : result_.columns) {
       if (const Status kept = keep(column); !kept.ok())
@@ -54,9 +54,9 @@ class Resolver {
     return {};
   }
 
-  /// "/table.column.part": the longest path that there is, then members.
+  /// Resolves "/table.column.part": the longest path that exists, then members.
   Status take_member(Hdf5Column& column, const std::string& path, const Status& none) {
-    // Names may hold dots, too: what is there under the longer name is meant.
+    // Names may contain dots, so the longest existing name is taken.
     for (size_t dot = path.rfind('.'); dot != std::string::npos && dot > 0; dot = path.rfind('.', dot - 1)) {
       Result<Hdf5Object> object = find_hdf5_object(file_, path.substr(0, dot));
       if (object.ok()) return take_data(column, *object, path.substr(0, dot), path.substr(dot + 1));
@@ -69,7 +69,7 @@ class Resolver {
   }
 
   Result<size_t> data_set(const Hdf5Object& object, const std::string& path) {
-    // By address, since links may lead to one data set under several names.
+    // Compared by address, because links may name one data set in several ways.
     if (const auto known = places_.find(object.address); known != places_.end()) return known->second;
     FOREBAY_ASSIGN(Hdf5DataSet data, open_hdf5_data_set(file_, object.header, path));
     if (data.space.empty || data.space.dims.empty()) {
@@ -97,7 +97,7 @@ class Resolver {
     while (!members.empty() || type.kind == Hdf5Type::Kind::kCompound) {
       if (type.kind != Hdf5Type::Kind::kCompound)
         return invalid_argument(fmt::format("'.{}' is a member of no compound but of {}", members, type.to_string()));
-      // Names may hold dots: the longest that fits.
+      // Names may contain dots, so the longest matching name is taken.
       const Hdf5Type::Member* found = nullptr;
       for (const Hdf5Type::Member& member : type.members) {
         const bool fits = members.starts_with(member.name) &&
@@ -123,7 +123,7 @@ class Resolver {
         fmt::format("no member '{}'{}; there is {}", members, suggestion_text(members, known), fmt::join(known, ", ")));
   }
 
-  /// What the elements become, and their shape.
+  /// Determines the values and the shape that the elements become.
   Status take_type(Hdf5Column& column, Hdf5Type leaf, std::vector<int64_t> dims) {
     while (leaf.kind == Hdf5Type::Kind::kArray) {
       for (const int64_t dim : leaf.dims) {
@@ -136,7 +136,7 @@ class Resolver {
     Field& field = column.field;
     switch (leaf.kind) {
       case Hdf5Type::Kind::kString: FOREBAY_RETURN_IF_ERROR(take_text(column, dims)); break;
-      // Bytes that nobody but their writer understands: given as so many uint8.
+      // Bytes that only their writer understands are returned as uint8.
       case Hdf5Type::Kind::kOpaque:
         dims.push_back(leaf.bytes);
         column.each *= leaf.bytes;
@@ -172,7 +172,7 @@ class Resolver {
     unsigned __int128 elements = 1;
     for (const int64_t dim : dims) {
       elements *= static_cast<uint64_t>(dim);
-      // After each factor of at most 2^63, so that 128 bits hold the product.
+      // Checked after each factor of at most 2^63, so the product fits 128 bits.
       if (elements > uint64_t{1} << 56) return hdf5_damaged("a row has more elements than any memory");
       field.shape.push_back(dim);
     }
@@ -217,7 +217,7 @@ class Resolver {
     return {};
   }
 
-  /// The first axes of all data sets are one.
+  /// Checks that all data sets have the same number of rows.
   Status agree(const std::vector<Hdf5Field>& fields) {
     if (result_.data.empty())
       return invalid_argument(

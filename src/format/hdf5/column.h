@@ -10,12 +10,13 @@
 
 namespace forebay {
 
-/// What to take from each file: a field and where its values are, "/group/data", "/table.member" or "/data@attribute".
+/// A field to read from each file. `path` is a data set, a member of its elements, or an attribute:
+/// "/group/data", "/table.member" or "/data@attribute".
 struct Hdf5Field {
   std::string name, path;
 };
 
-/// Windows over rows instead of the rows: sample i is the rows from i × stride on.
+/// Sliding windows over rows: sample i consists of `rows` rows from row i × stride on.
 struct Hdf5Windows {
   int64_t rows = 0, stride = 0;
   int64_t count(int64_t of) const { return of < rows ? 0 : (of - rows) / stride + 1; }
@@ -24,29 +25,29 @@ struct Hdf5Windows {
 /// A field of one file.
 struct Hdf5Column {
   enum class From : uint8_t {
-    kNumbers,   ///< elements of a data set, or of one member of them
-    kText,      ///< texts of fixed length there
-    kKept,      ///< values of varying length, which were read when the file was opened
+    kNumbers,   ///< elements of a data set, or one member of them
+    kText,      ///< texts of fixed length in the same places
+    kKept,      ///< values of variable length, read when the file was opened
     kConstant,  ///< an attribute: one value for all rows
   };
   From from = From::kNumbers;
   Field field;
-  size_t data = 0;      ///< which of the file's data sets
-  uint64_t offset = 0;  ///< of a member in its element
-  uint64_t each = 1;    ///< numbers, or texts, in an element
-  Hdf5Type leaf = {};   ///< of one of them
+  size_t data = 0;      ///< index of the data set in Hdf5Columns::data
+  uint64_t offset = 0;  ///< offset of the member in its element
+  uint64_t each = 1;    ///< count of numbers or texts per element
+  Hdf5Type leaf = {};   ///< type of one number or text
   Hdf5Numbers numbers = {};
-  ColumnValues kept = {};  ///< of kKept: all rows; of kConstant: one
+  ColumnValues kept = {};  ///< values of all rows for kKept; the one value for kConstant
 };
 
-/// The data sets and columns that fields of one file come to.
+/// The data sets and columns that the fields of one file refer to.
 struct Hdf5Columns {
-  std::vector<Hdf5DataSet> data;  ///< each once, whoever takes members of it
+  std::vector<Hdf5DataSet> data;  ///< without duplicates, even if several fields use members of one
   std::vector<Hdf5Column> columns;
   int64_t rows = 0;
 };
 
-/// Finds all fields and checks that they go together. What is wrong names the field.
+/// Resolves all fields and checks that they have the same number of rows. Errors name the field.
 Result<Hdf5Columns> resolve_hdf5_fields(Hdf5Metadata& file, const std::vector<Hdf5Field>& fields,
                                         const std::optional<Hdf5Windows>& windows);
 

@@ -9,7 +9,7 @@ namespace forebay {
 
 namespace {
 
-// lookup3 as it is for bytes, so that it gives the same on either byte order.
+// The byte-wise variant of lookup3, which gives the same result on either byte order.
 struct Lookup3 {
   uint32_t a, b, c;
 
@@ -30,7 +30,7 @@ struct Lookup3 {
     b ^= a, b -= std::rotl(a, 14);
     c ^= b, c -= std::rotl(b, 24);
   }
-  /// Up to twelve bytes; those that are missing count as zero.
+  /// Adds up to twelve bytes; missing ones count as zero.
   void add(std::span<const uint8_t> bytes) {
     uint32_t* const words[] = {&a, &b, &c};
     for (size_t i = 0; i < bytes.size(); ++i) *words[i / 4] += uint32_t{bytes[i]} << (i % 4 * 8);
@@ -90,7 +90,7 @@ Status hdf5_damaged(std::string_view what) { return corrupt(fmt::format("the fil
 uint32_t hdf5_checksum(std::span<const uint8_t> bytes) {
   const uint32_t begin = 0xdeadbeef + static_cast<uint32_t>(bytes.size());
   Lookup3 state{begin, begin, begin};
-  // More than twelve, and not twelve or more: the last block goes through finish() in place of mix().
+  // The comparison is strict, because the last block goes through finish() instead of mix().
   while (bytes.size() > 12) {
     state.add(bytes.first(12));
     state.mix();

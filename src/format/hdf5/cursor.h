@@ -9,37 +9,38 @@
 
 namespace forebay {
 
-/// How many bytes addresses and lengths take in a file.
+/// Bytes per address and per length in a file.
 struct Hdf5Sizes {
   uint8_t address = 8, length = 8;
 };
 
-/// An address that leads nowhere: nothing was stored.
+/// The address of data that was never stored.
 constexpr uint64_t kHdf5Nowhere = UINT64_MAX;
 
-/// Reads numbers of a block of a file's metadata one after the other. Reading past the end gives zeros and is remembered: whoever is done
-/// asks failed() once, so nothing in between needs a check unless it decides how much is read next. A view.
+/// Reads numbers of a metadata block in order. Reading past the end gives zeros and sets a flag.
+/// The caller therefore checks failed() once at the end, and earlier only if a value determines how
+/// much is read next. The cursor does not own the bytes.
 class Hdf5Cursor {
  public:
   explicit Hdf5Cursor(std::span<const uint8_t> bytes, Hdf5Sizes sizes = {}) : bytes_(bytes), sizes_(sizes) {}
 
-  /// Little-endian, of up to eight bytes.
+  /// A little-endian number of up to eight bytes.
   uint64_t number(size_t bytes);
   uint8_t u8() { return static_cast<uint8_t>(number(1)); }
   uint16_t u16() { return static_cast<uint16_t>(number(2)); }
   uint32_t u32() { return static_cast<uint32_t>(number(4)); }
   uint64_t u64() { return number(8); }
   uint64_t length() { return number(sizes_.length); }
-  /// kHdf5Nowhere where all bits are set, whatever the size.
+  /// Returns kHdf5Nowhere if all bits are set, whatever the size of an address.
   uint64_t address();
-  /// Empty where so many are not left.
+  /// The next `count` bytes; empty if fewer are left.
   std::span<const uint8_t> bytes(uint64_t count);
   void skip(uint64_t count) { bytes(count); }
-  /// Whether the next four bytes are these; they are read.
+  /// Reads four bytes and returns whether they are `four`.
   bool signature(std::string_view four);
-  /// Up to a zero byte, which is read, too.
+  /// Reads a text up to and including its terminating zero byte.
   std::string text();
-  /// To the next multiple of eight from `begin`.
+  /// Skips to the next multiple of eight, counted from `begin`.
   void align8(size_t begin);
 
   size_t at() const { return at_; }
@@ -55,12 +56,12 @@ class Hdf5Cursor {
   bool failed_ = false;
 };
 
-/// Corrupt, for what a part of the metadata says.
+/// A Corrupt error about a part of the metadata.
 Status hdf5_damaged(std::string_view what);
 
 /// The checksum at the end of newer blocks (Jenkins' lookup3 of all bytes before it).
 uint32_t hdf5_checksum(std::span<const uint8_t> bytes);
-/// Whether the last four bytes are the checksum of those before.
+/// True if the last four bytes are the checksum of those before them.
 bool hdf5_checksum_holds(std::span<const uint8_t> block);
 
 }  // namespace forebay

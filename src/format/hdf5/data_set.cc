@@ -13,7 +13,7 @@ namespace forebay {
 
 namespace {
 
-// H5S_MAX_RANK and H5Z_MAX_NFILTERS of the library are 32, too.
+// The limits of the HDF5 library, H5S_MAX_RANK and H5Z_MAX_NFILTERS, are 32 too.
 constexpr uint8_t kMostHdf5Axes = 32;
 constexpr uint64_t kMostElements = uint64_t{1} << 56, kMostChunkBytes = UINT32_MAX;
 constexpr size_t kMostFilters = 32;
@@ -26,14 +26,14 @@ Result<std::vector<Hdf5Filter>> parse_filters(Hdf5Cursor& in) {
   for (uint8_t i = 0; i < count && !in.failed(); ++i) {
     Hdf5Filter filter;
     filter.id = in.u16();
-    // IV.A.2.l: in version 2 filters below 256, the library's own, have no name.
+    // IV.A.2.l: in version 2 the library's own filters, below 256, have no name.
     const uint16_t name_bytes = version == 1 || filter.id >= 256 ? in.u16() : 0;
     in.skip(2);
     const uint16_t values = in.u16();
     const std::span<const uint8_t> name = in.bytes(version == 1 ? (name_bytes + 7) / 8 * 8 : name_bytes);
     filter.name.assign(name.begin(), std::ranges::find(name, uint8_t{0}));
     for (uint16_t k = 0; k < values && !in.failed(); ++k) filter.values.push_back(in.u32());
-    // Version 1 fills up to multiples of eight.
+    // Version 1 pads to multiples of eight.
     if (version == 1 && values % 2 != 0) in.skip(4);
     filters.push_back(std::move(filter));
   }
@@ -48,7 +48,7 @@ Result<Buffer> parse_fill(const Hdf5Message& message) {
     const uint8_t version = in.u8();
     const uint8_t flags = version >= 3 ? in.u8() : 0;
     if (version < 3) in.skip(2);
-    // IV.A.2.f: bit 5 of the flags from version 3 on, before that a byte.
+    // IV.A.2.f: bit 5 of the flags from version 3 on, a byte before that.
     const bool defined = version >= 3 ? (flags & 0x20) != 0 : in.u8() != 0;
     if (!defined) return Buffer();
   }
@@ -59,7 +59,7 @@ Result<Buffer> parse_fill(const Hdf5Message& message) {
   return message.bytes.slice(at, bytes);
 }
 
-/// What a layout says, whatever its version.
+/// Parses a layout message of any version.
 class LayoutReader {
  public:
   LayoutReader(Hdf5Metadata& file, Hdf5DataSet& data) : file_(file), data_(data) {}
@@ -155,14 +155,14 @@ class LayoutReader {
   }
 
   Status check_chunked() {
-    // One more than the axes: the size of an element.
+    // The last dimension is the size of an element.
     if (data_.chunk.size() != data_.space.dims.size() + 1)
       return hdf5_damaged("chunks have other axes than their data set");
     if (data_.chunk.back() != data_.type.bytes) return hdf5_damaged("chunks have other elements than their data set");
     data_.chunk.pop_back();
     uint64_t bytes = data_.type.bytes;
     for (const uint64_t dim : data_.chunk) {
-      // No overflow before it is compared: both factors have 32 bits.
+      // Cannot overflow before the comparison, because both factors have 32 bits.
       if (dim == 0 || dim > kMostChunkBytes || (bytes *= dim) > kMostChunkBytes)
         return hdf5_damaged("the shape of a data set's chunks makes no sense");
     }
@@ -185,7 +185,7 @@ Status parse_description(Hdf5Metadata& file, const Hdf5Header& header, Hdf5DataS
   const uint64_t elements = data.space.elements();
   if (elements > kMostElements || (elements > 0 && data.type.bytes > kMostElements / elements))
     return hdf5_damaged("a data set says a shape that no file could hold");
-  // The newer message first: where the older one is there, too, it says the same.
+  // The newer message comes first. If both exist, they agree.
   for (const Hdf5Part part : {Hdf5Part::kFill, Hdf5Part::kOldFill}) {
     if (const Hdf5Message* const fill = header.find(part); fill != nullptr && data.fill.empty()) {
       FOREBAY_ASSIGN(data.fill, parse_fill(*fill));
@@ -220,19 +220,19 @@ Result<Hdf5Attribute> parse_attribute(Hdf5Metadata& file, const Buffer& bytes, s
   FOREBAY_ASSIGN(attribute.type, parse_hdf5_type(type_in));
   FOREBAY_ASSIGN(attribute.space, parse_hdf5_space(space_in));
   const uint64_t elements = attribute.space.elements();
-  // Types of no bytes were refused, so this divides.
+  // The divisor is not 0, because types of no bytes were refused.
   if (elements > in.left() / attribute.type.bytes) return hdf5_damaged("an attribute is shorter than its shape says");
   attribute.values = bytes.slice(in.at(), elements * attribute.type.bytes);
   return attribute;
 }
 
-/// Calls `visit` for each attribute's bytes, wherever they are kept.
+/// Calls `visit` with the bytes of each attribute, wherever they are stored.
 Status visit_attributes(Hdf5Metadata& file, const Hdf5Header& header,
                         const std::function<Status(const Buffer&)>& visit) {
   for (const Hdf5Message& message : header.messages) {
     if (message.part == static_cast<uint16_t>(Hdf5Part::kAttribute)) FOREBAY_RETURN_IF_ERROR(visit(message.bytes));
   }
-  // Objects with many attributes keep them in a heap, whose B-tree of names leads there (IV.A.2.v).
+  // Objects with many attributes store them in a heap, which a B-tree of names indexes (IV.A.2.v).
   const Hdf5Message* const many = header.find(Hdf5Part::kAttributes);
   if (many == nullptr) return {};
   Hdf5Cursor in = file.cursor(many->bytes);
@@ -290,7 +290,7 @@ Result<Hdf5Space> parse_hdf5_space(Hdf5Cursor& in) {
   for (uint8_t i = 0; i < axes; ++i) space.dims.push_back(in.length());
   space.most = space.dims;
   if ((flags & 1) != 0) {
-    // All bits of a length, however many the file gives it (IV.A.2.b).
+    // All bits of a length are set, whatever its size in this file (IV.A.2.b).
     const uint64_t no_end = UINT64_MAX >> (64 - 8 * std::min<unsigned>(in.sizes().length, 8));
     for (uint64_t& most : space.most) {
       most = in.length();
@@ -330,7 +330,7 @@ Result<Hdf5Attribute> find_hdf5_attribute(Hdf5Metadata& file, const Hdf5Header& 
   std::vector<std::string> known;
   FOREBAY_RETURN_IF_ERROR(visit_attributes(file, header, [&](const Buffer& bytes) -> Status {
     std::string each;
-    // One that cannot be read here is no harm unless it is the one that is asked for.
+    // An attribute that cannot be read matters only if it is the requested one.
     Result<Hdf5Attribute> attribute = parse_attribute(file, bytes, &each);
     known.push_back(each);
     if (each != name) return {};

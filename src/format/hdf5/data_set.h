@@ -11,58 +11,58 @@
 
 namespace forebay {
 
-/// What an axis may grow to where nothing bounds it.
+/// Maximum extent of an unlimited axis.
 constexpr uint64_t kHdf5NoEnd = UINT64_MAX;
 
 /// How many elements there are along each axis.
 struct Hdf5Space {
-  bool empty = false;  ///< "null": there is nothing, not even one value
+  bool empty = false;  ///< a "null" dataspace, which has no values at all
   std::vector<uint64_t> dims;
-  std::vector<uint64_t> most;  ///< to which they may grow; kHdf5NoEnd where nothing bounds that
-  /// Their product; kHdf5Nowhere where that is beyond 64 bits.
+  std::vector<uint64_t> most;  ///< maximum extents; kHdf5NoEnd if unlimited
+  /// Product of the extents; kHdf5Nowhere if it exceeds 64 bits.
   uint64_t elements() const;
 };
 
-/// Where a chunk lies: raw, as its filters left it.
+/// The place of a chunk's filtered bytes.
 struct Hdf5Chunk {
-  uint64_t number = 0;  ///< in the grid of chunks, the last axis fastest
+  uint64_t number = 0;  ///< index in the grid of chunks, the last axis varying fastest
   uint64_t address = 0;
   uint64_t stored_bytes = 0;
-  uint32_t skipped = 0;  ///< filters that it did not go through
+  uint32_t skipped = 0;  ///< bit mask of the filters that were not applied to it
 };
 
-/// A data set, as its header and the index of its chunks say it.
+/// A data set as its header and its chunk index describe it.
 struct Hdf5DataSet {
   enum class Layout : uint8_t { kCompact, kContiguous, kChunked };
   std::string path;
   Hdf5Type type;
   Hdf5Space space;
   Layout layout = Layout::kContiguous;
-  Buffer compact;                   ///< of kCompact: the values
-  uint64_t address = kHdf5Nowhere;  ///< of kContiguous; nowhere: all is the fill value
-  std::vector<uint64_t> chunk;      ///< of kChunked: its shape
+  Buffer compact;                   ///< for kCompact: the values
+  uint64_t address = kHdf5Nowhere;  ///< for kContiguous; kHdf5Nowhere: all fill value
+  std::vector<uint64_t> chunk;      ///< for kChunked: its shape
   std::vector<Hdf5Filter> filters;
-  std::vector<Hdf5Chunk> chunks;  ///< those that were written, by number
-  Buffer fill;                    ///< an element; empty: zeros
+  std::vector<Hdf5Chunk> chunks;  ///< chunks that were written, by number
+  Buffer fill;                    ///< one element; empty if it is zero
 
   uint64_t rows() const { return space.dims.empty() ? 0 : space.dims[0]; }
-  /// Bytes of a row, as stored without filters.
+  /// Bytes of a row before filtering.
   uint64_t row_bytes() const;
   uint64_t chunk_bytes() const;
-  /// How many chunks there are along an axis.
+  /// Number of chunks along an axis.
   uint64_t grid(size_t axis) const { return (space.dims[axis] + chunk[axis] - 1) / chunk[axis]; }
-  /// Null where it was never written.
+  /// Null if the chunk was never written.
   const Hdf5Chunk* find_chunk(uint64_t number) const;
   uint64_t index_bytes() const;
 };
 
 Result<Hdf5Space> parse_hdf5_space(Hdf5Cursor& in);
 
-/// From an object's header. Unsupported, with the way out, for data in other files, for virtual data sets, and for filters that
-/// are not read here; Corrupt where sizes make no sense.
+/// Reads a data set from its object header. Unsupported, with a remedy, for external data, virtual
+/// data sets, and filters that are not implemented here. Corrupt if sizes are inconsistent.
 Result<Hdf5DataSet> open_hdf5_data_set(Hdf5Metadata& file, const Hdf5Header& header, std::string_view path);
 
-/// An attribute: a value beside an object.
+/// A named value attached to an object.
 struct Hdf5Attribute {
   Hdf5Type type;
   Hdf5Space space;

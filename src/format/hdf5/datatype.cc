@@ -11,7 +11,7 @@ namespace {
 constexpr int kDeepestType = 16;
 constexpr size_t kMostRank = 32;
 
-/// Reads one type, whose parts are types again.
+/// Parses one type recursively.
 class TypeReader {
  public:
   explicit TypeReader(Hdf5Cursor& in) : in_(in) {}
@@ -90,7 +90,7 @@ class TypeReader {
   }
 
   Status compound(Hdf5Type& type, int version, uint32_t count, int depth) {
-    // IV.A.2.d: from version 3 on as few bytes as the size of the compound needs.
+    // IV.A.2.d: from version 3 on, as few bytes as the size of the compound needs.
     const size_t offset_bytes = version < 3 ? 4 : (static_cast<size_t>(std::bit_width(type.bytes)) + 7) / 8;
     for (uint32_t i = 0; i < count && !in_.failed(); ++i) {
       Hdf5Type::Member member;
@@ -107,10 +107,11 @@ class TypeReader {
     return {};
   }
 
-  /// Members of the first version say themselves that they are arrays.
+  /// In version 1 the members themselves hold array dimensions.
   std::vector<int64_t> old_dims() {
     const uint8_t rank = in_.u8();
-    // Reserved bytes around the permutation of axes; then always four sizes, however many of them count.
+    // Reserved bytes around the permutation of axes. Then come always four sizes, however many are
+    // valid.
     in_.skip(3 + 4 + 4);
     std::vector<int64_t> dims;
     for (int i = 0; i < 4; ++i) {
@@ -125,7 +126,7 @@ class TypeReader {
     uint64_t bytes = element.bytes;
     for (const int64_t dim : dims) {
       bytes *= static_cast<uint64_t>(dim);
-      // No overflow: both factors have 32 bits.
+      // Cannot overflow, because both factors have 32 bits.
       if (bytes > UINT32_MAX) return hdf5_damaged("an array type is larger than its element may be");
     }
     Hdf5Type whole;

@@ -7,7 +7,8 @@
 
 namespace forebay {
 
-/// The type of a data set's elements, as a file says it. Sizes of members and dimensions are checked against the size of the whole.
+/// The type of a data set's elements. Sizes of members and dimensions have been checked against the
+/// size of the whole.
 struct Hdf5Type {
   enum class Kind : uint8_t {
     kInteger = 0,
@@ -30,14 +31,15 @@ struct Hdf5Type {
   uint16_t bit_offset = 0, precision = 0;
   uint8_t exponent_at = 0, exponent_bits = 0, mantissa_at = 0, mantissa_bits = 0;
   uint32_t exponent_bias = 0;
-  bool utf8 = false;               ///< of strings, also of varying length
-  uint8_t padding = 0;             ///< of strings: 0 to the first zero byte, 1 zeros at the end, 2 spaces at the end
-  bool varying_string = false;     ///< of kVarying
-  std::vector<int64_t> dims = {};  ///< of kArray
-  std::vector<Member> members;     ///< of kCompound
-  std::vector<std::string> names = {};  ///< of kEnum
-  std::vector<uint8_t> values = {};     ///< of kEnum: of the base type, end to end
-  std::vector<Hdf5Type> base = {};      ///< one, of kEnum, kArray and kVarying
+  bool utf8 = false;  ///< for strings, also of variable length
+  /// For strings: 0 ends at the first zero byte, 1 pads with zeros, 2 pads with spaces.
+  uint8_t padding = 0;
+  bool varying_string = false;          ///< for kVarying
+  std::vector<int64_t> dims = {};       ///< for kArray
+  std::vector<Member> members;          ///< for kCompound
+  std::vector<std::string> names = {};  ///< for kEnum
+  std::vector<uint8_t> values = {};     ///< for kEnum: values of the base type, end to end
+  std::vector<Hdf5Type> base = {};      ///< for kEnum, kArray and kVarying: the one base type
 
   /// "int32", "a compound of 3 members", for messages.
   std::string to_string() const;

@@ -67,7 +67,7 @@ std::optional<DType> float_dtype(const Hdf5Type& type) {
   return std::nullopt;
 }
 
-/// h5py's bool: an enumeration of FALSE and TRUE.
+/// True for h5py's bool, an enumeration of FALSE and TRUE.
 bool is_truth(const Hdf5Type& type) {
   return type.bytes == 1 && type.names.size() == 2 && type.names[0] == "FALSE" && type.names[1] == "TRUE" &&
          type.values.size() == 2 && type.values[0] == 0 && type.values[1] == 1;
@@ -82,7 +82,7 @@ Status no_dtype(const Hdf5Type& type) {
 }  // namespace
 
 Result<Hdf5Numbers> Hdf5Numbers::of(const Hdf5Type& type) {
-  // An enumeration becomes its numbers; what they are called is lost.
+  // An enumeration becomes its numbers; the names are lost.
   const Hdf5Type& number = type.kind == Hdf5Type::Kind::kEnum ? type.base[0] : type;
   Hdf5Numbers made;
   std::optional<DType> dtype;
@@ -93,7 +93,7 @@ Result<Hdf5Numbers> Hdf5Numbers::of(const Hdf5Type& type) {
     const uint32_t bits = number.bytes * 8;
     if (number.precision == 0 || number.precision > bits || number.bit_offset > bits - number.precision)
       return hdf5_damaged("an integer has more bits than bytes for them");
-    // Padded numbers, as some acquisition cards write 12 bits in 16.
+    // Some acquisition cards store 12 bits in 16.
     if (number.precision != bits) made.how_ = How::kBits;
   }
   if (!dtype) return no_dtype(type);
@@ -106,7 +106,7 @@ Result<Hdf5Numbers> Hdf5Numbers::of(const Hdf5Type& type) {
   if (type.kind == Hdf5Type::Kind::kEnum && is_truth(type)) {
     made.truth_ = true;
     made.dtype_ = DType::kBool;
-    made.how_ = How::kBits;  // whatever the byte is, a bool is 0 or 1
+    made.how_ = How::kBits;  // a bool is 0 or 1, whatever the byte is
   } else if (made.how_ == How::kCopy && number.big_endian && number.bytes > 1) {
     made.how_ = How::kSwap;
   }
@@ -121,13 +121,13 @@ uint64_t Hdf5Numbers::one(const uint8_t* in) const {
   if (precision_ >= 64) return word;
   const uint64_t mask = (uint64_t{1} << precision_) - 1;
   word &= mask;
-  // The sign stands at the top of the precision, and not of the bytes.
+  // The sign bit is the top of the precision, not of the bytes.
   return is_signed_ && (word >> (precision_ - 1)) != 0 ? word | ~mask : word;
 }
 
 void Hdf5Numbers::convert(const uint8_t* in, uint64_t stride, uint64_t elements, uint64_t each, uint8_t* out) const {
   const uint64_t bytes = each * bytes_;
-  if (stride == bytes) {  // end to end: one long group
+  if (stride == bytes) {  // adjacent: one long group
     each *= elements;
     elements = elements > 0 ? 1 : 0;
   }

@@ -10,16 +10,18 @@
 
 namespace forebay {
 
-/// How numbers of a file become numbers of a dtype. A value; any thread.
+/// Converts numbers as a file stores them to numbers of a dtype. Immutable; any thread may use it.
 class Hdf5Numbers {
  public:
-  /// Unsupported, with the way out, for what has no dtype: numbers of other widths, times, references.
+  /// Unsupported, with a remedy, for types without a dtype: numbers of other widths, times,
+  /// references.
   static Result<Hdf5Numbers> of(const Hdf5Type& type);
 
   DType dtype() const { return dtype_; }
-  /// The bytes in the file are those of the dtype.
+  /// True if the stored bytes are already those of the dtype.
   bool as_they_are() const { return how_ == How::kCopy; }
-  /// `elements` groups of `each` numbers end to end, a group every `stride` bytes, to consecutive numbers at `out`.
+  /// Converts `elements` groups of `each` adjacent numbers to consecutive numbers at `out`. The
+  /// groups begin `stride` bytes apart.
   void convert(const uint8_t* in, uint64_t stride, uint64_t elements, uint64_t each, uint8_t* out) const;
 
  private:
@@ -33,7 +35,7 @@ class Hdf5Numbers {
   uint16_t bit_offset_ = 0, precision_ = 0;
 };
 
-/// What a text of fixed length holds, without what it was filled up with.
+/// A text of fixed length without its padding.
 std::string_view hdf5_text(const Hdf5Type& type, const uint8_t* bytes);
 
 }  // namespace forebay

@@ -13,7 +13,8 @@ namespace {
 
 constexpr uint64_t kLocalBlock = 64 << 10, kRemoteBlock = 1 << 20;
 constexpr size_t kBlocksKept = 64;
-// An index of ten million chunks is half a gigabyte; a file that wants more of it leads in circles.
+// An index of ten million chunks takes half a gigabyte. A file that requires more metadata is
+// circular.
 constexpr uint64_t kMostMetadata = uint64_t{2} << 30, kLeastLimit = uint64_t{64} << 20, kReadAgain = 64;
 constexpr uint64_t kMostReads = 20'000'000;
 constexpr uint64_t kSuperblockBytes = 96;
@@ -50,7 +51,8 @@ Result<Buffer> Hdf5BytesInStore::ask(uint64_t offset, uint64_t length) {
 }
 
 Result<Buffer> Hdf5BytesInStore::block(uint64_t number) {
-  // A list of at most 65: looking through it costs nothing beside the read that it may save.
+  // The list has at most 65 entries, so searching it costs little compared with the read that it
+  // may save.
   used_.remove(number);
   used_.push_front(number);
   if (const auto found = blocks_.find(number); found != blocks_.end()) return found->second;
@@ -89,9 +91,10 @@ Result<Buffer> Hdf5Metadata::read(uint64_t address, uint64_t length) {
         fmt::format("the file's metadata lead to {} bytes at {}, which it does not have: it was cut off or damaged",
                     length, address));
   }
-  // Counted before it is read, and whether or not blocks are at hand: a circle ends either way.
+  // Counted before the read, and also for cached blocks, so that a circular file always ends.
   read_ += length;
-  // By the size of the file, beyond the least: so a small hostile one ends soon, and a large one may be read 64 times over.
+  // The limit grows with the size of the file, so a small hostile one ends soon, and a large one
+  // may be read 64 times.
   const uint64_t limit = std::min(kMostMetadata, kLeastLimit + std::min(size(), kMostMetadata) * kReadAgain);
   if (read_ > limit || ++reads_ > kMostReads)
     return hdf5_damaged("they lead in circles, or are many times as long as the file");
@@ -104,13 +107,13 @@ Result<Buffer> Hdf5Metadata::read_checked(uint64_t address, uint64_t length, con
   return bytes;
 }
 
-// Whatever others put before it takes 512 bytes, or twice, four times … as many.
+// Other data before the HDF5 file takes 512 bytes or a power-of-two multiple of them.
 Result<Hdf5Metadata> Hdf5Metadata::open(Hdf5Bytes& bytes) {
   for (uint64_t at = 0; at < bytes.size(); at = at == 0 ? 512 : at * 2) {
     const uint64_t length = std::min(kSuperblockBytes, bytes.size() - at);
     Hdf5Metadata file(bytes);
     FOREBAY_ASSIGN(const Buffer head, bytes.read(at, length));
-    // II.A: a user block may stand before it.
+    // II.A: a user block may precede it.
     if (!starts_with_magic(head)) continue;
     FOREBAY_RETURN_IF_ERROR(file.take_superblock(at));
     return file;
@@ -144,7 +147,7 @@ Status Hdf5Metadata::take_old(Hdf5Cursor& in, uint8_t version) {
   if (in.failed() || !usual_size(sizes_.address) || !usual_size(sizes_.length))
     return hdf5_damaged("the superblock tells sizes that there are not");
   in.skip(1 + 2 + 2 + 4 + (version == 1 ? 4 : 0));
-  // Base, free space, end, driver; then the root's entry: the place of its name, and its header.
+  // Base, free space, end and driver, then the root's entry: the place of its name, and its header.
   in.skip(2 * uint64_t{sizes_.address});
   FOREBAY_RETURN_IF_ERROR(check_end(in.number(sizes_.address)));
   in.skip(2 * uint64_t{sizes_.address});
@@ -152,7 +155,8 @@ Status Hdf5Metadata::take_old(Hdf5Cursor& in, uint8_t version) {
   return in.failed() ? hdf5_damaged("the superblock is cut off") : Status();
 }
 
-// Where this is not so, what is missing may be values that nobody would miss before they are read.
+// If the file is truncated, the missing part may be values that would only be noticed when they are
+// read.
 Status Hdf5Metadata::check_end(uint64_t end) const {
   if (end <= bytes_->size()) return {};
   return corrupt(fmt::format("the file has {} bytes and should have {}; it was cut off, or not closed by its writer",

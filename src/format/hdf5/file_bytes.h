@@ -12,15 +12,17 @@
 
 namespace forebay {
 
-/// The bytes of a file while its metadata are read, piece by piece as they lead from one to the next. One thread; waits.
+/// Random access to the bytes of a file while its metadata is read. Calls may wait. One thread.
 class Hdf5Bytes {
  public:
   virtual ~Hdf5Bytes() = default;
-  /// Offsets of the file; Corrupt where it ends before. Takes no more memory than the file has bytes there.
+  /// Reads a range of the file. Corrupt if the file ends before the end of the range. Allocates no
+  /// more memory than the file has bytes in the range.
   virtual Result<Buffer> read(uint64_t offset, uint64_t length) = 0;
   virtual uint64_t size() const = 0;
 };
 
+/// Reads a file that is in memory.
 class Hdf5BytesInMemory final : public Hdf5Bytes {
  public:
   explicit Hdf5BytesInMemory(Buffer bytes) : bytes_(std::move(bytes)) {}
@@ -31,7 +33,8 @@ class Hdf5BytesInMemory final : public Hdf5Bytes {
   Buffer bytes_;
 };
 
-/// Of an object in a store: in blocks, so that what lies together costs one request, of which the last ones used are kept.
+/// Reads an object of a store in blocks, so that neighbouring metadata costs one request. The most
+/// recently used blocks are cached.
 class Hdf5BytesInStore final : public Hdf5Bytes {
  public:
   Hdf5BytesInStore(Store& store, std::string key, uint64_t size, std::stop_token stop);
@@ -47,27 +50,28 @@ class Hdf5BytesInStore final : public Hdf5Bytes {
   const uint64_t size_, block_bytes_;
   const std::stop_token stop_;
   std::map<uint64_t, Buffer> blocks_;
-  std::list<uint64_t> used_;  ///< the last one first
+  std::list<uint64_t> used_;  ///< most recently used first
 };
 
-/// A file whose first block has been read: where addresses count from and how long they are. Every address is checked against the file
-/// before anything is read there, and all that is read counts against a limit, so that no file can lead a reader in circles.
+/// A file whose superblock has been read: the base and the size of its addresses. Every address is
+/// checked against the file before it is read. All reads count against a limit, so a circular file
+/// cannot trap a reader.
 class Hdf5Metadata {
  public:
-  /// Corrupt where it is no HDF5 file.
+  /// Corrupt if it is not an HDF5 file.
   static Result<Hdf5Metadata> open(Hdf5Bytes& bytes);
 
   Result<Buffer> read(uint64_t address, uint64_t length);
-  /// The same, of a block that ends in its checksum.
+  /// Reads a block that ends in its checksum, and checks it.
   Result<Buffer> read_checked(uint64_t address, uint64_t length, const char* what);
   Hdf5Cursor cursor(const Buffer& bytes) const { return Hdf5Cursor(bytes.span(), sizes_); }
 
   Hdf5Sizes sizes() const { return sizes_; }
   uint64_t root() const { return root_; }  ///< address of the root group's header
-  /// Whether so many bytes of the file lie at the address.
+  /// True if the file has `length` bytes at the address.
   bool holds(uint64_t address, uint64_t length) const;
   uint64_t size() const { return bytes_->size(); }
-  /// Offset in the file of an address that it holds.
+  /// File offset of an address for which holds() is true.
   uint64_t offset(uint64_t address) const { return base_ + address; }
 
  private:

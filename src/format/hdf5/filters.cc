@@ -11,7 +11,7 @@ namespace forebay {
 
 namespace {
 
-// RFC 1951: a match of 258 bytes takes two bits at least. LZF makes 264 of three at most.
+// RFC 1951: a match of 258 bytes takes at least two bits. LZF makes 264 bytes of at most three.
 constexpr uint64_t kMostDeflateRatio = 1032, kMostLzfRatio = 264;
 constexpr uint64_t kChecksumBytes = 4;
 
@@ -28,7 +28,7 @@ std::string way_out(const Hdf5Filter& filter) {
       known != nullptr ? std::string(known) : fmt::format("filter {}", filter.id), name);
 }
 
-/// With the width known, as that of most shuffled data is, compilers make few wide instructions of both loops.
+/// With a constant width, as most shuffled data has, compilers vectorize both loops.
 template <size_t kBytes>
 void unshuffle_fixed(const uint8_t* in, size_t elements, uint8_t* out) {
   for (size_t i = 0; i < elements; ++i) {
@@ -36,7 +36,8 @@ void unshuffle_fixed(const uint8_t* in, size_t elements, uint8_t* out) {
   }
 }
 
-/// Of blocks that fit into the first cache, so that writing with a stride costs no memory traffic.
+/// Works on blocks that fit into the first-level cache, so that strided writes cause no memory
+/// traffic.
 void unshuffle_any(const uint8_t* in, size_t elements, size_t bytes, uint8_t* out) {
   const size_t block = std::max<size_t>(1, 16'384 / bytes);
   for (size_t begin = 0; begin < elements; begin += block) {
@@ -92,28 +93,29 @@ std::span<uint8_t> Hdf5Filtering::room(int which, uint64_t bytes) {
 Result<std::span<const uint8_t>> Hdf5Filtering::undo(std::span<const Hdf5Filter> filters, uint32_t skipped,
                                                      std::span<const uint8_t> stored, uint64_t bytes,
                                                      WorkMemory& memory) {
-  // Before any memory is taken for what a file only says.
+  // Checked before memory is allocated for a size that only the file states.
   if (most_from_hdf5_filters(filters, stored.size()) < bytes) {
     return corrupt(fmt::format("a chunk of {} stored bytes cannot hold {}; the file is damaged", stored.size(), bytes));
   }
-  // Two rooms, between which the bytes go to and fro from filter to filter.
+  // Two buffers, between which the bytes alternate from filter to filter.
   const uint64_t room_bytes = filters.empty() ? 0 : 2 * (bytes + filters.size() * kChecksumBytes);
   if (room_bytes > reserved_) {
     FOREBAY_RETURN_IF_ERROR(memory.reserve(room_bytes - reserved_));
     reserved_ = room_bytes;
   }
-  // What is in front of a checksum is that much longer when it is read from behind.
+  // Until its filter is undone, each checksum adds to the size of the data.
   uint64_t checksums = 0;
   for (size_t i = 0; i < filters.size(); ++i)
     checksums += filters[i].id == Hdf5Filter::kFletcher32 && (i >= 32 || (skipped >> i & 1) == 0);
   std::span<const uint8_t> now = stored;
   int into = 0;
-  // Last first; of more than 32 filters none can be marked as skipped.
+  // Filters are undone in reverse order. A filter beyond the 32nd cannot be marked as skipped.
   for (size_t i = filters.size(); i-- > 0;) {
     if (i < 32 && (skipped >> i & 1) != 0) continue;
     if (filters[i].id == Hdf5Filter::kFletcher32) --checksums;
     FOREBAY_ASSIGN(now, undo_one(filters[i], now, into, bytes + checksums * kChecksumBytes));
-    // A filter that changes nothing gives a part of what it was given: the other room is free still, and this one is not.
+    // A filter that changes nothing returns a part of its input. The other buffer is then still
+    // free, and this one is not.
     if (now.data() == rooms_[into].data()) into = 1 - into;
   }
   if (now.size() == bytes) return now;
@@ -127,7 +129,7 @@ Result<std::span<const uint8_t>> Hdf5Filtering::undo_one(const Hdf5Filter& filte
       if (!inflater_) inflater_ = std::make_unique<Inflater>();
       const std::span<uint8_t> out = room(into, bytes);
       if (inflater_->of == nullptr) return out_of_budget("no memory to inflate a chunk", bytes);
-      // Checks the sum at the end, too, and never writes beyond what it was given.
+      // Also checks the checksum at the end, and never writes beyond `out`.
       if (libdeflate_zlib_decompress(inflater_->of, in.data(), in.size(), out.data(), out.size(), nullptr) ==
           LIBDEFLATE_SUCCESS)
         return std::span<const uint8_t>(out);
@@ -151,7 +153,7 @@ Result<std::span<const uint8_t>> Hdf5Filtering::undo_one(const Hdf5Filter& filte
       uint32_t stored = 0;
       for (size_t i = 0; i < kChecksumBytes; ++i) stored |= uint32_t{in[content.size() + i]} << (8 * i);
       const uint32_t sum = hdf5_fletcher32(content);
-      // Old libraries wrote it with the bytes of each half exchanged.
+      // Old libraries stored it with the bytes of each half exchanged.
       const uint32_t exchanged = (sum & 0x00ff00ff) << 8 | (sum >> 8 & 0x00ff00ff);
       if (stored == sum || stored == exchanged) return content;
       return corrupt("the checksum of a chunk (fletcher32) is wrong; the file is damaged");
@@ -169,13 +171,13 @@ void hdf5_unshuffle(std::span<const uint8_t> in, uint64_t element_bytes, uint8_t
     case 8: unshuffle_fixed<8>(in.data(), elements, out); break;
     default: unshuffle_any(in.data(), elements, bytes, out); break;
   }
-  // What is no whole element stays where it was.
+  // An incomplete last element is not shuffled.
   if (const size_t rest = in.size() - elements * bytes; rest > 0)
     std::memcpy(out + elements * bytes, in.data() + elements * bytes, rest);
 }
 
-// A byte below 32 announces so many and one more as they are; others a copy from what has been written, three bits of its length and 13 of how far
-// back it lies.
+// A control byte below 32 precedes that many literal bytes plus one. Other control bytes mean a
+// copy of earlier output: three bits of its length and 13 bits of its distance.
 bool hdf5_lzf_decompress(std::span<const uint8_t> in, std::span<uint8_t> out) {
   size_t from = 0, to = 0;
   while (from < in.size()) {
@@ -197,17 +199,18 @@ bool hdf5_lzf_decompress(std::span<const uint8_t> in, std::span<uint8_t> out) {
     if (from == in.size()) return false;
     const size_t back = ((control & 31) << 8 | in[from++]) + 1;
     if (back > to || count > out.size() - to) return false;
-    for (size_t i = 0; i < count; ++i, ++to) out[to] = out[to - back];  // what it copies may be what it just wrote
+    // The copy may overlap its own output.
+    for (size_t i = 0; i < count; ++i, ++to) out[to] = out[to - back];
   }
   return to == out.size();
 }
 
-// Of big-endian words of two bytes; a byte at the end is the upper half of one.
+// Sums big-endian words of two bytes. A single last byte is the upper half of a word.
 uint32_t hdf5_fletcher32(std::span<const uint8_t> bytes) {
   uint32_t low = 0, high = 0;
   size_t words = bytes.size() / 2, at = 0;
   while (words > 0) {
-    // As many as can be added up before a sum could overflow.
+    // The number of words that can be added before a sum could overflow.
     const size_t now = std::min<size_t>(words, 360);
     for (size_t i = 0; i < now; ++i, at += 2) {
       low += uint32_t{bytes[at]} << 8 | bytes[at + 1];

@@ -12,7 +12,7 @@
 
 namespace forebay {
 
-/// One step that a chunk went through when it was written.
+/// One filter that was applied to a chunk when it was written.
 struct Hdf5Filter {
   enum : uint16_t { kDeflate = 1, kShuffle = 2, kFletcher32 = 3, kSzip = 4, kNbit = 5, kScaleOffset = 6, kLzf = 32000 };
   uint16_t id = 0;
@@ -20,13 +20,13 @@ struct Hdf5Filter {
   std::vector<uint32_t> values = {};
 };
 
-/// Unsupported, with the way out, where one of them is none that this reader undoes.
+/// Unsupported, with a remedy, if one of the filters is not implemented here.
 Status check_hdf5_filters(std::span<const Hdf5Filter> filters);
 
-/// The most bytes that so many stored ones can become.
+/// Upper bound of the size of a chunk before filtering, given its stored size.
 uint64_t most_from_hdf5_filters(std::span<const Hdf5Filter> filters, uint64_t stored_bytes);
 
-/// Memory for what a chunk is between its filters; reused from chunk to chunk. One thread.
+/// Undoes the filters of chunks. Its buffers are reused from chunk to chunk. One thread.
 class Hdf5Filtering {
  public:
   Hdf5Filtering();
@@ -34,8 +34,10 @@ class Hdf5Filtering {
   Hdf5Filtering(const Hdf5Filtering&) = delete;
   Hdf5Filtering& operator=(const Hdf5Filtering&) = delete;
 
-  /// A chunk as it was before it went through the filters (those in `skipped` by bit it did not). The bytes are those of `stored`, or live until the
-  /// next call. Corrupt where they are not exactly `bytes`. Takes no more memory than twice that, and says so to `memory` before.
+  /// Returns the bytes of a chunk before filtering. Filters whose bit in `skipped` is set were not
+  /// applied. The result is a part of `stored`, or is valid until the next call. Corrupt if its
+  /// size is not exactly `bytes`. Buffers take about twice that size, which is reserved from
+  /// `memory` first.
   Result<std::span<const uint8_t>> undo(std::span<const Hdf5Filter> filters, uint32_t skipped,
                                         std::span<const uint8_t> stored, uint64_t bytes, WorkMemory& memory);
 
@@ -50,7 +52,7 @@ class Hdf5Filtering {
   uint64_t reserved_ = 0;
 };
 
-// Each filter by itself. They write all of `out`, or answer false where the bytes are not what they should be.
+// The single filters. Each writes all of `out`, or returns false if the input is malformed.
 void hdf5_unshuffle(std::span<const uint8_t> in, uint64_t element_bytes, uint8_t* out);
 bool hdf5_lzf_decompress(std::span<const uint8_t> in, std::span<uint8_t> out);
 uint32_t hdf5_fletcher32(std::span<const uint8_t> bytes);

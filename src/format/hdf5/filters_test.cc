@@ -125,7 +125,7 @@ TEST(hdf5_filters, what_is_longer_or_shorter_than_it_should_be_is_corrupt) {
 
 TEST(hdf5_filters, lzf_copies_what_it_wrote_and_never_reaches_outside) {
   Bytes out(12);
-  // "abc", then nine bytes from three before.
+  // "abc", then a copy of nine bytes from distance three.
   EXPECT_TRUE(hdf5_lzf_decompress(Bytes{2, 'a', 'b', 'c', 0xe0, 0, 2}, out));
   EXPECT_EQ(std::string(out.begin(), out.end()), "abcabcabcabc");
   EXPECT_FALSE(hdf5_lzf_decompress(Bytes{2, 'a', 'b', 'c', 0xe0, 0, 3}, out)) << "before the beginning";

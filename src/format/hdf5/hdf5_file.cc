@@ -13,18 +13,19 @@ namespace forebay {
 
 namespace {
 
-// A row group that costs little to hold, and is read in one or two requests from a store far away.
+// A row group of this size needs little memory, and takes one or two requests to a remote store.
 constexpr uint64_t kSpanBytes = 2 << 20;
-// Where windows lie so close that they are many times their rows, chunks are rather decoded twice than row groups made larger.
+// If overlapping windows are many times the size of their rows, it is better to decode chunks twice
+// than to enlarge row groups.
 constexpr uint64_t kMostSpanBytes = 32 << 20;
-// The most rows of a group of windows that are decoded for the next group, too.
+// Limit of the rows of a group of windows that are decoded again for the next group.
 constexpr uint64_t kWindowsToShare = 8;
 
 uint64_t saturated(unsigned __int128 value) { return value > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(value); }
 
 uint64_t times(uint64_t a, uint64_t b) { return saturated(static_cast<unsigned __int128>(a) * b); }
 
-/// Bytes [offset, offset + bytes) of the file, joined where they come in several pieces.
+/// Returns bytes [offset, offset + bytes) of the file, joined if they are in several pieces.
 Result<Buffer> find_piece(std::span<const TableFile::Piece> pieces, uint64_t offset, uint64_t bytes) {
   if (bytes == 0) return Buffer();
   auto piece = std::ranges::upper_bound(pieces, offset, {}, &TableFile::Piece::offset);
@@ -33,7 +34,7 @@ Result<Buffer> find_piece(std::span<const TableFile::Piece> pieces, uint64_t off
   const uint64_t skip = offset - piece->offset;
   if (skip <= piece->bytes.size() && bytes <= piece->bytes.size() - skip) return piece->bytes.slice(skip, bytes);
   Buffer joined = Buffer::allocate(bytes);
-  // Long chunks are several requests (joined_reads()), whose pieces follow each other without a gap.
+  // Long chunks take several requests (joined_reads()), whose pieces are adjacent.
   for (uint64_t done = 0; done < bytes; ++piece) {
     if (piece == pieces.end() || piece->offset > offset + done)
       return internal_error("the pieces lack a part of a chunk");
@@ -63,7 +64,7 @@ ColumnValues repeat_constant(const Hdf5Column& column, int64_t samples) {
   return made;
 }
 
-/// Texts of fixed length without what they are filled up with.
+/// Texts of fixed length without their padding.
 ColumnValues trimmed_texts(const Hdf5Column& column, const Buffer& rows, int64_t samples) {
   const auto count = static_cast<size_t>(samples);
   ColumnValues made{Buffer::allocate(rows.size()), Buffer::allocate((count + 1) * sizeof(int64_t))};
@@ -91,10 +92,10 @@ void note_bad_texts(const Hdf5Column& column, const ColumnValues& values, int64_
 
 }  // namespace
 
-/// A column to be filled.
+/// A column to fill.
 struct Hdf5File::Wish {
   const Hdf5Column* column = nullptr;
-  size_t place = 0;  ///< among the fields asked for
+  size_t place = 0;  ///< index among the requested fields
   Buffer rows = {};
 };
 
@@ -122,7 +123,8 @@ uint64_t Hdf5File::sample_bytes(const Hdf5Column& column) const {
   return times(times(elements, item_bytes(column)), windows_ ? static_cast<uint64_t>(windows_->rows) : 1) + offset;
 }
 
-// Row groups begin where the longest chunks do, so that these are decoded once; shorter ones end there, too, where their lengths divide.
+// Row groups begin where the longest chunks do, so that these are decoded once. Shorter chunks end
+// there too if their lengths divide.
 uint64_t Hdf5File::plan_group_samples() const {
   uint64_t bytes = 1, step = 1;
   for (const Hdf5Column& column : columns_.columns)
@@ -163,7 +165,7 @@ std::vector<ByteRange> Hdf5File::ranges(int64_t group, std::span<const size_t> f
     }
   }
   std::ranges::sort(all, {}, &ByteRange::offset);
-  // A damaged file may say that two chunks share bytes.
+  // In a damaged file two chunks may share bytes.
   std::vector<ByteRange> apart;
   for (const ByteRange& range : all) {
     const uint64_t end = apart.empty() ? 0 : apart.back().offset + apart.back().length;
@@ -182,7 +184,8 @@ ChunkCost Hdf5File::cost(int64_t group, std::span<const size_t> fields) const {
   for (const size_t field : fields) {
     const Hdf5Column& column = columns_.columns[field];
     unsigned __int128 bytes = static_cast<unsigned __int128>(sample_bytes(column)) * static_cast<uint64_t>(rows(group));
-    // Rows stand beside the windows made of them, texts beside what is left when they are trimmed.
+    // Rows are held in addition to the windows made of them, and texts in addition to the trimmed
+    // ones.
     if (windows_ || column.from == Hdf5Column::From::kText) {
       const Hdf5DataSet& data = columns_.data[column.data];
       if (column.from != Hdf5Column::From::kConstant)
@@ -232,7 +235,7 @@ Status Hdf5File::decode_data(size_t data, Rows rows, std::span<Wish> wishes, std
     return find_piece(pieces, address + base_, bytes);
   };
   const Status read = read_hdf5_rows(set, rows.first, rows.count, stored, extracts, filtering, memory);
-  // With its figure as it is: whoever has no memory asks again with that.
+  // OutOfBudget keeps its figure, because the caller asks again for that much memory.
   if (read.ok() || read.code() == Code::kOutOfBudget) return read;
   Status told(read.code(), fmt::format("'{}': {}", set.path, read.message()));
   return read.range() ? std::move(told).with_range({read.range()->offset + base_, read.range()->length}) : told;
@@ -240,7 +243,7 @@ Status Hdf5File::decode_data(size_t data, Rows rows, std::span<Wish> wishes, std
 
 ColumnValues Hdf5File::windowed(const Hdf5Column& column, Buffer rows, int64_t samples) const {
   const auto stride = static_cast<uint64_t>(windows_->stride), window = static_cast<uint64_t>(windows_->rows);
-  // Windows end to end are the rows themselves.
+  // Adjacent windows are the rows themselves.
   if (stride == window) return {std::move(rows), {}};
   const uint64_t window_bytes = row_bytes(column.field), row = window_bytes / window;
   ColumnValues made{Buffer::allocate(window_bytes * static_cast<uint64_t>(samples)), {}};

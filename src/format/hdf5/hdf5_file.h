@@ -10,10 +10,11 @@
 
 namespace forebay {
 
-/// Fields of one HDF5 file as a table: a group is a span of rows (or of windows) cut where chunks end. Immutable; many threads.
+/// The fields of one HDF5 file as a table. A group is a range of rows (or windows) that ends at a
+/// chunk boundary. Immutable; any thread may use it.
 class Hdf5File final : public TableFile {
  public:
-  /// `columns`: of a file in which address 0 is at offset `base`.
+  /// `base` is the file offset of address 0.
   Hdf5File(Hdf5Columns columns, const std::optional<Hdf5Windows>& windows, uint64_t base);
 
   const Schema& schema() const override { return schema_; }
@@ -27,7 +28,7 @@ class Hdf5File final : public TableFile {
   uint64_t index_bytes() const override;
 
  private:
-  /// Rows of the file that a group is made of.
+  /// The rows of the file that a group needs.
   struct Rows {
     uint64_t first = 0, count = 0;
   };

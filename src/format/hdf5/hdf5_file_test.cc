@@ -21,7 +21,8 @@ std::string chunk_of_ints(int32_t first, size_t count) {
   return bytes_of_numbers(values);
 }
 
-// Which axis has no end decides how chunks are counted; files with lengths of 4 bytes say it in 4.
+// The unlimited axis determines how chunks are numbered. Files with 4-byte lengths mark it in 4
+// bytes.
 TEST(Hdf5Space, has_no_end_where_all_bits_of_a_length_are_set) {
   for (const uint8_t length : {uint8_t{4}, uint8_t{8}}) {
     std::vector<uint8_t> bytes = {2, 2, 1, 1};
@@ -35,7 +36,7 @@ TEST(Hdf5Space, has_no_end_where_all_bits_of_a_length_are_set) {
   }
 }
 
-/// 0 … rows - 1, in chunks.
+/// Values 0 … rows - 1, in chunks.
 MadeHdf5 counting_file(uint64_t rows, uint64_t chunk) {
   MadeHdf5 made;
   made.dims = {rows};
@@ -54,7 +55,8 @@ Result<std::shared_ptr<const Hdf5File>> open_made(const std::string& bytes, std:
   return std::shared_ptr<const Hdf5File>(std::make_shared<Hdf5File>(std::move(columns), windows, metadata.offset(0)));
 }
 
-/// All rows, decoded from exactly the bytes that ranges() names; counts how often each byte of a chunk was asked for.
+/// All rows, decoded from exactly the bytes that ranges() names. Counts how often each byte of a
+/// chunk is requested.
 template <typename T>
 std::vector<T> decoded(const Hdf5File& file, const std::string& bytes, std::map<uint64_t, int>* asked = nullptr) {
   std::vector<T> all;

@@ -47,7 +47,7 @@ Result<Hdf5FractalHeap> Hdf5FractalHeap::open(Hdf5Metadata& file, uint64_t addre
   in.skip(1);
   const uint32_t largest_object = in.u32();
   in.skip(2 * uint64_t{sizes.length} + 2 * uint64_t{sizes.address});
-  // Statistics.
+  // Statistics, which are not needed.
   in.skip(8 * uint64_t{sizes.length});
   Hdf5FractalHeap heap;
   heap.width_ = in.u16();
@@ -60,10 +60,11 @@ Result<Hdf5FractalHeap> Hdf5FractalHeap::open(Hdf5Metadata& file, uint64_t addre
   if (in.failed() || heap.width_ == 0 || !std::has_single_bit(heap.first_block_) ||
       !std::has_single_bit(heap.largest_block_) || heap.largest_block_ < heap.first_block_ || heap_bits > 64)
     return hdf5_damaged("the header of a heap");
-  // III.G: filters of a heap are its own, apart from those of data sets.
+  // III.G: filters of a heap are separate from those of data sets.
   if (filters != 0) return unsupported("a group's names are compressed; write the file again with `h5repack`");
   heap.offset_bytes_ = (size_t{heap_bits} + 7) / 8;
-  // An object is in one block and no longer than the header allows: as few bytes as the smaller of both needs.
+  // An object is in one block and no longer than the header allows. Its length takes as few bytes
+  // as the smaller limit needs.
   heap.length_bytes_ = std::min(encoded_bytes(heap.largest_block_), encoded_bytes(largest_object));
   return heap;
 }
@@ -90,25 +91,28 @@ uint64_t Hdf5FractalHeap::row_bytes(uint64_t row) const {
                                                                                : first_block_ << doubled;
 }
 
-// Blocks of the first two rows are the smallest, of each further one twice as large; those too large for data hold blocks themselves.
+// The blocks of the first two rows have the smallest size, which doubles with each further row.
+// Beyond the maximum size of data blocks, the blocks are indirect and contain blocks themselves.
 Result<Buffer> Hdf5FractalHeap::managed(Hdf5Metadata& file, uint64_t offset, uint64_t length) const {
   uint64_t block = root_, block_bytes = first_block_, rows = root_rows_;
-  // Rows of blocks up to the largest that holds data: two of the first size, and one for each doubling.
+  // Rows of data blocks: two of the first size, and one for each doubling.
   const uint64_t direct_rows = static_cast<uint64_t>(std::bit_width(largest_block_) - std::bit_width(first_block_)) + 2;
-  // A root without rows is a block of data itself.
+  // A root without rows is a data block.
   for (int depth = 0; rows > 0; ++depth) {
     if (depth == kDeepestHeap) return hdf5_damaged("a heap leads in circles");
     uint64_t row = 0;
     for (; row < rows && offset / width_ >= row_bytes(row); ++row) offset -= row_bytes(row) * width_;
     if (row == rows) return hdf5_damaged("an entry of a heap lies outside of it");
     const uint64_t column = offset / row_bytes(row), place = row * width_ + column, size = file.sizes().address;
-    // Signature, version, the header's address and the block's own offset stand before the addresses of its blocks.
+    // The addresses follow the signature, the version, the header's address and the block's own
+    // offset.
     FOREBAY_ASSIGN(const Buffer entry, file.read(block + 5 + size + offset_bytes_ + place * size, size));
     block = file.cursor(entry).address();
     offset -= column * row_bytes(row);
     block_bytes = row_bytes(row);
     if (row < direct_rows) break;
-    // III.G: as many rows as a block of that size covers when it begins anew with the smallest blocks.
+    // III.G: an indirect block of that size covers as many rows, beginning again with the smallest
+    // blocks.
     const int more = std::bit_width(block_bytes) - std::bit_width(first_block_ * width_) + 1;
     if (more <= 0) return hdf5_damaged("a block of a heap has no rows");
     rows = static_cast<uint64_t>(more);
@@ -143,7 +147,7 @@ Status Hdf5GlobalHeap::load(Hdf5Metadata& file, uint64_t collection) {
     const uint16_t index = in.u16();
     in.skip(6);
     const uint64_t size = in.length();
-    if (index == 0) break;  // what is free
+    if (index == 0) break;  // free space
     const size_t at = in.at();
     in.skip(size);
     if (in.failed()) return hdf5_damaged("a value of varying length reaches beyond its heap");

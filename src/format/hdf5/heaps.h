@@ -8,7 +8,7 @@
 
 namespace forebay {
 
-/// Names of the members of old groups.
+/// A local heap, which holds the names of the members of old-style groups.
 class Hdf5LocalHeap {
  public:
   static Result<Hdf5LocalHeap> open(Hdf5Metadata& file, uint64_t address);
@@ -18,11 +18,11 @@ class Hdf5LocalHeap {
   Buffer data_;
 };
 
-/// What groups and objects with many links or attributes keep these in.
+/// A fractal heap, which holds the links or attributes of objects with many of them.
 class Hdf5FractalHeap {
  public:
   static Result<Hdf5FractalHeap> open(Hdf5Metadata& file, uint64_t address);
-  /// What an id from a B-tree stands for.
+  /// The object with an id that a B-tree record holds.
   Result<Buffer> get(Hdf5Metadata& file, std::span<const uint8_t> id) const;
 
  private:
@@ -34,10 +34,11 @@ class Hdf5FractalHeap {
   size_t offset_bytes_ = 0, length_bytes_ = 0;
 };
 
-/// Values of varying length, wherever in the file. Those of the collection that was used last are kept.
+/// Reads values of variable length from the file's global heap collections. The objects of the
+/// collection used last are cached.
 class Hdf5GlobalHeap {
  public:
-  /// Empty for the reference of an empty value.
+  /// Empty if the reference stands for an empty value.
   Result<Buffer> get(Hdf5Metadata& file, uint64_t collection, uint32_t index);
 
  private:

@@ -33,8 +33,9 @@ std::string content_of(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Opens whatever data sets the file names, and decodes the first row group of each. Anything may be told; nothing may crash, hang, or take memory that
-/// was not granted. How many were decoded.
+/// Opens all data sets that the file names, and decodes the first row group of each. Any error is
+/// allowed, but no crash, no endless loop, and no memory beyond the grant. Returns how many were
+/// decoded.
 int read_all(const std::string& bytes) {
   Hdf5BytesInMemory memory(hdf5_buffer(bytes));
   Result<Hdf5Metadata> file = Hdf5Metadata::open(memory);
@@ -84,7 +85,7 @@ TEST(hostile_hdf5, flipped_bits_are_told_or_change_values_and_nothing_else) {
   std::mt19937 random(11);
   for (const auto& path : files) {
     const std::string bytes = content_of(path);
-    // What is in the first kilobytes is mostly metadata.
+    // The first kilobytes are mostly metadata.
     const size_t reach = std::min<size_t>(bytes.size(), 16 << 10);
     for (int round = 0; round < 150; ++round) {
       std::string flipped = bytes;

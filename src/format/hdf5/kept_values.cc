@@ -30,7 +30,7 @@ Result<Buffer> follow_reference(Hdf5Metadata& file, Hdf5GlobalHeap& heap, const 
   const uint32_t index = in.u32();
   if (in.failed()) return hdf5_damaged("a value of varying length");
   FOREBAY_ASSIGN(const Buffer all, heap.get(file, collection, index));
-  // No overflow: both factors have 32 bits.
+  // Cannot overflow, because both factors have 32 bits.
   const uint64_t bytes = count * type.base[0].bytes;
   if (bytes > all.size()) return hdf5_damaged("a value of varying length is longer than what is kept of it");
   return all.slice(0, bytes);
@@ -38,7 +38,7 @@ Result<Buffer> follow_reference(Hdf5Metadata& file, Hdf5GlobalHeap& heap, const 
 
 std::string_view as_text(const Buffer& bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  // Libraries differ in whether a text's end is stored with it.
+  // Libraries differ in whether they store a text's terminating zero.
   return text.substr(0, text.find('\0'));
 }
 
@@ -52,7 +52,7 @@ ColumnValues one_value(const void* bytes, size_t size, bool is_text) {
   return made;
 }
 
-/// Collects values of varying length row by row.
+/// Collects values of variable length row by row.
 class Varying {
  public:
   Varying(Hdf5Metadata& file, const Hdf5Column& column, uint64_t& taken)
@@ -104,7 +104,7 @@ Result<ColumnValues> read_hdf5_varying(Hdf5Metadata& file, const Hdf5DataSet& da
   const uint64_t reference = column.leaf.bytes, rows = data.rows();
   if (column.leaf.bytes < 8u + file.sizes().address) return hdf5_damaged("a value of varying length");
   if (rows > kHdf5MostKeptBytes / reference) return too_many_kept();
-  // At least a chunk: one that is longer would be inflated once for each part of it.
+  // At least the rows of a chunk, because a longer chunk would be inflated once per part.
   const uint64_t at_once = std::max<uint64_t>(1, std::max(kRowsAtOnce, data.chunk.empty() ? 0 : data.chunk[0]));
   Varying varying(file, column, taken);
   Hdf5Filtering filtering;

@@ -4,15 +4,16 @@
 
 namespace forebay {
 
-/// The most bytes that values of varying length of one file may have together.
+/// Limit of the total bytes of one file's values of variable length.
 constexpr uint64_t kHdf5MostKeptBytes = uint64_t{64} << 20;
 
-/// All values of varying length of a column: where each lies in the file only the values before it say, so that they are read when the file is
-/// opened. Unsupported, with the way out, where they have more than kHdf5MostKeptBytes with those before (`taken`).
+/// Reads all values of variable length of a column. They are read when the file is opened, because
+/// the place of each value is known only from the values before it. `taken` is the running total of
+/// the file. Unsupported, with a remedy, if it exceeds kHdf5MostKeptBytes.
 Result<ColumnValues> read_hdf5_varying(Hdf5Metadata& file, const Hdf5DataSet& data, const Hdf5Column& column,
                                        uint64_t& taken);
 
-/// Makes a column of an attribute: its field, and the one value in `kept`.
+/// Fills in `column` from an attribute: its field, and its value in `kept`.
 Status hdf5_constant(Hdf5Metadata& file, const Hdf5Attribute& attribute, Hdf5Column& column);
 
 }  // namespace forebay

@@ -22,7 +22,7 @@ std::string bytes_text(std::span<const uint8_t> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// The members of one group, in whichever way the file keeps them.
+/// Reads the members of one group, in any of the forms that files use.
 class LinkReader {
  public:
   explicit LinkReader(Hdf5Metadata& file) : file_(file) {}
@@ -96,7 +96,7 @@ class LinkReader {
       const uint32_t value = each.u32();
       each.skip(12);
       FOREBAY_ASSIGN(link.name, heap.text(name));
-      // III.C: the scratch pad then says where in the heap the target's name stands.
+      // III.C: the scratch pad then holds the heap offset of the target's name.
       if (cached == 2) {
         link.kind = Hdf5Link::Kind::kSoft;
         FOREBAY_ASSIGN(link.target, heap.text(value));
@@ -128,7 +128,7 @@ class LinkReader {
     const uint8_t kind = (flags & 0x08) != 0 ? in.u8() : 0;
     if ((flags & 0x04) != 0) in.skip(8);
     if ((flags & 0x10) != 0) in.skip(1);
-    // IV.A.2.g: bits 0 and 1 say how many bytes the name's length takes.
+    // IV.A.2.g: bits 0 and 1 give the size of the name's length.
     const uint64_t length = in.number(size_t{1} << (flags & 3));
     Hdf5Link link;
     link.name = bytes_text(in.bytes(length));
@@ -179,7 +179,8 @@ Status in_another_file(const Hdf5Link& link) {
 
 void list_data_sets(Hdf5Metadata& file, uint64_t address, const std::string& path, size_t most,
                     std::set<uint64_t>& seen, std::vector<std::string>& found) {
-  // Each object once: links may lead in circles, and a message has to come some time.
+  // Each object is visited once, because links may be circular; the number of objects is limited to
+  // bound the time.
   if (found.size() >= most || seen.size() > 10'000 || !seen.insert(address).second) return;
   Result<Hdf5Header> header = read_hdf5_header(file, address);
   if (!header.ok()) return;
@@ -199,7 +200,8 @@ Result<std::vector<Hdf5Link>> hdf5_links(Hdf5Metadata& file, const Hdf5Header& g
   return LinkReader(file).run(group);
 }
 
-// A stack of steps, the next one last: what a soft link says is put in its place.
+// Works on a stack of path components, the next one last. A soft link is replaced by the components
+// of its target.
 Result<Hdf5Object> find_hdf5_object(Hdf5Metadata& file, std::string_view path) {
   std::vector<std::string> ahead = steps_of(path);
   std::ranges::reverse(ahead);
@@ -209,7 +211,8 @@ Result<Hdf5Object> find_hdf5_object(Hdf5Metadata& file, std::string_view path) {
   while (!ahead.empty()) {
     const std::string name = std::move(ahead.back());
     ahead.pop_back();
-    // All members, for one name: the order of a heap's names is that of hashes, and the nearest name is wanted where there is none.
+    // All members are read even for one name: the names in a heap are ordered by hash, and the
+    // error names the nearest one.
     FOREBAY_ASSIGN(const std::vector<Hdf5Link> links, hdf5_links(file, at.header));
     const auto link = std::ranges::find(links, name, &Hdf5Link::name);
     if (link == links.end()) return no_such_member(path, name, links);
@@ -221,7 +224,7 @@ Result<Hdf5Object> find_hdf5_object(Hdf5Metadata& file, std::string_view path) {
       if (++soft_links > kMostSoftLinks || ahead.size() + there.size() > kMostSteps)
         return invalid_argument(fmt::format("the links at '{}' lead in circles; name the data set itself", name));
       ahead.insert(ahead.end(), there.rbegin(), there.rend());
-      // Else from the group that it is in, which `at` still is.
+      // A relative target starts at the link's group, which `at` still is.
       if (link->target.starts_with('/')) at.address = file.root();
     } else {
       at.address = link->address;

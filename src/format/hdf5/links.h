@@ -13,24 +13,25 @@ struct Hdf5Link {
   enum class Kind : uint8_t { kHard, kSoft, kExternal, kOther };
   std::string name;
   Kind kind = Kind::kHard;
-  uint64_t address = kHdf5Nowhere;  ///< of a hard one: the header of what it names
-  std::string target;               ///< of a soft one: a path; of an external one: file and path, for messages
+  uint64_t address = kHdf5Nowhere;  ///< for a hard link: address of the target's header
+  std::string target;               ///< path of a soft link; file and path of an external link
 };
 
-/// Of a group, in any order. Empty where the object is no group.
+/// The members of a group, in any order. Empty if the object is not a group.
 Result<std::vector<Hdf5Link>> hdf5_links(Hdf5Metadata& file, const Hdf5Header& group);
 
-/// An object, found.
+/// An object that a path leads to.
 struct Hdf5Object {
   uint64_t address = kHdf5Nowhere;
   Hdf5Header header;
 };
 
-/// By its path from the root ("/building1/elec/meter1"); links within the file are followed, not in circles. NotFound with the nearest name that
-/// exists; Unsupported for what lies in another file, which is never opened.
+/// Finds an object by its path from the root, such as "/building1/elec/meter1". Follows links
+/// within the file, but not in circles. NotFound, with the nearest existing name, if there is none.
+/// Unsupported for an object in another file; other files are never opened.
 Result<Hdf5Object> find_hdf5_object(Hdf5Metadata& file, std::string_view path);
 
-/// Paths of all data sets, for messages: at most `most`.
+/// Paths of at most `most` data sets of the file, for messages.
 std::vector<std::string> hdf5_data_sets(Hdf5Metadata& file, size_t most);
 
 }  // namespace forebay

@@ -11,7 +11,8 @@
 
 namespace forebay {
 
-/// A small HDF5 file of one data set, "/x", for tests: with everything in its place, so that single things can be put out of it.
+/// Builds a small HDF5 file with one data set, "/x", for tests. By default it is valid; tests
+/// damage single parts of it.
 struct MadeHdf5 {
   struct Chunk {
     std::vector<uint64_t> begin;
@@ -48,7 +49,7 @@ struct MadeHdf5 {
   }
 
   std::string to_bytes() const {
-    std::string file(48, '\0');  // the superblock comes last
+    std::string file(48, '\0');  // the superblock is written last
     std::vector<uint64_t> places;
     for (const Chunk& each : chunks) {
       places.push_back(file.size());

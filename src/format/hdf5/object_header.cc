@@ -16,7 +16,7 @@ struct HeaderBlock {
   uint64_t address = 0, length = 0;
 };
 
-/// Reads the blocks of one header, each of which may name more.
+/// Reads the blocks of one header. Each block may refer to more.
 class HeaderReader {
  public:
   HeaderReader(Hdf5Metadata& file, bool resolves) : file_(file), resolves_(resolves) {}
@@ -47,14 +47,14 @@ class HeaderReader {
     FOREBAY_ASSIGN(const Buffer flags_at, file_.read(address, 6));
     const uint8_t version = flags_at.data()[4], flags = flags_at.data()[5];
     if (version != 2) return unsupported(fmt::format("an object's header of version {}", version));
-    // IV.A.1.b: times, and limits of how attributes are kept, stand there by flags.
+    // IV.A.1.b: flags tell whether times and attribute limits are stored here.
     const uint64_t prefix = 6 + ((flags & 0x20) != 0 ? 16 : 0) + ((flags & 0x10) != 0 ? 4 : 0);
     const uint64_t size_bytes = uint64_t{1} << (flags & 3);
     FOREBAY_ASSIGN(const Buffer head, file_.read(address, prefix + size_bytes));
     Hdf5Cursor in = file_.cursor(head);
     in.skip(prefix);
     const uint64_t length = in.number(size_bytes), whole = prefix + size_bytes + length + 4;
-    // The second: `whole` has overflowed.
+    // The second condition detects that `whole` has overflowed.
     if (!file_.holds(address, whole) || length > whole) return hdf5_damaged("a header reaches beyond the file");
     FOREBAY_RETURN_IF_ERROR(file_.read_checked(address, whole, "a header").status());
     has_order_ = (flags & 0x04) != 0;
@@ -74,7 +74,7 @@ class HeaderReader {
     return {};
   }
 
-  // The first block was checked with its prefix.
+  // Blocks after the first one, which was checked with its prefix.
   Status new_block(HeaderBlock block) {
     const size_t head = has_order_ ? 6 : 4;
     FOREBAY_ASSIGN(const Buffer bytes, file_.read(block.address, block.length));
@@ -96,7 +96,7 @@ class HeaderReader {
     if (header_.messages.size() == kMostMessages) return hdf5_damaged("a header has too many messages");
     Buffer bytes = block.slice(at, size);
     if (part == static_cast<uint16_t>(Hdf5Part::kMore)) return more(bytes);
-    // Nil: room that a message has left (IV.A.2.a).
+    // A nil message, which is the space that a deleted one left (IV.A.2.a).
     if (part == 0) return {};
     if ((flags & kShared) != 0 && resolves_) {
       FOREBAY_ASSIGN(bytes, hdf5_shared_message(file_, static_cast<Hdf5Part>(part), bytes));
@@ -146,7 +146,7 @@ Result<Buffer> hdf5_shared_message(Hdf5Metadata& file, Hdf5Part part, const Buff
     return unsupported("messages are kept in a heap shared by objects; write the file again with `h5repack`");
   const uint64_t address = in.number(file.sizes().address);
   if (in.failed() || version > 3) return hdf5_damaged("a reference to a shared message is cut off");
-  // What is shared is not itself shared, so this ends.
+  // A shared message does not refer to another one, so this recursion ends.
   FOREBAY_ASSIGN(const Hdf5Header header, HeaderReader(file, false).run(address));
   const Hdf5Message* const found = header.find(part);
   if (found == nullptr) return hdf5_damaged("a shared message is not where it should be");

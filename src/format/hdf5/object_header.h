@@ -6,7 +6,7 @@
 
 namespace forebay {
 
-/// What a part of an object's header says.
+/// Kinds of messages in an object's header.
 enum class Hdf5Part : uint16_t {
   kSpace = 0x01,
   kLinks = 0x02,
@@ -23,20 +23,22 @@ enum class Hdf5Part : uint16_t {
   kAttributes = 0x15,
 };
 
+/// One message of a header: its kind (Hdf5Part) and its bytes.
 struct Hdf5Message {
   uint16_t part = 0;
   Buffer bytes;
 };
 
-/// The header of a group or a data set: messages, those kept elsewhere in the file already in their place.
+/// The header of a group or data set as a list of messages. Shared messages have been replaced by
+/// their contents.
 struct Hdf5Header {
   std::vector<Hdf5Message> messages;
-  /// The first of its kind; null where there is none.
+  /// The first message of this kind; null if there is none.
   const Hdf5Message* find(Hdf5Part part) const;
 };
 
 Result<Hdf5Header> read_hdf5_header(Hdf5Metadata& file, uint64_t address);
-/// Bytes of a message that may say, in place of what it is, in which other header that stands.
+/// Resolves the bytes of a message that may be a reference to another object header.
 Result<Buffer> hdf5_shared_message(Hdf5Metadata& file, Hdf5Part part, const Buffer& bytes);
 
 }  // namespace forebay

@@ -20,23 +20,25 @@ namespace forebay {
 namespace {
 
 constexpr std::array<std::string_view, 6> kHdf5Endings = {".h5", ".hdf5", ".hdf", ".he5", ".h5ad", ".nc"};
-// What opening waits for is one small read after the other, so that many files at once cost no more than one.
+// Opening waits for one small read after the other, so many files at once take no longer than one.
 constexpr size_t kFilesAtOnce = 16, kBadFilesNamed = 10;
 
-/// Opens the files of one request, several at a time. What is wrong with one of them does not end the others: all are told.
+/// Opens the files of one request, several at a time. An error in one file does not stop the
+/// others, so that all are reported.
 class FileOpener {
  public:
   FileOpener(DataFiles& files, const Hdf5Request& request, std::stop_token stop)
       : files_(files), request_(request), stop_(std::move(stop)), opened_(files.files.size()) {}
 
   Status run() {
-    // Threads and not reading jobs: where the next read is only the bytes of the one before say, deep in the parsers.
+    // Threads instead of reading jobs, because each read depends on the bytes of the previous one,
+    // deep in the parsers.
     std::vector<std::jthread> others;
     const size_t threads = std::min(kFilesAtOnce, opened_.size());
     try {
       while (others.size() + 1 < threads) others.emplace_back([this] { work(); });
     } catch (const std::system_error&) {
-      // This thread does all of it then.
+      // No further thread can be started; this thread opens all files.
     }
     work();
     others.clear();
@@ -58,7 +60,7 @@ class FileOpener {
       }
       const std::lock_guard lock(mutex_);
       const Code code = opened.status().code();
-      // Of the file; anything else would be the same of the next.
+      // An error of this file. Other errors would be the same for the next file.
       if (is_data_error(code) || code == Code::kInvalidArgument) {
         bad_.emplace(file, opened.status());
       } else {
@@ -115,7 +117,8 @@ class FileOpener {
   Status failed_;
 };
 
-/// What rows are made of, beyond the files: part of the identity of what is kept of them. "1": the way row groups are cut and decoded.
+/// How rows are made from files, as part of the identity of cached rows. "1" is the version of
+/// cutting and decoding row groups.
 std::string made_by(const Hdf5Request& request) {
   std::string text = "hdf5 1\n";
   if (request.windows) text += fmt::format("windows {} {}\n", request.windows->rows, request.windows->stride);
@@ -127,7 +130,7 @@ std::string made_by(const Hdf5Request& request) {
 Hash128 version_of_files(const TableData& data) {
   Hasher hasher;
   for (size_t part = 0; part < data.parts.size(); ++part) {
-    // Below the base: where a data set lies is not what it is.
+    // Keys are relative to the base, because the place of a data set is not part of its identity.
     hasher.update(std::string_view(data.parts[part].key).substr(data.base.size()));
     hasher.update_value(uint8_t{0});
     hasher.update_value(data.parts[part].size);

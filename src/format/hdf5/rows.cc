@@ -9,7 +9,7 @@ namespace forebay {
 
 namespace {
 
-/// Chunks that rows touch are numbered without a gap.
+/// The numbers of the chunks that a range of rows touches, which are consecutive.
 struct ChunkSpan {
   uint64_t begin = 0, end = 0;
 };
@@ -26,11 +26,11 @@ std::span<const Hdf5Chunk> written_chunks(const Hdf5DataSet& data, ChunkSpan spa
   return {begin, end};
 }
 
-/// The part of one chunk that lies in the rows wanted, element by element of the chunk and of the rows.
+/// The part of one chunk that lies in the requested rows, as strides in the chunk and in the rows.
 class ChunkBox {
  public:
   ChunkBox(const Hdf5DataSet& data, uint64_t number, uint64_t first, uint64_t count) : axes_(data.chunk.size()) {
-    // From the last axis on, which varies fastest: each step is the product of what is behind it.
+    // Starts at the last axis, which varies fastest. Each step is the product of the later axes.
     for (size_t axis = axes_; axis-- > 0;) {
       const uint64_t grid = data.grid(axis), place = number % grid;
       number /= grid;
@@ -39,7 +39,7 @@ class ChunkBox {
       from_step_[axis] = axis + 1 == axes_ ? 1 : from_step_[axis + 1] * data.chunk[axis + 1];
       to_step_[axis] = axis + 1 == axes_ ? 1 : to_step_[axis + 1] * data.space.dims[axis + 1];
     }
-    // Only the first axis is cut by the rows that are wanted; all others are whole.
+    // Only the first axis is limited by the requested rows; the others are whole.
     const uint64_t low = std::max(begin_[0], first), high = std::min(begin_[0] + extent_[0], first + count);
     skipped_ = (low - begin_[0]) * from_step_[0];
     extent_[0] = high - low;
@@ -47,11 +47,11 @@ class ChunkBox {
     for (size_t axis = 0; axis < axes_; ++axis) to_ += begin_[axis] * to_step_[axis];
   }
 
-  /// Elements of the chunk from skipped() on that the rows wanted have a part in.
+  /// Number of the chunk's elements, counted from skipped(), that the requested rows span.
   uint64_t elements() const { return extent_[0] * from_step_[0]; }
   uint64_t skipped() const { return skipped_; }
   uint64_t to() const { return to_; }
-  /// All of elements() goes to one place.
+  /// True if elements() are contiguous in the output.
   bool is_run() const { return whole_behind(0); }
   void copy(const uint8_t* from, uint64_t item_bytes, uint8_t* out) const {
     copy_axis(0, from, item_bytes, out + to_ * item_bytes);
@@ -61,7 +61,7 @@ class ChunkBox {
   bool whole_behind(size_t axis) const { return from_step_[axis] == to_step_[axis] && full_behind(axis); }
   bool full_behind(size_t axis) const {
     for (size_t k = axis + 1; k < axes_; ++k) {
-      // A chunk at an edge is cut there: its rows have what is beyond between them.
+      // A chunk at an edge extends beyond the data set, so its rows are not contiguous.
       if (extent_[k] * from_step_[k] != from_step_[k - 1]) return false;
     }
     return true;
@@ -124,7 +124,7 @@ class RowReader {
     for (const Hdf5Extract& extract : extracts_) {
       if (extract.item_bytes == 0) continue;
       put(extract, zeros.data(), 1, extract.out);
-      // What is filled doubles with each copy.
+      // The filled part doubles with each copy.
       const uint64_t all = elements_ * extract.item_bytes;
       for (uint64_t done = extract.item_bytes; done < all; done += std::min(done, all - done))
         std::memcpy(extract.out + done, extract.out, std::min(done, all - done));
@@ -135,7 +135,8 @@ class RowReader {
   Status chunked(const Hdf5Stored& stored, Hdf5Filtering& filtering) {
     const ChunkSpan span = chunks_of(data_, first_, count_);
     const std::span<const Hdf5Chunk> chunks = written_chunks(data_, span);
-    // All first, then what was written over it: chunks that are missing lie anywhere between.
+    // Missing chunks may lie anywhere, so everything is filled first and then overwritten by
+    // written chunks.
     if (chunks.size() < span.end - span.begin) FOREBAY_RETURN_IF_ERROR(fill());
     for (const Hdf5Chunk& chunk : chunks) {
       const Status done = one_chunk(chunk, stored, filtering);

@@ -37,7 +37,7 @@ bool JsonColumn::add(int64_t value) {
 }
 
 bool JsonColumn::add(uint64_t value) {
-  // The parser calls every whole number without a sign unsigned.
+  // The parser reports every integer without a sign as unsigned.
   if (value <= INT64_MAX) return add(static_cast<int64_t>(value));
   if (field_.type == JsonType::kUint64) return put(value);
   const bool floats = field_.type == JsonType::kFloat64 || field_.type == JsonType::kFloat64List;
@@ -106,7 +106,7 @@ ColumnValues JsonColumn::finish() && {
     column.offsets = Buffer::allocate((ends_.size() + 1) * sizeof(int64_t));
     auto* const offsets = reinterpret_cast<int64_t*>(column.offsets.data());
     offsets[0] = 0;
-    // Ends count bytes while rows are read, offsets count elements.
+    // Ends count bytes while rows are read; offsets count elements.
     for (size_t i = 0; i < ends_.size(); ++i) offsets[i + 1] = ends_[i] / static_cast<int64_t>(width());
   }
   column.values = Buffer::allocate(values_.size());

@@ -10,26 +10,29 @@
 
 namespace forebay {
 
-/// One field of the rows of a chunk while they are read. A row may be taken back and written again, as long as it is the last. One thread.
+/// One field of the rows of a chunk while they are parsed. The last row may be dropped and written
+/// again. One thread.
 class JsonColumn {
  public:
   explicit JsonColumn(JsonField field) : field_(std::move(field)) {}
   const JsonField& field() const { return field_; }
   bool is_list() const { return field_.type >= JsonType::kBoolList; }
 
-  /// Whether a value of the JSON text is one of the field's. A row gets one, or between begin_list() and end_row() any number.
+  /// Adds a value to the row. Returns false if the field cannot hold a JSON value of that type. A
+  /// row gets one value, or any number between begin_list() and end_row().
   bool add(bool value);
   bool add(int64_t value);
   bool add(uint64_t value);
   bool add(double value);
   bool add(std::string_view text);
-  /// Of a field of type json.
+  /// Adds the text of a value to a field of type json.
   void add_json(std::string_view text) { append(text); }
-  /// Ends a row that got its value. Unsupported where the strings of one list take 4 GiB.
+  /// Ends a row that got its value. Unsupported if the strings of one list take 4 GiB or more.
   Status end_row();
-  /// A row of what stands in place of null; zero or nothing where there is no such value.
+  /// Ends a row without a value. It gets the field's replacement for null; without one, zero or an
+  /// empty value.
   void end_row_without_value();
-  /// Only the first rows, and nothing of the one that was begun.
+  /// Keeps the first `rows` rows and drops the others, including an unfinished row.
   void keep(int64_t rows);
   ColumnValues finish() &&;
 
@@ -43,9 +46,9 @@ class JsonColumn {
 
   const JsonField field_;
   std::vector<uint8_t> values_;
-  std::vector<int64_t> ends_;  ///< of rows of different lengths, in bytes
+  std::vector<int64_t> ends_;  ///< ends of rows of different lengths, in bytes
   int64_t rows_ = 0;
-  std::vector<std::string> strings_;  ///< of the list that is read
+  std::vector<std::string> strings_;  ///< strings of the list that is being read
 };
 
 }  // namespace forebay

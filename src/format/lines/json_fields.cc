@@ -20,7 +20,7 @@ constexpr std::pair<JsonType, std::string_view> kWords[] = {
     {JsonType::kTextList, "text[]"},
 };
 
-constexpr size_t kDeepestMember = 16;  // an object farther inside is taken as text
+constexpr size_t kDeepestMember = 16;  // an object nested deeper becomes text
 
 enum Bits : uint8_t {
   kSeenBool = 1,
@@ -29,10 +29,11 @@ enum Bits : uint8_t {
   kSeenFloat = 8,
   kSeenText = 16,
   kSeenOther = 32,
-  kSeenBeyond = 64,  // a whole number that 64 bits do not hold
+  kSeenBeyond = 64,  // an integer that does not fit 64 bits
 };
 
-/// The parser gives whole numbers beyond 64 bits as floats: here they are `binary`, which no text is.
+/// The parser returns integers beyond 64 bits as floats. Here they become `binary`, which JSON text
+/// cannot contain.
 class ValueMaker final : public JsonTree {
  public:
   Json number(double value, const std::string& written) override {
@@ -41,14 +42,14 @@ class ValueMaker final : public JsonTree {
   }
 };
 
-/// Of values with these bits; json where they have no type in common.
+/// The type for values with these bits; json if they have no common type.
 JsonType scalar_type(uint8_t bits) {
   if (bits == 0 || bits == kSeenText) return JsonType::kText;
   if (bits == kSeenBool) return JsonType::kBool;
   if ((bits & ~(kSeenInt | kSeenUint | kSeenFloat | kSeenBeyond)) != 0) return JsonType::kJson;
-  // Also beside whole numbers: 1 and 1.5 in one member are one kind of thing to whoever wrote them.
+  // Also for a mix with integers: a writer of 1 and 1.5 in one member means one type.
   if ((bits & kSeenFloat) != 0) return JsonType::kFloat64;
-  // Those that 64 bits do not hold are bad: nobody said that they may be rounded.
+  // Integers beyond 64 bits are bad values here, because no option allows rounding.
   return (bits & kSeenUint) != 0 ? JsonType::kUint64 : JsonType::kInt64;
 }
 
@@ -62,7 +63,7 @@ uint8_t bits_of(const nlohmann::json& value) {
 }
 
 JsonType list_type(uint8_t bits) {
-  // As from 2^63 on: no list holds them.
+  // Lists hold no integers of 2^63 or more.
   if ((bits & kSeenBeyond) != 0 && (bits & kSeenFloat) == 0) return JsonType::kJson;
   switch (scalar_type(bits)) {
     case JsonType::kBool: return JsonType::kBoolList;
@@ -86,7 +87,7 @@ DType element_type(JsonType type) {
 
 }  // namespace
 
-/// One member in all records, and those within it.
+/// The statistics of one member over all records, with its nested members.
 struct JsonTypeFinder::Seen {
   std::map<std::string, Seen> members;
   uint8_t scalars = 0, elements = 0;
@@ -99,7 +100,7 @@ struct JsonTypeFinder::Seen {
   }
 
   void see(const nlohmann::json& value, size_t depth) {
-    // No deeper, whatever the text: this calls itself.
+    // The depth is limited because this function is recursive.
     if (value.is_object() && depth < kDeepestMember) {
       object = true;
       for (const auto& [name, member] : value.items()) members[name].see(member, depth + 1);

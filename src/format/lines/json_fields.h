@@ -14,6 +14,7 @@
 
 namespace forebay {
 
+/// The types of fields that JSON values can become.
 enum class JsonType : uint8_t {
   kBool,
   kInt64,
@@ -27,35 +28,36 @@ enum class JsonType : uint8_t {
   kTextList,
 };
 
-/// "int64", "text[]"; nothing for a word that names none.
+/// Parses a type such as "int64" or "text[]"; nullopt for a word that names no type.
 std::optional<JsonType> json_type(std::string_view word);
 std::string_view json_type_word(JsonType type);
-/// "bool, int64, …", for messages.
+/// All type names, "bool, int64, …", for messages.
 std::string json_type_words();
 
-/// What stands in a field where a record has null, or nothing.
+/// The value of a field in records in which it is null or missing.
 using JsonInstead = std::variant<bool, int64_t, double, std::string>;
 
-/// A member of the records that becomes a field. Members of objects have dotted names.
+/// A member of the records that becomes a field. Members of nested objects have dotted names.
 struct JsonField {
   std::string name;
   JsonType type = JsonType::kText;
   std::optional<JsonInstead> instead = {};
 };
 
-/// As a batch has it.
+/// The field as it appears in a batch.
 Field field_of_json(const JsonField& field);
-/// Whether a number of JSON is written without a point and an exponent. The parser gives those that 64 bits do not hold as floats.
+/// True if a JSON number is written without a point and an exponent. The parser returns integers
+/// that do not fit 64 bits as floats.
 bool is_whole_number(std::string_view written);
-/// Whether such a value can stand in the field.
+/// True if the field can hold the value.
 bool fits(const JsonInstead& value, JsonType type);
 
-/// The types of the members of some records, from what is in them:
+/// Infers the types of members from the values in some records. One thread.
 ///
 /// | values seen                                | field                             |
 /// |--------------------------------------------|-----------------------------------|
 /// | true, false                                | bool                              |
-/// | whole numbers                              | int64; uint64 where one needs it; |
+/// | whole numbers                              | int64; uint64 if one needs it;    |
 /// |                                            | never rounded                     |
 /// | numbers, some with a point or an exponent  | float64                           |
 /// | strings                                    | text                              |
@@ -63,14 +65,15 @@ bool fits(const JsonInstead& value, JsonType type);
 /// | objects                                    | a field for each member, dotted   |
 /// | anything else, or several of these         | json: the text of the value       |
 ///
-/// A line that is no object is a record with the one member `value`. Members that are null in all of them become text.
+/// A line that is not an object is a record with the single member `value`. A member that is null
+/// in all records becomes text.
 class JsonTypeFinder {
  public:
   JsonTypeFinder();
   ~JsonTypeFinder();
-  /// Corrupt for what is no JSON; then nothing of it counts.
+  /// Adds a record. If the line is not JSON, returns Corrupt and ignores all of the line.
   Status add(std::span<const uint8_t> line);
-  /// By name.
+  /// The fields found so far, sorted by name.
   std::vector<JsonField> fields() const;
 
  private:

@@ -8,7 +8,7 @@ namespace forebay {
 
 namespace {
 
-constexpr uint64_t kGrowth = 4;  // "[1,1,…]": two bytes a number here, eight in a column
+constexpr uint64_t kGrowth = 4;  // "[1,1,…]": two bytes per number here, eight in a column
 constexpr size_t kMostTypedBytes = 1 << 20;
 
 struct JsonShape {
@@ -17,7 +17,7 @@ struct JsonShape {
   NanPolicy nan = NanPolicy::kError;
 };
 
-/// The line as a parser takes it; `kept` has the text where that is another one.
+/// The line as a JSON parser accepts it. `kept` owns the text if it had to be rewritten.
 std::span<const uint8_t> parsable(std::span<const uint8_t> line, NanPolicy policy, std::optional<std::string>& kept) {
   kept = with_nan_replaced({reinterpret_cast<const char*>(line.data()), line.size()}, policy);
   if (!kept) return line;
@@ -61,7 +61,7 @@ class JsonLineReader final : public LineReader {
   std::shared_ptr<const LineReader> with_fields(std::span<const size_t> fields) const override {
     JsonShape shape;
     for (const size_t field : fields) shape.fields.push_back(shape_.fields[field]);
-    // Some of fields that go together do so, too.
+    // A subset of compatible fields is compatible.
     shape.names = JsonNames::of(shape.fields).value();
     shape.nan = shape_.nan;
     return std::make_shared<JsonLineReader>(std::move(shape), identity_);
@@ -80,7 +80,7 @@ class JsonLineReader final : public LineReader {
     }
     return bytes + (slice.end - slice.begin) * (lists ? kGrowth : 1);
   }
-  // Columns grow to at most twice what they hold, then are copied.
+  // Columns grow to at most twice their size and are then copied.
   uint64_t working_bytes(const LineSlice& slice) const override { return 2 * decoded_bytes(slice, ""); }
   std::unique_ptr<Run> begin(int64_t, uint64_t, const std::string&) const override {
     return std::make_unique<JsonRun>(shape_);
@@ -120,7 +120,7 @@ Result<std::vector<JsonField>> find_json_fields(const LineTable& table, NanPolic
   JsonTypeFinder finder;
   Status failed;
   for_each_row(first.slice, bytes.span(), file.form, table.rows, [&](const RowLine& line) {
-    // A whole tree is built of each: long ones are left to the others.
+    // A whole tree is built for each line, so long lines are left out.
     if (line.row >= kTypedRecords || !line.whole || line.bytes.size() > kMostTypedBytes) return;
     std::optional<std::string> kept;
     if (Status added = finder.add(parsable(line.bytes, nan, kept)); !added.ok() && failed.ok())

@@ -11,12 +11,13 @@
 
 namespace forebay {
 
-/// Records of JSON, one a line: a field for each of `fields`. InvalidArgument where these do not go together.
+/// A reader of one JSON record per line, with a column for each of `fields`. InvalidArgument if two
+/// fields conflict.
 Result<std::shared_ptr<const LineReader>> json_line_reader(std::vector<JsonField> fields,
                                                            NanPolicy nan = NanPolicy::kError);
 
-/// The fields of the first records: of the first slice, at most kTypedRecords of them. Lines that are no JSON do not count here; Corrupt
-/// where there is no other. Reads; waits.
+/// Infers the fields from the first slice, from at most kTypedRecords records. Lines that are not
+/// JSON are ignored; Corrupt if there are no other lines. Reads from the store and waits.
 constexpr int64_t kTypedRecords = 1000;
 Result<std::vector<JsonField>> find_json_fields(const LineTable& table, NanPolicy nan, std::stop_token stop);
 

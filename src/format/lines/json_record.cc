@@ -13,7 +13,7 @@ namespace {
 
 using Node = JsonNames::Node;
 
-/// Writes a value again, without blanks, as the parser goes through it.
+/// Collects the text of a value, without blanks, while the parser passes through it.
 class JsonCopy {
  public:
   bool active() const { return depth_ > 0; }
@@ -27,14 +27,14 @@ class JsonCopy {
     text_ += bracket;
     ++depth_;
   }
-  /// Whether that was the end of it.
+  /// Returns true at the end of the value.
   bool close(char bracket) {
     text_ += bracket;
     return --depth_ == 0;
   }
   void key(const std::string& name) {
     comma();
-    // Does not throw: the parser has found that the name is UTF-8.
+    // Cannot throw, because the parser has checked that the name is UTF-8.
     text_ += nlohmann::json(name).dump() + ":";
   }
   void scalar(std::string_view written) {
@@ -51,7 +51,7 @@ class JsonCopy {
   size_t depth_ = 0;
 };
 
-/// What the parser calls. Every `false` stops it; `status` then says why.
+/// Callbacks of the parser. Returning `false` stops it; `status` then holds the error.
 class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
  public:
   RecordHandler(const JsonNames& names, std::span<JsonColumn> columns, int64_t row)
@@ -62,7 +62,7 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
     if (passes_over()) return true;
     if (copy_.active()) return copied("null");
     if (list_) return mismatch("null in a list");
-    // Of members that appear twice the last counts, also where it is null.
+    // If a member appears twice, the last one counts, even if it is null.
     if (at_->field) columns_[*at_->field].keep(row_), seen_[*at_->field] = false;
     return true;
   }
@@ -72,7 +72,7 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
   bool number_float(number_float_t value, const string_t& written) override {
     if (const std::optional<double> nan = kept_nan(written))
       return scalar(*nan, std::isnan(*nan) ? "NaN" : *nan < 0 ? "-Infinity" : "Infinity", "NaN or infinite");
-    // Those that 64 bits do not hold are floats, too, where floats are wanted: they are rounded as all others are.
+    // Integers beyond 64 bits are rounded like other numbers if the field is a float.
     return scalar(double{value}, written,
                   is_whole_number(written) ? "a whole number that 64 bits do not hold (-2^63 to 2^64 - 1)"
                                            : "a number with a point or an exponent");
@@ -130,7 +130,7 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
   }
   bool unparsable() const { return unparsable_; }
 
-  /// When the record is over.
+  /// Called at the end of the record.
   Status finish() {
     for (size_t i = 0; i < columns_.size(); ++i) {
       if (seen_[i]) continue;
@@ -144,7 +144,7 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
   }
 
  private:
-  // A line that is no object is the member `value` of one.
+  // A line that is not an object is read as the member `value` of one.
   bool begins() { return !std::exchange(begun_, true); }
   void begins_as_value() {
     if (begins()) at_ = JsonNames::find(root_, "value");
@@ -158,7 +158,7 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
     return columns_[*at_->field].field().type;
   }
 
-  /// Of a list or an object, where it is not looked into.
+  /// Enters a list or an object that is skipped or copied as text.
   bool opens(char bracket) {
     if (copy_.active()) {
       copy_.open(bracket);
@@ -209,7 +209,7 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
     if (!at_->field) return mismatch(what);
     JsonColumn& column = columns_[*at_->field];
     if (list_ != column.is_list()) return mismatch(what);
-    // Takes back what the same member gave before in this record.
+    // Drops the value that the same member had earlier in this record.
     if (!list_) column.keep(row_);
     if (!column.add(value)) return mismatch(what);
     return list_ || end_row();
@@ -235,10 +235,10 @@ class RecordHandler final : public nlohmann::json_sax<nlohmann::json> {
   const std::span<JsonColumn> columns_;
   const int64_t row_;
   std::vector<bool> seen_;
-  std::vector<const Node*> path_;  ///< the objects that the parser is in
-  const Node* at_ = nullptr;       ///< of the member whose value comes next; null where nobody wants it
+  std::vector<const Node*> path_;  ///< objects that enclose the parser's position
+  const Node* at_ = nullptr;       ///< node of the next value's member; null if it is skipped
   JsonCopy copy_;
-  size_t skipped_ = 0;  ///< lists and objects around it that nobody wants
+  size_t skipped_ = 0;  ///< enclosing lists and objects that are skipped
   bool begun_ = false, list_ = false, unparsable_ = false;
 };
 
@@ -291,7 +291,7 @@ Status read_json_record(std::span<const uint8_t> line, const JsonNames& names, s
     if (!problem.empty()) status = corrupt(problem);
   }
   if (!status.ok()) {
-    // Whatever of the row was taken before the error.
+    // Drops the part of the row that was added before the error.
     for (JsonColumn& column : columns) column.keep(row);
   }
   return status;

@@ -11,10 +11,12 @@
 
 namespace forebay {
 
-/// Where the members of records go: a tree of names. A dot in a name is a step down, whether the record has an object there or a name with a dot.
+/// A tree of field names that maps the members of records to columns. A dot in a name means one
+/// level down, whether the record has a nested object there or a name that contains a dot.
+/// Immutable.
 class JsonNames {
  public:
-  /// InvalidArgument where one field lies inside of another, or two have one name.
+  /// InvalidArgument if one field contains another or two have the same name.
   static Result<JsonNames> of(std::span<const JsonField> fields);
 
   struct Node {
@@ -22,16 +24,19 @@ class JsonNames {
     std::optional<size_t> field;
   };
   const Node& root() const { return *root_; }
-  /// Null where no field is there or below.
+  /// Null if neither a field of that name nor one below it exists.
   static const Node* find(const Node& node, std::string_view name);
 
  private:
   std::unique_ptr<Node> root_ = std::make_unique<Node>();
 };
 
-/// Reads one record into the columns, a row each. Of members that appear twice the last counts; those that no field names are passed over.
-/// Corrupt, naming the member, where it is no JSON, a value is not of its field's type, or one is missing that nothing stands in for; the columns then hold
-/// what they held before. No depth of nesting takes more than a bit each.
+/// Parses one record and adds one row to each column. If a member appears twice, the last one
+/// counts. Members that are not fields are skipped. Nesting of any depth takes one bit of memory
+/// per level.
+///
+/// Corrupt, naming the member, if the line is not JSON, a value does not have its field's type, or
+/// a member without a replacement value is missing. The columns are then unchanged.
 Status read_json_record(std::span<const uint8_t> line, const JsonNames& names, std::span<JsonColumn> columns,
                         int64_t row);
 

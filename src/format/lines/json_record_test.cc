@@ -13,7 +13,7 @@ std::span<const uint8_t> bytes(std::string_view text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
-/// Records read into columns of these fields.
+/// Parses records into columns of these fields.
 struct Reader {
   explicit Reader(std::vector<JsonField> fields) : names(JsonNames::of(fields).value()) {
     for (const JsonField& field : fields) columns.emplace_back(field);

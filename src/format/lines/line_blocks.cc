@@ -16,7 +16,7 @@ std::optional<size_t> find_newline(std::span<const uint8_t> bytes) {
   return static_cast<size_t>(static_cast<const uint8_t*>(found) - bytes.data());
 }
 
-/// Line by line, as only those with something in them count.
+/// Scans line by line, because only non-blank lines count.
 void scan_lines(std::span<const uint8_t> rest, BlockScan& scan) {
   while (const std::optional<size_t> newline = find_newline(rest)) {
     scan.rows_within += is_blank(rest.first(*newline)) ? 0 : 1;
@@ -26,7 +26,8 @@ void scan_lines(std::span<const uint8_t> rest, BlockScan& scan) {
   scan.blank_behind = is_blank(rest);
 }
 
-/// Puts blocks together in their order. The last line of a slice is open until a newline ends it, in whichever block that is.
+/// Combines blocks in order. The last line of a slice stays open until a newline ends it, in
+/// whichever block that is.
 class SliceMaker {
  public:
   SliceMaker(uint64_t size, uint64_t block_bytes, LineRows rows)
@@ -35,12 +36,12 @@ class SliceMaker {
   void add(const BlockScan& scan) {
     const uint64_t begin = std::exchange(next_block_, next_block_ + block_bytes_);
     if (begin == 0) open(0);
-    // A line may go over any number of blocks.
+    // A line may span any number of blocks.
     blank_ = blank_ && scan.blank_before;
     ends_in_newline_ = scan.ends_in_newline;
     if (!scan.first_newline) return;
     end_line();
-    // The first block's lines belong to the slice that the beginning of the file opened.
+    // The lines of the first block belong to the slice that begins with the file.
     if (begin > 0) {
       close(begin + *scan.first_newline + 1);
       open(begin + *scan.first_newline + 1);
@@ -72,8 +73,9 @@ class SliceMaker {
 
   void close(uint64_t end) {
     const bool too_long = end > block_end_ && end - block_end_ > kMostLineBytes;
-    // Read in part, so that a file without line ends is no chunk of its own size; the next one begins at `end` all the same.
-    // With the first byte of its last line at least, which may begin where the block ends.
+    // A line that is too long is read in part, so that a file without line ends does not become one
+    // large chunk. The next slice still begins at `end`. At least the first byte of the last line
+    // is read; that line may begin at the end of the block.
     slice_.end = too_long ? std::max(block_end_ + (line_at_end_ ? 1 : 0), slice_.begin + 1) : end;
     slice_.cut = too_long && last_is_row_;
     total_rows_ += slice_.rows;
@@ -85,9 +87,9 @@ class SliceMaker {
   uint64_t next_block_ = 0, block_end_ = 0;
   LineSlice slice_;
   int64_t lines_ = 0, total_rows_ = 0;
-  bool blank_ = true;  // the open line, as far as it was seen
+  bool blank_ = true;  // the open line is blank so far
   bool last_is_row_ = false, ends_in_newline_ = false;
-  bool line_at_end_ = false;  // the open line begins where the slice's block ends
+  bool line_at_end_ = false;  // the open line begins at the end of the slice's block
   std::vector<LineSlice> slices_;
 };
 

@@ -25,7 +25,7 @@ struct PlainLine {
   bool row;
 };
 
-// Line by line over the whole text: what every way of cutting it into blocks must give.
+// Scans the whole text line by line: the expected result for every division into blocks.
 std::vector<PlainLine> plain_lines(std::string_view text, LineRows rows) {
   std::vector<PlainLine> lines;
   for (size_t at = 0; at < text.size();) {
@@ -43,7 +43,7 @@ void expect_like_plain(std::string_view text, size_t block_bytes, LineRows rows)
   size_t line = 0;
   int64_t row = 0;
   for (const LineSlice& slice : sliced(text, block_bytes, rows)) {
-    // Slices without a row are left out.
+    // Slices without a row are omitted.
     while (line < lines.size() && lines[line].begin < slice.begin) {
       EXPECT_FALSE(lines[line].row);
       ++line;

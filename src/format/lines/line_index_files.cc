@@ -9,7 +9,7 @@ namespace forebay {
 namespace {
 
 constexpr size_t kSliceNumbers = 5;
-// 1 GiB is 25 million slices.
+// 1 GiB holds 25 million slices.
 constexpr IndexKind kLinesKind = {"lines", 1 << 30, LineIndexFiles::kMaxFiles};
 
 std::string serialised(const TextForm& form, std::span<const LineSlice> slices) {
@@ -25,7 +25,7 @@ std::string serialised(const TextForm& form, std::span<const LineSlice> slices) 
   return payload;
 }
 
-/// Nothing where it does not describe a file of that size.
+/// Returns nullopt unless the payload describes a file of that size.
 std::optional<LineIndex> parsed(std::string_view payload, uint64_t size) {
   constexpr size_t kBytes = kSliceNumbers * sizeof(uint64_t);
   uint64_t said = 0;
@@ -43,7 +43,8 @@ std::optional<LineIndex> parsed(std::string_view payload, uint64_t size) {
     const LineSlice slice = {
         numbers[0],     numbers[1], static_cast<int64_t>(numbers[2]), rows, static_cast<int64_t>(numbers[3]),
         numbers[4] == 1};
-    // The checksum tells damage; this, what would be read wrongly: no row is shorter than a byte.
+    // The checksum detects damage; this check detects slices that would be read wrongly. No row is
+    // shorter than a byte.
     const bool possible = slice.begin >= before && slice.begin < slice.end && slice.end <= size &&
                           slice.first_line >= rows && slice.rows > 0 && numbers[3] <= slice.end - slice.begin;
     if (!possible) return std::nullopt;

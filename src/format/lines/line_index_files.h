@@ -10,22 +10,25 @@
 
 namespace forebay {
 
+/// The saved result of scanning a file.
 struct LineIndex {
   TextForm form;
   std::vector<LineSlice> slices;
   friend bool operator==(const LineIndex&, const LineIndex&) = default;
 };
 
-/// Saves the text form and the slices of large files as index files (index_files.h) in OpenLinesOptions::index_folder. A file is
-/// identified by its name, size and version, so one that changed is scanned anew; without a version nothing is saved.
+/// Saves the text form and the slices of large files as index files (index_files.h) in
+/// OpenLinesOptions::index_folder. A file is identified by its name, size and version, so a changed
+/// file is scanned again. Nothing is saved for a file without a version.
 class LineIndexFiles {
  public:
   static constexpr size_t kMaxFiles = 1024;
-  static constexpr uint64_t kLeastBytes = 8 << 20;  ///< smaller ones are scanned in no time
+  /// Smaller files are scanned faster than an index is read.
+  static constexpr uint64_t kLeastBytes = 8 << 20;
 
   LineIndexFiles(const Store& store, const OpenLinesOptions& options);
   std::optional<LineIndex> load(const LineFile& file) const;
-  /// With the file's own form.
+  /// Saves the slices and the form in `file`.
   void save(const LineFile& file, std::span<const LineSlice> slices) const;
   std::string path(const LineFile& file) const;
 

@@ -30,7 +30,7 @@ int64_t for_each_line(const LineSlice& slice, std::span<const uint8_t> bytes, Li
   line.line = slice.first_line;
   if (slice.begin == 0) bytes = without_byte_order_mark(bytes);
   bool first = true;
-  // A file of a byte order mark alone has one line, an empty one, as scan_block() counted.
+  // A file with only a byte-order mark has one empty line, as scan_block() counted.
   while (!bytes.empty() || (first && slice.begin == 0)) {
     first = false;
     const void* const found = bytes.empty() ? nullptr : std::memchr(bytes.data(), '\n', bytes.size());
@@ -46,7 +46,8 @@ int64_t for_each_line(const LineSlice& slice, std::span<const uint8_t> bytes, Li
   return line.row;
 }
 
-/// A slice begins with a value, so that its values are the outermost ones here, also where they are elements of a list.
+/// A slice begins with a value, so its values are top-level here even if they are elements of a
+/// list.
 int64_t for_each_value(const LineSlice& slice, std::span<const uint8_t> bytes, const Visit& visit) {
   RowLine value;
   value.line = slice.first_row;
@@ -138,7 +139,8 @@ Result<Columns> LineSource::decode(int64_t chunk, std::vector<Buffer> fetched, W
   const std::string_view word = file.form.values ? "record" : "line";
   std::map<int64_t, Status> bad;
   const int64_t rows = for_each_row(lines, fetched[0].span(), file.form, table_->rows, [&](const RowLine& line) {
-    // The file has more lines than when it was scanned: told below, and columns have room for so many only.
+    // The file has more lines than when it was scanned. The error follows below; columns have
+    // memory only for this many rows.
     if (line.row >= lines.rows) return;
     Status added = line.whole ? run->add(line) : line_too_long();
     if (added.ok()) return;

@@ -13,7 +13,7 @@ namespace forebay {
 
 namespace {
 
-/// Sizes and versions that no listing gave.
+/// Asks for sizes and versions that the listing did not give.
 Status ask_sizes(Store& store, std::vector<DataFile>& files, std::stop_token stop) {
   std::vector<size_t> unknown;
   for (size_t i = 0; i < files.size(); ++i) {
@@ -43,7 +43,8 @@ void add_chunks(LineTable& table, size_t file, std::span<const LineSlice> slices
     table.begins.push_back(next += slice.rows);
   }
   if (table.files[file].form.values) every_line = false;
-  // A blank line in the last slice would go unnoticed: there rows are called records, too.
+  // In a file of one slice a blank line could go unnoticed, so rows are called records there as
+  // well.
   table.every_line.push_back(table.rows == LineRows::kAll || (every_line && slices.size() > 1));
 }
 
@@ -79,7 +80,7 @@ Result<std::shared_ptr<const LineTable>> open_lines(StoreAndPath at, const std::
   Hasher hasher;
   for (const DataFile& file : found.files) {
     table->files.push_back({file.key, *file.size, file.version, {}});
-    // Not versions: copies of the same files elsewhere are the same data set.
+    // Versions are not hashed, so copies of the same files elsewhere are the same data set.
     hasher.update(fmt::format("{} {}\n", table->name(table->files.back()), *file.size));
   }
   table->version = hasher.digest();

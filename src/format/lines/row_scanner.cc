@@ -62,7 +62,7 @@ void RowScanner::take(uint32_t c) {
 }
 
 void RowScanner::take_of_values(uint32_t c) {
-  // A byte order mark: find_text_form() has seen that a list or an object comes first.
+  // This is a byte-order mark: find_text_form() has checked that a list or an object comes first.
   if (at_ < 3 && c >= 0x80 && form_.encoding == TextEncoding::kUtf8) return;
   const JsonValues::Events events = values_.take(c);
   on_event(events.before, at_);
@@ -78,7 +78,7 @@ void RowScanner::take_of_values(uint32_t c) {
 
 void RowScanner::on_event(JsonValues::Event event, uint64_t at) {
   if (event == JsonValues::Event::kEnd) whole_.add(value_begin_, at, whole_.rows());
-  // Only of the first value: where a second one follows, elements are no rows.
+  // Only for the first value. If a second one follows, elements are not rows.
   if (event == JsonValues::Event::kEndElement && whole_.rows() == 0)
     elements_.add(element_begin_, at, elements_.rows());
 }

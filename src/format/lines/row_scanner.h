@@ -11,19 +11,20 @@
 
 namespace forebay {
 
-/// Finds the rows of a file whose form is not plain, from its first byte to its last. One thread.
+/// Finds the rows of a file whose form is not plain. The file is fed in order, from its first byte
+/// to its last. One thread.
 class RowScanner {
  public:
-  /// `slice_bytes`: a slice ends with the first row that makes it as long.
+  /// A slice ends with the first row that makes it at least `slice_bytes` long.
   RowScanner(TextForm form, LineRows rows, uint64_t slice_bytes);
 
-  /// The next bytes of the file.
+  /// Takes the next bytes of the file.
   void feed(std::span<const uint8_t> bytes);
-  /// Corrupt where a value never ends, or ends that never began.
+  /// Corrupt if a value is not closed, or is closed without having been opened.
   Result<std::vector<LineSlice>> finish();
 
  private:
-  /// Slices of rows that follow one another.
+  /// Collects consecutive rows into slices.
   class Slices {
    public:
     explicit Slices(uint64_t slice_bytes) : slice_bytes_(slice_bytes) {}
@@ -46,8 +47,8 @@ class RowScanner {
 
   const TextForm form_;
   const LineRows rows_;
-  std::vector<uint8_t> half_;   ///< the first byte of a character of two
-  uint64_t at_ = 0, next_ = 0;  ///< where the character begins and ends
+  std::vector<uint8_t> half_;   ///< first byte of an incomplete two-byte character
+  uint64_t at_ = 0, next_ = 0;  ///< offsets at which the current character begins and ends
   JsonValues values_;
   uint64_t value_begin_ = 0, element_begin_ = 0;
   Slices whole_, elements_;

@@ -11,8 +11,9 @@ namespace forebay {
 
 namespace {
 
-// 4 MiB a read: enough to keep a disk or a bucket busy with many of them, and small beside the 256 MiB of all together.
-constexpr uint64_t kScanBlocks = 4;  // in one read
+// Reads of 4 MiB are enough to keep a disk or a bucket busy, and few of the 256 MiB that all reads
+// may take.
+constexpr uint64_t kScanBlocks = 4;  // blocks per read
 
 /// A few blocks of one file.
 struct ScanPart {
@@ -22,7 +23,8 @@ struct ScanPart {
 
 using Scans = std::vector<std::vector<BlockScan>>;  // file → block
 
-/// UTF-16 and JSON have other errors of their own; a page of a server holds no records.
+/// Checks that the file is text. UTF-16 and JSON have further checks elsewhere. An HTML or XML page
+/// from a server holds no records.
 Status check_head(std::span<const uint8_t> head, const LineFile& file, LineRows rows) {
   FOREBAY_RETURN_IF_ERROR(check_text(head, file.size));
   const FileKind kind = sniff(head, file.size).kind;
@@ -57,7 +59,8 @@ class ScanJob final : public ReadingJob {
     return wish;
   }
 
-  /// Only the job of a file's first blocks writes its form, and nothing reads it before all jobs are over.
+  /// Only the job of the file's first blocks writes its form, and nothing reads the form before all
+  /// jobs have ended.
   Status begin_file(std::span<const uint8_t> head) {
     FOREBAY_RETURN_IF_ERROR(check_head(head, file_, options_.rows));
     file_.form = find_text_form(head, head.size() == file_.size, options_.rows);
@@ -67,7 +70,7 @@ class ScanJob final : public ReadingJob {
   void scan(std::span<const uint8_t> bytes) {
     for (uint64_t block = part_.first_block; !bytes.empty(); ++block) {
       const size_t length = std::min<size_t>(bytes.size(), options_.block_bytes);
-      // Each block has a place of its own, so jobs need no lock.
+      // Each block has its own element, so jobs need no lock.
       scans_[block] = scan_block(bytes.first(length), block == 0, options_.rows);
       bytes = bytes.subspan(length);
     }
@@ -81,7 +84,7 @@ class ScanJob final : public ReadingJob {
   bool asked_ = false;
 };
 
-/// Reads through one file that is not plain, from its first byte to its last.
+/// Scans one file that is not plain, from its first byte to its last.
 class RowScanJob final : public ReadingJob {
  public:
   RowScanJob(const Store& store, const LineFile& file, const OpenLinesOptions& options, std::vector<LineSlice>& slices)

@@ -34,7 +34,7 @@ class TextFiles final : public SampleSource {
   Status load(int64_t id, Buffer fetched, Record& record) const override {
     FOREBAY_RETURN_IF_ERROR(files_->as_samples()->load(id, std::move(fetched), record));
     Value& text = record[0];
-    if (text.kind == FieldKind::kAny) return {};  // nobody asked for it
+    if (text.kind == FieldKind::kAny) return {};  // the field was not requested
     FOREBAY_RETURN_IF_ERROR(check_text(text.bytes.span(), text.bytes.size()));
     const TextForm form = find_text_form(text.bytes.span(), true, LineRows::kAll);
     if (!form.plain()) text.bytes = buffer_of(utf16_as_utf8(text.bytes.span(), form.encoding));

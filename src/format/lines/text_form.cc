@@ -20,7 +20,7 @@ TextEncoding encoding_of(std::span<const uint8_t> head) {
 
 bool is_one_of(char c, std::string_view all) { return all.find(c) != std::string_view::npos; }
 
-/// `text`: from the first character that is no blank on.
+/// `text` begins with the first non-blank character.
 bool holds_values(std::string_view text, bool whole) {
   if (text.empty() || !is_one_of(text.front(), "[{")) return false;
   const size_t newline = text.find('\n');
@@ -33,7 +33,7 @@ bool holds_values(std::string_view text, bool whole) {
   if (is_balanced_json(line)) return false;
   const char follows = next == std::string_view::npos ? '\0' : behind[next];
   if (text.front() == '[') return is_one_of(line.back(), "{[,:") || is_one_of(follows, ",]");
-  // Behind a record that was cut off the next line is a record of its own; only the first one is bad then.
+  // After a truncated record the next line is a record of its own, so only the first one is bad.
   return is_one_of(line.back(), "{[") || is_one_of(follows, "\"},]");
 }
 

@@ -10,9 +10,9 @@ namespace forebay {
 
 namespace {
 
-constexpr uint64_t kNumberBytes = 20;  // ":" and the number of a line
+constexpr uint64_t kNumberBytes = 20;  // ":" and a line number
 
-/// Texts end to end, in memory of a known bound.
+/// Collects texts end to end, in memory of a known size.
 class TextColumn {
  public:
   TextColumn(int64_t rows, uint64_t most_bytes)

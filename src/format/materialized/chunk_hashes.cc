@@ -12,7 +12,7 @@ namespace {
 
 void hash_offsets(Hasher& hasher, const int64_t* offsets, int64_t rows) {
   const int64_t first = offsets[0];
-  // Of equal rows the same as below, in one go.
+  // Gives the same hash as the loop below, in one call.
   if (first == 0) return hasher.update(offsets, static_cast<size_t>(rows + 1) * sizeof(int64_t));
   for (int64_t row = 0; row <= rows; ++row) hasher.update_value(offsets[row] - first);
 }

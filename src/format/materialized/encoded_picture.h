@@ -5,10 +5,11 @@
 
 namespace forebay {
 
-/// Pixels that are stored as a file of a picture, and decoded where they are written.
+/// Pixels that are stored as an encoded picture, and decoded directly into their destination.
 class EncodedPicture final : public Deferred {
  public:
-  /// `shape`: height × width × (1 or 3) channels, as it was when they were encoded. Corrupt where the file is another's.
+  /// `shape` is the shape before encoding: height × width × (1 or 3) channels. Corrupt if the
+  /// picture has another shape.
   static Result<std::unique_ptr<Deferred>> of(Buffer file, const Shape& shape);
 
   DType dtype() const override { return DType::kUint8; }

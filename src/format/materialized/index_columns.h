@@ -5,7 +5,7 @@
 
 namespace forebay {
 
-/// The one record batch of an Arrow file. Corrupt where it is not such a file, or has nulls.
+/// Reads the one record batch of an Arrow file. Corrupt if the file is malformed or has nulls.
 Result<Columns> columns_of_index(const Buffer& file, const TableCodecs& codecs);
 
 }  // namespace forebay

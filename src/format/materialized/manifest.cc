@@ -49,7 +49,7 @@ StoredField field_from(const OrderedJson& json) {
   Field& field = stored.field;
   field.name = json.at("name").get<std::string>();
   const auto kind = std::find(kKinds.begin(), kKinds.end(), json.at("kind").get<std::string>());
-  // What is written has a type: "any" is the last, and none of them.
+  // Stored fields have a type. The last kind, "any", is not one.
   if (kind >= kKinds.end() - 1) throw std::invalid_argument("a kind that there is not");
   field.kind = static_cast<FieldKind>(kind - kKinds.begin());
   if (field.kind == FieldKind::kTensor) {
@@ -57,7 +57,7 @@ StoredField field_from(const OrderedJson& json) {
     const auto shape = json.at("shape").get<std::vector<int64_t>>();
     if (!dtype || shape.size() > Shape::kMaxRank) throw std::invalid_argument("a type that there is not");
     for (const int64_t dim : shape) {
-      // So that products of a few stay within 64 bits.
+      // Limited so that products of a few dimensions fit 64 bits.
       if (dim < Shape::kUnknown || dim > INT32_MAX) throw std::invalid_argument("a dimension that cannot be");
       field.shape.push_back(dim);
     }
@@ -127,7 +127,7 @@ MaterializedManifest manifest_from(const OrderedJson& json) {
   if (manifest.restart_markers && manifest.format != StoredFormat::kJpeg)
     throw std::invalid_argument("restart markers in what are no JPEGs");
   manifest.below = json.value("below", "");
-  // It becomes part of a key: "../" in it would lead out of the folder.
+  // It becomes part of a key, where "../" would leave the folder.
   if (!manifest.below.empty() && !is_update_below(manifest.below))
     throw std::invalid_argument("a folder that no update makes");
   manifest.steps = json.at("steps").dump();
@@ -146,7 +146,7 @@ MaterializedManifest manifest_from(const OrderedJson& json) {
   return manifest;
 }
 
-// What `read` throws is what is wrong with the text.
+// Exceptions of `read` become Corrupt errors about the text.
 template <typename Read>
 auto parsed(std::string_view text, const Read& read) -> Result<decltype(read(OrderedJson()))> {
   if (nests_too_deep(text)) return corrupt("is damaged: its lists and objects nest too deep");
@@ -208,7 +208,7 @@ std::string MaterializedManifest::to_json() const {
   if (restart_markers) json["restart_markers"] = true;
   if (!below.empty()) json["below"] = below;
   for (const StoredField& field : fields) json["fields"].push_back(field_json(field));
-  // Also where there are none: a manifest of what was begun is told by the empty list.
+  // Written even if empty, which marks the manifest of unfinished data.
   json["shards"] = OrderedJson::array();
   for (const StoredShard& shard : shards) json["shards"].push_back(shard_json(shard));
   return json.dump(1) + "\n";
@@ -218,7 +218,7 @@ Result<MaterializedManifest> MaterializedManifest::from_json(std::string_view te
   FOREBAY_ASSIGN(const OrderedJson json, parsed(text, [](const OrderedJson& any) { return any; }));
   if (!json.is_object() || !json.contains("forebay_materialized"))
     return corrupt("is no manifest of materialised data");
-  // Before anything else in it is believed: a later format may mean other things by the same names.
+  // Checked first, because a later format may use the same names with other meanings.
   if (json["forebay_materialized"] != kManifestFormat)
     return unsupported(fmt::format("has format {}; this Forebay reads format {}", json["forebay_materialized"].dump(),
                                    kManifestFormat));

@@ -10,7 +10,7 @@ namespace forebay {
 
 namespace {
 
-// Pages of the file that are in the kernel's cache. None where the kernel does not say.
+// Number of pages of the file in the kernel's page cache; 0 if the kernel does not tell.
 size_t pages_at_hand(const MappedFile& file, size_t pages) {
   std::vector<unsigned char> each(pages);
   if (::mincore(const_cast<uint8_t*>(file.data()), file.size(), each.data()) != 0) return 0;
@@ -27,13 +27,14 @@ std::unique_ptr<const MappedShards> MappedShards::of(std::span<const Shard> shar
   size_t pages = 0, at_hand = 0;
   for (const Shard& shard : shards) {
     auto file = MappedFile::open(shard.path);
-    if (!file.ok() || (*file)->size() != shard.bytes) return nullptr;  // reading it says what is wrong
+    // Reading it will report the error.
+    if (!file.ok() || (*file)->size() != shard.bytes) return nullptr;
     const size_t of_file = ((*file)->size() + page - 1) / page;
     pages += of_file;
     at_hand += pages_at_hand(**file, of_file);
     mapped->files_.push_back(std::move(*file));
   }
-  // What is not at hand would be waited for on a compute thread.
+  // Touching other pages would block a compute thread.
   if (static_cast<double>(at_hand) < kAtHand * static_cast<double>(pages)) return nullptr;
   return mapped;
 }

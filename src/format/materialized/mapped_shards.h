@@ -10,25 +10,27 @@
 
 namespace forebay {
 
-/// Shards of a folder of this host whose bytes are in the kernel's cache, mapped: copying a sample's range from there needs no call of
-/// the kernel, which for ranges of some kilobytes takes most of the time that reading them takes
-/// (docs/decisions/0034-mapped-samples.md). Any number of threads may use it.
+/// Mapped shards of a local folder whose bytes are in the kernel's page cache. Copying a sample's
+/// range from the mapping needs no system call, which for ranges of some kilobytes takes most of
+/// the time of a read (docs/decisions/0034-mapped-samples.md). Any number of threads may use it.
 class MappedShards {
  public:
   struct Shard {
     std::string path;
     uint64_t bytes;
   };
-  /// More than that would take too many of the descriptors that a process may have.
+  /// More mappings would use too many of the process's file descriptors.
   static constexpr size_t kMostShards = 256;
-  /// Of the pages, so many must be in the kernel's cache: a thread that touches one that is not waits for the device, and none but
-  /// itself is asked for meanwhile.
+  /// Fraction of pages that must be in the page cache. A thread that touches another page waits for
+  /// the device, and requests only that one page meanwhile.
   static constexpr double kAtHand = 0.95;
 
-  /// Null where they are better read: too many of them, or one that is not as long as it should be, or not in the cache.
+  /// Returns null if reads are preferable: there are too many shards, or one has an unexpected size
+  /// or is not in the page cache.
   static std::unique_ptr<const MappedShards> of(std::span<const Shard> shards);
 
-  /// Fills `out` from byte `begin` of a shard, which has them. Unavailable, naming the file, where that became shorter.
+  /// Copies bytes of a shard from offset `begin` to `out`. Unavailable, naming the file, if the
+  /// file was truncated.
   Status copy(size_t shard, uint64_t begin, std::span<uint8_t> out) const;
 
  private:

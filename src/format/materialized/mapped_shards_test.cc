@@ -20,7 +20,7 @@ constexpr int64_t kRows = 40, kLength = 700;
 
 Tensor row_tensor(int64_t id) { return tensor_of(DType::kUint16, {kLength / 2}, id); }
 
-/// A folder of this host: a tensor in the range of each sample, a label in the index.
+/// A local folder: a tensor in the range of each sample, a label in the index.
 struct LocalFolder {
   fs::path root;
   MaterializedManifest manifest;
@@ -150,7 +150,8 @@ TEST(MappedShards, WhatIsNotInTheCacheOrHasSeveralFieldsInItsRangesIsRead) {
   }
   const std::vector<MappedShards::Shard> shards{{folder.shard(0), fs::file_size(folder.shard(0))},
                                                 {folder.shard(1), fs::file_size(folder.shard(1))}};
-  const bool left_the_cache = MappedShards::of(shards) == nullptr;  // a file system in memory keeps its pages
+  // A file system in memory keeps its pages in the cache.
+  const bool left_the_cache = MappedShards::of(shards) == nullptr;
   EXPECT_EQ(folder.open()->as_samples()->gathers(0), !left_the_cache);
   const LocalFolder several({stored("more", FieldKind::kBytes)});
   EXPECT_FALSE(several.open()->as_samples()->gathers(0));

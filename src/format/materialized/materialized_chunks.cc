@@ -7,7 +7,7 @@ MaterializedChunks::MaterializedChunks(std::shared_ptr<const ChunkSource> table,
                                        std::shared_ptr<const ChunkHashes> hashes)
     : table_(std::move(table)), manifest_(std::move(manifest)), hashes_(std::move(hashes)),
       steps_before_(manifest_->steps_before()) {
-  // The files know types; what operators know of a field beyond them is the manifest's.
+  // The files store only types. Other properties of a field come from the manifest.
   for (const Field& field : table_->schema()) {
     schema_.push_back(field);
     for (const StoredField& stored : manifest_->fields)

@@ -9,10 +9,10 @@
 
 namespace forebay {
 
-/// A table that was materialised chunk by chunk: Arrow files, under the version of the original.
+/// A table that was materialized chunk by chunk to Arrow files. It has the version of the original.
 class MaterializedChunks final : public ChunkSource {
  public:
-  /// `table`: the shards' rows, of as many chunks as there are `hashes` of.
+  /// `table` holds the rows of the shards; it must have as many chunks as `hashes`.
   MaterializedChunks(std::shared_ptr<const ChunkSource> table, std::shared_ptr<const MaterializedManifest> manifest,
                      std::shared_ptr<const ChunkHashes> hashes);
 

@@ -19,7 +19,7 @@ T number_at(const Columns& columns, size_t column, size_t row) {
   return reinterpret_cast<const T*>(columns.values[column].values.data())[row];
 }
 
-// As sample_shard.h says it must be.
+// The index of a column with the type that sample_shard.h prescribes.
 Result<size_t> column_of(const Columns& columns, const std::string& name, DType dtype, size_t rank = 0) {
   const std::optional<size_t> found = columns.schema.find(name);
   if (!found) return corrupt(fmt::format("its index lacks the column '{}'", name));
@@ -93,7 +93,7 @@ Status MaterializedSamples::find_columns() {
       if (found.ok()) found = find(&place.bytes, bytes_column(field), DType::kInt64);
       if (!found.ok()) return named(found);
     }
-    // All shards have their columns in one order, as whoever writes them does.
+    // All shards of a data set have their columns in one order.
     if (shard == 0) places_ = std::move(places);
     if (columns.schema.names() != indices_[0].columns.schema.names())
       return named(corrupt("its index has other columns than those of other shards"));
@@ -110,19 +110,19 @@ Status MaterializedSamples::find_columns() {
   return {};
 }
 
-// So that nobody asks for more than there is.
+// Checks that all ranges lie inside the shard, so that no read goes beyond it.
 Status MaterializedSamples::check_ranges(const ShardIndex& index) const {
   for (size_t row = 0; row < static_cast<size_t>(index.columns.rows); ++row) {
     const auto begin = number_at<uint64_t>(index.columns, range_begin_, row);
     const auto bytes = number_at<uint64_t>(index.columns, range_bytes_, row);
-    // Numbers below 0 are larger than any file, read without a sign.
+    // Negative numbers, read as unsigned, are larger than any file.
     if (begin > index.bytes || bytes > index.bytes - begin)
       return corrupt(fmt::format("its index places sample {} beyond its end", row));
   }
   return {};
 }
 
-// The field, of one shape and stored as it is, whose values are the samples' ranges.
+// The field whose values are the samples' ranges: of one shape, and not encoded.
 std::optional<size_t> MaterializedSamples::field_that_is_the_range() const {
   const std::vector<size_t> in_range = fields_in_range(manifest_.fields);
   if (in_range.size() != 1) return std::nullopt;
@@ -169,7 +169,8 @@ std::string MaterializedSamples::key(int64_t id) const {
 std::optional<Identity> MaterializedSamples::identity(int64_t id) const {
   const Row row = row_of(id);
   Hasher hasher;
-  // By content: a copy of the folder, wherever it lies, finds the same entries in caches.
+  // The identity is a hash of content, so a copy of the folder anywhere finds the same cache
+  // entries.
   for (const Hash128& part : {manifest_.place, row.shard.checksum, row.shard.index_checksum})
     hasher.update_value(part.high), hasher.update_value(part.low);
   hasher.update_value(row.row);
@@ -179,7 +180,7 @@ std::optional<Identity> MaterializedSamples::identity(int64_t id) const {
 SampleSource::Fetch MaterializedSamples::fetch(int64_t id) const {
   if (!has_range_ || mapped_) return {};
   const Row row = row_of(id);
-  // A store may refuse to read nothing; behind a shard's values there is always something.
+  // A store may refuse empty reads. At least one byte follows a shard's values.
   const auto bytes = std::max<uint64_t>(number_at<uint64_t>(row.index.columns, range_bytes_, row.row), 1);
   Fetch fetch{store_.get(), {.key = row.index.key, .range = {}, .expected_size = row.index.bytes}, bytes};
   fetch.request.range = ByteRange{number_at<uint64_t>(row.index.columns, range_begin_, row.row), bytes};
@@ -219,14 +220,14 @@ Status MaterializedSamples::load_from_range(size_t field, const Row& row, const 
     *value = Value::of(std::move(picture));
     return {};
   }
-  // The first, so that the product does not overflow.
+  // The first condition prevents an overflow of the product.
   if (elements > bytes || elements * dtype_size(as.dtype) != bytes)
     return corrupt("a shape that does not fit the bytes");
   *value = Value::of(std::move(tensor));
   return {};
 }
 
-// Of mapped shards.
+// Copies a range from mapped shards and checks it.
 Status MaterializedSamples::copy_range(int64_t id, const Row& row, std::span<uint8_t> out) const {
   const auto begin = number_at<uint64_t>(row.index.columns, range_begin_, row.row);
   FOREBAY_RETURN_IF_ERROR(mapped_->copy(row.place, begin, out));

@@ -15,18 +15,21 @@ namespace forebay {
 
 /// The index of a shard, in memory.
 struct ShardIndex {
-  std::string key;  ///< of the shard, in its store
+  std::string key;  ///< key of the shard in its store
   uint64_t bytes = 0;
   Columns columns;
 };
 
-/// Samples that were materialised one by one: their ids, and the version, are those of the original.
+/// Samples that were materialized one by one. Their ids and version are those of the original. Any
+/// thread may use it.
 ///
-/// A sample's range is fetched and checked against its checksum. Where all samples have ranges of one length, which are one field as it is, and
-/// the shards could be mapped, nothing is fetched: rows are copied from there into their batches, many a call, and checked there.
+/// A sample's range is fetched and compared with its checksum. If all ranges have one length and
+/// consist of one unencoded field, and the shards could be mapped, nothing is fetched. Rows are
+/// then copied from the mapping into their batches, many per call, and checked there.
 class MaterializedSamples final : public SampleSource {
  public:
-  /// `indices`: one a shard, as sample_shard.h describes them. Corrupt where they lack something. `local`: keys are paths of this host.
+  /// `indices` has one entry per shard, as sample_shard.h describes them. Corrupt if something is
+  /// missing. `local` is true if keys are paths on this host.
   static Result<std::shared_ptr<const Source>> make(std::shared_ptr<Store> store, MaterializedManifest manifest,
                                                     std::vector<ShardIndex> indices, bool local = false);
 
@@ -43,16 +46,16 @@ class MaterializedSamples final : public SampleSource {
   Status gather(size_t field, std::span<const int64_t> ids, uint8_t* out) const override;
 
  private:
-  /// Where a field's columns are in an index.
+  /// The columns of a field in an index.
   struct Place {
-    size_t column = 0;                          ///< of one in the index
-    std::optional<size_t> shape, begin, bytes;  ///< of one in the range
+    size_t column = 0;                          ///< for a field in the index
+    std::optional<size_t> shape, begin, bytes;  ///< for a field in the range
   };
   struct Row {
     const ShardIndex& index;
     const StoredShard& shard;
     size_t row;
-    size_t place;  ///< of the shard among all
+    size_t place;  ///< index of the shard
   };
 
   MaterializedSamples(std::shared_ptr<Store> store, MaterializedManifest manifest, std::vector<ShardIndex> indices);
@@ -74,7 +77,7 @@ class MaterializedSamples final : public SampleSource {
   std::vector<Place> places_;
   size_t range_begin_ = 0, range_bytes_ = 0, range_hash_ = 0;
   bool has_range_ = false;
-  std::unique_ptr<const MappedShards> mapped_;  // where nothing is fetched
+  std::unique_ptr<const MappedShards> mapped_;  // null if samples are fetched
   size_t mapped_field_ = 0;
   Schema schema_;
 };

@@ -141,7 +141,7 @@ TEST(MaterializedSamples, WhatIsMissingOrCutOffIsNamed) {
   EXPECT_NE(folder.open().status().to_string().find("run the same command"), std::string::npos);
 }
 
-// Indices whose checksum holds, as whoever writes both would have them.
+// Malicious indices with valid checksums, as an attacker who writes both could make them.
 TEST(MaterializedSamples, IndicesThatLieGiveAStatusAndNeverOtherMemory) {
   MadeFolder folder = folder_of(StoredFormat::kArrow, all_kinds(), 1, 20);
   const Buffer index =

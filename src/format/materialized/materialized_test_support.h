@@ -35,7 +35,7 @@ inline Buffer buffer_of(std::string_view bytes) {
   return buffer;
 }
 
-/// A tensor whose bytes follow from the seed.
+/// A tensor whose bytes are a function of the seed.
 inline Tensor tensor_of(DType dtype, Shape shape, int64_t seed) {
   Tensor tensor = Tensor::allocate(dtype, shape);
   for (size_t i = 0; i < tensor.nbytes(); ++i)
@@ -44,7 +44,8 @@ inline Tensor tensor_of(DType dtype, Shape shape, int64_t seed) {
   return tensor;
 }
 
-/// Fields of every kind, some in the index: pictures of a size each, lists, texts, bytes, lists of texts, nothing at all.
+/// Fields of every kind, some in the index: pictures of varying size, lists, texts, bytes, lists of
+/// texts, and empty tensors.
 inline std::vector<StoredField> all_kinds(bool string_lists = true) {
   std::vector<StoredField> fields{
       stored("pixels", FieldKind::kTensor, DType::kUint8, {Shape::kUnknown, Shape::kUnknown, 3}),
@@ -87,7 +88,7 @@ inline StoredShard entry_of(const ShardFiles& files, int64_t rows) {
           hash128(files.index.data(), files.index.size())};
 }
 
-/// A folder in memory that shards are put into.
+/// A folder in memory to which shards are added.
 struct MadeFolder {
   std::shared_ptr<MemoryStore> store = memory_store();
   MaterializedManifest manifest;

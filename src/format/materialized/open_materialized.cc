@@ -13,7 +13,7 @@ namespace forebay {
 namespace {
 
 constexpr uint64_t kMostMaterializedBytes = uint64_t{1} << 30;
-constexpr double kIndexGrows = 1.5;  // in memory, over its file
+constexpr double kIndexGrows = 1.5;  // size in memory relative to its file
 
 std::string below(const std::string& folder, std::string_view name) {
   return folder.empty() || folder.ends_with('/') ? folder + std::string(name) : fmt::format("{}/{}", folder, name);
@@ -29,7 +29,8 @@ class ShardIndexJob final : public ReadingJob {
     if (!input.status.ok()) return input.status;
     if (input.buffers.empty()) return JobWish{{{.key = key_, .range = {}, .expected_size = shard_.index_bytes}}, {}};
     const Buffer& file = input.buffers.front();
-    // Here, once; what is read of shards is checked sample by sample against hashes in it.
+    // The index is checked once. The shards' data is checked sample by sample against hashes in the
+    // index.
     if (hash128(file.data(), file.size()) != shard_.index_checksum)
       return corrupt("is damaged: its checksum is another; materialise it again").with_key(key_);
     Result<Columns> columns = columns_of_index(file, codecs_);
@@ -45,7 +46,7 @@ class ShardIndexJob final : public ReadingJob {
   Columns* const into_;
 };
 
-// One a shard.
+// Returns one index per shard.
 Result<std::vector<Columns>> read_indices(const StoreAndPath& folder, const MaterializedManifest& manifest,
                                           const TableCodecs& codecs, std::stop_token stop) {
   std::vector<Columns> indices(manifest.shards.size());

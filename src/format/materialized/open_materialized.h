@@ -10,11 +10,12 @@
 
 namespace forebay {
 
-/// Reads the manifest. NotFound, saying what is there instead, where the folder has none.
+/// Reads the manifest of a folder. If there is none, NotFound describes what the folder holds.
 Result<MaterializedManifest> read_manifest(const StoreAndPath& folder, std::stop_token stop);
 
-/// What materialize() wrote to that folder: the samples, or the chunks, of the original, under its ids and its version. Reads the
-/// indices of all shards, and checks them; the shards themselves when they are used.
+/// Opens what materialize() wrote to a folder: the samples or chunks of the original, with its ids
+/// and its version. Reads and checks the indices of all shards; the shards are read when samples
+/// are used. Waits.
 Result<std::shared_ptr<const Source>> open_materialized(StoreAndPath folder, MaterializedManifest manifest,
                                                         const TableCodecs& codecs, std::stop_token stop);
 

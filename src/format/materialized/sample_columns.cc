@@ -49,7 +49,7 @@ Status check_names(std::span<const StoredField> fields) {
   return {};
 }
 
-/// One column over some of the samples, end to end.
+/// The values of one field of some samples, end to end.
 class ColumnOf {
  public:
   ColumnOf(std::span<const Record> samples, size_t field) : samples_(samples), field_(field) {}
@@ -81,9 +81,9 @@ class ColumnOf {
     const Value& value = sample[field_];
     return value.kind == FieldKind::kTensor ? value.tensor.buffer : value.bytes;
   }
-  // In one memory, so that nothing needs to be copied.
+  // True if the values are contiguous in one allocation, so that nothing needs to be copied.
   bool end_to_end() const {
-    // Without an owner nothing keeps the memory alive for as long as the column.
+    // Without an owner nothing keeps the memory alive as long as the column.
     if (samples_.empty() || buffer_of(samples_.front()).owner() == nullptr) return false;
     const uint8_t* next = bytes_of(samples_.front()[field_]).data();
     for (const Record& sample : samples_) {
@@ -152,7 +152,7 @@ Status add_field(Columns& columns, const StoredField& stored, std::span<const Re
   const ColumnOf column(samples, number);
   Field field = plain_field(stored.field.name, stored.field.dtype, stored.field.shape);
   field.kind = stored.field.kind;
-  // Bits could not be read sample by sample.
+  // Bits cannot be read sample by sample, so bools are stored as bytes.
   if (!stored.in_index && field.dtype == DType::kBool) field.dtype = DType::kUint8;
   FOREBAY_ASSIGN(Buffer values, column.values(memory));
   if (field.fixed_shape()) {

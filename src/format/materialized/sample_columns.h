@@ -14,32 +14,35 @@
 
 namespace forebay {
 
-/// The bytes of a value that was computed.
+/// The bytes of a materialized value.
 std::span<const uint8_t> bytes_of(const Value& value);
-/// Unknown before the sample is seen, and in its range: its shapes stand in a column of their own.
+/// True if the shapes of a field are stored in a column of their own, because they vary and the
+/// field is in the range.
 bool has_shape_column(const StoredField& stored);
-/// InvalidArgument, naming the field, where a sample's value is not as the field says, or two columns would have one name.
+/// InvalidArgument, naming the field, if a sample's value does not match its field, or two columns
+/// would have the same name.
 Status check_samples(std::span<const StoredField> fields, std::span<const Record> samples);
 
-/// One field of all samples as a column; tensors whose shape is not known before as flat lists.
+/// Appends one field of all samples as a column. Tensors of varying shape become flat lists.
 Status add_field(Columns& columns, const StoredField& stored, std::span<const Record> samples, size_t number,
                  const TakeMemory& memory);
-/// A column of numbers, row by row.
+/// Appends a column of numbers; `of_row` returns the value of a row.
 void add_int64(Columns& columns, std::string name, const std::function<int64_t(size_t)>& of_row);
 void add_uint64(Columns& columns, std::string name, const std::function<uint64_t(size_t)>& of_row);
-/// The shapes of one field of all samples.
+/// Appends the shapes of one field of all samples.
 void add_shapes(Columns& columns, const Field& field, std::span<const Record> samples, size_t number);
 
-/// Where the values of one sample lie in its shard: all together, and those fields that are in the range, in the file.
+/// The place of one sample's values in its shard: the whole range, and the file range of each field
+/// in it.
 struct SampleRange {
   uint64_t begin = 0, end = 0;
   std::vector<ByteRange> fields;
 
-  /// Of its fields.
+  /// The smallest range that contains all `fields`.
   static SampleRange around(std::vector<ByteRange> fields);
 };
 
-/// What readers have in memory of a shard with those bytes: see ShardFiles.
+/// The in-memory index of a shard with these bytes; see ShardFiles.
 Result<Columns> index_of(std::span<const StoredField> fields, std::span<const Record> samples,
                          std::span<const SampleRange> ranges, const BufferChain& shard);
 

@@ -14,7 +14,8 @@ class SampleShardWriter {
   Result<ShardFiles> write(const TableCodecs& codecs, const TakeMemory& memory) {
     FOREBAY_RETURN_IF_ERROR(check_samples(fields_, samples_));
     std::vector<Columns> batches;
-    // Arrow keeps a column's values together: only in a batch of its own do those of several fields of a sample.
+    // Arrow stores a column's values together. Several fields of one sample are contiguous only in
+    // a batch of one row.
     const size_t rows = in_range_.size() > 1 ? 1 : samples_.size();
     for (size_t at = 0; at < samples_.size(); at += rows) {
       FOREBAY_ASSIGN(Columns columns,

@@ -13,42 +13,45 @@
 
 namespace forebay {
 
-/// A shard of samples that can each be read by themselves: what its two files have, and where.
+/// The two files of a shard of samples that can each be read alone.
 ///
-/// `part-N.arrow` has all fields, for everybody: `id`, then each field; tensors whose shape is not known before are flat lists, with
-/// their shapes in `NAME:shape`. The values of a sample that are not in the index are one range of bytes: where one field is of that kind there is one record
-/// batch, whose values lie end to end; else each sample is a record batch.
+/// `part-N.arrow` is readable by any Arrow reader. It holds the column `id` and then each field.
+/// Tensors of varying shape are flat lists, with their shapes in `NAME:shape`. The values of a
+/// sample that are not in the index form one byte range. If there is one such field, the file has
+/// one record batch whose values lie end to end; otherwise each sample is a record batch.
 ///
-/// `_index/part-N.arrow` has what a reader keeps in memory, in one record batch:
+/// `_index/part-N.arrow` holds what a reader keeps in memory, in one record batch:
 ///
-/// | column         | |
-/// |----------------|----------------------------------------------------------------|
-/// | the fields that are in the index | as they are                                  |
-/// | `forebay:begin`, `forebay:bytes` | int64: the sample's range in the shard       |
-/// | `forebay:xxh3` | uint64: the low half of its hash                               |
-/// | `NAME:shape`   | int32: of a tensor whose shape is not known before             |
-/// | `NAME:begin`, `NAME:bytes` | int64: of each field in the range, where there are several |
+/// | column                           | contents                                               |
+/// |----------------------------------|--------------------------------------------------------|
+/// | the fields in the index          | their values                                           |
+/// | `forebay:begin`, `forebay:bytes` | int64: the sample's range in the shard                 |
+/// | `forebay:xxh3`                   | uint64: the low half of its hash                       |
+/// | `NAME:shape`                     | int32: shape of a tensor whose shape varies            |
+/// | `NAME:begin`, `NAME:bytes`       | int64: range of each field, if the range holds several |
 struct ShardFiles {
   BufferChain data;
   Buffer index;
-  Buffer identities = {};  ///< what its samples were made of: see shard_identities.h
+  Buffer identities = {};  ///< identities of its samples; see shard_identities.h
 };
 
-/// Fields that are in the range of a sample, in their order.
+/// Indices of the fields in a sample's range, in order.
 std::vector<size_t> fields_in_range(std::span<const StoredField> fields);
-/// Those names.
+/// Names of the index columns.
 inline constexpr const char* kRangeBegin = "forebay:begin";
 inline constexpr const char* kRangeBytes = "forebay:bytes";
 inline constexpr const char* kRangeHash = "forebay:xxh3";
 std::string shape_column(const Field& field);
 std::string begin_column(const Field& field);
 std::string bytes_column(const Field& field);
-/// The low half of the hash.
+/// Checksum of a sample's range: the low half of its hash.
 uint64_t range_hash(std::span<const uint8_t> bytes);
 uint64_t range_hash(const BufferChain& file, const ByteRange& range);
 
-/// `samples`: with computed values, whose ids follow each other from `first` on. InvalidArgument, naming the field, where one is not as `fields` say, or two columns
-/// would have one name. `memory`: of the shard, as far as its values are not in the samples already.
+/// Writes a shard. The values of `samples` must be computed, and their ids consecutive from `first`
+/// on. InvalidArgument, naming the field, if a value does not match `fields`, or two columns would
+/// have the same name. `memory` allocates the parts of the shard that are not the samples' own
+/// values.
 Result<ShardFiles> write_sample_shard(std::span<const StoredField> fields, int64_t first,
                                       std::span<const Record> samples, const TableCodecs& codecs,
                                       const TakeMemory& memory = {});

@@ -27,7 +27,7 @@ std::string_view ending_of_picture(std::span<const uint8_t> bytes) {
   return info->format == ImageFormat::kJpeg ? "jpg" : image_format_name(info->format);
 }
 
-// "|b1", "<f4", as NumPy writes them.
+// "|b1" or "<f4", as NumPy writes types.
 std::string numpy_type(DType dtype) {
   const std::string_view name = dtype_name(dtype);
   if (dtype == DType::kBool) return "|b1";
@@ -39,11 +39,11 @@ std::string npy_head(const Tensor& tensor) {
   std::string shape;
   for (const int64_t dim : tensor.shape) shape += fmt::format("{}, ", dim);
   if (tensor.shape.rank() > 1) shape.resize(shape.size() - 2);
-  // "(3,)": Python's tuple of one keeps its comma.
+  // "(3,)": Python keeps the comma of a one-element tuple.
   if (tensor.shape.rank() == 1) shape.resize(shape.size() - 1);
   std::string text =
       fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", numpy_type(tensor.dtype), shape);
-  // NEP 1: magic, version and length take ten bytes; values begin at a multiple of 64.
+  // NEP 1: magic, version and length take ten bytes, and values begin at a multiple of 64.
   constexpr size_t kBefore = 10, kAligned = 64;
   text.append((kAligned - (kBefore + text.size() + 1) % kAligned) % kAligned, ' ');
   text += '\n';
@@ -63,7 +63,7 @@ class SampleTarWriter {
   SampleTarWriter(std::span<const StoredField> fields, StoredFormat format)
       : fields_(fields), format_(format), several_(std::count_if(fields.begin(), fields.end(), is_picture) > 1) {}
 
-  /// Where the values lie that are not in the index.
+  /// Adds the members of a sample. Returns the place of the values that are not in the index.
   Result<SampleRange> add(int64_t id, const Record& sample) {
     std::vector<ByteRange> places;
     for (size_t i = 0; i < fields_.size(); ++i) {

@@ -7,25 +7,28 @@
 
 namespace forebay {
 
-/// A shard of samples as a tar archive that readers of WebDataset open: of each sample the members `000000017.ENDING`, whose number is its id.
+/// Writes a shard of samples as a tar archive that WebDataset readers can open. The members of a
+/// sample are called `000000017.ENDING`, where the number is its id.
 ///
-/// | field                    | member                                                                     |
-/// |--------------------------|----------------------------------------------------------------------------|
-/// | encoded pictures         | `jpg`, `png`, `webp`, `bmp`: as they are                                   |
-/// | pixels that are encoded  | `png`, or `jpg` (StoredField::encoded)                                     |
-/// | a whole number `label`   | `cls`, in digits                                                           |
-/// | texts                    | `NAME.txt`                                                                 |
-/// | bytes                    | `NAME.bin`                                                                 |
-/// | other tensors            | `NAME.npy`                                                                 |
+/// | field                   | member                                   |
+/// |-------------------------|------------------------------------------|
+/// | encoded pictures        | `jpg`, `png`, `webp`, `bmp`, unchanged   |
+/// | pixels to be encoded    | `png`, or `jpg` (StoredField::encoded)   |
+/// | an integer `label`      | `cls`, in digits                         |
+/// | texts                   | `NAME.txt`                               |
+/// | bytes                   | `NAME.bin`                               |
+/// | other tensors           | `NAME.npy`                               |
 ///
-/// Where there are several pictures, their field's name stands before the ending. The index beside the shard is that of write_sample_shard(), so
-/// that a sample is one range of the archive. Values of encoded fields (StoredField::encoded) have the file in Value::bytes, and of the tensor only what it is.
+/// If there are several pictures, the field's name precedes the ending. The index of the shard is
+/// that of write_sample_shard(), so a sample is one range of the archive. Values of encoded fields
+/// (StoredField::encoded) have the file in Value::bytes, and only the type and shape in the tensor.
 ///
-/// As write_sample_shard(); Unsupported, naming the field, for lists of strings.
+/// Errors are those of write_sample_shard(), and Unsupported, naming the field, for lists of
+/// strings.
 Result<ShardFiles> write_sample_tar(std::span<const StoredField> fields, int64_t first, std::span<const Record> samples,
                                     StoredFormat format, const TableCodecs& codecs);
 
-/// Fields that a tar shard cannot hold, told.
+/// Unsupported if a tar shard cannot hold one of the fields.
 Status check_tar_fields(std::span<const StoredField> fields);
 
 }  // namespace forebay

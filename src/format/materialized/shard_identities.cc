@@ -40,7 +40,7 @@ Result<Buffer> write_identities(const ShardIdentities& identities, const TableCo
 
 ShardIdentities read_identities(const Buffer& file, size_t count, const TableCodecs& codecs) {
   ShardIdentities identities(count);
-  // What cannot be read only costs that its samples are made anew.
+  // If the identities cannot be read, the samples are only computed again.
   const Result<Columns> columns = columns_of_index(file, codecs);
   if (!columns.ok() || columns->rows != static_cast<int64_t>(count)) return identities;
   const uint64_t *high = values_of(*columns, "high"), *low = values_of(*columns, "low");

@@ -9,13 +9,15 @@
 
 namespace forebay {
 
-/// What the samples, or the chunks, of a shard were made of (Source::identity()), in order; nothing where nobody could tell. They say something of
-/// times and inodes, so they stand apart from what is the same wherever it is written.
+/// The identities (Source::identity()) of the samples or chunks that a shard was made from, in
+/// order; nullopt if one was not known. They depend on times and inodes, so they are stored apart
+/// from the data, which is the same wherever it is written.
 using ShardIdentities = std::vector<std::optional<Hash128>>;
 
-/// An Arrow file with two columns of uint64, `high` and `low`; both 0 where nothing is known.
+/// Writes an Arrow file with two uint64 columns, `high` and `low`. Both are 0 for an unknown
+/// identity.
 Result<Buffer> write_identities(const ShardIdentities& identities, const TableCodecs& codecs);
-/// Of a file of so many; nothing known of all where it is not such a file.
+/// Reads a file of `count` identities. If it is malformed, all of them are unknown.
 ShardIdentities read_identities(const Buffer& file, size_t count, const TableCodecs& codecs);
 
 }  // namespace forebay

@@ -13,9 +13,9 @@ namespace forebay {
 namespace {
 
 constexpr size_t kTarBlock = 512, kMostInName = 100;
-constexpr uint64_t kMostInMember = (uint64_t{1} << 33) - 1;  // eleven octal digits
+constexpr uint64_t kMostInMember = (uint64_t{1} << 33) - 1;  // limit of eleven octal digits
 
-/// As POSIX lays it out.
+/// The header layout of POSIX.
 struct TarHeader {
   char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type, link[100], magic[6], version[2];
   char user[32], group[32], major[8], minor[8], prefix[155], unused[12];
@@ -33,11 +33,11 @@ bool stays_in_folder(std::string_view name) {
   return (std::string("/") + std::string(name) + "/").find("/../") == std::string::npos;
 }
 
-// "27 path=…\n": a number that counts itself.
+// "27 path=…\n", where the number includes its own length.
 std::string pax_record(std::string_view name) {
   const std::string rest = fmt::format(" path={}\n", name);
   size_t length = rest.size() + 1;
-  // Ends: with each digit more the length grows by one, and then stays.
+  // Terminates, because the length grows by one per digit and then stays.
   while (std::to_string(length).size() + rest.size() != length) length = std::to_string(length).size() + rest.size();
   return std::to_string(length) + rest;
 }
@@ -56,7 +56,7 @@ void TarWriter::add_header(std::string_view name, uint64_t size, char type) {
   put_octal(header.gid, 0);
   put_octal(header.size, size);
   put_octal(header.mtime, 0);
-  // POSIX: the sum is that of a header with blanks in its place.
+  // POSIX: the checksum is computed with blanks in its own field.
   std::memset(header.checksum, ' ', sizeof header.checksum);
   header.type = type;
   std::memcpy(header.magic, "ustar", 6);
@@ -66,7 +66,7 @@ void TarWriter::add_header(std::string_view name, uint64_t size, char type) {
   uint64_t sum = 0;
   for (const uint8_t byte : block) sum += byte;
   const std::string digits = fmt::format("{:06o}", sum);
-  // Six digits and a zero; the blank behind stays, as tar programs write it.
+  // Six digits and a zero; the blank after them stays, as in other tar programs.
   std::memcpy(block.data() + offsetof(TarHeader, checksum), digits.c_str(), 7);
   bytes_.insert(bytes_.end(), block.begin(), block.end());
 }
@@ -92,7 +92,7 @@ Result<ByteRange> TarWriter::add(std::string_view name, std::span<const uint8_t>
 }
 
 Buffer TarWriter::take() {
-  // Two blocks of zeros end an archive.
+  // Two zero blocks end an archive.
   bytes_.resize(bytes_.size() + 2 * kTarBlock);
   Buffer all = Buffer::allocate(bytes_.size());
   std::memcpy(all.data(), bytes_.data(), bytes_.size());

@@ -11,14 +11,15 @@
 
 namespace forebay {
 
-/// A tar archive in memory: ustar, with a pax header where a name has more than 100 bytes. Nothing in it says when, where or by whom it was
-/// made, so equal members give equal bytes.
+/// Builds a tar archive in memory: ustar, with a pax header for a name of more than 100 bytes. The
+/// archive records no time, place or user, so equal members give equal bytes.
 class TarWriter {
  public:
-  /// A regular file; where its bytes lie in the archive. InvalidArgument for names that would leave the folder, and for more than 8 GiB.
+  /// Adds a regular file and returns the range of its bytes in the archive. InvalidArgument for
+  /// names that would leave the folder, and for more than 8 GiB.
   Result<ByteRange> add(std::string_view name, std::span<const uint8_t> bytes);
   const std::vector<uint8_t>& bytes() const { return bytes_; }
-  /// With its end.
+  /// Ends the archive and returns it.
   Buffer take();
 
  private:

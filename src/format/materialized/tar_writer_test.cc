@@ -17,7 +17,7 @@ std::vector<uint8_t> bytes_of_length(size_t length) {
   return bytes;
 }
 
-// What a header says, as any reader takes it; its checksum holds.
+// The parsed fields of a header. Its checksum has been checked.
 struct Read {
   std::string name;
   uint64_t size = 0;

@@ -9,7 +9,8 @@
 
 namespace forebay {
 
-/// Exact, whatever the types: an integer and a float are compared as the real numbers they stand for. A NaN is unordered.
+/// Compares exactly, whatever the types: an integer and a float are compared as the real numbers
+/// they represent. A NaN is unordered.
 template <std::integral A, std::integral B>
 std::partial_ordering compare_exact(A a, B b) {
   if constexpr (std::same_as<A, bool> || std::same_as<B, bool>) {
@@ -38,10 +39,10 @@ std::partial_ordering compare_exact(double a, B b) {
 
 inline std::partial_ordering compare_exact(double a, double b) { return a <=> b; }
 
-/// By bytes, which is the order of code points in UTF-8.
+/// Compares bytes, which in UTF-8 gives the order of code points.
 inline std::partial_ordering compare_exact(std::string_view a, std::string_view b) { return a <=> b; }
 
-/// A text and a number are never compared: prepare() refuses it.
+/// Never called: prepare() refuses to compare a text with a number.
 template <typename A, typename B>
   requires(std::same_as<A, std::string_view> != std::same_as<B, std::string_view>)
 std::partial_ordering compare_exact(A, B) {

@@ -19,10 +19,12 @@
 
 namespace forebay {
 
-/// A table of a format of its own, for tests: column chunks of one byte a row (valid or not) and then the values, an index in JSON, its
-/// length in eight digits, "FAKE".
+/// A table in a format of its own, for tests. The file holds column chunks, an index in JSON, the
+/// length of the index in eight digits, and "FAKE". A column chunk holds one byte per row (valid or
+/// not) and then the values.
 struct FakeTable {
-  using Cell = std::variant<std::monostate, int64_t, double, std::string>;  ///< std::monostate: null
+  /// std::monostate means null.
+  using Cell = std::variant<std::monostate, int64_t, double, std::string>;
   struct Column {
     std::string name;
     DType dtype = DType::kInt64;  ///< int64, float32 or float64
@@ -33,16 +35,17 @@ struct FakeTable {
   std::vector<Column> columns;
   std::vector<std::vector<std::vector<Cell>>> groups;  ///< group → row → column
   bool statistics = true;
-  size_t gap_bytes = 0;  ///< between chunks
+  size_t gap_bytes = 0;  ///< between column chunks
 
   std::string to_bytes() const;
 };
 
-/// What a fake codec was asked for.
+/// Counts of calls of a fake codec.
 struct FakeCounts {
   std::atomic<int> opened{0}, decoded{0};
 };
 
+/// An opened FakeTable. Counts its decodes in `counts`, which may be null.
 class FakeTableFile final : public TableFile {
  public:
   using Json = nlohmann::json;
@@ -74,7 +77,7 @@ class FakeTableFile final : public TableFile {
   Result<std::shared_ptr<const TableFile>> with_reading(const TableReading& reading) const override {
     return std::shared_ptr<const TableFile>(std::make_shared<FakeTableFile>(index_, reading.nulls, counts_));
   }
-  /// A dot in a name is that of a struct.
+  /// A dot in a name separates a struct and its member.
   Origin origin(size_t field) const override {
     const std::string& name = schema_[field].name;
     std::vector<std::string> structs;
@@ -198,7 +201,8 @@ class FakeTableFile final : public TableFile {
   const NullPolicy nulls_;
   FakeCounts* const counts_;
   Schema schema_;
-  std::vector<std::pair<size_t, bool>> places_;  // field → column, and whether it is its mask
+  // Per field: its column, and whether it is the column's mask.
+  std::vector<std::pair<size_t, bool>> places_;
 };
 
 inline std::string FakeTable::to_bytes() const {
@@ -262,6 +266,7 @@ inline std::string FakeTable::to_bytes() const {
   return file + text + fmt::format("{:08}FAKE", text.size());
 }
 
+/// Codec of files that FakeTable::to_bytes() makes. Counts opened files in `counts`.
 class FakeCodec final : public TableCodec {
  public:
   explicit FakeCodec(FakeCounts* counts) : counts_(counts) {}
@@ -284,16 +289,17 @@ class FakeCodec final : public TableCodec {
   FakeCounts* const counts_;
 };
 
+/// Provides FakeCodec for every format, and tables in memory from a FakeTable.
 class FakeCodecs final : public TableCodecs {
  public:
   const TableCodec& parquet() const override { return codec_; }
   const TableCodec& arrow_file() const override { return codec_; }
-  /// `stream`: a FakeTable*.
+  /// `stream` is a FakeTable*.
   Result<std::shared_ptr<const TableFile>> take_stream(void* stream, const TableReading& reading) const override {
     const std::string bytes = static_cast<const FakeTable*>(stream)->to_bytes();
     const size_t length = std::stoull(bytes.substr(bytes.size() - 12, 8));
     auto index = nlohmann::json::parse(bytes.substr(bytes.size() - 12 - length, length));
-    // JSON texts hold no arbitrary bytes; the tests' tables in memory have values that are ASCII.
+    // JSON cannot hold arbitrary bytes, so tests' tables in memory have only ASCII values.
     index["body"] = bytes.substr(0, bytes.size() - 12 - length);
     return std::shared_ptr<const TableFile>(std::make_shared<FakeTableFile>(std::move(index), reading.nulls, &counts));
   }

@@ -22,7 +22,7 @@ constexpr int64_t kMostRows = int64_t{1} << 36;  // 8 GiB of bits
 Matches both(Matches a, Matches b) { return std::min(a, b); }
 Matches either(Matches a, Matches b) { return std::max(a, b); }
 
-/// What kept and dropped rows of all chunks come together in. Chunks share words at their edges.
+/// One bit per row of the table, set by the jobs of all chunks. Chunks share words at their edges.
 class KeptBits {
  public:
   explicit KeptBits(int64_t rows) : words_(static_cast<size_t>((rows + 63) / 64)) {}
@@ -49,13 +49,13 @@ class KeptBits {
 
  private:
   void keep(int64_t word, uint64_t bits) {
-    // Relaxed: whoever reads the words has joined the threads that wrote them.
+    // Relaxed, because readers of the words have joined the threads that wrote them.
     if (bits != 0) std::atomic_ref(words_[static_cast<size_t>(word)]).fetch_or(bits, std::memory_order_relaxed);
   }
   std::vector<uint64_t> words_;
 };
 
-/// A filter and the table that it is about.
+/// A filter and its table.
 class FilterPass {
  public:
   FilterPass(const TableData& data, std::span<const std::shared_ptr<const TableFile>> masked, RowFilter filter)
@@ -72,7 +72,7 @@ class FilterPass {
           FOREBAY_RETURN_IF_ERROR(prepare(condition, field, std::nullopt));
           continue;
         }
-        // The first file that has it with a type: all others have it alike, or lack it.
+        // The first file that has the column with a type. All others have it alike or lack it.
         const auto file =
             std::ranges::find_if(masked_, [&](const auto& each) { return field_of(condition, *each).has_value(); });
         if (file == masked_.end()) continue;  // null in all rows
@@ -87,7 +87,7 @@ class FilterPass {
     return {};
   }
 
-  /// Without reading rows.
+  /// Decides without reading rows, if that is possible.
   Matches decide(size_t chunk) const {
     Matches any = Matches::kNone;
     for (const auto& all : filter_) {
@@ -98,7 +98,8 @@ class FilterPass {
     return any;
   }
 
-  /// Fields of the chunk's file that rows must be read for, ascending: the columns of the conditions, and their masks.
+  /// Fields of the chunk's file that must be read, ascending: the columns of the conditions, and
+  /// their masks.
   std::vector<size_t> fields(size_t chunk) const {
     const Schema& schema = file_of(chunk).schema();
     std::vector<size_t> fields;
@@ -119,12 +120,12 @@ class FilterPass {
 
   static std::map<int64_t, Status> bad_rows(const Columns& columns) {
     std::map<int64_t, Status> bad = columns.bad_rows ? *columns.bad_rows : std::map<int64_t, Status>();
-    // A codec speaks of the rows of its group; any other would be written outside of `any`.
+    // A codec reports only rows of its group. Another row would be written outside of `any`.
     std::erase_if(bad, [&](const auto& each) { return each.first < 0 || each.first >= columns.rows; });
     return bad;
   }
 
-  /// One byte a row.
+  /// Returns one byte per row.
   std::vector<uint8_t> match(size_t chunk, const Columns& columns, std::span<const size_t> fields) const {
     const auto rows = static_cast<size_t>(columns.rows);
     std::vector<uint8_t> any(rows, 0), every(rows);
@@ -133,15 +134,16 @@ class FilterPass {
       for (const RowCondition& condition : all) apply(condition, chunk, columns, fields, every);
       for (size_t i = 0; i < rows; ++i) any[i] |= every[i];
     }
-    // Kept, so that whoever gets to them is told.
+    // Bad rows stay in the table, so that reading them reports the error.
     for (const auto& [row, status] : bad_rows(columns)) any[static_cast<size_t>(row)] = 1;
     return any;
   }
 
  private:
-  /// Not a column of the table that is only called like one.
+  /// The mask of a column; not a column of the table that only has such a name.
   static std::optional<size_t> mask_of(const std::string& column, const TableFile& file) {
-    // The second where the data set itself has masks, so that the filter looks at the same.
+    // The second ending applies if the data set itself has masks, so that the filter reads the same
+    // columns.
     for (const std::string_view ending : {kFilterMaskEnding, NullPolicy::kMaskEnding}) {
       const auto mask = file.schema().find(column + std::string(ending));
       if (mask && file.is_mask(*mask)) return mask;
@@ -149,7 +151,7 @@ class FilterPass {
     return std::nullopt;
   }
 
-  /// Nothing where all of the file's rows have a null there.
+  /// nullopt if all rows of the file are null in the column.
   static std::optional<size_t> field_of(const RowCondition& condition, const TableFile& file) {
     const std::optional<size_t> at = file.schema().find(condition.column);
     return at && !file.origin(*at).untyped ? at : std::nullopt;
@@ -195,7 +197,7 @@ class FilterPass {
   RowFilter filter_;
 };
 
-/// What the jobs found, and what they could not decide.
+/// The results of the jobs, and the rows that they could not decide.
 struct Findings {
   explicit Findings(int64_t rows) : kept(rows) {}
   KeptBits kept;
@@ -232,7 +234,8 @@ class FilterJob final : public ReadingJob {
   }
 
  private:
-  /// Rows that damage keeps from being decided are in the data set, as bad ones: what becomes of them is for the loader to say.
+  /// Rows that cannot be decided because of damage stay in the data set as bad rows. The loader's
+  /// error policy applies to them.
   Result<JobWish> told(const Status& status) const {
     Status named = Status(status).with_key(data_.chunk_name(chunk_)).with_operator("filter");
     if (!is_data_error(status.code())) return named;
@@ -250,7 +253,7 @@ class FilterJob final : public ReadingJob {
   std::vector<ReadRequest> reads_;
 };
 
-/// Tables in memory are never asked for bytes.
+/// Stands in for the store of tables in memory, which are never read from one.
 class NoStore final : public Store {
  public:
   void read(const ReadRequest&, std::stop_token, ReadDone done) override { done(internal_error("nothing is stored")); }

@@ -99,7 +99,7 @@ TEST(FilterRows, a_column_with_nulls_may_stand_beside_one_that_is_called_like_it
   }
 }
 
-// Against a plain loop over the rows, with nulls and NaN, with and without statistics.
+// Compares with a plain loop over the rows, with nulls and NaN, with and without statistics.
 TEST(FilterRows, a_filter_keeps_what_looking_at_every_row_would_keep) {
   std::mt19937 random(11);
   const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };

@@ -10,7 +10,7 @@ namespace {
 constexpr int64_t kNanosPerSecond = 1'000'000'000;
 constexpr int64_t kSecondsPerDay = 86'400;
 
-/// Takes numbers of fixed width and single characters off the front of a text.
+/// Parses numbers of fixed width and single characters from the front of a text.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : rest_(text) {}
@@ -22,14 +22,14 @@ class Scanner {
   }
   std::optional<int> number(size_t digits) {
     int value = 0;
-    // from_chars() would take the sign.
+    // from_chars() would accept the sign.
     if (rest_.size() < digits || rest_.front() == '-') return std::nullopt;
     const auto parsed = std::from_chars(rest_.data(), rest_.data() + digits, value);
     if (parsed.ec != std::errc() || parsed.ptr != rest_.data() + digits) return std::nullopt;
     rest_.remove_prefix(digits);
     return value;
   }
-  /// Digits behind a decimal point, in nanoseconds.
+  /// Digits after a decimal point, in nanoseconds.
   std::optional<int64_t> fraction() {
     int64_t nanos = 0, chunk = kNanosPerSecond;
     size_t digits = 0;
@@ -38,7 +38,7 @@ class Scanner {
       nanos += (rest_[digits] - '0') * chunk;
     }
     rest_.remove_prefix(digits);
-    // What is finer than a nanosecond could not be compared exactly.
+    // Fractions finer than a nanosecond could not be compared exactly.
     return digits == 0 || digits > 9 ? std::nullopt : std::optional(nanos);
   }
 
@@ -85,7 +85,7 @@ std::optional<int64_t> take_time(Scanner& text) {
   }
   if (text.done() || text.take('Z')) return nanos;
   const int sign = text.take('+') ? 1 : text.take('-') ? -1 : 0;
-  // UTC+14 (Kiribati) is the furthest from UTC there is.
+  // UTC+14 (Kiribati) is the largest offset in use.
   const auto offset = sign == 0 ? std::nullopt : take_minutes(text, 14);
   if (!offset) return std::nullopt;
   return nanos - sign * *offset * 60 * kNanosPerSecond;
@@ -101,7 +101,7 @@ std::optional<std::variant<int64_t, double>> parse_iso_time(std::string_view tex
   if (scanner.take('T') || scanner.take(' ')) nanos = take_time(scanner);
   if (!nanos || !scanner.done()) return std::nullopt;
 
-  // Nanoseconds times ticks a day go beyond 64 bits before they are divided.
+  // Nanoseconds times ticks per day exceed 64 bits before the division.
   using Wide = __int128;
   const Wide day_nanos = Wide{kSecondsPerDay} * kNanosPerSecond;
   const Wide scaled = (Wide{*days} * day_nanos + *nanos) * ticks_per_day;
@@ -111,7 +111,7 @@ std::optional<std::variant<int64_t, double>> parse_iso_time(std::string_view tex
   if (ticks < INT64_MIN || ticks > INT64_MAX) return std::nullopt;
   const auto whole = static_cast<int64_t>(ticks);
   if (ticks * day_nanos == scaled) return whole;
-  // Wherever between two ticks it lies, it compares with every tick alike.
+  // Any value between two ticks compares alike with every tick.
   return static_cast<double>(whole) + 0.5;
 }
 

@@ -10,7 +10,7 @@ namespace {
 constexpr int64_t kDaySeconds = 86'400;
 constexpr int64_t kDayNanos = kDaySeconds * 1'000'000'000;
 
-/// "5", "5.5" between two ticks, "none".
+/// "5", "5.5" between two ticks, or "none".
 std::string ticks_text(std::string_view text, int64_t per_day) {
   const auto parsed = parse_iso_time(text, per_day);
   if (!parsed) return "none";

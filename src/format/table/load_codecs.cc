@@ -25,7 +25,7 @@ Result<const TableCodecs*> load_table_codecs() {
   static const TableCodecs* loaded = nullptr;
   const std::lock_guard lock(mutex);
   if (loaded != nullptr) return loaded;
-  // Failures are not kept: the package may be installed meanwhile.
+  // Failures are not remembered, because the package may be installed later.
   FOREBAY_ASSIGN(loaded, load());
   return loaded;
 }

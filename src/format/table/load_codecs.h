@@ -5,9 +5,9 @@
 
 namespace forebay {
 
-/// The codecs of Parquet and Arrow, from the module libforebay_arrow.so, which the first call loads: see
-/// function_of_module(). Unsupported, with the way out, where it or the Arrow libraries that it needs
-/// are missing. From any thread.
+/// The codecs of Parquet and Arrow. The first call loads them from the module libforebay_arrow.so
+/// (see function_of_module()). Unsupported, with a remedy, if the module or the Arrow libraries
+/// that it needs are missing. Any thread may call it.
 Result<const TableCodecs*> load_table_codecs();
 
 }  // namespace forebay

@@ -28,7 +28,7 @@ std::vector<std::string> filter_columns(const RowFilter& filter) {
   return {names.begin(), names.end()};
 }
 
-/// The columns of folders, with the types that the model's have.
+/// Gives partition columns the types that they have in the model.
 Status take_types(std::vector<PartitionColumn>& columns, const TableModel& model, const std::string& file) {
   const bool same = std::ranges::equal(columns, model.partitions, {}, &PartitionColumn::name, &PartitionColumn::name);
   if (!same)
@@ -46,7 +46,7 @@ Status take_types(std::vector<PartitionColumn>& columns, const TableModel& model
   return {};
 }
 
-/// The files of a table for unite_schemas(), behind the model that decides what they are, if there is one.
+/// The files of a table for unite_schemas(), after the model, if there is one.
 struct FilesToUnite {
   Files files;
   std::vector<std::string> names;
@@ -68,7 +68,7 @@ struct FilesToUnite {
   }
 };
 
-/// The same file under another reading.
+/// Reopens a file with another reading.
 Status read_as(const TableReading& reading, std::shared_ptr<const TableFile>& file) {
   FOREBAY_ASSIGN(auto again, file->with_reading(reading));
   if (again == nullptr) return internal_error("a table cannot be read as other types");
@@ -76,7 +76,8 @@ Status read_as(const TableReading& reading, std::shared_ptr<const TableFile>& fi
   return {};
 }
 
-/// Reads every file as the types that all have in common. `masked`: what a filter looks at; may be empty.
+/// Reads every file with the types that all have in common. `masked` holds the files that a filter
+/// reads; it may be empty.
 Status read_alike(TableData& data, const TableSelection& selection, const TableModel* model, Files& masked) {
   const FilesToUnite files(data, model);
   std::vector<ColumnTypes> types = common_types(files.input(data, selection, model));
@@ -101,12 +102,12 @@ Result<UnitedSchema> unite(const TableData& data, const TableSelection& selectio
   UniteInput input = files.input(data, selection, model);
   input.warnings = warnings;
   FOREBAY_ASSIGN(UnitedSchema united, unite_schemas(input));
-  // The model is there to be compared with, and gives no rows.
+  // The model is only compared with, and provides no rows.
   if (model != nullptr) united.layout_of.erase(united.layout_of.begin());
   return united;
 }
 
-/// What the policy puts in the place of a null folder.
+/// The fill value of a null folder under the null policy.
 Result<PartitionNull> partition_null(const PartitionColumn& column, const NullPolicy& nulls) {
   PartitionNull instead;
   if (nulls.kind == NullPolicy::Kind::kError) return instead;
@@ -128,7 +129,7 @@ Result<PartitionNull> partition_null(const PartitionColumn& column, const NullPo
   return instead;
 }
 
-/// Folders whose type was named.
+/// Applies requested types to partition columns.
 Status take_types(std::vector<PartitionColumn>& columns, const ColumnTypes& types) {
   for (PartitionColumn& column : columns) {
     const ColumnType* wanted = find_type(types, column.name);
@@ -147,7 +148,7 @@ Status take_types(std::vector<PartitionColumn>& columns, const ColumnTypes& type
   return {};
 }
 
-/// Columns of a filter that are read from files.
+/// The columns of a filter that are read from files.
 std::vector<std::string> file_columns(const RowFilter& filter, std::span<const PartitionColumn> partitions) {
   std::vector<std::string> names = filter_columns(filter);
   std::erase_if(names, [&](const std::string& name) {
@@ -165,7 +166,7 @@ bool keeps_any(const TableData& data, size_t part) {
   return false;
 }
 
-/// Null folders whose rows somebody would get, where no policy says what stands for the null.
+/// Reports null folders with selected rows if no fill value is given.
 Status check_partition_nulls(const TableData& data) {
   for (const TableColumn& column : data.schema.columns) {
     if (column.from != TableColumn::From::kFolder || data.partition_nulls[column.partition].allowed) continue;
@@ -186,7 +187,7 @@ Hash128 version_of(const TableData& data, const TableReading& reading, const Has
   for (size_t part = 0; part < data.parts.size(); ++part) {
     const TablePart& each = data.parts[part];
     hasher.update(std::string_view(each.key).substr(data.base.size()));
-    // No key has a zero byte, so no key can look like the end of another and its size.
+    // No key contains a zero byte, so no key can imitate the boundary of another.
     hasher.update_value(uint8_t{0});
     hasher.update_value(each.size);
     hasher.update_value(data.part_begins[part]);
@@ -195,14 +196,16 @@ Hash128 version_of(const TableData& data, const TableReading& reading, const Has
   for (const TableColumn& column : data.schema.columns) hasher.update(column.field.to_string() + "\n");
   hasher.update(null_policy_text(reading.nulls));
   for (const TablePart& part : data.parts) hasher.update(column_types_text(part.types) + "\n");
-  // By the rows kept and not by the filter's text: two ways of saying the same are one data set.
+  // The selected rows are hashed and not the filter's text, so equivalent filters give the same
+  // data set.
   if (data.kept) hasher.update(data.kept->data(), data.kept->size() * sizeof(uint64_t));
   hasher.update_value(content.high);
   hasher.update_value(content.low);
   return hasher.digest();
 }
 
-/// From parts and partitions to a table. `masked`: what a filter looks at; may be empty without one. `model`: null, or TableRequest::model.
+/// Builds a table from parts and partitions. `masked` holds the files that a filter reads; it may
+/// be empty without one. `model` is TableRequest::model, or null.
 Result<std::shared_ptr<TableData>> build(std::shared_ptr<TableData> data, const TableSelection& selection,
                                          const TableModel* model, Files masked, DataWarnings* warnings,
                                          std::stop_token stop) {
@@ -228,7 +231,7 @@ std::string decoded_by(const TableCodecs& codecs, const TableReading& reading) {
 
 constexpr int64_t kSampledChunks = 8;
 
-/// Of a few groups, spread over the table, so that the work is bounded.
+/// Hash of a few groups, spread over the table, so that the work is bounded.
 Result<Hash128> sample_content(const TableSource& source) {
   Hasher hasher;
   const int64_t chunks = source.chunks(), count = std::min(chunks, kSampledChunks);
@@ -315,7 +318,7 @@ Result<std::shared_ptr<const ChunkSource>> open_memory_tables(Files tables, cons
     data->parts.push_back(std::move(part));
   }
   FOREBAY_ASSIGN(data, build(std::move(data), selection, nullptr, tables, warnings, std::move(stop)));
-  // Tables in memory have neither sizes nor names to be told apart by.
+  // Tables in memory have no sizes or names that identify them.
   FOREBAY_ASSIGN(const Hash128 content, sample_content(TableSource(data)));
   data->version = version_of(*data, selection.reading, content);
   return std::shared_ptr<const ChunkSource>(std::make_shared<TableSource>(std::move(data)));

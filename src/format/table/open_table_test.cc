@@ -57,7 +57,7 @@ TEST(OpenTable, a_delta_table_is_refused_since_its_files_hold_deleted_rows) {
   at.store->put("d/_delta_log/0.json", std::string_view("{}"));
   expect_error(at.open("d").status(), Code::kUnsupported, {"Delta table", "list of its live files"});
   expect_error(at.open("d/**/*.parquet").status(), Code::kUnsupported, {"Delta table", "list of its live files"});
-  // One of several tables in a folder, which is named.
+  // A folder that contains several tables: the error names this one.
   at.put("all/plain/a.parquet", table(0, {1}));
   at.put("all/sales/a.parquet", table(0, {1}));
   at.store->put("all/sales/_delta_log/0.json", std::string_view("{}"));
@@ -235,7 +235,8 @@ TEST(OpenTable, what_damage_keeps_a_filter_from_deciding_is_kept_and_bad) {
   EXPECT_NE(rows[2].find("filter"), std::string::npos) << rows[2];
   EXPECT_NE(rows[2].find("memory:x.parquet, row group 1"), std::string::npos) << rows[2];
 
-  // Where files have versions a cache keeps row groups, but not what only this filter finds bad.
+  // If files have versions a cache stores row groups, but not those that only this filter makes
+  // bad.
   const ScratchFolder folder;
   folder.write("x.parquet", bytes);
   TableRequest request;

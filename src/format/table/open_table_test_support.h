@@ -18,7 +18,8 @@ using Cell = FakeTable::Cell;
 using Names = std::vector<std::string>;
 inline constexpr std::monostate kNull;
 
-/// Columns a (int64, may be null), b (float64), t (text); `rows` a group.
+/// A table with columns a (int64, nullable), b (float64) and t (text); `rows` holds the rows of
+/// each group.
 inline FakeTable table(int64_t first, std::vector<int> rows) {
   FakeTable made;
   made.columns = {{"a", DType::kInt64, false, true}, {"b", DType::kFloat64}, {"t", DType::kUint8, true}};
@@ -42,7 +43,7 @@ struct Opening {
   }
 };
 
-/// All rows of one source, as texts, null rows as "bad".
+/// All rows of a source as texts; rows with nulls are "bad".
 inline std::vector<std::string> rows_of(const ChunkSource& source) {
   std::vector<std::string> rows;
   for (int64_t chunk = 0; chunk < source.chunks(); ++chunk) {

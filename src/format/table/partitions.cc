@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kNullFolder = "__HIVE_DEFAULT_PARTITION__";
 
-/// A '%' without two hexadecimal digits behind it stands for itself.
+/// Decodes URL escapes. A '%' without two hexadecimal digits after it stands for itself.
 std::string url_decoded(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -29,7 +29,7 @@ std::string url_decoded(std::string_view text) {
 
 std::optional<int64_t> integer(std::string_view text) {
   int64_t value = 0;
-  // "007" is the integer 7, as Spark reads it.
+  // "007" is the integer 7, as in Spark.
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool all = parsed.ec == std::errc() && parsed.ptr == text.data() + text.size() && !text.empty();
   return all ? std::optional(value) : std::nullopt;

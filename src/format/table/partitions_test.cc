@@ -55,7 +55,7 @@ TEST(Partitions, a_column_is_of_integers_only_if_every_value_is_one_of_64_bits) 
       {{"+1"}, false},
       {{"0x1"}, false},
       {{"1", "__HIVE_DEFAULT_PARTITION__"}, true},
-      {{"__HIVE_DEFAULT_PARTITION__"}, false},  // nothing says what kind of values the others would be
+      {{"__HIVE_DEFAULT_PARTITION__"}, false},  // no value determines the type of the column
   };
   for (const Case& one : cases) {
     SCOPED_TRACE(fmt::format("{}", fmt::join(one.values, " ")));

@@ -34,7 +34,7 @@ bool is_equality(CompareOp op) { return op == CompareOp::kEqual || op == Compare
 bool is_float(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kFloat32 || dtype == DType::kFloat64; }
 bool is_float(const Field& field) { return field.kind == FieldKind::kTensor && is_float(field.dtype); }
 
-/// What the value is called in messages.
+/// The value as messages show it.
 std::string show(const FilterValue& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "True (a bool)" : "False (a bool)";
   if (const auto* number = std::get_if<int64_t>(&value)) return fmt::format("{} (an integer)", *number);
@@ -42,7 +42,7 @@ std::string show(const FilterValue& value) {
   return fmt::format("'{}' (a text)", std::get<std::string>(value));
 }
 
-/// What compare_exact() takes.
+/// Converts a value to a type that compare_exact() accepts.
 template <typename T>
 auto comparable(const T& value) {
   if constexpr (std::is_same_v<T, std::string>)
@@ -113,11 +113,13 @@ bool sorts_before(const FilterValue& a, const FilterValue& b) {
   return std::visit([&](const auto& left) { return order_of(left, b) < 0; }, a);
 }
 
-/// What bounds [min, max] say about x op values, for an x that is there and is not NaN. Bounds of another type say nothing.
+/// Decides `x op values` for all x in [min, max] that are not null or NaN. Bounds of another type
+/// decide nothing.
 template <typename Bound>
 Matches match_range(const RowCondition& condition, const Bound& min, const Bound& max) {
   const auto& values = condition.values;
-  const auto below = [&](const FilterValue& value) { return order_of(max, value); };  // all x against the value, if < 0
+  // All x are below the value if the result is < 0.
+  const auto below = [&](const FilterValue& value) { return order_of(max, value); };
   const auto above = [&](const FilterValue& value) { return order_of(min, value); };
   const auto decided = [](bool all, bool none) { return all ? Matches::kAll : none ? Matches::kNone : Matches::kSome; };
   switch (condition.op) {
@@ -129,7 +131,7 @@ Matches match_range(const RowCondition& condition, const Bound& min, const Bound
   }
   const bool outside =
       std::ranges::all_of(values, [&](const FilterValue& value) { return below(value) < 0 || above(value) > 0; });
-  // Both bounds equal to one value: all rows are that value.
+  // If both bounds equal one value, all rows have it.
   const bool inside =
       std::ranges::any_of(values, [&](const FilterValue& value) { return below(value) == 0 && above(value) == 0; });
   return is_negated(condition.op) ? decided(outside, inside) : decided(inside, outside);
@@ -184,7 +186,7 @@ void match_column(const RowCondition& condition, const Field& field, const Colum
     case DType::kUint64: return match_numbers<uint64_t>(condition, column, matches);
     case DType::kInt64: return match_numbers<int64_t>(condition, column, matches);
     case DType::kFloat16: return match_halves(condition, column, matches);
-    case DType::kBfloat16: return;  // tables have none
+    case DType::kBfloat16: return;  // not a type of table columns
     case DType::kFloat32: return match_numbers<float>(condition, column, matches);
     case DType::kFloat64: return match_numbers<double>(condition, column, matches);
   }
@@ -215,7 +217,7 @@ Status prepare(RowCondition& condition, const Field& field, std::optional<int64_
   }
   for (FilterValue& value : condition.values)
     FOREBAY_RETURN_IF_ERROR(prepare_value(condition, field, ticks_per_day, value));
-  // A total order: NaN was refused, and all are of one kind or numbers.
+  // A total order, because NaN was refused and all values are of one kind or numbers.
   std::ranges::sort(condition.values, sorts_before);
   return {};
 }
@@ -237,7 +239,7 @@ Matches match_bounds(const RowCondition& condition, const Field& field, const Fi
         },
         bounds.min);
   }
-  // Statistics pass over NaN, which no comparison but the negated ones holds for.
+  // Statistics ignore NaN, for which only negated comparisons hold.
   const bool surprise = is_float(field) && matches == (is_negated(condition.op) ? Matches::kNone : Matches::kAll);
   if (surprise && !condition.values.empty()) return Matches::kSome;
   return matches == Matches::kAll && bounds.nulls != 0 ? Matches::kSome : matches;

@@ -126,7 +126,7 @@ TEST(RowFilter, values_of_another_kind_are_refused_with_the_columns_name) {
   refused({"x", CompareOp::kEqual, {int64_t{1}}}, list, {}, "several values");
 }
 
-// Whatever statistics decide must be what reading the rows would have given.
+// Decisions by statistics must equal the result of reading the rows.
 TEST(RowFilter, statistics_never_contradict_the_rows) {
   std::mt19937 random(7);
   const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };

@@ -12,7 +12,7 @@
 
 namespace forebay::table_test {
 
-/// A table that says whatever a test wants it to say, also what no sound file would.
+/// A table with any properties that a test sets, including those that no valid file has.
 struct StubTable final : TableFile {
   Schema fields;
   std::vector<std::pair<std::string, std::string>> unreadable = {};
@@ -46,7 +46,8 @@ struct StubTable final : TableFile {
   Origin origin(size_t field) const override {
     const auto found = origins.find(field);
     if (found != origins.end()) return found->second;
-    return {masks.contains(field) ? field - 1 : field, {}, false, false};  // masks stand behind their columns
+    // Masks follow their columns.
+    return {masks.contains(field) ? field - 1 : field, {}, false, false};
   }
   std::optional<TimeType> time_type(size_t field) const override {
     const auto found = times.find(field);
@@ -69,7 +70,7 @@ inline std::shared_ptr<StubTable> stub_table(std::vector<Field> fields) {
   return made;
 }
 
-/// Columns of int64.
+/// A table with int64 columns.
 inline std::shared_ptr<StubTable> stub_of(const std::vector<std::string>& names) {
   std::vector<Field> fields;
   for (const std::string& name : names) fields.push_back(stub_field(name));

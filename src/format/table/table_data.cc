@@ -8,16 +8,17 @@ namespace forebay {
 
 namespace {
 
-constexpr int64_t kMostRowsOfAPart = int64_t{1} << 56;  // their sum cannot overflow before it is noticed
+// Their sum cannot overflow before it is checked.
+constexpr int64_t kMostRowsOfAPart = int64_t{1} << 56;
 // Their places and first ids take a gigabyte.
 constexpr int64_t kMostGroups = int64_t{1} << 26;
 
 std::string value_text(const NullPolicy::Value& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   if (const auto* number = std::get_if<int64_t>(&value)) return fmt::format("int {}", *number);
-  // Hexadecimal: two numbers that differ never have one text.
+  // Hexadecimal, so that different numbers always have different texts.
   if (const auto* number = std::get_if<double>(&value)) return fmt::format("float {:a}", *number);
-  // With its length, so that no text can look like the end of one entry and the begin of another.
+  // Includes the length, so that no text can imitate the boundary of two entries.
   if (const auto* text = std::get_if<std::string>(&value)) return fmt::format("text {}:{}", text->size(), *text);
   return "none";
 }

@@ -61,7 +61,7 @@ TEST(TableData, numbers_of_rows_that_make_no_sense_are_told_with_file_and_group)
   refused({kMost + 1}, "row group 0 claims 72057594037927937 rows");
   refused({std::numeric_limits<int64_t>::max()}, "claims 9223372036854775807 rows");
   refused({std::numeric_limits<int64_t>::min()}, "claims -9223372036854775808 rows");
-  refused({kMost, kMost, kMost}, "row group 1 claims");  // each may be, their sum may not
+  refused({kMost, kMost, kMost}, "row group 1 claims");  // each is allowed, but not their sum
   TableData most = data_of({of_groups({kMost})});
   EXPECT_TRUE(most.find_chunks().ok());
 }
@@ -92,7 +92,7 @@ TEST(TableData, ways_of_treating_nulls_are_told_apart_by_their_texts) {
       std::monostate(), true,          false,           int64_t{1},          int64_t{0},          1.0, 0.0, -0.0, 0.1,
       std::string("1"), std::string(), 0.1 + 1e-17 + 1, std::string("none"), std::string("int 1")};
   for (const NullPolicy::Value& value : values) add(NullPolicy::Kind::kValue, value, {});
-  // Names and texts that look like the end of one entry and the begin of another.
+  // Names and texts that imitate the boundary of two entries.
   const auto kValue = NullPolicy::Kind::kValue;
   add(kValue, {}, Own{{"a", int64_t{1}}, {"b", int64_t{2}}});
   add(kValue, {}, Own{{"b", int64_t{2}}, {"a", int64_t{1}}});

@@ -14,7 +14,7 @@ namespace forebay {
 
 namespace {
 
-// Most indices fit, and these bytes take less time than a second request.
+// Most indices fit into these bytes, which take less time than a second request.
 constexpr uint64_t kTailBytes = 64 << 10;
 constexpr uint64_t kLargeIndexBytes = 4 << 20;
 constexpr size_t kFilesNamed = 10;
@@ -26,7 +26,7 @@ struct Shelf {
   const std::shared_ptr<TableShelf> tables;
 };
 
-/// What is shared by the jobs.
+/// State that the jobs share.
 struct IndexRun {
   IndexRun(DataFiles& found, const IndexOptions& how, std::stop_token until)
       : files(found), options(how), stop(std::move(until)), shelf(how, how.reading),
@@ -37,7 +37,7 @@ struct IndexRun {
   const std::stop_token stop;
   const Shelf shelf, masked_shelf;
   std::vector<OpenedTable> opened;
-  std::mutex large_mutex;  // large indices are read one after the other, so that memory stays bounded
+  std::mutex large_mutex;  // large indices are read one by one, to bound the memory
   std::mutex bad_mutex;
   std::map<size_t, Status> bad;
 };
@@ -65,16 +65,16 @@ class IndexJob final : public ReadingJob {
   }
 
   Result<JobWish> take_tail(Buffer tail) {
-    // The tail of a pointer of Git LFS is all of it.
+    // A pointer file of Git LFS fits into the tail.
     if (Status data = check_no_pointer(tail.span(), *entry_.size); !data.ok()) return refuse(std::move(data));
     const Result<uint64_t> wanted = run_.options.codec->index_bytes(tail.span(), *entry_.size);
     if (!wanted.ok()) return refuse(wanted.status());
-    // Before it is asked for: what a damaged tail claims may be more than there is memory.
+    // Checked before the read, because a damaged tail may claim more than there is memory.
     if (*wanted > *entry_.size)
       return refuse(corrupt("its index is longer than the file; it was cut off or overwritten"));
     if (*wanted <= tail.size()) return take_index(tail.slice(tail.size() - *wanted, *wanted));
     if (*wanted <= kLargeIndexBytes) return JobWish{{tail_request(*wanted)}, {}};
-    // Waits while it holds the lock, on purpose: that is what keeps a second large one out of memory.
+    // Waits with the lock held, on purpose: this keeps a second large index out of memory.
     const std::lock_guard one_at_a_time(run_.large_mutex);
     Result<Buffer> all = read_wait(*run_.files.store, tail_request(*wanted), run_.stop);
     return all.ok() ? take_index(std::move(*all)) : refuse(all.status());
@@ -104,7 +104,8 @@ class IndexJob final : public ReadingJob {
     if (!open.ok()) return refuse(open.status());
     OpenedTable& opened = run_.opened[file_];
     const std::vector<std::string>& filtered = run_.options.filter_columns;
-    const bool masked = run_.shelf.reading.nulls.kind == NullPolicy::Kind::kMask;  // as the filter wants it
+    // As the filter needs it.
+    const bool masked = run_.shelf.reading.nulls.kind == NullPolicy::Kind::kMask;
     opened.file = put_on_shelf(run_.shelf.tables, index, *open, masked ? filtered : std::vector<std::string>());
     if (filtered.empty()) return JobWish();
     if (masked) {
@@ -112,7 +113,7 @@ class IndexJob final : public ReadingJob {
       return JobWish();
     }
     auto again = (*open)->with_reading(run_.masked_shelf.reading);
-    // A codec that cannot change its way with nulls opens the bytes once more.
+    // A codec that cannot change its null policy opens the bytes again.
     if (again.ok() && *again == nullptr)
       again = run_.options.codec->open(tail_, *entry_.size, run_.masked_shelf.reading, pieces);
     if (!again.ok()) return refuse(again.status());
@@ -120,9 +121,9 @@ class IndexJob final : public ReadingJob {
     return JobWish();
   }
 
-  /// What is wrong with this file ends nothing yet: all such files are told together.
+  /// An error in this file ends no other job, so that all errors are reported together.
   Result<JobWish> refuse(const Status& status) {
-    // A store that is away or a stop ends all of it: the next file would have the same.
+    // An unavailable store or a stop ends all jobs, because the next file would fail alike.
     if (!is_data_error(status.code())) return Status(status).with_key(name());
     const std::lock_guard lock(run_.bad_mutex);
     run_.bad.emplace(file_, status);
@@ -135,7 +136,7 @@ class IndexJob final : public ReadingJob {
   const size_t file_;
   DataFile& entry_;
   Buffer tail_;
-  std::vector<ReadRequest> asked_;  ///< what the index wants besides its tail and the pieces
+  std::vector<ReadRequest> asked_;  ///< reads that the index needs besides its tail and the pieces
   std::vector<TableFile::Piece> pieces_;
 };
 

@@ -11,33 +11,37 @@
 
 namespace forebay {
 
-/// Of the masks of OpenedTable::masked where they are made for the filter alone: no column that somebody wrote ends so.
+/// Ending of mask columns in OpenedTable::masked that exist only for the filter. No user's column
+/// has a name with this ending.
 inline constexpr std::string_view kFilterMaskEnding = "\x1f_valid";
 
-/// How a filter reads its columns: with masks, since it must see the nulls.
+/// The reading mode for a filter's columns: with masks, because a filter must see the nulls.
 TableReading masks_for_filters(const ColumnTypes& types);
 
 /// A file whose index has been read.
 struct OpenedTable {
-  std::shared_ptr<const TableFile> file;  ///< with the user's way of treating nulls
-  std::shared_ptr<const TableFile>
-      masked;  ///< with masks, for filters, which must see the nulls; null where there is no filter
+  std::shared_ptr<const TableFile> file;    ///< read with the user's null policy
+  std::shared_ptr<const TableFile> masked;  ///< read with masks; null without a filter
 };
 
+/// All files of a table, opened.
 struct OpenedTables {
   std::vector<OpenedTable> files;
-  std::shared_ptr<const TableShelf> shelf;  ///< that of OpenedTable::file
+  std::shared_ptr<const TableShelf> shelf;  ///< indices of the files in OpenedTable::file
 };
 
+/// How read_indices() opens files.
 struct IndexOptions {
-  const TableCodec* codec = nullptr;  ///< must outlive what is opened
+  const TableCodec* codec = nullptr;  ///< must outlive the opened tables
   TableReading reading;
-  std::vector<std::string> filter_columns;  ///< without any there is no `masked`
+  /// Columns of the filter; if empty, `masked` is not made.
+  std::vector<std::string> filter_columns;
   uint64_t open_bytes = TableShelf::kOpenBytes;
 };
 
-/// Reads the indices of all files, many at a time, and fills in the sizes that were not known. Files that are missing, damaged or of
-/// a kind that cannot be read are told all at once (ten by name). What is kept of an index is small (TableShelf).
+/// Reads the indices of all files, many at a time, and fills in missing sizes. One error reports
+/// all files that are missing, damaged or of an unsupported kind (ten by name). Only compressed
+/// indices stay in memory (TableShelf).
 Result<OpenedTables> read_indices(DataFiles& files, const IndexOptions& options, std::stop_token stop);
 
 }  // namespace forebay

@@ -11,7 +11,7 @@ using namespace table_test;  // NOLINT: these tests are written in its words
 
 namespace {
 
-/// Files of the store, of sizes that nobody knows yet.
+/// Files of the store whose sizes are not known yet.
 DataFiles unsized(std::shared_ptr<Store> store, const Names& keys) {
   DataFiles files{std::move(store), "", {}};
   for (const std::string& key : keys) files.files.push_back({key, {}, 0});
@@ -26,7 +26,8 @@ IndexOptions by(const TableCodec& codec, Names filter_columns = {}, NullPolicy n
   return options;
 }
 
-/// The fake format, whose index wants its first bytes, too, and cannot change its way of treating nulls.
+/// The fake format, but with an index that also needs the first bytes, and without support for
+/// changing its null policy.
 class HeadedCodec final : public TableCodec {
  public:
   explicit HeadedCodec(FakeCounts* counts) : inner_(counts) {}

@@ -28,7 +28,7 @@ class PerField {
   PackedInts values_;
 };
 
-/// What damaged files claim may have any size.
+/// Saturating sum, because damaged files may claim any size.
 uint64_t sum(uint64_t a, uint64_t b) { return b > UINT64_MAX - a ? UINT64_MAX : a + b; }
 
 class ShelvedTable final : public TableFile {
@@ -42,7 +42,8 @@ class ShelvedTable final : public TableFile {
       rows_.push_back(open.rows(group));
       for (size_t field = 0; field < shape_->schema.size(); ++field) {
         const ChunkCost cost = open.cost(group, std::span(&field, 1));
-        // Field by field, so that what any choice of them costs is a sum, without the file's index being open.
+        // Stored field by field, so that the cost of any selection is a sum and needs no opened
+        // index.
         fetched.push_back(cost.fetched_bytes);
         decoded.push_back(cost.decoded_bytes);
       }
@@ -87,7 +88,7 @@ class ShelvedTable final : public TableFile {
     return open.ok() ? (*open)->bounds(group, field) : FieldBounds();
   }
 
-  // An index that was opened once can be opened again. Should that fail, decode() tells why.
+  // An index that was opened once can be opened again. If that fails, decode() reports the error.
   std::vector<ByteRange> ranges(int64_t group, std::span<const size_t> fields) const override {
     const auto open = shelf_->get(index_);
     return open.ok() ? (*open)->ranges(group, fields) : std::vector<ByteRange>();
@@ -126,10 +127,11 @@ StoredIndex::StoredIndex(const Buffer& tail, std::span<const TableFile::Piece> m
     all.append(reinterpret_cast<const char*>(piece.bytes.data()), piece.bytes.size());
   }
   all_bytes_ = all.size();
-  // Fast rather than small: footers shrink to a fraction at any level, and each is unpacked many times.
+  // The fast level: footers shrink to a fraction at any level, and each is unpacked many times.
   packed_.resize(ZSTD_compressBound(all.size()));
   const size_t size = ZSTD_compress(packed_.data(), packed_.size(), all.data(), all.size(), 1);
-  // A constructor has no way to say so: open() does, for what is empty does not unpack.
+  // A constructor cannot return an error. open() fails instead, because the empty data does not
+  // unpack.
   packed_ = ZSTD_isError(size) ? std::string() : packed_.substr(0, size);
   packed_.shrink_to_fit();
 }
@@ -151,26 +153,27 @@ Result<TableShelf::Open> TableShelf::get(const std::shared_ptr<const StoredIndex
   {
     const std::lock_guard lock(mutex_);
     if (const auto found = places_.find(index.get()); found != places_.end()) {
-      // The one used last is in front; its place in the list stays what places_ points to.
+      // Moves the entry to the front. Iterators in places_ stay valid.
       kept_.splice(kept_.begin(), kept_, found->second);
       return found->second->open;
     }
   }
-  // Without the lock: others go on meanwhile, and two that open the same one do no harm.
+  // Without the lock, so that other threads continue. Two threads that open the same index do no
+  // harm.
   FOREBAY_ASSIGN(Open opened, open(*index));
   put(index.get(), opened);
   return opened;
 }
 
 void TableShelf::put(const StoredIndex* index, Open open) const {
-  std::vector<Open> away;  // ends behind the lock
+  std::vector<Open> away;  // destroyed after the lock is released
   const std::lock_guard lock(mutex_);
   if (places_.contains(index)) return;
   kept_.push_front({index, std::move(open), 0});
   kept_.front().bytes = kept_.front().open->index_bytes();
   bytes_ += kept_.front().bytes;
   places_[index] = kept_.begin();
-  // The one just asked for stays, however large: without it nothing could be decoded.
+  // The entry just added stays, however large, because nothing could be decoded without it.
   while (bytes_ > budget_bytes_ && kept_.size() > 1) {
     bytes_ -= kept_.back().bytes;
     places_.erase(kept_.back().index);
@@ -188,7 +191,7 @@ std::shared_ptr<const TableShape> TableShelf::shape_of(const TableFile& file) {
     shape.statuses.push_back(file.field_status(i));
     shape.masks.push_back(file.is_mask(i));
     shape.origins.push_back(file.origin(i));
-    // Lengths before names, which may have anything in them: no two shapes have one text.
+    // Lengths precede names, which may contain anything, so different shapes have different texts.
     text += fmt::format("{}:{} {} {} {} {}\n", shape.schema[i].name.size(), shape.schema[i].to_string(),
                         time.ticks_per_day, time.since_1970, file.is_mask(i), shape.statuses.back().message());
     const TableFile::Origin& origin = shape.origins.back();

@@ -14,7 +14,7 @@
 
 namespace forebay {
 
-/// The bytes of a file's index, compressed: a twentieth or less of what it is once it is opened.
+/// The compressed bytes of a file's index, at most a twentieth of the size of the opened index.
 class StoredIndex {
  public:
   StoredIndex(const Buffer& tail, std::span<const TableFile::Piece> more, uint64_t file_size);
@@ -25,10 +25,11 @@ class StoredIndex {
  private:
   std::string packed_;
   uint64_t tail_bytes_, all_bytes_, file_size_;
-  std::vector<ByteRange> places_;  ///< of the pieces in the file; they stand behind the tail
+  /// Ranges of the pieces in the file; their bytes follow the tail.
+  std::vector<ByteRange> places_;
 };
 
-/// What files of one kind have in common.
+/// Properties that files of the same schema share.
 struct TableShape {
   Schema schema;
   std::vector<std::pair<std::string, std::string>> unmapped;
@@ -38,8 +39,8 @@ struct TableShape {
   std::vector<TableFile::Origin> origins;
 };
 
-/// The indices of a table's files. Those that were used last stay open, up to a budget; the others are opened again from their stored
-/// bytes. From any thread.
+/// Cache of the opened indices of a table's files. The most recently used ones stay open, within a
+/// budget in bytes. The others are opened again from their stored bytes. Any thread may use it.
 class TableShelf {
  public:
   using Open = std::shared_ptr<const TableFile>;
@@ -48,14 +49,15 @@ class TableShelf {
   TableShelf(const TableCodec& codec, TableReading reading, uint64_t open_bytes = kOpenBytes)
       : codec_(codec), reading_(std::move(reading)), budget_bytes_(open_bytes) {}
 
-  /// A shelf for files that are read as other types: one for all of the same types. Its open indices have a budget of their own.
+  /// A cache for files that are read with other column types; there is one for each set of types.
+  /// Its open indices have a budget of their own.
   std::shared_ptr<TableShelf> with_types(const TableReading& reading);
   Result<Open> open(const StoredIndex& index) const { return index.open(codec_, reading_); }
 
   Result<Open> get(const std::shared_ptr<const StoredIndex>& index) const;
-  /// One that has just been opened.
+  /// Adds an index that has just been opened.
   void put(const StoredIndex* index, Open open) const;
-  /// The same object for all files of the same fields.
+  /// Returns the same object for all files with the same fields.
   std::shared_ptr<const TableShape> shape_of(const TableFile& file);
   uint64_t open_bytes() const;
 
@@ -69,14 +71,16 @@ class TableShelf {
   const TableReading reading_;
   const uint64_t budget_bytes_;
   mutable std::mutex mutex_;
-  mutable std::list<Kept> kept_;  ///< used last first
+  mutable std::list<Kept> kept_;  ///< most recently used first
   mutable std::map<const StoredIndex*, std::list<Kept>::iterator> places_;
   mutable uint64_t bytes_ = 0;
   std::map<std::string, std::shared_ptr<const TableShape>> shapes_;
   std::map<std::string, std::shared_ptr<TableShelf>> others_;  ///< by column_types_text()
 };
 
-/// A file on the shelf: what plans are made of is at hand, all else opens its index. `bounded`: fields whose bounds are at hand, too.
+/// Wraps a file so that its opened index may be dropped from memory. The data that plans need, and
+/// the bounds of the fields `bounded`, stay in memory; everything else opens the index through
+/// `shelf`.
 std::shared_ptr<const TableFile> put_on_shelf(std::shared_ptr<TableShelf> shelf,
                                               std::shared_ptr<const StoredIndex> index,
                                               std::shared_ptr<const TableFile> open,

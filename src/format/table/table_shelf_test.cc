@@ -59,7 +59,8 @@ TEST_F(ShelfTest, a_table_on_the_shelf_says_what_it_said_when_it_was_open) {
 }
 
 TEST_F(ShelfTest, plans_open_nothing_and_what_was_used_last_stays_open) {
-  const auto shelf = std::make_shared<TableShelf>(codec, NullPolicy(), 2000);  // two of the fake codec's files
+  // The budget holds two of the fake codec's files.
+  const auto shelf = std::make_shared<TableShelf>(codec, NullPolicy(), 2000);
   const Shelved tables[] = {add(shelf, numbers(0)), add(shelf, numbers(10)), add(shelf, numbers(20))};
   const size_t field = 0;
   const int before = counts.opened;

@@ -42,7 +42,7 @@ ColumnValues repeated(const std::string& text, int64_t rows) {
 
 bool has_offsets(const Field& field) { return field.kind != FieldKind::kTensor || is_ragged(field); }
 
-/// The value that stands for nulls, end to end: `count` times.
+/// The fill value, repeated `count` times.
 Buffer filled(const std::string& value, size_t count) {
   Buffer bytes = Buffer::allocate(value.size() * count);
   for (size_t i = 0; i < count && !value.empty(); ++i)
@@ -50,20 +50,21 @@ Buffer filled(const std::string& value, size_t count) {
   return bytes;
 }
 
-/// Bytes a row of a column that the file lacks.
+/// Bytes per row of a column that the file lacks.
 uint64_t absent_row_bytes(const TableColumn& column) {
   const bool single = column.field.kind == FieldKind::kText || column.field.kind == FieldKind::kBytes;
   if (single) return sizeof(int64_t) + column.fill.bytes.size();
   return has_offsets(column.field) ? sizeof(int64_t) + sizeof(uint32_t) : row_bytes(column.field);
 }
 
-/// Rows of a column that the file lacks: nulls, which are the fill, zeros, or empty lists. `valid`: of a mask, that nothing is null.
+/// Rows of a column that the file lacks: the fill value, zeros, or empty lists. `valid` is the
+/// value of a mask.
 ColumnValues absent(const TableColumn& column, bool valid, int64_t rows) {
   const Field& field = column.field;
   if (field.kind == FieldKind::kText || field.kind == FieldKind::kBytes) return repeated(column.fill.bytes, rows);
   if (field.string_list()) {
-    const auto end =
-        static_cast<uint32_t>(StringList::run_bytes(0, 0));  // of an empty list: where its strings would begin
+    // An empty list takes only the offset at which its strings would begin.
+    const auto end = static_cast<uint32_t>(StringList::run_bytes(0, 0));
     return repeated(std::string(reinterpret_cast<const char*>(&end), sizeof end), rows);
   }
   ColumnValues none;
@@ -101,7 +102,7 @@ TableSource::Wanted TableSource::wanted(int64_t chunk) const {
   for (size_t i = 0; i < columns_.size(); ++i) {
     if (in_file(layout[columns_[i]])) pairs.emplace_back(layout[columns_[i]], i);
   }
-  // Codecs take fields in the file's order, users get columns in theirs.
+  // Codecs take fields in the file's order; users get columns in the requested order.
   std::ranges::sort(pairs);
   Wanted wanted;
   for (const auto& [field, column] : pairs) {
@@ -137,12 +138,13 @@ ChunkCost TableSource::chunk_cost(int64_t chunk) const {
   if (!need.fields.empty())
     cost = part_of(chunk).file->cost(data_->chunks[static_cast<size_t>(chunk)].group, need.fields);
   const uint64_t constant = constant_bytes(chunk);
-  cost.decoded_bytes = std::max(cost.decoded_bytes + constant, cost.decoded_bytes);  // never beyond the last number
+  // Saturates on overflow.
+  cost.decoded_bytes = std::max(cost.decoded_bytes + constant, cost.decoded_bytes);
   return cost;
 }
 
 std::vector<ReadRequest> TableSource::reads(int64_t chunk, const Wanted& need) const {
-  // All of it comes from the names of folders: nothing is read.
+  // All values come from folder names, so nothing is read.
   if (!data_->store || need.fields.empty()) return {};
   const TablePart& part = part_of(chunk);
   return joined_reads(part.key, part.size,
@@ -168,7 +170,7 @@ Result<Columns> TableSource::decode_file(int64_t chunk, const Wanted& need, std:
   FOREBAY_ASSIGN(Columns columns, part_of(chunk).file->decode(place.group, need.fields, pieces, memory));
   const int64_t rows = data_->rows(static_cast<size_t>(chunk));
   if (columns.values.size() != need.fields.size()) return internal_error("decoding gave another number of columns");
-  // Ids were given out by the index: another number would move the ids of all rows behind.
+  // Ids follow from the index, so another number of rows would shift the ids of all later rows.
   if (columns.rows != rows)
     return corrupt(fmt::format("holds {} rows where the file's index says {}; restore the file", columns.rows, rows));
   return columns;
@@ -247,12 +249,13 @@ bool TableSource::has_undecided(int64_t chunk) const {
 }
 
 std::string TableSource::time_name(size_t field) const {
-  // The first file that has it: all have it in one chunk, or uniting them was refused.
+  // The first file that has it; all files agree, because otherwise unite_schemas() would have
+  // failed.
   for (size_t part = 0; part < data_->parts.size(); ++part) {
     const size_t at = data_->schema.layouts[data_->schema.layout_of[part]][columns_[field]];
     if (!in_file(at)) continue;
     const std::optional<TimeType> time = data_->parts[part].file->time_type(at);
-    // Nothing for half days, say: a type that NumPy has no name for.
+    // Empty for units that NumPy has no name for, such as half days.
     return time ? time_word(*time) : "";
   }
   return {};
@@ -270,7 +273,8 @@ bool TableSource::is_mask(size_t field) const {
 
 std::optional<Hash128> TableSource::chunk_identity(int64_t chunk) const {
   const TablePart& part = part_of(chunk);
-  // What a filter could not decide is bad here, and not in other loaders' entries.
+  // Undecided rows are bad only in this data set, so the chunk must not be shared with other
+  // loaders through a cache.
   if (has_undecided(chunk)) return std::nullopt;
   if (!data_->store) return content_identity(chunk);
   if (part.version == 0) return std::nullopt;

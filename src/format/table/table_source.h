@@ -12,13 +12,14 @@
 
 namespace forebay {
 
-/// Some columns of a table, in some order. A chunk is a row group; ids count the rows of all files.
-/// Immutable but for remembered hashes; every method from any thread, as Source says. Several share one TableData.
+/// Some columns of a table, in some order. A chunk is a row group, and ids number the rows of all
+/// files. Several sources share one TableData. Immutable except for remembered hashes; any thread
+/// may call any method.
 class TableSource final : public ChunkSource {
  public:
-  /// All columns.
+  /// A source with all columns.
   explicit TableSource(std::shared_ptr<const TableData> data);
-  /// `columns`: indices into the table's.
+  /// A source with some columns, given by their indices in the table.
   TableSource(std::shared_ptr<const TableData> data, std::vector<size_t> columns);
 
   const TableData& data() const { return *data_; }
@@ -27,7 +28,7 @@ class TableSource final : public ChunkSource {
   int64_t size() const override { return data_->begins.back(); }
   Hash128 version() const override { return data_->version; }
   uint64_t index_bytes() const override { return data_->index_bytes() + contents_.bytes(); }
-  /// "train/part-3.parquet row 17".
+  /// Such as "train/part-3.parquet row 17".
   std::string key(int64_t id) const override;
 
   int64_t chunks() const override { return static_cast<int64_t>(data_->chunks.size()); }
@@ -45,22 +46,23 @@ class TableSource final : public ChunkSource {
 
  private:
   struct Wanted {
-    std::vector<size_t> fields;   ///< of the file, ascending
-    std::vector<size_t> columns;  ///< which of columns_ each of them is
+    std::vector<size_t> fields;   ///< indices in the file, ascending
+    std::vector<size_t> columns;  ///< for each of `fields`, its index in columns_
   };
   const TablePart& part_of(int64_t chunk) const { return data_->parts[data_->chunks[static_cast<size_t>(chunk)].part]; }
   Wanted wanted(int64_t chunk) const;
   std::vector<ReadRequest> reads(int64_t chunk, const Wanted& wanted) const;
   Result<Columns> decode_file(int64_t chunk, const Wanted& wanted, std::vector<Buffer> fetched,
                               WorkMemory& memory) const;
-  /// Adds to `columns` the rows of the chunk that the filter could not decide.
+  /// Adds the rows of the chunk that the filter could not decide to the bad rows of `columns`.
   void note_undecided(int64_t chunk, Columns& columns) const;
   bool has_undecided(int64_t chunk) const;
-  /// Of a table in memory: of its rows, as they are. The first time it decodes the chunk.
+  /// Hash of the chunk's rows in a table in memory. The first call decodes the chunk.
   std::optional<Hash128> content_identity(int64_t chunk) const;
-  /// A column that is not in the file: of a folder, or one that the file lacks.
+  /// Values of a column that is not in the file: a partition column, or one that the file lacks.
   ColumnValues constant(size_t index, size_t part, int64_t rows) const;
-  /// All rows, where the file lacks a column that has no value for nulls; else none.
+  /// All rows, each with an error, if the file lacks a column that has no fill value; otherwise
+  /// empty.
   std::map<int64_t, Status> rows_without_column(size_t part, int64_t rows) const;
   uint64_t constant_bytes(int64_t chunk) const;
 

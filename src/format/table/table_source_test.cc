@@ -16,7 +16,7 @@ namespace {
 ColumnValues int64s(const std::vector<int64_t>& values) {
   ColumnValues column;
   column.values = Buffer::allocate(values.size() * sizeof(int64_t));
-  // Of no values the vector gives a null pointer, which memcpy() must not get.
+  // An empty vector gives a null pointer, which must not be passed to memcpy().
   if (!values.empty()) std::memcpy(column.values.data(), values.data(), column.values.size());
   return column;
 }

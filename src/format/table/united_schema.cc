@@ -52,27 +52,27 @@ std::string type_text(const TableFile& file, size_t at) {
               : shape_text(field);
 }
 
-/// Whether a file says no more of the column than that it is null. In lists the lists themselves are told.
+/// True if a file knows only that the column is null. Inside lists the lists themselves are known.
 bool all_null(const TableFile::Origin& origin) { return origin.untyped && !origin.in_lists; }
 
-/// A field that some file has.
+/// A field that occurs in some file.
 struct Known {
-  size_t file = 0;  ///< the first that has it, with its type if any knows it
-  size_t at = 0;    ///< its place there
+  size_t file = 0;  ///< the first file that has it, preferably with a type
+  size_t at = 0;    ///< its index there
   Role role = Role::kValues;
   bool untyped = false;
-  std::vector<std::string> dependents;  ///< of values: their masks and lengths
+  std::vector<std::string> dependents;  ///< for values: names of their masks and lengths
 };
 
-/// All fields of all files by name, in the order in which files have them.
+/// All fields of all files by name, in the order of first appearance.
 class KnownFields {
  public:
   explicit KnownFields(std::span<const std::shared_ptr<const TableFile>> files) : files_(files) {
     for (size_t file = 0; file < files.size(); ++file) {
-      // Files on a shelf share the schema, and all that belongs to it, with others of their kind.
+      // Files of the same shape share the schema object.
       if (seen_.emplace(&files[file]->schema(), file).second) add(file);
     }
-    // A struct that is null all over looks like a column without members.
+    // A struct that is null everywhere looks like a column without members.
     std::erase_if(order_, [&](const std::string& name) {
       const bool is_struct = fields_.at(name).untyped && structs_.contains(name);
       if (is_struct) fields_.erase(name);
@@ -86,20 +86,20 @@ class KnownFields {
     return found == fields_.end() ? nullptr : &found->second;
   }
   bool is_struct(const std::string& name) const { return structs_.contains(name); }
-  /// The columns in a struct, in their order.
+  /// The columns in a struct, in order.
   const std::vector<std::string>& members(const std::string& name) const {
     static const std::vector<std::string> none;
     const auto found = structs_.find(name);
     return found == structs_.end() ? none : found->second;
   }
-  /// Where a file has the field. Mostly fields stand in one place in all files.
+  /// The index of the field in a file. Most files have a field at the same index.
   std::optional<size_t> place(size_t file, const std::string& name) const {
     const Schema& schema = files_[file]->schema();
     const Known* known = find(name);
     if (known != nullptr && known->at < schema.size() && schema[known->at].name == name) return known->at;
     return schema.find(name);
   }
-  /// The first file with that schema object.
+  /// The first file with the same schema object.
   size_t first_alike(size_t file) const { return seen_.at(&files_[file]->schema()); }
   const Field& field(const Known& known) const { return files_[known.file]->schema()[known.at]; }
 
@@ -131,7 +131,7 @@ class KnownFields {
     }
   }
 
-  // The mask of the values stands beside them, whichever file has it first.
+  // The mask follows the values, whichever file has it first.
   static void add_dependent(Known& owner, const std::string& name) {
     const bool first = name.ends_with(kMaskEnding) && !name.ends_with("_items_valid");
     owner.dependents.insert(first ? owner.dependents.begin() : owner.dependents.end(), name);
@@ -144,7 +144,7 @@ class KnownFields {
   std::map<const Schema*, size_t> seen_;
 };
 
-/// The columns that somebody looks at, by the names that were asked for.
+/// The columns in use, derived from the requested names.
 std::set<std::string> wanted_columns(const KnownFields& known, const UniteInput& input) {
   std::set<std::string> wanted;
   const auto want = [&](const std::string& name) {
@@ -168,7 +168,8 @@ class Uniting {
     FOREBAY_RETURN_IF_ERROR(in_.columns ? pick_named() : pick_all());
     for (const std::string& name : in_.looked_at) FOREBAY_RETURN_IF_ERROR(look_at(name));
     tell_twofold_names();
-    // All files first, so that one message tells all that differs.
+    // All files are processed before errors are reported, so that one message lists all
+    // differences.
     for (size_t file = 0; file < in_.files.size(); ++file) lay_out(file);
     if (!refused_.ok()) return refused_;
     if (!differences_.empty()) return told();
@@ -201,7 +202,7 @@ class Uniting {
     return std::ranges::find(in_.partitions, name, &PartitionColumn::name) != in_.partitions.end();
   }
 
-  /// Names in null= and types= that no file has.
+  /// Checks that every name in null= and types= occurs in some file.
   Status check_names() const {
     const auto check = [&](std::string_view arg, const std::string& name, bool structs) -> Status {
       if (known_.find(name) != nullptr || is_folder(name)) return {};
@@ -231,7 +232,7 @@ class Uniting {
     return false;
   }
 
-  /// A column with its masks and lengths; a mask or lengths alone.
+  /// Adds a column with its masks and lengths, or a mask or lengths alone.
   void add(const std::string& name) {
     if (!taken_.insert(name).second) return;
     const Known& known = *known_.find(name);
@@ -245,7 +246,7 @@ class Uniting {
       if (lacking && refused_.ok()) refused_ = std::move(chosen.status);
       const std::string mask = name + std::string(kMaskEnding);
       united_.columns.push_back(std::move(column));
-      // Where no file has the column's mask, those that lack the column need one.
+      // If no file has the column's mask, the files that lack the column still need one.
       if (lacking && united_.columns.back().fill.kind == NullPolicy::Kind::kMask && known_.find(mask) == nullptr &&
           taken_.insert(mask).second)
         united_.columns.push_back({flag_field(mask), TableColumn::From::kFile, 0, Role::kMask, {}});
@@ -272,7 +273,8 @@ class Uniting {
 
   Status pick_all() {
     for (const std::string& name : known_.order()) {
-      // The first file's columns stand for all: what others have besides is told below.
+      // The first file's columns are the table's. Additional columns of other files are reported
+      // below.
       if (!in_.first_decides || first_has(name)) add(name);
     }
     for (size_t i = 0; i < in_.partitions.size(); ++i) add_partition(i);
@@ -291,7 +293,7 @@ class Uniting {
     if (in_.columns->empty()) return invalid_argument("columns=[] names no column; leave it out for all of them");
     for (const std::string& name : *in_.columns) {
       const auto partition = std::ranges::find(in_.partitions, name, &PartitionColumn::name);
-      // A column of that very name comes before the members of a struct that is called so.
+      // A column of exactly that name takes precedence over the members of a struct of that name.
       if (known_.find(name) != nullptr) {
         add(name);
       } else if (known_.is_struct(name)) {
@@ -306,7 +308,8 @@ class Uniting {
     return {};
   }
 
-  /// A column of the whole name is read in place of a struct or its member. Nobody would know otherwise.
+  /// Warns if a column was chosen over a struct or its member of the same full name, because this
+  /// is not visible otherwise.
   void tell_twofold_names() const {
     if (in_.warnings == nullptr) return;
     std::set<std::string> names;
@@ -332,14 +335,14 @@ class Uniting {
     return {};
   }
 
-  /// Where the first file decides, a column that it does not have.
+  /// Reports a column that the first file lacks, if the first file decides.
   void note_only_later(const std::string& name) {
     const Known& known = *known_.find(name);
     differ(0, known.file,
            fmt::format("has no column '{}' ({}), which", name, type_text(*in_.files[known.file], known.at)), "has");
   }
 
-  /// A column that no file has.
+  /// The error for a column that no file has.
   Status missing(std::string_view who, const std::string& name) const {
     for (size_t file = 0; file < in_.files.size(); ++file) {
       if (known_.first_alike(file) != file) continue;
@@ -358,7 +361,7 @@ class Uniting {
                                         fmt::join(known, ", "), long_list ? ", …" : ""));
   }
 
-  /// Finds the columns in one file, and notes what differs from the others.
+  /// Finds the columns in one file, and records differences from the others.
   void lay_out(size_t file) {
     if (const size_t first = known_.first_alike(file); first != file) {
       united_.layout_of.push_back(united_.layout_of[first]);
@@ -372,10 +375,10 @@ class Uniting {
       if (in_file(at) && refused_.ok()) refused_ = in_.files[file]->field_status(at);
       layout.push_back(at);
     }
-    // Where it stands is nobody's business; what differs is noted.
+    // The position of these columns does not matter; differences are recorded.
     for (const TableColumn& column : only_compared_) find(file, column);
     note_stranger(file);
-    // Few: the files of a table mostly come from one writer.
+    // There are few layouts, because most tables come from one writer.
     const auto known = std::ranges::find(united_.layouts, layout);
     united_.layout_of.push_back(static_cast<uint32_t>(known - united_.layouts.begin()));
     if (known == united_.layouts.end()) united_.layouts.push_back(std::move(layout));
@@ -419,7 +422,7 @@ class Uniting {
            fmt::format("has as the {} of '{}'", masked.is_mask(mask) ? "mask" : "lengths", of));
   }
 
-  /// Where a file lacks a column, or says that all of it is null.
+  /// Handles a column that a file lacks or has only as null.
   size_t absent(size_t file, const TableColumn& column, bool said) {
     const std::string& name = column.field.name;
     if (column.role == Role::kMask) {
@@ -451,7 +454,8 @@ class Uniting {
     return mask.substr(0, mask.size() - kMaskEnding.size());
   }
 
-  /// A file that does not belong to the table: one without any column of the first, or with further ones where the first decides.
+  /// Reports a file that does not belong to the table: one that shares no column with the first, or
+  /// that has additional columns where the first file decides.
   void note_stranger(size_t file) {
     if (file == 0 || known_.first_alike(file) != file) return;
     const Schema& schema = in_.files[file]->schema();
@@ -470,7 +474,7 @@ class Uniting {
     if (!any && !empty && !in_.columns) differ(file, 0, "has none of the columns that", "has");
   }
 
-  /// "'b' <how> 'a' <end>", once for all files that differ in the same way.
+  /// Records "'b' <how> 'a' <end>" once for all files that differ in the same way.
   void differ(size_t file, size_t other, std::string how, std::string end) {
     const std::pair key(std::move(how), fmt::format("'{}'{}{}", in_.names[other], end.empty() ? "" : " ", end));
     auto& [first, count] = differences_[key];
@@ -501,15 +505,16 @@ class Uniting {
   UnitedSchema united_;
   std::vector<TableColumn> only_compared_;
   std::set<std::string> taken_;
-  std::string unlike_;  ///< the first column whose types cannot be united
-  Status refused_;      // the first field that cannot be given
+  std::string unlike_;  ///< first column whose types cannot be united
+  Status refused_;      // error of the first unsupported field
   using Difference = std::pair<std::string, std::string>;
-  std::map<Difference, std::pair<size_t, size_t>> differences_;  // → first such file, how many
-  std::map<size_t, std::vector<Difference>> noted_;              // by file
-  size_t current_ = 0;                                           // the file that is laid out
+  // Maps to the first such file, and their number.
+  std::map<Difference, std::pair<size_t, size_t>> differences_;
+  std::map<size_t, std::vector<Difference>> noted_;  // by file
+  size_t current_ = 0;                               // the file being processed
 };
 
-/// The type that a column has in all files, or nothing where there is none.
+/// The common type of a column in all files; nullopt if there is none.
 std::optional<ColumnType> united_type(const UniteInput& input, const KnownFields& known, const std::string& name) {
   std::optional<ColumnType> united;
   for (size_t file = 0; file < input.files.size(); ++file) {

@@ -70,7 +70,7 @@ TEST(UnitedSchema, the_columns_asked_for_come_in_that_order_and_each_once) {
   for (const size_t member : {2, 4}) files[0]->origins[member] = {member, {"who"}, false, false};
   const std::vector<PartitionColumn> day = {folder_column("day", {"1"})};
   const std::vector<std::pair<Names, Names>> cases = {
-      {{"user"}, {"user"}},  // an exact name is that column alone
+      {{"user"}, {"user"}},  // an exact name selects only that column
       {{"x", "user.age", "x"}, {"x", "user.age"}},
       {{"who"}, {"user.age", "user.name"}},
       {{"user.name", "who"}, {"user.name", "user.age"}},

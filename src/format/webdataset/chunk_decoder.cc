@@ -21,11 +21,12 @@ using TarBytes = std::span<const uint8_t>;
 
 std::string_view text_of(TarBytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
-/// What a row has for a field.
+/// The file of a row that provides a field.
 struct FoundFile {
   TarBytes bytes;
-  uint32_t rank = UINT32_MAX;  ///< its extension among those of the field; the greatest: there is none
-  bool dead = false;           ///< a link that leads to no file of the shard
+  /// Index of its extension among those of the field; the maximum if there is no file.
+  uint32_t rank = UINT32_MAX;
+  bool dead = false;  ///< a link that leads to no file of the shard
   bool there() const { return rank != UINT32_MAX; }
 };
 
@@ -52,7 +53,7 @@ class ChunkFiles {
     if (takers == takers_.end()) return;
     for (const auto& [field, rank] : takers->second) {
       FoundFile& found = found_[found_.size() - fields_ + field];
-      // Which of the two is meant nobody knows: the row is bad, the others are not.
+      // It is unclear which of the two files is meant, so only this row is bad.
       if (rank == found.rank) twice_.emplace(static_cast<int64_t>(keys_.size()) - 1, name.extension);
       if (rank < found.rank) found = {data, rank, dead};
     }
@@ -73,7 +74,7 @@ class ChunkFiles {
     }
     return names;
   }
-  /// Rows that have an extension more than once.
+  /// Rows that have an extension more than once, with that extension.
   const std::map<int64_t, std::string>& twice() const { return twice_; }
 
  private:
@@ -81,7 +82,7 @@ class ChunkFiles {
   std::unordered_map<std::string, std::vector<std::pair<uint32_t, uint32_t>>> takers_;
   std::vector<std::string> keys_;
   std::vector<FoundFile> found_;
-  // For messages: the extensions of all files by number, and where those of each row begin.
+  // Used for messages: the extensions of all files as numbers, and where those of each row begin.
   std::unordered_map<std::string, uint32_t> numbers_;
   std::vector<uint32_t> extensions_, first_extension_;
   std::map<int64_t, std::string> twice_;
@@ -94,7 +95,7 @@ Status changed(const std::string& why) {
   return corrupt(fmt::format("{}; the shard was changed since it was opened: open it again", why));
 }
 
-/// The bytes that the links of a chunk lead to.
+/// The bytes that the links of a chunk lead to, in the order of the links.
 class LinkedBytes {
  public:
   LinkedBytes(const ShardChunks& chunks, size_t chunk, TarBytes bytes, std::span<const TarBytes> linked)
@@ -105,13 +106,13 @@ class LinkedBytes {
     TarBytes bytes;
     bool dead = false;
   };
-  /// Of the next link.
+  /// The bytes of the next link.
   Result<Next> next() {
     if (at_ == links_.size()) return changed("more links stand there than in the index");
     const ShardChunks::Link& link = links_[at_++];
     if (!link.found) return Next{{}, true};
     const TarBytes file = with_header(link);
-    // What was replaced under the run has another header there, or none.
+    // If the shard was replaced during the run, another header or none is found here.
     const Result<TarHeaderBlock> header = file.empty() ? corrupt("") : parse_tar_header(file.first(kTarBlockBytes));
     if (!header.ok() || (header->size != 0 && header->size != link.bytes))
       return changed("a link leads to another file than in the index");
@@ -144,7 +145,8 @@ Result<ChunkFiles> find_files(const ShardChunks& chunks, size_t chunk, std::span
   while (walker.at() < place.end) {
     TarMember member;
     FOREBAY_ASSIGN(const TarWalker::Step step, walker.next({place.begin, bytes}, member));
-    // All headers of the chunk are in its bytes; one that is not, or an end, was not there when the index was made.
+    // All headers of the chunk must be in its bytes. Another entry or an end means that the shard
+    // changed after it was indexed.
     if (step != TarWalker::Step::kMember || member.data + member.size > place.end)
       return changed(
           fmt::format("the files between bytes {} and {} are not those of the index", place.begin, place.end));
@@ -156,7 +158,7 @@ Result<ChunkFiles> find_files(const ShardChunks& chunks, size_t chunk, std::span
     } else if (name) {
       files.add(*name, bytes.subspan(member.data - place.begin, member.size), false);
     }
-    // As soon as it is clear: a shard that was replaced may have millions of files here.
+    // Checked at once, because a replaced shard may have millions of files here.
     if (files.rows() > chunks.rows(chunk)) break;
   }
   if (files.rows() != chunks.rows(chunk))
@@ -169,14 +171,14 @@ std::optional<int64_t> whole_number(std::string_view text) {
   const size_t first = text.find_first_not_of(kSpaces);
   if (first == std::string_view::npos) return std::nullopt;
   text = text.substr(first, text.find_last_not_of(kSpaces) + 1 - first);
-  // from_chars() takes no plus, which other readers do; "+-1" stays none.
+  // from_chars() rejects a plus sign that other readers accept. "+-1" remains invalid.
   if (text.size() > 1 && text.front() == '+' && text[1] != '-') text.remove_prefix(1);
   int64_t value = 0;
   const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && at == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-/// Fills columns, one after the other.
+/// Fills the columns of a chunk one after the other.
 class ColumnsMaker {
  public:
   ColumnsMaker(const ShardChunks& chunks, size_t chunk, const ChunkFiles& files)
@@ -224,7 +226,8 @@ class ColumnsMaker {
                                                           files_.keys()[static_cast<size_t>(row)])));
   }
 
-  /// What the sample has instead, and the rule by which it has not this.
+  /// Error for a missing field: names the extensions that the sample has, and the rule by which
+  /// they do not match.
   Status lacks(int64_t row, const ShardField& about) const {
     const std::vector<std::string_view> has = files_.extensions(row);
     return corrupt(fmt::format("has no {}; it has {}{}", fmt::join(about.extensions, " or "), fmt::join(has, ", "),
@@ -240,7 +243,7 @@ class ColumnsMaker {
           std::ranges::any_of(about.extensions, [&](const auto& one) { return ends_alike(extension, one); });
       if (alike) return fmt::format("; {}", kDotRule);
     }
-    // Where this is so, optional= would make two samples of one.
+    // In this case optional= would turn one sample into two.
     if (shard().apart > 0) {
       return fmt::format(
           "; files of a sample must follow each other in the tar, and in this shard {} the name of an earlier one: "
@@ -268,7 +271,7 @@ class ColumnsMaker {
   Status add_strings(size_t column, size_t field) {
     uint64_t total = 0;
     for (int64_t row = 0; row < columns_.rows; ++row) total += files_.at(row, column).bytes.size();
-    // What was reserved is what the index says.
+    // Only the indexed size was reserved.
     if (total != chunks_.bytes_of_fields(chunk_)[field]) return changed("the files have other sizes than in the index");
     ColumnValues values = strings(total);
     const bool text = chunks_.fields[field].kind() == ExtensionKind::kText;
@@ -319,7 +322,7 @@ uint64_t decoded_shard_bytes(const ShardChunks& chunks, size_t chunk, std::span<
     bytes += (rows + 1) * sizeof(int64_t) + (about.optional ? rows : 0) +
              (number ? 0 : chunks.bytes_of_fields(chunk)[field]);
   }
-  // What is found of the files while they are decoded: each has a header at least.
+  // Memory for the table of files during decoding. Each file has at least one header block.
   const uint64_t files = (chunks.chunks[chunk].end - chunks.chunks[chunk].begin) / kTarBlockBytes;
   return bytes + rows * (sizeof(std::string) + sizeof(uint32_t) + fields.size() * sizeof(FoundFile)) +
          files * sizeof(uint32_t);

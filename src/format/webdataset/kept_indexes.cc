@@ -12,7 +12,7 @@ namespace {
 
 constexpr IndexKind kTarKind = {"tarindex", KeptIndexes::kMostFileBytes, KeptIndexes::kMostFiles};
 
-/// One beside its shard goes with the folder, wherever that is found.
+/// An index next to its shard omits the folder, so that both can be moved together.
 std::string known_as(const KeptIndexes::Shard& shard, bool beside, NameSplit split) {
   const std::string name = beside ? std::filesystem::path(shard.name).filename().string() : shard.name;
   return fmt::format("{} {}{}\n{}\n", shard.size, shard.version, split == NameSplit::kLastDot ? " last" : "", name);

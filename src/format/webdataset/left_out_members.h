@@ -8,8 +8,9 @@
 
 namespace forebay {
 
-/// Adds to `files.warnings` what the shards hold beside their samples, and shards that hold none. NotFound where no shard has a sample.
-/// `halves`: fields may be missing, so that samples whose files stand apart would be delivered in parts.
+/// Adds to `files.warnings` the members that belong to no sample, and the shards without samples.
+/// NotFound if no shard has a sample. `halves` is true if fields may be missing, so that a sample
+/// whose files are not consecutive would be delivered in parts.
 Status tell_left_out_members(const DataFiles& files, std::span<const TarIndex> indexes, bool halves);
 
 }  // namespace forebay

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::array<std::string_view, 1> kTarEndings = {".tar"};
 
-/// Each extension of any shard, in byte order, with the first shard that has it.
+/// All extensions in byte order, each with the first shard that has it.
 std::map<std::string, size_t> extensions_of(std::span<const TarIndex> indexes) {
   std::map<std::string, size_t> extensions;
   for (size_t i = 0; i < indexes.size(); ++i) {
@@ -45,7 +45,7 @@ Result<std::vector<ShardField>> found_fields(const DataFiles& files, std::span<c
   std::vector<ShardField> fields;
   for (const auto& [extension, shard] : extensions_of(indexes)) {
     const std::string name = files.store->display_name(files.files[shard].key);
-    // Refused rather than left out: a field that silently is not there is found much later.
+    // An error is better than skipping it: a silently missing field would be noticed much later.
     if (kind_of_extension(extension) == ExtensionKind::kPickle) return is_refused(extension, name);
     fields.push_back({extension, {extension}, std::ranges::find(optional, extension) != optional.end()});
   }
@@ -65,7 +65,7 @@ std::string some_of(std::span<const std::string> known) {
                                           : fmt::format("{} and {} more", named, known.size() - kExtensionsNamed);
 }
 
-/// Where an extension that there is ends with the one that is wanted: why it is not that.
+/// Explains why an existing extension with the same ending does not match the requested one.
 std::string dot_rule(const ShardField& field, std::span<const std::string> known, NameSplit split) {
   if (split == NameSplit::kLastDot) return {};
   for (const std::string& extension : field.extensions) {
@@ -78,7 +78,7 @@ std::string dot_rule(const ShardField& field, std::span<const std::string> known
   return {};
 }
 
-/// A name that nothing in the shards bears is a mistake, and not a field that all samples lack.
+/// A name that occurs in no shard is a mistake, and not a field that all samples lack.
 Status check_found(std::span<const ShardField> fields, std::span<const std::string> optional,
                    std::span<const TarIndex> indexes, NameSplit split) {
   std::vector<std::string> known;
@@ -105,7 +105,7 @@ void hash_index(Hasher& hasher, std::string_view key, uint64_t size, const TarIn
 Hash128 version_of(const DataFiles& files, std::span<const TarIndex> indexes, std::span<const ShardField> fields,
                    uint64_t chunk_bytes) {
   Hasher hasher;
-  // Without the folder that they are in: the same shards elsewhere are the same data set.
+  // The folder is not hashed, so the same shards elsewhere are the same data set.
   for (size_t i = 0; i < indexes.size(); ++i)
     hash_index(hasher, std::string_view(files.files[i].key).substr(files.base.size()), *files.files[i].size,
                indexes[i]);
@@ -165,7 +165,8 @@ Result<std::shared_ptr<const ChunkSource>> open_webdataset(StoreAndPath at, cons
   chunks->version = version_of(files, indexes, chunks->fields, request.chunk_bytes);
   for (size_t i = 0; i < indexes.size(); ++i) {
     const DataFile& file = files.files[i];
-    // Each goes as soon as it is cut into chunks: all of them together are many times as large.
+    // Each index is freed as soon as its shard is divided, because all of them together take many
+    // times the memory.
     chunks->add({file.key, *file.size, file.version, 0}, std::exchange(indexes[i], {}), request.chunk_bytes);
   }
   return std::shared_ptr<const ChunkSource>(std::make_shared<ShardSource>(std::move(chunks)));

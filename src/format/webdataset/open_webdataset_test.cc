@@ -232,7 +232,7 @@ TEST(open_webdataset, links_give_the_bytes_that_they_lead_to_in_chunks_of_any_si
               std::string::npos)
         << samples[3];
   }
-  // What a link leads to is held against its header, too.
+  // The target of a link is checked against its header as well.
   const auto source = shards.open("*.tar", {.chunk_bytes = 1}).value();
   std::string other =
       entry("0.jpg", "longer than that") + entry("0.cls", "0") + link("1.jpg", "0.jpg", '1') + entry("1.cls", "1");

@@ -15,8 +15,8 @@ namespace forebay {
 
 namespace {
 
-// From a file at hand headers alone are read. A request far away takes as long as some megabytes: samples of the usual size are read
-// through.
+// From a local file only headers are read. A remote request takes as long as reading some
+// megabytes, so samples of the usual size are read in full.
 constexpr uint64_t kLocalWindowBytes = 16 << 10;
 constexpr uint64_t kRemoteWindowBytes = 4 << 20;
 constexpr uint64_t kSmallWindowBytes = 64 << 10;
@@ -36,7 +36,7 @@ struct ShardRun {
   std::map<size_t, Status> bad;
 };
 
-/// One shard: its size, then its headers from the first to the last.
+/// Indexes one shard: asks for its size, then reads its headers from the first to the last.
 class ShardJob final : public ReadingJob {
  public:
   ShardJob(ShardRun& run, size_t file) : run_(run), file_(file), entry_(run.files.files[file]), grouper_(run.split) {}
@@ -63,7 +63,7 @@ class ShardJob final : public ReadingJob {
     TarMember member;
     while (true) {
       const Result<TarWalker::Step> step = walker_->next({window_at_, window_.span()}, member);
-      // Shorter than a header: nothing was read yet that says what it is.
+      // The window is shorter than a header, so nothing has been read that tells what the file is.
       if (!step.ok() && window_.span().empty() && *entry_.size > 0)
         return JobWish{{{entry_.key, ByteRange{0, *entry_.size}, entry_.size, {}}}, {}};
       if (!step.ok()) return refuse(named(step.status()));
@@ -88,7 +88,7 @@ class ShardJob final : public ReadingJob {
     const uint64_t usual = !run_.files.store->remote() ? kLocalWindowBytes
                            : gap > kLargeGapBytes      ? kSmallWindowBytes
                                                        : kRemoteWindowBytes;
-    // The gap is data of files, which nobody needs for an index: it is jumped over, and not read.
+    // The gap holds file data, which an index does not need, so it is skipped.
     window_at_ = needed.offset;
     const uint64_t length = std::min(std::max(needed.length, usual), *entry_.size - window_at_);
     return {entry_.key, ByteRange{window_at_, length}, entry_.size, {}};
@@ -105,7 +105,7 @@ class ShardJob final : public ReadingJob {
     return JobWish();
   }
 
-  /// A file that is no tar is named as what it is.
+  /// If the file is not a tar, names its actual kind.
   Status named(const Status& status) const {
     if (window_at_ != 0 || walker_->at() != 0 || window_.span().empty()) return status;
     const Sniffed found = sniff(window_.span(), entry_.size);
@@ -119,7 +119,7 @@ class ShardJob final : public ReadingJob {
     return is_known && found.kind != FileKind::kTar ? wrong_file("a tar", window_.span(), entry_.size) : status;
   }
 
-  /// What is wrong with this shard ends nothing yet: all such shards are told together.
+  /// An error in this shard ends no other job, so that all errors are reported together.
   Result<JobWish> refuse(const Status& status) {
     if (!is_data_error(status.code())) return Status(status).with_key(name());
     const std::lock_guard lock(run_.bad_mutex);
@@ -134,7 +134,7 @@ class ShardJob final : public ReadingJob {
   DataFile& entry_;
   std::optional<TarWalker> walker_;
   SampleGrouper grouper_;
-  bool again_ = false;  // the second pass, which finds what links lead to
+  bool again_ = false;  // the second pass, which resolves links
   Buffer window_;
   uint64_t window_at_ = 0;
 };
@@ -144,7 +144,7 @@ Status bad_shards(const ShardRun& run) {
   const auto name = [&](size_t i) { return run.files.store->display_name(run.files.files[i].key); };
   constexpr std::string_view kWayOut = "restore it, or leave it out by a narrower pattern or a list of the others";
   if (run.bad.size() == 1) {
-    // What is not read says itself what to do.
+    // These errors carry their own remedy.
     const bool has_own = first.code() == Code::kUnsupported || first.code() == Code::kNotFound;
     Status one(first.code(), has_own ? first.message() : fmt::format("{}; {}", first.message(), kWayOut));
     if (first.range()) one = std::move(one).with_range(*first.range());

@@ -10,13 +10,16 @@
 
 namespace forebay {
 
-/// The indexes of all shards, many at once: those that were kept, the others by reading headers. Fills in sizes and versions of
-/// `files`. What is wrong with shards is told of all of them together.
+/// Where shard indices are saved, and how file names are divided.
 struct ShardIndexOptions {
-  std::string kept = {};  ///< a folder for indexes; empty for none
-  bool beside = false;    ///< they stand beside the shards, which are local files
+  std::string kept = {};  ///< folder for saved indices; empty for none
+  bool beside = false;    ///< indices lie next to the shards, which are local files
   NameSplit split = NameSplit::kFirstDot;
 };
+
+/// Returns the indices of all shards. Loads saved indices, and reads the headers of other shards,
+/// many at once. Fills in missing sizes and versions in `files`. One error reports the problems
+/// of all shards. Waits.
 Result<std::vector<TarIndex>> read_shard_indexes(DataFiles& files, const ShardIndexOptions& options,
                                                  std::stop_token stop);
 

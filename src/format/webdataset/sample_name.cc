@@ -19,7 +19,7 @@ bool leaves_its_folder(std::string_view path) {
   if (path.starts_with('/')) return true;
   for (size_t at = 0; at < path.size();) {
     const size_t end = std::min(path.find('/', at), path.size());
-    // As a whole component alone: "a..b" is a name like any other.
+    // Only as a whole component: "a..b" is an ordinary name.
     if (path.substr(at, end - at) == "..") return true;
     at = end + 1;
   }
@@ -38,7 +38,7 @@ Result<std::optional<TarSampleName>> split_sample_name(std::string_view name, Na
   if (leaves_its_folder(name))
     return corrupt(fmt::format("'{}' is a path that leaves its folder; such a tar is not read", name));
   const std::string_view last = name.substr(name.rfind('/') + 1);
-  // The first dot, as WebDataset does it: "0001.seg.png" is the field "seg.png".
+  // WebDataset uses the first dot: "0001.seg.png" is the field "seg.png".
   const size_t dot = split == NameSplit::kFirstDot ? last.find('.') : last.rfind('.');
   if (last.starts_with('.') || dot == std::string_view::npos || dot + 1 == last.size())
     return std::optional<TarSampleName>();

@@ -22,7 +22,8 @@ Field field_of(const ShardField& field) {
   return shard_column(field.name, FieldKind::kBytes);
 }
 
-/// For each extension of a shard: which fields take it, and how much each would rather have it than another.
+/// For each extension of a shard: the fields that use it, each with its preference for it (lower is
+/// better).
 using Takers = std::vector<std::vector<std::pair<size_t, size_t>>>;
 
 Takers takers_of(std::span<const std::string> extensions, std::span<const ShardField> fields) {
@@ -41,7 +42,8 @@ void add_field_bytes(std::span<const TarIndex::File> files, const Takers& takers
   std::vector<std::pair<size_t, uint64_t>> chosen(bytes.size(), {SIZE_MAX, 0});
   for (const TarIndex::File& file : files) {
     for (const auto& [field, rank] : takers[file.extension]) {
-      // The rule of ChunkFiles::add(), which decodes: memory is reserved by what is counted here.
+      // Must be the same rule as in ChunkFiles::add(), because memory for decoding is reserved by
+      // these counts.
       if (rank < chosen[field].first) chosen[field] = {rank, file.bytes};
     }
   }
@@ -77,7 +79,7 @@ std::vector<ByteRange> ShardChunks::linked_ranges(size_t chunk) const {
         link.data >= chunks[chunk].begin + kTarBlockBytes && link.data + link.bytes <= chunks[chunk].end;
     if (link.found && !inside) ranges.push_back({link.data - kTarBlockBytes, link.bytes + kTarBlockBytes});
   }
-  // Many samples may share one file: it is read once.
+  // Many samples may share one file, which is read once.
   std::ranges::sort(ranges, {}, &ByteRange::offset);
   ranges.erase(std::ranges::unique(ranges).begin(), ranges.end());
   return ranges;
@@ -97,7 +99,7 @@ void ShardChunks::add(Shard shard, const TarIndex& index, uint64_t chunk_bytes) 
   shards.push_back(std::move(shard));
   const Takers takers = takers_of(index.extensions, fields);
   auto link = index.links.begin();
-  uint64_t linked = 0;  // bytes that are read for links of the chunk
+  uint64_t linked = 0;  // bytes read for links of the chunk
   for (size_t i = 0; i < index.samples.size(); ++i) {
     const TarIndex::Sample& sample = index.samples[i];
     const uint64_t end = index.end_of(i);
@@ -107,7 +109,7 @@ void ShardChunks::add(Shard shard, const TarIndex& index, uint64_t chunk_bytes) 
       links.push_back({link->data, index.files[link->file].bytes, link->found});
       own_linked += links.back().bytes;
     }
-    // i > 0: a chunk never reaches over the end of a shard, as its bytes are one read.
+    // i > 0, because a chunk is one read and must not span two shards.
     const bool goes_on = i > 0 && end - chunks.back().begin + linked + own_linked <= chunk_bytes &&
                          sample.name_bytes <= UINT32_MAX - chunks.back().name_bytes;
     if (!goes_on) {

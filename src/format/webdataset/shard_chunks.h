@@ -14,7 +14,8 @@
 
 namespace forebay {
 
-/// A field of the samples: the first of these extensions that a sample has.
+/// A field of the samples. Its value is the file with the first of these extensions that a sample
+/// has.
 struct ShardField {
   std::string name;
   std::vector<std::string> extensions;
@@ -22,26 +23,29 @@ struct ShardField {
   ExtensionKind kind() const { return kind_of_extension(extensions.front()); }
 };
 
-/// The fields that a sample gives for these: each, `<name>_valid` behind an optional one, and `key` as the last.
+/// The columns of samples with these fields: each field, `<name>_valid` after an optional one, and
+/// `key` last.
 Schema schema_of(std::span<const ShardField> fields);
 
-/// All shards of a data set, cut into chunks: samples that follow each other in one shard and are read together. A few dozen bytes a chunk,
-/// however many samples there are. Immutable once made.
+/// All shards of a data set, divided into chunks of consecutive samples of one shard that are read
+/// together. Takes a few dozen bytes per chunk, however many samples it has. Immutable once made.
 struct ShardChunks {
   struct Shard {
     std::string key;
     uint64_t size = 0, version = 0;
     int64_t first_id = 0;
-    uint64_t apart = 0;  ///< samples that bear the name of an earlier one, with others between
+    /// Number of samples that repeat the name of an earlier, non-adjacent sample.
+    uint64_t apart = 0;
   };
   struct Chunk {
     uint32_t shard = 0;
-    uint32_t name_bytes = 0;  ///< of the base names of its samples, all together; at most 4 GiB - 1
+    uint32_t name_bytes = 0;  ///< total length of its samples' base names; at most 4 GiB - 1
     int64_t first_id = 0;
-    uint64_t begin = 0, end = 0;  ///< bytes of the shard
-    uint32_t first_link = 0;      ///< of `links`
+    uint64_t begin = 0, end = 0;  ///< byte range in the shard
+    uint32_t first_link = 0;      ///< index in `links` of its first link
   };
-  /// A file of a sample that is a link, with the place of the bytes that it leads to, in the same shard.
+  /// A file of a sample that is a link, with the range of the file that it leads to in the same
+  /// shard.
   struct Link {
     uint64_t data = 0, bytes = 0;
     bool found = false;
@@ -53,7 +57,7 @@ struct ShardChunks {
   std::vector<Chunk> chunks;
   std::vector<Link> links;  ///< in the order of the shards
   NameSplit split = NameSplit::kFirstDot;
-  std::vector<uint64_t> field_bytes;  ///< chunk by chunk, of each field
+  std::vector<uint64_t> field_bytes;  ///< for each chunk, the bytes of each field
   int64_t samples = 0;
   Hash128 version;
 
@@ -63,14 +67,16 @@ struct ShardChunks {
     return std::span(field_bytes).subspan(chunk * fields.size(), fields.size());
   }
   std::span<const Link> links_of(size_t chunk) const;
-  /// What is read beside a chunk's own bytes: the files that its links lead to, each with the header block before its data.
+  /// The ranges to read in addition to the chunk's own: the files that its links lead to, each with
+  /// the header block before its data.
   std::vector<ByteRange> linked_ranges(size_t chunk) const;
   std::string shard_name(size_t shard) const { return store->display_name(shards[shard].key); }
-  /// "train/000.tar, bytes 0 to 8388608".
+  /// Such as "train/000.tar, bytes 0 to 8388608".
   std::string chunk_name(size_t chunk) const;
   uint64_t index_bytes() const;
 
-  /// The next shard, with chunks of at most `chunk_bytes`; a larger sample is a chunk by itself.
+  /// Appends a shard, divided into chunks of at most `chunk_bytes`. A larger sample is a chunk of
+  /// its own.
   void add(Shard shard, const TarIndex& index, uint64_t chunk_bytes);
 };
 

@@ -25,7 +25,7 @@ std::vector<ShardField> chosen_fields(const ShardChunks& chunks, std::span<const
   return chosen;
 }
 
-/// The field that a column is made of; nothing for `key`.
+/// The field that a column is made from; nullopt for `key`.
 std::optional<size_t> field_behind(const ShardChunks& chunks, const std::string& column) {
   for (size_t i = 0; i < chunks.fields.size(); ++i) {
     const ShardField& field = chunks.fields[i];
@@ -87,13 +87,14 @@ Result<Columns> ShardSource::decode(int64_t chunk, std::vector<Buffer> fetched, 
 std::optional<Hash128> ShardSource::chunk_identity(int64_t chunk) const {
   const ShardChunks::Chunk& place = chunk_at(chunk);
   const ShardChunks::Shard& shard = chunks_->shards[place.shard];
-  // A store that tells no version: bytes may change behind the same name, so nothing may be kept by it.
+  // The store reports no version, so the bytes may change under the same name and must not be
+  // cached.
   if (shard.version == 0) return std::nullopt;
   Hasher hasher;
   hasher.update(fmt::format("tar 2 {}\n{} {} {} {} {}\n", chunks_->shard_name(place.shard), shard.size, shard.version,
                             place.begin, place.end, chunks_->split == NameSplit::kLastDot));
   for (const size_t column : columns_) hasher.update_value(static_cast<uint64_t>(column));
-  // What is made of the bytes belongs to it: other extensions give other columns of the same chunk.
+  // The extensions are part of the identity: others give other columns of the same chunk.
   for (const ShardField& field : chosen_fields(*chunks_, fields_)) {
     hasher.update(fmt::format("{}:{} {} ", field.name.size(), field.name, field.optional));
     for (const std::string& extension : field.extensions)
@@ -103,7 +104,7 @@ std::optional<Hash128> ShardSource::chunk_identity(int64_t chunk) const {
 }
 
 Result<std::shared_ptr<const ChunkSource>> ShardSource::with_fields(std::span<const std::string> names) const {
-  // A set: a field and its mask are two names of one.
+  // A field and its mask are two names of one field, hence a set.
   std::set<size_t> needed;
   for (const std::string& name : names) {
     if (!schema_.find(name)) {

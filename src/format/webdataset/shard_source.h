@@ -10,20 +10,21 @@
 
 namespace forebay {
 
-/// Samples of tar shards. A chunk is some of one shard that follow each other; its bytes are one read. Ids count the samples of all
-/// shards. Several share one ShardChunks.
+/// Samples of tar shards. A chunk is a run of consecutive samples of one shard, fetched by one
+/// read. Ids number the samples of all shards. Several sources share one ShardChunks. Immutable.
 class ShardSource final : public ChunkSource {
  public:
-  /// All fields.
+  /// A source with all fields.
   explicit ShardSource(std::shared_ptr<const ShardChunks> chunks);
-  /// `fields`: indices into ShardChunks::fields; `columns`: which columns of schema_of() these, in which order.
+  /// `fields` are indices into ShardChunks::fields. `columns` are indices into schema_of() of these
+  /// fields, in the order of the source's schema.
   ShardSource(std::shared_ptr<const ShardChunks> chunks, std::vector<size_t> fields, std::vector<size_t> columns);
 
   const Schema& schema() const override { return schema_; }
   int64_t size() const override { return chunks_->samples; }
   Hash128 version() const override { return chunks_->version; }
   uint64_t index_bytes() const override { return chunks_->index_bytes(); }
-  /// "train/000.tar sample 17".
+  /// Such as "train/000.tar sample 17".
   std::string key(int64_t id) const override;
 
   int64_t chunks() const override { return static_cast<int64_t>(chunks_->chunks.size()); }

@@ -17,7 +17,8 @@ struct Place {
 };
 constexpr Place kName{0, 100}, kSize{124, 12}, kChecksum{148, 8}, kMagic{257, 8}, kLink{157, 100}, kPrefix{345, 155};
 constexpr size_t kType = 156;
-// Then come a version and a prefix; GNU's magic is "ustar  ", and times stand where the prefix would.
+// ustar continues with a version and a prefix. GNU's magic is "ustar  ", and it stores times where
+// the prefix would be.
 constexpr std::string_view kUstar("ustar\0", 6);
 
 std::string_view text_at(std::span<const uint8_t> block, Place place) {
@@ -25,13 +26,14 @@ std::string_view text_at(std::span<const uint8_t> block, Place place) {
   return text.substr(0, std::min(text.find('\0'), text.size()));
 }
 
-/// Eight bytes at most, behind a byte that says so. Nothing for what is negative or needs more.
+/// A base-256 number, marked by its first byte. Returns nullopt for negative numbers and those
+/// beyond 64 bits.
 std::optional<uint64_t> binary_number(std::span<const uint8_t> field) {
   uint64_t value = field.front() & 0x7F;
-  // The sign in base 256: no size is negative.
+  // This is the sign in base 256. No size is negative.
   if ((field.front() & 0x40) != 0) return std::nullopt;
   for (const uint8_t byte : field.subspan(1)) {
-    // One more byte would push the top one out of 64 bits.
+    // Another byte would shift the top one out of 64 bits.
     if (value >> 56 != 0) return std::nullopt;
     value = value << 8 | byte;
   }
@@ -41,7 +43,7 @@ std::optional<uint64_t> binary_number(std::span<const uint8_t> field) {
 std::optional<uint64_t> octal_number(std::string_view text) {
   constexpr std::string_view kSpaces = " \t\n\v\f\r";
   const size_t first = text.find_first_not_of(kSpaces);
-  // An empty field stands for 0 with old programs.
+  // Old programs leave the field empty for 0.
   if (first == std::string_view::npos) return 0;
   text = text.substr(first, text.find_last_not_of(kSpaces) + 1 - first);
   uint64_t value = 0;
@@ -57,7 +59,8 @@ std::optional<uint64_t> header_number(std::span<const uint8_t> block, Place plac
   return (field.front() & 0x80) != 0 ? binary_number(field) : octal_number(text_at(block, place));
 }
 
-/// Sums of all bytes, those of the checksum taken as spaces; old programs took bytes as signed.
+/// The checksum is the sum of all bytes, with the checksum field as spaces. Old programs summed
+/// signed bytes.
 bool checksum_fits(std::span<const uint8_t> block) {
   const std::optional<uint64_t> stated = header_number(block, kChecksum);
   if (!stated) return false;

@@ -9,24 +9,25 @@
 namespace forebay {
 
 inline constexpr uint64_t kTarBlockBytes = 512;
-/// Data of an entry fills whole blocks.
+/// Rounds up to whole blocks, as the data of a tar entry is padded.
 constexpr uint64_t whole_tar_blocks(uint64_t bytes) {
   return (bytes + kTarBlockBytes - 1) / kTarBlockBytes * kTarBlockBytes;
 }
 
-/// What a header block says by itself; headers before it (pax, GNU) may say otherwise.
+/// The contents of one header block. Extension headers before it (pax, GNU) may override them.
 struct TarHeaderBlock {
-  std::string name;  ///< with the prefix that ustar keeps apart
-  std::string link;  ///< the name that a link leads to
+  std::string name;  ///< includes ustar's separate prefix
+  std::string link;  ///< target of a link
   char type = '0';
-  uint64_t size = 0;  ///< bytes of data behind the block
+  uint64_t size = 0;  ///< bytes of data after the block
 };
 
 bool is_zero_block(std::span<const uint8_t> block);
-/// Whether 512 bytes bear the mark of a header of ustar, pax or GNU, however damaged the rest is.
+/// True if a block of 512 bytes has the magic of a ustar, pax or GNU header, even if the rest is
+/// damaged.
 bool has_tar_magic(std::span<const uint8_t> block);
-/// Of 512 bytes that are not all zero: ustar, GNU (numbers in base 256) and what was before both. Corrupt where the checksum is wrong
-/// or a number is none.
+/// Parses 512 bytes that are not all zero, in the form of ustar, GNU (base-256 numbers) or the
+/// older V7. Corrupt if the checksum is wrong or a number is malformed.
 Result<TarHeaderBlock> parse_tar_header(std::span<const uint8_t> block);
 
 }  // namespace forebay

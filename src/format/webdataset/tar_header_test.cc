@@ -67,7 +67,7 @@ TEST(tar_header, a_size_that_is_no_number_is_corrupt) {
   EXPECT_EQ(parse_tar_header(bytes_of(block)).status().code(), Code::kCorrupt);
 }
 
-// Within the checksum itself a blank may stand for a leading zero.
+// In the checksum field a blank may replace a leading zero.
 TEST(tar_header, a_flipped_bit_is_found_or_changes_nothing) {
   const std::string good = header("a/b.jpg", 1234);
   for (size_t bit = 0; bit < 8 * good.size(); ++bit) {

@@ -13,15 +13,15 @@ namespace {
 
 constexpr size_t kMostExtensions = 256;
 constexpr size_t kMostFiles = UINT32_MAX;
-constexpr size_t kMostToldNameBytes = 200;  // of a name that is kept for a message
+constexpr size_t kMostToldNameBytes = 200;  // limit of a name in a message
 
-/// Seven bits a byte, the last of which has the eighth clear.
+/// Writes seven bits per byte. The eighth bit is clear in the last byte.
 void put_number(std::string& out, uint64_t value) {
   for (; value > 127; value >>= 7) out.push_back(static_cast<char>(0x80 | (value & 127)));
   out.push_back(static_cast<char>(value));
 }
 
-/// Reads what put_number() wrote. Once something was wrong, everything is.
+/// Reads what put_number() wrote. After the first error all reads fail.
 class Numbers {
  public:
   explicit Numbers(std::string_view bytes) : rest_(bytes) {}
@@ -33,7 +33,7 @@ class Numbers {
       const auto byte = static_cast<uint8_t>(rest_.front());
       rest_.remove_prefix(1);
       value |= static_cast<uint64_t>(byte & 127) << shift;
-      // Compared here, so that nobody can forget it: what comes out is safe to take memory by.
+      // The limit is checked here, so every result is safe to allocate by.
       if (byte < 128) return value <= largest ? value : fail();
     }
     return fail();
@@ -106,19 +106,19 @@ std::optional<TarIndex> TarIndex::from_bytes(std::string_view bytes, uint64_t ta
     one.count = in.next();
     one.first = in.text();
   }
-  // A link takes at least two bytes here.
+  // Each link takes at least two bytes in the serialized index.
   for (uint64_t count = in.next(in.left() / 2); count > 0 && in.good(); --count) {
     const auto file = static_cast<uint32_t>(in.next(kMostFiles));
     if (!index.links.empty() && file <= index.links.back().file) return std::nullopt;
     const uint64_t place = in.next(tar_bytes / kTarBlockBytes + 1);
-    // A header stands before each file's data.
+    // A header precedes the data of each file.
     if (place == 1) return std::nullopt;
     index.links.push_back({file, place > 0, place > 0 ? (place - 1) * kTarBlockBytes : 0});
   }
   auto link = index.links.begin();
   for (uint64_t count = in.next(kMostExtensions); count > 0 && in.good(); --count)
     index.extensions.emplace_back(in.text());
-  // A sample takes at least five bytes here, and a file two.
+  // In the serialized index each sample takes at least five bytes and each file two.
   const uint64_t samples = in.next(in.left() / 5);
   index.samples.reserve(samples);
   for (uint64_t i = 0; i < samples && in.good(); ++i) {
@@ -130,12 +130,13 @@ std::optional<TarIndex> TarIndex::from_bytes(std::string_view bytes, uint64_t ta
       const auto extension = static_cast<uint32_t>(in.next(index.extensions.size()));
       const bool is_link = link != index.links.end() && link->file == index.files.size();
       index.files.push_back({extension, in.next(!is_link ? length : link->found ? tar_bytes - link->data : 0)});
-      // next() lets the number itself pass, one beyond the last.
+      // next() also accepts the limit itself, which is one too many here.
       if (extension >= index.extensions.size()) return std::nullopt;
       stored += kTarBlockBytes + (is_link ? 0 : whole_tar_blocks(index.files.back().bytes));
       if (is_link) ++link;
     }
-    // Headers and data of its files fill a sample, and samples the tar: an index of another tar is found out here.
+    // The headers and data of a sample's files must fit into the sample, and the samples into the
+    // tar. This detects the index of another tar.
     if (stored == 0 || stored > length || length > tar_bytes - index.end) return std::nullopt;
     index.end += length;
   }
@@ -166,7 +167,7 @@ Status SampleGrouper::add(const TarMember& member) {
     return {};
   }
   if (index_.files.size() == kMostFiles) return unsupported("a tar of more than 4,294,967,295 files");
-  // Only what follows each other is one sample: looking further back would take all names into memory.
+  // Only consecutive files form a sample. Looking further back would require all names in memory.
   if (index_.samples.empty() || (*name)->base != base_) begin_sample((*name)->base);
   const auto [known, is_new] = extensions_.emplace((*name)->extension, static_cast<uint32_t>(index_.extensions.size()));
   if (is_new) index_.extensions.push_back((*name)->extension);
@@ -187,7 +188,7 @@ Status SampleGrouper::add(const TarMember& member) {
   return {};
 }
 
-/// Of samples of one name all but the first count; those that follow each other were put together.
+/// Counts all but the first sample of each name. Consecutive ones have already been merged.
 void SampleGrouper::count_apart() {
   std::ranges::sort(names_);
   for (size_t i = 1; i < names_.size(); ++i) index_.aside[TarIndex::kApart].count += names_[i] == names_[i - 1] ? 1 : 0;

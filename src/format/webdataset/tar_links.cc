@@ -7,7 +7,7 @@
 namespace forebay {
 namespace {
 
-constexpr int kMostLinkSteps = 40;  // from link to link, as Linux allows
+constexpr int kMostLinkSteps = 40;  // chain of links, as Linux allows
 
 }  // namespace
 
@@ -31,7 +31,7 @@ std::optional<std::string> plain_tar_path(std::string_view path) {
 
 size_t TarLinks::add(const TarMember& link) {
   const bool hard = link.kind == TarMember::Kind::kHardLink;
-  // A symbolic link is read from the folder that it lies in; an absolute one leaves the tar.
+  // A symbolic link is relative to its own folder; an absolute one leaves the tar.
   const std::string folder = hard || link.link.starts_with('/') ? "" : link.name.substr(0, link.name.rfind('/') + 1);
   links_.push_back({link.begin, plain_tar_path(folder + link.link), hard});
   by_begin_.emplace(link.begin, links_.size() - 1);

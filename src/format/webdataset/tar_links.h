@@ -11,24 +11,29 @@
 
 namespace forebay {
 
-/// A path of a tar without "." and "..": "./a//b/../c" is "a/c". Nothing where it leaves the tar.
+/// Normalizes a path of a tar: "./a//b/../c" becomes "a/c". Returns nullopt if the path leaves the
+/// tar.
 std::optional<std::string> plain_tar_path(std::string_view path);
 
-/// Finds the files that the links of a tar lead to, as tarfile does: a hard link names the last file of that name before it, a symbolic
-/// one the last of all, from its own folder on; links to links are followed. Two passes over the tar: the first gives links to
-/// add(), the second all members to look_at(). Memory goes by the number of links.
+/// Resolves the links of a tar as Python's tarfile does. A hard link means the last earlier file of
+/// that name. A symbolic link means the last file of that name in the tar, relative to the link's
+/// folder. Links to links are followed.
+///
+/// It takes two passes over the tar: the first passes links to add(), the second passes all members
+/// to look_at(). Memory is proportional to the number of links. One thread.
 class TarLinks {
  public:
-  /// A file that a link leads to.
+  /// The range of a file that a link leads to.
   struct Target {
     uint64_t data = 0, size = 0;
   };
 
-  /// Returns the link's number.
+  /// Adds a link and returns its number.
   size_t add(const TarMember& link);
   bool empty() const { return links_.empty(); }
   void look_at(const TarMember& member);
-  /// Nothing where the link leads out of the tar, to what is no file, or in a circle.
+  /// Returns nullopt if the link leaves the tar, leads to something that is not a file, or is
+  /// circular.
   std::optional<Target> target(size_t link) const;
 
  private:
@@ -37,7 +42,7 @@ class TarLinks {
     std::optional<std::string> name;
     bool hard = false;
   };
-  /// A member under a name that a link names.
+  /// A member whose name is the target of a link.
   struct Named {
     uint64_t begin = 0;
     std::optional<size_t> link;

@@ -19,7 +19,7 @@ struct Member {
 };
 constexpr auto kHard = TarMember::Kind::kHardLink, kSymbolic = TarMember::Kind::kSymbolicLink;
 
-/// For each link: which member its bytes are of; -1 for none.
+/// For each link, the index of the member that it leads to; -1 for none.
 std::vector<int> targets(const std::vector<Member>& members) {
   std::vector<TarMember> all;
   for (const Member& one : members) {

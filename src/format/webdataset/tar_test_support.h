@@ -23,7 +23,7 @@ inline std::span<const uint8_t> bytes_of(std::string_view text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
-/// The checksum of a header, of which all else is there.
+/// Writes the checksum of a header that is otherwise complete.
 inline void seal(std::string& block) {
   block.replace(148, 8, 8, ' ');
   unsigned sum = 0;
@@ -69,7 +69,7 @@ inline std::string tar_of(const Files& files) {
   return tar + end_of_tar();
 }
 
-/// Two extensions a sample: 000.jpg, 000.cls, …
+/// Two extensions per sample: 000.jpg, 000.cls, …
 inline std::string numbered_shard(int first, int count, size_t bytes = 10) {
   Files files;
   for (int i = first; i < first + count; ++i) {

@@ -9,7 +9,7 @@ namespace forebay {
 
 namespace {
 
-// Names are paths; nothing that is written by tar programs comes near it.
+// The contents are paths. No tar program writes one of nearly this size.
 constexpr uint64_t kMostExtensionBytes = 1 << 20;
 
 std::string_view as_text(std::span<const uint8_t> bytes) {
@@ -18,17 +18,18 @@ std::string_view as_text(std::span<const uint8_t> bytes) {
 
 TarMember::Kind kind_of(char type, std::string_view name) {
   switch (type) {
-    // Before there was a type for folders.
+    // Old tars have no type for folders.
     case '\0': return name.ends_with('/') ? TarMember::Kind::kFolder : TarMember::Kind::kFile;
     case '0':
-    case '7': return TarMember::Kind::kFile;  // '7' is a contiguous file, which is read like any other
+    // '7' is a contiguous file, which is read like any other.
+    case '7': return TarMember::Kind::kFile;
     case '1': return TarMember::Kind::kHardLink;
     case '2': return TarMember::Kind::kSymbolicLink;
     case '5': return TarMember::Kind::kFolder;
     default: return TarMember::Kind::kOther;
   }
 }
-/// Links, devices, folders, pipes: whatever size they state, no data is behind them.
+/// True for links, devices, folders and pipes, which have no data, whatever size they state.
 bool is_bare(char type) { return type >= '1' && type <= '6'; }
 bool is_extension(char type) { return std::string_view("LKxXg").find(type) != std::string_view::npos; }
 
@@ -68,7 +69,7 @@ bool TarWalker::begins_other_data(std::span<const uint8_t> block) const {
 
 Result<TarWalker::Step> TarWalker::next(TarWindow window, TarMember& member) {
   while (true) {
-    // at_ may lie beyond: the last file is filled up to a block that a cut tar does not have.
+    // at_ may lie beyond the end: a truncated tar may lack the padding of its last file.
     if (at_ > tar_bytes_ || tar_bytes_ - at_ < kTarBlockBytes) {
       if (!ended_) return end_is_missing();
       left_behind_ = tar_bytes_ - at_;
@@ -77,9 +78,10 @@ Result<TarWalker::Step> TarWalker::next(TarWindow window, TarMember& member) {
     const auto block = look(window, {at_, kTarBlockBytes});
     if (!block) return Step::kNeedsMore;
     if (is_zero_block(*block)) {
-      // A header of a header has to have one behind it; else a name would be lost without a word.
+      // An extension header must have a member after it. Otherwise a name would be lost silently.
       if (begin_) return error(Code::kCorrupt, "the tar ends behind the header of a header", at_);
-      // Padding to the size of a record, or another tar: `cat a.tar b.tar` leaves the end of the first between both.
+      // The following blocks may be padding, or another tar: `cat a.tar b.tar` leaves the end of
+      // the first one in between.
       ended_ = true;
       at_ += kTarBlockBytes;
       continue;
@@ -102,13 +104,13 @@ Result<TarWalker::Step> TarWalker::next(TarWindow window, TarMember& member) {
 
 Result<bool> TarWalker::take_extension(TarWindow window, const TarHeaderBlock& header) {
   const uint64_t data = at_ + kTarBlockBytes;
-  // Before a window of that size is asked for.
+  // Checked before a window of that size is requested.
   if (header.size > kMostExtensionBytes)
     return error(Code::kCorrupt, fmt::format("a header of {} bytes; no name is that long", header.size), at_);
   if (header.size > tar_bytes_ - data) return end_is_missing();
   const auto bytes = look(window, {data, header.size});
   if (!bytes) {
-    needed_ = {at_, kTarBlockBytes + header.size};  // the block is looked at again
+    needed_ = {at_, kTarBlockBytes + header.size};  // the block is parsed again then
     return false;
   }
   if (header.type == 'L' || header.type == 'K') {
@@ -122,7 +124,7 @@ Result<bool> TarWalker::take_extension(TarWindow window, const TarHeaderBlock& h
   return true;
 }
 
-/// Each is "LENGTH KEY=VALUE\n", its length included.
+/// Parses records of the form "LENGTH KEY=VALUE\n", where the length includes itself.
 Status TarWalker::take_pax(std::span<const uint8_t> records, bool global) {
   std::string_view rest = as_text(records);
   while (!rest.empty() && rest.front() != '\0') {
@@ -144,7 +146,8 @@ Status TarWalker::take_pax_record(std::string_view key, std::string_view value, 
   if (key.starts_with("GNU.sparse."))
     return error(Code::kUnsupported, "a sparse file; write the tar again without --sparse", at_);
   if (key != "path" && key != "linkpath" && key != "size") return {};
-  // All entries with one name, or one size: no program writes it, and to be wrong about it is worse than to refuse.
+  // A global header would give all entries one name or size. No program writes that, and refusing
+  // it is safer than a wrong interpretation.
   if (global) return error(Code::kUnsupported, fmt::format("a global pax header gives all entries one {}", key), at_);
   if (key != "size") {
     (key == "path" ? name_ : link_) = value;
@@ -164,7 +167,7 @@ Status TarWalker::give(const TarHeaderBlock& header, TarMember& member) {
   member.begin = begin_.value_or(at_);
   member.data = at_ + kTarBlockBytes;
   member.size = is_bare(header.type) ? 0 : size_.value_or(header.size);
-  // What pax or GNU said goes before the header's own fields, which are cut to their length.
+  // pax and GNU values take precedence over the header's own fields, which are truncated.
   member.name = name_ ? std::move(*name_) : header.name;
   member.link = link_ ? std::move(*link_) : header.link;
   member.kind = kind_of(header.type, member.name);

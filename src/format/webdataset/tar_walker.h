@@ -11,58 +11,59 @@
 
 namespace forebay {
 
-/// An entry of a tar, headers before it taken into account.
+/// An entry of a tar, with its extension headers applied.
 struct TarMember {
   enum class Kind : uint8_t {
     kFile,
     kHardLink,
     kSymbolicLink,
     kFolder,
-    kOther,  ///< devices, pipes, and what only some program knows
+    kOther,  ///< devices, pipes, and types of other programs
   };
   std::string name;
-  std::string link = {};  ///< the name that a link leads to
+  std::string link = {};  ///< target of a link
   Kind kind = Kind::kOther;
-  uint64_t begin = 0;  ///< of the first of its headers
+  uint64_t begin = 0;  ///< offset of its first header
   uint64_t data = 0, size = 0;
   bool is_link() const { return kind == Kind::kHardLink || kind == Kind::kSymbolicLink; }
 };
 
-/// Some bytes of a tar: those from `offset` on.
+/// Some bytes of a tar, beginning at `offset`.
 struct TarWindow {
   uint64_t offset = 0;
   std::span<const uint8_t> bytes;
 };
 
-/// Goes through a tar from header to header, over windows of it that somebody else reads. Reads ustar, GNU's long names and large
-/// sizes, and pax headers (path, linkpath, size). Tars that stand end to end in one file are read as one. One thread.
+/// Iterates over the entries of a tar. The caller reads the tar and passes windows of it.
+/// Understands ustar, GNU's long names and large sizes, and pax headers (path, linkpath, size).
+/// Concatenated tars in one file are read as one. One thread.
 ///
-/// Every size is checked against that of the tar before it is believed. Corrupt for what is damaged, Unsupported for sparse files and
-/// those that go on in another tar; range() says where.
+/// Every size is checked against the size of the tar before it is used. Corrupt for damaged tars,
+/// Unsupported for sparse files and multi-volume tars; the error names the byte range.
 class TarWalker {
  public:
-  /// `at`: where a header stands.
+  /// Begins at offset `at`, where a header must be.
   TarWalker(uint64_t at, uint64_t tar_bytes) : at_(at), tar_bytes_(tar_bytes) {}
 
   enum class Step : uint8_t {
     kMember,
-    kEnd,        ///< the blocks of zeros that end a tar, and no other tar behind them
-    kNeedsMore,  ///< a window with needed() in it
+    kEnd,        ///< the zero blocks that end a tar, with no other tar after them
+    kNeedsMore,  ///< call again with a window that contains needed()
   };
   Result<Step> next(TarWindow window, TarMember& member);
   ByteRange needed() const { return needed_; }
-  /// Behind what was given last.
+  /// Offset after the last member returned.
   uint64_t at() const { return at_; }
-  /// After kEnd: bytes behind the end of the tar that are no zeros and no tar.
+  /// After kEnd: number of bytes after the end of the tar that are neither zeros nor a tar.
   uint64_t left_behind() const { return left_behind_; }
 
  private:
   std::optional<std::span<const uint8_t>> look(TarWindow window, ByteRange range);
   Status error(Code code, const std::string& message, uint64_t at) const;
   Status end_is_missing() const;
-  /// Whether `block` begins something else than a tar, behind the end of one.
+  /// True if `block`, which follows the end of a tar, is not the beginning of another tar.
   bool begins_other_data(std::span<const uint8_t> block) const;
-  /// Reads what stands before the header of a member; false where a window is needed.
+  /// Parses an extension header before a member; false if it needs another window.
   Result<bool> take_extension(TarWindow window, const TarHeaderBlock& header);
   Status take_pax(std::span<const uint8_t> records, bool global);
   Status take_pax_record(std::string_view key, std::string_view value, bool global);
@@ -71,9 +72,9 @@ class TarWalker {
   uint64_t at_;
   const uint64_t tar_bytes_;
   ByteRange needed_;
-  bool ended_ = false;  // zeros came last
+  bool ended_ = false;  // the last block was zero
   uint64_t left_behind_ = 0;
-  // Said by headers before that of the member.
+  // Values from extension headers before the next member.
   std::optional<uint64_t> begin_, size_;
   std::optional<std::string> name_, link_;
 };

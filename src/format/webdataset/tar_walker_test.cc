@@ -19,7 +19,7 @@ struct Walked {
   }
 };
 
-/// Gives just what is asked for, and `more` bytes.
+/// Passes exactly the requested bytes, and `more` after them.
 Walked walk_tar(const std::string& tar, uint64_t more = 0) {
   Walked walked;
   TarWalker walker(0, tar.size());
