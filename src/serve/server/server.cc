@@ -119,7 +119,7 @@ Result<std::unique_ptr<Server>> Server::open(ServerOptions options) {
       return unavailable(
                  fmt::format("a server listens here already; stop it with: {}", serve_command(options.path, "stop")))
           .with_key(options.path);
-    // A server that does not answer.
+    // A server listens here but does not answer.
     if (there.status().code() != Code::kNotFound) return there.status();
     FOREBAY_ASSIGN(listening, listen_at(options.path));
   }
