@@ -14,7 +14,7 @@
 
 namespace forebay::cli_test {
 
-/// A console whose texts can be read.
+/// A console that records what is printed.
 class TextConsole {
  public:
   TextConsole() : console_{std::tmpfile(), std::tmpfile()} {}
@@ -39,7 +39,7 @@ class TextConsole {
   Console console_;
 };
 
-/// What a run of the program left.
+/// Exit code and output of one run of the program.
 struct Ended {
   int code = 0;
   std::string out, err;
