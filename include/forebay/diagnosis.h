@@ -71,7 +71,7 @@ struct Diagnosis {
   std::optional<Limiter> next;      ///< limit once the first remedy is applied
   std::vector<Remedy> remedies;     ///< changes that gain, the best first
   std::vector<std::string> others;  ///< other changes: why they do not gain or were not tried
-  std::optional<Gain> verified;     ///< second measurement of the first remedy, if requested
+  std::optional<Gain> verified;     ///< second measurement of the first remedy, if there is one
   double first_batch_seconds = 0;   ///< from opening the unchanged pipeline to its first batch
   double seconds = 0;               ///< duration of the diagnosis
 };

@@ -66,7 +66,7 @@ struct CacheStats {
   uint64_t misses = 0;       ///< requested entries that no tier of this host had
   uint64_t peer_hits = 0;    ///< misses that another host of the job answered
   uint64_t index_bytes = 0;  ///< memory of the index of the disk tier
-  uint64_t seen_bytes = 0;   ///< size of all distinct entries requested; an estimate for thousands
+  uint64_t seen_bytes = 0;   ///< size of all distinct entries requested; estimated if many
   double hit_ratio = 0;      ///< hits of all tiers ÷ requests, since the cache was opened
   double optimum = 0;        ///< best ratio that the budgets allow in a sweep over all entries
 };

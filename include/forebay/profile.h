@@ -33,7 +33,7 @@ std::optional<ProfileWeights> weights_named(std::string_view name);
 
 enum class StrategyTier : uint8_t { kNothing, kMemory, kDisk, kFiles };
 
-/// Cost of one sample, independent of the host. predict() computes the speed on other cores or with
+/// Cost of one sample in CPU time and reads. predict() computes the speed on other cores or with
 /// another store from it.
 struct SampleCost {
   double cpu_seconds = 0;  ///< CPU time of compute threads
@@ -94,7 +94,7 @@ struct FilesToTry {
   int64_t samples = 0;
   int64_t copies = 1;  ///< how often each sample is written, as if it were a different one
   std::string folder;
-  double most_samples = 0, most_bytes = 0;  ///< limits that time and free disk space set
+  double most_samples = 0, most_bytes = 0;  ///< most that may be written, by time and by space
   const ProfileOptions& options;            ///< its `open` opens pipelines made from `pipeline`
 };
 using TryFiles = std::function<Result<TriedFiles>(const FilesToTry&)>;
