@@ -10,7 +10,7 @@ namespace forebay::capi {
 
 namespace {
 
-// In the order of Code. kUser cannot occur here, since pipelines with user code have no JSON.
+// Indexed by Code. kUser cannot occur here, since pipelines with user code have no JSON.
 constexpr std::array<fb_code, 11> kCodes = {
     FB_OK,        FB_INVALID_ARGUMENT, FB_NOT_FOUND, FB_CORRUPT, FB_UNAVAILABLE, FB_UNSUPPORTED, FB_OUT_OF_BUDGET,
     FB_CANCELLED, FB_STATE_MISMATCH,   FB_INTERNAL,  FB_INTERNAL};

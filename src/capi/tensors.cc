@@ -16,7 +16,7 @@ struct ElementType {
   uint8_t code, bits;
 };
 
-// In the order of DType.
+// Indexed by DType.
 constexpr std::array<ElementType, kDTypeCount> kElementTypes = {{{FB_BOOL, 8},
                                                                  {FB_UINT, 8},
                                                                  {FB_INT, 8},
