@@ -24,7 +24,7 @@ timer_t grace_timer;
 void on_interrupt(int) {
   // The interrupted code may be about to read errno.
   const int saved_errno = errno;
-  // Not exit(), which would wait for the threads and locks that may be why the user presses again.
+  // exit() would wait for the threads and locks that may be why the user presses again.
   if (seen.exchange(true)) _exit(kInterrupted);
   itimerspec grace{};
   grace.it_value.tv_nsec = kGraceNs;
@@ -78,7 +78,7 @@ struct Interrupt::Watch {
 
   void uninstall() {
     if (installed) {
-      // In the reverse order of install(), so that no handler runs after its state is gone.
+      // The order is the reverse of install(), so that no handler runs after its state is gone.
       sigaction(SIGINT, &old_interrupt, nullptr);
       timer_delete(grace_timer);
       sigaction(SIGALRM, &old_alarm, nullptr);

@@ -105,7 +105,7 @@ class Run {
 
   void look() {
     const double now = static_cast<double>(monotonic_ns()) * 1e-9;
-    // Not at every step, because thousands of entries a second would add up to gigabytes.
+    // A record of every step, thousands a second, would add up to gigabytes.
     if (history_.due(now)) history_.look(now, ranks_->first().stats());
   }
 

@@ -11,8 +11,8 @@ namespace forebay {
 /// Exit codes of the program. Users rely on the numbers.
 enum ExitCode : int { kDone = 0, kFailed = 1, kMisuse = 2, kInterrupted = 130 };
 
-/// Where a verb prints: results to `out`, progress and errors to `err`. The caller owns the files.
-/// A verb writes only from the thread that called it, except for log warnings.
+/// Output files of a verb. Results go to `out`, progress and errors to `err`. The caller owns the
+/// files. A verb writes only from the thread that called it, except for log warnings.
 struct Console {
   FILE* out = stdout;
   FILE* err = stderr;
