@@ -236,7 +236,7 @@ void Connection::tell_what_goes() {
   const std::lock_guard lock(freed_mutex_);
   while (!freed_.empty()) {
     const auto end = freed_.end();
-    // In pieces that are small enough for try_send().
+    // Each message must be small enough for try_send().
     const auto begin = freed_.size() > kFreedAtOnce ? end - kFreedAtOnce : freed_.begin();
     if (!channel_.try_send(MessageType::kFreed, to_message(std::vector<uint64_t>(begin, end)))) return;
     freed_.erase(begin, end);
