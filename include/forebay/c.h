@@ -67,6 +67,7 @@ enum {
   FB_INTERNAL = 9          /* a defect of Forebay */
 };
 
+/* Handles. A handle owns its object until the matching free function is called. */
 typedef struct fb_loader fb_loader;
 typedef struct fb_batch fb_batch;
 typedef struct fb_canceller fb_canceller;

@@ -63,6 +63,7 @@ struct Remedy {
   ChangedSteps steps;
 };
 
+/// Result of diagnose().
 struct Diagnosis {
   /// Samples a second of the unchanged pipeline: median, least and most of the windows.
   double rate = 0, rate_low = 0, rate_high = 0;
@@ -81,6 +82,7 @@ struct Diagnosis {
 /// waited for the lock of the language.
 using HandOver = std::function<std::chrono::nanoseconds(Batch)>;
 
+/// Options of diagnose().
 struct DiagnoseOptions {
   LoaderOptions loader;
   /// The consumer's work on a batch, called after each batch on the calling thread. Without it
@@ -105,7 +107,8 @@ struct DiagnoseOptions {
 /// seconds, then runs each promising change in turns with it. The gain of a cache is measured on as
 /// many samples as fit, from their second epoch on. The method, in which one part of the work after
 /// the other becomes free, is that of arXiv 2604.21275. Nothing is written except by caches on
-/// disk: those of the pipeline, and that of the remedy if it is verified.
+/// disk: those of the pipeline, trial caches in a temporary folder, and that of the remedy if it is
+/// verified.
 ///
 /// Errors: those of Loader::open() and next(); Unavailable if no batch arrives for 30 s; Cancelled.
 Result<Diagnosis> diagnose(const Pipeline& pipeline, const DiagnoseOptions& options);

@@ -162,6 +162,7 @@ struct Ledger {
 /// removed or changes its meaning. New figures do not raise it.
 inline constexpr int64_t kLedgerVersion = 1;
 
+/// How the value of a figure behaves, which decides how views show it.
 enum class FigureKind : uint8_t {
   kText,      ///< text for people
   kLabel,     ///< names the element that the other figures of the group describe

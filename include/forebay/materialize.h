@@ -17,6 +17,7 @@
 
 namespace forebay {
 
+/// State of a run of materialize(), reported to MaterializeOptions::progress.
 struct MaterializeProgress {
   int64_t samples_done = 0, samples = 0;  ///< written so far and in all by this run
   int64_t shards_done = 0, shards = 0;    ///< written so far and in all, by all runs and ranks
@@ -24,6 +25,7 @@ struct MaterializeProgress {
   double seconds = 0;
 };
 
+/// Options of materialize() and Materializer.
 struct MaterializeOptions {
   LoaderOptions loader;
   /// The last step that runs once. Either its name (the last step of that name), or "last" (the
@@ -58,6 +60,7 @@ struct MaterializeOptions {
   std::function<void(const MaterializeProgress&)> progress = {};
 };
 
+/// Result of materialize().
 struct Materialized {
   std::string cut;                    ///< name of the last step that ran
   int64_t samples = 0;                ///< samples in the data set

@@ -31,6 +31,7 @@ struct ProfileWeights {
 /// speed, "storage" is space and speed.
 std::optional<ProfileWeights> weights_named(std::string_view name);
 
+/// Where a strategy stores its results.
 enum class StrategyTier : uint8_t { kNothing, kMemory, kDisk, kFiles };
 
 /// Cost of one sample in CPU time and reads. predict() computes the speed on other cores or with
@@ -99,6 +100,7 @@ struct FilesToTry {
 };
 using TryFiles = std::function<Result<TriedFiles>(const FilesToTry&)>;
 
+/// Result of profile() or predict().
 struct Profile {
   int64_t samples = 0, size = 0;  ///< samples tried, and samples in the data set
   ProfileWeights weights;
@@ -110,6 +112,7 @@ struct Profile {
   std::string predicted_for = {};        ///< "16 cores"; empty if measured on this host
 };
 
+/// Options of profile().
 struct ProfileOptions {
   LoaderOptions loader;
   /// Samples to try. By default 1 in 100, at least 1,000; all of them if that takes little time.

@@ -86,6 +86,7 @@ struct SimulatedChange {
   double gain = 1;  ///< speed of a later epoch, relative to that without the change
 };
 
+/// Result of simulate().
 struct Simulation {
   SimulationOptions options;       ///< options, completed with the figures of the data set
   double share_gone_through = 1;   ///< share of each epoch that was simulated

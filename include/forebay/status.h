@@ -31,6 +31,7 @@ std::string_view code_name(Code code);
 /// errors of the machine and transient errors.
 bool is_data_error(Code code);
 
+/// A range of bytes in an object.
 struct ByteRange {
   uint64_t offset = 0;
   uint64_t length = 0;
