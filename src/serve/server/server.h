@@ -17,6 +17,7 @@
 
 namespace forebay {
 
+/// Options of a Server.
 struct ServerOptions {
   std::string path;               ///< path of the socket
   FileDescriptor listening = {};  ///< listening socket from the parent process, or invalid

@@ -46,6 +46,8 @@ enum class MessageType : uint16_t {
   kNotYet,  ///< no batch was ready in time
 };
 
+// Bodies of messages. MessageType names the messages that have them.
+
 struct Hello {
   uint64_t magic = kServeMagic;
   uint32_t version = kServeVersion;
