@@ -8,14 +8,15 @@
 
 namespace forebay {
 
-/// A view of bytes that keeps them alive. Copies share the memory; the last one gives it back to whoever made it.
+/// A view of bytes that keeps them alive. Copies share the memory. The last copy releases `owner`,
+/// which frees the memory or returns it to a pool.
 class Buffer {
  public:
   Buffer() = default;
   Buffer(uint8_t* data, size_t size, std::shared_ptr<void> owner)
       : data_(data), size_(size), owner_(std::move(owner)) {}
 
-  /// Memory of `size` bytes from the heap, not initialised, aligned to 64 bytes.
+  /// Allocates `size` bytes on the heap, not initialised and aligned to 64 bytes.
   static Buffer allocate(size_t size);
 
   uint8_t* data() { return data_; }
@@ -26,7 +27,7 @@ class Buffer {
   std::span<uint8_t> mutable_span() { return {data_, size_}; }
   const std::shared_ptr<void>& owner() const { return owner_; }
 
-  /// Part of this buffer, sharing its owner. The range must lie inside.
+  /// Returns a part of this buffer that shares its owner. The range must lie inside the buffer.
   Buffer slice(size_t offset, size_t length) const { return Buffer(data_ + offset, length, owner_); }
 
  private:

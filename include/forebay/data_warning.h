@@ -5,11 +5,12 @@
 
 namespace forebay {
 
-/// Something that opening a data set found and did not read. Not an error: the samples that were found are delivered.
+/// Objects that a data set contains and that are not read. This is not an error: all other samples
+/// are delivered.
 struct DataWarning {
-  std::string kind;     ///< "unread_files", "dead_links", …: the same text for the same cause
-  int64_t count = 0;    ///< objects, or parts of objects, that it concerns
-  std::string first;    ///< the name of the first of them in byte order
+  std::string kind;     ///< cause, a fixed text: "unread_files", "dead_links", …
+  int64_t count = 0;    ///< number of objects, or parts of objects, concerned
+  std::string first;    ///< name of the first of them in byte order
   std::string message;  ///< one sentence with the count, that name, and what to do
 };
 

@@ -14,39 +14,42 @@
 
 namespace forebay {
 
-/// What holds a run up.
+/// Resource that limits the speed of a run.
 enum class Limit : uint8_t {
-  kTrainer,   ///< what uses the batches: it hardly ever waits
-  kStorage,   ///< reads that take their time
-  kRequests,  ///< the number given as requests=
-  kMemory,    ///< the number given as memory=, or what the host has
-  kCache,     ///< the pipeline's own .cache(), which has not kept yet, or cannot keep, what is asked of it
+  kTrainer,   ///< the consumer of the batches; it hardly ever waits
+  kStorage,   ///< reads from storage
+  kRequests,  ///< the number that the user gave as requests=
+  kMemory,    ///< the number that the user gave as memory=, or the host's memory
+  kCache,     ///< the pipeline's own .cache(): not filled yet, or too small
   kCompute,   ///< decoding and operators, on compute threads
-  kCores,     ///< the same, but other programs or a quota of CPU time keep the threads from running
-  kUserCode,  ///< functions of the user's
+  kCores,     ///< CPU time: other programs or a quota keep the compute threads from running
+  kUserCode,  ///< functions of the user
 };
-/// One word: "trainer", "storage", …
+/// Returns the limit as one word: "trainer", "storage", …
 std::string_view name_of(Limit limit);
 
-/// A limit and how it was told.
+/// A limit and the evidence for it.
 struct Limiter {
   Limit limit = Limit::kTrainer;
-  double share = 0;      ///< of the time, that the consumer waited for it
-  std::string sentence;  ///< with figures
+  double share = 0;      ///< share of the time that the consumer waited for it
+  std::string sentence;  ///< explanation with figures
 };
 
-/// Times as fast as the pipeline as it is, both run in turns: the median of the rounds, the least and the most.
+/// Speed of a changed pipeline divided by that of the unchanged one. Both run in turns; the values
+/// are the median, the least and the most of the rounds.
 struct Gain {
   double middle = 1, low = 1, high = 1;
 };
 
-/// Where a face that has code of its own stands with a pipeline that was changed.
+/// Relates the steps of a changed pipeline to those of the original. A language binding needs it to
+/// attach the user's functions to the right steps.
 struct ChangedSteps {
-  std::vector<size_t> places;  ///< where the steps of the pipeline as it is stand now
-  bool processes = false;      ///< the user's functions are to run in worker processes
+  std::vector<size_t> places;  ///< index in the changed pipeline of each original step
+  bool processes = false;      ///< whether the user's functions are to run in worker processes
 };
 
-/// Opens a loader over a changed pipeline, for faces whose pipelines have code of their own.
+/// Opens a loader over a changed pipeline. Language bindings provide it for pipelines that contain
+/// functions of that language.
 using OpenChanged =
     std::function<Result<std::shared_ptr<Loader>>(const Pipeline&, const LoaderOptions&, const ChangedSteps& steps)>;
 
@@ -54,57 +57,64 @@ using OpenChanged =
 struct Remedy {
   std::string change;  ///< "put .cache() behind resize"
   Gain gain;
-  uint64_t bytes = 0;     ///< that a cache of all samples takes; 0 for other changes
-  Pipeline pipeline;      ///< with the change
-  LoaderOptions options;  ///< with the change
+  uint64_t bytes = 0;     ///< size of a cache of all samples; 0 for other changes
+  Pipeline pipeline;      ///< pipeline with the change
+  LoaderOptions options;  ///< options with the change
   ChangedSteps steps;
 };
 
+/// Result of diagnose().
 struct Diagnosis {
-  double rate = 0, rate_low = 0, rate_high = 0;  ///< samples a second: median, least and most of the windows
-  std::optional<double> trainer_rate;            ///< what the consumer could take, where it was said or measured
+  /// Samples a second of the unchanged pipeline: median, least and most of the windows.
+  double rate = 0, rate_low = 0, rate_high = 0;
+  std::optional<double> trainer_rate;  ///< samples a second that the consumer can take, if known
   Limiter first;
-  std::optional<Limiter> next;      ///< what limits with the first remedy
-  std::vector<Remedy> remedies;     ///< those that gain, the best first
-  std::vector<std::string> others;  ///< changes that were tried and do not gain, or could not be tried, and why
-  std::optional<Gain> verified;     ///< of the first remedy, where that was asked for and could be measured
-  double first_batch_seconds = 0;   ///< from opening the pipeline as it is to its first batch
-  double seconds = 0;               ///< what finding out took
+  std::optional<Limiter> next;      ///< limit once the first remedy is applied
+  std::vector<Remedy> remedies;     ///< changes that gain, the best first
+  std::vector<std::string> others;  ///< other changes: why they do not gain or were not tried
+  std::optional<Gain> verified;     ///< second measurement of the first remedy, if there is one
+  double first_batch_seconds = 0;   ///< from opening the unchanged pipeline to its first batch
+  double seconds = 0;               ///< duration of the diagnosis
 };
 
-/// What a face of the library does with a batch before its consumer has it: makes an object of its language of it, say, so that what is tried costs
-/// what it costs its users. Called on the calling thread; may throw. Gives back how long it waited for a lock of its own.
+/// Passes a batch through a language binding, as it would be before the user has it, so that each
+/// trial costs what the user pays. Runs on the calling thread and may throw. Returns how long it
+/// waited for the lock of the language.
 using HandOver = std::function<std::chrono::nanoseconds(Batch)>;
 
+/// Options of diagnose().
 struct DiagnoseOptions {
   LoaderOptions loader;
-  /// What the consumer does with a batch: called after each, on the calling thread. Without one it takes them as fast as they come.
+  /// The consumer's work on a batch, called after each batch on the calling thread. Without it
+  /// batches are taken as fast as they come.
   std::function<void()> step = {};
-  double budget_seconds = 50;          ///< no further change is tried after that
-  uint64_t cache_bytes = 800'000'000;  ///< of samples that are kept in memory while a cache is tried
-  /// Measures the first remedy's gain once more, on a loader opened for it alone and over all samples: a cache, as the pipeline would have
-  /// it, is filled by a whole epoch before.
+  double budget_seconds = 50;          ///< after this time no further change is tried
+  uint64_t cache_bytes = 800'000'000;  ///< bytes of samples in memory while a cache is tried
+  /// Measures the gain of the first remedy again, with a loader of its own over all samples. A
+  /// cache is filled by a whole epoch first, as in normal use.
   bool verify = false;
-  double pace = 1;  ///< of the usual length of each look; tests of everything but speeds have little time
-  bool can_use_processes =
-      false;  ///< `open` can run functions of the user's in worker processes that do not run there yet
+  double pace = 1;  ///< factor on the length of each measurement; below 1 only in tests
+  /// Whether `open` can move the user's functions to worker processes.
+  bool can_use_processes = false;
   OpenChanged open = {};
   std::stop_token stop = {};
-  /// Called now and then on the calling thread, where a face has to look after something; may throw.
+  /// Called now and then on the calling thread, for example to check for signals. May throw.
   std::function<void()> poll = {};
   HandOver hand_over = {};
 };
 
-/// Runs the pipeline for some seconds, then each change that could help in turns with it: what a cache gains is
-/// measured on as many samples as fit, from the second time on. The differential experiments are those of arXiv 2604.21275: a data
-/// set of which one part after the other is for nothing. Nothing is written, but for what the pipeline's own caches on disk keep,
-/// and that of the remedy where it is verified.
+/// Finds what limits a pipeline and which changes make it faster. Runs the pipeline for some
+/// seconds, then runs each promising change in turns with it. The gain of a cache is measured on as
+/// many samples as fit, from their second epoch on. The method, in which one part of the work after
+/// the other becomes free, is that of arXiv 2604.21275. Nothing is written except by caches on
+/// disk: those of the pipeline, trial caches in a temporary folder, and that of the remedy if it is
+/// verified.
 ///
-/// Errors: those of Loader::open() and next(); Unavailable where no batch comes for 30 s; Cancelled.
+/// Errors: those of Loader::open() and next(); Unavailable if no batch arrives for 30 s; Cancelled.
 Result<Diagnosis> diagnose(const Pipeline& pipeline, const DiagnoseOptions& options);
-/// Some lines for people.
+/// Returns some lines for people.
 std::string to_text(const Diagnosis& diagnosis);
-/// A JSON object; docs/diagnosis.md says what stands in it.
+/// Returns a JSON object, described in docs/diagnosis.md.
 std::string to_json(const Diagnosis& diagnosis);
 
 }  // namespace forebay

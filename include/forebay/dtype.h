@@ -7,7 +7,8 @@
 
 namespace forebay {
 
-/// Element types of tensors, named as NumPy and ml_dtypes name them. New ones are appended: the numbers are in files and messages.
+/// Element types of tensors, named as in NumPy and ml_dtypes. New types are appended, because the
+/// numbers are stored in files and messages.
 enum class DType : uint8_t {
   kBool,
   kUint8,
@@ -25,9 +26,11 @@ enum class DType : uint8_t {
 };
 inline constexpr size_t kDTypeCount = static_cast<size_t>(DType::kBfloat16) + 1;
 
+/// Returns the bytes of one element.
 size_t dtype_size(DType dtype);
-/// "float32", "uint8", ...
+/// Returns the name, such as "float32" or "uint8".
 std::string_view dtype_name(DType dtype);
+/// Returns the type of a name that dtype_name() returns, or nothing for any other text.
 std::optional<DType> dtype_from_name(std::string_view name);
 
 }  // namespace forebay

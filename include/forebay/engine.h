@@ -7,16 +7,17 @@
 
 namespace forebay {
 
-/// What all loaders of a process may use together.
+/// Limits for all loaders of a process together.
 struct EngineLimits {
-  std::optional<int> threads =
-      {};  ///< compute threads; else all cores that the process may use, as many as there are at the time
-  std::optional<uint64_t> memory =
-      {};  ///< bytes of loaders that were given no figure of their own; else a quarter of the machine's
+  /// Compute threads. By default as many as the process may use cores; the number follows changes.
+  std::optional<int> threads = {};
+  /// Bytes for loaders without a memory limit of their own. By default a quarter of the machine's.
+  std::optional<uint64_t> memory = {};
 };
 
-/// Sets the limits of the process's engine, which its loaders share: before the first of them is opened. InvalidArgument while a loader is
-/// open, and for numbers that make no sense. What is not given is found as above. From any thread.
+/// Sets the limits of the engine, which all loaders of the process share. Call it before the first
+/// loader is opened or after all are closed, from any thread. Limits that are not given get their
+/// defaults. Error: InvalidArgument while a loader is open, and for numbers out of range.
 Status engine(const EngineLimits& limits = {});
 
 }  // namespace forebay

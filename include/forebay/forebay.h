@@ -1,11 +1,12 @@
 #pragma once
 
-/* Everything that a user of the library needs: in C the C interface, in C++ the C++ one. */
+/* Includes everything that a user of the library needs: the C interface in C, and the C++ interface
+ * in C++. */
 #ifndef __cplusplus
 #include "forebay/c.h"
 #else
 
-/// `namespace fb = forebay;` gives the names of the documentation.
+/// The documentation writes `fb::` for this namespace: `namespace fb = forebay;`.
 #include "forebay/batch.h"
 #include "forebay/engine.h"
 #include "forebay/loader.h"

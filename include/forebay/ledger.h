@@ -10,160 +10,172 @@
 
 namespace forebay {
 
-/// How often values of which size occurred. The bounds are powers of two, and the same for as long as the schema is.
+/// Distribution of a measured value. The bounds are powers of two and change only with
+/// kLedgerVersion.
 struct Histogram {
-  std::vector<double> bounds;    ///< the largest value of each range
-  std::vector<uint64_t> counts;  ///< one more than bounds: the last is of what lies above all of them
-  double sum = 0;                ///< of all values
+  std::vector<double> bounds;    ///< largest value of each range
+  std::vector<uint64_t> counts;  ///< values per range; one more for those above the last bound
+  double sum = 0;                ///< sum of all values
 
   uint64_t count() const;
 };
 
-/// What one operator did since the loader was opened.
+/// Work of one operator since the loader was opened.
 struct StepStats {
   std::string name;
   int64_t samples = 0;
   uint64_t bytes_in = 0, bytes_out = 0;
-  /// CPU time on compute threads. Exact in sum; how it is divided among operators is sampled (one row in eight).
+  /// CPU time on compute threads. The sum over all operators is exact; its division among the
+  /// operators of a row is sampled (one row in eight).
   double busy_seconds = 0;
-  /// 95 of 100 times it is not further off than this, for this run: the same work may take other CPU time in another.
+  /// Half-width of the 95 % confidence interval of `busy_seconds` in this run. The CPU time of the
+  /// same work may differ more than this between runs.
   double busy_uncertainty_seconds = 0;
-  double waiting_seconds = 0;  ///< for storage or user code
+  double waiting_seconds = 0;  ///< waiting for storage or user code
 };
 
-/// What one store did since it was made; loaders that read from one store share it. For what each number means see visit().
+/// Activity of one store since it was opened. Loaders that read from the same store share it, and
+/// each reports all of its activity. visit() describes each number.
 struct StoreStats {
-  std::string name;  ///< scheme and place: "s3://bucket/"; "files" for local paths, "http" for a list of addresses
+  /// Scheme and place, such as "s3://bucket/"; "files" for local paths, "http" for a list of URLs.
+  std::string name;
   uint64_t requests = 0, listings = 0, heads = 0, opens = 0;
   uint64_t immediate = 0;  ///< reads that were answered at once (page cache, memory)
-  uint64_t waited = 0;     ///< reads that were not
+  uint64_t waited = 0;     ///< all other reads
   uint64_t bytes = 0, errors = 0, in_flight = 0;
   uint64_t attempts = 0, retries = 0, throttled = 0, timeouts = 0, hedges = 0, hedges_won = 0;
   double seconds = 0;
-  Histogram read_bytes = {};       ///< of reads that brought their bytes
-  Histogram latency_seconds = {};  ///< of requests that had to wait
+  Histogram read_bytes = {};       ///< sizes of successful reads
+  Histogram latency_seconds = {};  ///< latencies of requests that had to wait
 };
 
 /// One tier of a cache.
 struct TierStats {
   uint64_t hits = 0, entries = 0;
-  uint64_t bytes = 0, budget_bytes = 0;  ///< of its entries; 0: the tier is off
-  uint64_t declined = 0;                 ///< entries offered for which there was no room
-  uint64_t damaged = 0;                  ///< entries found damaged; they were made anew
-  std::string off;                       ///< why a tier that was asked for is off
+  uint64_t bytes = 0, budget_bytes = 0;  ///< used and allowed by its entries; budget 0: tier off
+  uint64_t declined = 0;                 ///< entries that were offered and did not fit
+  uint64_t damaged = 0;                  ///< entries that were found damaged and computed again
+  std::string off;                       ///< why a requested tier is off
 };
 
 /// A `.cache()` of the pipeline.
 struct CacheStats {
-  std::string place;        ///< identifies what is kept: 32 hexadecimal digits
-  std::string description;  ///< of the steps whose results are kept
+  std::string place;        ///< identifies the cached results: 32 hexadecimal digits
+  std::string description;  ///< describes the steps whose results are cached
   TierStats ram, disk;
-  uint64_t misses = 0;
-  uint64_t peer_hits = 0;    ///< of these, entries that another host of the job had
-  uint64_t index_bytes = 0;  ///< memory that knows what is on disk
-  uint64_t seen_bytes = 0;   ///< of all different entries that were asked for (estimated beyond some thousands)
-  double hit_ratio = 0;      ///< hits of all tiers ÷ what was asked for, since it was opened
-  double optimum = 0;        ///< the best ratio that the budgets allow in a sweep over all entries
+  uint64_t misses = 0;       ///< requested entries that no tier of this host had
+  uint64_t peer_hits = 0;    ///< misses that another host of the job answered
+  uint64_t index_bytes = 0;  ///< memory of the index of the disk tier
+  uint64_t seen_bytes = 0;   ///< size of all distinct entries requested; estimated if many
+  double hit_ratio = 0;      ///< hits of all tiers ÷ requests, since the cache was opened
+  double optimum = 0;        ///< best ratio that the budgets allow in a sweep over all entries
 };
 
-/// Of a `.rehearse(where="here")`: rows as the steps before it made them, of samples that are kept.
+/// Rows that a `.rehearse(where="here")` has retained for replayed samples: the outputs of the
+/// steps before it.
 struct RehearsalStats {
-  uint64_t hits = 0;    ///< old samples whose row was there
-  uint64_t misses = 0;  ///< whose row was made again
+  uint64_t hits = 0;    ///< replayed samples whose row was retained
+  uint64_t misses = 0;  ///< replayed samples whose row was computed again
   uint64_t entries = 0, bytes = 0, budget_bytes = 0;
 };
 
-/// Seconds that the consumer waited for a batch, divided without a rest by what its oldest element that was not done waited for, or was at.
-/// `interpreter`: it was there, and the lock of the consumer's language was not.
+/// Seconds that the consumer waited for a batch. Each moment is attributed to what the oldest
+/// unfinished element of the batch waited for or was doing, so that the parts add up to the whole.
+/// `interpreter` is the time in which the batch was ready, but the lock of the consumer's language
+/// was not free.
 struct WaitStats {
   double plan = 0, arrival = 0, memory = 0, slot = 0, storage = 0, thread = 0, compute = 0, user = 0, assembly = 0,
          interpreter = 0;
 };
 
-/// Seconds of the compute threads that may work for a loader at once, divided without a rest by what they did for it. `idle`: nothing, or
-/// work of other loaders.
+/// Wall time of the compute threads that may work for a loader at once, divided by what they did
+/// for it. The parts add up to the whole. `idle` includes work for other loaders.
 struct ThreadStats {
   double rows = 0, row_groups = 0, assembly = 0, plan = 0, engine = 0, idle = 0;
 };
 
-/// CPU seconds of these, of tasks that have ended. What a part of ThreadStats has beyond them was spent waiting: for a core, a lock, a mapped file.
-/// `idle`: threads falling asleep, waking up and taking a task.
+/// CPU time of the same threads, counted when a task ends. The difference to ThreadStats was spent
+/// waiting for a core, a lock or a mapped file. `idle` is the time in which threads fall asleep,
+/// wake up and take a task.
 struct ThreadCpuStats {
   double rows = 0, row_groups = 0, assembly = 0, plan = 0, engine = 0, idle = 0;
 };
 
-/// One change of what was left to the engine, while the loader ran.
+/// A change that the engine made, while the loader ran, to a number that the user left open.
 struct TuningStats {
-  double seconds = 0;  ///< since the first batch was asked for
-  std::string what;    ///< as the option is called: "threads", "requests"
+  double seconds = 0;  ///< time of the change, since the first batch was requested
+  std::string what;    ///< name of the option: "threads", "requests"
   int64_t from = 0, to = 0;
   std::string reason;
 };
 
-/// Of one partition of a stream.
+/// One partition of a stream.
 struct PartitionStats {
   std::string name;
-  int64_t waiting = 0;  ///< records that have arrived and are in no step
-  int64_t dropped = 0;  ///< by the policy of its buffer, since the stream's beginning
+  int64_t waiting = 0;  ///< records that have arrived and are not yet part of a step
+  int64_t dropped = 0;  ///< records that the buffer's policy dropped since the stream began
 };
 
-/// Of a stream, since the loader was opened or went elsewhere.
+/// A stream, since the loader was opened or last changed its position.
 struct StreamStats {
-  int64_t arrived = 0;      ///< records that came, those that another rank has read included
-  int64_t trimmed = 0;      ///< that the log had forgotten before they were read
-  int64_t missing = 0;      ///< that had not come when they were needed: old ones stood in
-  int64_t from_ranks = 0;   ///< records of batches that another rank had read, and gave
-  int64_t reread = 0;       ///< and those that this one read after all, since that one did not
-  int64_t old_lent = 0;     ///< old ones that another rank keeps and lent for a step of this one
-  int64_t old_reread = 0;   ///< that were read again from the log, since the rank that keeps them did not give them
-  int64_t old_lost = 0;     ///< that nobody had any more: others stood in
-  int64_t reconnects = 0;   ///< connections that were made again
-  uint64_t bytes = 0;       ///< of records in memory
-  uint64_t disk_bytes = 0;  ///< of records that were spilled or are kept there
+  int64_t arrived = 0;      ///< records that arrived, on any rank
+  int64_t trimmed = 0;      ///< records that the log had deleted before they were read
+  int64_t missing = 0;      ///< records that were late, so that replayed ones replaced them
+  int64_t from_ranks = 0;   ///< records of this rank's batches that another rank read and sent
+  int64_t reread = 0;       ///< records that this rank read because the other rank sent none
+  int64_t old_lent = 0;     ///< replayed records that their owner sent for a step of this rank
+  int64_t old_reread = 0;   ///< replayed records read from the log because the owner sent none
+  int64_t old_lost = 0;     ///< replayed records that were lost everywhere and were replaced
+  int64_t reconnects = 0;   ///< connections that were opened again
+  uint64_t bytes = 0;       ///< bytes of records in memory
+  uint64_t disk_bytes = 0;  ///< bytes of records that were spilled to disk or are stored there
   std::vector<PartitionStats> partitions;
 };
 
-/// All that a loader has counted. What is in it is said once, in visit(): Python's dict, JSON, text, Prometheus and docs/stats.md are
-/// made by visiting.
+/// All counters of a loader. visit() is the only description of their names and meanings: Python's
+/// dict, JSON, text, Prometheus and docs/stats.md are made by visiting.
 struct Ledger {
   std::vector<StepStats> steps;
-  std::vector<StoreStats> stores;  ///< first that of the data set, then the disks of caches
+  std::vector<StoreStats> stores;  ///< the data set's store first, then the disks of caches
   std::vector<CacheStats> caches;
   uint64_t memory_budget = 0, memory_used = 0, memory_peak = 0;
-  /// `used` is the sum of these, of which those of the last line are shared: each loader that uses them counts them in full.
+  /// Parts of `memory_used`, which is their sum. Index, caches, reads and columns may be shared by
+  /// several loaders, and each of them counts the full amount.
   uint64_t memory_batches = 0, memory_fetched = 0, memory_working = 0, memory_pool = 0, memory_chunks = 0,
            memory_index = 0, memory_caches = 0, memory_reads = 0, memory_columns = 0;
-  std::vector<uint32_t> chunks;  ///< for tables: how often each row group was decoded so far
-  uint64_t index_bytes = 0;      ///< the data set's index: keys and sizes
+  std::vector<uint32_t> chunks;  ///< tables: how often each row group was decoded
+  uint64_t index_bytes = 0;      ///< memory of the data set's index (keys and sizes)
   int threads = 0, requests = 0;
   int64_t batches = 0, samples = 0, errors = 0;
-  int64_t retracted = 0;             ///< elements that gave their bytes back to an older one and were fetched again
-  double consumer_wait_seconds = 0;  ///< the sum of `waits`
+  int64_t retracted = 0;             ///< elements that were reclaimed and read again
+  double consumer_wait_seconds = 0;  ///< sum of `waits`
   WaitStats waits;
   ThreadStats thread_time;
   ThreadCpuStats thread_cpu;
-  std::vector<TuningStats> tuning;          ///< the latest changes, the oldest first
-  std::optional<StreamStats> stream;        ///< of a source without an end
-  std::optional<RehearsalStats> rehearsal;  ///< where old samples come in as they were when they were new
-  double elapsed_seconds = 0;               ///< since the first batch was asked for; 0: none was
+  std::vector<TuningStats> tuning;          ///< latest changes, the oldest first
+  std::optional<StreamStats> stream;        ///< set for streams
+  std::optional<RehearsalStats> rehearsal;  ///< set for `.rehearse(where="here")`
+  double elapsed_seconds = 0;               ///< since the first batch was requested; 0 before that
 };
 
-/// Of the names, kinds and units that visit() tells. Raised when one of them goes or means something else; new ones do not raise it.
+/// Version of the names, kinds and units that visit() reports. It is raised when one of them is
+/// removed or changes its meaning. New figures do not raise it.
 inline constexpr int64_t kLedgerVersion = 1;
 
+/// How the value of a figure behaves, which decides how views show it.
 enum class FigureKind : uint8_t {
-  kText,      ///< for people
-  kLabel,     ///< what the other figures of its group belong to
+  kText,      ///< text for people
+  kLabel,     ///< names the element that the other figures of the group describe
   kCounter,   ///< only grows
-  kEstimate,  ///< a counter of which a part is sampled: may come out a little less than before
+  kEstimate,  ///< a counter that is partly sampled and may decrease slightly
   kGauge,     ///< goes up and down
-  kNote,      ///< a number that says something of an event: no series of its own
-  kTally,     ///< number → how many there are of which that is true
+  kNote,      ///< a number that describes an event; not a time series
+  kTally,     ///< map from a number to how many items have that number
   kHistogram,
 };
 
-/// What a number is. `unit`: "" (things are counted), "bytes", "seconds" or "ratio"; bytes and seconds stand in the name of the figure, or
-/// of its group.
+/// Description of one number. `unit` is "" (a count), "bytes", "seconds" or "ratio". Names of
+/// figures in bytes or seconds, or the names of their groups, end in the unit.
 struct Figure {
   std::string_view name;
   FigureKind kind;
@@ -171,17 +183,17 @@ struct Figure {
   std::string_view help;
 };
 
-/// Figures that belong together: one group of that name, or a list of them.
+/// Description of a group of figures, or of a list of such groups.
 struct FigureGroup {
   std::string_view name;
-  std::string_view one;  ///< what a list's element is called; empty where it is no list
+  std::string_view one;  ///< name of one element of a list; empty for a single group
   std::string_view help;
 };
 
 using FigureNumber = std::variant<int64_t, uint64_t, double>;
 
-/// Sees a ledger figure by figure, in the order of the documents. A list's begin() is followed by begin_item() … end_item() for each
-/// element.
+/// Receives the figures of a ledger one by one, in the order of docs/stats.md. Inside of a list,
+/// begin() is followed by begin_item() … end_item() for each element.
 class LedgerVisitor {
  public:
   virtual ~LedgerVisitor() = default;
@@ -194,15 +206,18 @@ class LedgerVisitor {
   virtual void begin_item() = 0;
   virtual void end_item() = 0;
 };
-/// The one place that says what a ledger holds.
+/// Reports all figures of the ledger to the visitor, with name, kind, unit and help text. Groups
+/// that do not apply, such as `stream` for a table, are left out.
 void visit(const Ledger& ledger, LedgerVisitor& visitor);
 
-/// At most ten lines for people: what the consumer waited for, the busiest steps, the one thing to change and what that could gain at most.
+/// Returns at most ten lines for people: what the consumer waited for, the busiest steps, the one
+/// thing to change and what that could gain at most.
 std::string report(const Ledger& ledger);
-/// A JSON object, with the names and the order of visit(). Bytes that are not UTF-8 become U+FFFD.
+/// Returns a JSON object with the names and the order of visit(). Bytes that are not UTF-8 become
+/// U+FFFD.
 std::string to_json(const Ledger& ledger);
-/// What there can be in a ledger, as JSON: {"version", "figures": [{"name", "kind", "unit", "help"}, or {"name", "one", "help",
-/// "figures": […]}]}.
+/// Returns a description of all figures that a ledger may have, as JSON: {"version", "figures":
+/// [{"name", "kind", "unit", "help"}, or {"name", "one", "help", "figures": […]}]}.
 std::string ledger_schema();
 
 }  // namespace forebay

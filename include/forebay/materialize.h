@@ -17,77 +17,98 @@
 
 namespace forebay {
 
+/// State of a run of materialize(), reported to MaterializeOptions::progress.
 struct MaterializeProgress {
-  int64_t samples_done = 0, samples = 0;  ///< of those this run is to write
-  int64_t shards_done = 0, shards = 0;    ///< of all, those of earlier runs and other ranks included
-  uint64_t bytes = 0;                     ///< written by this run
+  int64_t samples_done = 0, samples = 0;  ///< written so far and in all by this run
+  int64_t shards_done = 0, shards = 0;    ///< written so far and in all, by all runs and ranks
+  uint64_t bytes = 0;                     ///< bytes written by this run
   double seconds = 0;
 };
 
+/// Options of materialize() and Materializer.
 struct MaterializeOptions {
   LoaderOptions loader;
-  /// Behind which step: its name (the last of that name), "last": the last one that gives the same each epoch; or "best": the one that profile() finds
-  /// best in files.
+  /// The last step that runs once. Either its name (the last step of that name), or "last" (the
+  /// last step that gives the same in each epoch), or "best" (the step that profile() finds best
+  /// for files).
   std::string cut = "best";
-  /// "arrow"; "parquet" for tables; "wds": tar shards, pixels as PNG; or "jpeg": tar shards, pictures as JPEG, which loses something.
+  /// "arrow"; "parquet" for tables; "wds" for tar shards with pixels as PNG; "jpeg" for tar shards
+  /// with pictures as JPEG, which is lossy.
   std::string format = "arrow";
   std::string compression = {};       ///< "", or for tables "lz4" or "zstd"
-  std::optional<int> quality = {};    ///< of "jpeg", 1 to 100; 90 if not given
-  std::optional<int64_t> limit = {};  ///< of "jpeg": pictures are made smaller until no side is longer
-  /// Of "jpeg": pictures keep their coefficients and get a restart marker behind each row of blocks. Their pixels, and so what the pipeline gives, stay the same.
+  std::optional<int> quality = {};    ///< for "jpeg": 1 to 100, 90 by default
+  std::optional<int64_t> limit = {};  ///< for "jpeg": longest side; larger pictures are scaled down
+  /// For "jpeg": keeps the coefficients of each picture and adds a restart marker after each row of
+  /// blocks. The pixels, and so the results of the pipeline, stay the same.
   bool restart_markers = false;
-  /// What is finished there may be of an earlier version of the data: what has not changed since is taken from it. In a bucket the new files lie in
-  /// a folder of their own below it.
+  /// Brings finished files of an earlier version of the data up to date. Samples that have not
+  /// changed are copied from them. In a bucket the new files are in a folder of their own below the
+  /// old one.
   bool update = false;
-  std::optional<int64_t> shards = {};  ///< else as many as give files of about 64 MiB
-  /// This run writes every world_size-th shard; whoever ends last writes the manifest. Else as LoaderOptions find them: from torchrun, Slurm or MPI
-  /// variables, else one rank.
+  std::optional<int64_t> shards = {};  ///< by default as many as give files of about 64 MiB
+  /// This run writes every world_size-th shard. The rank that ends last writes the manifest. By
+  /// default rank and world size are found as in LoaderOptions: from variables of torchrun, Slurm
+  /// or MPI, else one rank.
   std::optional<int> rank = {}, world_size = {};
-  /// Of the store that is written to; else those of the loader.
+  /// Options of the store that is written to; by default those of the loader.
   std::optional<std::map<std::string, std::string>> url_options = {};
   OpenChanged open = {};
   std::stop_token stop = {};
-  /// Called now and then on the calling thread, where a face has to look after something; may throw.
+  /// Called now and then on the calling thread, for example to check for signals. May throw.
   std::function<void()> poll = {};
-  std::function<void(const MaterializeProgress&)> progress = {};  ///< after each shard, and now and then between
+  /// Called after each shard, and now and then in between.
+  std::function<void(const MaterializeProgress&)> progress = {};
 };
 
+/// Result of materialize().
 struct Materialized {
-  std::string cut;                    ///< the step
-  int64_t samples = 0;                ///< of the data set
-  int64_t shards = 0;                 ///< of all of it
-  int64_t written = 0;                ///< samples by this run
-  int64_t reused = 0;                 ///< of those: taken from what was there, without running the steps
-  uint64_t bytes = 0;                 ///< of all shards that are done
-  std::vector<uint64_t> shard_bytes;  ///< of each of them
-  double seconds = 0;                 ///< of this run
-  bool complete = false;              ///< else other ranks have shards to write
-  Pipeline pipeline;                  ///< that reads it, with the steps behind the cut
-  ChangedSteps steps = {};            ///< where the pipeline's steps stand in it; SIZE_MAX for those that are done
+  std::string cut;                    ///< name of the last step that ran
+  int64_t samples = 0;                ///< samples in the data set
+  int64_t shards = 0;                 ///< shards of the whole data set
+  int64_t written = 0;                ///< samples written by this run
+  int64_t reused = 0;                 ///< samples of these that were copied from existing files
+  uint64_t bytes = 0;                 ///< size of all finished shards
+  std::vector<uint64_t> shard_bytes;  ///< size of each finished shard
+  double seconds = 0;                 ///< duration of this run
+  /// Whether all shards are written; else other ranks have some.
+  bool complete = false;
+  Pipeline pipeline;  ///< reads the files, then runs the steps after the cut
+  /// Places of the original steps in `pipeline`; SIZE_MAX for those that were materialized.
+  ChangedSteps steps = {};
 };
 
-/// The steps of which materialize() can run all up to and with one: those that give the same in each epoch.
+/// Returns the steps at which the pipeline can be cut: those that give the same in each epoch.
 std::vector<size_t> materialize_cuts(const Pipeline& pipeline);
 
-/// Runs the steps before the cut once for all samples and writes what they give to a local folder or s3://bucket/prefix, in files that others read, too;
-/// materialized() reads it, in place of these steps: ids, order, fingerprint and values stay the same, but for "jpeg".
-/// It may be stopped at any moment; the same call goes on, and equal calls write equal bytes. Several ranks may write at once.
+/// Runs the steps up to the cut once for all samples and writes the results to a local folder or to
+/// s3://bucket/prefix, in files that other programs can read. materialized() reads them in place of
+/// these steps: ids, order, fingerprint and values stay the same. The format "jpeg" without
+/// restart_markers is the exception, since it is lossy.
 ///
-/// Errors: those of Loader::open() and next(); InvalidArgument for a cut that there is not, a pipeline that chooses samples before the cut, and a folder
-/// that holds something else; Unsupported for fields that the format cannot hold, and for other URLs; Unavailable
-/// where it cannot be written: what is done is kept. Cancelled.
+/// The call may be stopped at any moment, and the same call then continues. Equal calls write equal
+/// bytes. Several ranks may write at the same time.
+///
+/// Errors: those of Loader::open() and next(); InvalidArgument for a cut that does not exist, a
+/// pipeline that chooses samples before the cut, and a folder that holds something else;
+/// Unsupported for fields that the format cannot hold, and for other URLs; Unavailable if a write
+/// fails, in which case finished shards stay; Cancelled.
 Result<Materialized> materialize(const Pipeline& pipeline, const std::string& folder,
                                  const MaterializeOptions& options = {});
 
-/// For ProfileOptions::files: profile() writes files of its samples as materialize() does, and answers with what reads those of all samples, which
-/// would be below `folder`, in one that has the cut's name. `how`: format, compression, quality, limit and restart_markers.
+/// Returns a function for ProfileOptions::files. It writes files of a part of the samples as
+/// materialize() does. The pipelines that profile() returns read files of all samples in a folder
+/// below `folder` that has the cut's name. `how` gives format, compression, quality, limit and
+/// restart_markers.
 TryFiles trying_files(std::string folder = "materialized", const MaterializeOptions& how = {});
 
-/// The same in parts, for those who deal out the shards themselves: any number of processes open the same, each writes the shards that it is
-/// told to, and when all are written one of them ends it. Ranks do not matter to it. From one thread at a time; `progress` is not told.
+/// materialize() in parts, for schedulers that assign the shards themselves. Any number of
+/// processes open the same job, and each writes the shards that it is assigned. Once all are
+/// written, one of them calls end(). Options for ranks and `progress` are ignored. Used from one
+/// thread at a time.
 class Materializer {
  public:
-  /// Finds the cut, looks at some samples and says what is to be made, where nobody has. Errors: those of materialize().
+  /// Finds the cut, examines some samples and records the job at the place if no other process has.
+  /// Errors: those of materialize().
   static Result<std::unique_ptr<Materializer>> open(const Pipeline& pipeline, const std::string& folder,
                                                     const MaterializeOptions& options = {});
   ~Materializer();
@@ -95,17 +116,17 @@ class Materializer {
   Materializer& operator=(const Materializer&) = delete;
 
   int64_t shards() const;
-  /// Those that were not done when it was opened.
+  /// Returns the shards that were not written yet when the job was opened.
   std::vector<int64_t> left() const;
-  /// Of these shards.
+  /// Returns the number of samples in these shards.
   int64_t samples(const std::vector<int64_t>& of) const;
-  /// Of these: samples that are taken from what was there, where they are written.
+  /// Returns the number of samples in these shards that an update copies from existing files.
   int64_t reused(const std::vector<int64_t>& of) const;
-  /// Opens what write() needs, which the first of them does else.
+  /// Opens what write() needs. Without it the first write() does so.
   Status begin();
-  /// Costs next to nothing where it is done already.
+  /// Writes a shard. Costs next to nothing if the shard is written already.
   Status write(int64_t shard);
-  /// Writes the manifest if all shards are done.
+  /// Writes the manifest if all shards are written.
   Result<Materialized> end();
 
  private:

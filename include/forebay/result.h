@@ -8,7 +8,7 @@
 
 namespace forebay {
 
-/// A value, or the status that says why there is none.
+/// A value, or the error that prevented it. value() and the operators require ok().
 template <typename T>
 class [[nodiscard]] Result {
  public:
@@ -35,7 +35,8 @@ class [[nodiscard]] Result {
 
 #define FOREBAY_CONCAT_INNER(a, b) a##b
 #define FOREBAY_CONCAT(a, b) FOREBAY_CONCAT_INNER(a, b)
-/// `FOREBAY_ASSIGN(auto x, f())`: x is the value of f(), or the function returns its error.
+/// `FOREBAY_ASSIGN(auto x, f());` assigns the value of f() to x, or returns its error from the
+/// enclosing function.
 #define FOREBAY_ASSIGN(lhs, expr) FOREBAY_ASSIGN_INNER(FOREBAY_CONCAT(result_, __LINE__), lhs, expr)
 #define FOREBAY_ASSIGN_INNER(tmp, lhs, expr) \
   auto tmp = (expr);                         \

@@ -15,90 +15,105 @@ namespace forebay {
 struct SimulatedStorage {
   double bytes_per_second = 1e9;
   double latency_seconds = 0;
-  double requests_per_second = 0;  ///< how many it answers at most, all hosts together; 0: any number
-  int64_t knee = 0;  ///< requests in flight from which it gives its whole rate, and less below; 0: from one on
+  double requests_per_second = 0;  ///< limit for all hosts together; 0: none
+  /// Requests in flight that the storage needs to reach its full rate. Below, the rate falls in
+  /// proportion. 0: one request is enough.
+  int64_t knee = 0;
 };
 
-/// Sizes in bytes, times in seconds, rates a second. What is 0 among the rates is no limit.
+/// Parameters of simulate(). Sizes are in bytes, times in seconds, rates per second. A rate of 0 is
+/// no limit.
 struct SimulationOptions {
   int64_t hosts = 1;
   int64_t ranks_per_host = 1;
   SimulatedStorage storage = {};
-  double link_bytes_per_second = 1.25e9;  ///< of a host, each way; what comes from storage goes through it, too
+  double link_bytes_per_second = 1.25e9;  ///< per host and direction, storage traffic included
   double link_latency_seconds = 0;
-  uint64_t ram_bytes = 0, disk_bytes = 0;  ///< for keeping samples, a host
+  uint64_t ram_bytes = 0, disk_bytes = 0;  ///< space for samples on one host
   double disk_bytes_per_second = 0;
-  double prepare_per_second = 0;  ///< samples that a host decodes and transforms
-  double train_per_second = 0;    ///< samples that a rank takes
-  int64_t requests = 64;          ///< in flight, a host
-  int64_t ahead = 8;              ///< batches fetched ahead
+  double prepare_per_second = 0;  ///< samples that one host decodes and transforms
+  double train_per_second = 0;    ///< samples that one rank consumes
+  int64_t requests = 64;          ///< requests in flight of one host
+  int64_t ahead = 8;              ///< batches that are fetched ahead
 
-  int64_t samples = 0;                      ///< 0: those of the data set
-  std::optional<double> sample_bytes = {};  ///< mean; else of the data set
-  double spread = 0.5;                      ///< of the logarithm of a size, where sample_bytes is given
-  std::optional<int64_t> batch_size = {};   ///< rows a rank; else of the pipeline
+  int64_t samples = 0;                      ///< 0: as in the data set
+  std::optional<double> sample_bytes = {};  ///< mean size; by default as in the data set
+  /// Standard deviation of log(size), used with sample_bytes.
+  double spread = 0.5;
+  std::optional<int64_t> batch_size = {};  ///< rows per rank; by default as in the pipeline
   uint64_t seed = 0;
-  int64_t epochs = 3;  ///< at least 2: the first one reads, the last one is what all later ones are like
-  int64_t most_rows =
-      8'000'000;  ///< of an epoch that are gone through; of more, as many steps as that are, and times are scaled up
-  std::function<void()> poll = [] {};  ///< called every now and then; may throw to end it
+  int64_t epochs = 3;  ///< at least 2: the first one reads, the last one stands for all later ones
+  /// Rows of an epoch that are simulated. In a larger epoch only the first steps, with as many
+  /// rows, are simulated, and times are scaled up.
+  int64_t most_rows = 8'000'000;
+  std::function<void()> poll = [] {};  ///< called now and then; may throw to end the simulation
 };
 
-/// One epoch in virtual time. Bytes are those of all hosts.
+/// One epoch in virtual time. Bytes are the sum over all hosts.
 struct SimulatedEpoch {
   double seconds = 0;
-  double wait_seconds = 0;  ///< of that, that ranks waited for rows: all wait for the last one
+  double wait_seconds = 0;  ///< part of `seconds` in which ranks waited for the last row
   double ram_bytes = 0, disk_bytes = 0, peer_bytes = 0, storage_bytes = 0;
   double moved = 0;       ///< share of the rows that came from a peer
-  int64_t transfers = 0;  ///< pairs of a host and a rank of another that rows went between, in the step with most
-  double imbalance =
-      0;  ///< of a step: the most bytes that a host takes from peers and storage over the mean; the mean of steps
-  double imbalance_high = 0;  ///< the same of the worst step
+  int64_t transfers = 0;  ///< most pairs (host, rank of another host) that exchanged rows in a step
+  /// Most bytes that one host receives from peers and storage in a step, over the mean of all
+  /// hosts; averaged over the steps.
+  double imbalance = 0;
+  double imbalance_high = 0;  ///< the same for the worst step
 };
 
-/// What one way to load gives.
+/// Result of one way to load.
 struct SimulatedRun {
   std::string policy;  ///< "local", "count", "regular", "clairvoyant"
   std::vector<SimulatedEpoch> epochs;
   const SimulatedEpoch& steady() const { return epochs.back(); }
 };
 
-/// An epoch by arithmetic: max(train, storage + peers + prepare), each for all that passes there.
+/// Closed formula for the duration of an epoch: max(train, storage + peers + prepare).
 struct AnalyticalModel {
-  double train = 0, storage = 0, peers = 0, prepare = 0;  ///< seconds
-  double kept = 0;                                        ///< a: share of the samples that some host keeps
-  double moved = 0;  ///< b: share of those that are moved: 1 / sqrt(2 pi l) for l rows a host and step
+  double train = 0, storage = 0, peers = 0, prepare = 0;  ///< seconds for one epoch
+  /// The a of docs/simulate.md: share of the samples that some host stores.
+  double kept = 0;
+  /// The b of docs/simulate.md: share of those that are sent to a peer, 1 / sqrt(2 pi l) for l rows
+  /// per host and step.
+  double moved = 0;
   double seconds() const;
 };
 
-/// What another machine would give.
+/// Effect of a change of the hardware or of the batch size.
 struct SimulatedChange {
   std::string change;
-  double gain = 1;  ///< times as fast a later epoch
+  double gain = 1;  ///< speed of a later epoch, relative to that without the change
 };
 
+/// Result of simulate().
 struct Simulation {
-  SimulationOptions options;  ///< with the figures of the data set
-  double share_gone_through = 1;
-  std::vector<SimulatedRun> runs;  ///< "local" first, then what it is compared with
-  AnalyticalModel model;           ///< of "local" from the second epoch on
+  SimulationOptions options;       ///< options, completed with the figures of the data set
+  double share_gone_through = 1;   ///< share of each epoch that was simulated
+  std::vector<SimulatedRun> runs;  ///< "local" first, then the ways that it is compared with
+  AnalyticalModel model;           ///< model of "local" from the second epoch on
   std::vector<SimulatedChange> changes;
   const SimulatedRun& local() const { return runs.front(); }
-  /// Times as fast as loading all from storage in every epoch.
+  /// Returns the speed of "local" relative to reading everything from storage in every epoch.
   double gain() const;
 };
 
-/// Runs the plan of a pipeline (order, deal, placement) over modelled hosts, links and storage, in virtual time, beside three other ways:
-/// "regular", which keeps nothing; "count", a distributed cache that does not look at who has what; "clairvoyant", which keeps on each host what
-/// that host will ask for most, as NoPFS does. Every rank takes a step when all have their rows. Data that is read in groups is modelled row by
-/// row.
+/// Runs the plan of a pipeline (order, shard assignment, placement) over modelled hosts, links and
+/// storage in virtual time. All ranks take a step together, once the last row has arrived. Data
+/// that is stored in row groups is modelled row by row.
 ///
-/// `pipeline` may have no value: then `samples`, `sample_bytes` and `batch_size` must be given. The data set is opened where one of the first two is
-/// not. InvalidArgument for figures that cannot be, and for data sets whose sizes are not known without reading.
+/// Besides "local", Forebay's own way, three others are simulated: "regular" stores nothing on the
+/// hosts; "count" is a distributed cache whose shard assignment ignores where rows are;
+/// "clairvoyant" stores on each host what that host will need most, as NoPFS does.
+///
+/// `pipeline` may be empty if `samples`, `sample_bytes` and `batch_size` are given. The data set is
+/// opened only if one of the first two is missing. Error: InvalidArgument for figures out of range,
+/// and for data sets whose sample sizes are not known without reading.
 Result<Simulation> simulate(const std::optional<Pipeline>& pipeline, SimulationOptions options);
 
-/// For people, and as JSON (docs/simulate.md).
+/// Returns the result as text for people.
 std::string to_text(const Simulation& simulation);
+/// Returns the result as JSON, described in docs/simulate.md.
 std::string to_json(const Simulation& simulation);
 
 }  // namespace forebay

@@ -8,36 +8,38 @@
 
 namespace forebay {
 
-/// What kind of thing went wrong. The list is closed: what happens next (retry, skip, give up) follows from the code and
-/// never from the text.
+/// Kind of an error. The list is closed. Whether to retry, skip or give up follows from the code
+/// and never from the text.
 enum class Code : uint8_t {
   kOk,
-  kInvalidArgument,  ///< the caller asked for something that makes no sense; nothing was done
+  kInvalidArgument,  ///< the arguments make no sense; nothing was done
   kNotFound,         ///< a named object does not exist
-  kCorrupt,          ///< an object's bytes are not what its format says
-  kUnavailable,      ///< storage did not answer; trying again may help
-  kUnsupported,      ///< valid data of a kind that is not handled (or is refused by a cap such as `max_pixels`)
+  kCorrupt,          ///< an object's bytes violate its format
+  kUnavailable,      ///< storage did not answer; a retry may help
+  kUnsupported,      ///< valid data that is not handled, or beyond a limit such as `max_pixels`
   kOutOfBudget,      ///< more memory is needed than the budget can ever give
-  kCancelled,        ///< somebody asked to stop
+  kCancelled,        ///< a stop was requested
   kStateMismatch,    ///< a saved state belongs to other data, another pipeline or another seed
   kUser,             ///< an exception of the user's own function; `payload()` holds it
   kInternal,         ///< a defect of Forebay
 };
 
-/// The code's name as users see it, e.g. "Corrupt".
+/// Returns the code's name as users see it, such as "Corrupt".
 std::string_view code_name(Code code);
 
-/// True for codes that say something about the data (and may be skipped or replaced), false for those of the
-/// machine and for transient errors.
+/// Returns true for errors of the data, whose samples may be skipped or replaced, and false for
+/// errors of the machine and transient errors.
 bool is_data_error(Code code);
 
+/// A range of bytes in an object.
 struct ByteRange {
   uint64_t offset = 0;
   uint64_t length = 0;
   friend bool operator==(const ByteRange&, const ByteRange&) = default;
 };
 
-/// Success, or an error that knows where it happened. A success costs one null pointer. Copies share the details.
+/// Success, or an error that knows where it happened. A success costs one null pointer. Copies
+/// share the immutable details.
 class [[nodiscard]] Status {
  public:
   Status() = default;
@@ -47,13 +49,13 @@ class [[nodiscard]] Status {
   Code code() const { return detail_ ? detail_->code : Code::kOk; }
   const std::string& message() const;
 
-  /// Where it happened. Each setter keeps what an inner layer already said.
+  /// These setters add where the error happened. Each leaves a value that an inner layer has set.
   Status&& with_key(std::string key) &&;
   Status&& with_operator(std::string name) &&;
   Status&& with_sample(int64_t id) &&;
   Status&& with_range(ByteRange range) &&;
   Status&& with_payload(std::shared_ptr<void> payload) &&;
-  /// Bytes that would have been enough (kOutOfBudget).
+  /// Adds how many bytes would have been enough (kOutOfBudget).
   Status&& with_bytes_needed(uint64_t bytes) &&;
 
   const std::string& key() const;
@@ -63,7 +65,8 @@ class [[nodiscard]] Status {
   uint64_t bytes_needed() const { return detail_ ? detail_->bytes_needed : 0; }
   const std::shared_ptr<void>& payload() const;
 
-  /// One line: "Corrupt: photos/a.jpg: decode_image: no end-of-image marker (sample 17)".
+  /// Returns one line such as
+  /// "Corrupt: photos/a.jpg: decode_image: no end-of-image marker (sample 17)".
   std::string to_string() const;
 
  private:
@@ -93,7 +96,7 @@ inline Status out_of_budget(std::string message, uint64_t bytes_needed) {
 
 }  // namespace forebay
 
-/// Leaves the function with the status when it is an error.
+/// Returns from the enclosing function with the status if it is an error.
 #define FOREBAY_RETURN_IF_ERROR(expr)                                      \
   do {                                                                     \
     if (::forebay::Status status_ = (expr); !status_.ok()) return status_; \

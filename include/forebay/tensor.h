@@ -12,7 +12,7 @@
 
 namespace forebay {
 
-/// Up to kMaxRank dimensions, held inline. A dimension of -1 is not known yet.
+/// Dimensions of a tensor, at most kMaxRank, stored inline. A dimension of -1 is not known yet.
 class Shape {
  public:
   static constexpr size_t kMaxRank = 8;
@@ -31,13 +31,14 @@ class Shape {
   int64_t& operator[](size_t i) { return dims_[i]; }
   const int64_t* begin() const { return dims_.data(); }
   const int64_t* end() const { return dims_.data() + rank_; }
-  /// More than kMaxRank dimensions are refused by whoever reads them, so this never overflows.
+  /// Appends a dimension. The caller ensures that the rank stays below kMaxRank: readers of files
+  /// refuse data with more dimensions.
   void push_back(int64_t dim) { dims_[rank_++] = dim; }
 
   bool fully_known() const;
-  /// Product of the dimensions (1 for a scalar). Only for fully known shapes.
+  /// Returns the product of the dimensions (1 for a scalar). Requires fully_known().
   int64_t elements() const;
-  /// "(3, 224, 224)"; unknown dimensions are "?".
+  /// Returns a text such as "(3, 224, 224)"; unknown dimensions are "?".
   std::string to_string() const;
 
   friend bool operator==(const Shape& a, const Shape& b) {
@@ -49,7 +50,7 @@ class Shape {
   size_t rank_ = 0;
 };
 
-/// A dense, C-contiguous array that keeps its memory alive.
+/// A dense, C-contiguous array that keeps its memory alive. Copies share the memory.
 struct Tensor {
   DType dtype = DType::kUint8;
   Shape shape;

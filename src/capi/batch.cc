@@ -33,7 +33,7 @@ Result<const BatchField*> field_of(const Batch& batch, int32_t number) {
   return &batch.fields[static_cast<size_t>(number)];
 }
 
-// In the order of BatchField::Kind.
+// The codes have the order of BatchField::Kind, so a kind is converted by a cast.
 static_assert(static_cast<int>(BatchField::Kind::kDense) == FB_DENSE &&
               static_cast<int>(BatchField::Kind::kTextList) == FB_TEXT_LIST);
 
@@ -43,7 +43,7 @@ int32_t arrays_of(const BatchField& field) {
 }
 
 Status describe_batch(const fb_batch* handle, fb_batch_info* info) {
-  // Up to the first version's last member: callers that were compiled with it give no more.
+  // The first version ended with `reserved`. Callers that were compiled with it pass no more.
   constexpr size_t kFirstVersion = offsetof(fb_batch_info, reserved) + sizeof(int32_t);
   FOREBAY_ASSIGN(const auto batch, find_batch(handle));
   const fb_batch_info told = {.struct_size = 0,
@@ -51,7 +51,7 @@ Status describe_batch(const fb_batch* handle, fb_batch_info* info) {
                               .padding = batch->padding,
                               .epoch = batch->epoch,
                               .step = batch->step,
-                              // Into the batch, as all pointers here: good until fb_batch_free().
+                              // All pointers point into the batch and are valid until it is freed.
                               .ids = batch->ids.data(),
                               .positions = batch->positions.data(),
                               .fields = static_cast<int32_t>(batch->fields.size()),
@@ -80,7 +80,7 @@ Status find_field(const fb_batch* handle, const char* name, int32_t* number) {
   FOREBAY_ASSIGN(const auto batch, find_batch(handle));
   std::vector<std::string_view> names;
   for (const BatchField& field : batch->fields) {
-    // All names are wanted for the message, so this goes on.
+    // The loop goes on after a match, because the error message lists all names.
     if (field.name == name) *number = static_cast<int32_t>(names.size());
     names.push_back(field.name);
   }
@@ -110,7 +110,7 @@ Status give_dlpack(const fb_batch* handle, int32_t number, int32_t which, Manage
 Status free_batch(const fb_batch* handle) {
   if (handle == nullptr) return {};
   FOREBAY_ASSIGN(const auto batch, find_batch(handle));
-  // DLPack tensors of it keep their memory by themselves.
+  // DLPack tensors of the batch share ownership of its memory.
   Batches::here().take(handle);
   return {};
 }

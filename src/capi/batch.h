@@ -5,7 +5,7 @@
 
 namespace forebay::capi {
 
-/// A handle that keeps the batch until fb_batch_free().
+/// Returns a handle that owns the batch until fb_batch_free().
 fb_batch* hold(Batch batch);
 
 }  // namespace forebay::capi

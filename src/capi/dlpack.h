@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-/// The structures of DLPack that tensors are handed over in, laid out as its specification says.
+/// The structures of DLPack, laid out as in its specification.
 extern "C" {
 
 struct DLDataType {

@@ -10,18 +10,19 @@ namespace forebay::capi {
 
 namespace {
 
-// In the order of Code. What user code raises does not come here: it has no JSON.
+// Indexed by Code. kUser cannot occur here, since pipelines with user code have no JSON.
 constexpr std::array<fb_code, 11> kCodes = {
     FB_OK,        FB_INVALID_ARGUMENT, FB_NOT_FOUND, FB_CORRUPT, FB_UNAVAILABLE, FB_UNSUPPORTED, FB_OUT_OF_BUDGET,
     FB_CANCELLED, FB_STATE_MISMATCH,   FB_INTERNAL,  FB_INTERNAL};
 static_assert(static_cast<size_t>(Code::kInternal) + 1 == kCodes.size());
 
-/// Keeps what fb_last_error() points to.
+/// Owns the texts that fb_last_error() points to.
 struct LastFailure {
   Status status;
   std::string text;
 };
-// As errno: no lock, and nobody else's failure comes between a call and the question why.
+// One for each thread, like errno: it needs no lock, and other threads cannot overwrite it between
+// a call and fb_last_error().
 thread_local LastFailure last;
 
 }  // namespace
@@ -30,10 +31,9 @@ fb_code told(const Status& status) noexcept {
   if (status.ok()) return FB_OK;
   const fb_code code = kCodes[static_cast<size_t>(status.code())];
   try {
-    // The text first: where there is no memory for it, both are cleared.
     last.text = status.to_string();
     last.status = status;
-  } catch (...) {  // no memory for the text: the code has to do
+  } catch (...) {  // no memory for the text, so the caller gets only the code
     last.text.clear();
     last.status = {};
   }
@@ -71,7 +71,7 @@ fb_code fb_last_error(fb_error* error) {
     told.range_offset = status.range() ? static_cast<int64_t>(status.range()->offset) : -1;
     told.range_length = status.range() ? static_cast<int64_t>(status.range()->length) : -1;
     told.bytes_needed = status.bytes_needed();
-    // Points into this thread's last failure, which the next one here replaces.
+    // The texts belong to this thread's last failure and are replaced by the next one.
     return capi::copy_struct("fb_error", sizeof(fb_error), &told, sizeof told, error);
   });
 }

@@ -9,10 +9,12 @@
 
 namespace forebay::capi {
 
-/// Notes the failure as the last one of this thread; its code. A success is FB_OK, and leaves the last failure as it is.
+/// Records a failure as the last one of this thread and returns its code. A success returns FB_OK
+/// and leaves the last failure unchanged.
 fb_code told(const Status& status) noexcept;
 
-/// Runs what a function of the interface does, which returns a status or a code. No exception leaves it.
+/// Runs the body of a function of the interface, which returns a status or a code. Exceptions
+/// become failures.
 template <typename Call>
 fb_code guarded(Call&& call) noexcept {
   try {
@@ -30,8 +32,9 @@ fb_code guarded(Call&& call) noexcept {
   }
 }
 
-/// Copies what both the caller and this library know of a struct that begins with `size_t struct_size`, which stays as it was. Structs grow at their
-/// end: the caller's is at least as long as the first version of it.
+/// Copies the members that both the caller and this library know of a struct that begins with
+/// `size_t struct_size`. `struct_size` itself stays unchanged. Structs grow at their end, so the
+/// caller's struct must be at least as long as the first version (`first_version` bytes).
 Status copy_struct(const char* name, size_t first_version, const void* from, size_t size, void* to);
 
 }  // namespace forebay::capi

@@ -12,18 +12,21 @@
 
 namespace forebay::capi {
 
-/// A name that no other object of this process has had, in any table; never an address that something lives at.
+/// Returns a number that no object of this process has had before, in any table. It is not a valid
+/// address.
 inline uintptr_t new_handle() {
   static std::atomic<uintptr_t> last{0};
   constexpr uintptr_t kStep = 16;
   return last += kStep;
 }
 
-/// The objects of one kind that C code has handles of. From any thread. An object that was taken out lives on as long as a call uses it.
+/// Maps the handles that C code has to objects of one type. Any thread may call any function. An
+/// object that was removed lives on as long as a call uses it.
 template <typename T>
 class Handles {
  public:
-  /// Those of this process: the child of a fork begins with none, and its parent's are not touched.
+  /// Returns the table of this process. The child of a fork begins with an empty one and does not
+  /// destroy the objects of its parent.
   static Handles& here() { return of_this_process<Handles>(); }
 
   uintptr_t add(std::shared_ptr<T> object) {
@@ -33,13 +36,14 @@ class Handles {
     return handle;
   }
 
-  /// Null where there is none.
+  /// Returns the object of a handle, or null.
   std::shared_ptr<T> find(const void* handle) const {
     const std::lock_guard lock(mutex_);
     const auto found = objects_.find(reinterpret_cast<uintptr_t>(handle));
     return found == objects_.end() ? nullptr : found->second;
   }
 
+  /// Removes and returns the object of a handle, or null.
   std::shared_ptr<T> take(const void* handle) {
     const std::lock_guard lock(mutex_);
     auto node = objects_.extract(reinterpret_cast<uintptr_t>(handle));

@@ -20,21 +20,22 @@ namespace forebay::capi {
 
 namespace {
 
-/// A loader that C code has a handle of. Calls that move it take turns.
+/// A loader with a handle. Calls that move it hold `turn`.
 struct OpenLoader {
   explicit OpenLoader(std::unique_ptr<Loader> opened) : loader(std::move(opened)) {}
 
   const std::unique_ptr<Loader> loader;
   std::timed_mutex turn;
-  bool end_told = false;  // no batch came since fb_next() said that an epoch is over
+  bool end_told = false;  // fb_next() has returned FB_END_OF_EPOCH, and no batch since
 };
 
 using Loaders = Handles<OpenLoader>;
 using Cancellers = Handles<std::stop_source>;
 
-constexpr int64_t kForeverMs = int64_t{1} << 40;  // longer than any clock's end allows to add
+// Timeouts from here on mean no timeout: added to the time, they could overflow the clock.
+constexpr int64_t kForeverMs = int64_t{1} << 40;
 
-/// Engine threads must not be at work while the process's globals go.
+/// Closes all loaders at exit, because engine threads must not run while globals are destroyed.
 void close_all() {
   for (const auto& open : Loaders::here().all()) open->loader->close();
 }
@@ -51,7 +52,7 @@ Status closed_already(const Loader& loader) {
   return loader.closed() ? invalid_argument("this loader is closed; open a new one") : Status();
 }
 
-/// Calls `work(Loader&)` in turn with others, once it is known which samples there are.
+/// Prepares the loader and calls `work(Loader&)`, in turn with other calls that move the loader.
 template <typename Work>
 Status in_turn(const fb_loader* handle, Work&& work) {
   FOREBAY_ASSIGN(const std::shared_ptr<OpenLoader> open, find_loader(handle));
@@ -86,7 +87,7 @@ Status open_loader(const char* pipeline_json, const char* options_json, std::sto
   FOREBAY_RETURN_IF_ERROR(cancelled_already(stop));
   options.stop = stop;
   FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, Loader::open(pipeline, std::move(options)));
-  // Where all was at hand nothing waited, and so nothing looked.
+  // Loader::open() checks the token only while it waits, and it may not have waited.
   FOREBAY_RETURN_IF_ERROR(cancelled_already(stop));
   *handle = reinterpret_cast<fb_loader*>(Loaders::here().add(std::make_shared<OpenLoader>(std::move(loader))));
   return {};
@@ -113,17 +114,17 @@ Status free_canceller(const fb_canceller* handle) {
   return {};
 }
 
-/// What fb_next() waits for: a turn, then a batch.
+/// Waits for the next batch. The caller holds the turn.
 Result<std::optional<Batch>> next_within(Loader& loader, int64_t timeout_ms, bool* timed_out) {
   FOREBAY_RETURN_IF_ERROR(closed_already(loader));
   FOREBAY_RETURN_IF_ERROR(loader.prepare());
-  // Which says in the log what it waits for, every now and then.
+  // next() also logs now and then what it waits for.
   if (timeout_ms < 0) return loader.next();
   return loader.next_for(std::chrono::milliseconds(timeout_ms), timed_out);
 }
 
 fb_code next_batch(OpenLoader& open, int64_t timeout_ms, fb_batch** batch) {
-  // Told once as an epoch's end, and from then on as the end of all.
+  // The last epoch's end is FB_END_OF_EPOCH once, and FB_FINISHED from then on.
   if (open.end_told && open.loader->finished() && !open.loader->closed()) return FB_FINISHED;
   bool timed_out = false;
   auto next = next_within(*open.loader, timeout_ms, &timed_out);
@@ -149,7 +150,7 @@ fb_code next(fb_loader* handle, int64_t timeout_ms, fb_batch** batch) {
     return next_batch(**open, -1, batch);
   }
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
-  // Time for the turn is time of the call: another thread may be waiting for a batch.
+  // The wait for the turn counts against the timeout: another thread may be waiting for a batch.
   if (!lock.try_lock_until(until)) return FB_TIMED_OUT;
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
   return next_batch(**open, std::max<int64_t>(0, left.count()), batch);
@@ -165,13 +166,13 @@ Status describe(const fb_loader* handle, fb_loader_info* info) {
     told.rank = loader.rank();
     told.world_size = loader.world_size();
     told.finished = loader.finished() ? 1 : 0;
-    // One byte stays 0: the text ends there.
+    // The last byte stays 0 and ends the text.
     loader.fingerprint().copy(told.fingerprint, sizeof told.fingerprint - 1);
     return copy_struct("fb_loader_info", kFirstVersion, &told, sizeof told, info);
   });
 }
 
-/// Calls `give_it()`, which puts a text into `*json`.
+/// Runs `give_it()`, which stores a text in `*json`. `*json` is null after a failure.
 template <typename GiveIt>
 fb_code give(char** json, GiveIt give_it) {
   return guarded([&]() -> Status {
@@ -190,7 +191,7 @@ std::string listed(const std::vector<ErrorEntry>& errors) {
                     {"code", entry.code},
                     {"message", entry.message},
                     {"count", entry.count}});
-  // Keys are names of files, which may hold any bytes.
+  // Keys are file names, which may contain any bytes.
   return list.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
@@ -264,7 +265,7 @@ fb_code fb_load_state(fb_loader* loader, const char* json, int32_t strict) {
 
 fb_code fb_stats(fb_loader* loader, char** json) {
   return capi::give(json, [&]() -> Status {
-    // Not in turn: figures are asked for while another thread waits in fb_next().
+    // Without the turn, so that it works while another thread waits in fb_next().
     FOREBAY_ASSIGN(const auto open, capi::find_loader(loader));
     return capi::give_text(to_json(open->loader->stats()), json);
   });
@@ -280,7 +281,7 @@ fb_code fb_errors(fb_loader* loader, char** json) {
 fb_code fb_loader_close(fb_loader* loader) {
   return capi::guarded([&]() -> Status {
     FOREBAY_ASSIGN(const auto open, capi::find_loader(loader));
-    // Not in turn, which it would wait for: it is what ends a wait in fb_next().
+    // Without the turn, because close() ends the wait of another thread in fb_next().
     open->loader->close();
     return {};
   });
@@ -290,7 +291,7 @@ fb_code fb_loader_free(fb_loader* loader) {
   return capi::guarded([&]() -> Status {
     if (loader == nullptr) return {};
     FOREBAY_ASSIGN(const auto open, capi::find_loader(loader));
-    // Whoever is in a call has the loader until that returns.
+    // A call on another thread shares ownership of the loader until it returns.
     capi::Loaders::here().take(loader);
     open->loader->close();
     return {};

@@ -20,9 +20,8 @@ namespace {
 
 using OptionJson = nlohmann::json;
 
-constexpr size_t kMostBytes = size_t{16} << 20;  // a list of very many peers
-// Of a value in a message, which is one line.
-constexpr size_t kShownBytes = 60;
+constexpr size_t kMostBytes = size_t{16} << 20;  // enough for a very long list of peers
+constexpr size_t kShownBytes = 60;               // most bytes of a value in a message of one line
 constexpr int64_t kMostInt = std::numeric_limits<int32_t>::max();
 constexpr int64_t kMostBudget = std::numeric_limits<int64_t>::max();
 
@@ -38,14 +37,14 @@ Status must_be(const std::string& name, const OptionJson& value, const std::stri
 
 Result<int64_t> whole(const std::string& name, const OptionJson& value, int64_t least, int64_t most) {
   const bool fits = value.is_number_unsigned()
-                        // First the upper end: get<int64_t>() makes a negative number of a large one.
+                        // The upper end is compared unsigned, since get<int64_t>() may overflow.
                         ? value.get<uint64_t>() <= static_cast<uint64_t>(most) && value.get<int64_t>() >= least
                         : value.is_number_integer() && value.get<int64_t>() >= least && value.get<int64_t>() <= most;
   if (!fits) return must_be(name, value, fmt::format("a whole number from {} to {}", least, most));
   return value.get<int64_t>();
 }
 
-/// A number into an option of any kind of integer.
+/// Stores a number in an option of any integer type.
 template <typename Option>
 Status set_number(const std::string& name, const OptionJson& value, int64_t least, Option& option) {
   FOREBAY_ASSIGN(const int64_t number, whole(name, value, least, kMostInt));
@@ -135,7 +134,7 @@ Status set_restart(const std::string& name, const OptionJson& value, LoaderOptio
 Status set_storage_options(const std::string& name, const OptionJson& value, LoaderOptions& options) {
   if (!value.is_object()) return must_be(name, value, "an object");
   for (const auto& [key, option] : value.items()) {
-    // Values may be credentials, so a message has their type alone.
+    // Values may be credentials, so a message names only their type.
     if (!option.is_primitive() || option.is_null())
       return invalid_argument(fmt::format("options: {} of {} is an {}; it must be text, a number, true or false", key,
                                           name, option.type_name()));
@@ -145,7 +144,8 @@ Status set_storage_options(const std::string& name, const OptionJson& value, Loa
 }
 
 Status set_peers(const std::string& name, const OptionJson& value, LoaderOptions& options) {
-  // A text alone is the folder where ranks meet; an address alone would be a job of one.
+  // A text without a list is the folder where ranks meet. It cannot be an address, which would
+  // describe a job of one rank.
   const OptionJson list = value.is_string() ? OptionJson::array({value}) : value;
   if (!list.is_array())
     return must_be(name, value, "a list of \"host:port\", one for each rank, or \"file:///FOLDER\"");
@@ -203,12 +203,13 @@ Status set_option(const std::string& name, const OptionJson& value, LoaderOption
   return unknown_option(name);
 }
 
-/// The object, where each name stands once.
+/// Parses an object and refuses names that occur twice.
 Result<OptionJson> parse_object(std::string_view text) {
   std::string doubled;
   std::vector<std::set<std::string>> open;
   const auto each_once = [&](int /*depth*/, OptionJson::parse_event_t event, OptionJson& parsed) {
-    // Names of each object that is open: the parser itself would take the last of two.
+    // `open` has the names of each object that is not closed yet. The parser itself would silently
+    // use the last of two values.
     if (event == OptionJson::parse_event_t::object_start) open.emplace_back();
     if (event == OptionJson::parse_event_t::object_end) open.pop_back();
     if (event == OptionJson::parse_event_t::key) {

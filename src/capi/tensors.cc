@@ -9,14 +9,14 @@ namespace forebay::capi {
 namespace {
 
 constexpr int32_t kCpu = 1;
-// The first version with flags. None is set: memory of batches may be written to.
+// The first version with flags. None is set, since consumers may write to the memory of batches.
 constexpr DLPackVersion kDlpackVersion = {1, 0};
 
 struct ElementType {
   uint8_t code, bits;
 };
 
-// In the order of DType.
+// Indexed by DType.
 constexpr std::array<ElementType, kDTypeCount> kElementTypes = {{{FB_BOOL, 8},
                                                                  {FB_UINT, 8},
                                                                  {FB_INT, 8},
@@ -33,14 +33,14 @@ constexpr std::array<ElementType, kDTypeCount> kElementTypes = {{{FB_BOOL, 8},
 
 ElementType element_type(const Tensor& tensor) { return kElementTypes[static_cast<size_t>(tensor.dtype)]; }
 
-// Who takes an array may not like one without an address, even where it is empty.
+// Address of arrays without elements: some consumers refuse a null pointer even for these.
 alignas(64) uint8_t no_elements[64];
 
 void* address_of(const Tensor& tensor) {
   return tensor.buffer.data() != nullptr ? const_cast<uint8_t*>(tensor.buffer.data()) : no_elements;
 }
 
-/// What a tensor of DLPack points to, and what keeps its memory.
+/// Owns everything that a DLPack tensor points to. The deleter of `managed` deletes it.
 template <typename Managed>
 struct Handed {
   Tensor tensor;
@@ -56,7 +56,8 @@ Managed* hand_over(Tensor tensor) {
   int64_t stride = 1;
   for (size_t i = shape.rank(); i-- > 0;) {
     handed->shape[i] = shape[i];
-    // Said though they are compact: before DLPack 1.2 a null pointer was allowed, and not all readers take it.
+    // Strides are given although the tensor is compact: before DLPack 1.2 they could be null, but
+    // not all consumers accept that.
     handed->strides[i] = stride;
     stride *= shape[i];
   }
@@ -72,7 +73,7 @@ Managed* hand_over(Tensor tensor) {
   handed->managed.deleter = [](Managed* self) {
     if (self != nullptr) delete static_cast<Handed<Managed>*>(self->manager_ctx);
   };
-  // `managed` is inside of what its deleter frees.
+  // `managed` is part of the object that its deleter deletes, so nothing owns it here any more.
   return &handed.release()->managed;
 }
 

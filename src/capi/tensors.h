@@ -6,10 +6,10 @@
 
 namespace forebay::capi {
 
-/// The tensor as C sees it. Points into it: stays as long as the tensor does.
+/// Describes a tensor for C. The result points into the tensor and is valid as long as the tensor.
 fb_array view_of(const Tensor& tensor);
 
-/// A tensor of DLPack over the same memory, which keeps it until its deleter is called.
+/// Returns a DLPack tensor that shares ownership of the memory until its deleter is called.
 DLManagedTensor* to_dlpack(Tensor tensor);
 DLManagedTensorVersioned* to_dlpack_versioned(Tensor tensor);
 

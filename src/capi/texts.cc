@@ -11,7 +11,7 @@ namespace forebay::capi {
 
 namespace {
 
-/// Those that callers have.
+/// Texts that callers own.
 struct GivenTexts {
   std::mutex mutex;
   std::unordered_map<const char*, std::unique_ptr<char[]>> texts;
@@ -21,7 +21,7 @@ Status take_back(const char* text) {
   if (text == nullptr) return {};
   auto& given = of_this_process<GivenTexts>();
   const std::lock_guard lock(given.mutex);
-  // By a list and not by free(): a text that is no longer one is told, and does no harm.
+  // The table, in contrast to free(), detects texts that were freed before.
   if (given.texts.erase(text) == 1) return {};
   return invalid_argument("fb_string_free: this is no text that a function here gave, or it was freed before");
 }

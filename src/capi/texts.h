@@ -6,7 +6,7 @@
 
 namespace forebay::capi {
 
-/// A copy for the caller, in `*given`, which fb_string_free() takes back.
+/// Copies a text for the caller into `*given`. The caller frees the copy with fb_string_free().
 Status give_text(const std::string& text, char** given);
 
 }  // namespace forebay::capi

@@ -36,8 +36,8 @@ struct Figures {
 };
 
 struct Measured {
-  std::vector<MeasuredEpoch> first, later;  ///< the first epochs of the rounds, and all others
-  Ledger ledger;                            ///< of the last round
+  std::vector<MeasuredEpoch> first, later;  ///< first epochs of the rounds, and all later ones
+  Ledger ledger;                            ///< counters of the last round
 };
 
 double cpu_seconds() {
@@ -55,7 +55,7 @@ Figures figures_of(const std::vector<MeasuredEpoch>& epochs, F figure) {
   if (values.empty()) return {};
   std::ranges::sort(values);
   const size_t middle = values.size() / 2;
-  // Not the mean: one round in which the machine did something else would move it.
+  // The median, because a single round in which the machine was busy would move the mean.
   const double median = values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
   return {median, values.front(), values.back()};
 }
@@ -80,7 +80,7 @@ Result<MeasuredEpoch> measure_epoch(Loader& loader, const std::stop_token& stop)
   while (true) {
     if (stop.stop_requested()) return cancelled("interrupted");
     auto next = loader.next();
-    // A loader that was closed meanwhile answers in its own way; that somebody asked for it goes before.
+    // The stop closes the loader, whose own error is less clear than this one.
     if (stop.stop_requested()) return cancelled("interrupted");
     FOREBAY_ASSIGN(const std::optional<Batch> batch, std::move(next));
     if (!batch) break;
@@ -149,7 +149,7 @@ void print(const Measured& measured, int rounds, bool json, const Console& conso
              usable_cores());
 }
 
-// The rivals are Python, so that side is the package's; this process becomes it.
+// The other loaders are Python, so the comparison is part of the package. This process executes it.
 constexpr const char* kCompare = R"(import sys
 try:
     from forebay._bench.__main__ import main

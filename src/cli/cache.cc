@@ -57,7 +57,7 @@ int print_places(const std::vector<PlaceInfo>& places, const CacheVerbOptions& o
     fmt::print(console.out, "{}  {} in {} entries, {}\n", place.name, format_byte_size(place.disk_bytes), place.entries,
                use_text(place));
     std::string_view left = place.description;
-    // One step a line, as it was written when the place was made.
+    // The description has one step a line.
     while (!left.empty()) {
       const size_t end = std::min(left.find('\n'), left.size());
       fmt::print(console.out, "    {}\n", left.substr(0, end));
@@ -69,13 +69,13 @@ int print_places(const std::vector<PlaceInfo>& places, const CacheVerbOptions& o
   return kDone;
 }
 
-/// Places by the first digits of their names, as a person types them.
+/// Finds places by the first digits of their names.
 Result<std::vector<PlaceInfo>> chosen(const std::vector<PlaceInfo>& places, const CacheVerbOptions& options) {
   std::vector<PlaceInfo> found;
   for (const std::string& digits : options.places) {
     const auto starts = [&](const PlaceInfo& place) { return place.name.starts_with(digits); };
     const auto count = std::ranges::count_if(places, starts);
-    // Never a guess where more than one begins so: what is removed does not come back.
+    // An ambiguous prefix is refused, since a removal cannot be undone.
     if (count != 1) {
       return not_found(fmt::format("{} cache in {} begins with '{}'; 'forebay cache ls' lists them",
                                    count == 0 ? "no" : "more than one", options.dir, digits));
@@ -90,12 +90,12 @@ int verify(const std::vector<PlaceInfo>& places, const CacheVerbOptions& options
   PlaceReport report;
   uint64_t bytes = 0;
   for (const PlaceInfo& place : places) bytes += place.entry_bytes;
-  // Under a gibibyte it is over before a bar says anything.
+  // Less than a gibibyte is read before a bar would be of use.
   Progress progress(console, "reading bytes", static_cast<int64_t>(bytes), options.json || bytes < (uint64_t{1} << 30));
   for (const PlaceInfo& place : places) {
     const Status checked = verify_place(options.dir, place.name, interrupt.token(), report,
                                         [&](uint64_t done) { progress.update(static_cast<int64_t>(done)); });
-    // Gone meanwhile, as another process clears it: no damage.
+    // Another process has removed the place meanwhile, which is not damage.
     if (!checked.ok() && checked.code() != Code::kNotFound) return report_failure(checked, options.json, console);
   }
   if (options.json) {

@@ -22,7 +22,7 @@ class CacheVerb : public testing::Test {
     for (uint64_t i = 0; i < entries; ++i) (*cache)->put(id_of(i), shared_columns(i, 50), 0.01);
     return *cache;
   }
-  /// Exit code; what was printed is in out_ and err_.
+  /// Runs the verb and returns the exit code. The output is in out_ and err_.
   int run(Arguments arguments) {
     arguments.insert(arguments.end(), {"--dir", dir()});
     arguments.insert(arguments.begin(), "cache");

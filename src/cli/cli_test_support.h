@@ -14,7 +14,7 @@
 
 namespace forebay::cli_test {
 
-/// A console whose texts can be read.
+/// A console that records what is printed.
 class TextConsole {
  public:
   TextConsole() : console_{std::tmpfile(), std::tmpfile()} {}
@@ -39,7 +39,7 @@ class TextConsole {
   Console console_;
 };
 
-/// What a run of the program left.
+/// Exit code and output of one run of the program.
 struct Ended {
   int code = 0;
   std::string out, err;
@@ -53,7 +53,7 @@ inline Ended forebay(const Arguments& arguments) {
   return {code, console.out(), console.err()};
 }
 
-/// A .npy file of int64 rows 0 to `rows` - 1.
+/// Returns a .npy file of int64 rows 0 to `rows` - 1.
 inline std::string npy_of(int64_t rows) {
   std::string header = "{'descr': '<i8', 'fortran_order': False, 'shape': (" + std::to_string(rows) + ",), }";
   header.resize(118, ' ');  // so that the values begin at a multiple of 64
@@ -63,7 +63,7 @@ inline std::string npy_of(int64_t rows) {
   return file;
 }
 
-/// A folder with an array of `rows` numbers and a pipeline over it, as JSON.
+/// A temporary folder with an array of `rows` numbers and a pipeline over it as JSON.
 class ArrayPipeline {
  public:
   explicit ArrayPipeline(int64_t rows, const std::string& between = R"({"op": "shuffle"},)",

@@ -18,7 +18,8 @@ CommandLine::CommandLine(std::string_view verb, std::string_view help)
 
 CLI::Option* CommandLine::add_int64(const std::string& name, std::function<void(int64_t)> set, int64_t low,
                                     int64_t high, const std::string& help) {
-  // As text: CLI11 itself would take 0x10 and octal numbers, and bend what is out of range.
+  // Parsed here, because CLI11 accepts hexadecimal and octal numbers and wraps numbers out of
+  // range.
   const auto parse = [name, set = std::move(set), low, high](const std::string& text) {
     const std::optional<int64_t> value = whole_number<int64_t>(text);
     if (!value || *value < low || *value > high)
@@ -50,10 +51,11 @@ CLI::Option* CommandLine::add_bytes(const std::string& name, std::optional<uint6
 
 std::string CommandLine::unknown_option(const Arguments& arguments) const {
   for (const std::string& argument : arguments) {
-    // What is behind it are names, even where they begin with a dash.
+    // Arguments after "--" are not options, even if they begin with a dash.
     if (argument == "--") break;
     if (argument.size() < 2 || argument[0] != '-') continue;
-    // Numbers below 0 are no options. Unsigned: isalpha() of a negative char, any byte of UTF-8, is undefined.
+    // Negative numbers are not options. The cast is needed because isalpha() of a negative char, as
+    // in UTF-8, is undefined.
     const auto second = static_cast<unsigned char>(argument[1]);
     if (second != '-' && std::isalpha(second) == 0) continue;
     const std::string name = argument.substr(0, argument.find('='));
@@ -63,7 +65,8 @@ std::string CommandLine::unknown_option(const Arguments& arguments) const {
 }
 
 std::optional<int> CommandLine::parse(const Arguments& arguments, const Console& console) {
-  // Before CLI11 looks: it would complain about what is missing first, though the mistyped option is why.
+  // Before CLI11 parses, since it would report a missing option although a mistyped one is the
+  // cause.
   if (const std::string name = unknown_option(arguments); !name.empty()) {
     std::vector<std::string> names;
     for (const CLI::Option* option : app_.get_options()) {
@@ -72,7 +75,7 @@ std::optional<int> CommandLine::parse(const Arguments& arguments, const Console&
     return misuse(fmt::format("has no option '{}'{}", name, suggestion_text(name, names)), console);
   }
   try {
-    // CLI11 takes its vector from the back.
+    // CLI11 expects the arguments in reverse order.
     app_.parse(Arguments(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {
     fmt::print(console.out, "{}", app_.help());

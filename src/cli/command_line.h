@@ -12,16 +12,19 @@
 
 namespace forebay {
 
-/// What one verb accepts. Every verb has --json and --help; the others are added to app() before parse().
-/// Options are bound to variables: what add_...() was given must live, and stay where it is, until parse() has returned. One
-/// thread; made anew for each run of a verb, since parse() is called once.
+/// The command line of one verb. Every verb has --json and --help; a verb adds its other options to
+/// app() before parse(). Options are bound to variables, so the variables given to add_...() must
+/// live and not move until parse() has returned.
+///
+/// One thread uses it. Each run of a verb creates a new one and calls parse() once.
 class CommandLine {
  public:
   CommandLine(std::string_view verb, std::string_view help);
 
   CLI::App& app() { return app_; }
-  /// A whole number from `low` to `high`, in decimal. T is an integer that holds both, or an optional one.
-  /// What is no such number is misuse, told with the range; the variable then keeps what it was.
+  /// Adds an option that takes a decimal integer from `low` to `high`. T is an integer type that
+  /// holds both, or an optional one. Any other text is misuse, reported with the range, and leaves
+  /// the variable unchanged.
   template <typename T>
   CLI::Option* add_number(const std::string& name, T& value, int64_t low, int64_t high, const std::string& help) {
     CLI::Option* option =
@@ -29,18 +32,18 @@ class CommandLine {
     if constexpr (std::is_integral_v<T>) option->default_function([&value] { return std::to_string(value); });
     return option;
   }
-  /// --seed: 0 to 2^64 - 1.
+  /// Adds --seed, which takes 0 to 2^64 - 1.
   CLI::Option* add_seed(uint64_t& seed, const std::string& help);
-  /// An option that takes a number of bytes: "2GiB".
-  /// Misuse for what is no size; the units are those of parse_byte_size(), as in every face.
+  /// Adds an option that takes a number of bytes such as "2GiB", with the units of
+  /// parse_byte_size(). Any other text is misuse.
   CLI::Option* add_bytes(const std::string& name, std::optional<uint64_t>& value, const std::string& help);
 
-  /// Nothing when the verb may go on, else how the program ends: help was asked for, or something was mistyped (then it
-  /// has been said, with a suggestion).
+  /// Returns nothing if the verb may go on. Otherwise it has printed the help, or an error with a
+  /// suggestion, and returns the exit code.
   std::optional<int> parse(const Arguments& arguments, const Console& console);
   bool json() const { return json_; }
 
-  /// Says what is wrong with what was typed: for rules between options.
+  /// Prints an error for a violated rule between options and returns the exit code.
   int misuse(std::string_view what, const Console& console) const;
 
  private:

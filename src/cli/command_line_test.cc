@@ -10,7 +10,7 @@ namespace {
 
 using cli_test::TextConsole;
 
-/// A line that takes a word, a number from -5 to 5, one that may be left out, and bytes.
+/// A command line with a word, a number from -5 to 5, an optional number, and bytes.
 struct SomeLine {
   CommandLine line{"try", "Tries things."};
   std::string word;

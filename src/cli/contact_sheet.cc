@@ -13,7 +13,7 @@ constexpr int kGap = 6, kScale = 2, kLineHeight = (Picture::kGlyphHeight + 4) * 
 constexpr int64_t kMaxSide = 256;
 constexpr size_t kChannels = 3;
 
-/// A picture's place on the sheet.
+/// Position of a picture on the sheet.
 struct Cell {
   int x, y;
 };
@@ -22,13 +22,13 @@ class Sheet {
  public:
   Sheet(const Batch& batch, const Tensor& images, const ContactSheetOptions& options)
       : batch_(batch), images_(images), options_(options), rows_(images.shape[2]), columns_(images.shape[3]),
-        // Rounded up: no side is longer than kMaxSide.
+        // Rounded up, so that no side is longer than kMaxSide.
         factor_((std::max(rows_, columns_) + kMaxSide - 1) / kMaxSide), height_(static_cast<int>(rows_ / factor_)),
         width_(static_cast<int>(columns_ / factor_)),
         count_(static_cast<int>(std::min({images.shape[0], batch.size() - batch.padding, options.max_pictures}))) {}
 
   Picture draw() const {
-    // No wider than it has pictures; one column for none, which divides below.
+    // At most as many columns as pictures, and at least one, because the next line divides by it.
     const int across = std::clamp(count_, 1, options_.columns);
     const int down = (count_ + across - 1) / across;
     Picture sheet(kGap + across * (width_ + kGap), kLineHeight + 2 * kGap + down * cell_height(), kPaper);
@@ -54,18 +54,19 @@ class Sheet {
     }
   }
 
-  /// The mean of factor x factor values, as it was before normalize().
+  /// Returns the mean of factor x factor values, with normalize() undone.
   uint8_t level(int i, size_t channel, int x, int y) const {
     const auto plane = static_cast<int64_t>(kChannels) * i + static_cast<int64_t>(channel);
     double sum = 0;
-    // Whole factors only: each dot is the mean of as many pixels as any other, and nothing is smeared.
+    // The factor is whole, so every dot is the mean of the same number of pixels.
     for (int64_t row = y * factor_; row < (y + 1) * factor_; ++row) {
       const float* values = images_.data<float>() + (plane * rows_ + row) * columns_ + x * factor_;
       for (int64_t k = 0; k < factor_; ++k) sum += values[k];
     }
     const double mean = sum / static_cast<double>(factor_ * factor_);
     const double level = (mean * options_.normalize.std[channel] + options_.normalize.mean[channel]) * 255;
-    return static_cast<uint8_t>(std::lround(level > 0 ? std::min(level, 255.0) : 0));  // not a number becomes 0
+    // NaN becomes 0.
+    return static_cast<uint8_t>(std::lround(level > 0 ? std::min(level, 255.0) : 0));
   }
 
   void draw_name(Picture& sheet, Cell cell, int i) const {

@@ -8,7 +8,8 @@
 namespace forebay {
 namespace {
 
-/// `count` pictures of one colour each: red, green, blue levels of picture i are 10 i, 10 i + 1, 10 i + 2.
+/// Returns `count` pictures of one colour each. Picture i has red 10 i, green 10 i + 1, blue 10 i +
+/// 2.
 Batch batch_of(int64_t count, int64_t side) {
   const NormalizeOptions normalize = imagenet();
   Batch batch;

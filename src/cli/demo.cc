@@ -35,7 +35,8 @@ Pipeline demo_pipeline(const DemoOptions& options) {
       .batch(options.batch);
 }
 
-/// `forebay demo`: the main job on a folder, and the same again with other threads, which must change nothing.
+/// `forebay demo`: runs the main job on a folder, and then again with another number of threads,
+/// which must not change the digest.
 class Demo {
  public:
   Demo(const DemoOptions& options, const Console& console, std::stop_token stop)
@@ -79,7 +80,7 @@ class Demo {
   bool same() const { return again_.digest == epochs_[0].digest; }
 
  private:
-  // Another number than the first run had: the digest must not depend on it.
+  // Returns a number of threads that differs from that of the first run.
   int other_threads() const { return threads_ > 1 ? threads_ - 1 : threads_ + 1; }
 
   void introduce() const {
@@ -114,7 +115,7 @@ class Demo {
     return write_png(options_.output, sheet);
   }
 
-  // The sheet is drawn here, where it does not slow the run whose speed is told.
+  // Draws the sheet in this run, so that it does not slow the run whose speed is reported.
   Status run_again() {
     LoaderOptions other = options_.loader;
     other.threads = other_threads();

@@ -28,7 +28,7 @@ struct DiagnoseFlags {
 
 std::function<void()> trainer_of(double step_ms, std::stop_token stop) {
   if (step_ms <= 0) return {};
-  // Sleeps rather than spins: a trainer on a GPU leaves the cores to others.
+  // Sleeps rather than spins, because a trainer on a GPU leaves the cores to the loader.
   return [step = std::chrono::duration<double, std::milli>(step_ms), stop = std::move(stop)] {
     std::mutex mutex;
     std::unique_lock lock(mutex);
@@ -36,7 +36,7 @@ std::function<void()> trainer_of(double step_ms, std::stop_token stop) {
   };
 }
 
-/// The pipeline with that change, where it can be written.
+/// Writes the pipeline with the chosen change, if it has JSON.
 Status apply(const Diagnosis& diagnosis, const DiagnoseFlags& flags, const Console& console) {
   const auto count = static_cast<int64_t>(diagnosis.remedies.size());
   if (flags.apply > count)
@@ -76,12 +76,12 @@ int diagnose_verb(const Arguments& arguments, const Console& console) {
   if (!text.ok()) return report_failure(text.status(), flags.json, console);
   const Result<Pipeline> pipeline = read_pipeline(flags.pipeline, *text);
   if (!pipeline.ok()) return report_failure(pipeline.status(), flags.json, console);
-  // All of what is wrong at once, before anything is opened; diagnose() would name the first.
+  // Reports all problems before anything is opened; diagnose() would report only the first.
   if (const auto problems = pipeline->check(); !problems.empty())
     return report_problems(flags.pipeline, problems, flags.json, console);
 
   if (!flags.report.empty()) {
-    // Before minutes of measuring, not behind them.
+    // Checked before minutes of measuring, not after.
     if (Status writable = check_writable(flags.report); !writable.ok())
       return report_failure(writable, flags.json, console);
   }

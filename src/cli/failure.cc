@@ -25,7 +25,7 @@ void print_json(const SortedJson& json, const Console& console) {
 }
 
 int report_failure(const Status& status, bool json, const Console& console) {
-  // Only a person cancels a program that runs alone: no failure, and an exit code of its own.
+  // Only the user can cancel the program. That is not a failure and has an exit code of its own.
   const bool interrupted = status.code() == Code::kCancelled;
   if (json) print_json({{"error", status_to_json(status)}}, console);
   fmt::print(console.err, "forebay: {}\n", interrupted ? "interrupted" : status.to_string());

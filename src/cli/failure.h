@@ -11,22 +11,23 @@
 
 namespace forebay {
 
-/// JSON for people's tools: keys sorted.
+/// JSON with sorted keys, so that the output of a command is stable.
 using SortedJson = nlohmann::json;
-/// Names of files need not be UTF-8; what is not becomes U+FFFD.
-/// Ends in a newline. What cannot be written is noticed by run_program(), when the verb is over.
+/// Prints JSON and a newline. Bytes that are not UTF-8, as in file names, become U+FFFD.
+/// run_program() reports write errors when the verb has ended.
 void print_json(const SortedJson& json, const Console& console);
 
-/// Says why the verb failed: one sentence on `err`, and {"error": …} on `out` for --json. Gives the exit code:
-/// kInterrupted for Cancelled, else kFailed.
+/// Reports why the verb failed: one sentence on `err`, and for --json {"error": …} on `out`.
+/// Returns the exit code: kInterrupted for Cancelled, else kFailed.
 int report_failure(const Status& status, bool json, const Console& console);
 
-/// The same for the pipeline of a file that check() found wanting; all problems, each with its remedy.
+/// Reports all problems that check() found in the pipeline of a file, each with its remedy. Returns
+/// the exit code.
 int report_problems(const std::string& file, const std::vector<Problem>& problems, bool json, const Console& console);
 
-/// All of them, in the order given: by sample, where they come from Ranks::errors().
+/// Returns all errors in the order given. Those of Ranks::errors() are ordered by sample.
 SortedJson errors_to_json(const std::vector<ErrorEntry>& errors);
-/// The first few, one line each, and how many more.
+/// Prints the first few errors, one line each, and the number of the others.
 void print_errors(const std::vector<ErrorEntry>& errors, const Console& console);
 
 }  // namespace forebay

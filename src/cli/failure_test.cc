@@ -1,4 +1,4 @@
-// What people and programs are told of a failure.
+// Tests how a failure is reported to people and programs.
 #include "cli/failure.h"
 
 #include "cli/cli_test_support.h"

@@ -16,14 +16,14 @@ constexpr size_t kTextLimit = size_t{64} << 20;
 
 struct CloseFile {
   void operator()(FILE* file) const {
-    // Standard input is not ours to close.
+    // Standard input belongs to the process and stays open.
     if (file != stdin) std::fclose(file);
   }
 };
 using File = std::unique_ptr<FILE, CloseFile>;
 
 Status file_failed(const std::string& path, const char* what) {
-  // First of all: any call in between may change errno.
+  // Read first, because any call in between may change errno.
   const Code code = errno == ENOENT ? Code::kNotFound : Code::kUnavailable;
   return Status(code, fmt::format("cannot {}: {}", what, std::strerror(errno))).with_key(file_name(path));
 }
@@ -36,7 +36,7 @@ Result<std::string> read_text(const std::string& path) {
   std::string text;
   char block[65536];
   size_t got = 0;
-  // Read until it ends: pipes and /proc have no size that could be asked for.
+  // Read to the end, because pipes and files in /proc have no known size.
   while ((got = std::fread(block, 1, sizeof block, file.get())) > 0) {
     text.append(block, got);
     if (text.size() > kTextLimit)

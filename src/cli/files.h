@@ -8,18 +8,18 @@
 
 namespace forebay {
 
-/// The whole of a small text file (up to 64 MiB); "-" is standard input.
+/// Reads a text file of up to 64 MiB. "-" is standard input.
 Result<std::string> read_text(const std::string& path);
 
-/// What messages call a file that was named on the command line.
+/// Returns the name of a file for messages: the path, or a name for standard input.
 std::string file_name(const std::string& path);
 
-/// The pipeline that the file's text describes; errors name the file.
+/// Parses the pipeline in the text of a file. Errors name the file.
 Result<Pipeline> read_pipeline(const std::string& path, std::string_view text);
 
-/// Replaces the file in one step: whoever reads it, also after a kill, finds the old bytes or the new ones.
+/// Replaces the file atomically: a reader finds the old bytes or the new ones, even after a kill.
 Status write_file(const std::string& path, std::string_view bytes);
-/// What that would fail with, before there is anything to write.
+/// Returns the error that write_file() would return, before there is anything to write.
 Status check_writable(const std::string& path);
 
 }  // namespace forebay

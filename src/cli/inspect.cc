@@ -18,7 +18,7 @@
 namespace forebay {
 namespace {
 
-/// Enough for the header of nearly every picture; where it is not, the whole is read.
+/// Enough for the header of nearly every picture. For the others the whole object is read.
 constexpr uint64_t kHeadBytes = 64 << 10;
 
 struct InspectOptions {
@@ -29,13 +29,13 @@ struct InspectOptions {
   std::map<std::string, std::string> storage;
 };
 
-/// Pixels are decoded to see whether they can be.
+/// Discards pixels, which are decoded only to see whether they can be.
 class NoSink final : public RowSink {
  public:
   void row(const uint8_t*) override {}
 };
 
-/// Looks at all pictures of a folder, on several threads.
+/// Examines all pictures of a folder on several threads.
 class Inspection {
  public:
   Inspection(const ImageFolder& folder, const InspectOptions& options, std::stop_token stop)
@@ -101,11 +101,12 @@ class Inspection {
   PictureFindings findings_;
 };
 
-/// With its classes, or without them where pictures lie outside of class folders.
+/// Opens a folder with its classes, or without them if its classes cannot be determined.
 Result<std::unique_ptr<ImageFolder>> open_folder(const StoreAndPath& place, InspectReport& report,
                                                  std::stop_token stop) {
   auto folder = open_image_folder(place.store, place.path, {.split_by = "folder"}, stop);
-  // Pictures beside class folders, a dead link that may be a class, a class of which no file is read: errors of the classes alone.
+  // These errors concern only the classes: pictures outside of class folders, a dead link that may
+  // be a class, or a class without readable files.
   const Code code = folder.status().code();
   if (code != Code::kInvalidArgument && code != Code::kNotFound && code != Code::kUnsupported) return folder;
   auto unlabelled = open_image_folder(place.store, place.path, {.split_by = "none"}, stop);

@@ -69,7 +69,7 @@ void PictureFindings::merge(PictureFindings other) {
   for (const auto& [name, pictures] : other.formats) formats[name] += pictures;
   progressive += other.progressive;
   rotated += other.rotated;
-  // Counted before: add_unreadable() below sees only those that were kept.
+  // Computed first, because add_unreadable() below counts only the entries that were retained.
   const int64_t all_unreadable = unreadable_count + other.unreadable_count;
   for (Unreadable& one : other.unreadable) add_unreadable(one.id, std::move(one.status));
   unreadable_count = all_unreadable;

@@ -12,7 +12,7 @@
 
 namespace forebay {
 
-/// Smallest and largest of what was seen.
+/// Smallest and largest of the values added.
 struct Extent {
   int64_t min = INT64_MAX, max = INT64_MIN;
 
@@ -21,9 +21,9 @@ struct Extent {
   bool empty() const { return min > max; }
 };
 
-/// What looking at the pictures of a folder one by one found. Parts that several threads made are merged; the result
-/// does not depend on how the pictures were divided.
-/// One thread at a time: each has its own, and they are merged under a lock. Memory is bounded: formats and the first few errors.
+/// Statistics of the pictures of a folder. Each thread has findings of its own, and the caller
+/// merges them under a lock. The result does not depend on how the pictures were divided among
+/// threads. The memory is bounded: only the first few errors are retained.
 struct PictureFindings {
   static constexpr size_t kUnreadableKept = 10;
   struct Unreadable {
@@ -34,7 +34,7 @@ struct PictureFindings {
   int64_t count = 0;
   uint64_t bytes = 0;
   Extent object_bytes, width, height;
-  std::map<std::string, int64_t> formats;  ///< by name; of those that could be read
+  std::map<std::string, int64_t> formats;  ///< number of readable pictures by format
   int64_t progressive = 0, rotated = 0;
   int64_t unreadable_count = 0;
   std::vector<Unreadable> unreadable;  ///< the first few by id
@@ -45,12 +45,11 @@ struct PictureFindings {
   void merge(PictureFindings other);
 };
 
-/// Everything that `forebay inspect` says about a folder of pictures.
-/// The two forms say the same; what goes to JSON has no name that depends on the language of people.
+/// The report of `forebay inspect` about a folder of pictures. Text and JSON have the same content.
 struct InspectReport {
   std::string url;
-  bool decoded = false;                    ///< all pixels were decoded, not only the headers read
-  std::map<std::string, int64_t> classes;  ///< pictures of each
+  bool decoded = false;                    ///< whether all pixels were decoded, not only headers
+  std::map<std::string, int64_t> classes;  ///< number of pictures by class
   bool labelled = true;
   std::string why_not_labelled;
   ImageFolderReport left_out;

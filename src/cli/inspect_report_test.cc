@@ -19,7 +19,7 @@ void look_at(int64_t id, PictureFindings& findings) {
   findings.add_picture(info);
 }
 
-/// The report of all pictures, looked at by so many threads that each take every n-th.
+/// Returns the report of all pictures if each of n threads examines every n-th.
 InspectReport report_by(int64_t threads) {
   InspectReport report;
   for (int64_t thread = threads - 1; thread >= 0; --thread) {

@@ -14,13 +14,13 @@
 
 namespace forebay {
 
-/// Whether names are those of tar shards: each ends in ".tar".
+/// Returns whether all names end in ".tar".
 bool are_shards(std::span<const std::string> urls);
 
-/// Everything that `forebay inspect` says about tar shards: what their headers tell. No data is read.
+/// The report of `forebay inspect` about tar shards. It needs only their headers.
 struct ShardsReport {
   struct OfExtension {
-    std::string becomes;  ///< "int64", "text", "bytes", or "refused" for pickles
+    std::string becomes;  ///< type of the field: "int64", "text", "bytes"; "refused" for pickles
     int64_t files = 0, samples = 0;
     uint64_t bytes = 0;
     Extent file_bytes;
@@ -28,7 +28,7 @@ struct ShardsReport {
 
   std::string url;
   int64_t shards = 0, samples = 0;
-  uint64_t bytes = 0;  ///< of the shards
+  uint64_t bytes = 0;  ///< size of the shards
   Extent shard_samples, sample_bytes;
   std::map<std::string, OfExtension> extensions;
 
@@ -37,7 +37,7 @@ struct ShardsReport {
   std::string to_text() const;
 };
 
-/// A pattern or a file, or several files of one store.
+/// Inspects shards. `urls` is one pattern, one file, or several files of one store.
 Result<ShardsReport> inspect_shards(const std::vector<std::string>& urls, const StorageOptions& storage,
                                     std::stop_token stop);
 

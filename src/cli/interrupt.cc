@@ -16,19 +16,19 @@ namespace {
 
 constexpr long kGraceNs = 900'000'000;
 
-// What a signal handler may touch: only these, and only through calls that are safe there.
+// State of the signal handlers, which use only async-signal-safe calls.
 std::atomic<int> wake_fd = -1;
 std::atomic<bool> seen = false;
 timer_t grace_timer;
 
 void on_interrupt(int) {
-  // The code that was interrupted may be about to look at its own.
+  // The interrupted code may be about to read errno.
   const int saved_errno = errno;
-  // Not exit(): it would wait for threads and locks that may be why the user presses a second time.
+  // exit() would wait for the threads and locks that may be why the user presses again.
   if (seen.exchange(true)) _exit(kInterrupted);
   itimerspec grace{};
   grace.it_value.tv_nsec = kGraceNs;
-  // Where nothing hears the token in time, this ends the process nevertheless.
+  // The timer ends the process if nothing reacts to the token in time.
   timer_settime(grace_timer, 0, &grace, nullptr);
   const char byte = 'i';
   [[maybe_unused]] const ssize_t written = write(wake_fd, &byte, 1);
@@ -50,23 +50,23 @@ struct Interrupt::Watch {
     char byte = 0;
     while (read(pipe_fds[0], &byte, 1) < 0 && errno == EINTR) {
     }
-    // On this thread: what is called here takes locks, which a handler must not.
+    // On this thread, because the callbacks take locks, which a signal handler must not do.
     if (byte == 'i') stop.request_stop();
   }
 
   void install() {
     sigaction(SIGINT, nullptr, &old_interrupt);
-    // Ignored by who started this (nohup, a shell's &): then it stays so.
+    // If the parent process ignores SIGINT (nohup, a shell's &), it stays ignored.
     if (old_interrupt.sa_handler == SIG_IGN || pipe2(pipe_fds, O_CLOEXEC) != 0) return;
     sigevent event{};
     event.sigev_notify = SIGEV_SIGNAL;
     event.sigev_signo = SIGALRM;
     if (timer_create(CLOCK_MONOTONIC, &event, &grace_timer) != 0) return;
-    // Before the handlers that use them.
+    // Set before the handlers that use them are installed.
     wake_fd = pipe_fds[1];
     seen = false;
     struct sigaction action{};
-    // System calls elsewhere go on: who waits in one is ended by the token, never by an EINTR that it does not expect.
+    // System calls are restarted. The token ends waits; no code has to expect EINTR.
     action.sa_flags = SA_RESTART;
     action.sa_handler = on_grace_over;
     sigaction(SIGALRM, &action, &old_alarm);
@@ -78,7 +78,7 @@ struct Interrupt::Watch {
 
   void uninstall() {
     if (installed) {
-      // In the other order than install(): no handler may run once what it touches is gone.
+      // The order is the reverse of install(), so that no handler runs after its state is gone.
       sigaction(SIGINT, &old_interrupt, nullptr);
       timer_delete(grace_timer);
       sigaction(SIGALRM, &old_alarm, nullptr);

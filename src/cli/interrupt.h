@@ -5,11 +5,13 @@
 
 namespace forebay {
 
-/// While this lives, the first Ctrl-C asks for a stop and the second ends the process at once. So does the clock: what
-/// has not closed cleanly within 0.9 s of the first one is left, so that the program is gone within a second in any state.
-/// Where the parent ignores SIGINT (a job in the background) it stays ignored.
+/// Handles Ctrl-C while the object lives. The first Ctrl-C requests a stop; the second ends the
+/// process at once. A timer also ends the process 0.9 s after the first one, so that the program
+/// exits within a second in any state. If the parent ignores SIGINT (a background job), it stays
+/// ignored.
 ///
-/// One at a time in a process. Callbacks on the token run on a thread of its own, so they may block a little.
+/// A process has at most one at a time. Callbacks of the token run on a thread of its own and may
+/// block for a short time.
 class Interrupt {
  public:
   Interrupt();

@@ -1,4 +1,4 @@
-// Ctrl-C. Signals are for a whole process, so what ends one is tried in a process of its own.
+// Tests Ctrl-C. A signal concerns a whole process, so tests that end one run in a child process.
 #include "cli/interrupt.h"
 
 #include <signal.h>
@@ -18,7 +18,7 @@ class InterruptDeathTest : public testing::Test {
  protected:
   void SetUp() override {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
-    // A shell that runs this in the background has it ignore Ctrl-C.
+    // A shell starts background processes with Ctrl-C ignored.
     before_ = ::signal(SIGINT, SIG_DFL);
   }
   void TearDown() override { ::signal(SIGINT, before_); }

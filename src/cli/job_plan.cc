@@ -28,16 +28,16 @@ void go_through(const Schedule& schedule, const Ordering& ordering, const Placem
   DealtBatch dealt;
   int64_t position = 0;
   const int64_t rows_a_step = plan.batch * plan.ranks;
-  // Enough for shares to a tenth of a percent; an epoch may have billions of rows.
+  // Enough for shares with an error of a tenth of a percent. An epoch may have billions of rows.
   const int64_t most = std::max<int64_t>(1, kMostRows / rows_a_step);
   for (; plan.steps_gone_through < std::min(plan.steps, most); ++plan.steps_gone_through) {
-    // The second epoch: the first one finds nothing kept anywhere.
+    // The second epoch, because caches are empty in the first one.
     const GlobalBatch batch = schedule.global_batch({1, position});
     ordering.deal->all(batch, &dealt);
     std::set<std::pair<int64_t, int64_t>> transfers;
     for (int64_t rank = 0; rank < plan.ranks; ++rank) {
       for (const int64_t slot : dealt.of(rank)) {
-        // Padding: nobody reads it.
+        // Padding is not read.
         if (slot >= batch.samples) continue;
         const int64_t host = keeps ? placement.owner(ordering.order->id_at(1, position + slot)) : Placement::kNobody;
         if (host == Placement::kNobody) {

@@ -21,18 +21,20 @@ struct JobRequest {
   ShardBy shard_by = ShardBy::kAuto;
 };
 
-/// What a job will read from where, in rows: told from the plan before it starts.
+/// Numbers of rows that a job will read from each tier, computed from the plan before it starts.
 struct JobPlan {
   std::string shard_by;  ///< "locality", "count", or "lanes" for row groups
   int64_t hosts = 1, ranks = 1, batch = 1, samples = 0, steps = 0;
-  int64_t least_kept = 0, most_kept = 0;  ///< samples that a host keeps
-  int64_t steps_gone_through = 0, own = 0, moved = 0,
-          storage = 0;    ///< steps of the second epoch, and their rows by where they come from
-  int64_t transfers = 0;  ///< of one step at most, from a host to a rank of another
+  int64_t least_kept = 0, most_kept = 0;  ///< fewest and most samples that one host caches
+  /// Steps of the second epoch that were gone through, and their rows by source.
+  int64_t steps_gone_through = 0, own = 0, moved = 0, storage = 0;
+  int64_t transfers = 0;  ///< most pairs (host, rank of another host) with rows in one step
 };
 
-/// With a `.cache()` every host is taken to keep all that it reads in the first epoch: what its caches hold is known on that host alone. Opens the
-/// data set; reads no object but for the indices of tables. Of an epoch at most a million rows are gone through.
+/// Computes the plan of a job. With a `.cache()` it assumes that every host caches all that it
+/// reads in the first epoch, since the real sizes of caches are known only on the hosts. Opens the
+/// data set and reads nothing but the indexes of tables. Goes through at most a million rows of the
+/// second epoch.
 Result<JobPlan> plan_job(const Pipeline& pipeline, const JobRequest& request);
 SortedJson job_to_json(const JobPlan& plan);
 void print_job(const JobPlan& plan, const Console& console);

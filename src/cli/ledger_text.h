@@ -6,8 +6,8 @@
 
 namespace forebay {
 
-/// A figure a line, for people: "stores[0].requests  12"; sizes and seconds with their units, of a histogram only the ranges that
-/// have something.
+/// Returns the ledger for people, one figure a line: "stores[0].requests  12". Sizes and seconds
+/// have units. Empty ranges of histograms are left out.
 std::string to_text(const Ledger& ledger);
 
 }  // namespace forebay

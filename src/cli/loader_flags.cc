@@ -16,7 +16,7 @@ const std::map<std::string, OnError> kOnError = {
 const std::map<std::string, ShardBy> kShardBy = {
     {"auto", ShardBy::kAuto}, {"count", ShardBy::kCount}, {"locality", ShardBy::kLocality}};
 
-// What has a point is a share, as a float is in Python.
+// A number with a decimal point is a share, as a float is in Python.
 ErrorLimit error_limit_of(const std::string& text) {
   if (const std::optional<int64_t> count = whole_number<int64_t>(text); count && *count >= 0) return *count;
   double share = 0;

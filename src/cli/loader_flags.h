@@ -10,15 +10,15 @@
 
 namespace forebay {
 
-/// The options of a loader under the names they have in every face: --seed, --threads, --on-error, …
-/// Must not move before parse() has returned: the line writes to it. kBasic are --seed, --epochs and --threads; kStreams are all,
-/// with those that streams need.
+/// The options of a loader as flags: --seed, --threads, --on-error, … The command line writes to
+/// this object, so it must not move until parse() has returned. kBasic are --seed, --epochs and
+/// --threads; kStreams are all flags and those for streams.
 class LoaderFlags {
  public:
   enum class Which { kBasic, kAll, kStreams };
   LoaderFlags(CommandLine& line, Which which);
 
-  /// After CommandLine::parse().
+  /// Returns the options. Call it after CommandLine::parse().
   LoaderOptions options() const;
 
  private:
@@ -27,11 +27,12 @@ class LoaderFlags {
   std::optional<StorageFlags> storage_;
 };
 
-/// --shard-by, into `name`, which must be "auto" and live until the line is read; and what it then says.
+/// Adds --shard-by, which sets `name`. `name` must be "auto" and live until parse() has returned.
 void add_shard_by(CommandLine& line, std::string& name);
 ShardBy shard_by_named(const std::string& name);
 
-/// What a stream must be given for its epochs to end, under the name that it has here.
+/// Returns InvalidArgument, with the name of the flag, if a stream lacks the option that ends its
+/// epochs.
 Status check_ends(const Pipeline& pipeline, const LoaderOptions& options);
 
 }  // namespace forebay

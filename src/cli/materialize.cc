@@ -57,11 +57,12 @@ Status apply(const Materialized& made, const MaterializeFlags& flags, const Cons
   return {};
 }
 
-// Ray is a library of Python's, and so are the tasks that it runs.
+// Ray is a Python library that runs Python tasks.
 constexpr const char* kOnRay =
     "import sys; from forebay import _ray; sys.exit(_ray.main(open(int(sys.argv[1])).read()))";
 
-// A file in memory that the next program reads: a pipeline may be larger than the arguments of a program.
+// Creates a file in memory for the next program, because a pipeline may exceed the limit for
+// program arguments.
 Result<FileDescriptor> file_of(const std::string& text) {
   FileDescriptor file(memfd_create("forebay-job", 0));
   for (size_t done = 0; file.valid() && done < text.size();) {
@@ -105,9 +106,9 @@ int run_on_ray(const Pipeline& pipeline, const MaterializeFlags& flags, const Ma
   std::vector<char*> raw;
   for (std::string& word : words) raw.push_back(word.data());
   raw.push_back(nullptr);
-  // What is still in a buffer would be lost with this process.
+  // Buffered output would be lost with this process.
   std::fflush(nullptr);
-  // In place of this process: signals and the exit code are Python's own, and nothing waits here.
+  // Replaces this process, so that signals and the exit code are those of Python.
   ::execvp(python.c_str(), raw.data());
   return report_failure(
       invalid_argument(fmt::format("--engine ray needs Python, but '{}' cannot be run ({}); FOREBAY_PYTHON names "
@@ -180,7 +181,7 @@ int materialize_verb(const Arguments& arguments, const Console& console) {
   options.stop = interrupt.token();
   std::optional<Progress> progress;
   options.progress = [&](const MaterializeProgress& now) {
-    // Made late: how many there are to write is known with the first report.
+    // Created late, because the first report tells how many samples there are.
     if (!progress) progress.emplace(console, "writing", now.samples, line.json());
     progress->update(now.samples_done, [&] {
       const double rate = static_cast<double>(now.samples_done) / std::max(now.seconds, 1e-9);
@@ -188,7 +189,7 @@ int materialize_verb(const Arguments& arguments, const Console& console) {
     });
   };
   const Result<Materialized> made = materialize(*pipeline, flags.folder, options);
-  // Off the terminal before anything else is printed there.
+  // Clears the bar before anything else is printed.
   progress.reset();
   if (!made.ok()) return report_failure(made.status(), line.json(), console);
   if (line.json())

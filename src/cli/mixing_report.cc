@@ -29,7 +29,7 @@ Result<MixingReport> make_mixing_report(const Pipeline& pipeline, const PlanRequ
   MixingOptions options{.chunk_rows = selected_rows(*chunks, *chosen_unread(description, chunks, chunks->size())),
                         .batch = report.batch,
                         .epoch = plan.epoch};
-  // What no row is taken of is not read, so it has no part in a block either.
+  // Chunks without selected rows are not read and are not part of a block.
   std::erase(options.chunk_rows, 0);
   report.chunks = static_cast<int64_t>(options.chunk_rows.size());
   for (const int64_t rows : options.chunk_rows) report.rows += rows;

@@ -15,17 +15,19 @@
 
 namespace forebay {
 
-/// How well the blocks of a pipeline's .shuffle mix what is stored together, beside other blocks and a flat shuffle.
-/// Rows and chunks are those that take part: behind .take() and filter=, as far as that is known without reading rows.
+/// How well the blocks of a pipeline's .shuffle() mix rows that are stored together, compared with
+/// other block sizes and a flat shuffle. Rows and chunks are counted after .take() and filter=, as
+/// far as these are known without reading rows.
 struct MixingReport {
   int64_t rows = 0, chunks = 0;
-  int64_t batch = 1;  ///< of all ranks together
+  int64_t batch = 1;  ///< rows of all ranks together
   int64_t block = kDefaultBlock, lanes = 1;
   std::vector<MixingRow> table;
 };
 
-/// Reads the listing and the files' indexes, no rows. Unsupported, with the reason, where samples are not stored in chunks or
-/// the pipeline does not shuffle.
+/// Computes the report from the listing and the indexes of the files, without reading rows.
+/// Unsupported, with the reason, if samples are not stored in chunks or the pipeline does not
+/// shuffle.
 Result<MixingReport> make_mixing_report(const Pipeline& pipeline, const PlanRequest& plan,
                                         std::map<std::string, std::string> storage, std::stop_token stop);
 

@@ -14,7 +14,7 @@ namespace {
 
 using Glyph = std::array<uint8_t, Picture::kGlyphHeight>;
 
-// One row of dots a byte, the leftmost dot in bit 4; from ' ' to '~'.
+// Glyphs from ' ' to '~'. Each byte is one row of dots, with the leftmost dot in bit 4.
 constexpr Glyph kFont[] = {
     {0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00}, {0x04, 0x04, 0x04, 0x04, 0x04, 0x00, 0x04},  // space !
     {0x0A, 0x0A, 0x0A, 0x00, 0x00, 0x00, 0x00}, {0x0A, 0x0A, 0x1F, 0x0A, 0x1F, 0x0A, 0x0A},  // " #
@@ -91,7 +91,7 @@ Rgb Picture::at(int x, int y) const {
 }
 
 void Picture::set(int x, int y, Rgb color) {
-  // Text and pictures may reach over the edge: cut off, not written behind it.
+  // Text and pictures may reach beyond the edge and are clipped.
   if (x < 0 || y < 0 || x >= width_ || y >= height_) return;
   std::ranges::copy(
       color, pixels_.data() + (static_cast<size_t>(y) * static_cast<size_t>(width_) + static_cast<size_t>(x)) * 3);
@@ -124,7 +124,7 @@ std::string fit_text(std::string_view text, int width, int scale) {
 Status write_png(const std::string& path, const Picture& picture) {
   const std::unique_ptr<spng_ctx, FreeSpng> context(spng_ctx_new(SPNG_CTX_ENCODER));
   spng_set_option(context.get(), SPNG_ENCODE_TO_BUFFER, 1);
-  spng_set_option(context.get(), SPNG_IMG_COMPRESSION_LEVEL, 3);  // photographs do not shrink much further
+  spng_set_option(context.get(), SPNG_IMG_COMPRESSION_LEVEL, 3);  // more gains little
   spng_ihdr header{};
   header.width = static_cast<uint32_t>(picture.width());
   header.height = static_cast<uint32_t>(picture.height());

@@ -12,8 +12,8 @@ namespace forebay {
 
 using Rgb = std::array<uint8_t, 3>;
 
-/// An 8-bit RGB picture that things are drawn into. What would lie outside is left out.
-/// The origin is the upper left corner, pixels lie row by row without gaps. One thread.
+/// An 8-bit RGB picture to draw into. Drawing outside of it has no effect. The origin is the upper
+/// left corner; pixels are stored row by row without gaps. One thread at a time uses it.
 class Picture {
  public:
   Picture(int width, int height, Rgb background);
@@ -21,11 +21,12 @@ class Picture {
   int width() const { return width_; }
   int height() const { return height_; }
   const std::vector<uint8_t>& pixels() const { return pixels_; }
-  /// Only inside: unlike set(), which leaves out what is not.
+  /// Returns a pixel. In contrast to set(), it must lie inside.
   Rgb at(int x, int y) const;
   void set(int x, int y, Rgb color);
 
-  /// A letter is kGlyphWidth x kGlyphHeight dots of scale x scale pixels; the next begins a dot further.
+  /// Draws text. A letter has kGlyphWidth x kGlyphHeight dots of scale x scale pixels. Letters are
+  /// one dot apart.
   static constexpr int kGlyphWidth = 5, kGlyphHeight = 7;
   void text(int x, int y, std::string_view text, int scale, Rgb color);
 
@@ -34,11 +35,12 @@ class Picture {
   std::vector<uint8_t> pixels_;
 };
 
-/// `text` cut to fit into `width` pixels, ending in ".." where something was cut. What is not ASCII becomes '?'.
+/// Shortens `text` to fit into `width` pixels. A shortened text ends in "..". Characters outside of
+/// ASCII become '?'.
 std::string fit_text(std::string_view text, int width, int scale);
 
-/// The file is whole or not there: it is written beside and renamed.
-/// NotFound or Unavailable, with the path, where it cannot be written; nothing is left beside then.
+/// Writes the picture to a temporary file and renames it, so that the file is complete or absent.
+/// Errors: NotFound or Unavailable, with the path; the temporary file is removed then.
 Status write_png(const std::string& path, const Picture& picture);
 
 }  // namespace forebay

@@ -14,7 +14,7 @@ namespace {
 
 constexpr Rgb kBlack = {0, 0, 0}, kWhite = {255, 255, 255};
 
-/// The letters as a person would see them: '#' for ink.
+/// Returns the drawn letters with '#' for ink.
 std::string seen(std::string_view text, int scale = 1) {
   Picture picture(static_cast<int>(text.size()) * 6 * scale, 7 * scale, kWhite);
   picture.text(0, 0, text, scale, kBlack);

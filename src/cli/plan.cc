@@ -21,7 +21,7 @@
 namespace forebay {
 namespace {
 
-constexpr int64_t kMostRanks = 1 << 20;  // of a job: a step goes through all of them
+constexpr int64_t kMostRanks = 1 << 20;  // a limit, since each step visits all ranks
 
 struct PlanOptions {
   std::string pipeline;
@@ -33,7 +33,7 @@ struct PlanOptions {
   std::map<std::string, std::string> storage;
 };
 
-/// For a data set of so many samples, without looking at it.
+/// Computes the plan for a data set of `size` samples without opening it.
 Result<EpochPlan> plan_of_size(const Description& description, int64_t size, const PlanRequest& request) {
   if (is_source(description.steps().front(), SourceKind::kTable))
     return invalid_argument("--size says nothing of a table's row groups, which decide its order; leave it out");
@@ -44,7 +44,8 @@ Result<EpochPlan> plan_of_size(const Description& description, int64_t size, con
   return plan_epoch(description, nullptr, {chosen_unread(description, nullptr, size), nullptr, ""}, request);
 }
 
-/// Opens the data set, unless its size is given; no object is read, but for the indices of tables.
+/// Computes the plan. Opens the data set unless its size is given. Reads only the indexes of
+/// tables.
 Result<EpochPlan> make_plan(const Pipeline& pipeline, PlanOptions& options, std::stop_token stop) {
   if (options.size) return plan_of_size(pipeline.description(), *options.size, options.plan);
   FOREBAY_ASSIGN(const std::unique_ptr<Loader> loader,

@@ -4,7 +4,7 @@
 
 namespace forebay {
 
-/// The most memory this process has had resident so far, in bytes (Linux: VmHWM); 0 where it cannot be told.
+/// Returns the peak resident memory of this process in bytes (Linux: VmHWM), or 0 if unknown.
 uint64_t peak_resident_bytes();
 
 }  // namespace forebay

@@ -25,7 +25,7 @@ struct ProfileFlags {
   bool elsewhere() const { return cores || latency_ms || !bandwidth.empty(); }
 };
 
-/// The host that the flags describe.
+/// Returns the host that the flags describe.
 Result<Elsewhere> elsewhere_of(const ProfileFlags& flags) {
   Elsewhere where;
   if (flags.cores) where.cores = static_cast<int>(*flags.cores);
@@ -39,7 +39,7 @@ Result<Elsewhere> elsewhere_of(const ProfileFlags& flags) {
   return where;
 }
 
-/// The best strategy's pipeline, where it can be written.
+/// Writes the best strategy's pipeline, if it has JSON.
 Status apply(const Profile& profile, const ProfileFlags& flags, const Console& console) {
   const Strategy& best = profile.strategies.front();
   FOREBAY_ASSIGN(const std::string text, best.pipeline.to_json());
@@ -104,7 +104,7 @@ int profile_verb(const Arguments& arguments, const Console& console) {
   if (!where.ok()) return report_failure(where.status(), line.json(), console);
   Result<Profile> found = profile(*pipeline, options);
   if (found.ok() && flags.elsewhere()) {
-    // What was measured here goes before what is only predicted.
+    // The measured figures are printed before the predicted ones.
     if (!line.json()) fmt::print(console.out, "{}\n", to_text(*found));
     found = predict(*found, *where);
   }

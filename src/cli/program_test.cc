@@ -1,4 +1,4 @@
-// The program as a whole: what it says where, and how it ends. Nothing here opens a data set.
+// Tests output and exit codes of the whole program. No test here opens a data set.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@ using cli_test::Ended;
 using cli_test::forebay;
 using cli_test::TextConsole;
 
-/// Ends with `arguments` where standard output is this file.
+/// Runs the program with `arguments` and this file as standard output.
 Ended printed_into(FILE* out, const Arguments& arguments) {
   const TextConsole console;
   const int code = run_program(arguments, {out, console.get().err});
@@ -76,7 +76,7 @@ TEST(Program, OutputThatCannotBeWrittenIsAFailure) {
 }
 
 TEST(Program, APipeThatNobodyReadsIsAFailureAndNoCrash) {
-  const auto before = ::signal(SIGPIPE, SIG_IGN);  // as shells and Python start programs now and then
+  const auto before = ::signal(SIGPIPE, SIG_IGN);  // as some shells and Python start programs
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
   ::close(ends[0]);

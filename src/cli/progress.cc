@@ -18,7 +18,7 @@ constexpr int kPlainWidth = 80;
 int terminal_width(FILE* file) {
   winsize size{};
   const bool known = ioctl(fileno(file), TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  // The last column stays free: writing it makes some terminals begin a new line.
+  // The last column stays free, because some terminals begin a new line after it.
   return known ? size.ws_col - 1 : kPlainWidth;
 }
 
@@ -31,12 +31,12 @@ std::string progress_line(const std::string& what, int64_t done, int64_t total, 
       fmt::format("  {} of {}  {:.0f}/s{}{}", done, total, per_second, note.empty() ? "" : "  ", note);
   const auto room = static_cast<int64_t>(width) - static_cast<int64_t>(left.size() + right.size()) - 2;
   std::string line;
-  // No bar is better than one that tells nothing.
+  // A bar of less than four characters would show nothing.
   if (room < 4) {
     line = left + right.substr(2);
   } else {
-    __extension__ using Wide = __int128;  // runs may be longer than a product of 64 bits
-    // More than all may be done, where the total was an estimate.
+    __extension__ using Wide = __int128;  // the product below may exceed 64 bits
+    // `done` may exceed the total if the total is an estimate.
     const Wide part = std::clamp<int64_t>(done, 0, std::max<int64_t>(total, 0));
     const auto full = total <= 0 ? room : static_cast<int64_t>(part * room / total);
     std::string bar(static_cast<size_t>(full), '=');
@@ -44,7 +44,7 @@ std::string progress_line(const std::string& what, int64_t done, int64_t total, 
     bar.resize(static_cast<size_t>(room), ' ');
     line = left + '[' + bar + ']' + right;
   }
-  // A line that wraps cannot be drawn over: each update would leave one behind.
+  // A line that wraps cannot be overwritten, so each update would leave a copy on the terminal.
   if (static_cast<int64_t>(line.size()) > width) line.resize(static_cast<size_t>(std::max(width, 0)));
   return line;
 }
@@ -63,7 +63,7 @@ void Progress::update(int64_t done, const std::function<std::string()>& note) {
   const int64_t now_ns = monotonic_ns();
   if (terminal_ && now_ns - drawn_ns_ >= kRedrawNs) draw(done, now_ns, note);
   if (terminal_ || total_ <= 0) return;
-  // In a file each update is a line of its own: four of them are enough.
+  // In a file each update is a separate line, and four of them are enough.
   const int64_t quarters = done * 4 / total_;
   if (quarters > quarters_) draw(done, now_ns);
   quarters_ = quarters;

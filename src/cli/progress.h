@@ -8,13 +8,14 @@
 
 namespace forebay {
 
-/// "epoch 0  [======>     ]  1280 of 2100  812/s  limit: storage": at most `width` characters. `note`: what stands at the end, or nothing.
+/// Returns a line of at most `width` characters that ends in `note`:
+/// "epoch 0  [======>     ]  1280 of 2100  812/s  limit: storage".
 std::string progress_line(const std::string& what, int64_t done, int64_t total, double per_second, int width,
                           const std::string& note = "");
 
-/// Shows how far a run has come, on `err`: a bar that redraws itself on a terminal, else a plain line for each quarter.
-/// One thread, which calls update() as often as it likes: a terminal is written to ten times a second at most. Units of `done` and `total`
-/// are the caller's; done never falls.
+/// Shows the progress of a run on `err`: a bar that is redrawn on a terminal, otherwise a line for
+/// each quarter. One thread calls update() as often as it likes; a terminal is redrawn at most ten
+/// times a second. The caller chooses the unit of `done` and `total`, and `done` must not decrease.
 class Progress {
  public:
   Progress(const Console& console, std::string what, int64_t total, bool quiet);
@@ -22,7 +23,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// `note`: asked for what to say beside it, when a terminal is drawn.
+  /// `note` is called only when a terminal is redrawn. It returns the text at the end of the line.
   void update(int64_t done, const std::function<std::string()>& note = {});
 
  private:

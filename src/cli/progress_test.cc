@@ -27,7 +27,7 @@ TEST(ProgressLine, FitsIntoAnyWidth) {
   }
 }
 
-/// What is printed where `err` is no terminal.
+/// Returns the output if `err` is not a terminal.
 std::string printed(bool quiet) {
   char* text = nullptr;
   size_t size = 0;

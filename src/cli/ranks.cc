@@ -21,12 +21,12 @@ Result<std::unique_ptr<Ranks>> Ranks::open(const Pipeline& pipeline, LoaderOptio
   for (int rank = 0; rank < count; ++rank) {
     if (stop.stop_requested()) return cancelled("interrupted");
     options.rank = rank;
-    options.log_warnings = rank == 0;  // every rank finds the same
+    options.log_warnings = rank == 0;  // every rank finds the same warnings
     FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, Loader::open(pipeline, options));
     ranks->loaders_.push_back(std::move(loader));
   }
   ranks->stop_ = stop;
-  // Closing wakes up who waits in next(), which looks at no token.
+  // next() has no stop token. close() ends its wait.
   ranks->on_stop_.emplace(stop, [all = ranks.get()] { all->close(); });
   return ranks;
 }
@@ -44,13 +44,13 @@ Result<bool> Ranks::step(const Observer& observer, Running& running) {
   bool more = false;
   std::vector<Batch> batches;
   for (size_t rank = 0; rank < loaders_.size(); ++rank) {
-    // All ranks by turns on one thread: the batches of a step belong together, and digest needs them in order.
+    // One thread calls the ranks in turn, because the digest needs the batches of a step in order.
     auto next = loaders_[rank]->next();
-    // A closed loader answers in its own way; that somebody asked for it goes before.
+    // The stop closes the loader, whose own error is less clear than this one.
     if (stop_.stop_requested()) return cancelled("interrupted");
     FOREBAY_ASSIGN(const std::optional<Batch> batch, std::move(next));
     if (rank == 0) more = batch.has_value();
-    // A trainer of several processes would hang here, in a collective operation that one of them never joins.
+    // A trainer of several processes would hang here in a collective operation.
     if (batch.has_value() != more) {
       return internal_error(fmt::format("rank {} has another number of steps than rank 0", rank));
     }
@@ -109,7 +109,8 @@ std::vector<ErrorEntry> Ranks::errors() const {
   for (const auto& loader : loaders_) {
     for (ErrorEntry& entry : loader->errors()) {
       const auto [known, is_new] = all.try_emplace({entry.sample, entry.op}, entry);
-      // One sample may fail on several ranks, padding or another deal say: told once, and counted.
+      // A sample may fail on several ranks, for example as padding or under another shard
+      // assignment. It is listed once, with the sum of the counts.
       if (!is_new) known->second.count += entry.count;
     }
   }

@@ -12,22 +12,24 @@
 
 namespace forebay {
 
-/// One epoch, or what was left of it.
+/// Result of one epoch, or of the rest of one.
 struct EpochResult {
   int64_t epoch = 0;
-  int64_t samples = 0;  ///< padding left out
-  int64_t batches = 0;  ///< of all ranks
-  double seconds = 0;   ///< until the end of the epoch was told; the digest is made meanwhile
+  int64_t samples = 0;  ///< samples without padding
+  int64_t batches = 0;  ///< batches of all ranks
+  double seconds = 0;   ///< time until the epoch's end, computing the digest included
   std::string digest;
 };
 
-/// All ranks of a job in this process, each a loader of its own, taken in step: the batches come in global order, rank
-/// by rank within a step. Once a stop is asked for the loaders close and every call answers Cancelled.
-/// All calls come from one thread, but for the stop, whose callback closes the loaders from its own. An error of any loader ends the
-/// epoch for all; they can be asked for stats and errors afterwards.
+/// All ranks of a job in one process, each with a loader of its own. Batches are delivered in
+/// global order: step by step, and rank by rank within a step. An error of any loader ends the
+/// epoch for all; stats() and errors() stay available.
+///
+/// One thread makes all calls. A stop may be requested on another thread: it closes the loaders,
+/// and every call returns Cancelled from then on.
 class Ranks {
  public:
-  /// `options.rank` and `.world_size` are set here.
+  /// Opens `count` loaders. Overwrites `options.rank` and `options.world_size`.
   static Result<std::unique_ptr<Ranks>> open(const Pipeline& pipeline, LoaderOptions options, int count,
                                              std::stop_token stop);
 
@@ -36,27 +38,28 @@ class Ranks {
     std::function<void(const Batch&)> batch = [](const Batch&) {};
     std::function<Status()> step = [] { return Status(); };
   };
-  /// The rest of the current epoch.
-  /// Errors are those of Loader::next(), of the observer, or Cancelled.
+  /// Runs the rest of the current epoch. Errors: those of Loader::next() and of the observer;
+  /// Cancelled.
   Result<EpochResult> run_epoch(const Observer& observer);
 
   bool finished() const { return first().finished(); }
   Loader& first() { return *loaders_.front(); }
   const Loader& first() const { return *loaders_.front(); }
   Status load_state(const std::string& json);
-  /// Summed over the ranks.
+  /// Returns the sum over the ranks.
   uint64_t memory_budget() const;
+  /// Returns the sum over the ranks.
   uint64_t memory_peak() const;
-  /// What each rank has counted.
+  /// Returns the counters of each rank.
   std::vector<Ledger> stats() const;
-  /// By sample and operator; the counts of the ranks added up.
+  /// Returns the errors ordered by sample and operator, with the counts of all ranks added up.
   std::vector<ErrorEntry> errors() const;
   void close();
 
  private:
   struct Running;
   Ranks() = default;
-  /// One step; false at the end of the epoch.
+  /// Runs one step. Returns false at the end of the epoch.
   Result<bool> step(const Observer& observer, Running& running);
 
   std::vector<std::unique_ptr<Loader>> loaders_;

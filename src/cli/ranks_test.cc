@@ -1,4 +1,4 @@
-// Several ranks in one process: together they are one stream, in global order.
+// Tests that several ranks in one process deliver one stream in global order.
 #include "cli/ranks.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ std::unique_ptr<Ranks> opened_ranks(const Pipeline& pipeline, int count, int64_t
   return std::move(*ranks);
 }
 
-/// The ids of the rest of an epoch as they come, padding left out.
+/// Returns the ids of the rest of an epoch in the order of delivery, without padding.
 struct Seen {
   std::vector<int64_t> ids;
   int64_t steps = 0;
@@ -143,7 +143,7 @@ TEST(Ranks, ErrorsOfAllRanksAreAddedUpBySample) {
   const ScratchFolder folder;
   for (const std::string name : {"a", "b", "c", "d", "e", "f"}) folder.write("class/" + name + ".png", "no picture");
   const Pipeline pipeline = images(folder.path()).shuffle().decode_image().center_crop(4).batch(1);
-  LoaderOptions options = for_epochs(4);  // in which samples change their rank
+  LoaderOptions options = for_epochs(4);  // samples change their rank from epoch to epoch
   options.on_error = OnError::kSkip;
   const auto ranks = Ranks::open(pipeline, options, 2, {});
   ASSERT_TRUE(ranks.ok()) << ranks.status().to_string();

@@ -1,4 +1,5 @@
-// What verbs print at the edges: nothing at all, one of a thing, names that are no UTF-8, and texts beside their JSON.
+// Tests output of verbs in edge cases: no items, a single item, names that are not UTF-8, and text
+// next to JSON.
 
 #include <gtest/gtest.h>
 
@@ -161,7 +162,7 @@ TEST(ProgressText, without_a_terminal_is_a_line_for_each_quarter_and_no_more) {
       Progress progress(console.get(), "looking", total, false);
       for (int64_t done = 0; done <= total; ++done) {
         progress.update(done);
-        progress.update(done);  // the same again says nothing new
+        progress.update(done);  // a repeated value prints nothing
       }
     }
     EXPECT_LE(lines_in(console.err()), 5u) << console.err();

@@ -40,7 +40,8 @@ class Run {
 
   Status open(const Pipeline& pipeline, std::stop_token stop) {
     FOREBAY_ASSIGN(ranks_, Ranks::open(pipeline, options_.loader, options_.ranks, stop));
-    // The state before the file of ids: one that is refused must not have emptied what an earlier run wrote.
+    // Loads the state before opening the file of ids, because a refused state must not truncate the
+    // file of an earlier run.
     if (!options_.resume.empty()) {
       FOREBAY_ASSIGN(const std::string state, read_text(options_.resume));
       if (Status loaded = ranks_->load_state(state); !loaded.ok())
@@ -90,7 +91,8 @@ class Run {
       write_ids(batch);
     };
     observer.step = [&] {
-      // Given as a function: it costs a look at all counters, which is needed ten times a second at most.
+      // Passed as a function, because it reads all counters and is needed at most ten times a
+      // second.
       progress.update(samples, [&] { return limit_now(); });
       if (!options_.report.empty()) look();
       return save_state();
@@ -103,7 +105,7 @@ class Run {
 
   void look() {
     const double now = static_cast<double>(monotonic_ns()) * 1e-9;
-    // Not at every step: thousands a second would be a history of gigabytes.
+    // A record of every step, thousands a second, would add up to gigabytes.
     if (history_.due(now)) history_.look(now, ranks_->first().stats());
   }
 
@@ -115,10 +117,9 @@ class Run {
     return write_file(options_.report, to_html(run_page(ledger, history_, subject)));
   }
 
-  /// Since it was asked last, of the first rank.
+  /// Returns the limit of the first rank since the last call.
   std::string limit_now() {
     Observation since;
-    // Between two looks, not since the beginning: what limits it now.
     since.before = std::move(looked_at_);
     since.after = looked_at_ = ranks_->first().stats();
     return fmt::format("limit: {}", name_of(limiter_of(since, options_.loader).limit));
@@ -128,7 +129,7 @@ class Run {
     fmt::print(console_.out, "epoch {}: {} samples in {} batches, {:.2f} s, {:.0f} samples a second, digest {}\n",
                e.epoch, e.samples, e.batches, e.seconds, static_cast<double>(e.samples) / std::max(e.seconds, 1e-9),
                e.digest);
-    // Whoever reads a pipe sees each epoch when it is over, not all of them at the end.
+    // The reader of a pipe sees each epoch when it ends, not all of them at the end of the run.
     std::fflush(console_.out);
   }
 
@@ -139,7 +140,8 @@ class Run {
     }
   }
 
-  /// The ids first: after a kill the file has at least those that the state counts as done.
+  /// Writes the ids first, so that after a kill the file has at least the ids that the state counts
+  /// as delivered.
   Status save_state() {
     if (ids_ && (std::fflush(ids_.get()) != 0 || std::ferror(ids_.get()))) {
       return unavailable("could not be written; is the disk full?").with_key(options_.ids);
@@ -216,7 +218,7 @@ int run_verb(const Arguments& arguments, const Console& console) {
   if (const auto code = line.parse(arguments, console)) return *code;
   options.json = line.json();
   options.loader = flags.options();
-  // A loader without a number goes on for ever, which nobody wants of a command.
+  // Without a number the loader would never end.
   if (!options.loader.epochs) options.loader.epochs = 1;
 
   const Result<std::string> text = read_text(options.pipeline);

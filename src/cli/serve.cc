@@ -32,12 +32,12 @@ int serve(const ServeFlags& flags, const std::string& path, const Console& conso
   const Interrupt interrupt;
   Result<std::unique_ptr<Server>> server = Server::open(std::move(options));
   if (!server.ok()) return report_failure(server.status(), flags.json, console);
-  // With one it was started by a client, whose terminal this is not.
+  // With --listen-at a client has started the server, which then has no terminal.
   if (!flags.listen_at)
     fmt::print(console.err, "forebay: serving at {}; Ctrl-C or '{}' ends it\n", path, serve_command(path, "stop"));
   const Status status = (*server)->run(interrupt.token());
   if (!status.ok()) return report_failure(status, flags.json, console);
-  // It ends well either way; a shell script has to see that somebody broke it off.
+  // The server ends cleanly either way, but a shell script has to see that it was interrupted.
   return interrupt.requested() ? kInterrupted : kDone;
 }
 
@@ -60,7 +60,7 @@ int status(const ServeFlags& flags, const std::string& path, const Console& cons
     print_json(status, console);
     return kDone;
   }
-  // A server of another version may tell less, and a constant object has no answer for a name that is not there.
+  // A server of another version may lack some keys, and a const object cannot be indexed by those.
   const SortedJson clients = status.value("clients", SortedJson::array());
   const SortedJson together = status.value("together", SortedJson::object());
   fmt::print(console.out, "{}: process {}, {} thread{}, {} of batches that clients can map\n", path,

@@ -79,7 +79,7 @@ Result<Simulation> run_simulation(SimulateFlags& flags, std::stop_token stop) {
     FOREBAY_ASSIGN(pipeline, read_pipeline(flags.pipeline, text));
   }
   flags.with.poll = [stop] {
-    // The only way out of the middle: simulate() knows no token, and its state goes with the stack.
+    // simulate() has no stop token, so an exception is the only way to end it early.
     if (stop.stop_requested()) throw Stopped();
   };
   try {

@@ -23,7 +23,7 @@ std::map<std::string, std::string> StorageFlags::options() const {
   std::map<std::string, std::string> options;
   for (const std::string& text : given_) {
     const size_t equals = text.find('=');
-    // At the first one: keys of stores, in base64, end in more of them.
+    // Split at the first "=", because base64 values such as secrets may end in more of them.
     options[text.substr(0, equals)] = text.substr(equals + 1);
   }
   return options;

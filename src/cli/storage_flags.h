@@ -8,8 +8,8 @@
 
 namespace forebay {
 
-/// `--storage-option KEY=VALUE`, as often as wanted; or a flag of another name, for another store.
-/// Given twice, a key has its last value. Whether a store knows it is the store's to say (open_store()).
+/// The flag `--storage-option KEY=VALUE`, or one of another name for another store. It may be
+/// repeated, and the last value of a key counts. open_store() checks the keys.
 class StorageFlags {
  public:
   explicit StorageFlags(CommandLine& line, const std::string& flag = "--storage-option",
@@ -17,7 +17,7 @@ class StorageFlags {
   StorageFlags(const StorageFlags&) = delete;
   StorageFlags& operator=(const StorageFlags&) = delete;
 
-  /// After CommandLine::parse().
+  /// Returns the options. Call it after CommandLine::parse().
   std::map<std::string, std::string> options() const;
   bool given() const { return !given_.empty(); }
 

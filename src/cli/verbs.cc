@@ -75,10 +75,10 @@ int run_program(const Arguments& arguments, const Console& console) {
   int code = kFailed;
   try {
     code = dispatch(arguments, console);
-  } catch (const std::exception& e) {  // memory ran out, or a defect: still one sentence
+  } catch (const std::exception& e) {  // out of memory or a defect
     fmt::print(console.err, "forebay: stopped by an unexpected error: {}. Please report it.\n", e.what());
   }
-  // Only here it is known whether all of it got out: a full disk shows when the buffer is written.
+  // A full disk may show only when the buffer is flushed.
   if (std::fflush(console.out) != 0 || std::ferror(console.out)) {
     fmt::print(console.err, "forebay: the output could not be written; is the disk full?\n");
     if (code == kDone) code = kFailed;

@@ -8,20 +8,20 @@
 
 namespace forebay {
 
-/// How the program ends. The numbers are part of what users rely on.
+/// Exit codes of the program. Users rely on the numbers.
 enum ExitCode : int { kDone = 0, kFailed = 1, kMisuse = 2, kInterrupted = 130 };
 
-/// Where a verb prints: results to `out`, progress and complaints to `err`.
-/// The files are the caller's, who closes them; a verb writes from the thread that called it alone, but for warnings of the log.
+/// Output files of a verb. Results go to `out`, progress and errors to `err`. The caller owns the
+/// files. A verb writes only from the thread that called it, except for log warnings.
 struct Console {
   FILE* out = stdout;
   FILE* err = stderr;
 };
 
-/// What the user typed after the verb.
+/// The arguments after the verb.
 using Arguments = std::vector<std::string>;
 
-/// A sub-command: a row of the table that verbs() gives.
+/// A sub-command: a row of the table that verbs() returns.
 struct Verb {
   std::string_view name;
   std::string_view help;  ///< one line
@@ -29,7 +29,7 @@ struct Verb {
 };
 std::span<const Verb> verbs();
 
-/// The whole program: finds the verb, runs it, and gives the exit code. The first argument is the verb.
+/// Runs the verb that the first argument names and returns the exit code of the program.
 int run_program(const Arguments& arguments, const Console& console);
 
 int bench_verb(const Arguments& arguments, const Console& console);

@@ -1,4 +1,4 @@
-// run, plan, inspect and demo as the program runs them: results, files that are written, and how they fail.
+// Tests results, written files and failures of run, plan, inspect and demo.
 #include <filesystem>
 #include <sstream>
 
@@ -24,7 +24,7 @@ std::vector<int64_t> numbers_in(const std::string& path) {
 
 // run
 
-// Ten lines of a file that may grow.
+// Ten lines of a file that may grow (a stream).
 std::string stream_in(const ScratchFolder& folder) {
   folder.write("x.txt", "0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n");
   folder.write("p.json", R"({"forebay_pipeline": 1, "steps": [{"op": "text", "pattern": ")" + folder.path("x.txt") +
@@ -244,7 +244,7 @@ TEST(MixingReport, ABlockLargerThanTheDataSetIsAllOfIt) {
 
 // inspect and demo
 
-/// `classes` folders with one picture each.
+/// Writes `classes` folders with one picture each.
 void write_pictures(const ScratchFolder& folder, int classes, int side) {
   for (int i = 0; i < classes; ++i) {
     const std::string name = "class" + std::to_string(i);

@@ -7,7 +7,8 @@
 
 namespace forebay {
 
-/// All of the text as a decimal number of type T: no blanks, no other bases, nothing that wraps around.
+/// Parses the whole text as a decimal number. Returns nothing for blanks, other bases and numbers
+/// that T cannot hold.
 template <std::integral T>
 std::optional<T> whole_number(std::string_view text) {
   T value{};

@@ -4,7 +4,7 @@
 
 namespace forebay {
 
-/// Files that each page contains, compiled in: see CMakeLists.txt.
+/// Files that each page contains. CMakeLists.txt compiles them in.
 extern const std::string_view kPageStyle;
 extern const std::string_view kPageScript;
 extern const std::string_view kPlotStyle;

@@ -6,7 +6,7 @@ namespace forebay {
 
 namespace {
 
-// By way of a JSON string, whose writer replaces what is not UTF-8.
+// Converts through a JSON string, whose writer replaces bytes that are not UTF-8.
 std::string valid_utf8(std::string_view text) {
   const nlohmann::json value = std::string(text);
   return nlohmann::json::parse(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)).get<std::string>();
@@ -14,7 +14,7 @@ std::string valid_utf8(std::string_view text) {
 
 bool is_forbidden(char c) {
   const auto byte = static_cast<unsigned char>(c);
-  // Bytes of longer characters are 0x80 and more, so one byte at a time will do.
+  // The bytes of longer characters are 0x80 or more, so it suffices to check one byte at a time.
   return (byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f;
 }
 

@@ -5,7 +5,8 @@
 
 namespace forebay {
 
-/// As text or as an attribute in quotes; bytes that are not UTF-8, and characters that HTML has no place for, become U+FFFD.
+/// Escapes a text for use as HTML text or as a quoted attribute. Bytes that are not UTF-8, and
+/// characters that HTML does not allow, become U+FFFD.
 std::string escape_html(std::string_view text);
 
 }  // namespace forebay

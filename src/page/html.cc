@@ -28,7 +28,7 @@ std::string_view name_of(PlotUnit unit) {
   return "count";
 }
 
-// Within the element, whatever the values are.
+// Returns a percentage that stays within the element for any values.
 double percent_of(double value, double full) {
   if (!std::isfinite(value) || !std::isfinite(full) || full <= 0) return 0;
   return std::clamp(100 * value / full, 0.0, 100.0);
@@ -138,7 +138,7 @@ class Writer {
     place(std::move(plot), curves.caption, table);
   }
 
-  // Without the empty ranges at both ends.
+  // Leaves out the empty ranges at both ends.
   void add(const HistogramPlot& histogram) {
     caption(histogram.caption);
     const auto& counts = histogram.counts;
@@ -168,7 +168,8 @@ class Writer {
   }
 
   void scripts() {
-    // What is not finite becomes null, what is not UTF-8 U+FFFD; no "<" means no end of the element.
+    // Numbers that are not finite become null, and bytes that are not UTF-8 become U+FFFD. Without
+    // any "<" the JSON cannot end the script element.
     std::string json = PlotJson(plots_).dump(-1, ' ', false, PlotJson::error_handler_t::replace);
     for (size_t at = 0; (at = json.find('<', at)) != std::string::npos;) json.replace(at, 1, "\\u003c");
     text_ += fmt::format(
@@ -185,7 +186,7 @@ std::string three_digits(double value) {
   return std::abs(value) >= 100 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
 }
 
-// 1 to 999 of a unit.
+// Formats a value with the unit in which it is 1 to 999.
 std::string scaled(double value, double step, std::initializer_list<std::string_view> units) {
   auto unit = units.begin();
   while (std::abs(value) >= step && unit + 1 != units.end()) {

@@ -7,7 +7,7 @@
 
 namespace forebay {
 
-/// What the numbers of a plot are, and so how they are written.
+/// Unit of the numbers of a plot, which decides how they are formatted.
 enum class PlotUnit { kCount, kBytes, kSeconds, kShare, kPerSecond, kBytesPerSecond };
 
 /// Text under a heading.
@@ -15,35 +15,36 @@ struct Paragraph {
   std::string text;
 };
 
-/// The first column names the row; what begins with a digit in the others is set to the right.
+/// A table. The first column names the row. Cells of other columns that begin with a digit are
+/// aligned to the right.
 struct Table {
   std::string caption;
   std::vector<std::string> columns;
   std::vector<std::vector<std::string>> rows;  ///< as many cells each as there are columns
 };
 
-/// A length with a name; `low` and `high` say how uncertain it is, where it is.
+/// A named value. `low` and `high` are the bounds of its uncertainty, if there is any.
 struct Bar {
   std::string label;
   double value = 0;
-  std::string text;  ///< the value for people, with its uncertainty
+  std::string text;  ///< the value as text, with its uncertainty
   std::optional<double> low = {}, high = {};
 };
 
-/// Bars on one scale from 0 on; drawn without a script.
+/// Bars on one scale that begins at 0. They need no script.
 struct Bars {
   std::string caption;
   std::vector<Bar> bars;
-  std::optional<double> full = {};  ///< the end of the scale; else the largest value
-  std::optional<double> mark = {};  ///< a line through all bars: what they are compared with
+  std::optional<double> full = {};  ///< end of the scale; by default the largest value
+  std::optional<double> mark = {};  ///< reference value, drawn as a line through all bars
 };
 
 struct Series {
   std::string name;
-  std::vector<double> values;  ///< as many as there are x; what is not finite leaves a gap
+  std::vector<double> values;  ///< one per entry of `seconds`; a value that is not finite is a gap
 };
 
-/// Lines over time. Without scripts a table stands in their place.
+/// Curves over time. A browser without scripts shows a table instead.
 struct Curves {
   std::string caption;
   PlotUnit unit = PlotUnit::kCount;
@@ -51,7 +52,8 @@ struct Curves {
   std::vector<Series> series;
 };
 
-/// How often values of which size occurred: one count more than there are bounds, the last of what lies above all of them.
+/// Distribution of a value. There is one count more than bounds: the last counts values above all
+/// bounds.
 struct HistogramPlot {
   std::string caption;
   PlotUnit unit = PlotUnit::kCount;
@@ -66,28 +68,28 @@ struct Section {
   std::vector<Block> blocks;
 };
 
-/// A number worth to be seen first.
+/// A number that is shown at the top of the page.
 struct Fact {
   std::string label, value, note;
 };
 
-/// What a report says, first what matters most: the limit, what to do about it, a few figures; then sections. All texts are plain: any
-/// byte may stand in them.
+/// Content of a report: the finding, what to do about it, a few figures, and then sections. All
+/// texts are plain text and may contain any bytes.
 struct Page {
   std::string title = {};     ///< "forebay run"
-  std::string subject = {};   ///< of what: the pipeline's file
+  std::string subject = {};   ///< what the report is about: the pipeline's file
   std::string finding = {};   ///< one sentence
-  std::string action = {};    ///< one sentence; empty: nothing stands there
-  std::string footnote = {};  ///< where the figures come from
+  std::string action = {};    ///< one sentence; left out if empty
+  std::string footnote = {};  ///< origin of the figures
   std::vector<Fact> facts = {};
   std::vector<Section> sections = {};
 };
 
-/// One HTML document that needs nothing else: style, scripts and the plotting library are in it, and nothing is fetched. Its tables and
-/// bars are there without scripts. A function of the page alone.
+/// Returns a self-contained HTML document with style, scripts and the plotting library, which
+/// fetches nothing. Tables and bars work without scripts. The result depends only on the page.
 std::string to_html(const Page& page);
 
-/// As pages write it: "12 %", "3.4 MB/s", "250 ms"; "-" for what is not finite.
+/// Formats a value as pages show it: "12 %", "3.4 MB/s", "250 ms"; "-" if it is not finite.
 std::string format_figure(double value, PlotUnit unit);
 
 }  // namespace forebay

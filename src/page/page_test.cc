@@ -49,7 +49,7 @@ std::string html_of(Block block) {
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// The JSON that the script draws from.
+// Returns the JSON from which the script draws.
 nlohmann::json plots_of(const std::string& html) {
   const std::string before = "<script type=\"application/json\" id=\"plots\">";
   const size_t begin = html.find(before) + before.size();
@@ -151,7 +151,7 @@ TEST(Page, FiguresAreShortAndHaveTheirUnit) {
   for (const auto& [value, unit, text] : figures) EXPECT_EQ(format_figure(value, unit), text);
 }
 
-// By what a byte begins, as RFC 3629 has it.
+// Returns whether a text is UTF-8 (RFC 3629).
 bool is_utf8(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) == [&] {
     try {

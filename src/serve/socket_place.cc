@@ -34,7 +34,7 @@ std::string folder_of_user() {
   return fmt::format("/tmp/forebay-{}", getuid());
 }
 
-// In /tmp anybody could have made it first.
+// Creates the folder and checks its owner: in /tmp another user could have created it before.
 Status make_private(const std::string& folder) {
   if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return cannot("this folder cannot be made", folder);
   struct stat info{};
@@ -86,7 +86,7 @@ Result<std::string> socket_path(std::string_view name) {
 std::string serve_command(const std::string& path, std::string_view verb) {
   std::string_view name = path;
   const std::string folder = folder_of_user() + "/";
-  // In a folder below it is a path, and no name.
+  // A socket in a subfolder has no name and is given by its path.
   if (name.starts_with(folder) && name.ends_with(kEnding) && name.find('/', folder.size()) == name.npos)
     name = name.substr(folder.size(), name.size() - folder.size() - kEnding.size());
   return fmt::format("forebay serve{}{}{}", verb.empty() ? "" : " ", verb,
@@ -105,13 +105,14 @@ std::optional<FileDescriptor> lock_socket(const std::string& path, bool wait) {
 Result<FileDescriptor> listen_at(const std::string& path) {
   FileDescriptor made(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!made.valid()) return cannot("no socket can be made", path);
-  // A killed server leaves the file, and bind() fails where there is one. Anything else there is the user's.
+  // A killed server leaves its socket, and bind() fails if one exists. Any other file is the
+  // user's.
   struct stat there{};
   if (lstat(path.c_str(), &there) == 0 && !S_ISSOCK(there.st_mode))
     return invalid_argument("this is no socket of a server; give a path where nothing is").with_key(path);
   unlink(path.c_str());
   const sockaddr_un address = address_of(path);
-  fchmod(made.get(), 0600);  // the file's rights, too: connecting needs that to write
+  fchmod(made.get(), 0600);  // restricts connect() to this user, too: it needs write permission
   if (bind(made.get(), generic(address), sizeof address) != 0) return cannot("no server can listen here", path);
   if (listen(made.get(), kBacklog) != 0) return cannot("no server can listen here", path);
   return made;
@@ -121,7 +122,7 @@ Result<FileDescriptor> connect_to(const std::string& path) {
   FileDescriptor made(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!made.valid()) return cannot("no socket can be made", path);
   const sockaddr_un address = address_of(path);
-  // Of a server that is stopped the queue of those who want in fills up; connect() then waits for as long as sending may.
+  // The backlog of a suspended server fills up. connect() then waits as long as SO_SNDTIMEO allows.
   const timeval patience{kConnectSeconds, 0}, forever{0, 0};
   setsockopt(made.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   if (connect(made.get(), generic(address), sizeof address) != 0) {
@@ -133,7 +134,7 @@ Result<FileDescriptor> connect_to(const std::string& path) {
     return cannot("the server cannot be reached", path);
   }
   setsockopt(made.get(), SOL_SOCKET, SO_SNDTIMEO, &forever, sizeof forever);
-  // A path that the user gave may lie where others can make sockets, too.
+  // A path from the user may be in a folder where other users can create sockets.
   const std::optional<PeerProcess> peer = peer_process(made.get());
   if (!peer || peer->user != getuid()) return unavailable("the server here is another user's").with_key(path);
   return made;

@@ -9,25 +9,31 @@
 
 namespace forebay {
 
-/// Where servers of this user listen: "auto" and "" are the host's usual one, NAME is one of that name, and what has a slash is the path
-/// of a socket. They lie in a folder that nobody else can enter: $XDG_RUNTIME_DIR/forebay, or else /tmp/forebay-UID, which is made
-/// where it is not there.
+/// Returns the path of the socket of a server of this user. "auto" and "" name the usual server of
+/// the host, and another name names a server of its own. A text with a slash is the path itself.
+/// Sockets of names are in a folder that only this user can enter: $XDG_RUNTIME_DIR/forebay, or
+/// else /tmp/forebay-UID. The folder is created if it does not exist.
 ///
-/// InvalidArgument for a name that is none or a path that is too long; Unavailable where the folder is somebody else's or open to others.
+/// Errors: InvalidArgument for an invalid name or a path that is too long; Unavailable if the
+/// folder belongs to another user or others can enter it.
 Result<std::string> socket_path(std::string_view name);
 
-/// The command that starts the server there, or with a verb asks it ("stop"): "forebay serve stop --socket NAME".
+/// Returns the command that starts the server at this path, or with a verb the command that talks
+/// to it, such as "forebay serve stop --socket NAME".
 std::string serve_command(const std::string& path, std::string_view verb = "");
 
-/// The lock beside a socket: who starts a server or ends one holds it. Waits for it, or not; nothing where somebody else has it.
+/// Takes the lock file beside a socket, which processes hold while they start or end a server. The
+/// lock ends with the descriptor. Without `wait`, returns nothing if another process holds it.
 std::optional<FileDescriptor> lock_socket(const std::string& path, bool wait);
 
-/// A socket that listens there, in place of one that a server left that was killed. The caller holds the lock.
+/// Creates a listening socket and replaces one that a killed server has left. The caller holds the
+/// lock.
 Result<FileDescriptor> listen_at(const std::string& path);
-/// A connection to whoever listens there. NotFound where nobody does; Unavailable where it is another user's, or lets nobody in for some seconds.
+/// Connects to the server at this path. NotFound if no server listens there; Unavailable if the
+/// server belongs to another user, or has not accepted the connection within some seconds.
 Result<FileDescriptor> connect_to(const std::string& path);
 
-/// The process and user at the other end, as the kernel says.
+/// Process and user at the other end of a socket, as reported by the kernel.
 struct PeerProcess {
   int process = 0;
   unsigned user = 0;

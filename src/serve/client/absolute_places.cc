@@ -39,7 +39,7 @@ Result<Description> with_absolute_places(const Description& description, const s
   OpSpec source = description.steps().front();
   const SourceDef* const def = find_source(source.name);
   for (const ArgDef& arg : def == nullptr ? std::span<const ArgDef>() : std::span<const ArgDef>(def->args)) {
-    // What has a default says how places are used, and is none.
+    // An argument with a default describes how places are used and is not a place itself.
     if (arg.use == ArgUse::kPlace && arg.default_value.is_null() && source.args.contains(arg.name))
       make_absolute(source.args[arg.name], folder);
   }

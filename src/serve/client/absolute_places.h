@@ -5,8 +5,9 @@
 
 namespace forebay {
 
-/// The description with the places of its data as a process with another working folder finds them. InvalidArgument for a step whose
-/// place is part of what the pipeline is: it has to be absolute already.
+/// Returns the description with absolute paths, so that a process with another working folder can
+/// open it. Relative paths are resolved against `folder`. InvalidArgument for a step whose path is
+/// part of the pipeline's identity: that path must be absolute already.
 Result<Description> with_absolute_places(const Description& description, const std::string& folder);
 
 }  // namespace forebay

@@ -13,11 +13,12 @@ namespace forebay {
 
 namespace {
 
-// Of one frame: batches are told by where they lie, so only ledgers and long lists of ids are large.
+// Limit of one frame. Batches are sent as locations, so only ledgers and long lists of ids are
+// large.
 constexpr uint64_t kMostAnswer = uint64_t{256} << 20;
 constexpr std::chrono::seconds kAnswerWithin{30};
-constexpr std::chrono::milliseconds kLook{100};    // whether somebody interrupted
-constexpr std::chrono::milliseconds kAhead{1000};  // more than the server waits
+constexpr std::chrono::milliseconds kLook{100};    // interval of checks for close()
+constexpr std::chrono::milliseconds kAhead{1000};  // longer than the server waits
 constexpr size_t kFreedAtOnce = 256;
 
 std::string program_name() {
@@ -27,7 +28,7 @@ std::string program_name() {
   return name;
 }
 
-/// Questions that read listings or run passes, which take as long as they take.
+/// Returns true for requests that read listings or pass over the data. They have no time limit.
 bool takes_long(MessageType type) { return type == MessageType::kOpen || type == MessageType::kPrepare; }
 
 }  // namespace
@@ -44,14 +45,14 @@ Result<std::shared_ptr<Connection>> Connection::open(FileDescriptor socket, bool
   return connection;
 }
 
-// Without hanging up: a server that is alive and only slow would lend the memory of batches that are still held here to others. It hears of it when
-// the last of them goes, and with it this connection.
+// Does not hang up: a server that is only slow would reuse the memory of batches that are still
+// held here. The connection ends with the last of these batches.
 Status Connection::lose(Status why) {
   lost_ = true;
   return why;
 }
 
-// It may hear later that its loader is not wanted any more; what it has lent stays lent.
+// A slow server may still receive kClose later. Batches that it has delivered stay valid.
 Status Connection::give_up() {
   (void)channel_.try_send(MessageType::kClose, "");
   return lose(unavailable("the server does not answer; look at it with: forebay serve status"));
@@ -59,7 +60,8 @@ Status Connection::give_up() {
 
 void Connection::close() {
   interrupted_ = true;
-  // Without waiting for the answer, and not for ever: another thread may be sending, or the server not reading.
+  // Does not wait for the answer and tries only for a while, since another thread may be sending or
+  // the server may not be reading.
   for (int i = 0; i < 20 && !lost_; ++i) {
     if (channel_.try_send(MessageType::kClose, "")) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -73,7 +75,7 @@ Status Connection::take_slabs(const Frame& frame) {
   return {};
 }
 
-// The next frame that is an answer.
+// Returns the next frame that is an answer.
 Result<Frame> Connection::answer(std::chrono::milliseconds timeout, bool* timed_out) {
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   *timed_out = false;
@@ -92,7 +94,7 @@ Result<Frame> Connection::answer(std::chrono::milliseconds timeout, bool* timed_
   }
 }
 
-// Who turns a client away says why and hangs up, before it has heard anything.
+// A server that refuses a client sends the reason and hangs up before it has read anything.
 Status Connection::last_words(Status why) {
   const Result<std::optional<Frame>> frame = channel_.receive(std::chrono::milliseconds(0));
   told_ = frame.ok() && frame->has_value() && (*frame)->type == MessageType::kFailed;
@@ -111,8 +113,8 @@ Result<std::string> Connection::ask(MessageType type, std::string_view body) {
     Result<Frame> frame = answer(within, &timed_out);
     if (!frame.ok()) return frame.status();
     if (timed_out) return give_up();
-    // The server answers in order, and the batch was asked for before.
-    if (next_asked_ && !next_answer_) {  // that of next() comes first
+    // The server answers in order, and the batch was requested before.
+    if (next_asked_ && !next_answer_) {  // the answer to next() comes first
       next_answer_ = std::move(*frame);
       continue;
     }
@@ -149,7 +151,7 @@ Result<Connection::Next> Connection::next(std::chrono::milliseconds timeout) {
   next_answer_.reset();
   next_asked_ = false;
   Result<Next> next = understand(frame);
-  // A server that has gone by now is found out with the next call: this answer is here.
+  // If the server has exited by now, the next call finds out. This answer is complete.
   if (next.ok() && !next->timed_out && !next->behind.finished && !lost_) (void)ask_next(kAhead);
   return next;
 }
@@ -167,7 +169,7 @@ Status Connection::forget_next() {
   const Frame frame = std::move(*next_answer_);
   next_answer_.reset();
   next_asked_ = false;
-  (void)understand(frame);  // a batch goes back
+  (void)understand(frame);  // frees a batch
   return {};
 }
 
@@ -213,12 +215,13 @@ Result<Batch> Connection::batch_of(BatchMessage message) {
   batch.padding = message.padding;
   batch.epoch = message.epoch;
   batch.step = message.step;
-  // After the tensors are made, which keep their own slabs mapped.
+  // After the tensors, because these keep their slabs mapped.
   for (const uint64_t slab : message.gone_slabs) slabs_.drop(slab);
   return batch;
 }
 
-// On whatever thread has the last tensor, which must not wait: what cannot be told now goes with the next question.
+// Runs on the thread that frees the last tensor, which must not wait. Numbers that cannot be sent
+// now are sent before the next request.
 void Connection::let_go(uint64_t number) {
   // In the child of a fork the parent still holds the batch, and the socket is the parent's.
   if (process_generation() != generation_ || lost_) return;
@@ -233,7 +236,7 @@ void Connection::tell_what_goes() {
   const std::lock_guard lock(freed_mutex_);
   while (!freed_.empty()) {
     const auto end = freed_.end();
-    // In pieces that try_send() can send whole.
+    // Each message must be small enough for try_send().
     const auto begin = freed_.size() > kFreedAtOnce ? end - kFreedAtOnce : freed_.begin();
     if (!channel_.try_send(MessageType::kFreed, to_message(std::vector<uint64_t>(begin, end)))) return;
     freed_.erase(begin, end);

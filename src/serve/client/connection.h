@@ -17,31 +17,36 @@
 
 namespace forebay {
 
-/// A client's end: questions and their answers, one at a time, and batches, which keep it until the last of their tensors goes. From any
-/// thread.
+/// The client's end of a connection. It sends one request at a time and waits for the answer.
+/// Batches share ownership of it, so that the connection lives until their last tensor is freed.
+/// Any thread may call any function.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  /// Says hello. Unavailable where the server goes meanwhile, or does not answer within half a minute. `turned_away`, where given: whether
-  /// the server itself said why not, and so would say it again.
+  /// Exchanges the first messages with the server. Unavailable if the server exits meanwhile or
+  /// does not answer within half a minute. `*turned_away` is set to whether the server itself
+  /// refused the client, so that another attempt would fail, too.
   static Result<std::shared_ptr<Connection>> open(FileDescriptor socket, bool* turned_away = nullptr);
   explicit Connection(FileDescriptor socket);
 
-  /// The answer's body, or the error that it is. Unavailable: the server has gone, and lost() is true from then on.
+  /// Sends a request and returns the body of the answer, or the error in the answer. Returns
+  /// Unavailable if the server has exited; lost() is true from then on.
   Result<std::string> ask(MessageType type, std::string_view body);
 
   struct Next {
     std::optional<Batch> batch;
     bool timed_out = false;
-    Position behind;  ///< what came
+    Position behind;  ///< position after this answer
   };
-  /// An answer that does not come within the timeout is that of the next call. Behind a batch the next one is asked for at once, so that
-  /// it is here when it is wanted: the server stands a batch ahead.
+  /// Returns the next batch or the end of an epoch. An answer that arrives after the timeout is
+  /// returned by the next call. After a batch the next one is requested at once, so that it is here
+  /// when it is needed. The server is therefore one batch ahead of the client.
   Result<Next> next(std::chrono::milliseconds timeout);
-  /// What was asked for ahead is not wanted any more.
+  /// Discards the batch that was requested ahead.
   Status forget_next();
 
   bool lost() const { return lost_; }
-  /// Whoever waits comes back, and nothing more is asked. Batches stay, and keep the connection.
+  /// Ends the waits of other threads with Cancelled and closes the loader in the server. Batches
+  /// stay valid and keep the connection alive.
   void close();
 
  private:
@@ -62,8 +67,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::atomic<bool> lost_ = false, interrupted_ = false;
   std::timed_mutex turn_;
   bool next_asked_ = false;
-  std::optional<Frame> next_answer_;  // came while another question was asked
-  bool told_ = false;                 // the latest error of ask() was the server's own answer
+  std::optional<Frame> next_answer_;  // the answer, if it arrived during another request
+  bool told_ = false;                 // whether the last error of ask() was an answer of the server
 
   std::mutex freed_mutex_;
   std::vector<uint64_t> freed_;

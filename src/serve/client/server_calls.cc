@@ -25,12 +25,12 @@ Status stop_server(const std::string& path) {
   const std::optional<PeerProcess> process = peer_process(socket.get());
   FOREBAY_ASSIGN(const std::shared_ptr<Connection> connection, Connection::open(std::move(socket)));
   const Status told = connection->ask(MessageType::kStop, "").status();
-  if (!told.ok() && !connection->lost()) return told;  // it may be gone before it has answered
+  if (!told.ok() && !connection->lost()) return told;  // the server may exit before it has answered
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (std::chrono::steady_clock::now() < deadline) {
     const Result<FileDescriptor> again = connect_to(path);
     if (!again.ok() && again.status().code() == Code::kNotFound) return {};
-    // Somebody's share="auto" may have started the next one by now.
+    // A client with share="auto" may have started another server by now.
     if (again.ok() && process && peer_process(again->get())->process != process->process) return {};
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

@@ -6,9 +6,11 @@
 
 namespace forebay {
 
-/// What the server at that socket tells of itself, JSON; see docs/shared.md. NotFound where none listens.
+/// Returns the status of the server at that socket as JSON, described in docs/shared.md. NotFound
+/// if no server listens there.
 Result<std::string> server_status(const std::string& path);
-/// Ends it, and comes back when it has gone. Unavailable where it does not go within half a minute.
+/// Stops the server and waits until it has exited. Unavailable if that takes more than half a
+/// minute.
 Status stop_server(const std::string& path);
 
 }  // namespace forebay

@@ -6,10 +6,10 @@
 
 namespace forebay {
 
-/// The pipeline as JSON that another process can open, with places that do not depend on this one's folder. InvalidArgument for one that is not
-/// shared, saying why.
+/// Returns the pipeline as JSON that another process can open, with absolute paths.
+/// InvalidArgument, with the reason, for a pipeline that cannot be shared.
 Result<std::string> portable(const Pipeline& pipeline);
-/// InvalidArgument for options that a server does not heed.
+/// Returns InvalidArgument for options that a server does not support.
 Status check_shared(const LoaderOptions& options, const ShareOptions& share);
 
 }  // namespace forebay

@@ -24,9 +24,9 @@ namespace forebay {
 
 namespace {
 
-constexpr int kMostRestarts = 5;                   // without a batch between them
-constexpr std::chrono::seconds kLeavesWithin{10};  // one that does not answer for longer than that does not leave
-constexpr int kMostAttempts = 10;                  // to reach a server: each may be just leaving
+constexpr int kMostRestarts = 5;                   // restarts in a row without a batch
+constexpr std::chrono::seconds kLeavesWithin{10};  // a server that exits does so within this time
+constexpr int kMostAttempts = 10;                  // attempts to connect: a server may be exiting
 
 }  // namespace
 
@@ -38,18 +38,18 @@ struct SharedLoader::Impl {
   OpenRequest request;
   const uint64_t generation = process_generation();
 
-  mutable std::mutex mutex;  // guards what follows against close() and stats() from other threads
+  mutable std::mutex mutex;  // guards the following against close() and stats() on other threads
   std::shared_ptr<Connection> connection;
-  std::optional<Position> at;  // where the client stands; nothing: ask the server
-  std::string last_state;      // where it was known to stand
+  std::optional<Position> at;  // position of the client; empty: ask the server
+  std::string last_state;      // last known position
   int64_t size = 0;
   std::string fingerprint;
   bool closed = false, forgets_end = false;
-  bool owes_end = false;         // the last batch of an epoch was given, and not its end
-  bool lost_end = false;         // with the server that would have given it
-  bool at_loaded_place = false;  // a state was loaded, and nothing was given since
+  bool owes_end = false;         // an epoch's last batch was delivered, but not its end
+  bool lost_end = false;         // the server was lost that would have delivered that end
+  bool at_loaded_place = false;  // a state was loaded, and no batch was delivered since
   std::atomic<int> restarts = 0;
-  std::mutex reconnecting;  // held while another server is sought: by one thread
+  std::mutex reconnecting;  // held by the thread that connects to another server
 
   bool starts() const { return share.server.empty() || share.server == "auto"; }
   bool in_child() const { return process_generation() != generation; }
@@ -73,7 +73,7 @@ struct SharedLoader::Impl {
     const std::lock_guard lock(mutex);
     return at && at->state == state;
   }
-  // `given`: the epoch of the batch that brought it there.
+  // `given` is the epoch of the batch that led to this position.
   void stands_at(std::optional<Position> now, std::optional<int64_t> given) {
     const std::lock_guard lock(mutex);
     at = std::move(now);
@@ -87,7 +87,7 @@ struct SharedLoader::Impl {
   Status catch_up();
   Status gone(const Status& why) const;
   Result<std::string> ask(MessageType type, const std::string& body);
-  /// Empty where the server does not answer.
+  /// Returns an empty description if the server does not answer.
   SourceLook describe() {
     const Result<std::string> answer = ask(MessageType::kDescribe, "");
     Result<SourceLook> look = answer.ok() ? from_message<SourceLook>(*answer) : answer.status();
@@ -99,7 +99,7 @@ struct SharedLoader::Impl {
   void restart_epoch();
 };
 
-// A server that leaves just now gives way to another one.
+// Tries again if the server is just exiting.
 Status SharedLoader::Impl::connect() {
   Status status;
   const auto patient_until = std::chrono::steady_clock::now() + kLeavesWithin;
@@ -109,7 +109,7 @@ Status SharedLoader::Impl::connect() {
     bool turned_away = false;
     Result<std::shared_ptr<Connection>> made = Connection::open(std::move(socket), &turned_away);
     status = made.status();
-    // One that is full says so, and would say so again.
+    // A server that is full has refused the client and would do so again.
     if (status.code() == Code::kUnavailable && !turned_away && std::chrono::steady_clock::now() < patient_until)
       continue;
     if (!status.ok()) return status;
@@ -117,11 +117,11 @@ Status SharedLoader::Impl::connect() {
       const std::lock_guard lock(mutex);
       if (closed) return cancelled("the loader was closed");
       connection = *made;
-      // Another server goes on where this client stands, which the lost one may have been ahead of.
+      // A new server continues at the client's position. The lost one may have been ahead of it.
       if (at || !last_state.empty()) request.state = at ? at->state : last_state;
       lost_end = lost_end || std::exchange(owes_end, false);
     }
-    // Opening may list for long; the connection is what can be told to stop.
+    // Opening may read a long listing. Closing the connection ends it.
     const std::stop_callback stops(options.stop, [&] { (*made)->close(); });
     status = (*made)->ask(MessageType::kOpen, to_message(request)).status();
     if (status.code() != Code::kUnavailable || !(*made)->lost()) return status;
@@ -139,7 +139,7 @@ Status SharedLoader::Impl::gone(const Status& why) const {
 
 Status SharedLoader::Impl::connect_again(const std::shared_ptr<Connection>& lost, const Status& why) {
   const std::lock_guard turn(reconnecting);
-  if (current() != lost) return {};  // another thread has
+  if (current() != lost) return {};  // another thread has connected again
   if (!starts()) return gone(why);
   if (++restarts > kMostRestarts)
     return unavailable(
@@ -180,7 +180,9 @@ Result<Position> SharedLoader::Impl::position() {
   return at.value_or(Position());
 }
 
-// A server that goes on behind the last batch of an epoch knows nothing of its end, which is given here: whether it is one that is left out.
+// A new server that continues after the last batch of an epoch does not know that the epoch's end
+// is still to be delivered. This function delivers it. It returns nothing if no end was lost, and
+// true if the end is to be dropped.
 std::optional<bool> SharedLoader::Impl::end_of_lost_epoch() {
   const std::lock_guard lock(mutex);
   if (!std::exchange(lost_end, false)) return std::nullopt;
@@ -198,7 +200,8 @@ Status SharedLoader::Impl::catch_up() {
   return ask(MessageType::kLoadState, to_message(here)).status();
 }
 
-// What changes the position. The server stands where the client does before it is told, and not a batch ahead.
+// Sends a request that changes the position. First moves the server, which may be a batch ahead,
+// back to the client's position.
 Status SharedLoader::Impl::moved(MessageType type, const std::string& body) {
   FOREBAY_RETURN_IF_ERROR(usable());
   FOREBAY_ASSIGN(const Position here, position());
@@ -213,7 +216,7 @@ Status SharedLoader::Impl::moved(MessageType type, const std::string& body) {
   return look();
 }
 
-// See LoaderOptions::restart. Where the server is gone, the next batch says so.
+// Implements LoaderOptions::restart. If the server is lost, the next batch reports that.
 void SharedLoader::Impl::restart_epoch() {
   if (!options.restart || at_loaded_place) return;
   const Result<Position> here = position();
@@ -281,11 +284,11 @@ Result<std::optional<Batch>> SharedLoader::next_for(std::chrono::milliseconds ti
   Result<Connection::Next> next = connection->next(timeout);
   if (!next.ok() && connection->lost()) {
     FOREBAY_RETURN_IF_ERROR(impl_->connect_again(connection, next.status()));
-    *timed_out = true;  // the caller comes again
+    *timed_out = true;  // the caller calls again
     return std::optional<Batch>();
   }
   if (!next.ok()) {
-    if (next.status().code() != Code::kCancelled) impl_->stands_at({}, {});  // perhaps behind a bad step
+    if (next.status().code() != Code::kCancelled) impl_->stands_at({}, {});  // e.g. after a bad step
     return next.status();
   }
   *timed_out = next->timed_out;
@@ -293,18 +296,19 @@ Result<std::optional<Batch>> SharedLoader::next_for(std::chrono::milliseconds ti
   impl_->restarts = 0;
   impl_->at_loaded_place = false;
   const bool forgets = std::exchange(impl_->forgets_end, false) && !next->batch;
-  // An end that moves nothing is that of an epoch whose last batch was given.
+  // An end that does not change the position is that of an epoch whose last batch was delivered.
   if (forgets && impl_->stands_at_state(next->behind.state)) {
     *timed_out = true;
     return std::optional<Batch>();
   }
   impl_->stands_at(std::move(next->behind), next->batch ? std::optional(next->batch->epoch) : std::nullopt);
-  // Another thread has found the server lost meanwhile, and the next one stands where this batch was not given yet.
+  // Another thread has replaced the server meanwhile, and the new one is at the position before
+  // this batch.
   if (impl_->current() != connection) FOREBAY_RETURN_IF_ERROR(impl_->catch_up());
   return std::move(next->batch);
 }
 
-// The server knows when it answered, and not when that was seen.
+// Does nothing: the server knows when it answered, and not when the answer was seen.
 void SharedLoader::waited_for_interpreter(std::chrono::nanoseconds) {}
 
 int64_t SharedLoader::batches_per_epoch() const {
@@ -326,7 +330,7 @@ std::string SharedLoader::state() const {
   if (impl_->in_child()) return "";
   const Result<Position> at = impl_->position();
   if (at.ok()) return at->state;
-  // Behind an error and a close() nobody can say more than where it stood before.
+  // After an error and a close() only the last known position is available.
   const std::lock_guard lock(impl_->mutex);
   return impl_->last_state;
 }

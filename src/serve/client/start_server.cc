@@ -26,7 +26,7 @@ namespace {
 constexpr std::chrono::seconds kLockWithin{30};
 constexpr int kListeningAt = 3;
 
-/// What belongs to one rank or trainer, and not to a server for all.
+/// Variables that belong to one rank or trainer and not to a server for all of them.
 constexpr std::string_view kNotPassedOn[] = {"RANK=", "WORLD_SIZE=", "LOCAL_", "GROUP_", "ROLE_",      "SLURM_",
                                              "OMPI_", "PMI_",        "PMIX_",  "OMP_",   "LD_PRELOAD="};
 
@@ -48,7 +48,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return list;
 }
 
-/// Where a program lies that is given without a folder; empty where it is nowhere.
+/// Returns the path of a program, looked up on PATH if it has no folder; empty if it is not found.
 std::string on_path(const std::string& program) {
   if (program.find('/') != std::string::npos) return program;
   const char* const path = std::getenv("PATH");
@@ -62,7 +62,8 @@ std::string on_path(const std::string& program) {
   return "";
 }
 
-/// All that the new process needs, made before the fork: between that and the exec no memory may be taken.
+/// Everything that the new process needs. It is prepared before the fork, because no memory may be
+/// allocated between fork and exec.
 struct Launch {
   std::string file;
   std::vector<char*> arguments, environment;
@@ -73,19 +74,21 @@ void keep_only(int from, int to) {
   if (from != to) dup2(from, to);
 }
 
-// In the grandchild. Only calls that are safe there.
+// Runs in the grandchild and makes only async-signal-safe calls.
 [[noreturn]] void become(const Launch& launch) {
-  // Not in the terminal's group: Ctrl-C is for the trainer.
+  // Leaves the terminal's process group, since Ctrl-C is meant for the trainer.
   setsid();
-  // A process of its own: what the client ignores or blocks, Python's SIGPIPE for one, is not the server's.
+  // Signals that the client ignores or blocks, such as SIGPIPE in Python, must not affect the
+  // server.
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   cpu_set_t all;
   std::memset(&all, 0xff, sizeof all);
-  sched_setaffinity(0, sizeof all, &all);  // it works for all of the host; the kernel leaves out what is not ours
-  // Out of the way first: any of them may have one of the numbers that they are to get.
+  // The server works for the whole host. The kernel leaves out cores that the process may not use.
+  sched_setaffinity(0, sizeof all, &all);
+  // Moves all descriptors up first, because each may have a number that another one is to get.
   const int listening = fcntl(launch.listening, F_DUPFD, 10), failed = fcntl(launch.failed, F_DUPFD_CLOEXEC, 10);
   const int log = fcntl(launch.log, F_DUPFD, 10), nothing = fcntl(launch.nothing, F_DUPFD, 10);
   keep_only(nothing, 0);
@@ -94,7 +97,7 @@ void keep_only(int from, int to) {
   keep_only(listening, kListeningAt);
   keep_only(failed, kListeningAt + 1);
   fcntl(kListeningAt + 1, F_SETFD, FD_CLOEXEC);
-  // The client's files, sockets and devices are not kept open by a server that outlives it.
+  // Closes the client's files, sockets and devices, since the server outlives the client.
   close_range(kListeningAt + 2, ~0U, 0);
   (void)!chdir("/");
   execve(launch.file.c_str(), launch.arguments.data(), launch.environment.data());
@@ -104,7 +107,7 @@ void keep_only(int from, int to) {
 }
 
 Status wait_until_begun(pid_t child, int failed, const std::string& file) {
-  // The child only forks once more and ends.
+  // The child only forks again and exits.
   while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
   }
   int error = 0;
@@ -144,7 +147,7 @@ Status start(const std::string& path, std::vector<std::string> program) {
   launch.failed = write_end.get();
   const pid_t child = fork();
   if (child < 0) return unavailable(fmt::format("a server cannot be started: {}", std::strerror(errno)));
-  if (child == 0) {  // its own child is nobody's, so that no zombie is left to this process
+  if (child == 0) {  // the grandchild is not a child of this process, so it leaves no zombie here
     if (fork() == 0) become(launch);
     _exit(0);
   }
@@ -152,7 +155,7 @@ Status start(const std::string& path, std::vector<std::string> program) {
   return wait_until_begun(child, read_end.get(), launch.file);
 }
 
-// Whoever holds it starts a server, or ends one, and is done soon.
+// Waits for the lock. Processes hold it only while they start or end a server.
 Result<FileDescriptor> take_lock(const std::string& path, const std::stop_token& stop) {
   const auto deadline = std::chrono::steady_clock::now() + kLockWithin;
   while (std::chrono::steady_clock::now() < deadline) {
@@ -170,7 +173,7 @@ Result<FileDescriptor> connect_or_start(const std::string& path, const std::vect
   Result<FileDescriptor> connected = connect_to(path);
   if (connected.ok() || !starts || connected.status().code() != Code::kNotFound) return connected;
   FOREBAY_ASSIGN(const FileDescriptor lock, take_lock(path, stop));
-  // Whoever had the lock before may have started one.
+  // The previous holder of the lock may have started a server.
   connected = connect_to(path);
   if (connected.ok() || connected.status().code() != Code::kNotFound) return connected;
   FOREBAY_RETURN_IF_ERROR(start(path, program));

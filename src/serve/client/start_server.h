@@ -9,10 +9,11 @@
 
 namespace forebay {
 
-/// A connection to the server at `path`. With `starts`, one is started where none listens, by `program` (empty: `forebay` on PATH): a
-/// process of its own, which goes some seconds after its last client. Whoever comes at the same time gets the same one.
+/// Connects to the server at `path`. If none listens there and `starts` is true, starts one with
+/// `program` (empty: `forebay` on PATH). The server is a process of its own that exits some seconds
+/// after its last client. Processes that call this at the same time get the same server.
 ///
-/// NotFound where there is none; Unavailable where it cannot be started.
+/// Errors: NotFound if there is no server; Unavailable if it cannot be started.
 Result<FileDescriptor> connect_or_start(const std::string& path, const std::vector<std::string>& program, bool starts,
                                         const std::stop_token& stop);
 

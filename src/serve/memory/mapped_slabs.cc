@@ -23,7 +23,7 @@ namespace {
 
 Status no_tensor() { return corrupt("the server tells of a tensor that lies in none of its slabs"); }
 
-/// Nothing where no array of that shape can be.
+/// Returns the bytes of a tensor, or nothing if no array can have that shape.
 std::optional<uint64_t> bytes_of(const TensorPlace& place) {
   uint64_t bytes = dtype_size(place.dtype);
   for (const int64_t dim : place.shape) {
@@ -38,7 +38,7 @@ Status MappedSlabs::add(const SlabMessage& message, const FileDescriptor& file) 
   struct stat info{};
   if (fstat(file.get(), &info) != 0 || message.bytes == 0 || static_cast<uint64_t>(info.st_size) != message.bytes)
     return corrupt("the server tells of a slab that is not as long as it says");
-  // Sealed by the server, so the file cannot shrink under the mapping.
+  // The server has sealed the file, so it cannot shrink under the mapping.
   void* const data = mmap(nullptr, message.bytes, PROT_READ, MAP_SHARED, file.get(), 0);
   if (data == MAP_FAILED)
     return out_of_budget(fmt::format("{} bytes of the server's cannot be mapped here; raise the limit of address "
@@ -64,7 +64,7 @@ Result<Tensor> MappedSlabs::tensor(const TensorPlace& place, const std::shared_p
   const std::optional<uint64_t> bytes = bytes_of(place);
   if (!bytes || place.shape.size() > Shape::kMaxRank) return no_tensor();
   Tensor tensor{place.dtype, Shape(std::span<const int64_t>(place.shape)), Buffer()};
-  if (place.slab == 0)  // a field has no such tensor, or nothing is in it
+  if (place.slab == 0)  // the field has no such tensor, or the tensor is empty
     return place.shape.empty() || *bytes == 0 ? Result<Tensor>(tensor) : no_tensor();
   std::shared_ptr<const Mapping> mapping;
   {
@@ -73,7 +73,7 @@ Result<Tensor> MappedSlabs::tensor(const TensorPlace& place, const std::shared_p
     if (found == slabs_.end()) return no_tensor();
     mapping = found->second;
   }
-  // In this order nothing overflows.
+  // This order of comparisons cannot overflow.
   if (place.offset > mapping->bytes || *bytes > mapping->bytes - place.offset) return no_tensor();
   uint8_t* const data = mapping->data + place.offset;
   auto both =

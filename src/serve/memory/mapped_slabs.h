@@ -12,14 +12,17 @@
 
 namespace forebay {
 
-/// The server's slabs as a client has them: mapped once each, for reading. From any thread.
+/// The server's slabs in a client, each mapped once and for reading only. Any thread may call any
+/// function.
 class MappedSlabs {
  public:
-  /// OutOfBudget where it cannot be mapped; Corrupt where the file is not as long as the message says.
+  /// Maps a slab. OutOfBudget if it cannot be mapped; Corrupt if the file has not the announced
+  /// length.
   Status add(const SlabMessage& message, const FileDescriptor& file);
-  /// Tensors in it keep it mapped.
+  /// Forgets a slab. It stays mapped until the last tensor in it is freed.
   void drop(uint64_t number);
-  /// Bytes of a tensor, which keep their slab, and `held`. Corrupt where it would not lie within a slab.
+  /// Returns a tensor in a slab. The tensor keeps the mapping and `held` alive. Corrupt if it does
+  /// not lie within a slab.
   Result<Tensor> tensor(const TensorPlace& place, const std::shared_ptr<void>& held) const;
 
  private:

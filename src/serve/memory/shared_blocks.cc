@@ -41,7 +41,7 @@ Result<std::shared_ptr<Slab>> Slab::make(uint64_t number, size_t bytes) {
   if (data == MAP_FAILED) return no_slab(bytes, "mmap");
   std::shared_ptr<Slab> slab(new Slab(number, std::move(file), static_cast<uint8_t*>(data), bytes));
   madvise(data, bytes, MADV_HUGEPAGE);
-  // After this mapping no other that writes can be made, whatever way a process comes by the file.
+  // After this no process can create another writable mapping, however it obtains the file.
   constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
   if (fcntl(slab->descriptor(), F_ADD_SEALS, kSeals) != 0)
     return unsupported("this kernel cannot seal shared memory against writing (Linux 5.1 can); use share=None");
@@ -71,7 +71,7 @@ std::optional<size_t> SharedBlocks::take(Held& held, size_t bytes) {
   return std::nullopt;
 }
 
-// One that is up to an eighth larger does, too.
+// Reuses an idle slab that is large enough and at most an eighth too large.
 uint8_t* SharedBlocks::use_again(size_t bytes) {
   const auto found = std::ranges::find_if(
       idle_, [&](const auto& slab) { return slab->bytes() >= bytes && slab->bytes() - bytes <= slab->bytes() / 8; });
@@ -112,7 +112,7 @@ uint8_t* SharedBlocks::allocate(size_t bytes) {
   return held->slab->data() + *take(*held, taken);
 }
 
-// The neighbours join.
+// Merges the part with its free neighbours.
 void SharedBlocks::give_back(Held& held, size_t offset, size_t bytes) {
   auto after = held.free.lower_bound(offset);
   if (after != held.free.end() && after->first == offset + bytes) {
@@ -144,7 +144,7 @@ void SharedBlocks::free(uint8_t* block, size_t bytes) {
   Held& held = found->second;
   if (!held.whole) {
     give_back(held, static_cast<size_t>(block - held.slab->data()), block_bytes(bytes));
-    // Free parts are joined, so a slab without a block is one part.
+    // Free parts are merged, so a slab without blocks has exactly one.
     if (held.free.begin()->second < kSmallSlab) return;
   }
   lent_bytes_ -= held.slab->bytes();

@@ -13,11 +13,13 @@
 
 namespace forebay {
 
-/// A file of memory that has no name, mapped here for writing; sealed, so that whoever else gets its descriptor can map it for reading
-/// and can neither write to it nor change its size. The kernel frees it with its last mapping, however a process ends.
+/// An anonymous memory file that this process has mapped for writing. It is sealed: a process that
+/// receives its descriptor can map it for reading, but can neither write to it nor change its size.
+/// The kernel frees it with the last descriptor and mapping, however the processes end.
 class Slab {
  public:
-  /// Unsupported where the kernel cannot seal (before Linux 5.1); OutOfBudget where there is no memory or no descriptor.
+  /// Creates and maps a slab. Unsupported if the kernel cannot seal (before Linux 5.1); OutOfBudget
+  /// if no memory or no descriptor is left.
   static Result<std::shared_ptr<Slab>> make(uint64_t number, size_t bytes);
   ~Slab();
   Slab(const Slab&) = delete;
@@ -38,11 +40,13 @@ class Slab {
   const size_t bytes_;
 };
 
-/// The memory of batches, in slabs that clients map. A block of a mebibyte or more is a slab of its own; smaller ones lie in slabs of
-/// four mebibytes, so that a table's hundred columns do not take a hundred descriptors.
+/// Allocates the memory of batches in slabs that clients can map. A block of a mebibyte or more has
+/// a slab of its own. Smaller blocks share slabs of four mebibytes, so that the hundred columns of
+/// a table do not need a hundred descriptors.
 ///
-/// A block that is freed may be lent again at once: whoever let others read it frees it when they have all let go. Slabs of large blocks
-/// stay for the next ones, which clients then have mapped already: a third of the bytes that are lent, at most. From any thread.
+/// A freed block may be reused at once, so the caller frees it only after all clients have stopped
+/// reading it. Slabs of large blocks are retained for reuse, because clients have mapped them
+/// already; idle slabs take at most a third of the bytes in use. Any thread may call any function.
 class SharedBlocks final : public BlockSource {
  public:
   uint8_t* allocate(size_t bytes) override;
@@ -52,9 +56,9 @@ class SharedBlocks final : public BlockSource {
     std::shared_ptr<const Slab> slab;
     uint64_t offset = 0;
   };
-  /// Where an address lies; nothing where it is not in memory from here.
+  /// Returns the slab that contains an address, or nothing if the address is not in any slab.
   std::optional<Place> find(const uint8_t* address) const;
-  /// Bytes of all slabs, idle ones included.
+  /// Returns the bytes of all slabs, idle ones included.
   uint64_t bytes() const;
 
   static constexpr size_t kOwnSlab = size_t{1} << 20, kSmallSlab = size_t{4} << 20;
@@ -62,10 +66,10 @@ class SharedBlocks final : public BlockSource {
  private:
   struct Held {
     std::shared_ptr<const Slab> slab;
-    std::map<size_t, size_t> free;  ///< of a slab of small blocks: where free parts begin, and how long they are
-    bool whole = false;             ///< it is one block
+    std::map<size_t, size_t> free;  ///< free parts of a slab of small blocks: offset → length
+    bool whole = false;             ///< whether the slab is one large block
   };
-  using Slabs = std::map<const uint8_t*, Held>;  // by where they begin
+  using Slabs = std::map<const uint8_t*, Held>;  // by their first address
   static std::optional<size_t> take(Held& held, size_t bytes);
   static void give_back(Held& held, size_t offset, size_t bytes);
   Held* add_slab(size_t bytes);
@@ -76,7 +80,7 @@ class SharedBlocks final : public BlockSource {
   mutable std::mutex mutex_;
   Slabs slabs_;
   std::vector<std::shared_ptr<const Slab>> idle_;  // the longest idle first
-  uint64_t lent_bytes_ = 0, idle_bytes_ = 0;       // of slabs
+  uint64_t lent_bytes_ = 0, idle_bytes_ = 0;       // bytes of slabs in use, and of idle slabs
   uint64_t next_number_ = 1;
 };
 

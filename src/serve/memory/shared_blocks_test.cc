@@ -50,7 +50,7 @@ TEST(SharedBlocks, whoever_has_the_descriptor_can_read_and_not_write) {
   EXPECT_EQ(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), MAP_FAILED);
   EXPECT_EQ(pwrite(fd, "mine", 4, 0), -1);
   EXPECT_EQ(ftruncate(fd, 0), -1);
-  // Opening it anew for writing gives no way around the seal.
+  // Opening the file again for writing does not circumvent the seal.
   const FileDescriptor again(open(("/proc/self/fd/" + std::to_string(fd)).c_str(), O_RDWR));
   if (again.valid()) {
     EXPECT_EQ(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, again.get(), 0), MAP_FAILED);

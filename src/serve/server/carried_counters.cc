@@ -8,7 +8,7 @@ namespace forebay {
 
 namespace {
 
-constexpr size_t kMostDecisions = 64;  // as a loader keeps
+constexpr size_t kMostDecisions = 64;  // as many as a loader reports
 
 void carry_histogram(const Histogram& before, Histogram& now) {
   if (before.bounds.empty() || (!now.bounds.empty() && before.bounds != now.bounds)) return;
@@ -23,12 +23,12 @@ void carry_step(const StepStats& before, StepStats& now) {
   now.bytes_in += before.bytes_in;
   now.bytes_out += before.bytes_out;
   now.busy_seconds += before.busy_seconds;
-  // They were sampled apart.
+  // The two were sampled independently.
   now.busy_uncertainty_seconds = std::hypot(now.busy_uncertainty_seconds, before.busy_uncertainty_seconds);
   now.waiting_seconds += before.waiting_seconds;
 }
 
-// Of the same names, in their order; the steps of a cache that only one of them has stand alone.
+// Adds steps of equal names in their order. Steps of a cache that only one loader has are skipped.
 void carry_steps(const std::vector<StepStats>& before, std::vector<StepStats>& now) {
   auto at = now.begin();
   for (const StepStats& step : before) {
@@ -75,7 +75,7 @@ void carry_tuning(const Ledger& before, Ledger& now) {
 
 void carry_counters(const Ledger& before, Ledger& now, bool same_store) {
   carry_steps(before.steps, now.steps);
-  // The first one is that of the data set; behind it are the disks of caches.
+  // The first store is that of the data set. The others are disks of caches.
   if (!same_store && !before.stores.empty() && !now.stores.empty() &&
       before.stores.front().name == now.stores.front().name)
     carry_store(before.stores.front(), now.stores.front());

@@ -4,8 +4,10 @@
 
 namespace forebay {
 
-/// Adds what the loader before has counted, so that a client whose loader is changed sees no total go backwards. Both are of the same batches; one
-/// of them may have a cache more. `same_store`: they read through one store, which goes on counting by itself, as caches do.
+/// Adds the counters of a client's previous loader to those of its new one, so that no total
+/// decreases when a client changes loaders. Both loaders have the same pipeline, except that one
+/// may have an additional cache. `same_store` means that both read through one store, whose
+/// counters go on and are not added.
 void carry_counters(const Ledger& before, Ledger& now, bool same_store);
 
 }  // namespace forebay

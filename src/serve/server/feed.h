@@ -12,23 +12,24 @@
 
 namespace forebay {
 
-/// Where the batches of one client come from, inside the server. What is not said here is as of a Loader; close() and the counters
-/// may be asked from any thread, everything else from the client's own.
+/// Source of the batches of one client, inside of the server. Functions that a Loader has, too,
+/// mean the same here. Any thread may call close(), stats(), errors() and shares(); only the
+/// client's thread calls the others.
 class Feed {
  public:
   virtual ~Feed() = default;
 
   virtual Result<std::optional<Batch>> next_for(std::chrono::milliseconds timeout, bool* timed_out) = 0;
-  /// Stands where the client stands, whoever made its batches.
+  /// Returns a loader whose position is that of the client. Other loaders may compute the batches.
   virtual Loader& position() = 0;
-  /// The position was changed from outside: what follows is not what came next.
+  /// Reports that the caller has changed the position, so that the next batch is another one.
   virtual void moved() = 0;
-  /// What goes on (a trace) would end with a change of loaders: none meanwhile.
+  /// Forbids or allows a change of loaders. A trace, for example, would end with its loader.
   virtual void stay(bool /*stays*/) {}
   virtual Ledger stats() const = 0;
   virtual std::vector<ErrorEntry> errors() const = 0;
   virtual void close() = 0;
-  /// In words, for people: whom it shares its work with. Empty: nobody.
+  /// Describes for people what it shares with which clients. Empty if it shares nothing.
   virtual std::string shares() const = 0;
 };
 

@@ -11,9 +11,10 @@ namespace forebay {
 
 namespace {
 
-// Before a client has said who it is it may not make us take memory.
+// Before the first message is checked, a client must not make the server allocate much memory.
 constexpr uint64_t kMostHello = 4096, kMostRequest = uint64_t{64} << 20;
-constexpr std::chrono::milliseconds kMostWait{100};  // for a batch: what else the client says is looked at in between
+// Longest wait for a batch. Other messages of the client are handled in between.
+constexpr std::chrono::milliseconds kMostWait{100};
 constexpr std::chrono::seconds kHelloWithin{10};
 
 Position position_of(const Loader& loader) {
@@ -37,7 +38,8 @@ std::shared_ptr<OpenedFeed> Guest::feed() const {
 void Guest::abort() {
   stop_.request_stop();
   channel_.shut_down();
-  // Without the lock: closing waits for work that is under way, and look() wants to go on.
+  // Without the lock, because closing waits for work in progress, and look() must not wait for
+  // that.
   if (const std::shared_ptr<OpenedFeed> now = feed()) now->feed().close();
 }
 
@@ -78,13 +80,13 @@ void Guest::run() {
     Result<std::optional<Frame>> frame = channel_.receive(std::chrono::minutes(1));
     status = frame.status();
     if (status.ok() && frame->has_value()) status = answer(**frame);
-    // Nothing can be understood behind it; the client learns why it is cut off.
+    // Nothing after a corrupt frame can be decoded. The client is told why the connection ends.
     if (status.code() == Code::kCorrupt) (void)channel_.send(MessageType::kFailed, to_message(status));
   }
   channel_.shut_down();
   close_feed();
   {
-    // Batches are given back to their pool after the lock.
+    // The batches return to their pool after the lock is released.
     std::map<uint64_t, Held> let_go;
     const std::lock_guard lock(mutex_);
     let_go.swap(held_);
@@ -92,7 +94,7 @@ void Guest::run() {
   over_ = true;
 }
 
-// What is wrong with a request is the client's to know; an error here ends the connection.
+// Sends errors of a request to the client. An error that is returned from here ends the connection.
 Status Guest::answer(const Frame& frame) {
   if (frame.type == MessageType::kFreed) {
     let_go(frame.body);
@@ -133,7 +135,7 @@ Result<std::string> Guest::answer_of(const Frame& frame) {
       break;
     case MessageType::kSetEpoch: {
       FOREBAY_ASSIGN(const int64_t epoch, from_message<int64_t>(frame.body));
-      // set_epoch() to the epoch that it is in changes nothing, and a seat in a group must not be lost for that.
+      // set_epoch() to the current epoch changes nothing, and must not cost a seat in a group.
       const int64_t before = loader->epoch();
       status = loader->set_epoch(epoch);
       if (epoch != before) move(*now);
@@ -176,13 +178,13 @@ Result<std::string> Guest::open(const std::string& body) {
     look_.together = request.together;
   }
   given_to_ = position_of(feed()->feed().position());
-  if (stop_.stop_requested()) close_feed();  // abort() came before there was anything to close
+  if (stop_.stop_requested()) close_feed();  // abort() came before there was a feed to close
   return std::string();
 }
 
 Result<std::string> Guest::look_of_loader() {
   FOREBAY_ASSIGN(Loader* const loader, position());
-  // The loader is a batch ahead of a client that has not got its last one.
+  // If a batch could not be delivered, the loader is one batch ahead of the client.
   return to_message(Look{not_given_ ? given_to_ : position_of(*loader), loader->size(), loader->fingerprint()});
 }
 
@@ -204,7 +206,7 @@ Status Guest::next(const std::string& body) {
   {
     const std::lock_guard lock(mutex_);
     if (begun_ == std::chrono::steady_clock::time_point()) begun_ = asked;
-    // On this side: what a client asked for ahead it may not have waited for.
+    // This is the time that the server needed. The client asks ahead and may have waited less.
     look_.waited += std::chrono::duration<double>(std::chrono::steady_clock::now() - asked).count();
   }
   if (!batch.ok()) return channel_.send(MessageType::kFailed, to_message(batch.status()));
@@ -216,7 +218,8 @@ Status Guest::next(const std::string& body) {
   return give(std::move(**batch));
 }
 
-// Memory of the batch that clients cannot map is copied to where they can: only what no pool of a loader's made.
+// Memory that clients cannot map is copied to a slab. This concerns only tensors that did not come
+// from a loader's pool.
 Result<TensorPlace> Guest::place_of(const Tensor& tensor, Held& held) {
   TensorPlace place;
   place.dtype = tensor.dtype;
@@ -235,7 +238,7 @@ Result<TensorPlace> Guest::place_of(const Tensor& tensor, Held& held) {
   place.slab = found->slab->number();
   place.offset = found->offset;
   held.bytes += bytes;
-  // By a weak reference: a slab that nobody lends from any more is unmapped here, and the client told.
+  // A weak reference, so that a slab without blocks is unmapped here and reported to the client.
   if (told_.emplace(place.slab, found->slab).second) new_slabs_.push_back(std::move(found->slab));
   return place;
 }
@@ -274,7 +277,7 @@ Status Guest::give(Batch batch) {
   for (const BatchField& field : batch.fields) {
     Result<FieldMessage> placed = place_of(field, held);
     if (!placed.ok()) {
-      not_given_ = std::move(batch);  // it comes with the next request: by then there may be memory
+      not_given_ = std::move(batch);  // the next request tries again: memory may be free by then
       return channel_.send(MessageType::kFailed, to_message(placed.status()));
     }
     message.fields.push_back(std::move(*placed));
@@ -293,7 +296,7 @@ Status Guest::give(Batch batch) {
     look_.epoch = message.epoch;
     look_.bytes += held.bytes;
     look_.held_bytes += held.bytes;
-    // Before it is told: the client may let go of it as soon as it hears.
+    // Before the message is sent, because the client may free the batch as soon as it arrives.
     held_.emplace(message.number, std::move(held));
   }
   FOREBAY_RETURN_IF_ERROR(send_slabs(&message.gone_slabs));
@@ -303,7 +306,7 @@ Status Guest::give(Batch batch) {
 void Guest::let_go(const std::string& body) {
   const Result<std::vector<uint64_t>> numbers = from_message<std::vector<uint64_t>>(body);
   if (!numbers.ok()) return;
-  std::vector<Held> gone;  // to their pool, without the lock
+  std::vector<Held> gone;  // returns to the pool after the lock is released
   const std::lock_guard lock(mutex_);
   for (const uint64_t number : *numbers) {
     const auto found = held_.find(number);

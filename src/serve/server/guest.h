@@ -18,33 +18,36 @@
 
 namespace forebay {
 
-/// What there is to tell of a client.
+/// Status of a client, for `forebay serve status`.
 struct GuestLook {
   pid_t process = 0;
   std::string program, pipeline, shares;
   int32_t rank = 0, world_size = 1, together = 0;
   int64_t batches = 0, samples = 0, epoch = 0;
   uint64_t bytes = 0, held_bytes = 0;
-  int64_t held = 0;    ///< batches that the client has not let go of
-  double seconds = 0;  ///< since its first batch
-  double waited = 0;   ///< of these, for batches
-  std::map<std::string, uint64_t>
-      cache_hits;      ///< by place: entries that clients with a cache there did not have to make
-  bool reads = false;  ///< it has a loader
+  int64_t held = 0;    ///< batches that the client has not freed
+  double seconds = 0;  ///< time since it asked for its first batch
+  double waited = 0;   ///< part of that time in which the server had no batch for it
+  /// Cache hits by place of the cache.
+  std::map<std::string, uint64_t> cache_hits;
+  bool reads = false;  ///< whether it has a loader
 };
 
-/// A client of the server, for as long as its connection lasts: it answers what comes, one message after another, on a thread that the
-/// server gives it. What the client holds goes with it.
+/// The server's end of one connection. It answers the client's messages one after another. It owns
+/// the batches that the client has not freed, and returns their memory when the connection ends.
+///
+/// run() occupies one thread, which the server provides. abort(), over() and look() may be called
+/// from any thread.
 class Guest {
  public:
-  /// `process`: as the kernel says.
+  /// `process` is the client's process as reported by the kernel.
   Guest(FileDescriptor socket, pid_t process, Sharing& sharing);
   ~Guest();
 
-  /// Until the client goes, or abort().
+  /// Serves the client until it disconnects or abort() is called.
   void run();
   bool over() const { return over_; }
-  /// From any thread: ends whatever it waits for.
+  /// Ends run() and whatever it waits for.
   void abort();
   GuestLook look() const;
   int descriptor() const { return channel_.descriptor(); }
@@ -53,7 +56,7 @@ class Guest {
  private:
   struct Held {
     Batch batch;
-    std::vector<Buffer> copies;  ///< of what did not lie in memory that clients map
+    std::vector<Buffer> copies;  ///< copies of tensors that were not in memory that clients can map
     uint64_t bytes = 0;
   };
   Status greet();
@@ -79,11 +82,11 @@ class Guest {
   std::stop_source stop_;
   std::atomic<bool> over_ = false;
 
-  std::map<uint64_t, std::weak_ptr<const Slab>> told_;  // slabs that the client has
-  std::vector<std::shared_ptr<const Slab>> new_slabs_;  // and those that it is to be told of
+  std::map<uint64_t, std::weak_ptr<const Slab>> told_;  // slabs that were announced to the client
+  std::vector<std::shared_ptr<const Slab>> new_slabs_;  // slabs to announce with the next batch
   uint64_t next_number_ = 1;
-  std::optional<Batch> not_given_;  // for which there was no memory that clients can map
-  Position given_to_;               // where the client stands that has what was given
+  std::optional<Batch> not_given_;  // a batch for which there was no memory that clients can map
+  Position given_to_;               // position of the client after the last answer
 
   mutable std::mutex mutex_;  // guards what follows against look() and abort()
   std::map<uint64_t, Held> held_;

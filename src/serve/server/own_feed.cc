@@ -39,7 +39,7 @@ class OwnFeed final : public Feed {
   std::vector<ErrorEntry> errors() const override { return loader()->errors(); }
   void close() override {
     stop_.request_stop();
-    // Kept while it closes: the client's thread may put another in its place.
+    // Keeps the loader alive while it closes: the client's thread may replace it.
     const std::shared_ptr<Loader> now = loader();
     {
       const std::lock_guard lock(mutex_);
@@ -58,21 +58,23 @@ class OwnFeed final : public Feed {
     return loader_;
   }
 
-  // With what the loaders before it have counted.
+  // Returns the loader's counters with those of its predecessors.
   static Ledger counted(const Loader& now, const std::optional<Ledger>& before) {
     Ledger sum = now.stats();
     if (before) carry_counters(*before, sum, /*same_store=*/false);
     return sum;
   }
 
-  // A loader with a cache at another place gives the same batches from the same state. Where there is none, this one goes on.
+  // Replaces the loader by one with a better placed cache, if one has been opened. It gives the
+  // same batches from the same state.
   void share_what_came() {
     if (!coming_.valid()) return begin_opening();
     if (coming_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
-    // Behind the last batch of an epoch its end is still to be given, which a loader that begins there would not know of.
+    // After the last batch of an epoch the epoch's end is still to be delivered. A loader that
+    // begins there would not know of it.
     if (owes_end_ || stays_) return;
     Result<Reopened> found = coming_.get();
-    // What was logged, and how many bad samples this epoch has had, the other one would not know either.
+    // A new loader would not know the error log and the number of bad samples of this epoch either.
     if (!found.ok() || !loader_->errors().empty() || !found->loader->load_state(loader_->state()).ok()) return;
     std::shared_ptr<Loader> other = std::move(found->loader);
     {
@@ -82,18 +84,19 @@ class OwnFeed final : public Feed {
       std::swap(loader_, other);
       shares_ = std::move(found->shares);
     }
-    // Without the lock, and behind the swap: stats() already look at the new one.
+    // Without the lock and after the swap, so that stats() uses the new loader already.
     other->close();
   }
 
-  // Beside the batches that go on: listing a bucket, or a pass over the data, takes a while, and meanwhile this thread has questions to answer.
+  // Opens on another thread, because listing a bucket or a pass over the data takes a while and
+  // this thread has messages to answer.
   void begin_opening() {
     OpenAnother open = better_(&asked_);
     if (!open) return;
     try {
       coming_ = std::async(std::launch::async, std::move(open), stop_.get_token());
     } catch (const std::system_error&) {
-      // No thread is to be had: this loader goes on.
+      // No thread can be created. The present loader continues.
     }
   }
 
@@ -103,10 +106,10 @@ class OwnFeed final : public Feed {
   mutable std::mutex mutex_;
   std::shared_ptr<Loader> loader_;  // changed by the client's thread
   std::string shares_;
-  std::optional<Ledger> before_;  // of the loaders that were here before this one, in sum
+  std::optional<Ledger> before_;  // sum of the counters of earlier loaders
   bool closed_ = false;
   std::stop_source stop_;
-  std::future<Result<Reopened>> coming_;  // last, so that it has ended before anything else goes
+  std::future<Result<Reopened>> coming_;  // last, so that it has ended before other members go
 };
 
 }  // namespace

@@ -10,18 +10,20 @@
 
 namespace forebay {
 
-/// A loader that takes another one's place, and what that shares, in words.
+/// A loader that replaces another one.
 struct Reopened {
   std::unique_ptr<Loader> loader;
-  std::string shares;
+  std::string shares;  ///< what it shares with other clients, for people
 };
-/// Opens it and has it ready; `stop` ends that.
+/// Opens and prepares the new loader. `stop` ends that.
 using OpenAnother = std::function<Result<Reopened>(const std::stop_token& stop)>;
-/// Asked before each batch whether clients that came or went make another loader better: nothing where not. Does not wait. `seen` is the asker's
-/// own, 0 at first, for knowing what it has been told.
+/// Called before each batch to find out whether another loader is better now that clients have come
+/// or gone. Returns an empty function if not. Does not block. `seen` belongs to the caller, begins
+/// at 0 and records the last change that was reported.
 using FindBetter = std::function<OpenAnother(uint64_t* seen)>;
 
-/// The feed of a client that has a loader for itself; what it decodes is shared through caches.
+/// Returns the feed of a client that has a loader of its own. It shares decoded samples with other
+/// clients through caches.
 std::unique_ptr<Feed> own_feed(std::unique_ptr<Loader> loader, FindBetter better);
 
 }  // namespace forebay

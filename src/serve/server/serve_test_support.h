@@ -17,7 +17,7 @@
 
 namespace forebay::serve_test {
 
-/// A folder that goes with it; a .npy file in it whose row i begins with i.
+/// A temporary folder with a .npy file whose row i begins with i.
 class Data {
  public:
   explicit Data(int64_t rows = 100, int64_t width = 5) {
@@ -48,7 +48,7 @@ class Data {
   std::string folder_;
 };
 
-/// A server in a thread of the test.
+/// Runs a server on a thread of the test.
 class Running {
  public:
   explicit Running(const std::string& path, std::chrono::milliseconds patience = std::chrono::seconds(30)) {

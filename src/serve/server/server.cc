@@ -24,10 +24,10 @@ namespace forebay {
 
 namespace {
 
-// A thread each, and two descriptors that are watched.
+// Each client costs a thread and two descriptors to poll.
 constexpr size_t kMostGuests = 256;
 
-// Every large field of a batch that clients may map has a descriptor.
+// Every large field of a batch has a slab, and so a descriptor, of its own.
 void allow_descriptors() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -35,7 +35,7 @@ void allow_descriptors() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// The first so many of the cores that it may use: what counts cores then finds these.
+// Restricts the process to its first cores, so that code that counts cores finds only these.
 void use_cores(int most) {
   cpu_set_t cores;
   if (sched_getaffinity(0, sizeof cores, &cores) != 0) return;
@@ -49,7 +49,7 @@ FileDescriptor watch_process(pid_t process) {
   return FileDescriptor(process > 0 ? static_cast<int>(syscall(SYS_pidfd_open, process, 0)) : -1);
 }
 
-// Without waiting: who does not listen is not told.
+// Does not wait for a client that does not read.
 void turn_away(FileDescriptor socket) {
   Channel channel(std::move(socket), 0, false);
   const Status why = unavailable(fmt::format(
@@ -79,7 +79,8 @@ nlohmann::json to_json(const GuestLook& look) {
 
 }  // namespace
 
-// A client, its thread, and what tells that its process has ended: a descendant may keep the socket open.
+// A client, its thread, and a descriptor that reports the end of its process. The socket alone does
+// not suffice, since a descendant of the client may keep it open.
 struct Server::Connected {
   Connected(FileDescriptor socket, pid_t process, Sharing& sharing, const Server& server)
       : guest(std::move(socket), process, sharing), ended(watch_process(process)), thread([this, &server] {
@@ -118,10 +119,11 @@ Result<std::unique_ptr<Server>> Server::open(ServerOptions options) {
       return unavailable(
                  fmt::format("a server listens here already; stop it with: {}", serve_command(options.path, "stop")))
           .with_key(options.path);
-    if (there.status().code() != Code::kNotFound) return there.status();  // somebody is there who does not answer
+    // A server listens here but does not answer.
+    if (there.status().code() != Code::kNotFound) return there.status();
     FOREBAY_ASSIGN(listening, listen_at(options.path));
   }
-  // Here and not with the first batch: the kernel may not be able to seal.
+  // A kernel that cannot seal memory is reported here and not with the first batch.
   FOREBAY_RETURN_IF_ERROR(Slab::make(1, 4096).status());
   std::unique_ptr<Server> server(new Server(std::move(options)));
   server->listening_ = std::move(listening);
@@ -150,7 +152,8 @@ void Server::accept_all() {
     FileDescriptor socket(accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!socket.valid()) return;
     const std::optional<PeerProcess> peer = peer_process(socket.get());
-    // The folder keeps others out; a socket that was handed over (--listen-at) may lie elsewhere.
+    // The folder keeps other users out, but a socket from the parent (--listen-at) may be
+    // elsewhere.
     if (!peer || peer->user != getuid()) continue;
     if (guests_.size() >= kMostGuests) {
       turn_away(std::move(socket));
@@ -173,12 +176,13 @@ void Server::remove_gone() {
   for (auto& guest : guests_) {
     if (guest->guest.over()) gone.push_back(std::move(guest));
   }
-  // Guests come and go on this thread alone, so it reads them without the lock.
+  // Only this thread changes guests_, so it may read them without the lock.
   std::erase(guests_, nullptr);
   if (guests_.empty() && !gone.empty()) alone_since_ = std::chrono::steady_clock::now();
 }
 
-// A client that hangs up, or dies with the socket in another's hands, is not waited for.
+// Aborts clients that have hung up, or that have died while another process keeps their socket
+// open.
 void Server::look_at(std::vector<pollfd>& watched) {
   for (size_t i = 0; i < guests_.size(); ++i) {
     Connected& guest = *guests_[i];
@@ -189,11 +193,12 @@ void Server::look_at(std::vector<pollfd>& watched) {
   }
 }
 
-// Whoever connects meanwhile is either seen here, or finds nobody and starts another server.
+// Decides whether to exit. The lock ensures that a client that connects meanwhile is either
+// accepted here, or finds no server and starts another one.
 bool Server::leaves() {
   if (!options_.linger || !guests_.empty() || std::chrono::steady_clock::now() - alone_since_ < *options_.linger)
     return false;
-  // Without waiting: who starts a server has it for a moment, and then nobody leaves.
+  // Does not wait for the lock: a process that holds it starts a server, and this one then stays.
   const std::optional<FileDescriptor> lock = lock_socket(options_.path, false);
   if (!lock) return false;
   accept_all();
@@ -211,7 +216,7 @@ Status Server::run(std::stop_token stop) {
       watched.push_back({guest->aborted ? -1 : guest->guest.descriptor(), POLLRDHUP, 0});
       watched.push_back({guest->aborted ? -1 : guest->ended.get(), POLLIN, 0});
     }
-    // In time for --linger; a second otherwise, since all else wakes it.
+    // Short enough for --linger. Every other event wakes the poll.
     if (poll(watched.data(), watched.size(), options_.linger ? 100 : 1000) > 0) {
       look_at(watched);
       uint64_t count = 0;
@@ -228,7 +233,7 @@ Status Server::run(std::stop_token stop) {
     const std::lock_guard guard(mutex_);
     all.swap(guests_);
   }
-  // All at once, and then one join after the other.
+  // Abort all of them before the destructors join them one by one.
   for (const auto& guest : all) guest->guest.abort();
   return {};
 }
@@ -242,7 +247,7 @@ std::string Server::status() const {
     status["clients_served"] = served_;
   }
   const TogetherCounts together = sharing_.together->counts();
-  std::map<std::string, uint64_t> hits;  // clients with a cache at one place have it together
+  std::map<std::string, uint64_t> hits;  // clients with a cache at the same place share it
   status["clients"] = nlohmann::json::array();
   for (const GuestLook& look : looks) {
     if (!look.reads) continue;

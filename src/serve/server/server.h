@@ -17,28 +17,34 @@
 
 namespace forebay {
 
+/// Options of a Server.
 struct ServerOptions {
-  std::string path;                     ///< of the socket
-  FileDescriptor listening = {};        ///< made by who started the server; else one is made
-  std::optional<uint64_t> memory = {};  ///< bytes for all loaders together; else a quarter of the machine's
-  std::optional<int> threads = {};      ///< cores that it may use; else all that the process may
-  /// It goes when nobody has been connected for so long; nothing: it stays until it is stopped.
+  std::string path;               ///< path of the socket
+  FileDescriptor listening = {};  ///< listening socket from the parent process, or invalid
+  /// Bytes for all loaders together. By default a quarter of the machine's memory.
+  std::optional<uint64_t> memory = {};
+  std::optional<int> threads = {};  ///< cores that it may use; by default all of the process
+  /// The server exits once it has had no client for this long. Without a value it runs until
+  /// stopped.
   std::optional<std::chrono::milliseconds> linger = {};
-  /// So long a member of a group that is a window behind is waited for.
+  /// How long a group waits for a client that is a whole window late (TogetherRun).
   std::chrono::milliseconds patience{1000};
 };
 
-/// One engine for the processes of a host: it serves loaders to clients of the same user over a Unix socket. Each client has a thread
-/// that speaks with it; the batches are made by the threads of the engine, for all of them.
+/// Serves loaders to the processes of one user on this host, over a Unix socket and with one engine
+/// for all of them. Each client has a thread that answers its messages; the threads of the engine
+/// compute the batches.
 class Server {
  public:
-  /// Unavailable where another server listens there already, or nothing can.
+  /// Begins to listen. Unavailable if another server listens there, or the socket cannot be
+  /// created.
   static Result<std::unique_ptr<Server>> open(ServerOptions options);
   ~Server();
 
-  /// Serves until it is stopped, or nobody is left. Clients that are connected then see that it has gone.
+  /// Serves until it is stopped, or until the linger time is over. Closes the connections of all
+  /// clients in the end. One thread calls it, once.
   Status run(std::stop_token stop);
-  /// JSON: see docs/shared.md. From any thread.
+  /// Returns the status as JSON, described in docs/shared.md. Any thread may call it.
   std::string status() const;
 
  private:

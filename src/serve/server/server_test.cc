@@ -61,7 +61,7 @@ TEST(Server, a_state_goes_both_ways_in_the_middle_of_an_epoch) {
   EXPECT_EQ(digest_of(epoch_of(*there)), digest_of(epoch_of(*whole)));
 }
 
-// The server stands a batch ahead of its client.
+// The server is a batch ahead of its client.
 TEST(Server, positions_are_those_of_the_client) {
   const Data data;
   Running server(data.socket());
@@ -78,7 +78,7 @@ TEST(Server, positions_are_those_of_the_client) {
   };
   for (int i = 0; i < 15; ++i) step();
   EXPECT_EQ(client->epoch(), 1);
-  // The loop was left at its last batch: the end is not told.
+  // The loop was left at its last batch, so the epoch's end is not reported.
   here->begin_iteration();
   client->begin_iteration();
   for (int i = 0; i < 3; ++i) step();
@@ -211,7 +211,7 @@ TEST(Server, closing_ends_a_wait_on_another_thread) {
   EXPECT_TRUE(status.code() == Code::kCancelled || status.code() == Code::kInvalidArgument) << status.to_string();
 }
 
-// ---- strangers
+// ---- clients that violate the protocol
 
 struct Raw {
   explicit Raw(const std::string& path) : socket(std::move(*connect_to(path))) {}
@@ -224,7 +224,7 @@ struct Raw {
     bytes += body;
     (void)!send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
   }
-  /// Until the server hangs up.
+  /// Reads until the server hangs up.
   std::string rest() {
     std::string all;
     char part[4096];
@@ -287,7 +287,7 @@ TEST(Server, who_comes_when_it_is_full_is_told) {
   EXPECT_TRUE(eventually([&] { return SharedLoader::open(data.pipeline(), {}, {data.socket(), 0, {}}).ok(); }));
 }
 
-// As one that is full does.
+// Behaves like a server that is full.
 TEST(Server, who_is_turned_away_does_not_try_again) {
   const std::string path = testing::TempDir() + "/turns_away.sock";
   const Result<FileDescriptor> listening = listen_at(path);
@@ -341,7 +341,7 @@ TEST(Server, tells_who_is_served_and_ends_when_it_is_told_to) {
   EXPECT_FALSE(std::filesystem::exists(data.socket()));
 }
 
-// As a server that was stopped with Ctrl-Z does.
+// Behaves like a server that was suspended with Ctrl-Z.
 TEST(Server, who_lets_nobody_in_is_not_waited_for_long) {
   const std::string path = testing::TempDir() + "/lets_nobody_in.sock";
   const Result<FileDescriptor> listening = listen_at(path);

@@ -25,7 +25,7 @@ bool makes_values(const OpSpec& op) { return catalog().has_role(op, OpRole::kVal
 
 bool same_step(const OpSpec& a, const OpSpec& b) { return a.name == b.name && a.args == b.args; }
 
-// What tells these steps from others.
+// Returns a text that identifies the first `steps` steps.
 std::string place_of(const Description& description, size_t steps) {
   std::string place;
   for (size_t i = 0; i < steps && i < description.steps().size(); ++i) {
@@ -84,7 +84,7 @@ uint64_t SharedPrefixes::add(const Description& description, const std::string& 
 void SharedPrefixes::remove(uint64_t client) {
   const std::lock_guard lock(mutex_);
   known_.erase(client);
-  // What was given goes with the last who could use it, for those who come later.
+  // A budget is released with the last client that could use it.
   std::erase_if(given_, [&](const auto& given) {
     return std::ranges::none_of(known_,
                                 [&](const auto& one) { return begins_at(one.second.description, given.first); });
@@ -100,7 +100,7 @@ uint64_t SharedPrefixes::bytes_for(const Description& description, size_t steps)
   constexpr uint64_t kFewest = 16 * kMiB;
   const std::string place = place_of(description, steps);
   const std::lock_guard lock(mutex_);
-  // Halves of what is left never add up to all, so this stays above 0.
+  // Each budget is half of the rest, so the rest stays above 0.
   uint64_t left = bytes_;
   for (const auto& [other, bytes] : given_) left -= bytes;
   if (left / 2 < kFewest && !given_.contains(place)) return 0;

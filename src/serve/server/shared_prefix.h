@@ -13,27 +13,32 @@
 
 namespace forebay {
 
-/// How many steps from the source on are the same in both, word by word, and give the same in each epoch: up to the first that
-/// differs, draws random numbers, makes batches or is user code. An order, which may differ, does not end them. 0: not even the source
-/// is the same; then, and where the steps only choose and name, there is nothing to keep.
+/// Returns the length of the longest common prefix of two pipelines whose results can be cached.
+/// The prefix has equal steps and gives the same in each epoch. It ends before the first step that
+/// differs, draws random numbers, makes batches or is user code. Steps that only choose an order
+/// are skipped and may differ. Returns 0 if the sources differ or no common step computes values.
 size_t shared_steps(const Description& a, const Description& b);
 
-/// The pipeline with a `.cache(ram=…, disk=0)` behind its first `steps` steps; as it is where it has a cache there already.
+/// Returns the pipeline with a `.cache(ram=…, disk=0)` after its first `steps` steps, or unchanged
+/// if it has a cache already.
 Description with_cache_behind(const Description& description, size_t steps, uint64_t ram_bytes);
 
-/// What clients read, so that each knows what others have in common with it. From any thread.
+/// The pipelines of all clients, so that each can find the steps that it shares with others. Any
+/// thread may call any function.
 class SharedPrefixes {
  public:
-  /// `job`: clients of one job have samples of their own, so they have nothing in common.
+  /// Adds the pipeline of a client and returns the client's number. Clients with equal `job` share
+  /// nothing, because they read different samples.
   uint64_t add(const Description& description, const std::string& job);
   void remove(uint64_t client);
-  /// Counts what was added.
+  /// Returns a number that grows with every add().
   uint64_t version() const;
-  /// What caches of shared steps may take in all.
+  /// Sets the budget of all caches of shared steps together.
   void set_bytes(uint64_t bytes);
-  /// What the one behind the first `steps` of these may take: half of what no other has. 0: nothing worth it is left.
+  /// Returns the budget of the cache after the first `steps` steps: half of the budget that is
+  /// left, or what this cache was given before. 0 if too little is left.
   uint64_t bytes_for(const Description& description, size_t steps);
-  /// The most steps that it has in common with any other that is there; 0: none.
+  /// Returns the largest number of steps that the client shares with any other client, or 0.
   size_t steps_of(uint64_t client) const;
 
  private:
@@ -44,7 +49,9 @@ class SharedPrefixes {
   mutable std::mutex mutex_;
   std::map<uint64_t, Known> known_;
   uint64_t version_ = 0, bytes_ = 0;
-  std::map<std::string, uint64_t> given_;  // by the steps in front of the cache; until nobody has these
+  // Budgets by the steps before the cache. One is removed with the last client that has these
+  // steps.
+  std::map<std::string, uint64_t> given_;
 };
 
 }  // namespace forebay

@@ -14,7 +14,7 @@ Pipeline photographs(const std::string& root = "photos") { return images(root).s
 TEST(SharedPrefixes, steps_are_shared_up_to_the_first_that_differs_or_draws) {
   const Description a = steps_of(photographs().resize({64, 64}).random_crop({32}).batch(4));
   const Description b = steps_of(images("photos").decode_image().resize({64, 64}).random_flip().batch(8));
-  EXPECT_EQ(shared_steps(a, b), 4U);  // counted in the first one, with its order
+  EXPECT_EQ(shared_steps(a, b), 4U);  // counted in the first pipeline, its order included
   EXPECT_EQ(shared_steps(b, a), 3U);
   EXPECT_EQ(shared_steps(a, steps_of(photographs().resize({32, 32}).batch(4))), 3U);
   EXPECT_EQ(shared_steps(a, steps_of(photographs("others").resize({64, 64}).batch(4))), 0U);

@@ -11,43 +11,46 @@ namespace forebay {
 
 namespace {
 
-/// The pipeline on a source that was opened before: it is not listed again.
+/// Returns the steps on a source that is open already, so that it is not listed again.
 Pipeline over(const Pipeline& source, const Description& steps) {
   Description result = source.description();
   for (size_t i = 1; i < steps.steps().size(); ++i) result = result.append(steps.steps()[i]);
   return Pipeline(std::make_shared<const Description>(std::move(result)));
 }
 
-/// All that decides what a client's batches are: equal keys, equal batches at equal states.
+/// Returns a key of everything that determines a client's batches. Equal keys mean equal batches at
+/// equal states.
 std::string batches_key(const OpenRequest& request, const std::string& pipeline) {
   LoaderOptions same = request.options;
-  // How fast batches come, and within which memory, is not what they are.
+  // These affect speed and memory, but not the batches.
   same.threads.reset();
   same.requests.reset();
   same.memory.reset();
   return pipeline + to_message(same);
 }
 
-/// Ranks of one job read different samples of an epoch.
+/// Returns a key that the ranks of one job share, since they read different samples of an epoch.
 std::string job_key(const OpenRequest& request, const std::string& pipeline) {
-  // A job of its own: the address is that of a request which its client's thread holds, unlike any other that is there.
+  // A single rank is a job of its own. The address of its request differs from that of every other
+  // open request.
   if (request.options.world_size.value_or(1) < 2) return fmt::format("{}", static_cast<const void*>(&request));
   return fmt::format("{} {} {}", *request.options.world_size, request.options.seed, pipeline);
 }
 
-/// Open and ready for its first batch, or ended by `stop`.
+/// Opens and prepares a loader for its first batch. `stop` ends that.
 Result<std::unique_ptr<Loader>> open_ready(const Pipeline& pipeline, LoaderOptions options,
                                            const std::stop_token& stop) {
   options.stop = stop;
   FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, Loader::open(pipeline, options));
-  // prepare() itself looks at no token.
-  // By its own address: what is returned goes from `loader` into the result before this ends.
-  const std::stop_callback closes(stop, [raw = loader.get()] { raw->close(); });  // a pass over the data takes a while
+  // prepare() may take a while (a pass over the data) and has no stop token of its own. The
+  // callback captures the address, because `loader` has been moved into the result when the
+  // callback ends.
+  const std::stop_callback closes(stop, [raw = loader.get()] { raw->close(); });
   FOREBAY_RETURN_IF_ERROR(loader->prepare());
   return loader;
 }
 
-/// Whether others have come with whom more steps are common than are kept now.
+/// Returns the function that checks whether new clients share more steps than are cached now.
 FindBetter better_with(Sharing& sharing, uint64_t entry, Description steps, LoaderOptions options) {
   return [&sharing, entry, steps = std::move(steps), options = std::move(options),
           kept = size_t{0}](uint64_t* seen) mutable -> OpenAnother {
@@ -60,7 +63,8 @@ FindBetter better_with(Sharing& sharing, uint64_t entry, Description steps, Load
     const uint64_t bytes = std::min(sharing.prefixes.bytes_for(steps, common), options.memory.value_or(UINT64_MAX) / 4);
     const Description cached = with_cache_behind(steps, common, bytes);
     if (cached.steps().size() == steps.steps().size()) return {};
-    // Listed again: only who keeps something knows its objects' versions.
+    // The source is listed again, because a loader learns object versions only if it caches
+    // results.
     return [pipeline = Pipeline(std::make_shared<const Description>(cached)), options,
             shares = fmt::format("what is made up to {}", steps.steps()[common - 1].name)](
                const std::stop_token& stop) -> Result<Reopened> {
@@ -79,7 +83,7 @@ Result<std::unique_ptr<OpenedFeed>> OpenedFeed::open(const OpenRequest& request,
   if (!request.state.empty()) FOREBAY_RETURN_IF_ERROR(loader->load_state(request.state));
   const Description& steps = pipeline.description();
   std::unique_ptr<OpenedFeed> opened(new OpenedFeed(sharing, steps.to_string()));
-  // Loaders that are opened later outlive this request; abort() closes their feed.
+  // Loaders that are opened later outlive this request. abort() closes their feed.
   LoaderOptions options = request.options;
   if (request.together > 0) {
     const Pipeline source = loader->opened();

@@ -15,26 +15,27 @@
 
 namespace forebay {
 
-/// What the clients of a server have in common.
+/// State that all clients of a server share. The server owns it, and it outlives the clients.
 struct Sharing {
   std::shared_ptr<SharedBlocks> blocks = std::make_shared<SharedBlocks>();
   std::shared_ptr<TogetherRuns> together;
   SharedPrefixes prefixes;
-  std::function<std::string()> status;  ///< JSON
-  std::function<void()> stop;           ///< of the server
+  std::function<std::string()> status;  ///< returns the server's status as JSON
+  std::function<void()> stop;           ///< stops the server
 };
 
-/// A client's feed, and its entry among the pipelines that are compared, for as long as this lives.
+/// Owns a client's feed, and the entry of its pipeline in SharedPrefixes.
 class OpenedFeed {
  public:
-  /// What the client asks for, judged as by Loader::open(). `stop` ends the opening.
+  /// Opens the feed that the client requests. `stop` ends the opening. Errors: those of
+  /// Loader::open().
   static Result<std::unique_ptr<OpenedFeed>> open(const OpenRequest& request, Sharing& sharing, std::stop_token stop);
   ~OpenedFeed();
   OpenedFeed(const OpenedFeed&) = delete;
   OpenedFeed& operator=(const OpenedFeed&) = delete;
 
   Feed& feed() { return *feed_; }
-  /// The pipeline, for people.
+  /// Returns the pipeline as text for people.
   const std::string& description() const { return text_; }
 
  private:

@@ -11,7 +11,7 @@ namespace forebay {
 namespace {
 
 constexpr std::chrono::seconds kWaitForOthers{60};
-// Of one run, for members that are behind.
+// Most bytes of steps that one run retains for late members.
 constexpr uint64_t kKeptBytes = 256 * kMiB;
 constexpr size_t kFewestSteps = 2, kMostSteps = 16;
 
@@ -42,7 +42,8 @@ void TogetherRun::leave(Seat& seat) {
   const std::lock_guard lock(mutex_);
   std::erase(seats_, &seat);
   seat.lost = true;
-  // Perhaps it was this one that waited. If others do, they are back at once.
+  // This client may have been the one that waited. If others wait as well, they begin again at
+  // once.
   for (Seat* other : seats_) other->waited_for.end(Clock::now());
   changed_.notify_all();
 }
@@ -55,14 +56,15 @@ bool TogetherRun::waits_for_others(Clock::time_point now) {
   return false;
 }
 
-// Whether the next step has to wait for whoever still needs the first one that is kept. They lose their seats in time.
+// Returns whether the next step has to wait for a client that still needs the oldest retained step.
+// Revokes the seats of clients for which the run has waited too long.
 bool TogetherRun::held_up(Clock::time_point now) {
   if (steps_.size() < window_) return false;
   bool waits = false;
   for (Seat* seat : seats_) {
     if (seat->next != first_) continue;
     seat->waited_for.begin(now);
-    // Its feed notices with its next take(), and goes on in a run of its own.
+    // The client's feed notices this in its next take() and continues in another run.
     seat->lost = seat->waited_for.until(now) >= patience_;
     waits = waits || !seat->lost;
   }
@@ -71,7 +73,7 @@ bool TogetherRun::held_up(Clock::time_point now) {
 }
 
 void TogetherRun::keep(Step step) {
-  // By the first batch: all of a run are about as large.
+  // The first batch determines the window, since all batches of a run have about the same size.
   if (step.batch.ok() && counts_.made++ == 0)
     window_ = std::clamp<size_t>(kKeptBytes / std::max<uint64_t>(nbytes(*step.batch), 1), kFewestSteps, kMostSteps);
   while (steps_.size() >= window_) {
@@ -81,23 +83,26 @@ void TogetherRun::keep(Step step) {
   steps_.push_back(std::make_shared<const Step>(std::move(step)));
 }
 
-// One step, if it comes in time. Without the lock meanwhile: others take what is there.
+// Computes one step, if that succeeds in time. Releases the lock meanwhile, so that other clients
+// can take retained steps.
 Status TogetherRun::make(Lock& lock, std::chrono::milliseconds timeout) {
   making_ = begun_ = true;
   lock.unlock();
-  loader_->begin_iteration();  // ends of epochs are told by each client's own position
+  loader_->begin_iteration();  // each client's own position reports the ends of epochs
   bool timed_out = false;
   Result<std::optional<Batch>> made = loader_->next_for(timeout, &timed_out);
-  // Without the lock as well: one thread at a time makes, and the loader is asked by it alone.
+  // Without the lock as well: only the thread that computes a step uses the loader.
   std::string after = timed_out ? std::string() : loader_->state();
   lock.lock();
   making_ = false;
   changed_.notify_all();
   if (timed_out) return {};
-  // An error that leaves it where it is (closed, no storage) is no step. One in a step's place is, and all get it.
+  // An error that leaves the loader where it is (closed, no storage) is not a step. An error in
+  // place of a step is, and all clients get it.
   if (!made.ok() && after == state_) return made.status();
   if (made.ok() && !made->has_value()) {
-    over_ = true;  // the last epoch is over, or there is nothing in one: what that means each position says itself
+    // The last epoch is over, or an epoch is empty; each client's position tells which.
+    over_ = true;
     return {};
   }
   keep({made.ok() ? Result<Batch>(std::move(**made)) : Result<Batch>(made.status()), std::move(state_), after});
@@ -125,7 +130,7 @@ Result<TogetherRun::StepPtr> TogetherRun::take(Seat& seat, std::chrono::millisec
     if (now >= deadline) break;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - now);
     if (making_ || waits_for_others(now) || held_up(now)) {
-      // In pieces: time alone ends waits_for_others() and held_up().
+      // Short waits, because waits_for_others() and held_up() also end by time alone.
       changed_.wait_for(lock, std::min(left, std::chrono::milliseconds(50)));
     } else {
       FOREBAY_RETURN_IF_ERROR(make(lock, left));
@@ -160,7 +165,7 @@ Result<std::shared_ptr<TogetherRun>> TogetherRuns::join(const std::string& key, 
                                                         TogetherRun::Seat& seat, const Open& open,
                                                         const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  // Whoever comes while one opens waits for that one; those of other keys do not.
+  // A client waits while another one opens a run of the same key. Other keys do not wait.
   if (!opened_.wait(lock, stop, [&] { return !opening_.contains(key); })) return cancelled("the loader was closed");
   const auto [begin, end] = runs_.equal_range(key);
   for (auto run = begin; run != end; ++run) {
@@ -207,7 +212,7 @@ void TogetherRuns::left(const std::string& key, const std::shared_ptr<TogetherRu
     ended_.given += counts.given;
     runs_.erase(found);
   }
-  run->close();  // takes a while
+  run->close();  // without the lock, because it takes a while
 }
 
 TogetherCounts TogetherRuns::counts() const {

@@ -18,41 +18,48 @@
 
 namespace forebay {
 
-/// What together=True saved.
+/// Numbers of batches, which show what together=True saved.
 struct TogetherCounts {
-  uint64_t made = 0, given = 0;  ///< batches
+  uint64_t made = 0, given = 0;  ///< batches computed, and batches delivered to clients
 };
 
-/// Steps that several clients get, made once: the last few of a run, which begins at some state and goes on for as long as anybody
-/// has a seat. Whoever is a window behind is waited for as long as `patience`, in one piece or in many: then it loses its
-/// seat, and its batches, which are the same, are made for it alone.
+/// A run whose steps are computed once for several clients. It begins at some state and continues
+/// as long as a client has a seat. It retains a window of the latest steps.
+///
+/// The run waits for a client that is a whole window late, but only for `patience` (see WaitedFor).
+/// Then the client loses its seat, and the same batches are computed for that client alone.
+///
+/// Any thread may call any function. The thread of the client that needs the next step computes it.
 class TogetherRun {
  public:
-  /// `wanted`: seats that the first step waits for, a minute at most.
+  /// The first step waits until `wanted` seats are taken, for a minute at most.
   TogetherRun(std::unique_ptr<Loader> loader, int wanted, std::chrono::milliseconds patience);
 
   struct Step {
-    Result<Batch> batch;        ///< or the error in its place
-    std::string before, after;  ///< states
+    Result<Batch> batch;        ///< the batch, or the error in its place
+    std::string before, after;  ///< states of the loader
   };
   using StepPtr = std::shared_ptr<const Step>;
 
-  /// A client's place among the steps.
+  /// Position of a client among the steps. The client owns it and calls leave() before its end.
   struct Seat {
     uint64_t next = 0;
     bool lost = true;
     WaitedFor waited_for = {};
   };
-  /// True where a step that is here, or the next one to be made, begins at `state`.
+  /// Takes a seat at `state`. Returns false if neither a retained step nor the next one begins
+  /// there.
   bool sit(Seat& seat, const std::string& state);
   void leave(Seat& seat);
-  /// Whether it still has its place: others may take that.
+  /// Returns whether the seat is still valid. take() of another client may have revoked it.
   bool seated(const Seat& seat) const;
-  /// Null: it is not there yet, or the seat is lost. An error that is no step is given to whoever asked.
+  /// Returns the client's next step, and computes it if no other thread does. Returns null if the
+  /// step is not ready in time or the seat is lost. An error that is not part of a step, such as
+  /// Cancelled, is returned to this caller only.
   Result<StepPtr> take(Seat& seat, std::chrono::milliseconds timeout);
 
   size_t seats() const;
-  /// No step follows: the last epoch is over, or the next one is empty.
+  /// Returns true if no step follows: the last epoch is over, or the next one is empty.
   bool over() const;
   const Loader& loader() const { return *loader_; }
   TogetherCounts counts() const;
@@ -77,25 +84,27 @@ class TogetherRun {
   std::deque<StepPtr> steps_;
   uint64_t first_ = 0;  ///< number of steps_.front()
   size_t window_ = 2;
-  std::string state_;  ///< where the next one to be made begins
+  std::string state_;  ///< state at which the next step begins
   bool making_ = false, begun_ = false, over_ = false;
   TogetherCounts counts_;
 };
 
-/// The runs of a server. From any thread.
+/// All runs of a server, by the key of their batches: equal keys mean equal batches at equal
+/// states. Any thread may call any function.
 class TogetherRuns {
  public:
   explicit TogetherRuns(std::chrono::milliseconds patience) : patience_(patience) {}
-  /// `stop` ends it.
+  /// Opens a loader. `stop` ends the opening.
   using Open = std::function<Result<std::unique_ptr<Loader>>(const std::stop_token& stop)>;
 
-  /// The run of that key with a seat at `state`, made with `open` where there is none, which may take long. Cancelled after a stop.
+  /// Finds a run of that key and takes a seat at `state`. If there is none, opens one with `open`,
+  /// which may take long. Returns Cancelled if `stop` was requested.
   Result<std::shared_ptr<TogetherRun>> join(const std::string& key, const std::string& state, int wanted,
                                             TogetherRun::Seat& seat, const Open& open, const std::stop_token& stop);
-  /// Another one than `own` with such a seat, or null.
+  /// Takes a seat at `state` in a run other than `own`. Returns null if there is no such run.
   std::shared_ptr<TogetherRun> other(const std::string& key, const TogetherRun* own, const std::string& state,
                                      TogetherRun::Seat& seat);
-  /// `run` has one seat less.
+  /// Reports that a client has left `run`. Closes the run if that was the last one.
   void left(const std::string& key, const std::shared_ptr<TogetherRun>& run);
   TogetherCounts counts() const;
 
@@ -106,13 +115,15 @@ class TogetherRuns {
   const std::chrono::milliseconds patience_;
   mutable std::mutex mutex_;
   std::condition_variable_any opened_;
-  std::set<std::string> opening_;  ///< keys for which somebody opens a loader, without the lock
+  std::set<std::string> opening_;  ///< keys for which a thread opens a loader, without the lock
   std::multimap<std::string, std::shared_ptr<TogetherRun>> runs_;
   TogetherCounts ended_;
 };
 
-/// A client's part in such runs, with a seat from the beginning. `position`: a loader that makes nothing and stands where the client
-/// stands. `stop` ends the opening; loaders that are opened later, where the seat is lost, are opened beside the client's thread.
+/// Returns the feed of a client that takes part in such runs. The feed has a seat when it is
+/// returned; `stop` ends the search for one. If the client loses its seat later, the next run is
+/// opened on another thread. `position` is a loader that computes nothing and only records where
+/// the client is.
 Result<std::unique_ptr<Feed>> together_feed(std::unique_ptr<Loader> position, std::shared_ptr<TogetherRuns> runs,
                                             std::string key, int wanted, TogetherRuns::Open open,
                                             const std::stop_token& stop);

@@ -45,7 +45,8 @@ class TogetherFeed final : public Feed {
     }
     const bool over = run()->over();
     leave();
-    // Nothing is left to give, or nothing is in this epoch: the position says which. Else this client was too slow.
+    // If the run is over, the position tells whether all epochs are over or this one is empty.
+    // Otherwise this client was too slow and lost its seat.
     return over ? position_->next_for(timeout, timed_out) : next_for(timeout, timed_out);
   }
 
@@ -71,7 +72,7 @@ class TogetherFeed final : public Feed {
     const std::shared_ptr<TogetherRun> now = run();
     return now ? now->loader().errors() : position_->errors();
   }
-  // The seat belongs to the client's thread.
+  // Leaves the seat alone, which belongs to the client's thread.
   void close() override {
     std::stop_source search;
     {
@@ -87,7 +88,8 @@ class TogetherFeed final : public Feed {
     return now && now->seats() > 1 ? fmt::format("batches, with {} others", now->seats() - 1) : "";
   }
 
-  /// A seat where the position is; false: it takes longer. Alone in a run, it looks whether another one has come to this place.
+  /// Finds a seat at the position. Returns false if that takes longer. A client that is alone in
+  /// its run moves to another run that has reached the same place.
   Result<bool> find_run(std::chrono::milliseconds timeout) {
     if (search_.valid()) return end_search(timeout);
     const std::shared_ptr<TogetherRun> now = run();
@@ -117,7 +119,7 @@ class TogetherFeed final : public Feed {
   void set_run(std::shared_ptr<TogetherRun> next) {
     const std::lock_guard lock(mutex_);
     run_ = std::move(next);
-    // Whoever is back looks at that run's own counters again.
+    // A run that the client has joined again reports its own counters.
     std::erase_if(left_,
                   [&](const Left& each) { return !each.run.owner_before(run_) && !run_.owner_before(each.run); });
   }
@@ -134,7 +136,8 @@ class TogetherFeed final : public Feed {
     Left left{was, was->loader().stats()};
     const std::lock_guard lock(mutex_);
     run_ = nullptr;
-    // Runs that are over do not come back: one sum for all of them, however often the client goes elsewhere.
+    // Closed runs do not return, so one sum for all of them keeps the list short, however often the
+    // client changes runs.
     const auto over = std::ranges::find_if(left_, [](const Left& each) { return each.run.expired(); });
     if (over == left_.end()) return left_.push_back(std::move(left));
     for (auto each = std::next(over); each != left_.end(); ++each)
@@ -144,7 +147,8 @@ class TogetherFeed final : public Feed {
     left_.push_back(std::move(left));
   }
 
-  // Beside the client's thread, which has questions to answer: a pass over the data takes a while. Until it has ended, run_ and seat_ are its own.
+  // Searches on another thread, because a pass over the data takes a while and the client's thread
+  // has messages to answer. run_ and seat_ belong to the search until it has ended.
   void begin_search(const std::string& state) {
     std::stop_source stop;
     {
@@ -158,7 +162,8 @@ class TogetherFeed final : public Feed {
     try {
       search_ = std::async(std::launch::async, search);
     } catch (const std::system_error&) {
-      search_ = std::async(std::launch::deferred, search);  // no thread is to be had: on this one, when it is asked for
+      // No thread can be created. The search runs on this thread when its result is requested.
+      search_ = std::async(std::launch::deferred, search);
     }
   }
   Result<bool> end_search(std::chrono::milliseconds timeout) {
@@ -167,7 +172,7 @@ class TogetherFeed final : public Feed {
     set_run(std::move(joined));
     return true;
   }
-  // The client goes elsewhere: what is being opened is told to stop, and a seat that was found is left.
+  // Ends the search because the client has changed its position, and leaves a seat that was found.
   void forget_search() {
     if (!search_.valid()) return;
     std::stop_source stop;
@@ -188,7 +193,7 @@ class TogetherFeed final : public Feed {
     return std::optional<Batch>(*step.batch);
   }
 
-  // A run that this client had a seat in, and what it had counted by then.
+  // A run in which this client had a seat, with the counters at that time.
   struct Left {
     std::weak_ptr<TogetherRun> run;
     Ledger counted;
@@ -199,14 +204,14 @@ class TogetherFeed final : public Feed {
   const std::string key_;
   const int wanted_;
   const TogetherRuns::Open open_;
-  mutable std::mutex mutex_;  // guards what follows, up to the seat, against stats() and close() from other threads
+  mutable std::mutex mutex_;  // guards the next four against stats() and close() on other threads
   std::shared_ptr<TogetherRun> run_;
   std::vector<Left> left_;
   std::stop_source searching_;
   bool closed_ = false;
   TogetherRun::Seat seat_;
   std::future<Result<std::shared_ptr<TogetherRun>>> search_;
-  bool epoch_over_ = false;  // the last batch of an epoch was given, its end was not told
+  bool epoch_over_ = false;  // the last batch of an epoch was delivered, but not the epoch's end
 };
 
 }  // namespace
@@ -216,7 +221,7 @@ Result<std::unique_ptr<Feed>> together_feed(std::unique_ptr<Loader> position, st
                                             const std::stop_token& stop) {
   auto feed =
       std::make_unique<TogetherFeed>(std::move(position), std::move(runs), std::move(key), wanted, std::move(open));
-  // By its own address: what is returned goes from `feed` into the result before this ends.
+  // Captures the address, because `feed` is moved into the result before the callback is destroyed.
   const std::stop_callback closes(stop, [raw = feed.get()] { raw->close(); });
   for (bool found = false; !found;) {
     FOREBAY_ASSIGN(found, feed->find_run(std::chrono::hours(1)));

@@ -56,7 +56,7 @@ TEST(Together, who_falls_behind_goes_on_alone_with_the_same_batches) {
   std::vector<Batch> of_slow;
   ASSERT_TRUE(fast->next().ok());
   of_slow.push_back(std::move(**slow->next()));
-  for (int i = 0; i < 60; ++i) ASSERT_TRUE(fast->next().ok());  // four epochs, and nobody waits
+  for (int i = 0; i < 60; ++i) ASSERT_TRUE(fast->next().ok());  // four epochs without a wait
   for (Batch& batch : epoch_of(*slow)) of_slow.push_back(std::move(batch));
   EXPECT_EQ(digest_of(of_slow), alone(data));
 }
@@ -69,7 +69,7 @@ TEST(Together, who_is_slow_and_never_stands_still_goes_on_alone_as_well) {
   std::jthread takes([&] {
     while (!over) ASSERT_TRUE(fast->next().ok());
   });
-  // Each of its steps is far shorter than what others wait for it.
+  // Each step takes far less time than the others are willing to wait.
   const auto left_behind = [&] {
     const nlohmann::json counts = together_of(server);
     return counts["batches_made"].get<int64_t>() > counts["batches_given"].get<int64_t>() / 2 + 30;
@@ -94,7 +94,7 @@ TEST(Together, totals_go_on_where_a_member_goes_on_alone) {
   for (int i = 0; i < 60; ++i) ASSERT_TRUE(fast->next().ok());
   const Ledger before = slow->stats();
   ASSERT_GT(before.batches, 40);
-  ASSERT_TRUE(slow->next().ok() && slow->next().ok());  // the second one is of a run of its own
+  ASSERT_TRUE(slow->next().ok() && slow->next().ok());  // the second from a run of its own
   const Ledger after = slow->stats();
   EXPECT_GT(after.batches, before.batches);
   EXPECT_GT(after.samples, before.samples);
@@ -114,7 +114,7 @@ TEST(Together, what_is_opened_later_does_not_hold_up_its_client) {
   const auto feed =
       std::move(*together_feed(std::move(*Loader::open(data.pipeline())), runs, "key", 1, open, std::stop_token()));
   bool timed_out = false;
-  for (const int64_t epoch : {2, 1}) {  // going elsewhere ends what was being opened
+  for (const int64_t epoch : {2, 1}) {  // a change of position ends the opening
     ASSERT_TRUE(feed->position().set_epoch(epoch).ok());
     feed->moved();
     ASSERT_TRUE(feed->next_for(std::chrono::milliseconds(10), &timed_out).ok());

@@ -6,23 +6,27 @@
 
 namespace forebay {
 
-/// How long somebody has been waited for of late: all of the time, less a tenth of what went by in between. So it stays short for
-/// whoever is as fast as the others and behind now and then, and grows for whoever is slower by more than a tenth.
+/// Measures how long others have recently waited for one client: the sum of the waits, less a tenth
+/// of the time between them. The sum stays small for a client that is as fast as the others and is
+/// late now and then. It grows for a client that is slower by more than a tenth.
 class WaitedFor {
  public:
   using Clock = std::chrono::steady_clock;
 
+  /// Begins a wait. Does nothing during a wait.
   void begin(Clock::time_point now) {
     if (since_) return;
     waited_ = std::max(waited_ - (now - until_) / 10, Clock::duration::zero());
     since_ = now;
   }
+  /// Ends the wait, if there is one.
   void end(Clock::time_point now) {
     if (!since_) return;
     waited_ = until(now);
     since_.reset();
     until_ = now;
   }
+  /// Returns the sum at `now`, the current wait included.
   Clock::duration until(Clock::time_point now) const { return since_ ? waited_ + (now - *since_) : waited_; }
 
  private:

@@ -7,7 +7,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// What adds up over `rounds`, in each of which it is waited for, and then is not.
+// Returns the sum over `rounds` rounds, each of which has a wait and then a pause.
 milliseconds after(int rounds, milliseconds waited, milliseconds between) {
   WaitedFor member;
   WaitedFor::Clock::time_point now{};
@@ -24,7 +24,7 @@ TEST(WaitedFor, one_long_time_counts_whole_and_while_it_lasts) {
   WaitedFor member;
   const WaitedFor::Clock::time_point now{};
   member.begin(now);
-  member.begin(now + milliseconds(500));  // still the same time
+  member.begin(now + milliseconds(500));  // part of the same wait
   EXPECT_EQ(member.until(now + milliseconds(900)), milliseconds(900));
 }
 

@@ -15,11 +15,13 @@
 
 namespace forebay {
 
-/// Values one after another, as they lie in memory here: both ends of a socket are on one host. A struct takes part by a function
-/// `fields(archive, value)` beside it, which names its members once, for both directions.
+/// A value that is encoded as its bytes in memory. That suffices, because both ends of a socket are
+/// on one host.
 template <typename T>
 concept PlainValue = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 
+/// Encodes values one after another. A struct is encoded by a function `fields(archive, value)`
+/// next to it, which passes all members to the archive. MessageReader uses the same function.
 class MessageWriter {
  public:
   template <typename... Values>
@@ -60,14 +62,15 @@ class MessageWriter {
   }
   template <typename T>
   void write(const T& value) {
-    fields(*this, const_cast<T&>(value));  // NOLINT: one function for both directions; this one changes nothing
+    fields(*this, const_cast<T&>(value));  // NOLINT: fields() serves both directions
   }
 
   std::string bytes_;
 };
 
-/// The other way. What does not fit leaves the values as they are from there on, and finish() says so; memory is taken only for what
-/// the bytes that are there can hold.
+/// Decodes what MessageWriter has encoded. After a value that the bytes cannot hold, all later
+/// values stay unchanged and finish() returns an error. The reader never allocates more than the
+/// bytes can hold.
 class MessageReader {
  public:
   explicit MessageReader(std::string_view bytes) : left_(bytes) {}
@@ -77,9 +80,9 @@ class MessageReader {
     (read(values), ...);
   }
   bool failed() const { return failed_; }
-  /// For whoever finds a value that cannot be.
+  /// Marks the message as corrupt, for callers that find an invalid value.
   void fail() { failed_ = true; }
-  /// Corrupt where bytes were missing, or are left.
+  /// Returns Corrupt if bytes were missing or are left over.
   Status finish() const {
     return failed_ || !left_.empty() ? corrupt("a message that is not of the form that it says") : Status();
   }
@@ -94,7 +97,8 @@ class MessageReader {
     left_.remove_prefix(size);
     return true;
   }
-  /// How many elements of `least` bytes at least follow; 0 where there cannot be so many.
+  /// Reads a number of elements that have at least `least` bytes each. Fails and returns 0 if the
+  /// remaining bytes cannot hold so many.
   size_t count(size_t least) {
     uint64_t number = 0;
     read(number);
@@ -169,7 +173,7 @@ Result<T> from_message(std::string_view bytes) {
   return value;
 }
 
-/// An enumeration whose last value is `last`; others are no message.
+/// Encodes or decodes an enumeration whose last value is `last`. A larger value is corrupt.
 template <typename Archive, typename Enum>
 void checked_enum(Archive& archive, Enum& value, Enum last) {
   archive(value);

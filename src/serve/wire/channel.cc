@@ -15,13 +15,13 @@ namespace forebay {
 
 namespace {
 
-constexpr size_t kGrowth = size_t{1} << 20;  // of a body: memory follows what has come
+constexpr size_t kGrowth = size_t{1} << 20;  // a body's memory grows only as its bytes arrive
 
 Status gone() { return unavailable("the other end of the socket has gone"); }
 
 bool would_wait(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
 
-/// Descriptors beside the first bytes of a message.
+/// Attaches descriptors to a message.
 class Enclosed {
  public:
   Enclosed(msghdr& message, std::span<const int> descriptors) {
@@ -67,7 +67,7 @@ Status Channel::send(MessageType type, std::string_view body, std::span<const in
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0) return gone();
     left -= static_cast<size_t>(sent);
-    // Descriptors go with the first piece, or would come twice.
+    // Descriptors are sent with the first piece only; otherwise they would arrive twice.
     message.msg_control = nullptr;
     message.msg_controllen = 0;
     auto done = static_cast<size_t>(sent);
@@ -87,7 +87,7 @@ bool Channel::try_send(MessageType type, std::string_view body) {
   Head head{static_cast<uint32_t>(body.size()), static_cast<uint16_t>(type), 0};
   std::string bytes(reinterpret_cast<const char*>(&head), sizeof head);
   bytes += body;
-  // So small a message is one piece of the kernel's: it goes as a whole or not at all.
+  // The kernel sends so small a message as a whole or not at all.
   return ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) ==
          static_cast<ssize_t>(bytes.size());
 }
@@ -111,7 +111,7 @@ Result<size_t> Channel::read_some(void* to, size_t most) {
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
-  if (takes_descriptors_) {  // without room for them the kernel closes those that come
+  if (takes_descriptors_) {  // without a buffer the kernel closes descriptors that arrive
     message.msg_control = space.data();
     message.msg_controllen = space.size();
   }
@@ -127,14 +127,14 @@ Result<size_t> Channel::read_some(void* to, size_t most) {
   }
 }
 
-// True where a frame is whole.
+// Returns true once a frame is complete.
 Result<bool> Channel::read_more() {
   if (have_head_ < sizeof head_) {
     FOREBAY_ASSIGN(const size_t got,
                    read_some(reinterpret_cast<char*>(&head_) + have_head_, sizeof head_ - have_head_));
     have_head_ += got;
     if (have_head_ < sizeof head_) return false;
-    // Before any memory is taken for it.
+    // Checked before memory is allocated for the body.
     if (head_.bytes > most_bytes_)
       return corrupt(fmt::format("a message of {} bytes; {} are the most here", head_.bytes, most_bytes_));
     if (head_.descriptors > (takes_descriptors_ ? kMostDescriptors : 0))

@@ -18,31 +18,35 @@
 
 namespace forebay {
 
-/// A message on its way: eight bytes of head (length of the body, type, number of descriptors), then the body.
+/// An encoded message. On the wire it has eight bytes of head (length of the body, type, number of
+/// descriptors), followed by the body.
 struct Frame {
   MessageType type = MessageType::kHello;
   std::string body;
   std::vector<FileDescriptor> descriptors;
 };
 
-/// One end of a Unix stream socket. Any thread may send and shut down; one at a time receives.
+/// One end of a Unix stream socket. Any thread may send and shut down; one thread at a time
+/// receives.
 class Channel {
  public:
-  /// `most_bytes`: longer bodies are refused, before memory is taken for them. `descriptors`: whether any are taken; others are closed.
+  /// Bodies above `most_bytes` are refused before memory is allocated for them. `descriptors` tells
+  /// whether descriptors are accepted; if not, the kernel closes those that arrive.
   Channel(FileDescriptor socket, uint64_t most_bytes, bool descriptors)
       : socket_(std::move(socket)), most_bytes_(most_bytes), takes_descriptors_(descriptors) {}
 
-  /// All of it, or Unavailable: the other end has gone. Waits while the other end does not read; shut_down() ends that.
-  /// At most kMostDescriptors.
+  /// Sends a whole message, with at most kMostDescriptors descriptors. Blocks while the other end
+  /// does not read; shut_down() ends that. Returns Unavailable if the other end has closed.
   Status send(MessageType type, std::string_view body, std::span<const int> descriptors = {});
-  /// The same for a message of less than a page, where that needs no waiting. False where it does.
+  /// Sends a message of less than a page if that is possible without waiting. Returns false if not.
   bool try_send(MessageType type, std::string_view body);
-  /// Nothing where it did not come in time; what had come of it stays. Unavailable: the other end has gone. Corrupt: what came is
-  /// no frame, and nothing that follows can be understood.
+  /// Returns the next message, or nothing if it has not arrived completely in time. The part that
+  /// has arrived is retained for the next call. Errors: Unavailable if the other end has closed;
+  /// Corrupt if the bytes are not a frame, after which nothing more can be decoded.
   Result<std::optional<Frame>> receive(std::chrono::milliseconds timeout);
-  /// From now on nothing comes and nothing goes; both ends see that.
+  /// Ends sending and receiving for both ends.
   void shut_down();
-  /// Bodies may be so long from now on.
+  /// Sets the limit on the length of bodies.
   void set_most_bytes(uint64_t bytes) { most_bytes_ = bytes; }
   int descriptor() const { return socket_.get(); }
 
@@ -54,7 +58,7 @@ class Channel {
     uint16_t type = 0, descriptors = 0;
   };
   bool wait_for(short event, std::chrono::steady_clock::time_point deadline) const;
-  /// Some more bytes; 0: none are there now.
+  /// Reads the bytes that have arrived, at most `most`. Returns 0 if there are none.
   Result<size_t> read_some(void* to, size_t most);
   Result<bool> read_more();
   void take_descriptors(const msghdr& message);

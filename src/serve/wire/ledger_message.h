@@ -5,7 +5,7 @@
 
 namespace forebay {
 
-// A ledger as it goes from the server to a client, member by member.
+// Encodes a ledger that the server sends to a client.
 
 template <typename Archive>
 void fields(Archive& archive, Histogram& value) {

@@ -13,19 +13,19 @@
 
 namespace forebay {
 
-/// Of what messages look like. Both ends have the same; there is no translation.
+/// Version of the message formats. Both ends must have the same one.
 inline constexpr uint32_t kServeVersion = 1;
 inline constexpr uint64_t kServeMagic = 0x3165767265734246;  // "FBserve1"
 
-/// A client asks, the server answers each question with one message, in order; but for kFreed, which has no answer, and kSlabs, which go
-/// before an answer that names them.
+/// Types of messages. The server answers each request of a client with one message, in order.
+/// kFreed has no answer. kSlabs precede the answer that refers to them.
 enum class MessageType : uint16_t {
-  // From clients.
-  kHello = 1,  ///< Hello; first, and once
+  // Requests of clients.
+  kHello = 1,  ///< Hello; the first message, sent once
   kOpen,       ///< OpenRequest → kDone
   kPrepare,
   kNext,       ///< uint32 milliseconds → kBatch, kEnd or kNotYet
-  kFreed,      ///< vector of numbers of batches
+  kFreed,      ///< vector of batch numbers
   kLook,       ///< → kDone with a Look
   kSetEpoch,   ///< int64
   kLoadState,  ///< LoadRequest
@@ -34,32 +34,34 @@ enum class MessageType : uint16_t {
   kDescribe,   ///< → kDone with a SourceLook
   kBeginTrace,
   kEndTrace,
-  kClose,   ///< of its loader: batches stay where they are until they are freed
-  kStatus,  ///< → kDone with a text: JSON
-  kStop,
-  // From the server.
+  kClose,   ///< closes the client's loader; batches stay valid until they are freed
+  kStatus,  ///< → kDone with a JSON text
+  kStop,    ///< stops the server
+  // Answers of the server.
   kDone = 100,
-  kFailed,  ///< a Status
-  kSlabs,   ///< vector of SlabMessage, and as many descriptors
+  kFailed,  ///< Status
+  kSlabs,   ///< vector of SlabMessage, with one descriptor for each
   kBatch,   ///< BatchMessage
-  kEnd,     ///< EndMessage: an epoch is over
-  kNotYet,
+  kEnd,     ///< EndMessage; an epoch is over
+  kNotYet,  ///< no batch was ready in time
 };
+
+// Bodies of messages. MessageType names the messages that have them.
 
 struct Hello {
   uint64_t magic = kServeMagic;
   uint32_t version = kServeVersion;
-  std::string program;  ///< of the client, for people
+  std::string program;  ///< name of the client's program, for people
 };
 
 struct OpenRequest {
   std::string pipeline;  ///< JSON
   LoaderOptions options;
-  std::string state;     ///< where to begin; empty: at the beginning
-  int32_t together = 0;  ///< 0: apart; 1: with whoever asks for the same; n: not before so many are there
+  std::string state;     ///< state at which to begin; empty for the beginning
+  int32_t together = 0;  ///< see ShareOptions::together
 };
 
-/// Where a loader stands.
+/// Position of a loader.
 struct Position {
   int64_t epoch = 0, batches_per_epoch = 0;
   bool finished = false;
@@ -89,12 +91,13 @@ struct SourceLook {
   std::vector<DataWarning> warnings;
 };
 
-/// Memory that the client may map for reading: a descriptor comes with it. Numbers begin at 1.
+/// Announces memory that the client may map for reading. The message carries its descriptor.
+/// Numbers begin at 1.
 struct SlabMessage {
   uint64_t number = 0, bytes = 0;
 };
 
-/// Where a tensor lies. Slab 0: it has no memory.
+/// Location of a tensor. Slab 0 means that the tensor has no memory.
 struct TensorPlace {
   uint64_t slab = 0, offset = 0;
   DType dtype = DType::kUint8;
@@ -109,23 +112,23 @@ struct FieldMessage {
 };
 
 struct BatchMessage {
-  uint64_t number = 0;  ///< for kFreed
+  uint64_t number = 0;  ///< names the batch in kFreed
   std::vector<FieldMessage> fields;
   std::vector<int64_t> ids, positions;
   int64_t padding = 0, epoch = 0, step = 0;
-  Position behind;
-  std::vector<uint64_t> gone_slabs;  ///< that no batch will lie in any more
+  Position behind;                   ///< position after this batch
+  std::vector<uint64_t> gone_slabs;  ///< slabs that no later batch uses
 };
 
 struct EndMessage {
-  Position behind;
+  Position behind;  ///< position after the end of the epoch
 };
 
-/// What a status says; a payload (an exception) stays where it is.
+/// Encodes a status without its payload (an exception).
 std::string to_message(const Status& status);
 Status status_from_message(std::string_view bytes);
 
-// What is in each.
+// Members of the messages, for MessageWriter and MessageReader.
 
 template <typename Archive>
 void fields(Archive& archive, Hello& value) {
