@@ -16,7 +16,7 @@ from project import ROOT
 CATALOG = json.loads(_core.catalog())
 OPERATORS = {one["name"]: one for one in CATALOG["operators"]}
 SOURCES = {one["name"]: one for one in CATALOG["sources"]}
-HEADER = (ROOT / "include/forebay/pipeline.h").read_text()
+HEADER = "".join((ROOT / "include/forebay" / name).read_text() for name in ("operator_options.h", "pipeline.h"))
 NOTHING = (None, [], inspect.Parameter.empty)
 
 CPP_TYPES = {
