@@ -17,6 +17,8 @@ class Catalog {
   const OpDef* find(std::string_view name) const;
   /// False, too, for what is not among the operators: a source, or a name from a stranger's file.
   bool has_role(const OpSpec& op, OpRole role) const;
+  /// Likewise.
+  bool has_effect(const OpSpec& op, OpEffect effect) const;
   const std::map<std::string, OpDef, std::less<>>& ops() const { return ops_; }
   /// The known name nearest to a mistyped one; empty when none is near.
   std::string nearest(std::string_view name) const;

@@ -134,10 +134,8 @@ Result<Description> Description::from_json(std::string_view text) {
 Hash128 Description::fingerprint(const Catalog& catalog) const {
   Hasher hasher;
   for (const OpSpec& op : *steps_) {
-    // What changes no sample and no order: a run may go on with other sizes, caches and buffers.
-    if (catalog.has_role(op, OpRole::kBatch) || catalog.has_role(op, OpRole::kKeep) ||
-        catalog.has_role(op, OpRole::kBuffer))
-      continue;
+    // A run may go on with other batch sizes, caches and buffers.
+    if (catalog.has_effect(op, OpEffect::kNothing)) continue;
     Json args = op.args;
     // Where the data lies is not what it is: the data set's version says that.
     if (&op == &steps_->front()) args = Json::object();

@@ -67,8 +67,33 @@ enum class OpRole : uint8_t {
   kPack,  ///< makes samples of one length of rows that differ: the loader's own work. Only an order and a batch may follow
 };
 
-/// Whether steps of this role decide what is in samples, and not only which there are and how they come.
-constexpr bool makes_content(OpRole role) { return role < OpRole::kTake; }
+/// What a step changes, for composers that need not know which operator it is.
+enum class OpEffect : uint8_t {
+  kContent,    ///< fields of samples
+  kSelection,  ///< which samples of the data set come
+  kMixture,    ///< what a sample or a batch is made of: packed rows, replayed samples
+  kOrder,      ///< the order of samples
+  kNothing,    ///< neither samples nor their order, so a run may go on with another such step
+};
+
+constexpr OpEffect effect_of(OpRole role) {
+  switch (role) {
+    case OpRole::kValues:
+    case OpRole::kChoice:
+    case OpRole::kNames:
+    case OpRole::kFunction: return OpEffect::kContent;
+    case OpRole::kTake:
+    case OpRole::kOnly:
+    case OpRole::kFilter: return OpEffect::kSelection;
+    case OpRole::kRehearse:
+    case OpRole::kPack: return OpEffect::kMixture;
+    case OpRole::kOrder: return OpEffect::kOrder;
+    case OpRole::kBatch:
+    case OpRole::kKeep:
+    case OpRole::kBuffer: return OpEffect::kNothing;
+  }
+  return OpEffect::kContent;
+}
 
 /// The samples that an operator is for; orders the documents.
 enum class OpGroup : uint8_t { kGeneral, kImage, kColumn, kSound, kText, kStream };

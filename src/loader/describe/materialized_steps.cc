@@ -10,11 +10,7 @@ namespace forebay {
 
 namespace {
 
-bool in_fingerprint(const OpSpec& step) {
-  // None of the three changes samples or their order, so states go on across them.
-  return !catalog().has_role(step, OpRole::kBatch) && !catalog().has_role(step, OpRole::kKeep) &&
-         !catalog().has_role(step, OpRole::kBuffer);
-}
+bool in_fingerprint(const OpSpec& step) { return !catalog().has_effect(step, OpEffect::kNothing); }
 
 // Passwords and signatures stay with whoever has them.
 Json without_secrets(const Json& value) {
