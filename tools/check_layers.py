@@ -31,7 +31,7 @@ PUBLIC_HEADERS = {
     "status.h": "base", "result.h": "base", "dtype.h": "base", "buffer.h": "base", "tensor.h": "base",
     "string_list.h": "base", "data_warning.h": "base", "c.h": "base",  # declarations alone; src/capi has what they promise
     "ledger.h": "telemetry", "engine.h": "engine",
-    "pipeline.h": "pipeline", "batch.h": "pipeline",
+    "argument_types.h": "pipeline", "operator_options.h": "pipeline", "pipeline.h": "pipeline", "batch.h": "pipeline",
     "loader.h": "loader", "forebay.h": "loader", "shared_loader.h": "serve", "diagnosis.h": "study", "profile.h": "study", "simulation.h": "study", "materialize.h": "materialize",
 }
 

@@ -12,6 +12,8 @@
 #include <variant>
 #include <vector>
 
+#include "forebay/argument_types.h"
+#include "forebay/operator_options.h"
 #include "forebay/result.h"
 #include "forebay/tensor.h"
 
@@ -40,15 +42,6 @@ using Sample = std::map<std::string, Tensor>;
 using MapFunction = std::function<Status(Sample&)>;
 /// True for samples to keep.
 using FilterFunction = std::function<Result<bool>(const Sample&)>;
-
-/// Names of fields an operator works on; one draw is shared by all of them.
-using Fields = std::vector<std::string>;
-/// One number for a square, or {height, width}.
-using ImageSize = std::vector<int64_t>;
-/// Symmetric around the identity (one number) or {low, high}.
-using JitterRange = std::vector<double>;
-/// One text for all fields, or field → text.
-using TextByField = std::variant<std::string, std::map<std::string, std::string>>;
 
 struct ImagesOptions {
   std::string split_by = "folder";
@@ -128,8 +121,6 @@ struct LogOptions {
   std::string on_trimmed = "error";                ///< or "skip" what the log has forgotten
   std::vector<int64_t> partition = {};             ///< of Kafka: numbers of those to read; all if empty
 };
-/// Bytes as a number or as a text such as "2GiB"; where a budget is meant, 0 is none.
-using ByteSize = std::variant<uint64_t, std::string>;
 struct WebdatasetOptions {
   /// Field → extensions: "jpg;png" is the first of them that a sample has. All that there are, by extension, if empty.
   std::map<std::string, std::string> fields = {};
@@ -145,195 +136,6 @@ struct Hdf5Options {
   std::map<std::string, std::string> fields;  ///< where each is: "/group/data", "/table.member", "/data@attribute"
   std::optional<int64_t> window = {};         ///< so many rows together are a sample
   std::optional<int64_t> stride = {};         ///< from one window to the next; the length of a window if not given
-};
-struct ShuffleOptions {
-  std::optional<int64_t> block = {};
-  std::optional<int64_t> lanes = {};
-  std::optional<bool> ramp = {};
-  std::optional<int64_t> window = {};  ///< of streams: samples that are mixed
-};
-struct BufferOptions {
-  std::string policy = "block";  ///< "block", "drop_oldest", "sample" or "spill"
-  ByteSize bytes = "64MiB";      ///< of records in memory
-  ByteSize disk = "10GiB";       ///< of records on disk, with "spill"
-  std::optional<std::string> dir = {};
-  std::string on_underrun = "wait";  ///< what stands in for records that have not come: "wait", "repeat" or "rehearse"
-};
-struct RehearseOptions {
-  std::string by = "label";                ///< the field of the source that tells the class; empty: one class
-  std::string policy = "reservoir";        ///< "reservoir", "balanced" or "recent"
-  std::optional<int64_t> candidates = {};  ///< new samples of a step that may be kept, over all ranks
-  /// "raw": old samples pass all steps again. "here": they come in at this step as they were when they were new, and only what stands behind it is done
-  /// anew.
-  std::string where = "raw";
-  std::optional<ByteSize> ram = {};  ///< with "here", of what the steps before made; 2 GiB if not given
-};
-struct TakeOptions {
-  std::optional<bool> spread = {};  ///< evenly over the data set, of a table in few whole chunks; else the first ids
-};
-struct DecodeImageOptions {
-  Fields field = {};
-  std::string mode = "rgb";  ///< "rgb", "gray", "palette", "rgba", "alpha", "rgb16", "gray16"
-  int64_t max_pixels = 100'000'000;
-};
-struct ResizeOptions {
-  std::optional<int64_t> short_side = {};
-  TextByField interpolation = "bilinear";  ///< "bilinear" or "nearest"
-  Fields field = {"image"};
-};
-struct CropOptions {
-  Fields field = {"image"};
-};
-struct RandomResizedCropOptions {
-  std::vector<double> scale = {0.08, 1.0};
-  std::vector<double> ratio = {3.0 / 4.0, 4.0 / 3.0};
-  TextByField interpolation = "bilinear";  ///< "bilinear" or "nearest"
-  Fields field = {"image"};
-};
-struct RandomFlipOptions {
-  double p = 0.5;
-  Fields field = {"image"};
-};
-struct ColorJitterOptions {
-  JitterRange brightness = {}, contrast = {}, saturation = {}, hue = {};
-  Fields field = {"image"};
-};
-struct DecodeAudioOptions {
-  std::optional<int64_t> rate = {};  ///< samples a second; each its own if not given: field `<field>_rate`
-  bool mono = true;
-  std::optional<int64_t> channels = {};  ///< recordings with another number are Unsupported
-  Fields field = {};
-  int64_t max_samples = 100'000'000;
-};
-/// Named as in torchaudio.
-struct MelSpectrogramOptions {
-  std::optional<int64_t> rate = {};  ///< samples a second, where decode_audio() did not say it
-  int64_t n_fft = 400;
-  std::optional<int64_t> win_length = {}, hop_length = {};  ///< n_fft, and half of win_length, if not given
-  double f_min = 0.0;
-  std::optional<double> f_max = {};  ///< half of the rate if not given
-  int64_t n_mels = 128;
-  double power = 2.0;
-  std::optional<std::string> norm = {};  ///< "slaney"
-  std::string mel_scale = "htk";         ///< or "slaney"
-  bool center = true;
-  std::string pad_mode = "reflect";     ///< or "constant"
-  std::optional<std::string> log = {};  ///< "db" or "ln"
-  Fields field = {"audio"};
-};
-struct MfccOptions {
-  std::optional<int64_t> rate = {};
-  int64_t n_fft = 400;
-  std::optional<int64_t> win_length = {}, hop_length = {};
-  double f_min = 0.0;
-  std::optional<double> f_max = {};
-  int64_t n_mels = 128;
-  double power = 2.0;
-  std::optional<std::string> norm = {};
-  std::string mel_scale = "htk";
-  bool center = true;
-  std::string pad_mode = "reflect";
-  bool log_mels = false;
-  Fields field = {"audio"};
-};
-struct PadOrCropOptions {
-  bool random = false;
-  std::optional<int64_t> rate = {};
-  Fields field = {"audio"};
-};
-struct RandomGainOptions {
-  JitterRange db = {-6.0, 6.0};
-  double p = 1.0;
-  Fields field = {"audio"};
-};
-struct AddNoiseOptions {
-  JitterRange snr = {10.0, 40.0};
-  double p = 1.0;
-  Fields field = {"audio"};
-};
-struct SpecAugmentOptions {
-  int64_t time_masks = 2, freq_masks = 2;
-  int64_t time_mask_param = 100, freq_mask_param = 27;
-  double p = 1.0;
-  double value = 0.0;
-  Fields field = {"audio"};
-};
-struct NormalizeOptions {
-  std::vector<double> mean = {}, std = {};
-  Fields field = {"image"};
-};
-struct WindowOptions {
-  Fields field;
-  std::optional<int64_t> stride = {};  ///< from one window to the next; n if not given
-};
-struct AggregateOptions {
-  Fields field;
-  std::optional<int64_t> every = {};  ///< for each so many elements; for the whole axis if not given
-  int64_t axis = 0;
-  std::string times = {};  ///< a field that the elements are multiplied with before
-};
-struct LayoutOptions {
-  Fields field = {"image"};
-};
-struct CastOptions {
-  Fields field = {"image"};
-  std::string errors =
-      "raise";  ///< what an integer type cannot hold makes its sample bad; "saturate": becomes the nearest end
-};
-struct HashBucketOptions {
-  Fields field = {};
-  int64_t salt = 0;
-};
-/// What is not given does not limit.
-struct ClipOptions {
-  std::optional<double> min = {}, max = {};
-  Fields field = {};
-};
-struct ExtractTextOptions {
-  Fields field = {"text"};
-};
-struct TokenizeOptions {
-  std::string field = "text";              ///< the ids take its place
-  std::string into = "tokens";             ///< what they are called
-  bool special = true;                     ///< with the ids that the tokenizer puts around each text
-  std::optional<int64_t> max_length = {};  ///< ids of a text at most, these included
-  std::string hash = {};                   ///< xxh3-128 of the file; else it is read now
-};
-struct EmbedOptions {
-  std::string field = "tokens";
-  std::string into = "embedding";
-  std::string hash = {};  ///< xxh3-128 of the file; else it is read now
-};
-struct PackOptions {
-  std::string field = "tokens";
-  int64_t open_blocks = 64;  ///< that a row may still go into
-  double pad_value = 0;
-};
-struct PadOptions {
-  std::optional<int64_t> length = {};
-};
-struct CacheStepOptions {
-  // Bytes, or "auto": a quarter of the machine's memory for all ranks on it (or half of LoaderOptions::memory), and half of the disk that is free or
-  // the folder's already. 0 switches a tier off.
-  ByteSize ram = "auto";
-  ByteSize disk = "auto";
-  std::string dir = {};        ///< else $FOREBAY_CACHE_DIR, else ~/.cache/forebay
-  std::string peers = "auto";  ///< other hosts are asked before storage where LoaderOptions::peers are given; or "none"
-  std::string compression = {};  ///< of what is on disk: "zstd" or "lz4"
-};
-struct BatchOptions {
-  std::string last = "partial";
-  Fields ragged = {};  ///< fields of user code whose rows differ in length: (values, offsets) in every batch
-};
-struct MapOptions {
-  Fields fields = {};  ///< what the function gets and may change; all by default
-  Fields adds = {};    ///< new fields that it makes
-  std::string name = "function";
-  std::string version = {};  ///< changes when the function does; a disk cache behind it needs one
-};
-struct FilterOptions {
-  Fields fields = {};
-  std::string name = "function";
 };
 
 /// Mean and standard deviation of ImageNet's training pictures, for normalize().

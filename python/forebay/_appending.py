@@ -1,12 +1,18 @@
 """How a step comes to a pipeline: appended to its description, with its arguments in the one form that C++ and JSON files give
 them too, so that equal pipelines have equal fingerprints: what is not given is left out, and a list of one is its element.
+
+The methods of `_operators.py` convert each argument by its type in the catalog, with the functions here.
 """
 
 from __future__ import annotations
 
+import math
 import numbers
-from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
+import operator
+import os
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Sequence
 
+from . import _core
 from ._user_exceptions import encodable
 from .errors import InvalidArgument
 
@@ -15,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Appending:
-    """What every group of a Pipeline's steps stands on; the Pipeline does it."""
+    """What the operators stand on; the Pipeline does it."""
 
     __slots__ = ()
 
@@ -91,3 +97,59 @@ def _floats(name: str, values: Any) -> list[float]:
         return [float(value) for value in values]
     except (TypeError, ValueError, OverflowError):
         raise InvalidArgument(f"{name} is {values!r}; it must be a list of numbers") from None
+
+
+def _pair(first: Any, second: Any, otherwise: str) -> tuple[Any, Any]:
+    # Two arguments, or one that is both.
+    if second is not None:
+        return first, second
+    try:
+        first, second = first
+    except (TypeError, ValueError):
+        raise InvalidArgument(otherwise) from None
+    return first, second
+
+
+def _dtype_name(dtype: Any) -> str:
+    if isinstance(dtype, str):
+        return dtype
+    import numpy as np
+
+    return np.dtype(dtype).name
+
+
+def _limit(name: str, value: Any) -> Any:
+    return None if value == (-math.inf if name == "min" else math.inf) else _scalar(value)
+
+
+def _scalar_or_text(value: Any) -> Any:
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            raise InvalidArgument(f"fill_null: {value!r} is not UTF-8; use .map for other bytes") from None
+    return _scalar(value)
+
+
+def _scalar(value: Any) -> Any:
+    value = _number(value)
+    return _whole(value) if isinstance(value, float) else value
+
+
+def _whole(value: float) -> float | int | str:
+    # Whole numbers are whole in every face; JSON has no words for those that are not finite.
+    if not math.isfinite(value):
+        return str(value)
+    return int(value) if value == math.floor(value) and abs(value) <= 2**53 else value
+
+
+def _values_by_field(values: Mapping[str, Any]) -> dict[str, list[int | str]]:
+    plain = {}
+    for name, wanted in values.items():
+        many = isinstance(wanted, Iterable) and not isinstance(wanted, (str, bytes))
+        plain[name] = [one if isinstance(one, str) else operator.index(one) for one in (wanted if many else [wanted])]
+    return plain
+
+
+def _hash_of(path: str | os.PathLike[str], given: str | None) -> str | None:
+    return given if given is not None else _core.file_hash(encodable(os.fspath(path))) or None

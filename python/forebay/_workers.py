@@ -81,6 +81,23 @@ class FilterFunction:
         return {"keep": np.asarray(bool(keep))}
 
 
+def map_function(fn: Callable, *, random: bool, workers: str, epoch: bool) -> Any:
+    """The function of a step `.map(fn)`, as `workers=` wants it run."""
+    _check_callable(fn, "map")
+    return run_by(workers, ".map", MapFunction(fn, bool(random), bool(epoch)))
+
+
+def filter_function(fn: Callable) -> FilterFunction:
+    """The function of a step `.filter(fn)`."""
+    _check_callable(fn, "filter")
+    return FilterFunction(fn)
+
+
+def _check_callable(fn: Any, name: str) -> None:
+    if not callable(fn):
+        raise InvalidArgument(f"{name}: {fn!r} is not a function")
+
+
 class DatasetItems:
     """`fb.Dataset(obj)`: `obj[id]` as a sample."""
 

@@ -6,13 +6,8 @@ from typing import Any, Callable, Mapping, NamedTuple
 
 from . import _core
 from ._appending import plain_args
-from ._column_steps import ColumnSteps
-from ._general_steps import GeneralSteps
-from ._image_steps import ImageSteps
+from ._operators import Operators
 from ._parts import own
-from ._sound_steps import SoundSteps
-from ._stream_steps import StreamSteps
-from ._text_steps import TextSteps
 from ._user_exceptions import encodable
 from ._workers import function_name
 from .errors import Problem
@@ -31,7 +26,7 @@ IMAGENET = Normalization(mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225))
 """Of ImageNet's training pictures, red, green, blue."""
 
 
-class Pipeline(GeneralSteps, ImageSteps, SoundSteps, ColumnSteps, TextSteps, StreamSteps):
+class Pipeline(Operators):
     """A source of samples and the operators after it.
 
     Immutable: every method returns a new pipeline. Nothing is read and nothing is judged before `check()` or before a

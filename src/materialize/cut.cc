@@ -113,11 +113,10 @@ Result<size_t> find_cut(const Description& description, const MaterializeOptions
 Status check_cut(const Description& description, size_t cut) {
   for (size_t i = 1; i <= cut; ++i) {
     const OpSpec& step = description.steps()[i];
-    for (const OpRole role : {OpRole::kTake, OpRole::kOnly, OpRole::kFilter})
-      if (catalog().has_role(step, role))
-        return invalid_argument(fmt::format(
-            "step {}: {} chooses samples before the cut, and all samples are materialised; put it behind the cut", i,
-            step.name));
+    if (catalog().has_effect(step, OpEffect::kSelection))
+      return invalid_argument(fmt::format(
+          "step {}: {} chooses samples before the cut, and all samples are materialised; put it behind the cut", i,
+          step.name));
   }
   return {};
 }

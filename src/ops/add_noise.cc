@@ -84,15 +84,17 @@ Result<std::unique_ptr<RecordOp>> compile_add_noise(const Args& args, const Sche
 }  // namespace
 
 OpDef add_noise_op() {
-  return make_op({.name = "add_noise",
-                  .help = "White noise, at a random ratio of the sound's energy to the noise's.",
-                  .args = {{"snr", ArgType::kFloats, false, Json::array({10.0, 40.0}),
-                            "decibels, from low to high; or one number"},
-                           {"p", ArgType::kFloat, false, 1.0, "probability", ArgForm::kNamed},
-                           sound_field_arg()},
-                  .random = true,
-                  .infer = infer_add_noise,
-                  .compile = compile_add_noise});
+  return make_op(
+      {.name = "add_noise",
+       .group = OpGroup::kSound,
+       .help = "Adds white noise, whose energy is that of the sound less a random number of decibels.",
+       .args = {{"snr", ArgType::kRange, false, Json::array({10.0, 40.0}),
+                 "ratio of the sound's energy to the noise's, in decibels: low and high, or one number"},
+                {"p", ArgType::kFloat, false, 1.0, "probability that noise is added at all", ArgForm::kNamed},
+                sound_field_arg("a field that holds sound, or a list of them, which share one draw")},
+       .random = true,
+       .infer = infer_add_noise,
+       .compile = compile_add_noise});
 }
 
 }  // namespace forebay

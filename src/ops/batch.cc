@@ -60,12 +60,22 @@ FieldUse batch_uses(const OpSpec& spec, const Schema&) {
 OpDef batch_op() {
   return make_op(
       {.name = "batch",
-       .help = "n samples per rank and step.",
-       .args = {{"n", ArgType::kInt, true, nullptr, "samples per rank"},
-                {"last", ArgType::kText, false, "partial",
-                 "what becomes of the tail: \"partial\", \"drop\" or \"pad\""},
-                {"ragged", ArgType::kFields, false, nullptr,
-                 "fields of user code whose rows differ in length: (values, offsets) in every batch", ArgForm::kNamed}},
+       .help = R"(`n` samples make a batch on each rank; the last operator.
+
+Every rank takes the same number of steps. Fixed shapes stack to (n, ...); ragged fields become `(values, offsets)`; bytes and text become
+lists, lists of them lists of lists.
+
+Nothing is known of rows that a Dataset or `.map` makes before the first batch of a loader, which decides for all: rows of one length make
+an array, and one of another length later is an error; rows of different lengths make `(values, offsets)` in every batch. `.pad`
+before, or `ragged=`, decides it beforehand. With n=1 they are arrays.)",
+       .args =
+           {{"n", ArgType::kInt, true, nullptr, "samples per batch and rank"},
+            {"last", ArgType::kText, false, "partial",
+             "what becomes of an epoch's tail. \"partial\": dealt out in sizes that differ by one at most; \"drop\": "
+             "left out; \"pad\": filled up with repeats, which `batch.padding` counts."},
+            {"ragged", ArgType::kFields, false, nullptr,
+             "fields that a Dataset or `.map` makes, of rows that differ in length: `(values, offsets)` in every batch",
+             ArgForm::kNamed}},
        .random = false,
        .infer = infer_batch,
        .role = OpRole::kBatch,

@@ -25,18 +25,27 @@ void infer_buffer(const Args& args, Schema&, Problems& problems) {
 OpDef buffer_op() {
   return make_op(
       {.name = "buffer",
-       .help = "What becomes of a stream's records while training does not take them.",
+       .group = OpGroup::kStream,
+       .help = "What becomes of a stream's records while training does not take them, and what training gets while "
+               "none come.",
        .args = {{"policy", ArgType::kText, false, "block",
-                 "\"block\": they wait where they are; \"drop_oldest\"; \"sample\": a uniform choice of what came "
-                 "since the last step; "
-                 "\"spill\": to disk, and back in order"},
-                {"bytes", ArgType::kBytes, false, "64MiB", "of records in memory"},
-                {"disk", ArgType::kBytes, false, "10GiB", "of records on disk, with \"spill\"", ArgForm::kNamed},
-                {"dir", ArgType::kText, false, nullptr, "the folder on disk; else the system's for temporary files",
-                 ArgForm::kNamed},
+                 "\"block\": nothing is read that there is no room for, so that records wait where they are; nothing "
+                 "is lost. \"drop_oldest\": those go that have waited longest. \"sample\": at each step a uniform "
+                 "choice of all that came since the last one. \"spill\": to disk, and back in order; nothing is lost "
+                 "while there is room. What is dropped is counted by partition, in stats() and in states."},
+                {"bytes", ArgType::kBytes, false, "64MiB",
+                 "bytes of records in memory, as a number or \"256MiB\". What one batch needs is read in any case."},
+                {"disk", ArgType::kBytes, false, "10GiB",
+                 "bytes of records on disk, with \"spill\"; beyond it records wait where they are", ArgForm::kNamed},
+                {"dir", ArgType::kPath, false, nullptr,
+                 "the folder on disk, with \"spill\"; by default the system's for temporary files", ArgForm::kNamed},
                 {"on_underrun", ArgType::kText, false, "wait",
-                 "what training gets where it is faster: \"wait\": nothing yet; \"repeat\": the latest batch again; "
-                 "\"rehearse\": samples that .rehearse() keeps",
+                 "what a step has where training waits for it. \"wait\": it waits until a whole batch has come. Else "
+                 "it has the records that have come, and old ones in the place of the others: \"repeat\": of the "
+                 "latest step that had new ones; \"rehearse\": of those that .rehearse() keeps, which says in "
+                 "`batch[\"rehearsed\"]` which they are. Old records have the ids that they had. They are drawn at "
+                 "random, by the seed, and are augmented anew; states and journals hold them. In the first step there "
+                 "is nothing old, so it waits. stats()[\"stream\"][\"missing\"] counts them.",
                  ArgForm::kNamed}},
        .random = false,
        .infer = infer_buffer,

@@ -126,20 +126,25 @@ Result<std::unique_ptr<ColumnOp>> compile_cast_columns(const Args& args, const S
 }  // namespace
 
 OpDef cast_op() {
-  return make_op({.name = "cast",
-                  .help = "Another type of numbers, as NumPy converts: to integers toward zero (pictures: rounded half "
-                          "to even).",
-                  .args = {{"dtype", ArgType::kDType, true, nullptr, "\"uint8\", \"float16\", \"bfloat16\", ..."},
-                           field_arg(),
-                           {"errors", ArgType::kText, false, "raise",
-                            "what an integer type cannot hold: \"raise\" makes its sample bad, \"saturate\" gives the "
-                            "nearest end of the type, and 0 for NaN",
-                            ArgForm::kNamed}},
-                  .random = false,
-                  .infer = infer_cast,
-                  .compile = compile_cast,
-                  .compile_columns = compile_cast_columns,
-                  .each = true});
+  return make_op(
+      {.name = "cast",
+       .group = OpGroup::kColumn,
+       .help = R"(Changes the element type of pictures, numbers, tensors and lists.
+
+As NumPy's `astype` converts: to floats the nearest value, to integers toward zero (pictures: rounded half to even), to bool what is not 0.
+What NumPy leaves to the processor, or lets wrap around, makes the sample bad: a value that an integer type cannot hold, and NaN.
+`on_error=` of the Loader says what becomes of it. A float type holds every number, the largest as infinity.)",
+       .args =
+           {{"dtype", ArgType::kDType, true, nullptr, "\"float32\", \"uint8\", \"bfloat16\", ..., or a NumPy type"},
+            field_arg("a field or a list of fields"),
+            {"errors", ArgType::kText, false, "raise",
+             "\"raise\", or \"saturate\": what an integer type cannot hold becomes the nearest that it can, and NaN 0",
+             ArgForm::kNamed}},
+       .random = false,
+       .infer = infer_cast,
+       .compile = compile_cast,
+       .compile_columns = compile_cast_columns,
+       .each = true});
 }
 
 }  // namespace forebay

@@ -47,7 +47,9 @@ Result<std::unique_ptr<RecordOp>> compile_center_crop(const Args& args, const Sc
 
 OpDef center_crop_op() {
   return make_op({.name = "center_crop",
-                  .help = "The middle of pictures; where they are smaller, zeros around them.",
+                  .group = OpGroup::kImage,
+                  .help = "The middle of a picture; it starts at `round((H - h) / 2)`. Where the picture is smaller, "
+                          "zeros are around it.",
                   .args = {crop_size_arg(), field_arg()},
                   .random = false,
                   .infer = infer_center_crop,

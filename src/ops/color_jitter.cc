@@ -117,21 +117,25 @@ Result<std::unique_ptr<RecordOp>> compile_color_jitter(const Args& args, const S
 }
 
 ArgDef range_arg(Adjustment what, std::string help) {
-  return {std::string(kNames[what]), ArgType::kFloats, false, nullptr, std::move(help)};
+  return {std::string(kNames[what]), ArgType::kRange, false, nullptr, std::move(help)};
 }
 
 }  // namespace
 
 OpDef color_jitter_op() {
-  return make_op(
-      {.name = "color_jitter",
-       .help = "Changes brightness, contrast, saturation and hue by random factors, in random order.",
-       .args = {range_arg(kBrightness, "x for factors from 1 - x to 1 + x, or [low, high]"),
-                range_arg(kContrast, "the same"), range_arg(kSaturation, "the same"),
-                range_arg(kHue, "x for shifts from -x to x of the colour circle, or [low, high]"), field_arg()},
-       .random = true,
-       .infer = infer_color_jitter,
-       .compile = compile_color_jitter});
+  return make_op({.name = "color_jitter",
+                  .group = OpGroup::kImage,
+                  .help = R"(Changes brightness, contrast, saturation and hue by random amounts, in random order.
+
+Each is a number (`0.4` draws a factor between 0.6 and 1.4; for `hue` a turn between -0.4 and 0.4) or the pair (low, high) to draw
+from. What is not given stays as it is.)",
+                  .args = {range_arg(kBrightness, "a number x for factors from 1 - x to 1 + x, or (low, high)"),
+                           range_arg(kContrast, "likewise"), range_arg(kSaturation, "likewise"),
+                           range_arg(kHue, "a number x for shifts from -x to x of the colour circle, or (low, high)"),
+                           field_arg()},
+                  .random = true,
+                  .infer = infer_color_jitter,
+                  .compile = compile_color_jitter});
 }
 
 }  // namespace forebay

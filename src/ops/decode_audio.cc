@@ -102,19 +102,29 @@ Result<std::unique_ptr<RecordOp>> compile_decode_audio(const Args& args, const S
 OpDef decode_audio_op() {
   OpDef def = make_op(
       {.name = "decode_audio",
+       .group = OpGroup::kSound,
        .help =
-           "Recordings (WAV, FLAC, MP3, Ogg, AIFF, AU, CAF) to float32 samples in [-1, 1), as torchaudio loads them.",
+           R"(Decodes WAV, FLAC, MP3, Ogg (Vorbis, Opus), AIFF, AU or CAF into the field `audio`: float32 in [-1, 1).
+
+The values are those of libsndfile and torchaudio. Recordings differ in length: put `.pad_or_crop(seconds)` behind it, or take ragged
+batches, `(values, offsets)`.
+
+Errors of a sample: Corrupt for damaged data and for files that end early, Unsupported for other formats and for files whose format
+changes on the way.)",
        .args = {{"rate", ArgType::kInt, false, nullptr,
-                 "samples a second of all that comes out; without it each keeps its own, which is the new field "
-                 "'<field>_rate'"},
-                {"mono", ArgType::kBool, false, true, "(samples,), the mean of the channels; else (channels, samples)"},
+                 "samples a second of all that comes out; what is stored at another rate is resampled (soxr, \"HQ\", "
+                 "as librosa does). Without it each recording keeps its own rate, which is the new field `audio_rate` "
+                 "(int64), `<field>_rate` of other fields."},
+                {"mono", ArgType::kBool, false, true,
+                 "(samples,), the mean of all channels. False: (channels, samples)."},
                 {"channels", ArgType::kInt, false, nullptr,
-                 "how many all recordings have: others are Unsupported, and batches have one shape", ArgForm::kNamed},
+                 "how many channels all recordings have; others are Unsupported. Batches with `mono=False` need it.",
+                 ArgForm::kNamed},
                 {"field", ArgType::kFields, false, nullptr,
-                 "the encoded fields; 'audio' or else 'bytes' where none is named. 'bytes' becomes 'audio'",
+                 "the encoded field, or a list of them; by default `audio`, else `bytes`, which becomes `audio`",
                  ArgForm::kNamed},
                 {"max_samples", ArgType::kInt, false, 100'000'000,
-                 "longer recordings, all channels counted, are Unsupported", ArgForm::kNamed}},
+                 "longer recordings (all channels counted) are Unsupported", ArgForm::kNamed}},
        .random = false,
        .infer = infer_decode_audio,
        .compile = compile_decode_audio,

@@ -93,16 +93,29 @@ Result<std::unique_ptr<RecordOp>> compile_decode_image(const Args& args, const S
 OpDef decode_image_op() {
   return make_op(
       {.name = "decode_image",
-       .help = "Encoded bytes (JPEG, PNG, WebP, BMP) to pixels, upright, (height, width, channels).",
-       .args = {{"field", ArgType::kFields, false, Json::array(),
-                 "the encoded fields; 'image' or else 'bytes' where none is named. 'bytes' becomes 'image'",
-                 ArgForm::kNamed},
-                {"mode", ArgType::kText, false, "rgb",
-                 "\"rgb\", \"gray\", \"rgba\", \"alpha\" (255 where a picture has none); \"palette\": the indices of a "
-                 "PNG's or BMP's "
-                 "palette, as masks have their classes; \"rgb16\", \"gray16\": uint16, 16 bits of a PNG kept, 8 bits "
-                 "times 257"},
-                {"max_pixels", ArgType::kInt, false, 100'000'000, "larger pictures are Unsupported", ArgForm::kNamed}},
+       .group = OpGroup::kImage,
+       .help = R"(Decodes JPEG, PNG, WebP or BMP into the field `image`: uint8 or uint16, (height, width, channels).
+
+As Pillow would: EXIF orientation applied, alpha dropped unless asked for, 16 bits become 8 by their upper byte, CMYK converted. Only the
+part that a following crop needs is decoded.
+
+Errors of a sample: Corrupt for damaged data, Unsupported for other formats.)",
+       .args =
+           {{"field", ArgType::kFields, false, Json::array(),
+             "the encoded field, or a list of several (a pair of cameras); by default `image`, else `bytes`, which "
+             "becomes `image`. Fields of different modes are decoded by a step each: "
+             "`.decode_image(field=\"image\").decode_image(\"palette\", field=\"mask\")`.",
+             ArgForm::kNamed},
+            {"mode", ArgType::kText, false, "rgb",
+             "\"rgb\" (3 channels) or \"gray\" (1 channel), 8 bits.\n\"palette\": the indices of a palette, 1 channel, "
+             "as Pillow's mode \"P\" has them: the classes of masks of Pascal VOC, DAVIS and others. PNG and BMP have "
+             "palettes; pictures without one are Unsupported. Resize them with interpolation=\"nearest\", or "
+             "{\"mask\": \"nearest\"} where they share a draw with pictures: bilinear is InvalidArgument.\n\"rgba\" (4 "
+             "channels), as Pillow's `convert(\"RGBA\")`, and \"alpha\" (its last channel alone): 255 where a picture "
+             "has no alpha.\n\"rgb16\" (3 channels) and \"gray16\" (1 channel): uint16, with the 16 bits of a PNG kept "
+             "(depth, X-rays: Pillow's \"I;16\") and 8-bit pictures times 257. Whole pictures are decoded then. What "
+             "follows may crop, flip, resize, normalize (of 65535) and cast; .color_jitter wants 8 bits."},
+            {"max_pixels", ArgType::kInt, false, 100'000'000, "larger pictures are Unsupported", ArgForm::kNamed}},
        .random = false,
        .infer = infer_decode_image,
        .compile = compile_decode_image,

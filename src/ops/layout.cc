@@ -57,7 +57,8 @@ Result<std::unique_ptr<RecordOp>> compile_layout(const Args& args, const Schema&
 OpDef layout_op() {
   return make_op(
       {.name = "layout",
-       .help = "The order of a picture's axes.",
+       .group = OpGroup::kImage,
+       .help = "The order of a picture's axes: \"chw\" (channels, height, width) or \"hwc\".",
        .args = {{"order", ArgType::kText, true, nullptr, "\"chw\" (channels first) or \"hwc\""}, field_arg()},
        .random = false,
        .infer = infer_layout,

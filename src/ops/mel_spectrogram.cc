@@ -25,8 +25,8 @@ Result<std::unique_ptr<RecordOp>> compile_mel_spectrogram(const Args& args, cons
 
 std::vector<ArgDef> mel_spectrogram_args() {
   std::vector<ArgDef> args = mel_args();
-  args.push_back({"log", ArgType::kText, false, nullptr, "\"db\": 10 log10(max(x, 1e-10)); \"ln\": ln(x + 1e-6)",
-                  ArgForm::kNamed});
+  args.push_back({"log", ArgType::kText, false, nullptr,
+                  "\"db\" for `10 * log10(max(x, 1e-10))`, \"ln\" for `ln(x + 1e-6)`", ArgForm::kNamed});
   args.push_back(sound_field_arg());
   return args;
 }
@@ -34,13 +34,20 @@ std::vector<ArgDef> mel_spectrogram_args() {
 }  // namespace
 
 OpDef mel_spectrogram_op() {
-  return make_op({.name = "mel_spectrogram",
-                  .help = "Samples to (n_mels, frames), as torchaudio's MelSpectrogram with a Hann window.",
-                  .args = mel_spectrogram_args(),
-                  .random = false,
-                  .infer = infer_mel_spectrogram,
-                  .compile = compile_mel_spectrogram,
-                  .each = true});
+  return make_op(
+      {.name = "mel_spectrogram",
+       .group = OpGroup::kSound,
+       .help = R"(Samples to a mel spectrogram: float32 (n_mels, frames), of each channel where there are several.
+
+As torchaudio's MelSpectrogram with its Hann window; with `norm="slaney", mel_scale="slaney"` as librosa's. Computed in float32, with the
+same bytes on every processor.
+
+A sound that is too short for a frame is Unsupported.)",
+       .args = mel_spectrogram_args(),
+       .random = false,
+       .infer = infer_mel_spectrogram,
+       .compile = compile_mel_spectrogram,
+       .each = true});
 }
 
 }  // namespace forebay

@@ -28,9 +28,8 @@ Result<std::unique_ptr<RecordOp>> compile_mfcc(const Args& args, const Schema& b
 
 std::vector<ArgDef> mfcc_args() {
   std::vector<ArgDef> args = mel_args();
-  args.insert(args.begin(), {"n_mfcc", ArgType::kInt, false, 40, "coefficients"});
-  args.push_back({"log_mels", ArgType::kBool, false, false,
-                  "of ln(x + 1e-6) in place of decibels, of which 80 below the loudest count", ArgForm::kNamed});
+  args.insert(args.begin(), {"n_mfcc", ArgType::kInt, false, 40, "coefficients, `n_mels` at most"});
+  args.push_back({"log_mels", ArgType::kBool, false, false, "of `ln(x + 1e-6)` in place of decibels", ArgForm::kNamed});
   args.push_back(sound_field_arg());
   return args;
 }
@@ -38,15 +37,18 @@ std::vector<ArgDef> mfcc_args() {
 }  // namespace
 
 OpDef mfcc_op() {
-  return make_op(
-      {.name = "mfcc",
-       .help =
-           "Samples to (n_mfcc, frames): the cosine transform of a mel spectrogram's logarithms, as torchaudio's MFCC.",
-       .args = mfcc_args(),
-       .random = false,
-       .infer = infer_mfcc,
-       .compile = compile_mfcc,
-       .each = true});
+  return make_op({.name = "mfcc",
+                  .group = OpGroup::kSound,
+                  .help =
+                      R"(Samples to mel-frequency cepstral coefficients: float32 (n_mfcc, frames), as torchaudio's MFCC.
+
+The orthonormal cosine transform (type 2) of a mel spectrogram in decibels, in which no value is more than 80 below the recording's
+largest.)",
+                  .args = mfcc_args(),
+                  .random = false,
+                  .infer = infer_mfcc,
+                  .compile = compile_mfcc,
+                  .each = true});
 }
 
 }  // namespace forebay

@@ -201,18 +201,24 @@ Result<std::unique_ptr<ColumnOp>> compile_normalize_columns(const Args& args, co
 }  // namespace
 
 OpDef normalize_op() {
-  return make_op({.name = "normalize",
-                  .help = "(x - mean) / std as float32. Pictures: (x / 255 - mean) / std (of uint16: x / 65535), "
-                          "channels first unless .layout() said "
-                          "otherwise before.",
-                  .args = {{"mean", ArgType::kFloats, true, nullptr, "one number, or one for each channel or column"},
-                           {"std", ArgType::kFloats, true, nullptr, "one number, or one for each channel or column",
-                            ArgForm::kPlain, ArgUse::kValue, ArgFaces::kAll, "mean"},
-                           field_arg()},
-                  .random = false,
-                  .infer = infer_normalize,
-                  .compile = compile_normalize,
-                  .compile_columns = compile_normalize_columns});
+  return make_op(
+      {.name = "normalize",
+       .group = OpGroup::kImage,
+       .help = R"(Mean 0 and deviation 1: float32.
+
+Pictures: `(x / 255 - mean) / std` per channel (uint16: `x / 65535`), (channels, height, width) unless `.layout` or `.cast` say
+otherwise. Columns of numbers, alone or in lists: `(x - mean) / std`, computed in float64 (NumPy's
+`((x.astype("float64") - mean) / std).astype("float32")`, bit by bit).)",
+       .args = {{"mean", ArgType::kFloats, true, nullptr,
+                 "one number for all, or one for each channel of a picture, or one for each column named. In Python it "
+                 "may be mean and std at once: `fb.IMAGENET`."},
+                {"std", ArgType::kFloats, true, nullptr, "one number for all or one for each, as of mean, above 0",
+                 ArgForm::kPlain, ArgUse::kValue, ArgFaces::kAll, "mean"},
+                field_arg("the picture's field, a column, or a list of pictures or of columns")},
+       .random = false,
+       .infer = infer_normalize,
+       .compile = compile_normalize,
+       .compile_columns = compile_normalize_columns});
 }
 
 }  // namespace forebay

@@ -107,14 +107,17 @@ FieldUse only_uses(const OpSpec& op, const Schema&) {
 }  // namespace
 
 OpDef only_op() {
-  return make_op(
-      {.name = "only",
-       .help = "Only the samples whose fields have the given values.",
-       .args = {{"values", ArgType::kJson, true, nullptr, "for each field the values to keep", ArgForm::kPairs}},
-       .infer = infer_only,
-       .compile = compile_only,
-       .role = OpRole::kOnly,
-       .uses = only_uses});
+  return make_op({.name = "only",
+                  .help = R"(Only the samples whose fields have one of the given values: `.only(label=[0, 1])`.
+
+Decided once over the data set, as a filter is; fields that the index knows (labels of folders, arrays, columns of a manifest) are
+compared without reading a sample. Ids stay those of the whole data set.)",
+                  .args = {{"values", ArgType::kValuesByField, true, nullptr,
+                            "for each field a whole number or a text, or several", ArgForm::kPairs}},
+                  .infer = infer_only,
+                  .compile = compile_only,
+                  .role = OpRole::kOnly,
+                  .uses = only_uses});
 }
 
 }  // namespace forebay

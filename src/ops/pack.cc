@@ -77,17 +77,36 @@ FieldUse pack_uses(const OpSpec& op, const Schema&) {
 }  // namespace
 
 OpDef pack_op() {
-  return make_op({.name = "pack",
-                  .help = "Rows of numbers side by side in blocks of one length, which are the samples from here on.",
-                  .args = {{"length", ArgType::kInt, true, nullptr, "elements of a block"},
-                           {"field", ArgType::kText, false, "tokens",
-                            "the field of one axis; others are left out with .select() before, but for key"},
-                           {"open_blocks", ArgType::kInt, false, 64,
-                            "blocks that a row may still go into; more leave less padding", ArgForm::kNamed},
-                           {"pad_value", ArgType::kFloat, false, 0.0, "where no row stands", ArgForm::kNamed}},
-                  .infer = infer_pack,
-                  .role = OpRole::kPack,
-                  .uses = pack_uses});
+  return make_op(
+      {.name = "pack",
+       .group = OpGroup::kText,
+       .help = R"(Rows of different lengths side by side in blocks of one length, which are the samples from here on.
+
+What of a row fills blocks has these to itself, the rest of it goes whole into the first open block with room (first-fit). So it is
+decided once, by the lengths, for all epochs, ranks and seeds: the lengths are taken in a pass over all samples before the first batch,
+in which a `.cache()` in front keeps what is made. `.shuffle()` mixes blocks. Only it and `.batch` may follow.
+
+A batch of b blocks has these fields, and no others:
+
+- `tokens` (the packed field's name): (b, length), in its own type
+- `segments`: int32 (b, length), which of the block's rows an element is of, from 1 on; 0 where there is padding
+- `positions`: int32 (b, length), its place in its row
+
+Rows of a table share blocks with those of the same row group only. The place of bad samples (`on_error="skip"` or `"replace"`) stays
+empty. InvalidArgument where a row is not as long as when the lengths were taken: what stands before must give the same every time.)",
+       .args = {{"length", ArgType::kInt, true, nullptr, "elements of a block"},
+                implied({"field", ArgType::kText, false, "tokens",
+                         "the field of one axis, of numbers; of user code, too. Other fields (labels, masks) would be "
+                         "lost, which is InvalidArgument: leave them out by `.select(\"tokens\")` before. `key` goes "
+                         "without a word."}),
+                implied({"open_blocks", ArgType::kInt, false, 64,
+                         "blocks that a row may still go into; the fullest is closed where there would be more. More "
+                         "leave less padding.",
+                         ArgForm::kNamed}),
+                implied({"pad_value", ArgType::kFloat, false, 0.0, "where no row stands", ArgForm::kNamed})},
+       .infer = infer_pack,
+       .role = OpRole::kPack,
+       .uses = pack_uses});
 }
 
 }  // namespace forebay

@@ -208,19 +208,20 @@ Result<std::unique_ptr<ColumnOp>> compile_pad_columns(const Args& args, const Sc
 }  // namespace
 
 OpDef pad_op() {
-  return make_op(
-      {.name = "pad",
-       .help = "Fills rows of different lengths up along their first axis, so that a batch of them has one shape: "
-               "numbers (n,), boxes (n, 4).",
-       .args = {{"field", ArgType::kText, true, nullptr, "a field of rows, of which the first axis alone differs"},
-                {"value", ArgType::kNumberOrWord, false, 0.0, "what to fill up with"},
-                {"length", ArgType::kInt, false, nullptr,
-                 "the length to reach; the longest of the batch if not given, and the filling is then no "
-                 "part of the digest"}},
-       .random = false,
-       .infer = infer_pad,
-       .compile = compile_pad,
-       .compile_columns = compile_pad_columns});
+  return make_op({.name = "pad",
+                  .help = "Fills rows of different lengths up along their first axis, numbers (n,) or boxes (n, 4), so "
+                          "that a batch is one array instead of `(values, offsets)`.",
+                  .args = {{"field", ArgType::kText, true, nullptr,
+                            "the field; its first axis alone may differ from sample to sample"},
+                           {"value", ArgType::kNumberOrWord, false, 0.0,
+                            "what to fill up with; NaN and infinities for fields of floats"},
+                           {"length", ArgType::kInt, false, nullptr,
+                            "the length of every row. By default that of the longest in the batch, which depends on "
+                            "the batch size and the ranks: what was filled up then is no part of `forebay.digest`."}},
+                  .random = false,
+                  .infer = infer_pad,
+                  .compile = compile_pad,
+                  .compile_columns = compile_pad_columns});
 }
 
 }  // namespace forebay

@@ -100,12 +100,14 @@ Result<std::unique_ptr<RecordOp>> compile_pad_or_crop(const Args& args, const Sc
 
 OpDef pad_or_crop_op() {
   return make_op({.name = "pad_or_crop",
-                  .help = "round(seconds * rate) samples: longer sounds are cut, shorter ones have zeros behind.",
-                  .args = {{"seconds", ArgType::kFloat, true, nullptr, "length of all that comes out"},
-                           {"random", ArgType::kBool, false, false, "cut at a random place; else at the beginning",
+                  .group = OpGroup::kSound,
+                  .help = "Sound of one length, `round(seconds * rate)` samples: what is longer is cut, what is "
+                          "shorter has zeros behind.",
+                  .args = {{"seconds", ArgType::kFloat, true, nullptr, "the length of all that comes out"},
+                           {"random", ArgType::kBool, false, false, "cut at a random place; else the beginning stays",
                             ArgForm::kNamed, ArgUse::kRandom},
                            sound_rate_arg(),
-                           sound_field_arg()},
+                           sound_field_arg("a field that holds sound, or a list of them, which share one draw")},
                   .random = false,
                   .infer = infer_pad_or_crop,
                   .compile = compile_pad_or_crop});

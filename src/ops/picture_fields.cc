@@ -84,10 +84,8 @@ Result<LazyImage*> picture(Value& value, const PictureField& field, WorkMemory& 
 
 }  // namespace
 
-ArgDef field_arg() {
-  return {
-      "field",        ArgType::kFields, false, "image", "the picture's field, or a list of fields that share one draw",
-      ArgForm::kNamed};
+ArgDef field_arg(std::string help) {
+  return {"field", ArgType::kFields, false, "image", std::move(help), ArgForm::kNamed};
 }
 
 ArgDef interpolation_arg() {
@@ -95,12 +93,13 @@ ArgDef interpolation_arg() {
           ArgType::kTextByField,
           false,
           "bilinear",
-          "\"bilinear\" (anti-aliased) or \"nearest\", or {field: one of them} where fields differ, e.g. for masks",
+          "\"bilinear\" (anti-aliased, always) or \"nearest\"; or {field: one of them} where fields differ, as a mask "
+          "does from its picture",
           ArgForm::kNamed};
 }
 
-ArgDef crop_size_arg(bool required) {
-  return {"n", ArgType::kSize, required, nullptr, "the side of a square, or [height, width]"};
+ArgDef crop_size_arg() {
+  return {"n", ArgType::kSize, true, nullptr, "pixels of the result; one number for a square, or (height, width)"};
 }
 
 std::vector<size_t> check_pictures(const Args& args, PixelNeed need, std::string_view op, Schema& schema,

@@ -18,10 +18,10 @@ constexpr int64_t kMaxSide = 1 << 20;
 constexpr int64_t kMaxMadePixels = 100'000'000;
 
 /// "image" by default.
-ArgDef field_arg();
+ArgDef field_arg(std::string help = "the picture's field, or a list of fields that share one draw");
 ArgDef interpolation_arg();
 /// The argument n of the crops.
-ArgDef crop_size_arg(bool required = true);
+ArgDef crop_size_arg();
 
 enum class PixelNeed : uint8_t {
   kAny,

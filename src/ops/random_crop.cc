@@ -50,7 +50,8 @@ Result<std::unique_ptr<RecordOp>> compile_random_crop(const Args& args, const Sc
 
 OpDef random_crop_op() {
   return make_op({.name = "random_crop",
-                  .help = "A part of pictures, at a random place.",
+                  .group = OpGroup::kImage,
+                  .help = "A part of a picture at a random place.",
                   .args = {crop_size_arg(), field_arg()},
                   .random = true,
                   .infer = infer_random_crop,

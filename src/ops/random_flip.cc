@@ -40,8 +40,9 @@ Result<std::unique_ptr<RecordOp>> compile_random_flip(const Args& args, const Sc
 
 OpDef random_flip_op() {
   return make_op({.name = "random_flip",
-                  .help = "Mirrors pictures, left to right, with probability p.",
-                  .args = {{"p", ArgType::kFloat, false, 0.5, "probability"}, field_arg()},
+                  .group = OpGroup::kImage,
+                  .help = "Mirrors left and right with probability `p`.",
+                  .args = {{"p", ArgType::kFloat, false, 0.5, "probability that pictures are mirrored"}, field_arg()},
                   .random = true,
                   .infer = infer_random_flip,
                   .compile = compile_random_flip});

@@ -63,11 +63,12 @@ Result<std::unique_ptr<RecordOp>> compile_random_gain(const Args& args, const Sc
 
 OpDef random_gain_op() {
   return make_op({.name = "random_gain",
-                  .help = "Louder or quieter by a random number of decibels.",
-                  .args = {{"db", ArgType::kFloats, false, Json::array({-6.0, 6.0}),
-                            "from low to high; one number stands for -x to x"},
-                           {"p", ArgType::kFloat, false, 1.0, "probability", ArgForm::kNamed},
-                           sound_field_arg()},
+                  .group = OpGroup::kSound,
+                  .help = "Makes sound louder or quieter by a random number of decibels.",
+                  .args = {{"db", ArgType::kRange, false, Json::array({-6.0, 6.0}),
+                            "low and high; one number x stands for -x to x"},
+                           {"p", ArgType::kFloat, false, 1.0, "probability that it is changed at all", ArgForm::kNamed},
+                           sound_field_arg("a field that holds sound, or a list of them, which share one draw")},
                   .random = true,
                   .infer = infer_random_gain,
                   .compile = compile_random_gain});

@@ -91,18 +91,20 @@ Rect draw_crop(int64_t height, int64_t width, const CropRanges& ranges, RandomSt
 }
 
 OpDef random_resized_crop_op() {
-  return make_op({.name = "random_resized_crop",
-                  .help = "A random part of pictures, of random size and shape, brought to one size.",
-                  .args = {crop_size_arg(),
-                           {"scale", ArgType::kFloats, false, Json::array({0.08, 1.0}), "share of the picture's area",
-                            ArgForm::kNamed},
-                           {"ratio", ArgType::kFloats, false, Json::array({3.0 / 4.0, 4.0 / 3.0}), "width over height",
-                            ArgForm::kNamed},
-                           interpolation_arg(),
-                           field_arg()},
-                  .random = true,
-                  .infer = infer_random_resized_crop,
-                  .compile = compile_random_resized_crop});
+  return make_op(
+      {.name = "random_resized_crop",
+       .group = OpGroup::kImage,
+       .help = "A random part of a picture, of random size and shape, resized, as in torchvision's RandomResizedCrop.",
+       .args = {crop_size_arg(),
+                {"scale", ArgType::kLowHigh, false, Json::array({0.08, 1.0}),
+                 "share of the picture's area that the part has", ArgForm::kNamed},
+                {"ratio", ArgType::kLowHigh, false, Json::array({3.0 / 4.0, 4.0 / 3.0}), "its width over its height",
+                 ArgForm::kNamed},
+                interpolation_arg(),
+                field_arg()},
+       .random = true,
+       .infer = infer_random_resized_crop,
+       .compile = compile_random_resized_crop});
 }
 
 }  // namespace forebay

@@ -76,7 +76,7 @@ FieldUse rename_uses(const OpSpec& spec, const Schema&) {
 
 OpDef rename_op() {
   return make_op({.name = "rename",
-                  .help = "Gives fields other names.",
+                  .help = "Gives fields new names: `.rename(old=\"new\")`.",
                   .args = {{"names", ArgType::kPairs, true, nullptr, "old name to new name", ArgForm::kPairs}},
                   .random = false,
                   .infer = infer_rename,

@@ -72,16 +72,19 @@ Result<std::unique_ptr<RecordOp>> compile_resize(const Args& args, const Schema&
 }  // namespace
 
 OpDef resize_op() {
-  return make_op({.name = "resize",
-                  .help = "Brings pictures to a size.",
-                  .args = {{"size", ArgType::kSize, false, nullptr, "the side of a square, or [height, width]"},
-                           {"short_side", ArgType::kInt, false, nullptr,
-                            "the shorter side; the other keeps the proportions", ArgForm::kNamed},
-                           interpolation_arg(),
-                           field_arg()},
-                  .random = false,
-                  .infer = infer_resize,
-                  .compile = compile_resize});
+  return make_op(
+      {.name = "resize",
+       .group = OpGroup::kImage,
+       .help = "Changes the size in pixels; `(h, w, c)` in and out.",
+       .args = {{"size", ArgType::kSize, false, nullptr, "one number for a square, or (height, width)"},
+                {"short_side", ArgType::kInt, false, nullptr,
+                 "instead of `size`: length of the shorter side; the other becomes `int(short_side * long / short)`",
+                 ArgForm::kNamed},
+                interpolation_arg(),
+                field_arg()},
+       .random = false,
+       .infer = infer_resize,
+       .compile = compile_resize});
 }
 
 }  // namespace forebay

@@ -73,7 +73,7 @@ Result<std::unique_ptr<ColumnOp>> compile_select_columns(const Args& args, const
 
 OpDef select_op() {
   return make_op({.name = "select",
-                  .help = "Keeps only these fields, in the order they had.",
+                  .help = "Only these fields, in the order they had. What only the others needed is not read.",
                   .args = {{"fields", ArgType::kFields, true, nullptr, "names of the fields to keep", ArgForm::kList}},
                   .random = false,
                   .infer = infer_select,

@@ -19,12 +19,18 @@ void infer_shuffle(const Args& args, Schema&, Problems& problems) {
 OpDef shuffle_op() {
   return make_op(
       {.name = "shuffle",
-       .help = "Another order of the samples in every epoch.",
-       .args = {{"block", ArgType::kInt, false, nullptr, "chunks mixed together, for chunked data (8 if not given)"},
-                {"lanes", ArgType::kInt, false, nullptr, "spans that hosts own, for chunked data (1 if not given)"},
+       .help = "One global permutation of all samples per epoch, a new one each epoch, from the loader's seed.",
+       .args = {{"block", ArgType::kInt, false, nullptr,
+                 "chunks that are mixed together, for sources stored in chunks (8 by default)"},
+                {"lanes", ArgType::kInt, false, nullptr,
+                 "spans of the data that hosts own, for sources stored in chunks (1 by default)"},
                 {"ramp", ArgType::kBool, false, nullptr,
-                 "epoch 0 begins with one chunk and comes to `block` by and by, so that the first batch comes early"},
-                {"window", ArgType::kInt, false, nullptr, "of streams: samples that are mixed"}},
+                 "epoch 0 begins with one chunk, and the number that is mixed grows by and by to `block`, so that the "
+                 "first batch need not wait for `block` chunks. Another order than without, in epoch 0 alone; the seed "
+                 "alone decides it."},
+                {"window", ArgType::kInt, false, nullptr,
+                 "for streams, which need it: so many samples are mixed at a time, in an order that the seed and the "
+                 "stream's offsets decide"}},
        .random = false,
        .infer = infer_shuffle,
        .role = OpRole::kOrder});

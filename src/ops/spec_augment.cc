@@ -123,16 +123,18 @@ Result<std::unique_ptr<RecordOp>> compile_spec_augment(const Args& args, const S
 OpDef spec_augment_op() {
   return make_op(
       {.name = "spec_augment",
-       .help =
-           "Random stretches of frames and of bands become one value, as in torchaudio's SpecAugment without warping.",
+       .group = OpGroup::kSound,
+       .help = "Random stretches of frames and of bands become one value: SpecAugment's masks without its warping, "
+               "drawn as torchaudio draws them.",
        .args = {{"time_masks", ArgType::kInt, false, 2, "stretches of frames"},
                 {"freq_masks", ArgType::kInt, false, 2, "stretches of bands"},
                 {"time_mask_param", ArgType::kInt, false, 100, "a stretch is shorter than so many frames",
                  ArgForm::kNamed},
                 {"freq_mask_param", ArgType::kInt, false, 27, "and than so many bands", ArgForm::kNamed},
-                {"p", ArgType::kFloat, false, 1.0, "largest share of the frames in one stretch", ArgForm::kNamed},
-                {"value", ArgType::kFloat, false, 0.0, "what stands there", ArgForm::kNamed},
-                sound_field_arg()},
+                {"p", ArgType::kFloat, false, 1.0, "largest share of the frames that one stretch has", ArgForm::kNamed},
+                {"value", ArgType::kFloat, false, 0.0, "what stands there; behind `log=\"db\"`, -100 is silence",
+                 ArgForm::kNamed},
+                sound_field_arg("a field that holds spectra, or a list of them")},
        .random = true,
        .infer = infer_spec_augment,
        .compile = compile_spec_augment});

@@ -14,10 +14,12 @@ void infer_take(const Args& args, Schema&, Problems& problems) {
 
 OpDef take_op() {
   return make_op({.name = "take",
-                  .help = "n samples of the data set: the first, or some from all over it.",
+                  .help = "Only `n` of the samples that there are at this place, or all where there are fewer.",
                   .args = {{"n", ArgType::kInt, true, nullptr, "how many samples"},
                            {"spread", ArgType::kBool, false, nullptr,
-                            "spread evenly over the data set, of a table in few whole chunks; else the first ids"}},
+                            "they are spread evenly over all, so that they look like the whole: of n of N samples the "
+                            "i-th is number i * N // n. A table gives as few of its chunks as have n rows, spread "
+                            "evenly, the first rows of each. By default the samples with the first ids."}},
                   .random = false,
                   .infer = infer_take,
                   .role = OpRole::kTake});

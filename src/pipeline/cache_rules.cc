@@ -60,7 +60,8 @@ std::optional<Problem> problem_behind_rehearsal(const std::vector<OpSpec>& steps
   const OpRole role = catalog.find(steps[step].name)->role;
   if (rehearsal == steps.begin() + static_cast<std::ptrdiff_t>(step) || role == OpRole::kBatch) return std::nullopt;
   const std::string place = fmt::format("{}: {}", step, steps[step].name);
-  if (!makes_content(role)) return Problem{place, "it stands behind .rehearse()", "move it before .rehearse()"};
+  if (effect_of(role) != OpEffect::kContent)
+    return Problem{place, "it stands behind .rehearse()", "move it before .rehearse()"};
   if (rehearses_here(*rehearsal, catalog)) return std::nullopt;
   return Problem{place, "it stands behind .rehearse(), which only .batch() may follow",
                  "move it before .rehearse(), or give where=\"here\": old samples then come in as they were there"};

@@ -33,6 +33,11 @@ bool Catalog::has_role(const OpSpec& op, OpRole role) const {
   return def != nullptr && def->role == role;
 }
 
+bool Catalog::has_effect(const OpSpec& op, OpEffect effect) const {
+  const OpDef* const def = find(op.name);
+  return def != nullptr && effect_of(def->role) == effect;
+}
+
 std::string Catalog::nearest(std::string_view name) const {
   std::vector<std::string> known;
   for (const auto& [op_name, op] : ops_) known.push_back(op_name);

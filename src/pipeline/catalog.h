@@ -19,6 +19,8 @@ class Catalog {
   const OpDef* find(std::string_view name) const;
   /// False also for steps that are no operators: a source, or an unknown name from a file.
   bool has_role(const OpSpec& op, OpRole role) const;
+  /// Likewise.
+  bool has_effect(const OpSpec& op, OpEffect effect) const;
   const std::map<std::string, OpDef, std::less<>>& ops() const { return ops_; }
   /// The operator whose name is nearest to a mistyped one. Empty if none is near.
   std::string nearest(std::string_view name) const;

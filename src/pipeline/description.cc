@@ -137,9 +137,7 @@ Hash128 Description::fingerprint(const Catalog& catalog) const {
   for (const OpSpec& op : *steps_) {
     // These steps change neither samples nor order: a run may continue with other batches, caches
     // and buffers.
-    if (catalog.has_role(op, OpRole::kBatch) || catalog.has_role(op, OpRole::kKeep) ||
-        catalog.has_role(op, OpRole::kBuffer))
-      continue;
+    if (catalog.has_effect(op, OpEffect::kNothing)) continue;
     Json args = op.args;
     // The location of the data does not identify it; the version of the data set does.
     if (&op == &steps_->front()) args = Json::object();

@@ -67,24 +67,59 @@ enum class OpRole : uint8_t {
   kPack,  ///< makes samples of one length of rows that differ: the loader's own work. Only an order and a batch may follow
 };
 
-/// Whether steps of this role decide what is in samples, and not only which there are and how they come.
-constexpr bool makes_content(OpRole role) { return role < OpRole::kTake; }
-/// Whether such a step holds a function of the user's.
-constexpr bool holds_function(OpRole role) { return role == OpRole::kFunction || role == OpRole::kFilter; }
+/// What a step changes, for composers that need not know which operator it is.
+enum class OpEffect : uint8_t {
+  kContent,    ///< fields of samples
+  kSelection,  ///< which samples of the data set come
+  kMixture,    ///< what a sample or a batch is made of: packed rows, replayed samples
+  kOrder,      ///< the order of samples
+  kNothing,    ///< neither samples nor their order, so a run may go on with another such step
+};
 
+constexpr OpEffect effect_of(OpRole role) {
+  switch (role) {
+    case OpRole::kValues:
+    case OpRole::kChoice:
+    case OpRole::kNames:
+    case OpRole::kFunction: return OpEffect::kContent;
+    case OpRole::kTake:
+    case OpRole::kOnly:
+    case OpRole::kFilter: return OpEffect::kSelection;
+    case OpRole::kRehearse:
+    case OpRole::kPack: return OpEffect::kMixture;
+    case OpRole::kOrder: return OpEffect::kOrder;
+    case OpRole::kBatch:
+    case OpRole::kKeep:
+    case OpRole::kBuffer: return OpEffect::kNothing;
+  }
+  return OpEffect::kContent;
+}
+
+/// The samples that an operator is for; orders the documents.
+enum class OpGroup : uint8_t { kGeneral, kImage, kColumn, kSound, kText, kStream };
+
+/// The values that an argument takes. Each face converts its own values by the type.
 enum class ArgType : uint8_t {
   kInt,
   kFloat,
+  kLimit,  ///< a number; an infinite one that limits nothing is not given
   kBool,
   kText,
+  kTextOrNone,  ///< a text, empty for none; None in Python
+  kPath,        ///< a local file or folder
+  kFileHash,    ///< xxh3-128 of the file that the argument of use kPlace names; faces compute it
   kSize,
-  kFloats,
+  kFloats,   ///< a number, or several
+  kRange,    ///< a number, or low and high
+  kLowHigh,  ///< low and high
   kFields,
   kDType,
   kBytes,
   kNumberOrWord,
   kTextByField,
   kPairs,
+  kScalar,         ///< a number, a bool or a text
+  kValuesByField,  ///< for each field an integer or a text, or several
   kJson
 };
 
@@ -115,17 +150,30 @@ struct ArgDef {
   ArgType type = ArgType::kInt;
   bool required = false;
   Json default_value;
+  /// Documents show all of it, messages the first sentence. It begins in lower case, and a single
+  /// sentence has no period.
   std::string help;
   ArgForm form = ArgForm::kPlain;
   ArgUse use = ArgUse::kValue;
   ArgFaces faces = ArgFaces::kAll;
   std::string or_within = {};  ///< an argument that may hold this one, too, in Python: a pair that is one thing
+  bool implied = false;        ///< faces leave the default out of descriptions, even where it was given
 };
 
-/// An operator: its one name in all faces, its arguments, what it does to the schema, and how to make it run.
+/// The argument with its default left out of descriptions.
+inline ArgDef implied(ArgDef arg) {
+  arg.implied = true;
+  return arg;
+}
+
+/// An operator: its one name in all faces, its arguments, its effect on the schema, and how to make
+/// it run. `tools/operators` writes methods, option structs and documents from it.
 struct OpDef {
   std::string name;
+  OpGroup group = OpGroup::kGeneral;
+  /// A summary, then paragraphs between empty lines. Line breaks within a paragraph are spaces.
   std::string help;
+  std::string function = {};  ///< help of the user's function that a step holds; empty where it holds none
   std::vector<ArgDef> args;
   /// Draws random numbers, always (see ArgUse::kRandom). Its place among such operators is part of the random key.
   bool random = false;

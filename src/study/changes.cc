@@ -139,11 +139,8 @@ std::vector<size_t> cache_places(const Description& description, const Json& cac
   std::vector<size_t> places;
   const std::vector<OpSpec>& steps = description.steps();
   for (size_t i = 0; i < steps.size(); ++i) {
-    bool makes = i == 0;
-    // Only steps that make fields or choose them: after shuffle or batch the same cache would be
-    // tried twice.
-    for (const OpRole role : {OpRole::kValues, OpRole::kChoice, OpRole::kNames, OpRole::kFunction})
-      makes = makes || catalog().has_role(steps[i], role);
+    // After shuffle or batch the same cache would be tried twice.
+    const bool makes = i == 0 || catalog().has_effect(steps[i], OpEffect::kContent);
     if (makes && check(with_cache(description, i, cache_args, std::nullopt).description).empty()) places.push_back(i);
   }
   return places;

@@ -48,7 +48,7 @@ bool has_version(const OpSpec& op) {
 
 bool makes_content(const OpSpec& op) {
   const OpDef* const def = catalog().find(op.name);
-  return def == nullptr || makes_content(def->role);
+  return def == nullptr || effect_of(def->role) == OpEffect::kContent;
 }
 
 /// People must not see passwords and signatures in messages.

@@ -21,9 +21,11 @@ constexpr std::array<std::string_view, 13> kRoles = {"values",   "choice", "name
                                                      "only",     "filter", "order", "batch",    "keep",
                                                      "rehearse", "buffer", "pack"};
 constexpr std::array<std::string_view, 3> kKinds = {"samples", "table", "user code"};
-constexpr std::array<std::string_view, 13> kTypes = {"int",           "float",  "bool",  "text",  "size",
-                                                     "floats",        "fields", "dtype", "bytes", "number or word",
-                                                     "text by field", "pairs",  "json"};
+constexpr std::array<std::string_view, 6> kGroups = {"general", "image", "column", "sound", "text", "stream"};
+constexpr std::array<std::string_view, 21> kTypes = {
+    "int",       "float",          "limit",         "bool",  "text",         "text or none",    "path",
+    "file hash", "size",           "floats",        "range", "low and high", "fields",          "dtype",
+    "bytes",     "number or word", "text by field", "pairs", "scalar",       "values by field", "json"};
 constexpr std::array<std::string_view, 6> kArgUses = {"value", "place", "random", "run", "version", "disk bytes"};
 constexpr std::array<std::string_view, 4> kForms = {"plain", "named", "list", "pairs"};
 constexpr std::array<std::string_view, 3> kFaces = {"all", "python", "c++"};
@@ -39,6 +41,7 @@ Json describe(std::span<const ArgDef> args) {
                     {"use", word(kArgUses, arg.use)},
                     {"faces", word(kFaces, arg.faces)},
                     {"or_within", arg.or_within},
+                    {"implied", arg.implied},
                     {"help", arg.help}});
   }
   return list;
@@ -50,9 +53,10 @@ Json describe_catalog() {
   Json operators = Json::array(), all_sources = Json::array();
   for (const auto& [name, def] : catalog().ops()) {
     operators.push_back({{"name", name},
+                         {"group", word(kGroups, def.group)},
                          {"role", word(kRoles, def.role)},
                          {"random", def.random},
-                         {"function", holds_function(def.role)},
+                         {"function", def.function},
                          {"help", def.help},
                          {"args", describe(def.args)}});
   }

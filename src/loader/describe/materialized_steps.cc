@@ -10,11 +10,8 @@ namespace forebay {
 
 namespace {
 
-bool in_fingerprint(const OpSpec& step) {
-  // These three roles change neither samples nor their order, so states carry over.
-  return !catalog().has_role(step, OpRole::kBatch) && !catalog().has_role(step, OpRole::kKeep) &&
-         !catalog().has_role(step, OpRole::kBuffer);
-}
+// Such steps change neither samples nor their order, so states carry over.
+bool in_fingerprint(const OpSpec& step) { return !catalog().has_effect(step, OpEffect::kNothing); }
 
 // Passwords and signatures must not be written with the data.
 Json without_secrets(const Json& value) {

@@ -32,6 +32,9 @@ Json text_json(const TextByField& text) {
   return std::visit([](const auto& one) { return Json(one); }, text);
 }
 
+// An empty text says that nothing was given.
+Json text_or_none(std::string text) { return text.empty() ? Json() : Json(std::move(text)); }
+
 template <typename T>
 Json optional_json(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
@@ -88,7 +91,7 @@ Pipeline Pipeline::buffer(BufferOptions options) const {
               said_args({{"policy", options.policy},
                          {"bytes", byte_size_json(options.bytes)},
                          {"disk", byte_size_json(options.disk)},
-                         {"dir", optional_json(options.dir)},
+                         {"dir", text_or_none(std::move(options.dir))},
                          {"on_underrun", options.on_underrun}}));
 }
 Pipeline Pipeline::rehearse(int64_t n, int64_t capacity, RehearseOptions options) const {
@@ -174,7 +177,7 @@ Json mel_json(const Options& options) {
                     {"f_max", optional_json(options.f_max)},
                     {"n_mels", options.n_mels},
                     {"power", options.power},
-                    {"norm", optional_json(options.norm)},
+                    {"norm", text_or_none(options.norm)},
                     {"mel_scale", options.mel_scale},
                     {"center", options.center},
                     {"pad_mode", options.pad_mode}});
@@ -183,7 +186,7 @@ Json mel_json(const Options& options) {
 
 Pipeline Pipeline::mel_spectrogram(MelSpectrogramOptions options) const {
   Json args = mel_json(options);
-  args.update(said_args({{"log", optional_json(options.log)}, {"field", field_json(options.field)}}));
+  args.update(said_args({{"log", text_or_none(std::move(options.log))}, {"field", field_json(options.field)}}));
   return then(*this, "mel_spectrogram", std::move(args));
 }
 Pipeline Pipeline::mfcc(int64_t n_mfcc, MfccOptions options) const {
@@ -230,7 +233,7 @@ Pipeline Pipeline::map(MapFunction function, MapOptions options) const {
   return then(*this, "map",
               said_args({{"fields", field_json(options.fields)},
                          {"adds", field_json(options.adds)},
-                         {"version", options.version.empty() ? Json() : Json(options.version)}}),
+                         {"version", text_or_none(std::move(options.version))}}),
               std::move(attachment), "<" + options.name + ">");
 }
 Pipeline Pipeline::filter(FilterFunction function, FilterOptions options) const {
@@ -265,8 +268,7 @@ Pipeline Pipeline::fill_null(TableValue value, Fields field) const {
 }
 namespace {
 Json hash_json(std::string given, const std::string& path) {
-  if (given.empty()) given = file_hash(path);
-  return given.empty() ? Json() : Json(std::move(given));
+  return text_or_none(given.empty() ? file_hash(path) : std::move(given));
 }
 
 Json unless(const std::string& given, const char* otherwise) { return given == otherwise ? Json() : Json(given); }
@@ -318,7 +320,7 @@ Pipeline Pipeline::aggregate(Fields functions, AggregateOptions options) const {
                          {"field", field_json(options.field)},
                          {"every", optional_json(options.every)},
                          {"axis", options.axis},
-                         {"times", options.times.empty() ? Json() : Json(options.times)}}));
+                         {"times", text_or_none(std::move(options.times))}}));
 }
 Pipeline Pipeline::pad(std::string_view field, double value, PadOptions options) const {
   return then(*this, "pad",
@@ -328,9 +330,9 @@ Pipeline Pipeline::cache(CacheStepOptions options) const {
   return then(*this, "cache",
               said_args({{"ram", byte_size_json(options.ram)},
                          {"disk", byte_size_json(options.disk)},
-                         {"dir", options.dir.empty() ? Json() : Json(options.dir)},
+                         {"dir", text_or_none(std::move(options.dir))},
                          {"peers", std::move(options.peers)},
-                         {"compression", options.compression.empty() ? Json() : Json(options.compression)}}));
+                         {"compression", text_or_none(std::move(options.compression))}}));
 }
 Pipeline Pipeline::batch(int64_t n, BatchOptions options) const {
   return then(*this, "batch",

@@ -205,18 +205,37 @@ Schema only_padding(const Schema& schema) {
 OpDef map_op() {
   OpDef def;
   def.name = "map";
-  def.help = "the user's own function, sample by sample";
+  def.help = R"(The user's own function: `fn(sample)` gets a dict of fields and returns one.
+
+A field is a NumPy array (a copy, yours to write to), str or bytes, or a list of str or of bytes; returned values may also be numbers or
+torch tensors. `fn` runs several times at once. Its exceptions keep type and traceback and gain the sample's key as a note; a
+StopIteration becomes a RuntimeError, as one that leaves a generator does, since it would end the loop over the loader.)";
+  def.function = "the function. It must not depend on anything that changes from call to call.";
   def.args = {
-      {"fields", ArgType::kFields, false, nullptr, "the fields it gets and may change; all by default"},
-      {"adds", ArgType::kFields, false, nullptr, "fields that a C++ function makes", ArgForm::kPlain, ArgUse::kValue,
-       ArgFaces::kCpp},
-      {"random", ArgType::kBool, false, false, "called with a random generator made for the sample", ArgForm::kPlain,
-       ArgUse::kRandom, ArgFaces::kPython},
-      {"workers", ArgType::kText, false, "threads", "where it runs", ArgForm::kPlain, ArgUse::kRun, ArgFaces::kPython},
-      {"version", ArgType::kText, false, nullptr, "changes when the function does; needed by caches", ArgForm::kPlain,
-       ArgUse::kVersion},
-      {"epoch", ArgType::kBool, false, false, "called with the number of the epoch, as `epoch=`", ArgForm::kNamed,
-       ArgUse::kValue, ArgFaces::kPython}};
+      {"fields", ArgType::kFields, false, nullptr,
+       "the fields that `fn` gets and may change, at least one; what it returns is then added to the sample. By "
+       "default it gets all "
+       "of them, and what it returns is the new sample. Name here also a field that `fn` replaces by one of another "
+       "type or shape: steps behind go by what a field was that is not named."},
+      {"adds", ArgType::kFields, false, nullptr, "the fields that a C++ function makes", ArgForm::kPlain,
+       ArgUse::kValue, ArgFaces::kCpp},
+      implied({"random", ArgType::kBool, false, false,
+               "call `fn(sample, rng)` with a `numpy.random.Generator` made for this sample, epoch and step",
+               ArgForm::kPlain, ArgUse::kRandom, ArgFaces::kPython}),
+      {"workers", ArgType::kText, false, "threads",
+       "\"threads\": on threads of Python's. \"processes\": in worker processes, as many as the loader's `threads`, "
+       "for functions that hold the interpreter lock; InvalidArgument when the loader is opened if `fn` cannot be "
+       "pickled. \"auto\": on threads, and in worker processes once they turn out to take turns for the lock, where "
+       "`fn` can be pickled and that is faster: `tuning()` tells.",
+       ArgForm::kPlain, ArgUse::kRun, ArgFaces::kPython},
+      {"version", ArgType::kText, false, nullptr,
+       "say when the function changed; part of the pipeline's fingerprint. A cache on disk behind it needs one.",
+       ArgForm::kPlain, ArgUse::kVersion},
+      implied({"epoch", ArgType::kBool, false, false,
+               "call `fn(sample, epoch=...)`, with `random` `fn(sample, rng, epoch=...)`: the epoch that the sample is "
+               "of, from 0, as `loader.epoch` counts them; also for samples that are prepared ahead. A `.cache()`, "
+               "`.filter()` or `.pack()` behind it is refused: it would keep the results of one epoch.",
+               ArgForm::kNamed, ArgUse::kValue, ArgFaces::kPython})};
   def.role = OpRole::kFunction;
   def.uses = [](const OpSpec& op, const Schema&) {
     FieldUse use;
@@ -255,8 +274,12 @@ OpDef map_op() {
 OpDef filter_op() {
   OpDef def;
   def.name = "filter";
-  def.help = "keeps the samples for which a function is true; decided once over the data set";
-  def.args = {{"fields", ArgType::kFields, false, nullptr, "the fields it gets; all by default"}};
+  def.help = R"(Keeps the samples for which `fn(sample)` is true.
+
+Decided once over the whole data set, in a pass that reads only the fields named, and kept: lengths stay known. A sample for which a step
+before fails, so that nothing can be decided, goes by the loader's `on_error`: it is not kept, or raised.)";
+  def.function = "the function";
+  def.args = {{"fields", ArgType::kFields, false, nullptr, "the fields that `fn` gets, by default all of them"}};
   def.role = OpRole::kFilter;
   def.uses = [](const OpSpec& op, const Schema&) { return FieldUse{field_list(op.args.value("fields", Json())), {}}; };
   def.infer = [args = def.args](const OpSpec& op, Schema& schema, std::vector<Problem>& found) {

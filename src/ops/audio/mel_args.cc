@@ -101,17 +101,18 @@ std::vector<ArgDef> mel_args() {
   return {
       sound_rate_arg(),
       named("n_fft", ArgType::kInt, 400, "samples of a frame"),
-      named("win_length", ArgType::kInt, nullptr, "of the Hann window, in the middle of the frame; n_fft if not given"),
-      named("hop_length", ArgType::kInt, nullptr, "samples from frame to frame; half of win_length if not given"),
+      named("win_length", ArgType::kInt, nullptr,
+            "length of the Hann window, in the middle of the frame; `n_fft` if not given"),
+      named("hop_length", ArgType::kInt, nullptr, "samples from frame to frame; `win_length // 2` if not given"),
       named("f_min", ArgType::kFloat, 0.0, "lowest frequency, in Hz"),
       named("f_max", ArgType::kFloat, nullptr, "highest frequency, in Hz; half of the rate if not given"),
       named("n_mels", ArgType::kInt, 128, "bands"),
       named("power", ArgType::kFloat, 2.0, "2 for power, 1 for magnitude"),
-      named("norm", ArgType::kText, nullptr, "\"slaney\": each band divided by its width"),
+      named("norm", ArgType::kText, nullptr, "\"slaney\" divides each band by its width in Hz"),
       named("mel_scale", ArgType::kText, "htk", "\"htk\" or \"slaney\""),
-      named("center", ArgType::kBool, true, "frame i has sample i * hop_length in its middle; else it begins there"),
+      named("center", ArgType::kBool, true, "frame i has sample `i * hop_length` in its middle; else it begins there"),
       named("pad_mode", ArgType::kText, "reflect",
-            "with center, what lies outside: \"reflect\" or \"constant\" (zeros)")};
+            "with `center`, what lies outside: \"reflect\", or \"constant\" for zeros")};
 }
 
 MelPlan::Spec mel_spec(const Args& args, int64_t rate) {

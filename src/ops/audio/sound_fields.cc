@@ -44,14 +44,17 @@ bool check_sound_tensor(const Field& field, std::string_view op, bool spectra, P
 
 }  // namespace
 
-ArgDef sound_field_arg() {
-  return {"field", ArgType::kFields, false, "audio", "a field that holds sound, or a list of them", ArgForm::kNamed};
+ArgDef sound_field_arg(std::string help) {
+  return {"field", ArgType::kFields, false, "audio", std::move(help), ArgForm::kNamed};
 }
 
 ArgDef sound_rate_arg() {
-  return {
-      "rate",         ArgType::kInt, false, nullptr, "samples a second; may be left out behind .decode_audio(rate=...)",
-      ArgForm::kNamed};
+  return {"rate",
+          ArgType::kInt,
+          false,
+          nullptr,
+          "samples a second; may be left out behind `.decode_audio(rate=...)`",
+          ArgForm::kNamed};
 }
 
 void check_rate(int64_t rate, Problems& problems) {

@@ -15,7 +15,7 @@ namespace forebay {
 constexpr int64_t kMaxRate = 768'000;
 
 /// "audio" by default.
-ArgDef sound_field_arg();
+ArgDef sound_field_arg(std::string help = "a field that holds sound, or a list of them");
 /// The rate of the samples, where no step before brought all to one.
 ArgDef sound_rate_arg();
 /// A problem where it is not 1 to kMaxRate.

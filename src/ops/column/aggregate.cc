@@ -329,16 +329,24 @@ FieldUse aggregate_uses(const OpSpec& spec, const Schema&) {
 OpDef aggregate_op() {
   return make_op(
       {.name = "aggregate",
-       .help = "Numbers made of a series, the same bits on every machine: `<field>_<function>` beside the field, for "
-               "sum, mean, std, rms, min, max, "
-               "and cusum (the running sum of deviations from the mean).",
-       .args = {{"functions", ArgType::kFields, true, nullptr, "one or several of these"},
-                column_arg("columns of numbers"),
-                {"every", ArgType::kInt, false, nullptr, "for each so many elements; for the whole axis if not given",
+       .group = OpGroup::kColumn,
+       .help = R"(Numbers made of a series: `<field>_<function>` beside the field, the same bits on every machine.
+
+`sum`, `mean`, `std` (of the population, as NumPy's), `rms` (the root of the mean of squares), `min`, `max`, and `cusum`, the running sum of
+deviations from the mean, which is as long as its series. Computed in float64, each series in eight interleaved parts, which are added
+up in a fixed order; given as float64 for float64 and integers, float32 for the smaller floats; `min` and `max` in the field's type. NaN
+goes through.)",
+       .args = {{"functions", ArgType::kFields, true, nullptr, "one of these, or several"},
+                column_arg("a column of numbers or a list of columns: tensors along `axis`, lists as a whole"),
+                {"every", ArgType::kInt, false, nullptr,
+                 "makes one number of each so many elements, in place of one of the whole axis, whose length it must "
+                 "divide",
                  ArgForm::kNamed},
-                {"axis", ArgType::kInt, false, 0, "the axis of a sample that the series lie along", ArgForm::kNamed},
+                {"axis", ArgType::kInt, false, 0, "the axis of a sample that the series lie along; -1 is the last",
+                 ArgForm::kNamed},
                 {"times", ArgType::kText, false, nullptr,
-                 "a field whose elements these are multiplied with before: `<field>_<times>_<function>`",
+                 "a field of the same shape whose elements these are multiplied with before: "
+                 "`<field>_<times>_<function>`, as float64. The mean of voltage times current is the active power.",
                  ArgForm::kNamed}},
        .infer = infer_aggregate,
        .compile_columns = compile_aggregate,

@@ -126,10 +126,16 @@ Result<std::unique_ptr<ColumnOp>> compile_clip(const Args& args, const Schema&) 
 OpDef clip_op() {
   return make_op(
       {.name = "clip",
-       .help = "Numbers below min become min, those above max become max; NaN stays. The type stays.",
-       .args = {{"min", ArgType::kFloat, false, nullptr, "the smallest that comes out; no limit if not given"},
-                {"max", ArgType::kFloat, false, nullptr, "the largest that comes out; no limit if not given"},
-                column_arg("columns of numbers; lists and tensors element by element", ArgForm::kNamed)},
+       .group = OpGroup::kColumn,
+       .help = R"(Numbers below `min` become `min`, those above `max` become `max`. Shape and type stay; NaN stays NaN.
+
+`check()` tells of limits that a column's type cannot hold, of min above max, and of columns that hold no numbers.)",
+       .args = {{"min", ArgType::kLimit, false, nullptr, "the smallest number that comes out; no limit if not given"},
+                {"max", ArgType::kLimit, false, nullptr,
+                 "the largest; no limit if not given. A column of integers takes whole numbers; a limit beyond its "
+                 "type does not limit."},
+                column_arg("a column of numbers or a list of columns; lists and tensors go element by element",
+                           ArgForm::kNamed)},
        .infer = infer_clip,
        .compile_columns = compile_clip,
        .each = true});

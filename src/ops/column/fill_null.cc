@@ -211,9 +211,13 @@ FieldUse fill_null_uses(const OpSpec& spec, const Schema&) {
 OpDef fill_null_op() {
   return make_op(
       {.name = "fill_null",
-       .help = "Puts a value where the masks `<field>_valid` and `<field>_items_valid` are false, and drops them.",
-       .args = {{"value", ArgType::kJson, true, nullptr, "a number, true or false, or a text"},
-                column_arg("columns that came with masks")},
+       .group = OpGroup::kColumn,
+       .help = "Puts a value where a table had nulls, and drops the masks: for columns read with `null=fb.NULL_MASK`.",
+       .args = {{"value", ArgType::kScalar, true, nullptr,
+                 "a number that the column's type can hold, a bool, or a text (for columns of bytes: UTF-8 bytes). It "
+                 "stands where `<field>_valid` or, for elements of lists and tensors, `<field>_items_valid` is false; "
+                 "a list that is null stays an empty one."},
+                column_arg("a column with a mask, or a list of them")},
        .infer = infer_fill_null,
        .compile_columns = compile_fill_null,
        .uses = fill_null_uses});

@@ -81,14 +81,20 @@ Result<std::unique_ptr<ColumnOp>> compile_hash_bucket(const Args& args, const Sc
 }  // namespace
 
 OpDef hash_bucket_op() {
-  return make_op({.name = "hash_bucket",
-                  .help = "Text, bytes and integers to int64 in [0, buckets): floor(xxh3-64 × buckets / 2^64).",
-                  .args = {{"buckets", ArgType::kInt, true, nullptr, "how many, at least 1"},
-                           column_arg("columns of text, bytes or integers; lists and tensors element by element"),
-                           {"salt", ArgType::kInt, false, 0, "the seed of xxh3; another one, other collisions"}},
-                  .infer = infer_hash_bucket,
-                  .compile_columns = compile_hash_bucket,
-                  .each = true});
+  return make_op(
+      {.name = "hash_bucket",
+       .group = OpGroup::kColumn,
+       .help = R"(Text, bytes or integers to int64 in [0, buckets): equal values always to equal buckets.
+
+The bucket is `xxh3_64(value, seed=salt) * buckets >> 64`, where value is the UTF-8 text, the bytes, or the integer as eight little-endian
+bytes (two's complement; smaller types and bool are widened first).)",
+       .args = {{"buckets", ArgType::kInt, true, nullptr, "how many, at least 1"},
+                column_arg("a column of text, bytes or integers, or a list of columns; lists and tensors go element by "
+                           "element, text and bytes as a whole"),
+                {"salt", ArgType::kInt, false, 0, "the seed of xxh3: another one lets other values share a bucket"}},
+       .infer = infer_hash_bucket,
+       .compile_columns = compile_hash_bucket,
+       .each = true});
 }
 
 }  // namespace forebay

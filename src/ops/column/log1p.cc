@@ -33,12 +33,17 @@ Result<std::unique_ptr<ColumnOp>> compile_log1p(const Args& args, const Schema&)
 }  // namespace
 
 OpDef log1p_op() {
-  return make_op({.name = "log1p",
-                  .help = "ln(1 + x), the same bits on every machine: float64 of float64, else float32.",
-                  .args = {column_arg("columns of numbers; lists and tensors element by element")},
-                  .infer = infer_log1p,
-                  .compile_columns = compile_log1p,
-                  .each = true});
+  return make_op(
+      {.name = "log1p",
+       .group = OpGroup::kColumn,
+       .help = R"(`ln(1 + x)`: float64 of float64, else float32; NaN below -1, -inf for -1.
+
+Made of additions, multiplications and divisions alone, so that every processor gives the same bits: within 1 unit in the last place of the
+true value as float32, within 2 as float64. Integers above 2^53 are rounded to float64 before.)",
+       .args = {column_arg("a column of numbers or a list of columns; lists and tensors go element by element")},
+       .infer = infer_log1p,
+       .compile_columns = compile_log1p,
+       .each = true});
 }
 
 }  // namespace forebay

@@ -147,13 +147,17 @@ FieldUse stack_uses(const OpSpec& spec, const Schema&) {
 }  // namespace
 
 OpDef stack_op() {
-  return make_op({.name = "stack",
-                  .help = "Columns of one type and shape side by side in one tensor (k, …), which takes their place.",
-                  .args = {{"fields", ArgType::kFields, true, nullptr, "the columns, in the order they shall have"},
-                           {"name", ArgType::kText, true, nullptr, "the new field"}},
-                  .infer = infer_stack,
-                  .compile_columns = compile_stack,
-                  .uses = stack_uses});
+  return make_op(
+      {.name = "stack",
+       .group = OpGroup::kColumn,
+       .help = "Columns side by side in one field: k columns of shape s become one of shape (k, *s), and go.",
+       .args = {{"fields", ArgType::kFields, true, nullptr,
+                 "the columns, in the order they shall have; of one type and one shape. `check()` says which to "
+                 "`.cast` before."},
+                {"name", ArgType::kText, true, nullptr, "the new field. It stands behind the others."}},
+       .infer = infer_stack,
+       .compile_columns = compile_stack,
+       .uses = stack_uses});
 }
 
 }  // namespace forebay

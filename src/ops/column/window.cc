@@ -111,11 +111,15 @@ Result<std::unique_ptr<ColumnOp>> compile_window(const Args& args, const Schema&
 OpDef window_op() {
   return make_op(
       {.name = "window",
-       .help = "Windows over the first axis of a sample: (length, …) becomes (windows, n, …). What is left at the end, "
-               "shorter than a window, goes.",
+       .group = OpGroup::kColumn,
+       .help = R"(Windows over the first axis of a sample: (length, ...) becomes (windows, n, ...).
+
+What is left at the end, shorter than a window, goes. Windows over a whole data set, of which each is a sample, are the source's:
+`fb.hdf5(..., window=n)`.)",
        .args = {{"n", ArgType::kInt, true, nullptr, "elements of a window"},
-                column_arg("columns of numbers of known shape"),
-                {"stride", ArgType::kInt, false, nullptr, "from one window to the next; n if not given"}},
+                column_arg("a column of numbers of known shape, or a list of columns"),
+                {"stride", ArgType::kInt, false, nullptr,
+                 "from the beginning of one window to that of the next; `n` by default, so that no element is in two"}},
        .infer = infer_window,
        .compile_columns = compile_window,
        .each = true});

@@ -41,17 +41,25 @@ std::optional<uint64_t> bytes_of(const Json& value) {
 bool has_type(const Json& value, ArgType type) {
   switch (type) {
     case ArgType::kInt: return is_integer(value);
-    case ArgType::kFloat: return value.is_number();
+    case ArgType::kFloat:
+    case ArgType::kLimit: return value.is_number();
     case ArgType::kBool: return value.is_boolean();
-    case ArgType::kText: return value.is_string();
+    case ArgType::kText:
+    case ArgType::kTextOrNone:
+    case ArgType::kPath:
+    case ArgType::kFileHash: return value.is_string();
     case ArgType::kSize: return is_size(value);
-    case ArgType::kFloats: return is_one_or_list(value, is_number);
+    case ArgType::kFloats:
+    case ArgType::kRange:
+    case ArgType::kLowHigh: return is_one_or_list(value, is_number);
     case ArgType::kFields: return is_one_or_list(value, is_text);
     case ArgType::kDType: return value.is_string() && dtype_from_name(value.get<std::string>()).has_value();
     case ArgType::kBytes: return bytes_of(value).has_value();
     case ArgType::kNumberOrWord:  // these are the operator's to judge
     case ArgType::kTextByField:
     case ArgType::kPairs:
+    case ArgType::kScalar:
+    case ArgType::kValuesByField:
     case ArgType::kJson: return true;
   }
   return true;
@@ -60,11 +68,17 @@ bool has_type(const Json& value, ArgType type) {
 std::string_view type_words(ArgType type) {
   switch (type) {
     case ArgType::kInt: return "a whole number";
-    case ArgType::kFloat: return "a number";
+    case ArgType::kFloat:
+    case ArgType::kLimit: return "a number";
     case ArgType::kBool: return "true or false";
-    case ArgType::kText: return "a text";
+    case ArgType::kText:
+    case ArgType::kTextOrNone:
+    case ArgType::kPath:
+    case ArgType::kFileHash: return "a text";
     case ArgType::kSize: return "a whole number or [height, width]";
-    case ArgType::kFloats: return "a number or a list of numbers";
+    case ArgType::kFloats:
+    case ArgType::kRange:
+    case ArgType::kLowHigh: return "a number or a list of numbers";
     case ArgType::kFields: return "a field's name or a list of names";
     case ArgType::kDType:
       return "bool, uint8, int8, uint16, int16, uint32, int32, uint64, int64, float16, bfloat16, float32 or float64";
@@ -72,6 +86,8 @@ std::string_view type_words(ArgType type) {
     case ArgType::kNumberOrWord: return "a number, \"nan\", \"inf\" or \"-inf\"";
     case ArgType::kTextByField: return "a text, or one for each field";
     case ArgType::kPairs: return "a text for each name";
+    case ArgType::kScalar:
+    case ArgType::kValuesByField:
     case ArgType::kJson: return "a value";
   }
   return "a value";
@@ -171,7 +187,8 @@ void check_args(const Json& given, std::span<const ArgDef> defs, Problems& probl
   for (const ArgDef& def : defs) {
     const auto found = given.find(def.name);
     if (def.required && (found == given.end() || found->is_null())) {
-      problems.add(fmt::format("{} is missing", def.name), fmt::format("give {}: {}", type_words(def.type), def.help));
+      problems.add(fmt::format("{} is missing", def.name),
+                   fmt::format("give {}: {}", type_words(def.type), def.help.substr(0, def.help.find(". "))));
     }
   }
 }
@@ -246,6 +263,7 @@ OpDef make_op(OpParts parts) {
   const auto shared = std::make_shared<const OpParts>(std::move(parts));
   OpDef def;
   def.name = shared->name;
+  def.group = shared->group;
   def.help = shared->help;
   def.args = shared->args;
   def.random = shared->random;

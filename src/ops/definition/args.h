@@ -75,6 +75,7 @@ std::string quoted_list(std::span<const std::string> names);
 /// What infer() and compile() get was checked by then, so that they need no case for what is missing or of another type.
 struct OpParts {
   std::string name;
+  OpGroup group = OpGroup::kGeneral;
   std::string help;
   std::vector<ArgDef> args;
   bool random = false;

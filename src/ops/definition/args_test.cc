@@ -26,11 +26,17 @@ Schema many_fields() {
 Json of_type(ArgType type) {
   switch (type) {
     case ArgType::kInt: return 3;
-    case ArgType::kFloat: return 0.5;
+    case ArgType::kFloat:
+    case ArgType::kLimit: return 0.5;
     case ArgType::kBool: return true;
-    case ArgType::kText: return "text";
+    case ArgType::kText:
+    case ArgType::kTextOrNone:
+    case ArgType::kPath:
+    case ArgType::kFileHash: return "text";
     case ArgType::kSize: return Json::array({3, 4});
-    case ArgType::kFloats: return Json::array({0.5, 0.5});
+    case ArgType::kFloats:
+    case ArgType::kRange:
+    case ArgType::kLowHigh: return Json::array({0.5, 0.5});
     case ArgType::kFields: return Json::array({"x", "y"});
     case ArgType::kDType: return "float64";
     case ArgType::kBytes: return "2GiB";

@@ -143,17 +143,24 @@ FieldUse embed_uses(const OpSpec& op, const Schema&) {
 }  // namespace
 
 OpDef embed_op() {
-  return make_op({.name = "embed",
-                  .help = "A row of integers to the rows of a table at these places, end to end.",
-                  .args = {{"table", ArgType::kText, true, nullptr, "a .npy file; its first axis is the id",
-                            ArgForm::kPlain, ArgUse::kPlace},
-                           {"field", ArgType::kText, false, "tokens", "the field of integers, which stays"},
-                           {"into", ArgType::kText, false, "embedding", "what the field of rows is called"},
-                           {"hash", ArgType::kText, false, nullptr,
-                            "xxh3-128 of the file, found when the step is made; another file is refused"}},
-                  .infer = infer_embed,
-                  .compile = compile_embed,
-                  .uses = embed_uses});
+  return make_op(
+      {.name = "embed",
+       .group = OpGroup::kText,
+       .help = R"(A row of integers to the rows of a table at these places: (n,) to (n, ...), in the table's own type.
+
+Corrupt, with the id and its place, for an id that the table does not have.)",
+       .args = {{"table", ArgType::kPath, true, nullptr, "a .npy file; its first axis is the id", ArgForm::kPlain,
+                 ArgUse::kPlace},
+                implied({"field", ArgType::kText, false, "tokens",
+                         "the field of integers, which stays; padded with `.pad(field, length=...)` where rows differ "
+                         "in length"}),
+                implied({"into", ArgType::kText, false, "embedding", "what the field of rows is called"}),
+                {"hash", ArgType::kFileHash, false, nullptr,
+                 "xxh3-128 of the file, part of the pipeline's fingerprint; by default the file is read now. A loader "
+                 "refuses another file with StateMismatch."}},
+       .infer = infer_embed,
+       .compile = compile_embed,
+       .uses = embed_uses});
 }
 
 }  // namespace forebay

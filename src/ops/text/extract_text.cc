@@ -66,8 +66,15 @@ Result<std::unique_ptr<ColumnOp>> compile_extract_text(const Args& args, const S
 
 OpDef extract_text_op() {
   return make_op({.name = "extract_text",
-                  .help = "HTML to its text: a line for each block, blanks run together; no scripts, styles and head.",
-                  .args = {{"field", ArgType::kFields, false, "text", "fields of text or bytes (UTF-8)"}},
+                  .group = OpGroup::kText,
+                  .help = R"(HTML to its text.
+
+Scripts, styles, the head and comments are left out; a line ends where a block (`p`, `div`, `li`, `tr`, ...) begins or ends and at `br`;
+runs of blanks are one blank; in `pre` and `textarea` text stays as it is. What is malformed has a text, too.
+
+Corrupt for what is not UTF-8; Unsupported for pages of more than 64 MiB, and for elements nested more than 1,024 deep.)",
+                  .args = {implied({"field", ArgType::kFields, false, "text",
+                                    "fields of str or bytes (UTF-8); the text takes its place"})},
                   .infer = infer_extract_text,
                   .compile_columns = compile_extract_text,
                   .each = true});

@@ -140,15 +140,28 @@ FieldUse tokenize_uses(const OpSpec& op, const Schema&) {
 OpDef tokenize_op() {
   return make_op(
       {.name = "tokenize",
-       .help = "Text to the ids of a tokenizer.json (BPE, WordPiece, Unigram), int32, as many as there are.",
-       .args = {{"file", ArgType::kText, true, nullptr, "the tokenizer.json", ArgForm::kPlain, ArgUse::kPlace},
-                {"field", ArgType::kText, false, "text", "the field of text; the ids take its place"},
-                {"into", ArgType::kText, false, "tokens", "what the field of ids is called"},
-                {"special", ArgType::kBool, false, true, "with the ids that the tokenizer puts around each text"},
+       .group = OpGroup::kText,
+       .help =
+           R"(Text to the ids that the package `tokenizers` gives for it, int32, by a native encoder: a ragged field, or padded with
+`.pad("tokens", length=...)`.
+
+Unsupported when a loader is opened for tokenizers with parts that are not built in (docs/text.md has the list): call these in `.map`. A
+text that a normalizer makes more than 16 times as long is Unsupported, too.)",
+       .args = {{"file", ArgType::kPath, true, nullptr,
+                 "a tokenizer.json, a local file. It may be BPE of bytes (GPT-2, RoBERTa, Llama 3, Qwen 2, ...) or of "
+                 "characters (Llama 2, Mistral, Gemma, ...), WordPiece (BERT, ...) or Unigram (T5, XLNet, XLM-R, ...). "
+                 "Its `truncation` and `padding` are not looked at: see `max_length` and `.pad`.",
+                 ArgForm::kPlain, ArgUse::kPlace},
+                implied({"field", ArgType::kText, false, "text", "the field of str; the ids take its place"}),
+                implied({"into", ArgType::kText, false, "tokens", "what the field of ids is called"}),
+                {"special", ArgType::kBool, false, true,
+                 "with the ids that the tokenizer puts around each text, as `encode(add_special_tokens=...)`"},
                 {"max_length", ArgType::kInt, false, nullptr,
-                 "ids of a text at most, these included; all if not given"},
-                {"hash", ArgType::kText, false, nullptr,
-                 "xxh3-128 of the file, found when the step is made; another file is refused"}},
+                 "ids of a text at most, these included, as `enable_truncation(max_length)`: what is beyond them is "
+                 "cut off; all by default"},
+                {"hash", ArgType::kFileHash, false, nullptr,
+                 "xxh3-128 of the file, part of the pipeline's fingerprint; by default the file is read now. A loader "
+                 "refuses another file with StateMismatch."}},
        .infer = infer_tokenize,
        .compile_columns = compile_tokenize,
        .uses = tokenize_uses});

@@ -48,9 +48,9 @@ Result<Description> with_absolute_places(const Description& description, const s
     OpSpec op = description.steps()[i];
     const OpDef* const step = catalog().find(op.name);
     for (const ArgDef& arg : step == nullptr ? std::span<const ArgDef>() : std::span<const ArgDef>(step->args)) {
-      const bool cache_folder = catalog().has_role(op, OpRole::kKeep) && arg.name == "dir";
-      if (cache_folder && op.args.contains(arg.name)) make_absolute(op.args[arg.name], folder);
-      if (arg.use == ArgUse::kPlace && op.args.contains(arg.name) && has_relative(op.args[arg.name]))
+      if (!op.args.contains(arg.name)) continue;
+      if (arg.type == ArgType::kPath && arg.use != ArgUse::kPlace) make_absolute(op.args[arg.name], folder);
+      if (arg.use == ArgUse::kPlace && has_relative(op.args[arg.name]))
         return invalid_argument(
             fmt::format("{}: {}: {}={} is relative, and a shared loader is opened by a server, which "
                         "has another working folder; give the whole path",
