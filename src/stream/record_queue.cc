@@ -30,7 +30,7 @@ Status not_spilled(const std::string& folder) {
 
 }  // namespace
 
-Result<std::shared_ptr<SpillSpace>> SpillSpace::open(std::string folder, uint64_t bytes, Write write) {
+Result<std::shared_ptr<SpillSpace>> SpillSpace::open(std::string folder, uint64_t bytes, Write write, Clock clock) {
   // Not all file systems have files without a name, and some folders are read-only: better told before training than in it.
   const int probe = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (probe < 0) return not_spilled(folder);
@@ -39,11 +39,12 @@ Result<std::shared_ptr<SpillSpace>> SpillSpace::open(std::string folder, uint64_
   space->folder_ = std::move(folder);
   space->bytes_ = bytes;
   space->write_ = write ? std::move(write) : ::pwrite;
+  space->clock_ = std::move(clock);
   return space;
 }
 
 void SpillSpace::found_full() {
-  tries_at_ = std::chrono::steady_clock::now() + kBetweenTries;
+  tries_at_ = clock_() + kBetweenTries;
   if (std::exchange(told_full_, true)) return;
   log_warning(fmt::format(
       ".buffer(\"spill\"): the disk of {} is full; records wait in the log, as with \"block\", until it has room again",

@@ -26,7 +26,7 @@ namespace forebay {
 /// Owned by a run of a loader. All methods may be called from any thread, but for those that say otherwise.
 /// One lock guards the Decider; it is held while guide and witnesses are called, and never while the log is
 /// read or on_arrival() and on_behind() are called.
-class Stream final : private RecordSink {
+class Stream : private RecordSink {
  public:
   Stream(std::shared_ptr<const RecordLog> log, StreamOptions options);
   ~Stream() override;
