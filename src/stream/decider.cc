@@ -5,16 +5,12 @@
 
 namespace forebay {
 
-namespace {
-
-std::unique_ptr<Waiting> make_waiting(const StreamOptions& stream, size_t partitions, bool decides) {
-  const WaitingOptions options{partitions, stream.decision_records, stream.bytes, stream.seed};
-  if (stream.policy == BufferPolicy::kSample) return waiting_sampled(options, decides);
-  // Records that a decision dropped are told by their number alone, so whoever follows must not drop any itself.
-  return waiting_in_queues(options, decides && stream.policy == BufferPolicy::kDropOldest, stream.spill);
+std::unique_ptr<Waiting> Decider::make_waiting() const {
+  // Whoever follows is told what was dropped, by number alone, and must not drop any record itself.
+  const bool decides = guide_ == nullptr;
+  return options_.policy == BufferPolicy::kSample ? waiting_sampled(options_, partitions_, decides)
+                                                  : waiting_in_queues(options_, partitions_, decides);
 }
-
-}  // namespace
 
 void Decider::seek(StreamPlace place) {
   given_ = std::move(place.decision);
@@ -23,7 +19,7 @@ void Decider::seek(StreamPlace place) {
   // A state's decision is read again as a whole: its order follows from all of its records.
   if (given_) place.number = given_->first;
   decided_.begin(std::move(place));
-  waiting_ = make_waiting(options_, partitions_, guide_ == nullptr);
+  waiting_ = make_waiting();
   asked_ = awaited_ = hurried_ = 0;
   end_.reset();
   failure_ = {};
@@ -33,9 +29,7 @@ void Decider::seek(StreamPlace place) {
   begin_next_decision();
 }
 
-Decider::Dropped Decider::drop_records() {
-  return {std::exchange(waiting_, make_waiting(options_, partitions_, guide_ == nullptr)), decided_.drop_records()};
-}
+Decider::Dropped Decider::drop_records() { return {std::exchange(waiting_, make_waiting()), decided_.drop_records()}; }
 
 Decider::Beginning Decider::beginning() {
   const StreamPlace& base = decided_.base();
@@ -191,8 +185,7 @@ void Decider::begin_next_decision() {
     if (answer->says == DecisionGuide::Says::kEnd) end_ = decided_.end();
   }
   // Fails where a disk does: what the decision drops may have been spilled, and is read to be dropped.
-  if (Status begun = waiting_->begin_decision(decided_.end(), given_ ? &*given_ : nullptr); !begun.ok())
-    failure_ = std::move(begun);
+  if (Status begun = waiting_->begin_decision(decided_.end(), given_); !begun.ok()) failure_ = std::move(begun);
 }
 
 int64_t Decider::set_witness(std::shared_ptr<DecisionWitness> witness, int64_t from) {

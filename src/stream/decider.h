@@ -13,6 +13,7 @@
 #include "stream/decision_guide.h"
 #include "stream/decision_witness.h"
 #include "stream/stream_options.h"
+#include "stream/waiting.h"
 
 namespace forebay {
 
@@ -95,6 +96,7 @@ class Decider {
                     std::span<const MergedRecord> order);
   void begin_next_decision();
   void tell_beginning();
+  std::unique_ptr<Waiting> make_waiting() const;
 
   const StreamOptions options_;
   const size_t partitions_;

@@ -316,9 +316,8 @@ TEST(Decider, a_sample_is_uniform_over_what_arrived) {
   constexpr int kDecision = 20, kArrived = 100, kRuns = 400;
   std::vector<double> stayed(kArrived);
   for (uint64_t seed = 0; seed < kRuns; ++seed) {
-    const auto waiting =
-        waiting_sampled({.partitions = 2, .decision_records = kDecision, .seed = seed}, /*decides=*/true);
-    ASSERT_TRUE(waiting->begin_decision(0, nullptr).ok());
+    const auto waiting = waiting_sampled({.seed = seed, .decision_records = kDecision}, 2, /*decides=*/true);
+    ASSERT_TRUE(waiting->begin_decision(0, std::nullopt).ok());
     for (int i = 0; i < kArrived; ++i) {
       LogRecord record;
       record.partition = static_cast<size_t>(i % 2);
@@ -394,8 +393,8 @@ TEST(Decider, what_was_decided_can_be_repeated_under_every_policy) {
 
 // Records are parts of what one answer of a server brought.
 TEST(Decider, a_sample_does_not_keep_what_its_records_were_read_with) {
-  const auto waiting = waiting_sampled({.partitions = 1, .decision_records = 4}, true);
-  ASSERT_TRUE(waiting->begin_decision(0, nullptr).ok());
+  const auto waiting = waiting_sampled({.decision_records = 4}, 1, true);
+  ASSERT_TRUE(waiting->begin_decision(0, std::nullopt).ok());
   const auto owner = std::make_shared<std::vector<uint8_t>>(10'000);
   {
     const Buffer answer(owner->data(), owner->size(), owner);

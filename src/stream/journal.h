@@ -9,7 +9,7 @@
 
 #include "stream/decision_guide.h"
 #include "stream/decision_witness.h"
-#include "stream/waiting.h"
+#include "stream/stream_options.h"
 
 namespace forebay {
 

@@ -125,11 +125,6 @@ bool Stream::known(int64_t end) {
   return known;
 }
 
-int64_t Stream::decided() const {
-  const Lock lock(mutex_);
-  return decider_.decided().end();
-}
-
 void Stream::awaits(int64_t end) {
   const Lock lock(mutex_);
   if (decider_.awaits(end)) room_.notify_all();
@@ -143,21 +138,6 @@ bool Stream::hurry(int64_t end) {
   return known;
 }
 
-std::vector<int64_t> Stream::missing(int64_t from, int64_t to) const {
-  const Lock lock(mutex_);
-  return decider_.decided().missing(from, to);
-}
-
-std::optional<int64_t> Stream::end() const {
-  const Lock lock(mutex_);
-  return decider_.end();
-}
-
-Status Stream::failure() const {
-  const Lock lock(mutex_);
-  return decider_.failure();
-}
-
 std::string Stream::awaited() const {
   const Lock lock(mutex_);
   std::optional<std::string> others = decider_.awaited();
@@ -168,16 +148,6 @@ int64_t Stream::set_witness(std::shared_ptr<DecisionWitness> witness, int64_t fr
   // Under one lock with setting it, so that no decision is missed or told twice.
   const Lock lock(mutex_);
   return decider_.set_witness(std::move(witness), from);
-}
-
-std::shared_ptr<const LogRecord> Stream::record(int64_t number) const {
-  const Lock lock(mutex_);
-  return decider_.decided().record(number);
-}
-
-std::string Stream::before(int64_t number) const {
-  const Lock lock(mutex_);
-  return decider_.decided().before(number);
 }
 
 void Stream::fill(int64_t number, LogRecord whole) {
@@ -203,11 +173,6 @@ void Stream::behind(int64_t number) {
 
 uint64_t Stream::bytes() const {
   return decider_.decided().bytes() + decider_.waiting().bytes() + reading_.held_bytes();
-}
-
-StreamPlace Stream::place(int64_t number) const {
-  const Lock lock(mutex_);
-  return decider_.place(number);
 }
 
 Stream::Stats Stream::stats() const {

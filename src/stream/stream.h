@@ -60,7 +60,7 @@ class Stream : private RecordSink {
   /// Whether all records below `end` are decided, or the stream is known to end before.
   bool known(int64_t end);
   /// Records below are decided, without asking for more.
-  int64_t decided() const;
+  int64_t decided() const { return locked()->decided().end(); }
   /// The trainer waits for the records below `end` and has none before them: they are read although its
   /// records of the decision before fill the memory.
   void awaits(int64_t end);
@@ -69,11 +69,11 @@ class Stream : private RecordSink {
   /// records. Whether all below `end` are known now. on_arrival() is not called for what this decides.
   bool hurry(int64_t end);
   /// Numbers in [from, to), which are known, that were decided without records.
-  std::vector<int64_t> missing(int64_t from, int64_t to) const;
+  std::vector<int64_t> missing(int64_t from, int64_t to) const { return locked()->decided().missing(from, to); }
   /// How many records there are in all, where that is known: the log has ended, or the guide.
-  std::optional<int64_t> end() const;
+  std::optional<int64_t> end() const { return locked()->end(); }
   /// Why nothing more will ever come.
-  Status failure() const;
+  Status failure() const { return locked()->failure(); }
   /// For the log: which partitions give nothing, and why.
   std::string awaited() const;
   /// The guide can say more, or the answer of known() may have changed otherwise.
@@ -84,10 +84,10 @@ class Stream : private RecordSink {
   int64_t set_witness(std::shared_ptr<DecisionWitness> witness, int64_t from);
 
   /// One that is known and not behind; null for all others.
-  std::shared_ptr<const LogRecord> record(int64_t number) const;
+  std::shared_ptr<const LogRecord> record(int64_t number) const { return locked()->decided().record(number); }
   /// An offset that reading a record again can begin behind: of the record before it in its partition;
   /// empty: it is the first. The same on every rank.
-  std::string before(int64_t number) const;
+  std::string before(int64_t number) const { return locked()->decided().before(number); }
   /// A record that is away has come. One that is behind by now is not missed.
   void fill(int64_t number, LogRecord whole);
   /// Nothing more can come, for that reason.
@@ -95,7 +95,7 @@ class Stream : private RecordSink {
   /// Records below that number are not asked for again.
   void behind(int64_t number);
   /// The place of the record of that number, which is not behind.
-  StreamPlace place(int64_t number) const;
+  StreamPlace place(int64_t number) const { return locked()->place(number); }
 
   struct Stats {
     int64_t arrived = 0, decided = 0, reconnects = 0, trimmed = 0, missing = 0;
@@ -108,6 +108,13 @@ class Stream : private RecordSink {
 
  private:
   using Lock = std::unique_lock<std::mutex>;
+  /// The Decider for one question, with the lock held as long.
+  struct Locked {
+    const Lock lock;
+    const Decider& decider;
+    const Decider* operator->() const { return &decider; }
+  };
+  Locked locked() const { return {Lock(mutex_), decider_}; }
 
   Result<std::vector<std::string>> find_beginning(const std::stop_token& stop) override;
   Wanted wait_wanted(std::span<const size_t> partitions, const std::stop_token& stop) override;

@@ -4,9 +4,24 @@
 #include <cstdint>
 #include <memory>
 
-#include "stream/waiting.h"
+#include "stream/record_queue.h"
 
 namespace forebay {
+
+/// What is done with records that arrive faster than training takes them.
+enum class BufferPolicy : uint8_t {
+  kBlock,       ///< nothing is read that there is no room for: they wait in the log
+  kDropOldest,  ///< the oldest that no decision has taken are dropped
+  kSample,      ///< a uniform sample, of a decision's size, of those since the last decision stays
+  kSpill,       ///< they go to disk and come back in order
+};
+
+/// What replaces records that have not come when training needs them.
+enum class OnUnderrun : uint8_t {
+  kWait,      ///< nothing: training waits
+  kRepeat,    ///< the records of the latest step that had new ones
+  kRehearse,  ///< samples from the replay buffer
+};
 
 struct StreamOptions {
   uint64_t seed = 0;
