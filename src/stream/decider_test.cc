@@ -1,7 +1,5 @@
 #include "stream/decider.h"
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <chrono>
 #include <map>
@@ -251,7 +249,7 @@ TEST(Decider, spilled_records_come_back_in_order_and_memory_stays_bounded) {
 }
 
 TEST(Decider, records_wait_where_they_are_while_the_disk_is_full_and_go_there_when_it_has_room_again) {
-  off_t room = 3'000'000;
+  uint64_t room = 3'000'000;
   int warnings = 0;
   std::chrono::steady_clock::time_point now;
   set_log_sink([&](const std::string& line) { warnings += line.find("the disk of ") != std::string::npos ? 1 : 0; });
@@ -261,10 +259,9 @@ TEST(Decider, records_wait_where_they_are_while_the_disk_is_full_and_go_there_wh
   options.bytes = 1'000'000;
   options.spill = *SpillSpace::open(
       testing::TempDir(), uint64_t{1} << 30,
-      [&](int file, const void* bytes, size_t size, off_t at) -> ssize_t {
-        if (at + static_cast<off_t>(size) <= room) return ::pwrite(file, bytes, size, at);
+      [&](int file, const void* bytes, size_t size, uint64_t at) {
         errno = ENOSPC;
-        return -1;
+        return at + size <= room && write_all(file, bytes, size, at);
       },
       [&] { return now; });
   ReadByHand stream(log, options);
@@ -283,7 +280,7 @@ TEST(Decider, records_wait_where_they_are_while_the_disk_is_full_and_go_there_wh
   EXPECT_LT(log->reads(0) + log->reads(1), 3'200 + 5'000) << "as much as the disk took, and what fits into memory";
   EXPECT_EQ(warnings, 1);
   const int64_t taken_in = log->reads(0);
-  room = off_t{1} << 30;
+  room = uint64_t{1} << 30;
   go_on_to(at + 64);
   EXPECT_LT(log->reads(0), taken_in + 100) << "the disk is not tried again at once";
   now += 1s;

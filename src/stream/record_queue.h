@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -13,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "base/read_all.h"
 #include "forebay/result.h"
 #include "stream/record_log.h"
 
@@ -22,13 +21,13 @@ namespace forebay {
 /// becomes of the process, nothing is left.
 class SpillSpace {
  public:
-  /// As pwrite().
-  using Write = std::function<ssize_t(int file, const void* bytes, size_t size, off_t at)>;
+  /// As write_all().
+  using Write = std::function<bool(int file, const void* bytes, size_t size, uint64_t at)>;
 
   using Clock = std::function<std::chrono::steady_clock::time_point()>;
 
-  /// In a folder that is there; `bytes` at most. Unavailable where nothing can be written. `write`: null for the system's own.
-  static Result<std::shared_ptr<SpillSpace>> open(std::string folder, uint64_t bytes, Write write = nullptr,
+  /// In a folder that is there; `bytes` at most. Unavailable where nothing can be written.
+  static Result<std::shared_ptr<SpillSpace>> open(std::string folder, uint64_t bytes, Write write = write_all,
                                                   Clock clock = std::chrono::steady_clock::now);
   uint64_t used() const { return used_; }
   /// Whether a disk that was full is worth another try: some times a second.
@@ -67,7 +66,7 @@ class SpillFile {
  private:
   struct Segment {
     int file = -1;
-    off_t written = 0, read = 0;
+    uint64_t written = 0, read = 0;
   };
   Result<bool> not_taken();
   Result<bool> begin_segment();
