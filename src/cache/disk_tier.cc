@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/byte_size.h"
+#include "base/read_all.h"
 #include "cache/budget_limits.h"
 #include "cache/folder_use.h"
 #include "telemetry/log.h"

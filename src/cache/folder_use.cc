@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "base/read_all.h"
 #include "cache/budget_limits.h"
 #include "cache/segment_format.h"
 

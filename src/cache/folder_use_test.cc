@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/read_all.h"
 #include "cache/budget_limits.h"
 #include "cache/cache_test_support.h"
 #include "cache/segment_writer.h"

@@ -1,4 +1,5 @@
 #include "cache/place_index.h"
+#include "base/read_all.h"
 
 #include <fcntl.h>
 

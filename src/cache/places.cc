@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "base/read_all.h"
 #include "cache/cache_folder.h"
 #include "cache/entry_form.h"
 #include "cache/folder_use.h"

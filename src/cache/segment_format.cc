@@ -1,8 +1,5 @@
 #include "cache/segment_format.h"
 
-#include <unistd.h>
-
-#include <algorithm>
 #include <cerrno>
 #include <charconv>
 
@@ -15,7 +12,6 @@ namespace {
 constexpr uint64_t kMagic = 0x3158444945424546;  // "FEBEIDX1"
 constexpr uint64_t kVersion = 1;
 constexpr uint64_t kDiskBlock = 4096;
-constexpr size_t kMostAtOnce = size_t{1} << 30;
 
 template <typename T>
 uint64_t own_hash(const T& value) {
@@ -64,33 +60,5 @@ uint64_t room_of_size(uint64_t bytes) { return (bytes + kDiskBlock - 1) / kDiskB
 
 // Adds a 512th for the file system's block trees.
 uint64_t room_of_limit(uint64_t bytes) { return room_of_size(bytes + bytes / 512); }
-
-bool read_all(int fd, void* data, size_t size, uint64_t offset) {
-  auto* at = static_cast<char*>(data);
-  while (size > 0) {
-    const ssize_t got = ::pread(fd, at, std::min(size, kMostAtOnce), static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    at += got;
-    size -= static_cast<size_t>(got);
-    offset += static_cast<uint64_t>(got);
-  }
-  return true;
-}
-
-bool write_all(int fd, const void* data, size_t size, uint64_t offset) {
-  const auto* at = static_cast<const char*>(data);
-  while (size > 0) {
-    const ssize_t put = ::pwrite(fd, at, std::min(size, kMostAtOnce), static_cast<off_t>(offset));
-    if (put < 0 && errno == EINTR) continue;
-    // pwrite(2) sets no errno if it writes nothing; a full disk is the only cause left.
-    if (put == 0) errno = ENOSPC;
-    if (put <= 0) return false;
-    at += put;
-    size -= static_cast<size_t>(put);
-    offset += static_cast<uint64_t>(put);
-  }
-  return true;
-}
 
 }  // namespace forebay

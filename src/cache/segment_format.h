@@ -53,8 +53,4 @@ std::optional<uint32_t> segment_number(std::string_view name, std::string_view e
 uint64_t room_of_size(uint64_t bytes);
 uint64_t room_of_limit(uint64_t bytes);
 
-/// Call pread() and pwrite() for all bytes. False at an early end or an error (errno says which).
-bool read_all(int fd, void* data, size_t size, uint64_t offset);
-bool write_all(int fd, const void* data, size_t size, uint64_t offset);
-
 }  // namespace forebay

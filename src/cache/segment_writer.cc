@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/read_all.h"
 #include "cache/entry_form.h"
 
 namespace forebay {

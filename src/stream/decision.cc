@@ -114,6 +114,11 @@ int64_t Decision::size() const {
   return size;
 }
 
+const DecisionPart* Decision::part(size_t partition) const {
+  const auto found = std::ranges::find(parts, partition, &DecisionPart::partition);
+  return found == parts.end() ? nullptr : &*found;
+}
+
 std::string Decision::to_json() const { return json_of(*this).dump(); }
 
 Result<Decision> Decision::from_json(std::string_view text, size_t partitions) {

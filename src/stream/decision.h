@@ -30,6 +30,8 @@ struct Decision {
   std::vector<std::string> after = {};
 
   int64_t size() const;
+  /// Its part of that partition; null where it has none.
+  const DecisionPart* part(size_t partition) const;
   friend bool operator==(const Decision&, const Decision&) = default;
 
   /// JSON, one line, tens of bytes a part: {"first": 128, "parts": [[0, "17-3", 64], [2, "17-9", 64, 5]]},

@@ -7,7 +7,9 @@
 #include <optional>
 #include <string>
 
-#include "stream/stream.h"
+#include "stream/decision_guide.h"
+#include "stream/decision_witness.h"
+#include "stream/stream_options.h"
 
 namespace forebay {
 

@@ -10,23 +10,13 @@
 
 #include <fmt/format.h>
 
+#include "base/read_all.h"
+
 namespace forebay {
 
 namespace {
 
 constexpr uint64_t kLeastRoom = 256;
-
-// The whole of it, or nothing.
-template <typename Call>
-bool all_of_it(uint64_t size, const Call& call) {
-  for (uint64_t done = 0; done < size;) {
-    const ssize_t n = call(done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    done += static_cast<uint64_t>(n);
-  }
-  return true;
-}
 
 }  // namespace
 
@@ -65,10 +55,7 @@ std::optional<KeptDisk::Slot> KeptDisk::write(const Buffer& piece) {
   const std::optional<uint64_t> at = take(room_for(piece.size()));
   if (!at) return std::nullopt;
   const Slot slot{*at, piece.size()};
-  const bool written = all_of_it(slot.size, [&](uint64_t done) {
-    return pwrite(file_, piece.data() + done, slot.size - done, static_cast<off_t>(slot.at + done));
-  });
-  if (written) return slot;
+  if (write_all(file_, piece.data(), slot.size, slot.at)) return slot;
   free(slot);
   return std::nullopt;
 }
@@ -76,10 +63,7 @@ std::optional<KeptDisk::Slot> KeptDisk::write(const Buffer& piece) {
 Result<Buffer> KeptDisk::read(const Slot& slot) const {
   Buffer piece = Buffer::allocate(slot.size);
   errno = 0;  // a file that ends too soon sets none
-  const bool whole = all_of_it(slot.size, [&](uint64_t done) {
-    return pread(file_, piece.data() + done, slot.size - done, static_cast<off_t>(slot.at + done));
-  });
-  if (!whole)
+  if (!read_all(file_, piece.data(), slot.size, slot.at))
     return unavailable(fmt::format("the disk in {} does not give back what was kept there: {}", folder_,
                                    errno != 0 ? std::strerror(errno) : "it ends before"));
   return piece;

@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "stream/record_bytes.h"
+#include "stream/stream.h"
 
 namespace forebay {
 

@@ -16,9 +16,11 @@
 #include "stream/awaited_records.h"
 #include "stream/kept_disk.h"
 #include "stream/read_record.h"
-#include "stream/stream.h"
+#include "stream/stream_bytes.h"
 
 namespace forebay {
+
+class Stream;
 
 /// Which of the kept records a rank has in its memory: each is with one of the ranks that share them.
 struct KeptShare {

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "stream/record_log.h"
@@ -28,6 +30,8 @@ class MemoryLog final : public RecordLog {
   void append(size_t partition, int64_t records) {
     const std::lock_guard lock(mutex_);
     sizes_[partition] += records;
+    ++appends_;
+    idle_ = 0;
     changed_.notify_all();
   }
   /// Nothing more will be appended.
@@ -49,6 +53,12 @@ class MemoryLog final : public RecordLog {
   int64_t reads(size_t partition) const {
     const std::lock_guard lock(mutex_);
     return reads_[partition];
+  }
+
+  /// Waits until so many readers wait for more than there is: what they read before has been taken in.
+  bool wait_idle(int readers) const {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(20), [&] { return idle_ == readers; });
   }
 
   const Schema& schema() const override { return schema_; }
@@ -91,9 +101,16 @@ class MemoryLog final : public RecordLog {
       const auto some = [&] {
         for (const size_t p : wanted)
           if (next_[p] < log_.sizes_[p]) return true;
-        return log_.ended_ || !log_.failure_.ok();
+        if (log_.ended_ || !log_.failure_.ok()) return true;
+        if (std::exchange(idle_since_, log_.appends_) != log_.appends_) {
+          ++log_.idle_;
+          log_.changed_.notify_all();
+        }
+        return false;
       };
+      idle_since_ = -1;
       log_.changed_.wait_for(lock, stop, limits.wait, some);
+      if (idle_since_ == log_.appends_) --log_.idle_;
       FOREBAY_RETURN_IF_ERROR(log_.failure_);
       std::vector<LogRecord> records;
       uint64_t bytes = 0;
@@ -121,6 +138,7 @@ class MemoryLog final : public RecordLog {
     const MemoryLog& log_;
     std::vector<int64_t> next_;
     std::vector<LogGap> gaps_;
+    int64_t idle_since_ = -1;  // MemoryLog::appends_
     bool all_read_ = false;
   };
 
@@ -131,6 +149,8 @@ class MemoryLog final : public RecordLog {
   mutable std::condition_variable_any changed_;
   std::vector<int64_t> sizes_, begins_;
   mutable std::vector<int64_t> reads_;
+  int64_t appends_ = 0;
+  mutable int idle_ = 0;  // readers that wait since the last of these
   bool ended_ = false;
   Status failure_;
 };

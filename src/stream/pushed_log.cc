@@ -1,7 +1,6 @@
 #include "stream/pushed_log.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,13 +12,6 @@ namespace {
 // Between the two threads, so that neither waits for the other with each record.
 constexpr size_t kMostPushed = 256;
 constexpr uint64_t kMostPushedBytes = uint64_t{4} << 20;
-
-std::optional<uint64_t> count_of(const std::string& offset) {
-  uint64_t count = 0;
-  const auto [end, error] = std::from_chars(offset.data(), offset.data() + offset.size(), count);
-  if (error != std::errc() || end != offset.data() + offset.size()) return std::nullopt;
-  return count;
-}
 
 }  // namespace
 
@@ -138,13 +130,8 @@ Result<std::vector<std::string>> PushedLog::ends(std::stop_token) const {
   return Status(Code::kUnsupported, fmt::format("{} has no end to begin at: only its program knows one", name_));
 }
 
-int PushedLog::compare(const std::string& a, const std::string& b) const {
-  const uint64_t left = count_of(a).value_or(0), right = count_of(b).value_or(0);
-  return left < right ? -1 : left > right;
-}
-
 Status PushedLog::check_offset(const std::string& offset) const {
-  if (count_of(offset)) return {};
+  if (number_of_offset(offset)) return {};
   return invalid_argument(fmt::format("'{}' is no offset of {}: a count is wanted", offset.substr(0, 80), name_));
 }
 

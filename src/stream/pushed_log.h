@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "stream/number_offset.h"
 #include "stream/record_log.h"
 
 namespace forebay {
@@ -63,7 +64,7 @@ class PushedLog final : public RecordLog {
   Result<std::unique_ptr<LogReader>> read_after(std::vector<LogPosition> from) const override;
   Result<std::vector<std::string>> ends(std::stop_token stop) const override;
   /// Offsets are counts.
-  int compare(const std::string& a, const std::string& b) const override;
+  int compare(const std::string& a, const std::string& b) const override { return compare_number_offsets(a, b); }
   Status check_offset(const std::string& offset) const override;
   Status load(const LogRecord&, Buffer, Record&) const override { return {}; }
 

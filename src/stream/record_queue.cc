@@ -18,7 +18,7 @@ namespace forebay {
 namespace {
 
 // The disk gets a segment back as a whole, when all of it is behind: small ones give it back soon, large ones take few descriptors.
-constexpr off_t kSegmentBytes = off_t{16} << 20;
+constexpr uint64_t kSegmentBytes = uint64_t{16} << 20;
 constexpr size_t kReadBytes = size_t{1} << 20;
 
 Status not_spilled(const std::string& folder) {
@@ -30,7 +30,7 @@ Status not_spilled(const std::string& folder) {
 
 }  // namespace
 
-Result<std::shared_ptr<SpillSpace>> SpillSpace::open(std::string folder, uint64_t bytes, Write write) {
+Result<std::shared_ptr<SpillSpace>> SpillSpace::open(std::string folder, uint64_t bytes, Write write, Clock clock) {
   // Not all file systems have files without a name, and some folders are read-only: better told before training than in it.
   const int probe = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (probe < 0) return not_spilled(folder);
@@ -38,12 +38,13 @@ Result<std::shared_ptr<SpillSpace>> SpillSpace::open(std::string folder, uint64_
   auto space = std::make_shared<SpillSpace>();
   space->folder_ = std::move(folder);
   space->bytes_ = bytes;
-  space->write_ = write ? std::move(write) : ::pwrite;
+  space->write_ = std::move(write);
+  space->clock_ = std::move(clock);
   return space;
 }
 
 void SpillSpace::found_full() {
-  tries_at_ = std::chrono::steady_clock::now() + kBetweenTries;
+  tries_at_ = clock_() + kBetweenTries;
   if (std::exchange(told_full_, true)) return;
   log_warning(fmt::format(
       ".buffer(\"spill\"): the disk of {} is full; records wait in the log, as with \"block\", until it has room again",
@@ -53,7 +54,7 @@ void SpillSpace::found_full() {
 SpillFile::~SpillFile() {
   for (const Segment& segment : segments_) {
     ::close(segment.file);
-    space_->used_ -= static_cast<uint64_t>(segment.written);
+    space_->used_ -= segment.written;
   }
 }
 
@@ -80,14 +81,8 @@ Result<bool> SpillFile::push(const LogRecord& record) {
   // `written` goes up behind all of it: what a full disk took of a record is written over by the next one.
   const Buffer bytes = record_bytes(record);
   Segment& segment = segments_.back();
-  for (size_t done = 0; done < bytes.size();) {
-    const ssize_t n = space_->write_(segment.file, bytes.data() + done, bytes.size() - done,
-                                     segment.written + static_cast<off_t>(done));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return not_taken();
-    done += static_cast<size_t>(n);
-  }
-  segment.written += static_cast<off_t>(bytes.size());
+  if (!space_->write_(segment.file, bytes.data(), bytes.size(), segment.written)) return not_taken();
+  segment.written += bytes.size();
   space_->used_ += bytes.size();
   ++records_;
   return true;
@@ -101,7 +96,7 @@ Status SpillFile::load() {
   };
   while (have() < next_size()) {
     Segment& segment = segments_.front();
-    const auto left = static_cast<uint64_t>(segment.written - segment.read);
+    const uint64_t left = segment.written - segment.read;
     const uint64_t wanted = next_size() - have();
     // Records never cross segments, so the rest of one that was begun is in this file.
     if (wanted > left)
@@ -109,16 +104,11 @@ Status SpillFile::load() {
                     fmt::format("the disk in {} lost records that were spilled to it", space_->folder_));
     Buffer block = Buffer::allocate(have() + std::min<uint64_t>(left, std::max<uint64_t>(kReadBytes, wanted)));
     if (have() > 0) std::memcpy(block.data(), block_.data() + block_at_, have());
-    size_t filled = have();
-    while (filled < block.size()) {
-      const ssize_t n = pread(segment.file, block.data() + filled, block.size() - filled, segment.read);
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0)
-        return unavailable(
-            fmt::format("records cannot be read back from disk in {}: {}", space_->folder_, std::strerror(errno)));
-      filled += static_cast<size_t>(n);
-      segment.read += n;
-    }
+    const uint64_t size = block.size() - have();
+    if (!read_all(segment.file, block.data() + have(), size, segment.read))
+      return unavailable(
+          fmt::format("records cannot be read back from disk in {}: {}", space_->folder_, std::strerror(errno)));
+    segment.read += size;
     block_ = std::move(block);
     block_at_ = 0;
   }
@@ -138,7 +128,7 @@ Result<LogRecord> SpillFile::pop() {
   // Also where it is the one that is written to: the next record begins another.
   if (first.read == first.written && block_at_ == block_.size()) {
     ::close(first.file);
-    space_->used_ -= static_cast<uint64_t>(first.written);
+    space_->used_ -= first.written;
     segments_.pop_front();
     block_ = {};
     block_at_ = 0;

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -13,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "base/read_all.h"
 #include "forebay/result.h"
 #include "stream/record_log.h"
 
@@ -22,14 +21,17 @@ namespace forebay {
 /// becomes of the process, nothing is left.
 class SpillSpace {
  public:
-  /// As pwrite().
-  using Write = std::function<ssize_t(int file, const void* bytes, size_t size, off_t at)>;
+  /// As write_all().
+  using Write = std::function<bool(int file, const void* bytes, size_t size, uint64_t at)>;
 
-  /// In a folder that is there; `bytes` at most. Unavailable where nothing can be written. `write`: null for the system's own.
-  static Result<std::shared_ptr<SpillSpace>> open(std::string folder, uint64_t bytes, Write write = nullptr);
+  using Clock = std::function<std::chrono::steady_clock::time_point()>;
+
+  /// In a folder that is there; `bytes` at most. Unavailable where nothing can be written.
+  static Result<std::shared_ptr<SpillSpace>> open(std::string folder, uint64_t bytes, Write write = write_all,
+                                                  Clock clock = std::chrono::steady_clock::now);
   uint64_t used() const { return used_; }
   /// Whether a disk that was full is worth another try: some times a second.
-  bool may_try() const { return std::chrono::steady_clock::now() >= tries_at_; }
+  bool may_try() const { return clock_() >= tries_at_; }
   /// For as much as one read brings, so that the budget holds.
   bool has_room() const { return used_ + std::min(bytes_ / 4, kOneRead) < bytes_; }
 
@@ -42,6 +44,7 @@ class SpillSpace {
   std::string folder_;
   uint64_t bytes_ = 0;
   Write write_;
+  Clock clock_;
   bool told_full_ = false;
   std::chrono::steady_clock::time_point tries_at_;
   std::atomic<uint64_t> used_ = 0;  // for counters, which do not wait for a stream
@@ -63,7 +66,7 @@ class SpillFile {
  private:
   struct Segment {
     int file = -1;
-    off_t written = 0, read = 0;
+    uint64_t written = 0, read = 0;
   };
   Result<bool> not_taken();
   Result<bool> begin_segment();

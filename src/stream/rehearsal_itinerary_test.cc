@@ -29,7 +29,7 @@ class NotedSamples final : public StepSamples {
 };
 
 TEST(RehearsalItinerary, what_another_run_kept_is_let_go_of) {
-  const auto stream = std::make_shared<Stream>(log_with({100}), decisions_of(4));
+  const auto stream = std::make_shared<AwaitedStream>(log_with({100}), decisions_of(4));
   stream->seek(stream->beginning());
   ASSERT_TRUE(wait_known(*stream, 8));
   const auto samples = std::make_shared<NotedSamples>();
@@ -59,7 +59,7 @@ class UnreadableSamples final : public StepSamples {
 };
 
 TEST(RehearsalItinerary, behind_a_failure_nothing_is_known_that_somebody_could_plan_for_ever) {
-  const auto stream = std::make_shared<Stream>(log_with({100}), decisions_of(4));
+  const auto stream = std::make_shared<AwaitedStream>(log_with({100}), decisions_of(4));
   stream->seek(stream->beginning());
   ASSERT_TRUE(wait_known(*stream, 4));
   RehearsalItinerary itinerary(std::make_shared<StreamItinerary>(stream, StreamItineraryOptions{.batch_size = 4}),

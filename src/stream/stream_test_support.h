@@ -1,10 +1,12 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
-#include <thread>
+#include <utility>
 #include <vector>
 
 #include "stream/memory_log_test_support.h"
@@ -15,20 +17,56 @@ namespace forebay {
 using namespace std::chrono_literals;
 constexpr auto kStreamPatience = 20s;
 
-/// Waits until the records below `end` are known, as a run does.
-inline bool wait_known(Stream& stream, int64_t end) {
-  const auto until = std::chrono::steady_clock::now() + kStreamPatience;
-  while (!stream.known(end)) {
-    if (!stream.failure().ok() || std::chrono::steady_clock::now() > until) return false;
-    std::this_thread::sleep_for(1ms);
+/// A stream that a test waits for, as a run does.
+class AwaitedStream final : public Stream {
+ public:
+  AwaitedStream(std::shared_ptr<const RecordLog> log, StreamOptions options)
+      : Stream(std::move(log), std::move(options)) {
+    on_arrival([this] { arrive(); });
   }
-  return true;
+  ~AwaitedStream() override { stop(); }  // before its threads find no members to tell
+
+  void arrive() {
+    const std::lock_guard lock(mutex_);
+    ++arrivals_;
+    arrived_.notify_all();
+  }
+  int64_t arrivals() const {
+    const std::lock_guard lock(mutex_);
+    return arrivals_;
+  }
+  /// Until arrive() has been called so often in all.
+  bool wait_arrivals(int64_t arrivals) {
+    std::unique_lock lock(mutex_);
+    return arrived_.wait_for(lock, kStreamPatience, [&] { return arrivals_ >= arrivals; });
+  }
+  /// Until something is so that arrivals change; false where it never will be.
+  template <typename Condition>
+  bool wait_for(Condition condition) {
+    for (;;) {
+      const int64_t before = arrivals();
+      if (condition()) return true;
+      if (!failure().ok() || !wait_arrivals(before + 1)) return false;
+    }
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable arrived_;
+  int64_t arrivals_ = 0;
+};
+
+/// Waits until the records below `end` are known; false where they never will be.
+inline bool wait_known(AwaitedStream& stream, int64_t end) {
+  return stream.wait_for([&] { return stream.known(end); });
 }
 
-inline std::vector<std::string> keys(const Stream& stream, int64_t from, int64_t to) {
+/// `records`: a Stream, or what else has records by number.
+template <typename Records>
+std::vector<std::string> keys(const Records& records, int64_t from, int64_t to) {
   std::vector<std::string> keys;
   for (int64_t i = from; i < to; ++i) {
-    const auto record = stream.record(i);
+    const auto record = records.record(i);
     keys.push_back(record ? record->key : "");
   }
   return keys;

@@ -8,24 +8,9 @@
 #include "forebay/result.h"
 #include "stream/decision.h"
 #include "stream/record_log.h"
-#include "stream/record_queue.h"
+#include "stream/stream_options.h"
 
 namespace forebay {
-
-/// What becomes of records that arrive faster than training takes them.
-enum class BufferPolicy : uint8_t {
-  kBlock,       ///< nothing is read that there is no room for: they wait where they are
-  kDropOldest,  ///< the oldest that no decision has taken go
-  kSample,      ///< of what arrived since the last decision, a uniform sample of a decision's size stays
-  kSpill,       ///< they go to disk and come back in order
-};
-
-/// What stands in for records that have not come when training needs them.
-enum class OnUnderrun : uint8_t {
-  kWait,      ///< nothing: training waits
-  kRepeat,    ///< the records of the latest step that had new ones
-  kRehearse,  ///< what a rehearsal keeps
-};
 
 /// Records that have arrived and are in no decision yet, of each partition in its order. For one thread at a time.
 class Waiting {
@@ -40,8 +25,6 @@ class Waiting {
   virtual uint64_t bytes() const = 0;
   /// Of each partition, how many a decision could have now.
   virtual std::vector<size_t> counts() const = 0;
-  /// How many have arrived of a partition since the last decision that are still known one by one or counted, those dropped included.
-  virtual int64_t arrived(size_t partition) const = 0;
 
   /// The next decision's records: counts[p] of each partition, with the parts that say so (partitions that give nothing and drop nothing are missing).
   struct Taken {
@@ -53,20 +36,12 @@ class Waiting {
   /// others now.
   virtual Result<std::optional<Taken>> take(const Decision& decided) = 0;
   /// The next records will be of the decision that begins with that number; `decided`: which, where that is known before.
-  virtual Status begin_decision(int64_t first, const Decision* decided) = 0;
+  virtual Status begin_decision(int64_t first, const std::optional<Decision>& decided) = 0;
 };
 
-struct WaitingOptions {
-  size_t partitions = 1;
-  size_t decision_records = 1;  ///< records
-  uint64_t bytes = uint64_t{64} << 20;
-  uint64_t seed = 0;
-};
-
-/// kBlock, or kDropOldest where `oldest_go`, or kSpill where there is `space` for it.
-std::unique_ptr<Waiting> waiting_in_queues(const WaitingOptions& options, bool oldest_go,
-                                           std::shared_ptr<SpillSpace> space = nullptr);
-/// kSample. Where it does not decide itself which records a decision has, it takes none before it is told.
-std::unique_ptr<Waiting> waiting_sampled(const WaitingOptions& options, bool decides);
+/// The records of so many partitions that wait, as the options' policy says: in queues, or with kSample as a sample. One that does not decide
+/// (`decides`) drops no record before it is told.
+std::unique_ptr<Waiting> waiting_in_queues(const StreamOptions& options, size_t partitions, bool decides);
+std::unique_ptr<Waiting> waiting_sampled(const StreamOptions& options, size_t partitions, bool decides);
 
 }  // namespace forebay

@@ -12,9 +12,9 @@ namespace {
 
 class Queues final : public Waiting {
  public:
-  Queues(const WaitingOptions& options, bool oldest_go, std::shared_ptr<SpillSpace> space)
-      : options_(options), oldest_go_(oldest_go), space_(std::move(space)) {
-    for (size_t p = 0; p < options.partitions; ++p) queues_.emplace_back(RecordQueue(space_, p));
+  Queues(const StreamOptions& options, size_t partitions, bool decides)
+      : options_(options), oldest_go_(decides && options.policy == BufferPolicy::kDropOldest), space_(options.spill) {
+    for (size_t p = 0; p < partitions; ++p) queues_.emplace_back(RecordQueue(space_, p));
   }
 
   Status add(LogRecord record) override {
@@ -46,11 +46,6 @@ class Queues final : public Waiting {
     std::vector<size_t> counts;
     for (const Queue& queue : queues_) counts.push_back(queue.records.size());
     return counts;
-  }
-
-  int64_t arrived(size_t partition) const override {
-    // What was dropped counts: a decided decision says how many of the records behind its place it did not take.
-    return queues_[partition].dropped + static_cast<int64_t>(queues_[partition].records.size());
   }
 
   Result<Taken> take(const std::vector<size_t>& counts) override {
@@ -93,9 +88,8 @@ class Queues final : public Waiting {
     return std::optional<Taken>(std::move(taken));
   }
 
-  Status begin_decision(int64_t /*first*/, const Decision* decided) override {
-    decided_.reset();
-    if (decided != nullptr) decided_ = *decided;
+  Status begin_decision(int64_t /*first*/, const std::optional<Decision>& decided) override {
+    decided_ = decided;
     for (size_t p = 0; p < queues_.size(); ++p) FOREBAY_RETURN_IF_ERROR(drop_decided(p));
     return {};
   }
@@ -114,13 +108,12 @@ class Queues final : public Waiting {
            (used < options_.bytes && queue.records.bytes() < options_.bytes / (2 * queues_.size()));
   }
 
-  const DecisionPart* decided_part(size_t partition) const {
-    if (!decided_) return nullptr;
-    for (const DecisionPart& part : decided_->parts) {
-      if (part.partition == partition) return &part;
-    }
-    return nullptr;
+  // Behind the last decision, those that were dropped included: a decision says how many of them it did not take.
+  int64_t arrived(size_t partition) const {
+    return queues_[partition].dropped + static_cast<int64_t>(queues_[partition].records.size());
   }
+
+  const DecisionPart* decided_part(size_t partition) const { return decided_ ? decided_->part(partition) : nullptr; }
 
   // Also where all that it has of the partition was dropped: these must come to be told from the next ones.
   bool misses(size_t partition) const {
@@ -179,7 +172,7 @@ class Queues final : public Waiting {
     return drop(*oldest);
   }
 
-  const WaitingOptions options_;
+  const StreamOptions options_;
   const bool oldest_go_;
   const std::shared_ptr<SpillSpace> space_;
   std::vector<Queue> queues_;
@@ -190,9 +183,8 @@ class Queues final : public Waiting {
 
 }  // namespace
 
-std::unique_ptr<Waiting> waiting_in_queues(const WaitingOptions& options, bool oldest_go,
-                                           std::shared_ptr<SpillSpace> space) {
-  return std::make_unique<Queues>(options, oldest_go, std::move(space));
+std::unique_ptr<Waiting> waiting_in_queues(const StreamOptions& options, size_t partitions, bool decides) {
+  return std::make_unique<Queues>(options, partitions, decides);
 }
 
 }  // namespace forebay

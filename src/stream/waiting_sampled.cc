@@ -16,8 +16,8 @@ namespace {
 // can be drawn again from the same records.
 class SampledRecords final : public Waiting {
  public:
-  SampledRecords(const WaitingOptions& options, bool decides)
-      : options_(options), decides_(decides), seen_(options.partitions), later_(options.partitions) {}
+  SampledRecords(const StreamOptions& options, size_t partitions, bool decides)
+      : options_(options), decides_(decides), seen_(partitions), later_(partitions) {}
 
   Status add(LogRecord record) override {
     const size_t partition = record.partition;
@@ -43,8 +43,6 @@ class SampledRecords final : public Waiting {
     for (const Kept& kept : kept_) ++counts[kept.record.partition];
     return counts;
   }
-
-  int64_t arrived(size_t partition) const override { return seen_[partition].records; }
 
   // All that the sample has: the shares are those of the draws, and no others can be chosen.
   Result<Taken> take(const std::vector<size_t>& /*counts*/) override {
@@ -77,10 +75,9 @@ class SampledRecords final : public Waiting {
                                               decided.first));
   }
 
-  Status begin_decision(int64_t first, const Decision* decided) override {
+  Status begin_decision(int64_t first, const std::optional<Decision>& decided) override {
     first_ = first;
-    decided_.reset();
-    if (decided != nullptr) decided_ = *decided;
+    decided_ = decided;
     for (std::deque<LogRecord>& later : later_) {
       while (!later.empty() && may_take(later.front().partition)) {
         bytes_ -= later.front().bytes();
@@ -107,10 +104,8 @@ class SampledRecords final : public Waiting {
   bool may_take(size_t partition) const {
     // Whoever follows cannot tell which decision a record is of before it is told.
     if (!decided_) return decides_;
-    for (const DecisionPart& part : decided_->parts) {
-      if (part.partition == partition) return seen_[partition].records < part.taken + part.dropped;
-    }
-    return false;
+    const DecisionPart* const part = decided_->part(partition);
+    return part != nullptr && seen_[partition].records < part->taken + part->dropped;
   }
 
   size_t most() const { return decided_ ? static_cast<size_t>(decided_->size()) : options_.decision_records; }
@@ -135,7 +130,7 @@ class SampledRecords final : public Waiting {
     kept_.pop_back();
   }
 
-  const WaitingOptions options_;
+  const StreamOptions options_;
   const bool decides_;
   int64_t first_ = 0;
   std::optional<Decision> decided_;
@@ -147,8 +142,8 @@ class SampledRecords final : public Waiting {
 
 }  // namespace
 
-std::unique_ptr<Waiting> waiting_sampled(const WaitingOptions& options, bool decides) {
-  return std::make_unique<SampledRecords>(options, decides);
+std::unique_ptr<Waiting> waiting_sampled(const StreamOptions& options, size_t partitions, bool decides) {
+  return std::make_unique<SampledRecords>(options, partitions, decides);
 }
 
 }  // namespace forebay

@@ -24,11 +24,11 @@ struct ReadingRank {
   ReadingRank(std::shared_ptr<const RecordLog> log, std::shared_ptr<Decisions> ranks, RecordShelf::Limits limits,
               const StreamOptions& options)
       : decisions(std::move(ranks)), reading(std::make_shared<DealtReading>(log, decisions, limits)),
-        stream(std::make_shared<Stream>(reading->log(), options)),
+        stream(std::make_shared<AwaitedStream>(reading->log(), options)),
         itinerary(stream, {.batch_size = kBatch, .world_size = kWorld, .rank = decisions->rank()}),
         source(StreamSource(log).over(stream, nullptr)) {
     reading->attach(stream);
-    reading->on_arrival([] {});
+    reading->on_arrival([this] { stream->arrive(); });
     itinerary.set_records(reading);
     decisions->lead_or_follow(*stream);
   }
@@ -48,7 +48,7 @@ struct ReadingRank {
 
   const std::shared_ptr<Decisions> decisions;
   const std::shared_ptr<DealtReading> reading;
-  const std::shared_ptr<Stream> stream;
+  const std::shared_ptr<AwaitedStream> stream;
   StreamItinerary itinerary;
   const std::shared_ptr<const StreamSource> source;
 };
@@ -68,11 +68,8 @@ class DealtReadingTest : public testing::Test {
   std::vector<std::string> step(int rank, int64_t number) {
     ReadingRank& of = *ranks_[static_cast<size_t>(rank)];
     const Cursor at{0, number * kGlobal, number};
-    const auto until = std::chrono::steady_clock::now() + kStreamPatience;
-    while (!of.itinerary.known(at)) {
-      if (!of.stream->failure().ok() || std::chrono::steady_clock::now() > until) return {};
-      std::this_thread::sleep_for(1ms);
-    }
+    const auto known = [&] { return of.itinerary.known(at); };
+    if (!of.stream->wait_for(known)) return {};
     std::vector<std::string> keys;
     for (const int64_t id : of.itinerary.indices(*of.itinerary.step(at))) {
       Record record;
@@ -232,9 +229,7 @@ TEST_F(DealtReadingTest, a_run_of_what_comes_from_now_on_begins_alike_on_all_ran
   std::vector<std::jthread> trainers;
   for (int rank = 0; rank < kWorld; ++rank)
     trainers.emplace_back([&, rank] { found[static_cast<size_t>(rank)] = step(rank, 0); });
-  const auto until = std::chrono::steady_clock::now() + kStreamPatience;
-  while (ranks_[0]->stream->place(0).after[0].empty() && std::chrono::steady_clock::now() < until)
-    std::this_thread::sleep_for(1ms);
+  ASSERT_TRUE(log_->wait_idle(4)) << "a reader for each partition, on all ranks together";
   for (size_t p = 0; p < 4; ++p) log_->append(p, 3);
   trainers.clear();
   std::vector<std::string> all;

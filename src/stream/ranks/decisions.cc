@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <climits>
-#include <condition_variable>
 #include <future>
-#include <mutex>
 #include <utility>
+
+#include "stream/pause.h"
 
 namespace forebay {
 
@@ -39,10 +39,7 @@ void Decisions::lead_or_follow(Stream& stream, RunTerms terms) {
 
 // Without this nothing would happen any more where nothing can be decided: who could ask or read waits for that.
 void Decisions::watch_others(Stream& stream, const std::stop_token& stop) const {
-  std::mutex mutex;
-  std::condition_variable_any never;
-  std::unique_lock lock(mutex);
-  while (!never.wait_for(lock, stop, kLookForOthers, [&] { return stop.stop_requested(); })) {
+  while (pause_for(kLookForOthers, stop)) {
     if (Status heard = service_->check_heard(); !heard.ok()) stream.fail(std::move(heard));
   }
 }

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <future>
 #include <iostream>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -48,7 +49,7 @@ class DecisionsTest : public testing::Test {
 // Three threads with three locks: the one that keeps a record, the one that decides a decision, and the one that answers another rank.
 TEST_F(DecisionsTest, who_is_asked_for_a_record_goes_on_deciding_and_keeping) {
   const auto log = log_with({100});
-  Stream stream(log, decisions_of(10));
+  AwaitedStream stream(log, decisions_of(10));
   first_->lead_or_follow(stream);
   const auto kept = std::make_shared<KeptRecords>(log, KeptOptions{.share = {0, 2}});
   first_->lend(kept);
@@ -80,7 +81,7 @@ TEST_F(DecisionsTest, who_is_asked_for_a_record_goes_on_deciding_and_keeping) {
 
 TEST_F(DecisionsTest, a_rank_that_has_another_run_than_rank_0_is_told_what_differs) {
   const auto log = log_with({100});
-  Stream leads(log, decisions_of(10)), follows(log, decisions_of(10));
+  AwaitedStream leads(log, decisions_of(10)), follows(log, decisions_of(10));
   first_->lead_or_follow(leads, {{{"seed", "7"}, {"batch size", "5"}}});
   second_->lead_or_follow(follows, {{{"seed", "8"}, {"batch size", "5"}}});
   leads.seek(leads.beginning());
@@ -100,13 +101,12 @@ TEST_F(DecisionsTest, ranks_begin_where_the_log_ended_for_rank_0) {
   const auto log = log_with({100, 0});
   StreamOptions options = decisions_of(4);
   options.from_now = true;
-  Stream leads(log, options), follows(log, options);
+  AwaitedStream leads(log, options), follows(log, options);
   first_->lead_or_follow(leads);
   second_->lead_or_follow(follows);
   for (Stream* const stream : {&leads, &follows}) stream->seek(stream->beginning());
   EXPECT_FALSE(leads.known(4));
-  const auto until = std::chrono::steady_clock::now() + kStreamPatience;
-  while (leads.place(0).after[0].empty() && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(1ms);
+  ASSERT_TRUE(log->wait_idle(2)) << "it has begun";
   log->append(0, 6);
   log->append(1, 6);
   ASSERT_TRUE(wait_known(leads, 12));
@@ -121,16 +121,16 @@ TEST_F(DecisionsTest, ranks_that_cannot_wait_go_on_inside_a_decision_with_the_re
   const auto log = log_with({12});
   StreamOptions options = decisions_of(12);
   options.on_underrun = OnUnderrun::kRepeat;
-  Stream before(log, options), leads(log, options), follows(log, options);
+  AwaitedStream before(log, options), leads(log, options), follows(log, options);
   before.seek(before.beginning());
   ASSERT_TRUE(wait_known(before, 12));
   first_->lead_or_follow(leads);
   second_->lead_or_follow(follows);
-  for (Stream* const stream : {&leads, &follows}) {
+  for (AwaitedStream* const stream : {&leads, &follows}) {
     stream->seek(before.place(5));
     EXPECT_FALSE(stream->hurry(8));
   }
-  for (Stream* const stream : {&leads, &follows}) {
+  for (AwaitedStream* const stream : {&leads, &follows}) {
     ASSERT_TRUE(wait_known(*stream, 12)) << stream->awaited();
     EXPECT_EQ(keys(*stream, 5, 12), keys(before, 5, 12));
   }
@@ -145,7 +145,7 @@ TEST_F(DecisionsTest, who_follows_knows_where_the_run_begins_before_anything_is_
   const auto log = log_with({100, 0});
   StreamOptions options = decisions_of(4);
   options.from_now = true;
-  Stream leads(log, options), follows(log, options);
+  AwaitedStream leads(log, options), follows(log, options);
   first_->lead_or_follow(leads);
   second_->lead_or_follow(follows);
   for (const auto& ranks : {first_, second_}) ranks->begin_anew();
@@ -169,7 +169,7 @@ TEST_F(DecisionsTest, rank_0_stays_until_the_others_know_where_the_run_begins) {
   const auto log = log_with({100});
   StreamOptions options = decisions_of(4);
   options.from_now = true;
-  Stream leads(log, options), follows(log, options);
+  AwaitedStream leads(log, options), follows(log, options);
   first_->lead_or_follow(leads);
   second_->lead_or_follow(follows);
   for (const auto& ranks : {first_, second_}) ranks->begin_anew();

@@ -1,5 +1,7 @@
 #include "stream/ranks/followed_decisions.h"
 
+#include <thread>
+
 #include <gtest/gtest.h>
 
 #include "stream/ranks/ranks_test_support.h"
@@ -24,7 +26,7 @@ class FollowedDecisionsTest : public testing::Test {
       decisions->begin_anew(seeks);
       stream.seek(stream.beginning());
     }
-    Stream stream;
+    AwaitedStream stream;
     const std::shared_ptr<Job> job;
     std::shared_ptr<FollowedDecisions> decisions;
   };
@@ -101,7 +103,7 @@ TEST_F(FollowedDecisionsTest, a_rank_with_other_settings_asks_for_nothing) {
   leader_->set_run({{{"seed", "7"}}});
   const auto job = rank_job(*network_, 2, 3, std::make_shared<StreamService>());
   job->set_run({{{"seed", "8"}}});
-  Stream stream(log_with({100}), decisions_of(10));
+  AwaitedStream stream(log_with({100}), decisions_of(10));
   const auto decisions = std::make_shared<FollowedDecisions>(job, stream);
   stream.set_guide(decisions);
   decisions->begin_anew(1);

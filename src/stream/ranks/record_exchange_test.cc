@@ -22,7 +22,7 @@ class RecordExchangeTest : public testing::Test {
   void SetUp() override {
     for (int rank = 0; rank < kRanks; ++rank) {
       kept_.push_back(std::make_shared<KeptRecords>(log_, KeptOptions{.share = {rank, kRanks}}));
-      streams_.push_back(std::make_unique<Stream>(log_, decisions_of(10)));
+      streams_.push_back(std::make_unique<AwaitedStream>(log_, decisions_of(10)));
       streams_.back()->seek(streams_.back()->beginning());
       ASSERT_TRUE(wait_known(*streams_.back(), 30));
       gone_[rank] = false;
@@ -76,7 +76,7 @@ class RecordExchangeTest : public testing::Test {
 
   std::shared_ptr<MemoryLog> log_ = log_with({100}, 1000);
   std::vector<std::shared_ptr<KeptRecords>> kept_;
-  std::vector<std::unique_ptr<Stream>> streams_;
+  std::vector<std::unique_ptr<AwaitedStream>> streams_;
   std::atomic<bool> gone_[kRanks];
   std::atomic<size_t> bearable_ = 1000, largest_ = 0;
   std::atomic<int> asked_ = 0, arrivals_ = 0;

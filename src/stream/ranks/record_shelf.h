@@ -13,7 +13,7 @@
 #include "forebay/buffer.h"
 #include "stream/ranks/record_notes.h"
 #include "stream/record_log.h"
-#include "stream/stream.h"
+#include "stream/stream_bytes.h"
 
 namespace forebay {
 

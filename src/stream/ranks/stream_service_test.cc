@@ -114,7 +114,7 @@ TEST_F(StreamServiceTest, lends_what_it_keeps_and_says_what_it_may_keep) {
   EXPECT_EQ(items(1, RecordsWanted{{0}})[0].state, ItemState::kAbsent) << "nothing is kept yet";
   const auto log = log_with({100}, 1000);
   const auto kept = std::make_shared<KeptRecords>(log, KeptOptions{.share = {0, 2}});
-  Stream stream(log, decisions_of(10));
+  AwaitedStream stream(log, decisions_of(10));
   stream.seek(stream.beginning());
   ASSERT_TRUE(wait_known(stream, 10));
   ASSERT_TRUE(kept->keep(stream, std::vector<int64_t>{0, 1, 2}, 6).ok());

@@ -1,0 +1,152 @@
+#include "stream/decided_records.h"
+
+#include <algorithm>
+
+namespace forebay {
+
+namespace {
+
+void move_on(StreamPlace& place, const Decision& decision) {
+  for (const DecisionPart& part : decision.parts) {
+    if (!part.last.empty()) place.after[part.partition] = part.last;
+    place.dropped[part.partition] += part.dropped;
+  }
+  place.number = decision.first + decision.size();
+}
+
+}  // namespace
+
+void DecidedRecords::begin(StreamPlace base) {
+  base_ = std::move(base);
+  decisions_.clear();
+  bytes_ = 0;
+}
+
+void DecidedRecords::begin_behind(std::vector<std::string> after) {
+  base_.after = std::move(after);
+  base_.begun = true;
+}
+
+int64_t DecidedRecords::end() const { return decisions_.empty() ? base_.number : decisions_.back().end(); }
+
+void DecidedRecords::add(Decision decision, std::vector<std::vector<LogRecord>> records,
+                         std::span<const MergedRecord> order) {
+  Decided decided;
+  decided.decision = std::move(decision);
+  for (const auto& of_partition : records) decided.in_log.emplace_back(of_partition.size());
+  for (const MergedRecord& at : order) {
+    LogRecord& record = records[at.partition][at.index];
+    decided.in_log[at.partition][at.index] = static_cast<uint32_t>(decided.records.size());
+    decided.place_in_log.push_back(at.index);
+    decided.bytes += record.bytes();
+    decided.records.push_back(std::make_shared<const LogRecord>(std::move(record)));
+  }
+  decided.records.resize(static_cast<size_t>(decided.decision.size()));
+  bytes_ += decided.bytes;
+  decisions_.push_back(std::move(decided));
+}
+
+void DecidedRecords::tell(DecisionWitness& witness, int64_t from) const {
+  for (const Decided& decided : decisions_) {
+    if (decided.decision.first >= from) witness.decided(decided.decision);
+  }
+}
+
+std::optional<std::pair<size_t, size_t>> DecidedRecords::find(int64_t number) const {
+  const auto at = std::upper_bound(decisions_.begin(), decisions_.end(), number,
+                                   [](int64_t sought, const Decided& decided) { return sought < decided.end(); });
+  if (at == decisions_.end() || number < at->decision.first) return std::nullopt;
+  return std::pair(static_cast<size_t>(at - decisions_.begin()), static_cast<size_t>(number - at->decision.first));
+}
+
+DecidedRecords::RecordPtr DecidedRecords::record(int64_t number) const {
+  const auto at = find(number);
+  return at ? decisions_[at->first].records[at->second] : nullptr;
+}
+
+void DecidedRecords::fill(int64_t number, LogRecord whole) {
+  const auto at = find(number);
+  if (!at) return;
+  Decided& decided = decisions_[at->first];
+  RecordPtr& record = decided.records[at->second];
+  if (!record || !record->away) return;
+  const uint64_t more = whole.bytes() - record->bytes();
+  decided.bytes += more;
+  bytes_ += more;
+  record = std::make_shared<const LogRecord>(std::move(whole));
+}
+
+std::vector<int64_t> DecidedRecords::missing(int64_t from, int64_t to) const {
+  std::vector<int64_t> numbers;
+  for (const Decided& decided : decisions_) {
+    if (decided.decision.missing == 0) continue;
+    const int64_t end = std::min(to, decided.end());
+    for (int64_t n = std::max(from, decided.decision.first); n < end; ++n) numbers.push_back(n);
+  }
+  return numbers;
+}
+
+std::string DecidedRecords::before(int64_t number) const {
+  const auto at = find(number);
+  if (!at) return {};
+  const Decided& decided = decisions_[at->first];
+  // Not null: its step is being planned, and only delivered steps move records behind.
+  const LogRecord& record = *decided.records[at->second];
+  const uint32_t in_log = decided.place_in_log[at->second];
+  if (in_log == 0) return place(decided.decision.first).after[record.partition];
+  const uint32_t last = decided.in_log[record.partition][in_log - 1];
+  return decided.records[last] ? decided.records[last]->offset : decided.offsets[last];
+}
+
+StreamPlace DecidedRecords::place(int64_t number) const {
+  StreamPlace place = base_;
+  for (const Decided& decided : decisions_) {
+    if (number < decided.end()) {
+      if (number > decided.decision.first) place.decision = decided.decision;
+      break;
+    }
+    move_on(place, decided.decision);
+  }
+  place.number = number;
+  place.begun = place.begun && number == 0;
+  return place;
+}
+
+std::vector<int64_t> DecidedRecords::dropped() const { return place(end()).dropped; }
+
+std::vector<std::vector<DecidedRecords::RecordPtr>> DecidedRecords::move_behind(int64_t number) {
+  std::vector<std::vector<RecordPtr>> gone;
+  while (!decisions_.empty() && decisions_.front().end() <= number) {
+    Decided& front = decisions_.front();
+    move_on(base_, front.decision);
+    bytes_ -= front.bytes;
+    gone.push_back(std::move(front.records));
+    decisions_.pop_front();
+  }
+  if (decisions_.empty()) return gone;
+  Decided& front = decisions_.front();  // a long one, as of a shuffled window
+  std::vector<RecordPtr>& records = gone.emplace_back();
+  // Backwards to one that went before, so that each record is met once however often this is called.
+  for (int64_t i = number - front.decision.first - 1; i >= 0 && front.records[static_cast<size_t>(i)]; --i) {
+    RecordPtr& record = front.records[static_cast<size_t>(i)];
+    const uint64_t bytes = record->bytes();
+    front.bytes -= bytes;
+    bytes_ -= bytes;
+    if (front.offsets.empty()) front.offsets.resize(front.records.size());
+    front.offsets[static_cast<size_t>(i)] = record->offset;
+    records.push_back(std::move(record));
+  }
+  return gone;
+}
+
+std::vector<std::vector<DecidedRecords::RecordPtr>> DecidedRecords::drop_records() {
+  std::vector<std::vector<RecordPtr>> gone;
+  for (Decided& decided : decisions_) {
+    gone.emplace_back(decided.records.size()).swap(decided.records);
+    decided.bytes = 0;
+  }
+  bytes_ = 0;
+  return gone;
+}
+
+}  // namespace forebay

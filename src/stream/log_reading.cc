@@ -1,0 +1,183 @@
+#include "stream/log_reading.h"
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "stream/pause.h"
+#include "telemetry/log.h"
+
+namespace forebay {
+
+namespace {
+
+// Of one read, also where the budget is used up: less is not worth the way to a broker.
+constexpr uint64_t kLeastRead = uint64_t{64} << 10;
+constexpr size_t kNamedPartitions = 5;
+constexpr std::chrono::milliseconds kAskAgain{200};
+
+// How many seconds ago, for messages; 0: never.
+std::string ago(int64_t at_ns, int64_t now_ns) {
+  return at_ns == 0 ? "so far" : fmt::format("for {:.0f} s", static_cast<double>(now_ns - at_ns) * 1e-9);
+}
+
+Status no_thread(const std::system_error& error) {
+  return unavailable(fmt::format(
+      "no thread is to be had to read a stream with: {}; each reader of it has one (ulimit -u)", error.what()));
+}
+
+}  // namespace
+
+LogReading::LogReading(std::shared_ptr<const RecordLog> log, bool skip_trimmed, RecordSink& sink, Clock clock)
+    : log_(std::move(log)), skip_trimmed_(skip_trimmed), sink_(sink), clock_(std::move(clock)),
+      heard_ns_(log_->partitions().size()) {}
+
+LogReading::~LogReading() {
+  request_stop();
+  join();
+}
+
+Status LogReading::start() {
+  const size_t readers = log_->readers().size();
+  {
+    const std::lock_guard lock(mutex_);
+    troubles_.assign(readers, "");
+    held_bytes_.assign(readers, 0);
+    heard_ns_.assign(log_->partitions().size(), 0);
+  }
+  reading_ = readers;
+  try {
+    thread_ = std::jthread([this](const std::stop_token& stop) { read_all(stop); });
+  } catch (const std::system_error& error) {
+    return no_thread(error);
+  }
+  return {};
+}
+
+void LogReading::join() {
+  if (thread_.joinable()) thread_.join();
+  thread_ = {};
+  const std::lock_guard lock(mutex_);
+  held_bytes_.clear();  // with the readers
+}
+
+// The first reader's thread has those of the others.
+void LogReading::read_all(const std::stop_token& stop) {
+  const Result<std::vector<std::string>> after = sink_.find_beginning(stop);
+  if (!after.ok()) return sink_.fail(after.status());
+  std::vector<std::vector<LogPosition>> positions;
+  for (const std::vector<size_t>& partitions : log_->readers()) {
+    positions.emplace_back();
+    for (const size_t p : partitions) positions.back().push_back({p, (*after)[p]});
+  }
+  // Joined at the end of this function, before what they refer to goes.
+  std::vector<std::jthread> others;
+  try {
+    for (size_t reader = 1; reader < positions.size(); ++reader)
+      others.emplace_back([this, &positions, reader, stop] { read(reader, positions[reader], stop); });
+  } catch (const std::system_error& error) {
+    return sink_.fail(no_thread(error));
+  }
+  if (!positions.empty()) read(0, positions[0], stop);
+}
+
+Result<std::vector<std::string>> LogReading::ends(const std::stop_token& stop) {
+  for (;;) {
+    Result<std::vector<std::string>> ends = log_->ends(stop);
+    if (ends.ok() || ends.status().code() != Code::kUnavailable) return ends;
+    {
+      const std::lock_guard lock(mutex_);
+      troubles_[0] = ends.status().message();
+    }
+    if (!pause_for(kAskAgain, stop)) return cancelled("the stream was stopped");
+  }
+}
+
+void LogReading::read(size_t number, const std::vector<LogPosition>& from, const std::stop_token& stop) {
+  // Made, used and destroyed on this thread: clients of brokers are for one thread.
+  Result<std::unique_ptr<LogReader>> reader = log_->read_after(from);
+  if (!reader.ok()) return sink_.fail(reader.status());
+  std::vector<size_t> mine;
+  for (const LogPosition& position : from) mine.push_back(position.partition);
+  const size_t readers = log_->readers().size();
+  do {
+    const RecordSink::Wanted wanted = sink_.wait_wanted(mine, stop);
+    if (wanted.partitions.empty()) return;
+    LogReader::Limits most;
+    // So that all readers together stay within what is free.
+    most.bytes = std::min(most.bytes, std::max(kLeastRead, wanted.free_bytes / (2 * readers)));
+    Result<std::vector<LogRecord>> records = (*reader)->read(wanted.partitions, most, stop);
+    // What came with the stop is not taken in: a seek reads it again.
+    if (stop.stop_requested()) return;
+    if (!records.ok()) return sink_.fail(records.status());
+    if (Status taken = take_in(number, **reader, std::move(*records)); !taken.ok()) return sink_.fail(std::move(taken));
+    // Of all logs only a program's own ends; readers of brokers and files go on.
+  } while (!(*reader)->ended());
+  if (--reading_ == 0) sink_.end_of_log();
+}
+
+Status LogReading::take_in(size_t number, LogReader& reader, std::vector<LogRecord> records) {
+  // Before the records: where a gap is an error, what came behind it must not be trained on.
+  FOREBAY_RETURN_IF_ERROR(note_gaps(reader.take_gaps()));
+  const int64_t now_ns = clock_();
+  {
+    const std::lock_guard lock(mutex_);
+    troubles_[number] = reader.troubled();
+    held_bytes_[number] = reader.held_bytes();
+    stats_.reconnects = std::max(stats_.reconnects, reader.reconnects());
+    stats_.arrived += static_cast<int64_t>(records.size());
+    for (const LogRecord& record : records) heard_ns_[record.partition] = now_ns;
+  }
+  return records.empty() ? Status() : sink_.take_in(std::move(records));
+}
+
+Status LogReading::note_gaps(const std::vector<LogGap>& gaps) {
+  for (const LogGap& gap : gaps) {
+    const std::string how_many = gap.records ? fmt::format("{}", *gap.records) : "some";
+    const std::string said =
+        fmt::format("{}: partition '{}' has forgotten {} records that had not been read; {}", log_->name(),
+                    log_->partitions()[gap.partition], how_many,
+                    gap.until.empty() ? "it has none now" : fmt::format("the first that it has is '{}'", gap.until));
+    if (!skip_trimmed_)
+      return Status(Code::kNotFound, said + "; keep more of it, or go on without them: on_trimmed=\"skip\"");
+    log_warning(said);
+    const std::lock_guard lock(mutex_);
+    stats_.trimmed += gap.records.value_or(0);
+  }
+  return {};
+}
+
+uint64_t LogReading::held_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return std::accumulate(held_bytes_.begin(), held_bytes_.end(), uint64_t{0});
+}
+
+LogReading::Stats LogReading::stats() const {
+  const std::lock_guard lock(mutex_);
+  return stats_;
+}
+
+std::string LogReading::awaited(std::span<const size_t> waiting, size_t records) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<size_t> silent;
+  for (size_t p = 0; p < waiting.size(); ++p) {
+    if (waiting[p] == 0) silent.push_back(p);
+  }
+  std::ranges::sort(silent, {}, [&](size_t p) { return heard_ns_[p]; });
+  std::string said = fmt::format("records of {}: {} of {} for the next batch are there", log_->name(),
+                                 std::accumulate(waiting.begin(), waiting.end(), size_t{0}), records);
+  const int64_t now_ns = clock_();
+  for (size_t i = 0; i < std::min(silent.size(), kNamedPartitions); ++i)
+    said += fmt::format("; '{}' gave nothing {}", log_->partitions()[silent[i]], ago(heard_ns_[silent[i]], now_ns));
+  if (silent.size() > kNamedPartitions) said += fmt::format("; nor did {} others", silent.size() - kNamedPartitions);
+  for (const std::string& trouble : troubles_) {
+    if (!trouble.empty()) return said + "; " + trouble;
+  }
+  return said;
+}
+
+}  // namespace forebay
