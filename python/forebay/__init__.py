@@ -110,7 +110,8 @@ __all__ = [
     "webdataset",
 ]
 
-_FACES = ("dali", "jax", "tf", "torch")  # of other frameworks, which they import: only where somebody asks for them
+# Adapters to other frameworks. Each imports its framework, so it is loaded on first use.
+_FACES = ("dali", "jax", "tf", "torch")
 
 
 def __getattr__(name: str) -> _Any:
