@@ -119,8 +119,8 @@ class Opener:
 
 
 def _iterator(records: Any, name: str) -> Iterator[Any]:
-    """Returns the iterator of a factory's result. Detects two common mistakes by the errors that
-    Python raises for them.
+    """Returns the iterator of a factory's result. TypeError, with a remedy, for two common
+    mistakes.
     """
     if inspect.iscoroutine(records):
         records.close()  # otherwise Python warns that it was never awaited
