@@ -1,4 +1,4 @@
-"""Forebay: stored data, a pipeline and a seed become a steady, reproducible stream of training batches.
+"""Forebay: turns stored data, a pipeline and a seed into a reproducible stream of training batches.
 
     import forebay as fb
 

@@ -197,7 +197,8 @@ class MoveTrial:
     def look(self, sample: Sample, size: int) -> bool | None:
         """Returns the decision, or None while it is not known."""
         last, self._last = self._last, sample
-        # With less work than processes, the rate only shows the demand of the rest of the pipeline.
+        # If there is less work than processes, the rate only shows the demand of the rest of the
+        # pipeline.
         if last is None or 2 * sample.busy < size:
             return None
         seconds = sample.now_s - last.now_s

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 class LoaderReports:
-    """The methods of a Loader that report where its time went: counters, reports, traces, errors."""
+    """The methods of a Loader that report where its time went: counters, reports, traces, errors.
+    """
 
     if TYPE_CHECKING:
         _begun_s: float
@@ -29,7 +30,8 @@ class LoaderReports:
         def _prepare(self) -> None: ...
 
     def stats(self) -> dict[str, Any]:
-        """Returns counters since the loader was opened, as a plain dict. docs/stats.md lists them."""
+        """Returns counters since the loader was opened, as a plain dict. docs/stats.md lists them.
+        """
         return self._core.stats()
 
     def report(self, path: str | os.PathLike[str] | None = None) -> str:
@@ -39,7 +41,7 @@ class LoaderReports:
         Times count from the request for the first batch. The possible gain of a change is an upper
         bound: without that wait, another part may be the slowest.
 
-        With `path` it also writes an HTML page with all figures, one file that opens without a
+        Given `path`, it also writes an HTML page with all figures, one file that opens without a
         network. Unavailable, or NotFound, if it cannot be written.
         """
         if path is not None:

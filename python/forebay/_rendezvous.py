@@ -1,4 +1,5 @@
-"""Exchanges the addresses of a job's processes through services that their launcher already runs."""
+"""Exchanges the addresses of a job's processes through services that their launcher already runs.
+"""
 
 from __future__ import annotations
 

@@ -21,7 +21,8 @@ _GONE = 2**64 - 1  # the position of a step that was removed
 
 
 class Opener:
-    """Opens the loaders that are tried, with the functions of the pipeline at their new positions."""
+    """Opens the loaders that are tried, with the functions of the pipeline at their new positions.
+    """
 
     def __init__(self, pipeline: Pipeline, options: Mapping[str, Any], movable: bool = False) -> None:
         # A comparison requires that functions stay on threads or in processes; other work may move

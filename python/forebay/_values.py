@@ -100,7 +100,8 @@ def array_of(what: str, value: Any) -> np.ndarray:
 
 
 def _refuse_masked(what: str, value: Any) -> None:
-    """Raises if a mask would be lost: a plain array keeps neither NumPy's masks nor Arrow's nulls."""
+    """Raises if a mask would be lost: a plain array keeps neither NumPy's masks nor Arrow's nulls.
+    """
     if isinstance(value, (list, tuple)):
         # Types first, because lists of thousands of numbers are common.
         if not set(map(type, value)) <= _PLAIN:

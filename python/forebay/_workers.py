@@ -231,7 +231,9 @@ class Workers:
         return list(self._where.moves)
 
     def exception(self, failure: UserFailure) -> BaseException:
-        """Returns the exception that a user function raised, with its traceback and a note on where."""
+        """Returns the exception that a user function raised, with its traceback and a note on
+        where.
+        """
         return with_note(*self._calls.exceptions[failure.token])
 
     def stop(self) -> list[str]:

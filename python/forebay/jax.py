@@ -44,14 +44,14 @@ def iterate(pipeline: Pipeline | Loader, mesh: Any = None, sharding: Any = None,
             whose first axis is rows. Each process contributes its own rows
             (jax.make_array_from_process_local_data); together they are one array of the global
             batch.
-        options: options of the Loader. With a mesh or a sharding, `rank` and `world_size` are by
-            default those of JAX's processes.
+        options: options of the Loader. If there is a mesh or a sharding, `rank` and `world_size`
+            are by default those of JAX's processes.
 
     Errors: InvalidArgument for options beside a Loader, for both mesh and sharding, and for a
-    loader with output="torch". With a mesh or a sharding also for a field that is not an array
-    (remove it by .select, or .pad it) and for rows that its devices cannot share equally (.batch(n,
-    last="drop") or last="pad"). With several ranks, last="partial" and on_error="skip" are refused
-    at once.
+    loader with output="torch". If there is a mesh or a sharding, also for a field that is not an
+    array (remove it by .select, or .pad it) and for rows that its devices cannot share equally
+    (.batch(n, last="drop") or last="pad"). If there are several ranks, last="partial" and
+    on_error="skip" are refused at once.
     """
     if mesh is not None and sharding is not None:
         raise InvalidArgument("jax.iterate: give mesh or sharding, not both")

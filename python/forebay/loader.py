@@ -273,7 +273,9 @@ class Loader(LoaderReports):
         return self._core.epoch()
 
     def set_epoch(self, epoch: int) -> None:
-        """Moves to the beginning of an epoch. If `epoch` is the current epoch, the position is kept."""
+        """Moves to the beginning of an epoch. If `epoch` is the current epoch, the position is
+        kept.
+        """
         self._prepare()
         number = operator.index(epoch)
         if not -(2**63) <= number < 2**63:
@@ -304,8 +306,8 @@ class Loader(LoaderReports):
         """For streams: writes to `path`, from now on, which records are delivered.
 
         The journal takes tens of bytes per step. `fb.Loader(pipeline, journal=path)` repeats the
-        run from it, provided that the log still has the records. With several ranks, rank 0 writes
-        the journal. The journal ends if `load_state_dict` moves to another position.
+        run from it, provided that the log still has the records. If there are several ranks, rank 0
+        writes the journal. The journal ends if `load_state_dict` moves to another position.
 
         An existing journal is continued at the loader's position, for example after
         `load_state_dict`. InvalidArgument if it belongs to another run, or the source is not a

@@ -150,8 +150,8 @@ def text(
 
     Args:
         pattern: a folder (the *.txt and *.text files below it), a file, a pattern, which may
-            contain `*`, `?`, `[a-z]`, `**` and `{000..099}`, or a list of file names. With
-            by="file" as in `files`.
+            contain `*`, `?`, `[a-z]`, `**` and `{000..099}`, or a list of file names. For by="file"
+            as in `files`.
         by: "line" or "file".
         follow: makes an endless source that also delivers lines that are written later, each as
             soon as it is complete (docs/streams.md). Only for local files; each file is a
@@ -265,8 +265,8 @@ def Dataset(dataset: Any, workers: str = "threads", version: str | None = None, 
             the lock, as for `.map()`. These processes get the object as it is at that moment.
         version: a name for the data's content, part of the pipeline's fingerprint. Change it
             whenever the content changes, and use different names for different data sets of one
-            type. With a version, `.cache()` also keeps samples on disk for later runs; without one,
-            only in memory for the lifetime of the loader.
+            type. Given a version, `.cache()` also keeps samples on disk for later runs; without
+            one, only in memory for the lifetime of the loader.
         epoch: whether items depend on the epoch. None: they do if there is a `set_epoch`. False:
             `set_epoch` is never called, items are read ahead of the epoch, and a `.cache()` may
             follow. True: InvalidArgument if there is no `set_epoch`.

@@ -38,7 +38,7 @@ def stream(
             contain `{000..003}` for several streams, which are the partitions. Certificates and
             credentials are `storage_options=` of the loader. Or a function: `factory(offset)`
             returns an iterable, or an async iterable, of dicts (field → value) that begins at that
-            offset, which is 0 at first. With `partition=` it is called as `factory(offset,
+            offset, which is 0 at first. Given `partition=`, it is called as `factory(offset,
             partition)`, once for each partition, each on its own thread.
         fields: fields of a record's payload: name → "bytes", "text", "int64", … or (dtype, shape).
             Not for a factory, whose records bring their own fields.
@@ -46,8 +46,8 @@ def stream(
             the partition to read, or a list of them; all partitions by default. Not for other
             addresses: a Redis URL names the streams, and NATS has one.
         format: format of the payloads: "bytes" (field `bytes`, and `key`), "text" (field `text`, and
-            `key`), "json", or "fields" (entries of Redis). With `fields=` the default is "fields" for
-            Redis and "json" otherwise; without `fields=` it is "bytes".
+            `key`), "json", or "fields" (entries of Redis). The default with `fields=` is "fields"
+            for Redis and "json" otherwise; without `fields=` it is "bytes".
         start: "beginning", or "now": only records that arrive after the loader was first used (its
             first batch, length or state was requested). A state continues where it was saved, even
             if it was saved before the first batch.

@@ -42,7 +42,7 @@ def dataset(pipeline: Pipeline | Loader, *, spec: Mapping[str, Any] | None = Non
     loader that this function opens is closed with the data set.
 
     The position is the loader's: another pass over the data set continues there, or begins the next
-    epoch. Nothing is fetched ahead by the data set itself. With .prefetch and similar
+    epoch. Nothing is fetched ahead by the data set itself. After .prefetch and similar
     transformations the loader is ahead of the trainer; `state=` then adds to each batch the state
     that belongs to it. Use one iterator at a time. Shuffle and batch in the pipeline, not here.
 
@@ -94,7 +94,9 @@ class _Passes:
         self.checked: list[str] = []
 
     def next(self, step: np.int64) -> list[Any]:
-        """Returns the batch of this step of a pass. StopIteration ends the pass for TensorFlow, too."""
+        """Returns the batch of this step of a pass. StopIteration ends the pass for TensorFlow,
+        too.
+        """
         if step == 0:
             self.batches = iter(self.loader)
         return self._arrays(next(self.batches))

@@ -1,4 +1,5 @@
-"""`python -m forebay._bench PIPELINE.json --against torch`: implements `forebay bench --against`."""
+"""`python -m forebay._bench PIPELINE.json --against torch`: implements `forebay bench --against`.
+"""
 
 from __future__ import annotations
 
@@ -143,7 +144,8 @@ def figures(values: list[float]) -> dict[str, float]:
 
 
 def listing_of(steps: list[dict[str, Any]]) -> list[tuple[str, int]]:
-    """Returns (key, label) by id, as Forebay lists them, so that no contender's listing is timed."""
+    """Returns (key, label) by id, as Forebay lists them, so that no contender's listing is timed.
+    """
     import forebay as fb
 
     source = [step for step in steps if step["op"] in ("images", "take")]

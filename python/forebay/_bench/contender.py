@@ -54,7 +54,9 @@ class Seen:
 
 
 def look(job: dict[str, Any], epochs: Any) -> dict[str, Any]:
-    """Inspects one epoch. With `values`, the pictures of the first samples are written there."""
+    """Inspects one epoch. If `values` is given, the pictures of the first samples are written
+    there.
+    """
     seen, kept, kept_ids = Seen(), [], []
     for batch in next(epochs):
         seen.add(batch)

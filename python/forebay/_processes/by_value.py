@@ -24,7 +24,8 @@ from .content_pickler import ContentPickler
 
 
 class CodePickler(ContentPickler, cloudpickle.Pickler):
-    """A pickler for the data that a worker gets at its start. Plain `pickle.loads` reads it there."""
+    """A pickler for the data that a worker gets at its start. Plain `pickle.loads` reads it there.
+    """
 
     def reducer_override(self, value: Any) -> Any:
         reduced = super().reducer_override(value)

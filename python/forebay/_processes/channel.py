@@ -34,8 +34,9 @@ class Channel:
     def __init__(self, connection: socket.socket, *, keep: bool) -> None:
         """Takes the socket of this end.
 
-        With `keep`, received contents belong to the receiver, who may hold and change them forever.
-        Otherwise they are views of shared memory, which is reused when the last view is gone.
+        If `keep` is set, received contents belong to the receiver, who may hold and change them
+        forever. Otherwise they are views of shared memory, which is reused when the last view is
+        gone.
         """
         self._socket = connection
         self._keep = keep

@@ -17,7 +17,8 @@ _ON_ITS_WAY_S = 2.0
 
 
 class InProcesses:
-    """A step's function that is to run in worker processes. It is only a mark until a loader opens."""
+    """A step's function that is to run in worker processes. It is only a mark until a loader opens.
+    """
 
     def __init__(self, function: Any) -> None:
         self.function = function
@@ -48,7 +49,8 @@ class _Call(NamedTuple):
 
 
 class _MakeSteps:
-    """Creates a worker's target, a function of a step's number and a call that returns the answer."""
+    """Creates a worker's target, a function of a step's number and a call that returns the answer.
+    """
 
     def __init__(self, functions: Mapping[int, Any]) -> None:
         self.functions = tuple(functions.items())

@@ -145,8 +145,8 @@ class Inbox:
     def read(self, placed: Placed, fd: int | None, keep: bool) -> list[memoryview]:
         """Returns the contents.
 
-        With `keep` False they are views of the segment, which is returned to its writer when the
-        last view is gone. With `keep`, or if views already hold more than the budget, they are
+        If `keep` is False, they are views of the segment, which is returned to its writer when the
+        last view is gone. If `keep` is set, or views already hold more than the budget, they are
         copies.
         """
         if fd is not None:

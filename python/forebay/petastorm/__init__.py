@@ -84,7 +84,7 @@ def make_batch_reader(
             returns whether to keep the group.
         rowgroup_selector: only None; `filters` skip row groups by their statistics.
         num_epochs: number of passes over all rows; None: endless.
-        cur_shard, shard_count: the number of this reader, and the number of readers. With
+        cur_shard, shard_count: the number of this reader, and the number of readers. Under
             `shuffle_row_groups` a shard has its own row groups, except for those at its two ends.
             All shards must get the same `seed`, or none.
         shard_seed: only None: `seed` decides.

@@ -33,11 +33,11 @@ class DataLoader(torch.utils.data.DataLoader[T_co], Generic[T_co]):
         from forebay.torch import DataLoader
 
     For the same samplers and generators, batches and their order equal PyTorch's, and so do the
-    random numbers in workers. Generators are drawn from at the same moments. With `num_workers` > 0
+    random numbers in workers. Generators are drawn from at the same moments. If `num_workers` > 0,
     the workers are PyTorch's: processes, each with a copy of the data set and its own seeded
     generators.
 
-    With `thread_safe=True` the workers are threads of this process instead. This suits a data set
+    Under `thread_safe=True` the workers are threads of this process instead. This suits a data set
     that waits (for object storage, a database): the items of a batch are fetched concurrently, and
     the number of threads grows, up to 256, as long as that brings more items per second.
 
@@ -51,13 +51,13 @@ class DataLoader(torch.utils.data.DataLoader[T_co], Generic[T_co]):
         thread_safe: True declares that many threads may call `dataset[i]` and `collate_fn` at once,
             on the single data set: no scratch buffer, no shared file position, no use of the global
             generators of `random`, NumPy or PyTorch. (`get_worker_info().rng` has generators for
-            each thread.) With False, the default, the workers are processes. An iterable data set
+            each thread.) For False, the default, the workers are processes. An iterable data set
             always gets processes.
         snapshot_every_n_steps: as in torchdata's StatefulDataLoader: how often a worker process
             sends the state of a data set that has `state_dict`; 0 or None: never. `state_dict()` is
             exact in any case: on resume the items since the last snapshot are read again.
 
-    With `thread_safe=True`, in addition:
+    Under `thread_safe=True`, in addition:
         - An exception of the data set arrives as it was raised, with its own traceback and a note
           on where it happened, not as a copy of its text.
         - The worker threads do `pin_memory`; batches are not in shared memory.

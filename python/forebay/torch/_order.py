@@ -91,7 +91,9 @@ class Order:
         self._places[0] = self._place()
 
     def attach(self, indices: Iterator[Any]) -> None:
-        """Takes the sampler's iterator. On resume it is advanced at once past the delivered batches."""
+        """Takes the sampler's iterator. On resume it is advanced at once past the delivered
+        batches.
+        """
         if self._indices is not None:
             return
         lazy = isinstance(indices, types.GeneratorType)

@@ -92,7 +92,9 @@ class OverPipeline:
         self._loader.load_state_dict(state)
 
     def set_epoch(self, epoch: int) -> None:
-        """Moves to the beginning of an epoch. If `epoch` is the current epoch, the position is kept."""
+        """Moves to the beginning of an epoch. If `epoch` is the current epoch, the position is
+        kept.
+        """
         self._loader.set_epoch(epoch)
 
     def close(self) -> None:

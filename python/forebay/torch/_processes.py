@@ -158,7 +158,7 @@ class Workers(NamedTuple):
 
 
 class WorkersData:
-    """What is known about the data sets of the workers."""
+    """The known positions of the data sets of the workers."""
 
     def __init__(self, iterator: ProcessesIterator, count: int, persistent: bool, tracked: bool, saved: Mapping[str, Any]) -> None:
         self._iterator = weakref.ref(iterator)

@@ -15,7 +15,7 @@ FORMAT = 3
 
 
 class Given(NamedTuple):
-    """What the loop has received of a pass.
+    """The part of a pass that the loop has received.
 
     It is immutable, so that a signal handler, or an exception in any line, sees either the old or
     the new position.
