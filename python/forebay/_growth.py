@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 CAP = 256
 UNJUDGED = 64  # limit for growth by waiting alone, before a rate is known: 64 idle threads cost almost nothing
-PATIENCE_S = 0.02  # time at a size at which almost nothing was completed
+PATIENCE_S = 0.02  # time allowed for a size at which almost nothing completes
 HOLD_ROUNDS = 32
 
 WAITING_SHARE = 0.2  # share of the time in calls; below it more threads have nothing to fill

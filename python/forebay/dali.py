@@ -20,13 +20,13 @@ __all__ = ["ExternalSource"]
 class ExternalSource(Steps):
     """A `source` for nvidia.dali.fn.external_source with `batch=True`. It is also an iterable.
 
-        source = fb.dali.ExternalSource(fb.images("photos/train").shuffle().batch(64), ["image",
-        "label"], seed=7)
+        pipeline = fb.images("photos/train").shuffle().batch(64)
+        source = fb.dali.ExternalSource(pipeline, ["image", "label"], seed=7)
 
         @nvidia.dali.pipeline_def(batch_size=64, num_threads=4, device_id=0)
         def training():
-            encoded, label = fn.external_source(source=source, num_outputs=2, batch=True,
-            dtype=[types.UINT8, types.INT64])
+            dtypes = [types.UINT8, types.INT64]
+            encoded, label = fn.external_source(source=source, num_outputs=2, batch=True, dtype=dtypes)
             image = fn.decoders.image(encoded, device="mixed")
             return fn.random_resized_crop(image, size=224), label
 

@@ -1,4 +1,4 @@
-"""Diagnosis: tries what limits the speed of a pipeline, what to change, and how much that gains."""
+"""Diagnosis: finds what limits the speed of a pipeline, and measures which changes help."""
 
 from __future__ import annotations
 

@@ -41,8 +41,8 @@ class Strategy:
         tier: "memory", "disk", "files" (as `materialize()` writes them) or "nothing".
         compression: "lz4", "zstd" or None.
         bytes: cache size of all samples.
-        preparation_seconds: duration of the epoch that fills the cache; for files, of writing them
-            before it.
+        preparation_seconds: duration of the epoch that fills the cache; for files, the time to
+            write them before the first epoch.
         samples_per_second: speed of the epochs after it.
         fits: share of the samples for which this host has room, 0 to 1. The speed assumes that the
             other samples are computed in every epoch.

@@ -181,7 +181,7 @@ def _flat(spec: Any) -> tf.TensorSpec:
 
 def _parts(spec: Any) -> tuple[Any, ...]:
     """Returns the specs of the tensors in which Python passes a field. Ragged tensors are assembled
-    after it, where that costs less.
+    afterwards, where that costs less.
     """
     if isinstance(spec, tf.RaggedTensorSpec):
         return tf.TensorSpec((None,), spec.dtype), tf.TensorSpec((None,), tf.int64)
