@@ -1,4 +1,4 @@
-"""Forebay: stored data, a pipeline and a seed become a steady, reproducible stream of training batches.
+"""Forebay: turns stored data, a pipeline and a seed into a reproducible stream of training batches.
 
     import forebay as fb
 
@@ -110,7 +110,8 @@ __all__ = [
     "webdataset",
 ]
 
-_FACES = ("dali", "jax", "tf", "torch")  # of other frameworks, which they import: only where somebody asks for them
+# Adapters to other frameworks. Each imports its framework, so it is loaded on first use.
+_FACES = ("dali", "jax", "tf", "torch")
 
 
 def __getattr__(name: str) -> _Any:

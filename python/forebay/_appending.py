@@ -1,7 +1,9 @@
-"""How a step comes to a pipeline: appended to its description, with its arguments in the one form that C++ and JSON files give
-them too, so that equal pipelines have equal fingerprints: what is not given is left out, and a list of one is its element.
+"""Appends steps to a pipeline's description.
 
-The methods of `_operators.py` convert each argument by its type in the catalog, with the functions here.
+Arguments are converted to the form that C++ and JSON files use, so that equal pipelines have equal
+fingerprints: arguments that are not given are omitted, and a list of one element is replaced by the
+element. The methods of `_operators.py` convert each argument by its type in the catalog, with the
+functions here.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Appending:
-    """What the operators stand on; the Pipeline does it."""
+    """The interface that operators use; Pipeline implements it."""
 
     __slots__ = ()
 
@@ -33,7 +35,9 @@ class Appending:
 
 
 def plain_args(operator: str, args: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments that were given, as descriptions hold them. InvalidArgument for what no description can hold."""
+    """Returns the given arguments as descriptions hold them. InvalidArgument for values that no
+    description can hold.
+    """
     plain = {name: _number(value) for name, value in args.items() if value is not None}
     for name, value in plain.items():
         _check_plain(f"{operator}: {name}", value)
@@ -61,7 +65,7 @@ def _check_plain(what: str, value: Any) -> None:
 
 
 def _number(value: Any) -> Any:
-    # NumPy's numbers are not int and float, but mean the same.
+    # NumPy scalars are not int or float, but mean the same.
     if getattr(value, "shape", None) == ():
         return value.item()
     return [_number(one) for one in value] if isinstance(value, (list, tuple)) else value
@@ -100,7 +104,7 @@ def _floats(name: str, values: Any) -> list[float]:
 
 
 def _pair(first: Any, second: Any, otherwise: str) -> tuple[Any, Any]:
-    # Two arguments, or one that is both.
+    # Two arguments, or one that holds both.
     if second is not None:
         return first, second
     try:
@@ -137,7 +141,8 @@ def _scalar(value: Any) -> Any:
 
 
 def _whole(value: float) -> float | int | str:
-    # Whole numbers are whole in every face; JSON has no words for those that are not finite.
+    # Whole numbers are written as integers in every language. JSON cannot express numbers that are
+    # not finite.
     if not math.isfinite(value):
         return str(value)
     return int(value) if value == math.floor(value) and abs(value) <= 2**53 else value

@@ -1,6 +1,8 @@
-"""bfloat16 in Python. NumPy has no such type: the package ml_dtypes gives it one, torch has its own.
+"""bfloat16 in Python. NumPy has no such type: the package ml_dtypes adds one, and torch has its
+own.
 
-Inside Forebay its bits travel as an array of `BITS`, which pickles and needs neither package.
+Inside Forebay the bits are passed as an array of `BITS`, which can be pickled and needs neither
+package.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ BITS = np.dtype([("bfloat16", np.uint16)])
 
 @functools.cache
 def numpy_type() -> np.dtype | None:
-    """The type of ml_dtypes, or None where that package is not installed."""
+    """Returns the type of ml_dtypes, or None if that package is not installed."""
     try:
         import ml_dtypes
     except ImportError:
@@ -27,7 +29,7 @@ def numpy_type() -> np.dtype | None:
 
 
 def of_bits(bits: np.ndarray, field: str) -> np.ndarray:
-    """What users see of uint16 bits: an array of ml_dtypes over the same memory."""
+    """Returns uint16 bits as users see them: an array of ml_dtypes' type over the same memory."""
     dtype = numpy_type()
     if dtype is None:
         raise Unsupported(
@@ -38,7 +40,9 @@ def of_bits(bits: np.ndarray, field: str) -> np.ndarray:
 
 
 def of_torch(tensor: Any) -> np.ndarray | None:
-    """A torch tensor of bfloat16, on the CPU, as an array of `BITS`. None for tensors of other types."""
+    """Returns a torch tensor of bfloat16 on the CPU as an array of `BITS`. None for tensors of
+    other types.
+    """
     torch = sys.modules.get("torch")
     if torch is None or getattr(tensor, "dtype", None) is not torch.bfloat16:
         return None
@@ -46,15 +50,17 @@ def of_torch(tensor: Any) -> np.ndarray | None:
 
 
 def of_numpy(array: np.ndarray) -> np.ndarray | None:
-    """An array of ml_dtypes' bfloat16, C-contiguous, as an array of `BITS`. None for arrays of other types."""
+    """Returns a C-contiguous array of ml_dtypes' bfloat16 as an array of `BITS`. None for arrays of
+    other types.
+    """
     if array.dtype == BITS:
         return array
-    # By name, as other packages may bring the type of their own.
+    # Compared by name, because other packages may have their own type.
     return array.view(BITS) if array.dtype.name == "bfloat16" and array.dtype.itemsize == 2 else None
 
 
 def bits_of(array: Any) -> np.ndarray:
-    """uint16 over the memory of an array of `BITS`; TypeError for everything else."""
+    """Returns a uint16 view of an array of `BITS`. TypeError for everything else."""
     if getattr(array, "dtype", None) != BITS:
         raise TypeError(f"an array of numbers is expected, and this is {type(array).__name__}")
     return array.view(np.uint16)

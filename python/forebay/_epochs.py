@@ -1,4 +1,6 @@
-"""Data sets whose items follow the epoch: `set_epoch()` is called before the first item of each."""
+"""Data sets whose items depend on the epoch: `set_epoch()` is called before the first item of each
+epoch.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from ._pool import inner_datasets
 
 
 def epoch_setters(dataset: Any) -> list[Callable[[int], Any]]:
-    """`set_epoch` of the data set, or else of those that it wraps. Empty: its items follow no epoch."""
+    """Returns `set_epoch` of the data set, or else of the data sets that it wraps. The list is
+    empty if items do not depend on the epoch.
+    """
     own = getattr(dataset, "set_epoch", None)
     if callable(own):
         return [own]
@@ -18,10 +22,11 @@ def epoch_setters(dataset: Any) -> list[Callable[[int], Any]]:
 
 
 class EpochGate:
-    """Lets the items of one epoch at a time be asked for, by any number of threads.
+    """Admits the items of one epoch at a time, requested by any number of threads.
 
-    Threads have copies of the data set, which share what lies deeper. So the first item of another epoch waits until none of the last
-    one is under way; then each copy is told the epoch, before its next item.
+    Threads have shallow copies of the data set, which share nested objects. So the first item of
+    another epoch waits until no item of the previous one is in progress. Each copy then gets the
+    new epoch before its next item.
     """
 
     def __init__(self) -> None:
@@ -32,7 +37,7 @@ class EpochGate:
 
     @contextlib.contextmanager
     def epoch(self, epoch: int, setters: list[Callable[[int], Any]], told: list[int]) -> Iterator[None]:
-        """`told`: the turn in which this copy was told its epoch, last."""
+        """Waits for the epoch's turn. `told`: the turn in which this copy last got its epoch."""
         with self._changed:
             while self._running and self._epoch != epoch:
                 self._changed.wait()

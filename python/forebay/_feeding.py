@@ -1,7 +1,8 @@
-"""Records of the user's own iterables on their way into the engine: a thread for each partition pushes them.
+"""Passes records of user iterables to the engine. One thread per partition pushes them.
 
-The records stay in Python, in a dictionary by key; the engine has the keys, in order, and says which of them nobody will ask for
-again. It asks for a record's fields as it asks a data set for a sample.
+The records stay in Python, in a dictionary by key. The engine has the keys, in order, and reports
+which of them it no longer needs. It requests the fields of a record as it requests a sample of a
+data set.
 """
 
 from __future__ import annotations
@@ -20,38 +21,40 @@ from ._values import fields_of
 from ._workers import function_name
 
 
-CLOSED_LOOK_S = 0.1  # so often is looked whether anybody wants more
+CLOSED_LOOK_S = 0.1  # interval at which a thread checks whether its feed is closed
 
 
 class UserStream:
-    """`fb.stream(factory)`: who makes the records, and those that are under way."""
+    """The function of `fb.stream(factory)`: creates the records and holds those in use."""
 
     def __init__(self, factory: Callable, partitions: Sequence[Any] | None) -> None:
         self.factory = factory
         self.partitions = None if partitions is None else list(partitions)
         self.name = f"stream({function_name(factory)})"
-        self.failures: dict[int, BaseException] = {}  # by partition: what ended the latest run of it
+        self.failures: dict[int, BaseException] = {}  # by partition: the error that ended its latest run
         self._held: dict[str, Mapping[str, Any]] = {}
         self._numbers = itertools.count()
-        self._feedings: list[_Feeding] = []  # those that run, or of which records are under way
-        self._left = 4  # of them, when last looked at
-        self._lock = threading.RLock()  # of both
+        self._feedings: list[_Feeding] = []  # feedings that run, or whose records are in use
+        self._left = 4  # number of feedings at the latest clean-up
+        self._lock = threading.RLock()  # protects both
 
     def __call__(self, call: _core.ForeignCall) -> dict[str, Any]:
         record = self._held.get(call.name)
         if record is None:
-            raise RuntimeError(f"the record {call.name} is gone already")  # of a batch that nobody wants any more
+            raise RuntimeError(f"the record {call.name} is gone already")  # a record of a batch that is no longer needed
         return fields_of(record, self.name)
 
     def open(self, partition: int, after: str, feed: _core.PushedRecords) -> None:
-        """Called by the engine: from now on a thread pushes what comes behind an offset, until the feed is closed."""
+        """Starts a thread that pushes the records after an offset until the feed is closed. Called
+        by the engine.
+        """
         self.failures.pop(partition, None)
         feeding = _Feeding(self, partition, int(after or 0), feed, next(self._numbers))
         feeding.thread.start()
         with self._lock:
             self._feedings.append(feeding)
             many = len(self._feedings) > 2 * self._left
-        if many:  # records that a rehearsal keeps have a feeding each
+        if many:  # each record in a replay buffer has its own feeding
             self._drop_what_is_over()
 
     @property
@@ -59,7 +62,9 @@ class UserStream:
         return next(iter(self.failures.values()), None)
 
     def stop(self, patience_s: float) -> list[str]:
-        """Waits for the threads whose loader is closed; names what does not return, once: closing again waits for it no more."""
+        """Waits for the threads of a closed loader. Returns the names of those that do not end in
+        time; each is waited for and named only once.
+        """
         until_s = time.monotonic() + patience_s
         stuck = []
         for feeding in self._drop_what_is_over():
@@ -71,7 +76,12 @@ class UserStream:
         return stuck
 
     def _drop_what_is_over(self) -> list[_Feeding]:
-        """Records that nobody will ask for, also of feeds that have ended: those are told of no more by themselves. What is left."""
+        """Drops records that the engine no longer needs, and feedings that are over. Returns the
+        remaining feedings.
+
+        Feedings that have ended must be checked here, because they no longer learn of released
+        records by themselves.
+        """
         with self._lock:
             for feeding in self._feedings:
                 feeding.drop()
@@ -89,8 +99,11 @@ class UserStream:
 
 
 class Opener:
-    """What the engine calls. It holds on to nothing: a description in C++ that held the user's function would keep all alive that this
-    function can see, for ever, since no garbage collector looks through it."""
+    """The function that the engine calls to open a stream. It holds no strong reference.
+
+    If a description in C++ held the user's function, everything that the function refers to would
+    stay alive forever, because the garbage collector cannot look through the description.
+    """
 
     __slots__ = ("_iterable",)
 
@@ -106,9 +119,11 @@ class Opener:
 
 
 def _iterator(records: Any, name: str) -> Iterator[Any]:
-    """Of what a factory gave; without the two mistakes that are easily made, told by what Python says of them."""
+    """Returns the iterator of a factory's result. TypeError, with a remedy, for two common
+    mistakes.
+    """
     if inspect.iscoroutine(records):
-        records.close()  # else Python warns that nobody awaited it
+        records.close()  # otherwise Python warns that it was never awaited
         raise TypeError(f"{name} is an `async def` without `yield`; yield its records, each a dict of field → value")
     if not hasattr(records, "__iter__") and not hasattr(records, "__getitem__"):
         raise TypeError(f"{name} gave {type(records).__name__}; give an iterable, or an async iterable, of dicts (field → value): yield them, or return a list")
@@ -116,19 +131,19 @@ def _iterator(records: Any, name: str) -> Iterator[Any]:
 
 
 class _Closed(Exception):
-    """Nobody wants more."""
+    """The feed is closed."""
 
 
 class _Feeding:
     def __init__(self, iterable: UserStream, partition: int, offset: int, feed: _core.PushedRecords, number: int) -> None:
-        self._iterable = weakref.ref(iterable)  # which has a list of these
+        self._iterable = weakref.ref(iterable)  # the iterable holds a list of feedings
         self.partition = partition
         self.offset = offset
         self.feed = feed
-        # Two readings of one record, before a seek and behind it, are told apart.
+        # Distinguishes two readings of one record, before and after a seek.
         self.suffix = "" if number == 0 else f" (reading {number + 1})"
-        self.stuck = False  # and told so
-        self.under_way: set[str] = set()  # keys of records that the engine may still ask for
+        self.stuck = False  # whether stop() has already named it
+        self.under_way: set[str] = set()  # keys of records that the engine may still request
         self.thread = threading.Thread(target=self.run, args=(iterable,), name=f"forebay-stream-{partition}", daemon=True)
 
     @property
@@ -139,7 +154,7 @@ class _Feeding:
         try:
             records = iterable.records(self.partition, self.offset)
             if hasattr(records, "__aiter__"):
-                import asyncio  # takes a while
+                import asyncio  # slow to import
 
                 asyncio.run(self._push_async(records.__aiter__()))
             else:
@@ -147,9 +162,9 @@ class _Feeding:
             self.feed.end()
         except _Closed:
             pass
-        except BaseException as error:  # the training loop gets it
+        except BaseException as error:  # passed to the training loop
             iterable.failures[self.partition] = with_note(can_leave_a_loop(error, iterable.name), f"in {iterable.name}, at offset {self.offset}")
-            said = text_of(error).encode("utf-8", "backslashreplace").decode()  # odd file names have no UTF-8
+            said = text_of(error).encode("utf-8", "backslashreplace").decode()  # odd file names have no UTF-8 form
             self.feed.fail(f"{iterable.name} at offset {self.offset}: {said}")
         finally:
             self.drop()
@@ -168,7 +183,7 @@ class _Feeding:
         stopping = asyncio.create_task(self._cancel_once_closed(asyncio.current_task()))
         try:
             async for record in records:
-                # The event loop goes on meanwhile, for whatever else the iterable does in it.
+                # The event loop keeps running meanwhile for other work of the iterable.
                 await asyncio.get_running_loop().run_in_executor(None, self._push, record)
         except asyncio.CancelledError:
             if self.feed.closed:
@@ -178,7 +193,9 @@ class _Feeding:
             stopping.cancel()
 
     async def _cancel_once_closed(self, reading: Any) -> None:
-        """What an async iterable awaits can be broken off."""
+        """Cancels the reading when the feed is closed. An await of an async iterable can be
+        interrupted.
+        """
         import asyncio
 
         while not self.feed.closed:
@@ -211,7 +228,7 @@ class _Feeding:
 
 
 def _size(record: Mapping[str, Any]) -> int:
-    """About what a record takes in memory."""
+    """Returns the approximate memory size of a record."""
     total = 0
     for value in record.values():
         size = getattr(value, "nbytes", None)

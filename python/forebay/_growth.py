@@ -1,4 +1,6 @@
-"""How many threads user code gets: decided by measurement, free of threads and clocks, so that it can be tested as it is."""
+"""The number of threads for user code. It is decided by measurements, without threads or clocks, so
+it can be tested directly.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +8,13 @@ import copy
 from dataclasses import dataclass
 
 CAP = 256
-UNJUDGED = 64  # as far as waiting alone carries, before a rate is known: 64 idle threads cost next to nothing
-PATIENCE_S = 0.02  # of a size at which hardly anything was completed
+UNJUDGED = 64  # limit for growth by waiting alone, before a rate is known: 64 idle threads cost almost nothing
+PATIENCE_S = 0.02  # time allowed for a size at which almost nothing completes
 HOLD_ROUNDS = 32
 
-WAITING_SHARE = 0.2  # of the time in calls, below which more threads have nothing to fill
-LOCK_TAKEN = 0.4  # share of attempts; one that finds it free four times in ten is hardly held up
-LOCK_CORES = 0.5  # CPU use from which on calls may well be waiting for the lock, which one core's worth of Python fills
+WAITING_SHARE = 0.2  # share of the time in calls; below it more threads have nothing to fill
+LOCK_TAKEN = 0.4  # share of attempts; a call that finds the lock free four times in ten is hardly delayed
+LOCK_CORES = 0.5  # CPU use from which calls may be waiting for the lock: Python code under the lock fills one core
 CORES_BUSY = 0.85
 ROUND_S = 0.1
 HINT_AFTER_S = 2.0
@@ -20,30 +22,33 @@ HINT_AFTER_S = 2.0
 
 @dataclass
 class Sample:
-    """What was seen since the last look."""
+    """Measurements since the last sample."""
 
     now_s: float
     completed: int  # calls, since the beginning
-    busy: int  # threads inside of calls
-    waiting: float  # share of the time in calls in which a thread neither ran nor stood in line for a core
+    busy: int  # threads inside calls
+    waiting: float  # share of the time in calls in which a thread neither ran nor waited for a core
     lock_taken: float  # share of attempts to get the interpreter lock that had to wait for it
     process_cores: float  # CPU seconds per second of the whole process
-    call_cores: float  # of these, in calls
+    call_cores: float  # the part of these in calls
     cores: int
 
 
 class Growth:
-    """The number of threads, from samples.
+    """Decides the number of threads from samples.
 
-    *Waiting* is time in calls that is neither CPU time nor time in line for a core, seen while a thread that wants the
-    interpreter lock gets it at once and the process leaves cores idle: then a call waits for something outside, and more
-    calls can wait beside it. A call that waits for the lock looks the same from inside, but then the lock is taken when the
-    sampling thread tries, too. Code that lets go of the lock often hides that; so where calls use about a core, only a clear
-    gain counts. Where calls hold the lock fewer threads than at the beginning are tried, too, down to one.
+    *Waiting* is time in calls that is neither CPU time nor waiting for a core. It counts while a
+    thread that wants the interpreter lock gets it at once and the process leaves cores idle. Then a
+    call waits for something outside the process, and more calls can wait at the same time. A call
+    that waits for the lock looks the same from inside, but then the sampling thread finds the lock
+    taken, too. Code that often releases the lock can hide this, so if calls use about one core,
+    only a clear gain counts. If calls hold the lock, smaller numbers than the initial one are
+    tried, too, down to one.
 
-    While calls wait and all threads are in calls, the number doubles. As soon as a size has completed enough calls for a
-    rate, the rate decides: a doubling that brings less than a tenth (a third, where calls use about a core) is taken back,
-    and the half is tried as long as it loses less than a twentieth. Both are tried again now and then.
+    While calls wait and all threads are in calls, the number doubles. Once a size has completed
+    enough calls to measure a rate, the rate decides. A doubling that gains less than a tenth (a
+    third, if calls use about one core) is reverted. Half the size is tried as long as it loses less
+    than a twentieth. Both are retried from time to time.
     """
 
     def __init__(self, start: int, cap: int = CAP) -> None:
@@ -51,25 +56,25 @@ class Growth:
         self.size = start
         self.cap = max(start, cap)
         self._ceiling = self.cap
-        self._from = 0  # the size before this one, while this one is on trial
+        self._from = 0  # the previous size while the current one is on trial, else 0
         self._rates: dict[int, float] = {}
         self._hold = 0  # rounds until sizes are tried again
-        self._since_s = -1.0  # of the round; negative: none
+        self._since_s = -1.0  # start of the round; negative: no round
         self._done_before = 0
         self._warm = False
         self._to_warm_up = 0
         self._lock_taken = 0.0
-        self.waits = False  # calls did, when last looked at
+        self.waits = False  # whether calls waited at the latest sample
 
     def look(self, sample: Sample) -> int:
-        """The number of threads that there should be."""
+        """Returns the number of threads to use."""
         self._lock_taken += 0.3 * (sample.lock_taken - self._lock_taken)
         self.waits = waits = (
             sample.waiting >= WAITING_SHARE
             and max(self._lock_taken, sample.lock_taken) < LOCK_TAKEN
             and sample.process_cores < CORES_BUSY * sample.cores
         )
-        if sample.busy < self.size - self.size // 8:  # not enough to do: rates would say nothing
+        if sample.busy < self.size - self.size // 8:  # too little work for meaningful rates
             self._since_s = -1.0
         elif self._since_s < 0:
             self._begin_round(sample, warm=False)
@@ -78,13 +83,13 @@ class Growth:
         return self.size
 
     def again(self) -> Growth:
-        """The same, for threads that begin anew: what was learned stays."""
+        """Returns a copy for new threads that keeps what was learned."""
         made = copy.copy(self)
         made._rates, made._since_s, made._lock_taken = dict(self._rates), -1.0, 0.0
         return made
 
     def limit(self, cap: int) -> None:
-        """No more than this from now on."""
+        """Limits the number from now on."""
         self.size = self.cap = self._ceiling = max(1, cap)
 
     def _begin_round(self, sample: Sample, warm: bool) -> None:
@@ -132,7 +137,8 @@ class Growth:
             self._settle_at(self.size, HOLD_ROUNDS)
 
     def _least(self) -> int:
-        # Threads that take turns for the lock lose time at each turn: one alone may be the fastest.
+        # Threads that take turns for the lock lose time at each turn, so a single thread may be the
+        # fastest.
         return 1 if self._lock_taken >= LOCK_TAKEN else self.start
 
     def _try(self, size: int) -> None:
@@ -143,17 +149,21 @@ class Growth:
 
 
 class LockWatch:
-    """Notices user code that computes while it holds the interpreter lock, and that processes would speed up: for a while
-    threads are in calls, the lock is hardly ever free, calls use about one core together, and other cores idle."""
+    """Detects user code that computes while it holds the interpreter lock and that processes would
+    speed up.
+
+    The signs, for some time: threads are in calls, the lock is hardly ever free, calls together use
+    about one core, and other cores are idle.
+    """
 
     def __init__(self) -> None:
         self._held_s = 0.0
         self._last_s = -1.0
         self._from_s, self._from_completed = 0.0, 0
-        self.rate = 0.0  # calls a second, while that was so
+        self.rate = 0.0  # calls per second while the signs hold
 
     def look(self, sample: Sample, size: int) -> bool:
-        """Whether that has been so for long enough."""
+        """Returns whether the signs have held for long enough."""
         seconds = sample.now_s - self._last_s if self._last_s >= 0 else 0.0
         self._last_s = sample.now_s
         held = (
@@ -172,7 +182,9 @@ class LockWatch:
 
 
 class MoveTrial:
-    """Whether user code that went to worker processes completes clearly more calls there than the `rate` that threads did."""
+    """Decides whether user code that moved to worker processes completes clearly more calls there
+    than the `rate` of the threads.
+    """
 
     WARM_UP_S, MEASURED_S, LEAST_GAIN = 1.0, 2.0, 1.1
 
@@ -183,9 +195,10 @@ class MoveTrial:
         self._last: Sample | None = None
 
     def look(self, sample: Sample, size: int) -> bool | None:
-        """None: not known yet."""
+        """Returns the decision, or None while it is not known."""
         last, self._last = self._last, sample
-        # With less to do than there are processes a rate says what the rest of the pipeline asks for.
+        # If there is less work than processes, the rate only shows the demand of the rest of the
+        # pipeline.
         if last is None or 2 * sample.busy < size:
             return None
         seconds = sample.now_s - last.now_s

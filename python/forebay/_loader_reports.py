@@ -1,4 +1,4 @@
-"""What a loader says about how it runs."""
+"""Reports of a loader on its own run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 class LoaderReports:
-    """What a Loader has for whoever asks where the time went: counters, reports, traces, errors."""
+    """The methods of a Loader that report where its time went: counters, reports, traces, errors.
+    """
 
     if TYPE_CHECKING:
         _begun_s: float
@@ -29,28 +30,35 @@ class LoaderReports:
         def _prepare(self) -> None: ...
 
     def stats(self) -> dict[str, Any]:
-        """Counters since the loader was opened, as a plain dict: what stands in it is listed in docs/stats.md."""
+        """Returns counters since the loader was opened, as a plain dict. docs/stats.md lists them.
+        """
         return self._core.stats()
 
     def report(self, path: str | os.PathLike[str] | None = None) -> str:
-        """What stats() means, in at most ten lines: what you waited for, the busiest steps, the one thing to change.
+        """Returns a summary of stats() in at most ten lines: what you waited for, the busiest
+        steps, and the one thing to change.
 
-        Times are since the first batch was asked for. What a change could gain is an upper bound: without that wait, something else
-        may be the slowest part.
+        Times count from the request for the first batch. The possible gain of a change is an upper
+        bound: without that wait, another part may be the slowest.
 
-        With `path` an HTML page with all figures is written there, too: one file that opens without a network. Unavailable, or NotFound,
-        where it cannot be written.
+        Given `path`, it also writes an HTML page with all figures, one file that opens without a
+        network. Unavailable, or NotFound, if it cannot be written.
         """
         if path is not None:
             self._core.write_report(os.fsdecode(path))
         return self._core.report()
 
     def tuning(self) -> list[dict[str, Any]]:
-        """What was left to the engine and it changed while the loader ran, the oldest first: `seconds` (since the first batch was asked
-        for), `what` ("threads", "requests", "user_threads": of your own functions, "workers": where those with `workers="auto"` run), `from`, `to`,
-        `reason`. Of each at most the latest 64.
+        """Returns the automatic changes that the engine made while the loader ran, the oldest
+        first.
 
-        What you gave a number for is never changed, and no change makes batches any different.
+        Each entry has `seconds` (since the request for the first batch), `what` ("threads",
+        "requests", "user_threads": threads of your own functions, "workers": where functions with
+        `workers="auto"` run), `from`, `to` and `reason`. At most the latest 64 of each kind are
+        kept.
+
+        Options for which you gave a number are never changed, and no change affects the content of
+        batches.
         """
         of_functions = [
             {"seconds": max(0.0, at_s - self._begun_s), "what": "user_threads", "from": before, "to": after,
@@ -67,9 +75,11 @@ class LoaderReports:
         return sorted(self.stats()["tuning"] + of_functions, key=lambda decision: decision["seconds"])
 
     def diagnose(self, *, budget: float = 50.0) -> Diagnosis:
-        """`fb.diagnose` of this loader's pipeline and options, beside it, with a trainer as slow as the one that this loader has had.
+        """Runs `fb.diagnose` on this loader's pipeline and options, in a separate loader, with a
+        trainer as slow as this loader's consumer.
 
-        Asks for 10 batches at least that this loader has given: InvalidArgument before. Do not use the loader meanwhile.
+        Requires that this loader has delivered at least 10 batches; InvalidArgument otherwise. Do
+        not use the loader meanwhile.
         """
         from .diagnosis import diagnose
 
@@ -81,13 +91,16 @@ class LoaderReports:
 
     @contextlib.contextmanager
     def trace(self, path: str | os.PathLike[str], *, limit: int | str = "100MB") -> Iterator[None]:
-        """Writes what happens when, for https://ui.perfetto.dev: `with loader.trace("run.json"): …`.
+        """Writes a trace for https://ui.perfetto.dev: `with loader.trace("run.json"): …`.
 
-        Compute threads with their tasks and operators (of one row in eight), reads and calls of your own functions, batches from begun to
-        delivered, what the consumer waits for, memory by use; arrows lead from a read to the work on it and to its batch. Only what happens inside
-        the `with` is written, and no more than `limit` bytes: the rest is left out, with a warning.
+        The trace shows compute threads with their tasks and operators (of one row in eight), reads,
+        calls of your own functions, batches from start to delivery, what the consumer waits for,
+        and memory by use. Arrows lead from a read to the work on its data and to its batch. Only
+        events inside the `with` are written, at most `limit` bytes; further events are dropped,
+        with a warning.
 
-        Errors: InvalidArgument (a second trace of the same loader, a limit under 4 KiB), Unavailable (the file cannot be written).
+        Errors: InvalidArgument (a second trace of the same loader, a limit under 4 KiB),
+        Unavailable (the file cannot be written).
         """
         self._prepare()
         self._core.begin_trace(os.fsdecode(path), _bytes("limit", limit))
@@ -97,10 +110,15 @@ class LoaderReports:
             self._core.end_trace()
 
     def warnings(self) -> list[dict[str, Any]]:
-        """What opening the data set found and does not read, an entry for each cause: `kind` ("unread_files", "dead_links", …), `count`,
-        `first` (a name), `message`. Each was given as a `DataWarning`, too."""
+        """Returns what opening the data set found and does not read.
+
+        There is one entry for each cause: `kind` ("unread_files", "dead_links", …), `count`,
+        `first` (a name), `message`. Each was also given as a `DataWarning`.
+        """
         return self._core.warnings()
 
     def errors(self) -> list[dict[str, Any]]:
-        """Bad samples that were skipped or replaced on this rank: sample, key, operator, code, message, count."""
+        """Returns the bad samples that were skipped or replaced on this rank: sample, key,
+        operator, code, message, count.
+        """
         return self._core.errors()

@@ -1,4 +1,6 @@
-"""The options of a loader, as users write them and as the engine takes them. InvalidArgument names the option and what it can be."""
+"""Converts the options of a loader from the user's form to the engine's. InvalidArgument names the
+option and its valid values.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ def _seed(seed: Any) -> int:
 
 
 def _peers(peers: Any) -> dict[str, Any]:
-    """What the engine wants to know of the job's hosts."""
+    """Returns the engine's options for the hosts of the job."""
     ways = 'a list of "host:port", one for each rank, "file:///FOLDER", or "launcher"'
     if isinstance(peers, str) and peers == "launcher":
         return {"peers": [], "token": "", "generation": None, "meet": _meet}
@@ -46,7 +48,7 @@ def _peers(peers: Any) -> dict[str, Any]:
 
 
 def _share(share: Any, together: Any, functions: Any) -> dict[str, Any]:
-    """Which server makes the batches, and how it is started."""
+    """Returns the engine's options for the server that makes the batches, and how to start it."""
     if isinstance(together, bool):
         number = int(together)
     else:
@@ -69,7 +71,9 @@ def _share(share: Any, together: Any, functions: Any) -> dict[str, Any]:
 
 
 def _program() -> list[str]:
-    """What starts a server: the program `forebay` that was installed with this package, or the one on PATH."""
+    """Returns the command that starts a server: the program `forebay` installed with this package,
+    or the one on PATH.
+    """
     import sysconfig
 
     beside = os.path.join(sysconfig.get_path("scripts"), "forebay")
@@ -79,7 +83,9 @@ def _program() -> list[str]:
 
 
 def _meet(card: str, rank: int, world_size: int) -> tuple[list[str], str, str]:
-    """On a thread of Python's own, which may go on while the interpreter ends after Ctrl-C. The engine's that asks is not woken before there is an answer."""
+    """Meets the other ranks on a Python thread, which may outlive the interpreter's end after
+    Ctrl-C. The engine thread that asks waits for the answer.
+    """
     from . import _rendezvous
 
     def meet() -> None:
@@ -87,7 +93,7 @@ def _meet(card: str, rank: int, world_size: int) -> tuple[list[str], str, str]:
             answers.put((_rendezvous.meet(card, rank, world_size), "", ""))
         except Error as error:
             answers.put(([], type(error).__name__, str(error)))
-        except BaseException as error:  # whoever waits is to hear of anything
+        except BaseException as error:  # the waiting thread must get every error
             answers.put(([], "Unavailable", f"{type(error).__name__}: {error}"))
 
     answers: queue.SimpleQueue[tuple[list[str], str, str]] = queue.SimpleQueue()
@@ -123,7 +129,7 @@ def _shard_by(value: Any) -> str:
 
 
 def _max_errors(value: Any) -> int | float | None:
-    value = value.item() if getattr(value, "shape", None) == () else value  # NumPy's numbers
+    value = value.item() if getattr(value, "shape", None) == () else value  # NumPy scalars
     if value is None:
         return None
     count = isinstance(value, int) and not isinstance(value, bool) and value >= 0

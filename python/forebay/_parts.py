@@ -1,4 +1,6 @@
-"""Classes whose methods stand in several private modules, by topic, each the body of a base of theirs."""
+"""Classes whose methods are spread over several private modules by topic; each module defines one
+base class.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +9,15 @@ from types import FunctionType
 
 
 def own(cls: type, *named: type) -> None:
-    """Makes the methods of the class's parts its own for everybody who looks: in `help()`, in errors of wrong arguments, in pickles.
+    """Attributes the methods of the bases of `cls` to `cls` itself, in `help()`, in errors of wrong
+    arguments, and in pickles.
 
-    The parts' modules get the class, and what else their annotations name, so that these can be evaluated.
+    The modules of the bases get the class, and other names that their annotations use, so that
+    these can be evaluated.
     """
     for part in cls.__mro__[1:-1]:
         for name, method in vars(part).items():
             while isinstance(method, FunctionType):
                 method.__module__, method.__qualname__ = cls.__module__, f"{cls.__qualname__}.{name}"
-                method = getattr(method, "__wrapped__", None)  # behind a decorator
+                method = getattr(method, "__wrapped__", None)  # the function inside a decorator
         vars(sys.modules[part.__module__]).update({one.__name__: one for one in (cls, *named)})

@@ -1,4 +1,4 @@
-"""Daemon threads that run user code, as many as pay."""
+"""Daemon threads that run user code. Their number is adapted to the code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Callable, Protocol
 
 from ._growth import Growth, LockWatch, MoveTrial, Sample
 
-TAKE_TIMEOUT_S = 1.0  # only how often an idle thread looks around: closing wakes it at once
+TAKE_TIMEOUT_S = 1.0  # how often an idle thread checks its state; closing wakes it at once
 STUCK_AFTER_S = 5.0
 _TICK_S = 0.02
 _CALM_TICK_S = 0.25
@@ -25,56 +25,60 @@ _LATE_S = 0.00015  # beyond the system's own timer slack of 50 us
 
 
 def log() -> Any:
-    """The package's logger."""
-    import logging  # hardly ever is something said, and importing the package stays light
+    """Returns the package's logger."""
+    import logging  # imported here because messages are rare and importing the package should stay fast
 
     return logging.getLogger("forebay")
 
 
 class Slot:
-    """One thread of a pool, and what is its own."""
+    """One thread of a pool, and its own data."""
 
     __slots__ = ("index", "own", "thread", "native_id", "busy_since_s", "what", "completed", "seen")
 
     def __init__(self, index: int) -> None:
         self.index = index
-        self.own: dict[Any, Any] = {}  # copies of data sets and the like; dies with the thread
+        self.own: dict[Any, Any] = {}  # copies of data sets and similar objects; released with the thread
         self.thread: threading.Thread | None = None
         self.native_id = 0
         self.busy_since_s = 0.0  # 0: not in a call
         self.what: Callable[[], str] | None = None  # describes the call
         self.completed = 0
-        self.seen: tuple[float, int, int] | None = None  # time, CPU and run-queue ns at the last look
+        self.seen: tuple[float, int, int] | None = None  # time, CPU and run-queue ns at the latest sample
 
 
 class Source(Protocol):
-    """Where the threads get their work."""
+    """The source of the threads' work."""
 
     closed: bool
 
     def take(self, slot: Slot, timeout_s: float) -> Callable[[], None] | None:
-        """The next thing to do, which raises nothing; None on time-out and once closed. Sets `slot.what`."""
+        """Returns the next job, a function that never raises, and sets `slot.what`. None after the
+        time-out and once closed.
+        """
         ...
 
 
 class LockHeld(Protocol):
-    """What is done when user code turns out to hold the interpreter lock."""
+    """The action to take when user code holds the interpreter lock."""
 
     def __call__(self) -> Growth | None:
-        """Once. Another growth, where the code goes elsewhere."""
+        """Called once. Returns another growth if the code moves elsewhere."""
         ...
 
     def back(self) -> Growth:
-        """It was no faster there: another growth, where it is again as it was."""
+        """Moves the code back because it was no faster. Returns another growth."""
         ...
 
 
 class Pool:
-    """Threads over a source of calls. Nothing runs before `start()`; whoever closes the source then calls `stop()`.
+    """Threads over a source of calls. Nothing runs before `start()`. The owner closes the source
+    and then calls `stop()`.
 
-    Begins with `growth.size` threads and follows what `growth` says, looked at every 20 ms while that changes something,
-    four times a second otherwise. `held()` is called once if user code turns out to hold the interpreter lock.
-    The threads never hold whoever owns the pool, so dropping the owner can close it.
+    The pool begins with `growth.size` threads and follows the decisions of `growth`. It samples
+    every 20 ms while that changes something, otherwise four times per second. `held()` is called
+    once if user code holds the interpreter lock. The threads hold no reference to the pool's owner,
+    so dropping the owner can close the pool.
     """
 
     def __init__(self, source: Source, growth: Growth, held: LockHeld | None = None,
@@ -84,12 +88,12 @@ class Pool:
 
     @property
     def size(self) -> int:
-        """Threads wanted now."""
+        """The current target number of threads."""
         return self._shared.growth.size
 
     @property
     def decisions(self) -> list[tuple[float, int, int]]:
-        """The latest changes of `size`: when (by `time.monotonic()`), from, to."""
+        """The latest changes of `size`: (time by `time.monotonic()`, from, to)."""
         return list(self._shared.decisions)
 
     def start(self) -> None:
@@ -101,9 +105,11 @@ class Pool:
         shared.monitor.start()
 
     def stop(self) -> list[str]:
-        """Waits for the threads of a closed source, once. Says what user code did not return in time."""
+        """Waits, once, for the threads of a closed source. Returns descriptions of the user code
+        that did not return in time.
+        """
         if os.getpid() != self._process or self._shared.over.is_set():
-            return []  # threads do not live on in a forked child
+            return []  # a forked child has no threads
         shared = self._shared
         shared.over.set()
         with shared.lock:
@@ -120,14 +126,14 @@ class _Shared:
                  begin: Callable[[], None] | None) -> None:
         self.source, self.growth, self.held, self.name, self.begin = source, growth, held, name, begin
         self.over = threading.Event()
-        self.lock = threading.RLock()  # garbage collection may close a loader of this pool on a thread that has it
+        self.lock = threading.RLock()  # garbage collection may close a loader of this pool on a thread that holds the lock
         self.slots: dict[int, Slot] = {}
         self.monitor: threading.Thread | None = None
-        self.completed = 0  # by slots that ended
+        self.completed = 0  # calls of slots that ended
         self.decisions: collections.deque[tuple[float, int, int]] = collections.deque(maxlen=_MOST_DECISIONS)
 
     def follow(self) -> None:
-        """Starts the threads that are missing; those that are too many end by themselves."""
+        """Starts missing threads. Surplus threads end by themselves."""
         with self.lock:
             for index in range(self.growth.size):
                 if index in self.slots or self.over.is_set():
@@ -136,7 +142,7 @@ class _Shared:
                 slot.thread = threading.Thread(target=_serve, args=(self, slot), name=f"{self.name}-{index}", daemon=True)
                 try:
                     slot.thread.start()
-                except RuntimeError:  # the system gives no more threads: these have to do
+                except RuntimeError:  # the system has no more threads, so continue with these
                     if not self.slots:
                         raise
                     self.growth.limit(len(self.slots))
@@ -148,7 +154,7 @@ class _Shared:
         self.follow()
 
     def may_end(self, slot: Slot) -> bool:
-        """Whether this thread is one too many; then it is gone from the books."""
+        """Returns whether this thread is surplus, and then removes it from the pool."""
         with self.lock:
             if slot.index < self.growth.size:
                 return False
@@ -168,14 +174,14 @@ def _serve(shared: _Shared, slot: Slot) -> None:
             slot.busy_since_s = time.monotonic()
             try:
                 job()
-            except BaseException:  # a defect; the thread must live on, and let go of the call, or somebody waits for ever
+            except BaseException:  # a bug; the thread must survive and release the call, or its caller would wait forever
                 import traceback
 
                 log().error("a worker thread failed outside of user code; please report this\n%s", traceback.format_exc())
             slot.completed += 1
             slot.busy_since_s = 0.0
             slot.what = None
-            del job  # and with it the sample, before waiting for the next one
+            del job  # also releases the sample, before waiting for the next job
         elif source.closed:
             slot.own.clear()
             return
@@ -191,7 +197,7 @@ def _stuck(slot: Slot) -> str:
     return f"{what()} for {time.monotonic() - since_s:.0f} s"
 
 
-# Watching
+# Monitoring
 
 
 def _watch(shared: _Shared) -> None:
@@ -227,7 +233,7 @@ def _watch(shared: _Shared) -> None:
 
 
 class _Look:
-    """Differences between two looks at a pool."""
+    """Differences between two samples of a pool."""
 
     def __init__(self) -> None:
         self.at_s = time.perf_counter()
@@ -244,14 +250,14 @@ class _Look:
         self.at_s, self.cpu_s = now_s, cpu_s
         busy = [slot for slot in slots if slot.busy_since_s]
         running, queued = _shares(busy[:: max(1, len(busy) // _SAMPLED_THREADS)], now_s)
-        if running is None:  # no schedstat: then from the process as a whole
+        if running is None:  # no schedstat: use the process as a whole
             running, queued = min(1.0, process_cores / max(len(busy), 1)), 0.0
         return Sample(now_s=now_s, completed=completed, busy=len(busy), waiting=max(0.0, 1 - running - queued),
                       lock_taken=lock_taken, process_cores=process_cores, call_cores=running * len(busy), cores=cores)
 
 
 def _schedstat(native_id: int) -> tuple[int, int] | None:
-    """CPU and run-queue nanoseconds of a thread of this process."""
+    """Returns CPU and run-queue nanoseconds of a thread of this process."""
     try:
         with open(f"/proc/self/task/{native_id}/schedstat", "rb", buffering=0) as file:
             run_ns, queue_ns = file.read().split()[:2]
@@ -261,7 +267,9 @@ def _schedstat(native_id: int) -> tuple[int, int] | None:
 
 
 def _lock_taken() -> float:
-    """The share of a few attempts in which this thread, back from a short sleep and on a core, had to wait for the lock."""
+    """Returns the share of a few attempts in which this thread, after a short sleep and on a core,
+    had to wait for the lock.
+    """
     me, taken = threading.get_native_id(), 0
     for _ in range(_ATTEMPTS):
         before = _schedstat(me)
@@ -275,7 +283,9 @@ def _lock_taken() -> float:
 
 
 def _shares(slots: list[Slot], now_s: float) -> tuple[float | None, float]:
-    """Which part of their time these threads ran, and stood in line for a core; since the last look at each."""
+    """Returns the shares of their time since the last sample that these threads ran, and waited for
+    a core.
+    """
     ran = queued = seconds = 0.0
     for slot in slots:
         counted = _schedstat(slot.native_id)
@@ -292,16 +302,17 @@ def _shares(slots: list[Slot], now_s: float) -> tuple[float | None, float]:
     return min(1.0, ran / seconds), min(1.0, queued / seconds)
 
 
-# A data set of its own for each thread
+# A copy of the data set for each thread
 
 _uncopied: set[type] = set()
 
 
 def own_copy(dataset: Any) -> Any:
-    """A shallow copy for one thread, so that a file handle which it opens later is its own, as it would be after a fork.
+    """Returns a shallow copy for one thread.
 
-    Data sets of PyTorch that a data set wraps (`Subset`, `ConcatDataset`) are copied, too. Containers and arrays hold
-    nothing lazily and are shared. An object that cannot be copied is shared, with a warning.
+    A file handle that the copy opens later is its own, as it would be after a fork. PyTorch data
+    sets that a data set wraps (`Subset`, `ConcatDataset`) are copied, too. Containers and arrays
+    hold no lazy state and are shared. An object that cannot be copied is shared, with a warning.
     """
     kind = type(dataset)
     if kind.__module__ in ("builtins", "numpy", "collections") or hasattr(dataset, "__array_interface__"):
@@ -334,7 +345,7 @@ def _inner_copy(value: Any) -> Any:
 
 
 def inner_datasets(dataset: Any) -> list[Any]:
-    """Data sets of PyTorch that a data set wraps."""
+    """Returns the PyTorch data sets that a data set wraps."""
     found: list[Any] = []
     for value in list(getattr(dataset, "__dict__", {}).values()):
         several = type(value) in (list, tuple, dict) and 0 < len(value) <= 1000

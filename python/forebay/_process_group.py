@@ -1,4 +1,6 @@
-"""The default process group of torch.distributed, where the program has one. PyTorch is not imported for it."""
+"""The default process group of torch.distributed, if the program has one. PyTorch is not imported
+for it.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ import sys
 
 
 def place() -> tuple[int, int] | None:
-    """Rank and ranks; None without a group."""
+    """Returns (rank, number of ranks); None without a group."""
     distributed = sys.modules.get("torch.distributed")
     if distributed is None or not distributed.is_available() or not distributed.is_initialized():
         return None

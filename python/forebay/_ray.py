@@ -1,7 +1,8 @@
-"""Materialising on a cluster of Ray: a task for each shard, tried again where a worker or its host dies.
+"""Materialization on a Ray cluster: one task per shard, retried if a worker or its host dies.
 
-A worker process opens the pipeline once and keeps it for the next tasks of the same job, so that a data set is not listed for each shard. All of
-them write to one place; what is done stands there, so a shard that was written is never written again.
+A worker process opens the pipeline once and keeps it for later tasks of the same job, so the data
+set is not listed again for each shard. All workers write to one place. Finished shards are recorded
+there, so no shard is written twice.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ._options import _count_or_auto
 from .errors import Error, InvalidArgument
 from .pipeline import Pipeline
 
-_TRIES = 5  # of a shard whose worker dies: it may be the shard that kills them
+_TRIES = 5  # tries per shard whose worker dies, because the shard itself may kill its workers
 
 Progress = Callable[[Mapping[str, Any]], object]
 
@@ -31,11 +32,13 @@ def _import_ray() -> Any:
     return ray
 
 
-# What is sent
+# Serialization
 
 
 def _packed(pipeline: Pipeline, ray: Any) -> bytes:
-    """The pipeline for a worker: steps as JSON, functions as Ray sends the user's own code between the user's own processes."""
+    """Returns the pipeline for a worker: steps as JSON, functions in Ray's serialization of user
+    code.
+    """
     parts = pipeline._description.parts()
     try:
         return ray.cloudpickle.dumps((parts, dict(pipeline._functions)))
@@ -59,7 +62,7 @@ _opened: dict[str, Any] = {}  # the job that this process works on
 
 
 def _write_shard(job: Mapping[str, Any], shard: int) -> int:
-    """The task."""
+    """Writes one shard. This is the Ray task."""
     if job["name"] not in _opened:
         _opened.clear()
         _opened[job["name"]] = _open(job)
@@ -68,7 +71,7 @@ def _write_shard(job: Mapping[str, Any], shard: int) -> int:
 
 
 def _open(job: Mapping[str, Any]) -> Any:
-    # Relative paths, and modules of the user's, are found where whoever began it finds them.
+    # Relative paths and user modules are resolved as in the process that started the job.
     if os.path.isdir(job["folder"]):
         os.chdir(job["folder"])
     sys.path += [place for place in job["modules"] if place not in sys.path]
@@ -86,7 +89,7 @@ def _materializer(pipeline: Pipeline, url: str, arguments: Mapping[str, Any], op
 
 def write_on_ray(pipeline: Pipeline, url: str, arguments: Mapping[str, Any], options: Mapping[str, Any], workers: int | None,
                  progress: Progress | None) -> dict[str, Any]:
-    """What `_core.materialize` tells, once all shards are written."""
+    """Writes all shards, then returns the same report as `_core.materialize`."""
     ray = _import_ray()
     began = time.monotonic()
     packed = _packed(pipeline, ray)
@@ -95,7 +98,7 @@ def write_on_ray(pipeline: Pipeline, url: str, arguments: Mapping[str, Any], opt
     left = here.left()
     if left:
         threads = _count_or_auto("threads", options.get("threads", "auto")) or 1
-        # What was begun says which cut is the best one, and how many shards there are.
+        # The local materializer has recorded the best cut and the number of shards.
         job = {"name": os.urandom(16).hex(), "folder": os.getcwd(), "modules": sys.path, "pipeline": packed, "url": url,
                "arguments": {**arguments, "threads": threads}, "options": {**options, "threads": threads}}
         with _Cluster(ray):
@@ -107,7 +110,9 @@ def write_on_ray(pipeline: Pipeline, url: str, arguments: Mapping[str, Any], opt
 
 
 class _Cluster:
-    """The one that this program is connected to already, else what `ray.init()` finds or starts, for as long as it is needed."""
+    """The cluster that this program is already connected to, or else the one that `ray.init()`
+    finds or starts, for the duration of the job.
+    """
 
     def __init__(self, ray: Any) -> None:
         self._ray = ray
@@ -123,7 +128,7 @@ class _Cluster:
 
 
 class _Told:
-    """What is told of the progress."""
+    """Reports progress to the user's function."""
 
     def __init__(self, progress: Progress | None, work: Any, left: list[int], began: float) -> None:
         self._progress, self._work, self._began = progress, work, began
@@ -169,7 +174,9 @@ def _take(ray: Any, done: Any) -> int:
 
 
 def main(text: str) -> int:
-    """`forebay materialize --engine ray`: the job as JSON; exit codes are the program's."""
+    """Runs `forebay materialize --engine ray`. `text` is the job as JSON; exit codes are the
+    program's.
+    """
     from .materializing import materialize
 
     job = json.loads(text)

@@ -1,4 +1,6 @@
-"""The ranks of Ray Train: which one this process is, and how they meet. Nothing of Ray is imported for it: a worker of Ray Train has it."""
+"""The ranks of Ray Train: the rank of this process, and how the ranks meet. Ray is not imported for
+it: a worker of Ray Train already has it.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +14,22 @@ POLL_S = 0.02
 
 
 def place() -> tuple[int, int, int] | None:
-    """Rank, ranks and ranks on this host, in a worker of Ray Train's; None elsewhere."""
+    """Returns (rank, number of ranks, ranks on this host) in a worker of Ray Train, else None."""
     train = sys.modules.get("ray.train")
     if train is None:
         return None
     try:
         context = train.get_context()
         told = context.get_world_rank(), context.get_world_size(), context.get_local_world_size()
-    except Exception:  # several kinds, by version: this is no worker
+    except Exception:  # the type depends on Ray's version; this is not a worker
         return None
     return told if all(isinstance(number, int) for number in told) else None
 
 
 def store(wait_s: float) -> tuple[Any, str]:
-    """Where the workers of this start of a run can leave something for each other, and under what name this meeting has it. Waits for all of them."""
+    """Returns a store for messages between the workers of this start of a run, and the name of this
+    meeting in it. Waits for all workers.
+    """
     from ray.experimental import internal_kv
     from ray.train.collective import broadcast_from_rank_zero
 
@@ -33,7 +37,7 @@ def store(wait_s: float) -> tuple[Any, str]:
 
 
 class _ClusterStore:
-    """The one that Ray's own libraries tell their processes things through."""
+    """The key-value store that Ray's own libraries use between processes."""
 
     def __init__(self, values: Any, wait_s: float) -> None:
         self._values, self._wait_s = values, wait_s

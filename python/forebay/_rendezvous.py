@@ -1,4 +1,5 @@
-"""How the processes of a job tell each other where they listen, through what their launcher already runs."""
+"""Exchanges the addresses of a job's processes through services that their launcher already runs.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +22,14 @@ OTHER_WAYS = 'give peers="file:///FOLDER", a folder that all hosts share, or a l
 
 
 def meet(card: str, rank: int, world_size: int, environment: Mapping[str, str] | None = None) -> list[str]:
-    """The cards of all ranks, in their order, by the first of these that is there: a process group of torch.distributed, the store of torchrun's agent,
-    Ray Train, mpi4py. None of them is started for it, but for the agent's store, of which this becomes a client.
+    """Returns the cards of all ranks, in rank order.
 
-    Raises InvalidArgument where there is none, Unavailable where it does not answer or a rank does not come.
+    Uses the first that exists: a process group of torch.distributed, the store of torchrun's agent,
+    Ray Train, mpi4py. None of them is started for it, but this process becomes a client of the
+    agent's store.
+
+    Raises InvalidArgument if none exists, Unavailable if it does not answer or a rank does not
+    join.
     """
     environment = os.environ if environment is None else environment
     distributed = sys.modules.get("torch.distributed")
@@ -52,7 +57,7 @@ def meet(card: str, rank: int, world_size: int, environment: Mapping[str, str] |
 
 
 def _way_of_this_launcher(environment: Mapping[str, str]) -> str:
-    """What the program lacks that this launcher's could have; empty where none is known."""
+    """Returns advice on what this launcher could provide; empty if unknown."""
     if "TORCHELASTIC_RUN_ID" in environment:
         return "call torch.distributed.init_process_group() before the loader is opened, or "
     if "OMPI_COMM_WORLD_SIZE" in environment or "PMI_SIZE" in environment:
@@ -64,13 +69,15 @@ def _way_of_this_launcher(environment: Mapping[str, str]) -> str:
 
 @contextlib.contextmanager
 def _told_of(way: str) -> Iterator[None]:
-    """What others raise, in one line: torch's messages are stacks of its C++. And that they wait: for half an hour, where a rank opens no loader."""
+    """Converts errors of libraries to a single line, because torch's messages are C++ stack traces.
+    Logs a message when the wait is long: it lasts half an hour if a rank opens no loader.
+    """
     waiting = threading.Timer(SILENT_S, _tell_waiting, [way])
     waiting.daemon = True
     waiting.start()
     try:
         yield
-    except Exception as error:  # several kinds, by version
+    except Exception as error:  # several types, depending on the version
         raise Unavailable(
             f'peers="launcher": ranks could not meet by {way} ({_first_line(error)}); all of them have to open this loader, or {OTHER_WAYS}'
         ) from error
@@ -79,7 +86,7 @@ def _told_of(way: str) -> Iterator[None]:
 
 
 def _tell_waiting(way: str) -> None:
-    import logging  # hardly ever is something said
+    import logging  # imported here because messages are rare
 
     logging.getLogger("forebay").warning(
         'peers="launcher": still waiting for the other ranks in %s; all of them have to open this loader, in the same order as their others', way)
@@ -91,7 +98,11 @@ def _first_line(error: Exception) -> str:
 
 
 def _device_of(rank: int, distributed: Any) -> Any:
-    """A group over NCCL gathers on the current GPU of the thread that asks, which on a thread of the engine's is the first one for all ranks of a host."""
+    """Returns a context that selects this rank's GPU.
+
+    A group over NCCL gathers on the current GPU of the calling thread. On a thread of the engine
+    that is the first GPU for all ranks of a host.
+    """
     torch, backend = sys.modules.get("torch"), getattr(distributed, "get_backend", None)
     if torch is None or backend is None or backend() != "nccl" or not torch.cuda.is_available():
         return contextlib.nullcontext()
@@ -105,7 +116,8 @@ def _agent_store(environment: Mapping[str, str]) -> Any:
             'peers="launcher": TORCHELASTIC_USE_AGENT_STORE is set, as torchrun does, and MASTER_ADDR and MASTER_PORT, which say where its store is, are '
             f"{address!r} and {port!r}; start the program with torchrun, or {OTHER_WAYS}"
         )
-    # The store is there before torchrun starts a rank. Of one that is not torch would tell only after all the time that it may wait.
+    # The store exists before torchrun starts a rank. Without this check torch would report a
+    # missing store only after its full time-out.
     try:
         socket.create_connection((address, int(port)), CONNECT_S).close()
     except (OSError, OverflowError) as error:
@@ -122,9 +134,11 @@ def _agent_store(environment: Mapping[str, str]) -> Any:
 
 
 def by_store(store: Any, card: str, rank: int, world_size: int, environment: Mapping[str, str]) -> list[str]:
-    """Through a store with `set(key, value)` and a `get(key)` that waits. Keys are of this run and this start of it alone."""
+    """Exchanges the cards through a store with `set(key, value)` and a blocking `get(key)`. The
+    keys are unique to this run and this start of it.
+    """
     run, restarts = environment.get("TORCHELASTIC_RUN_ID", ""), environment.get("TORCHELASTIC_RESTART_COUNT", "0")
-    # Each loader of a process meets by itself; all ranks open theirs in the same order.
+    # Each loader of a process meets separately; all ranks open their loaders in the same order.
     number = _meetings[run, restarts] = _meetings.get((run, restarts), 0) + 1
     return _all_of(store, f"forebay/{run}/{restarts}/{number}", card, rank, world_size)
 
@@ -135,7 +149,7 @@ def _all_of(store: Any, prefix: str, card: str, rank: int, world_size: int) -> l
     for other in range(world_size):
         try:
             told = store.get(f"{prefix}/{other}")
-        except Exception as error:  # torch raises several kinds, by version
+        except Exception as error:  # the type depends on torch's version
             raise Unavailable(f"peers: rank {other} of {world_size} has not come within {WAIT_S:.0f} s ({_first_line(error)})") from error
         cards.append(told.decode() if isinstance(told, bytes) else told)
     return cards

@@ -1,4 +1,6 @@
-"""What the faces for other frameworks have in common: a loader that is given or made, and one `for` an epoch."""
+"""The common part of the adapters to other frameworks: a loader that is given or created, and one
+epoch per `for`.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,11 @@ from .pipeline import Pipeline
 
 
 def loader_of(source: Any, options: dict[str, Any], what: str, outputs: tuple[str, ...] = ("numpy",)) -> Loader:
-    """The loader that was given, or one of the pipeline that was given. InvalidArgument where options come with a loader, which has its own, or where
-    its batches are made of other arrays than `outputs`, which are what the face converts."""
+    """Returns the given loader, or a loader of the given pipeline.
+
+    InvalidArgument if options accompany a loader, which has its own, or if its arrays are not one
+    of `outputs`, which the adapter converts.
+    """
     output = source._output if isinstance(source, Loader) else options.get("output", "numpy")
     if isinstance(source, (Loader, Pipeline)) and output not in outputs:
         raise InvalidArgument(f"{what}: it makes its arrays of NumPy's, and the loader has output={output!r}; open it without output=")
@@ -25,9 +30,11 @@ def loader_of(source: Any, options: dict[str, Any], what: str, outputs: tuple[st
 
 
 class Steps:
-    """Batches in the form of another framework, epoch after epoch: every `for` runs one epoch, as with a Loader.
+    """Batches in the form of another framework, epoch after epoch. Every `for` runs one epoch, as
+    with a Loader.
 
-    `loader` is the Loader behind it, `batch` the `forebay.Batch` of what was given last (its ids, padding and step).
+    `loader` is the underlying Loader, `batch` the `forebay.Batch` of the latest delivery (its ids,
+    padding and step).
     """
 
     def __init__(self, loader: Loader) -> None:
@@ -43,15 +50,15 @@ class Steps:
             yield self._convert(batch)
 
     def __len__(self) -> int:
-        """Batches of this rank in the current epoch."""
+        """Returns the number of batches of this rank in the current epoch."""
         return len(self.loader)
 
     def state_dict(self) -> dict[str, Any]:
-        """As of the loader: what was given last is behind it."""
+        """Returns the loader's position, after the latest delivered batch."""
         return self.loader.state_dict()
 
     def load_state_dict(self, state: dict[str, Any], strict: bool = True) -> None:
-        """As of the loader."""
+        """Moves the loader to a saved position, as `Loader.load_state_dict` does."""
         self.loader.load_state_dict(state, strict)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What users say about tables, as descriptions hold it."""
+"""Converts user arguments of tables to their form in descriptions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from .errors import InvalidArgument
 
 
 class NullMask:
-    """What `fb.NULL_MASK` is: nulls become zero or an empty text, and a bool field `<name>_valid` comes with the column."""
+    """The type of `fb.NULL_MASK`: nulls become zero or an empty text, and a bool field
+    `<name>_valid` accompanies the column.
+    """
 
     def __repr__(self) -> str:
         return "forebay.NULL_MASK"
@@ -32,7 +34,9 @@ def names_of(pattern: Any) -> str | list[str]:
 
 
 def types_of(source: str, types: Any) -> dict[str, str] | None:
-    """`types=` as a description has it: dtypes and types of Python by their names, which the engine checks."""
+    """Returns `types=` as a description holds it: dtypes and Python types by their names, which the
+    engine checks.
+    """
     if not types:
         return None
     if not isinstance(types, Mapping):
@@ -70,7 +74,9 @@ def table_args(source: str, columns: Any, filter: Any, null: Any, types: Any = N
 
 
 def _filter(source: str, filter: Any) -> Any:
-    """Tuples and lists as lists, values as JSON has them; what is wrong with the form is found by check()."""
+    """Converts tuples and lists to lists, and values to their JSON form. check() reports what is
+    wrong with the form.
+    """
     if isinstance(filter, (list, tuple)):
         if len(filter) == 3 and isinstance(filter[0], str) and isinstance(filter[1], str):
             what = f"{source}: filter: the value for '{filter[0]}'"
@@ -100,7 +106,7 @@ def _value(what: str, value: Any) -> Any:
         return str(value)
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, datetime.date):  # datetimes too
+    if isinstance(value, datetime.date):  # includes datetime
         return value.isoformat()
     if isinstance(value, float) and not math.isfinite(value):
         return {"float": "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"}

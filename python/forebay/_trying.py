@@ -1,4 +1,4 @@
-"""What diagnose(), profile() and materialize() need to open loaders over changed pipelines."""
+"""Opens loaders over changed pipelines for diagnose(), profile() and materialize()."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ from .loader import Loader
 from .pipeline import Pipeline
 
 
-pace = 1.0  # of the usual length of each look; tests of everything but speeds have little time
+pace = 1.0  # factor on the usual measuring time; tests that do not check speeds use a small one
 
-_GONE = 2**64 - 1  # the place of a step that is not there
+_GONE = 2**64 - 1  # the position of a step that was removed
 
 
 class Opener:
-    """Opens the loaders that are tried, with the functions of the pipeline where they stand now."""
+    """Opens the loaders that are tried, with the functions of the pipeline at their new positions.
+    """
 
     def __init__(self, pipeline: Pipeline, options: Mapping[str, Any], movable: bool = False) -> None:
-        # What is compared must not change its place between two looks at it; what only has to be done may (`movable`).
+        # A comparison requires that functions stay on threads or in processes; other work may move
+        # them (`movable`).
         self._functions = {step: function if movable else _inner(function) for step, function in pipeline._functions.items()}
         self._options = {**options, "epochs": None}
 
@@ -53,7 +55,7 @@ def _inner(function: Any) -> Any:
 
 
 def numbers_of(options: Mapping[str, Any]) -> dict[str, int | None]:
-    """`threads`, `requests` and `memory` as the engine takes them; None is "auto"."""
+    """Returns `threads`, `requests` and `memory` as the engine takes them; None is "auto"."""
     memory = options.get("memory", "auto")
     return {
         "threads": _count_or_auto("threads", options.get("threads", "auto")),

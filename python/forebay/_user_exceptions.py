@@ -1,28 +1,33 @@
-"""Exceptions of the user's own code: whatever they are made like, they are told and dealt with as what they are."""
+"""Handling of exceptions from user code, however they are implemented."""
 
 from __future__ import annotations
 
 from .errors import Cancelled, OutOfBudget, Unavailable
 
-_LONGEST_TEXT = 4096  # thousands of them may be listed by `Loader.errors()`
+_LONGEST_TEXT = 4096  # limit in characters: `Loader.errors()` may list thousands of them
 
 
 def is_of_sample(error: BaseException) -> bool:
-    """Whether the error policy may act on it.
+    """Returns whether the error policy may act on the error.
 
-    Not where the machine is to blame or the error is transient, and not where the program is asked to end: what is no `Exception`
-    (`SystemExit`, `KeyboardInterrupt`, `asyncio.CancelledError`, ...) is always raised. A worker process that was killed from
-    outside (-9, as when memory runs out) is the machine's; one that a sample made crash is not.
+    It may not if the machine is to blame, the error is transient, or the program is asked to end:
+    anything that is not an `Exception` (`SystemExit`, `KeyboardInterrupt`,
+    `asyncio.CancelledError`, ...) is always raised. A worker process that was killed from outside
+    (-9, as when memory runs out) is the machine's fault; a worker that a sample made crash is not.
     """
-    kind = type(error)  # isinstance() would ask the object, which may answer anything
+    kind = type(error)  # isinstance() would ask the object, whose answer may be wrong
     if issubclass(kind, Unavailable):
         return getattr(error, "exit_code", None) not in (None, -9)
     return issubclass(kind, Exception) and not issubclass(kind, (Cancelled, OutOfBudget, MemoryError))
 
 
 def can_leave_a_loop(error: BaseException, what: str) -> BaseException:
-    """The same, or for a StopIteration what Python makes of one that leaves a generator (PEP 479): raised as it is from a
-    loader, it would end the training loop as if the epoch were over."""
+    """Returns the error; a StopIteration is converted as Python does when one leaves a generator
+    (PEP 479).
+
+    A loader that raised a plain StopIteration would end the training loop as if the epoch were
+    over.
+    """
     if not issubclass(type(error), StopIteration):
         return error
     instead = RuntimeError(f"{what} raised {_type_name(error)}, which would have ended the loop over the loader")
@@ -32,7 +37,7 @@ def can_leave_a_loop(error: BaseException, what: str) -> BaseException:
 
 
 def text_of(error: BaseException) -> str:
-    """"ValueError: what it says": of any exception, and text that can be encoded."""
+    """Returns "ValueError: message" for any exception, as text that can be encoded."""
     kind = _type_name(error)
     try:
         said = str.__str__(str(error))
@@ -42,7 +47,9 @@ def text_of(error: BaseException) -> str:
 
 
 def encodable(text: str) -> str:
-    """The same, but for lone surrogates: they become backslashes, except those of odd file names (see os.fsdecode)."""
+    """Replaces lone surrogates by backslash escapes, except those of undecodable file names (see
+    os.fsdecode).
+    """
     try:
         text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -51,7 +58,9 @@ def encodable(text: str) -> str:
 
 
 def with_note(error: BaseException, note: str) -> BaseException:
-    """The exception, with a note where it takes one: one that is frozen, or has notes of its own kind, stays as it is."""
+    """Returns the exception, with a note if possible. One that is frozen, or has its own kind of
+    notes, stays unchanged.
+    """
     try:
         BaseException.add_note(error, encodable(note))
     except BaseException:  # Python 3.10 has no notes
@@ -60,4 +69,4 @@ def with_note(error: BaseException, note: str) -> BaseException:
 
 
 def _type_name(error: BaseException) -> str:
-    return type.__dict__["__name__"].__get__(type(error))  # a metaclass may have its own idea
+    return type.__dict__["__name__"].__get__(type(error))  # a metaclass may override it

@@ -1,4 +1,6 @@
-"""Values that user code returns, as the engine takes them: C-contiguous arrays, str, bytes, and lists of str or of bytes."""
+"""Converts values that user code returns to the engine's types: C-contiguous arrays, str, bytes,
+and lists of str or of bytes.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ import numpy as np
 
 from . import _bfloat16
 
-MOST_AXES = 7  # of a field of one sample
+MOST_AXES = 7  # of one sample's field
 
 _PLAIN = {int, float, bool, str, bytes}
 
@@ -21,7 +23,9 @@ _FIELDS = (
 
 
 def fields_of(returned: Any, what: str) -> dict[str, Field]:
-    """The fields of a sample that `what` returned. Members of dicts inside it are fields with dotted names, as members of Parquet's structs are."""
+    """Returns the fields of a sample that `what` returned. Members of nested dicts become fields
+    with dotted names, as members of Parquet structs do.
+    """
     if not isinstance(returned, Mapping):
         hint = ": did it forget to return the sample?" if returned is None else ""
         raise TypeError(f"{what} returned {type(returned).__name__}, not a dict of fields{hint}")
@@ -44,7 +48,9 @@ def _add_members(fields: dict[str, Field], path: str, members: Mapping[Any, Any]
 
 
 def to_field(name: str, value: Any) -> Field:
-    """One value. TypeError, naming the field, the types that there are and what to do, where it is none of them."""
+    """Converts one value. If its type is not supported, TypeError names the field, the supported
+    types and a remedy.
+    """
     if isinstance(value, str):
         return str(value)
     if isinstance(value, (bytes, bytearray)):
@@ -60,8 +66,11 @@ def to_field(name: str, value: Any) -> Field:
 
 
 def numbers_of(what: str, value: Any, array: np.ndarray) -> np.ndarray:
-    """`array`, which is the value's, in a type that the engine has and in the machine's order of bytes; bfloat16 as `_bfloat16.BITS`.
-    TypeError, beginning with `what`, for other types."""
+    """Converts `array`, made from `value`, to a type of the engine in native byte order. bfloat16
+    becomes `_bfloat16.BITS`.
+
+    TypeError, whose text begins with `what`, for other types.
+    """
     bits = _bfloat16.of_numpy(array)
     if bits is not None:
         return bits
@@ -71,10 +80,13 @@ def numbers_of(what: str, value: Any, array: np.ndarray) -> np.ndarray:
 
 
 def array_of(what: str, value: Any) -> np.ndarray:
-    """The value as a C-contiguous array of any type. TypeError, beginning with `what`, where it makes none, or would lose a mask."""
+    """Returns the value as a C-contiguous array of any type.
+
+    TypeError, whose text begins with `what`, if it cannot be converted or would lose a mask.
+    """
     _refuse_masked(what, value)
     try:
-        if hasattr(value, "detach"):  # a torch tensor, perhaps one with gradients or on another device
+        if hasattr(value, "detach"):  # a torch tensor, possibly with gradients or on another device
             value = value.detach().cpu()
             bits = _bfloat16.of_torch(value)
             if bits is not None:
@@ -82,15 +94,16 @@ def array_of(what: str, value: Any) -> np.ndarray:
         return np.asarray(value, order="C")
     except MemoryError:
         raise
-    except Exception as error:  # of NumPy, torch, or the value's own __array__
+    except Exception as error:  # raised by NumPy, torch, or the value's own __array__
         way = "pad its rows to one length, or give each as a field of its own" if isinstance(value, (list, tuple)) else "convert it before"
         raise TypeError(f"{what} is {_described(value)}, which makes no array ({error}); {_FIELDS}: {way}") from error
 
 
 def _refuse_masked(what: str, value: Any) -> None:
-    """NumPy's masks are lost in a plain array, and so are Arrow's nulls."""
+    """Raises if a mask would be lost: a plain array keeps neither NumPy's masks nor Arrow's nulls.
+    """
     if isinstance(value, (list, tuple)):
-        # By their types first: lists of thousands of numbers are common.
+        # Types first, because lists of thousands of numbers are common.
         if not set(map(type, value)) <= _PLAIN:
             for item in value:
                 _refuse_masked(what, item)
@@ -107,8 +120,11 @@ def _refuse_masked(what: str, value: Any) -> None:
 
 
 def _strings(name: str, value: Any) -> list[str] | list[bytes] | None:
-    """The value as a list of str or of bytes: of a list, a tuple or an array of one axis that begins with a string. A list without
-    elements stays one: the engine knows whether the field held strings before. None for everything else."""
+    """Returns the value as a list of str or of bytes, if it is a list, a tuple or an array of one
+    axis that begins with a string, else None.
+
+    An empty list stays an empty list: the engine knows whether the field held strings before.
+    """
     if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "USTO":
         _refuse_masked(f"the field '{name}'", value)
         value = value.tolist()
@@ -136,7 +152,7 @@ def _described(value: Any, array: np.ndarray | None = None) -> str:
 
 
 def _instead(value: Any, array: np.ndarray) -> str:
-    """What to do about a type that the engine does not have."""
+    """Returns a remedy for a type that the engine does not have."""
     kind = array.dtype.kind
     if kind == "c":
         return f"give real and imaginary part side by side: a.view('float{4 * array.dtype.itemsize}').reshape(*a.shape, 2), torch.view_as_real(t)"

@@ -1,8 +1,9 @@
-"""Threads that run the user's own Python for the engine.
+"""Threads that run user Python code for the engine.
 
-The engine's threads never touch the interpreter. What a user's function has to do waits in the loader as a call; the
-daemon threads made here take the calls, run the function and hand the answer back. They hold the native loader and the
-functions but never the public `Loader`, so dropping that one still closes everything.
+The engine's threads never touch the interpreter. Work for a user function waits in the loader as a
+call. The daemon threads made here take the calls, run the function and return the answer. They hold
+the native loader and the functions but never the public `Loader`, so dropping the `Loader` still
+closes everything.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from .errors import InvalidArgument, UserFailure
 
 
 def function_name(function: Callable) -> str:
-    """A name that is the same in every process: "module.function", never an address."""
+    """Returns a name that is the same in every process: "module.function", never an address."""
     inner = getattr(function, "func", None)  # functools.partial
     if inner is not None and callable(inner):
         return f"partial of {function_name(inner)}"
@@ -34,7 +35,7 @@ def function_name(function: Callable) -> str:
 
 
 def run_by(workers: str, what: str, function: Any) -> Any:
-    """A step's function as `workers=` wants it run."""
+    """Wraps a step's function for its `workers=`."""
     if workers == "processes":
         return InProcesses(function)
     if workers == "auto":
@@ -45,15 +46,19 @@ def run_by(workers: str, what: str, function: Any) -> Any:
 
 
 def random_generator(key: tuple[int, int, int, int], random_index: int) -> np.random.Generator:
-    """A generator that depends on (seed, epoch, id, occurrence) and the step's place among the random steps, and on nothing
-    else. Its counter begins at (0, random_index, occurrence, id), so no two generators ever share numbers."""
+    """Returns a generator that depends only on (seed, epoch, id, occurrence) and the index of the
+    step among the random steps.
+
+    Its counter begins at (0, random_index, occurrence, id), so no two generators ever share
+    numbers.
+    """
     seed, epoch, sample, occurrence = key
     counter = np.array([0, random_index, occurrence, sample], dtype=np.uint64)
     return np.random.Generator(np.random.Philox(counter=counter, key=np.array([seed, epoch], dtype=np.uint64)))
 
 
 class MapFunction:
-    """`.map(fn)`: a new sample from a sample."""
+    """The function of `.map(fn)`: makes a new sample from a sample."""
 
     def __init__(self, function: Callable, random: bool, epoch: bool = False) -> None:
         self.function = function
@@ -68,7 +73,7 @@ class MapFunction:
 
 
 class FilterFunction:
-    """`.filter(fn)`: whether a sample is kept."""
+    """The function of `.filter(fn)`: returns whether to keep a sample."""
 
     def __init__(self, function: Callable) -> None:
         self.function = function
@@ -82,13 +87,13 @@ class FilterFunction:
 
 
 def map_function(fn: Callable, *, random: bool, workers: str, epoch: bool) -> Any:
-    """The function of a step `.map(fn)`, as `workers=` wants it run."""
+    """Returns the function of a step `.map(fn)`, wrapped for its `workers=`."""
     _check_callable(fn, "map")
     return run_by(workers, ".map", MapFunction(fn, bool(random), bool(epoch)))
 
 
 def filter_function(fn: Callable) -> FilterFunction:
-    """The function of a step `.filter(fn)`."""
+    """Returns the function of a step `.filter(fn)`."""
     _check_callable(fn, "filter")
     return FilterFunction(fn)
 
@@ -99,17 +104,19 @@ def _check_callable(fn: Any, name: str) -> None:
 
 
 class DatasetItems:
-    """`fb.Dataset(obj)`: `obj[id]` as a sample."""
+    """The function of `fb.Dataset(obj)`: returns `obj[id]` as a sample."""
 
     def __init__(self, dataset: Any, gate: EpochGate | None = None) -> None:
         self.dataset = dataset
         self.name = f"Dataset({function_name(type(dataset))})"
-        self._gate = gate  # None: its items follow no epoch
+        self._gate = gate  # None: items do not depend on the epoch
         self._told = [0]
         self._setters: list[Callable[[int], Any]] | None = None
 
     def for_thread(self) -> DatasetItems:
-        """The same over a copy that one thread has for itself, or the same where it cannot be copied."""
+        """Returns a version with a copy of the data set for one thread, or self if it cannot be
+        copied.
+        """
         copy = own_copy(self.dataset)
         return self if copy is self.dataset else DatasetItems(copy, self._gate)
 
@@ -131,7 +138,7 @@ class DatasetItems:
 
 
 class _Calls:
-    """The calls of one loader, as a pool's threads take and answer them."""
+    """The calls of one loader. A pool's threads take and answer them."""
 
     def __init__(self, core: _core.Loader, functions: dict[int, Any]) -> None:
         self.core = core
@@ -153,7 +160,7 @@ class _Calls:
         return lambda: self._answer(call, function)
 
     def _function(self, slot: Slot, step: int) -> Any:
-        # Not the thread's own: it may run elsewhere by now.
+        # Looked up for each call, because the function may have moved.
         function = self.functions[step]
         if not hasattr(function, "for_thread"):
             return function
@@ -164,7 +171,7 @@ class _Calls:
     def _answer(self, call: _core.ForeignCall, function: Any) -> None:
         try:
             call.finish(function(call))
-        except BaseException as error:  # SystemExit too: it is the training loop that should see it
+        except BaseException as error:  # SystemExit too: the training loop should get it
             self._fail(call, function.name, error)
 
     def _fail(self, call: _core.ForeignCall, name: str, error: BaseException) -> None:
@@ -175,7 +182,7 @@ class _Calls:
         try:
             call.fail(text_of(error), token, self.failures, is_of_sample(error))
         except BaseException:
-            del self.exceptions[token]  # its traceback holds the call, which counts as failed when nothing does
+            del self.exceptions[token]  # the traceback holds the call, which counts as failed when nothing holds it
             raise
 
     def forget_dropped(self) -> None:
@@ -184,26 +191,28 @@ class _Calls:
 
 
 def default_workers() -> int:
-    # More threads than cores: user code often waits for files, and they take turns anyway when it does not.
+    # More threads than cores: user code often waits for files, and otherwise the threads take turns
+    # anyway.
     return min(8, 2 * len(os.sched_getaffinity(0)))
 
 
 class Workers:
     """The threads of one loader. Nothing runs before `start()`.
 
-    They begin with `count` and become more while user code waits for something outside; see `Growth`. Each works on its
-    own copy of a data set.
+    The pool begins with `count` threads and grows while user code waits for something outside the
+    process; see `Growth`. Each thread works on its own copy of a data set.
     """
 
     def __init__(
         self, core: _core.Loader, functions: dict[int, Any], count: int, processes: int | None = None
     ) -> None:
-        # Sizes are not chosen yet while a filter is to be decided.
+        # Sizes are not chosen yet while a filter is being evaluated.
         processes = processes or core.stats()["threads"] or len(os.sched_getaffinity(0))
         self._processes = LoaderProcesses(functions, processes)
         self._calls = _Calls(core, self._processes.functions)
         here = [function.name for function in functions.values() if not isinstance(function, (InProcesses, Movable))]
-        # Nothing in the pool may lead back here: who drops the loader, and with it this, closes all.
+        # The pool must not refer back to this object: dropping the loader drops this object, which
+        # closes everything.
         self._where = _Whereabouts(self._processes, count, _Hint(here))
         self._pool = Pool(self._calls, self._where.growth(), self._where)
 
@@ -212,19 +221,25 @@ class Workers:
             self._pool.start()
 
     def decisions(self) -> list[tuple[float, int, int]]:
-        """See `Pool.decisions`."""
+        """Returns `Pool.decisions`."""
         return self._pool.decisions
 
     def moves(self) -> list[tuple[float, str, str]]:
-        """When (by `time.monotonic()`) functions with workers="auto" went from where to where."""
+        """Returns the moves of functions with workers="auto": (time by `time.monotonic()`, from,
+        to).
+        """
         return list(self._where.moves)
 
     def exception(self, failure: UserFailure) -> BaseException:
-        """The exception that a user's function raised, with its traceback and a note of where."""
+        """Returns the exception that a user function raised, with its traceback and a note on
+        where.
+        """
         return with_note(*self._calls.exceptions[failure.token])
 
     def stop(self) -> list[str]:
-        """Waits for the threads of a closed loader, once. Says what user code did not return in time."""
+        """Waits, once, for the threads of a closed loader. Returns descriptions of the user code
+        that did not return in time.
+        """
         self._processes.close(STUCK_AFTER_S)
         stuck = self._pool.stop()
         self._calls.forget_dropped()
@@ -232,26 +247,28 @@ class Workers:
 
 
 class _Whereabouts:
-    """Where the functions of a loader run, and how many threads that takes: the pool asks when they turn out to hold the interpreter lock."""
+    """Decides where the functions of a loader run, and how many threads that takes. The pool calls
+    it when functions hold the interpreter lock.
+    """
 
     def __init__(self, processes: LoaderProcesses, threads: int, hint: _Hint) -> None:
         self._processes, self._threads, self._hint = processes, threads, hint
         self.moves: list[tuple[float, str, str]] = []
 
     def growth(self) -> Growth:
-        # A thread for each worker process; more would only stand in line for them.
+        # One thread per worker process; more would only wait for a process.
         processes = self._processes.count
         return Growth(processes, cap=processes) if self._processes.all else Growth(max(self._threads, processes))
 
     def __call__(self) -> Growth | None:
-        """What may go to processes goes there."""
+        """Moves all movable functions to processes."""
         self._hint()
         names = self._processes.movable
         if not names:
             return None
         try:
             self._processes.move()
-        except Exception as error:  # whatever keeps them from it, the run goes on as it was
+        except Exception as error:  # the run continues on threads, whatever the reason
             log().warning("%s: holds Python's lock, and stays on threads: %s", names, error)
             return None
         self.moves.append((time.monotonic(), "threads", "processes"))
@@ -267,7 +284,7 @@ _hinted: set[str] = set()
 
 
 class _Hint:
-    """Says once in a process, for the functions of a loader, that they hold the interpreter lock."""
+    """Warns once per process that functions of a loader hold the interpreter lock."""
 
     def __init__(self, names: list[str]) -> None:
         self.names = names

@@ -1,4 +1,7 @@
-"""Batches for nvidia.dali.fn.external_source: Forebay lists, fetches, shuffles and caches; DALI decodes and augments on the accelerator."""
+"""Batches for nvidia.dali.fn.external_source.
+
+Forebay lists, fetches, shuffles and caches; DALI decodes and augments on the accelerator.
+"""
 
 from __future__ import annotations
 
@@ -15,26 +18,32 @@ __all__ = ["ExternalSource"]
 
 
 class ExternalSource(Steps):
-    """What nvidia.dali.fn.external_source takes as its `source`, with `batch=True`, also an iterable.
+    """A `source` for nvidia.dali.fn.external_source with `batch=True`. It is also an iterable.
 
-        source = fb.dali.ExternalSource(fb.images("photos/train").shuffle().batch(64), ["image", "label"], seed=7)
+        pipeline = fb.images("photos/train").shuffle().batch(64)
+        source = fb.dali.ExternalSource(pipeline, ["image", "label"], seed=7)
 
         @nvidia.dali.pipeline_def(batch_size=64, num_threads=4, device_id=0)
         def training():
-            encoded, label = fn.external_source(source=source, num_outputs=2, batch=True, dtype=[types.UINT8, types.INT64])
+            dtypes = [types.UINT8, types.INT64]
+            encoded, label = fn.external_source(source=source, num_outputs=2, batch=True, dtype=dtypes)
             image = fn.decoders.image(encoded, device="mixed")
             return fn.random_resized_crop(image, size=224), label
 
-    Each call gives the next batch, a list with one entry for each field: an array (rows, ...), or for bytes, text (uint8) and ragged fields a list of arrays, one for each
-    row. StopIteration ends an epoch: with DALI `pipeline.reset()` or `cycle="raise"` the next call begins the next one. Calls come from one thread; do not give `parallel=True`,
-    which copies the source into other processes: the engine's threads are what works ahead.
+    Each call returns the next batch, a list with one entry per field: an array (rows, ...), or for
+    bytes, text (uint8) and ragged fields a list of arrays, one per row. StopIteration ends an
+    epoch: after DALI's `pipeline.reset()`, or with `cycle="raise"`, the next call begins the next
+    epoch. Call it from one thread. Do not set `parallel=True`, which copies the source into other
+    processes; the engine's threads already work ahead.
 
     Args:
-        pipeline: a Pipeline, or a Loader that is open already. The batch size of DALI's pipeline must be at least that of this one.
-        fields: what the outputs are, in this order; all by default.
-        options: of the Loader.
+        pipeline: a Pipeline, or an open Loader. The batch size of DALI's pipeline must be at least
+            that of this one.
+        fields: the fields to return, in this order; all by default.
+        options: options of the Loader.
 
-    Errors: InvalidArgument: options beside a Loader, an `output` other than "numpy", a list of strings (DALI has no such thing); KeyError: a field that is not there.
+    Errors: InvalidArgument for options beside a Loader, an `output` other than "numpy", or a list
+    of strings (DALI has no such type); KeyError for an unknown field.
     """
 
     def __init__(self, pipeline: Pipeline | Loader, fields: Sequence[str] | None = None, **options: Any) -> None:
@@ -43,7 +52,7 @@ class ExternalSource(Steps):
         self._epoch: Iterator[Any] | None = None
 
     def __call__(self) -> list[Any]:
-        """The next batch; StopIteration once at the end of each epoch."""
+        """Returns the next batch. Raises StopIteration once at the end of each epoch."""
         if self._epoch is None:
             self._epoch = super().__iter__()
         try:

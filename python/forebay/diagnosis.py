@@ -1,4 +1,4 @@
-"""What holds a pipeline up, what to change, and what that gains: found out by trying."""
+"""Diagnosis: finds what limits the speed of a pipeline, and measures which changes help."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ __all__ = ["Diagnosis", "Remedy", "diagnose"]
 
 @dataclass(frozen=True)
 class Remedy:
-    """A change that was tried and gains.
+    """A change that was tried and is faster.
 
     Attributes:
-        change: what to do, in words.
-        gain: times as fast, with this change and without it in turns: the median of three rounds.
-        gain_low, gain_high: the least and the most of them.
-        cache_bytes: what a cache of all samples takes; 0 for other changes.
+        change: the change in words.
+        gain: speed-up with this change, measured in turns with and without it: the median of three
+            rounds.
+        gain_low, gain_high: the lowest and the highest of the three.
+        cache_bytes: size of a cache of all samples; 0 for other changes.
         options: `threads`, `requests` and `memory` for the Loader.
-        pipeline: with the change.
+        pipeline: the pipeline with the change.
     """
 
     change: str
@@ -37,19 +38,20 @@ class Remedy:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What was found; `print()` it.
+    """The result of `diagnose()`. Print it for a summary.
 
     Attributes:
-        limit: what the consumer waits for most: "trainer", "storage", "requests", "memory", "cache", "compute", "cores" or
-            "user_code".
-        wait_share: of the time, that it waited for that.
-        next_limit: what that is with the first remedy, or None.
-        samples_per_second: of the pipeline as it is; the median of three windows.
-        trainer_samples_per_second: what the consumer could take, or None.
+        limit: what the consumer waits for most: "trainer", "storage", "requests", "memory",
+            "cache", "compute", "cores" or "user_code".
+        wait_share: share of the time that the consumer waited for it.
+        next_limit: the limit with the first remedy applied, or None.
+        samples_per_second: speed of the unchanged pipeline; the median of three windows.
+        trainer_samples_per_second: the highest speed that the consumer could take, or None.
         remedies: the best first.
         others: changes that do not gain, or could not be tried, and why.
-        verified_gain: what the first remedy gains where it was made and measured again (`verify=True`), or None.
-        data: all of it, as a dict (docs/diagnosis.md).
+        verified_gain: gain of the first remedy when it was applied and measured again
+            (`verify=True`), or None.
+        data: the whole result as a dict (docs/diagnosis.md).
     """
 
     limit: str
@@ -67,9 +69,11 @@ class Diagnosis:
         return self._found.to_text()
 
     def report(self, path: str | os.PathLike[str] | None = None) -> str:
-        """What `print()` shows; with `path` an HTML page of it, with the ranges of all gains, is written there, too.
+        """Returns the text that `print()` shows; with `path` also writes an HTML page with the
+        ranges of all gains there.
 
-        The page is one file that opens without a network. Unavailable, or NotFound, where it cannot be written.
+        The page is one file that opens without a network. Unavailable, or NotFound, if it cannot be
+        written.
         """
         if path is not None:
             self._found.write_report(os.fsdecode(path))
@@ -84,20 +88,24 @@ def diagnose(
     verify: bool = False,
     **options: Any,
 ) -> Diagnosis:
-    """Finds out what holds `pipeline` up, by running it for some seconds, and what a change gains, by trying each in turns with it.
+    """Finds what limits `pipeline` by running it for some seconds, and measures each change in
+    turns with it.
 
     Args:
-        pipeline: as for a Loader. Its functions are run; its own caches on disk are filled as far as it comes.
-        step: what the trainer takes for a batch, in milliseconds, or a function that is called after each batch. None takes batches as fast as they
-            come.
+        pipeline: as for a Loader. Its functions are run, and its own caches on disk are filled with
+            the samples that are read.
+        step: time that the trainer takes for a batch, in milliseconds, or a function that is called
+            after each batch. None takes batches as fast as they come.
         budget: seconds after which no further change is tried.
-        verify: makes the first change and measures its gain once more, over all samples; a cache is filled by a whole epoch before, on disk as well.
-        options: of the Loader.
+        verify: applies the first change and measures its gain once more, over all samples. A cache,
+            also one on disk, is filled by a whole epoch before.
+        options: options of the Loader.
 
-    A cache is tried in memory, with as many samples as fit into 800 MB and some seconds, from its second epoch on.
-    Errors: those of the Loader; Unavailable where no batch comes for 30 s.
+    A cache is tried in memory, with as many samples as fit into 800 MB and some seconds. It is
+    measured from its second epoch on. Errors: those of the Loader; Unavailable if no batch arrives
+    for 30 s.
     """
-    import json  # here, so that importing the package stays light
+    import json  # imported here so that importing the package stays fast
 
     if not isinstance(pipeline, Pipeline):
         raise TypeError(f"diagnose() takes a Pipeline, not {type(pipeline).__name__}")

@@ -1,6 +1,7 @@
-"""What can go wrong: one exception class per code.
+"""Exceptions of Forebay: one class per error code.
 
-The code decides what may happen next (retry, skip, give up), the attributes say where it happened, the text is for people.
+The code decides what may happen next (retry, skip, give up), the attributes locate the error, and
+the text is for people.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ __all__ = [
 
 
 class Problem(NamedTuple):
-    """Something wrong with a pipeline."""
+    """One problem of a pipeline."""
 
     operator: str
     """Where: "3: random_crop"."""
@@ -39,11 +40,11 @@ class Problem(NamedTuple):
 
 
 class Error(Exception):
-    """The base of all errors that Forebay raises.
+    """Base class of all errors that Forebay raises.
 
     Attributes:
-        code: name of the kind of error, the same as the class ("Corrupt", "NotFound", ...).
-        message: what went wrong, without the place.
+        code: name of the error code, the same as the class ("Corrupt", "NotFound", ...).
+        message: what went wrong, without the location.
         key: the object (file, key of an object store), or None.
         sample: id of the sample in the data set, or None.
         operator: the step of the pipeline, or None.
@@ -82,9 +83,10 @@ class Error(Exception):
 
 
 class InvalidArgument(Error, ValueError):
-    """The call makes no sense; nothing was done.
+    """The call is wrong, and it had no effect.
 
-    Where a pipeline is at fault, `problems` lists everything that is wrong with it, as `Pipeline.check()` does.
+    If a pipeline is at fault, `problems` lists everything that is wrong with it, as
+    `Pipeline.check()` does.
     """
 
     code = "InvalidArgument"
@@ -98,41 +100,45 @@ class NotFound(Error):
 
 
 class Corrupt(Error):
-    """An object's bytes are not what its format says."""
+    """The bytes of an object violate its format."""
 
     code = "Corrupt"
 
 
 class Unavailable(Error):
-    """Storage did not answer; trying again may help."""
+    """Storage did not answer. Trying again may help."""
 
     code = "Unavailable"
 
 
 class WorkerDied(Unavailable):
-    """A worker process (`workers="processes"`) ended in the middle of a call, by a signal or an exit. A new one takes its place.
+    """A worker process (`workers="processes"`) ended during a call, by a signal or an exit. A new
+    process replaces it.
 
-    `exit_code` is as `subprocess` has it: negative for a signal; None where it could not be started.
+    `exit_code` follows `subprocess`: negative for a signal, None if the process could not be
+    started.
     """
 
     exit_code: int | None = None
 
 
 class Unsupported(Error):
-    """Valid, but of a kind that is not handled, or refused by a cap such as `max_pixels`."""
+    """Valid input of a kind that is not supported, or refused by a limit such as `max_pixels`."""
 
     code = "Unsupported"
 
 
 class OutOfBudget(Error):
-    """More memory is needed than the budget can ever give. `bytes_needed` would have been enough."""
+    """More memory is needed than the budget can ever give. `bytes_needed` bytes would have been
+    enough.
+    """
 
     code = "OutOfBudget"
     bytes_needed: int = 0
 
 
 class Cancelled(Error):
-    """Somebody asked to stop: the loader was closed."""
+    """The operation was cancelled because the loader was closed."""
 
     code = "Cancelled"
 
@@ -144,21 +150,23 @@ class StateMismatch(Error):
 
 
 class Internal(Error):
-    """A defect of Forebay. Please report it."""
+    """A bug in Forebay. Please report it."""
 
     code = "Internal"
 
 
 class DataWarning(UserWarning):
-    """Opening a data set found something that it does not read: files in formats that are not read, links that lead nowhere.
+    """Opening a data set found something that is not read: files in unsupported formats, or broken
+    links.
 
-    Given once for each cause when a loader is opened, with the number of objects and the name of the first; `loader.warnings()` lists them.
-    `warnings.simplefilter("error", fb.DataWarning)` makes them errors.
+    Each cause gives one warning when a loader is opened, with the number of objects and the name of
+    the first. `loader.warnings()` lists them. `warnings.simplefilter("error", fb.DataWarning)`
+    turns them into errors.
     """
 
 
 class UserFailure(Exception):
-    """Carries the token of an exception of the user's own function; never leaves the package."""
+    """Carries the token of an exception that a user function raised. Never leaves the package."""
 
     def __init__(self, token: int) -> None:
         super().__init__(token)
@@ -172,7 +180,7 @@ _CLASSES = {
     )
 }  # fmt: skip
 
-# Tracebacks then say "forebay.Corrupt", which is how users catch it.
+# Tracebacks then show the public name, "forebay.Corrupt", which users catch.
 for _class in (DataWarning, Error, Problem, WorkerDied, *_CLASSES.values()):
     _class.__module__ = "forebay"
 
@@ -186,7 +194,7 @@ def from_status(
     range: tuple[int, int] | None,
     bytes_needed: int,
 ) -> Error:
-    """The exception of a failure in the engine."""
+    """Returns the exception for a failure in the engine."""
     error = _CLASSES.get(code, Error)(message, key=key, sample=sample, operator=operator, range=range)
     error.code = code
     if isinstance(error, OutOfBudget):

@@ -1,4 +1,6 @@
-"""Batches as JAX arrays: `forebay.jax.iterate(pipeline)`, and `forebay.Loader(..., output="jax")`. On the CPU without a copy."""
+"""Batches as JAX arrays: `forebay.jax.iterate(pipeline)`, and `forebay.Loader(..., output="jax")`.
+On the CPU without a copy.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ __all__ = ["Batches", "iterate"]
 
 
 def iterate(pipeline: Pipeline | Loader, mesh: Any = None, sharding: Any = None, **options: Any) -> Batches:
-    """The pipeline's batches as dicts of jax.Array, epoch after epoch.
+    """Returns the pipeline's batches as dicts of jax.Array, epoch after epoch.
 
         batches = fb.jax.iterate(pipeline, seed=7)
         for epoch in range(90):
@@ -30,19 +32,26 @@ def iterate(pipeline: Pipeline | Loader, mesh: Any = None, sharding: Any = None,
                 state, loss = step(state, batch["image"], batch["label"])
             save(batches.state_dict())
 
-    Arrays are (rows, ...), with the types of the loader's (64 bits become 32 unless JAX is told otherwise). On the CPU they share the batch's memory, elsewhere
-    they are on JAX's default device. Ragged fields are (values, offsets), texts and bytes lists, as in a batch of the loader.
+    Arrays are (rows, ...), with the types of the loader's batches (64 bits become 32 unless JAX is
+    configured otherwise). On the CPU they share the batch's memory, otherwise they are on JAX's
+    default device. As in a batch of the loader, ragged fields are (values, offsets), and texts and
+    bytes are lists.
 
     Args:
-        pipeline: a Pipeline, or a Loader that is open already.
-        mesh: a jax.sharding.Mesh: rows are divided over its first axis.
-        sharding: a jax.sharding.Sharding of its own making, in place of `mesh`; the same for all fields, whose first axis is rows. Each
-            process gives its own rows (jax.make_array_from_process_local_data); together they are one array of the global batch.
-        options: of the Loader. Where there is a mesh or a sharding, `rank` and `world_size` are those of JAX's processes unless given.
+        pipeline: a Pipeline, or an open Loader.
+        mesh: a jax.sharding.Mesh. Rows are divided over its first axis.
+        sharding: a jax.sharding.Sharding of your own in place of `mesh`. It is used for all fields,
+            whose first axis is rows. Each process contributes its own rows
+            (jax.make_array_from_process_local_data); together they are one array of the global
+            batch.
+        options: options of the Loader. If there is a mesh or a sharding, `rank` and `world_size`
+            are by default those of JAX's processes.
 
-    Errors: InvalidArgument: options beside a Loader; mesh and sharding at once; with either, a field that is no array (leave it out by .select, or
-    .pad it), or rows that its devices cannot share alike (.batch(n, last="drop") or last="pad"; with several ranks last="partial" and on_error="skip"
-    are refused at once); a loader with output="torch".
+    Errors: InvalidArgument for options beside a Loader, for both mesh and sharding, and for a
+    loader with output="torch". If there is a mesh or a sharding, also for a field that is not an
+    array (remove it by .select, or .pad it) and for rows that its devices cannot share equally
+    (.batch(n, last="drop") or last="pad"). If there are several ranks, last="partial" and
+    on_error="skip" are refused at once.
     """
     if mesh is not None and sharding is not None:
         raise InvalidArgument("jax.iterate: give mesh or sharding, not both")
@@ -62,7 +71,11 @@ def iterate(pipeline: Pipeline | Loader, mesh: Any = None, sharding: Any = None,
 
 
 def _check_rows(loader: Loader) -> None:
-    """All processes go through a step together: where one has a row less than another, it and the others would wait for each other for ever."""
+    """Raises InvalidArgument if ranks may get different numbers of rows.
+
+    All processes take a step together. If one had a row less than the others, all would wait for
+    each other forever.
+    """
     if json.loads(loader.pipeline._description.last_args()).get("last", "partial") == "partial":
         raise InvalidArgument(
             f"jax.iterate: the last batch of an epoch may have a row more on one of the {loader.world_size} ranks than on another, and together they are "
@@ -74,7 +87,9 @@ def _check_rows(loader: Loader) -> None:
 
 
 class Batches(Steps):
-    """What `iterate` gives. Every `for` runs one epoch; breaking out keeps the position."""
+    """The iterable that `iterate` returns. Every `for` runs one epoch; breaking out of it keeps the
+    position.
+    """
 
     def __init__(self, loader: Loader, sharding: Any = None) -> None:
         super().__init__(loader)
@@ -103,14 +118,19 @@ def _is_array(value: Any) -> bool:
 
 
 def _put(fields: dict[str, Any]) -> dict[str, Any]:
-    """All arrays at once, which costs less than one after the other; texts as they are."""
+    """Puts all arrays at once, which costs less than one after the other. Texts are returned
+    unchanged.
+    """
     texts = {name: value for name, value in fields.items() if isinstance(value, list)}
     return jax.device_put({name: value for name, value in fields.items() if name not in texts}) | texts if texts else jax.device_put(fields)
 
 
 def array_of(array: np.ndarray) -> jax.Array:
-    """The array as JAX has it: on the CPU the same memory, which it keeps, on other devices a copy that may still be under way. 64 bits become 32 unless
-    JAX is told otherwise."""
-    if not isinstance(array, np.ndarray):  # bfloat16, which comes by DLPack
+    """Returns the array as a JAX array.
+
+    On the CPU it shares the memory and keeps it alive; on other devices it is a copy, which may
+    still be in progress. 64 bits become 32 unless JAX is configured otherwise.
+    """
+    if not isinstance(array, np.ndarray):  # bfloat16, which arrives by DLPack
         array = jax.dlpack.from_dlpack(array)
     return jax.device_put(array)

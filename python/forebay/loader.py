@@ -1,4 +1,4 @@
-"""A running, checkpointable stream of batches: a position in a plan over an engine."""
+"""The loader: runs a pipeline and delivers its batches from a position that can be saved."""
 
 from __future__ import annotations
 
@@ -27,70 +27,96 @@ __all__ = ["Loader", "digest"]
 
 
 class Loader(LoaderReports):
-    """Batches of a pipeline, epoch after epoch.
+    """Delivers the batches of a pipeline, epoch after epoch.
 
         with fb.Loader(pipeline, seed=7) as loader:
             for epoch in range(90):
                 for batch in loader:  # one epoch
                     ...
 
-    Every `for` runs one epoch. Breaking out of it keeps the position: the next `for` goes on there, or begins the next epoch
-    when this one is over. For evaluation give `restart=True`: then each `for` begins its epoch anew, unless a state was just loaded.
+    Every `for` runs one epoch. Breaking out of it keeps the position: the next `for` continues
+    there, or begins the next epoch if this one is over. For evaluation set `restart=True`: each
+    `for` then begins its epoch again, unless a state was just loaded.
 
-    An epoch of which nothing is to be had (an empty data set; `last="drop"` and less than a global batch,
-    also after a resume) is an epoch all the same: its `for` gives no batch, and ends it. What a batch holds is a function of data,
-    pipeline, seed and position; the options below the seed change speed, never content.
+    An epoch may be empty (an empty data set; `last="drop"` and less than a global batch, also after
+    a resume). Its `for` delivers no batch and ends the epoch. The content of a batch is a function
+    of data, pipeline, seed and position. The options after the seed change speed, never content.
 
     Args:
-        pipeline: what to deliver; everything wrong with it is told at once, as InvalidArgument.
-        seed: 0 to 2**64 - 1; of the order and of all random operators.
-        epochs: how many there will be; nothing is fetched past the last one. None: no end.
-        rank, world_size: which of how many processes this is; by default from Ray Train, torch.distributed's process group, or torchrun, Slurm or MPI
-            variables, else 0 of 1.
-        threads: compute threads; "auto" counts what affinity and cgroup give, divided by the ranks on this host. Loaders of a
-            process share them; a number is what this one may have busy at once.
-        requests: storage requests in flight; "auto" finds, store by store and while it runs, how many serve best. Loaders of a
-            process that read from one store share them. A number bounds all that a remote store is asked for at a time, listings
-            and indexes of the opening included.
-        memory: bytes for everything between storage and the user ("2GiB" or a number), not counting batches that the user
-            holds; "auto" takes what three batches and the window need; all such loaders of a process together at most a quarter
-            of the host's memory.
-        on_error: what a bad sample (Corrupt, Unsupported, NotFound, an exception of the user's function) does. "raise"; "skip":
-            the batch is shorter; "replace": another sample stands in, the same on every run, and for a row of a table one of
-            its own block; where 50 of these will not do, as in a damaged row group, one of the row groups read next. What is
-            no `Exception` (SystemExit, KeyboardInterrupt) is always raised.
-        max_errors: how many different bad samples of an epoch are borne: a count (int), or a share of the data set (float, 0.0 to
-            1.0). The next one is raised. The pass of a filter counts by itself.
-        output: what `batch[name]` is: "numpy", "torch" or "jax" (see forebay.jax). Every array also speaks DLPack.
-        storage_options: options of the store, by name; values are text, numbers or bools. S3: "endpoint", "region",
-            "access_key_id", "secret_access_key", "session_token", "profile", "anonymous", "addressing_style" ("path" or "virtual"),
-            "verify_checksums", "write_checksums", "listing_cache", "requester_pays" (of a bucket whose readers pay); what is not given comes from where the AWS tools look. S3 and HTTP: "ca_file", "verify",
-            "proxy", "timeout_s", "connect_timeout_s", "retries"; HTTP: "header_NAME". Any store: "imitate_latency_ms" and
-            others that put a slow link before it. A name that is not known is InvalidArgument with those that are.
-        shard_by: which rank gets which rows of a global batch, never which rows there are: a run may go on under another one. "count":
-            equal numbers, in turn. "locality": equal numbers, each rank first what its host keeps, which is what it got in the first
-            epoch; a few per cent move. "auto": "locality" where the pipeline has a `.cache()` and it is known what keeps what. The
-            same on every rank: with "auto" all ranks must have a `.cache()` of one kind, in memory or on disk, or none. Row groups of tables and shards are dealt by lane, whatever this says.
-        hosts: how many hosts the ranks are on, equal numbers of neighbouring ranks each; the same on every rank. None: what
-            torchrun or Slurm say. Caches in memory alone belong to their process: each rank then counts as a host.
-        peers: the hosts of the job: what a `.cache()` keeps on another one is asked for there before storage. A list of "host:port",
-            one for each rank, at its own of which this process listens; or "file:///FOLDER", a folder that all hosts
-            share and that is this job's alone, where they find each other; or "launcher": through a process group of torch.distributed, torchrun's
-            store, or mpi4py, whichever there is. They know each other by a token, and a rank that
-            has another seed, batch size or data set than rank 0 gets StateMismatch: see docs/cluster.md.
-        restart: for evaluation, whose loops may be broken off (a sanity check, `limit_val_batches`, `validation_steps`): a `for` behind one that was
-            left in the middle begins the same epoch again. A state that was loaded since the last batch is gone on from. An iterator of an earlier `for` then
-            raises InvalidArgument. A stream goes on where it stands.
-        steps_per_epoch: of a stream: how many batches a `for` gives. None: one epoch without end.
-        journal: of a stream: the file that `loader.journal(path)` wrote in the run that is to be repeated: the same records in the same order, then the end.
-        rehearsal: with a `.rehearse()`: the `state_dict()` of a loader over the same data set, of the task before, say, whose kept samples this one begins with.
-        share: one engine for the processes of a host. "auto": the host's server makes the batches; it is started where there is
-            none, and again where it was killed. Else the name of one that runs, or the path of its socket (`forebay serve
-            --socket`). Batches are the same as without, to the byte, and cannot be written to. Not for pipelines with your own functions or
-            with arrays in memory. See docs/shared.md.
-        together: with `share`: True: loaders of the same pipeline, seed and rank get the same batches, made once for all of them. A
-            number: and the first batch waits until so many are there, a minute at most. Whoever falls behind by more than a few
-            batches goes on alone.
+        pipeline: the pipeline to run. InvalidArgument reports everything that is wrong with it at
+            once.
+        seed: 0 to 2**64 - 1; seeds the order and all random operators.
+        epochs: the number of epochs; nothing is fetched beyond the last one. None: no end.
+        rank, world_size: the number of this process, and the number of processes. By default taken
+            from Ray Train, the process group of torch.distributed, or the variables of torchrun,
+            Slurm or MPI; otherwise 0 and 1.
+        threads: compute threads. "auto" counts the cores that affinity and cgroup allow, divided by
+            the ranks on this host. The loaders of a process share the threads; a number limits how
+            many this loader may keep busy at once.
+        requests: storage requests in flight. "auto" finds the best number for each store while the
+            loader runs. Loaders of a process that read from the same store share the requests. A
+            number limits all requests to a remote store, including listings and indexes while the
+            loader is opened.
+        memory: bytes for everything between storage and you ("2GiB" or a number), not counting
+            batches that you hold. "auto" takes what three batches and the window need; all "auto"
+            loaders of a process together take at most a quarter of the host's memory.
+        on_error: how to treat a bad sample (Corrupt, Unsupported, NotFound, an exception of your
+            function). "raise": raises the error. "skip": the batch is shorter. "replace": another
+            sample takes its place, the same one in every run. The replacement of a table row comes
+            from its block; if 50 candidates fail, as in a damaged row group, it comes from one of
+            the row groups that are read next. An error that is not an `Exception` (SystemExit,
+            KeyboardInterrupt) is always raised.
+        max_errors: the number of different bad samples that an epoch may have: a count (int), or a
+            share of the data set (float, 0.0 to 1.0). The next bad sample is raised. The pass of a
+            filter counts separately.
+        output: the type of `batch[name]`: "numpy", "torch" or "jax" (see forebay.jax). Every array
+            also supports DLPack.
+        storage_options: options of the store by name; values are text, numbers or bools. S3:
+            "endpoint", "region", "access_key_id", "secret_access_key", "session_token", "profile",
+            "anonymous", "addressing_style" ("path" or "virtual"), "verify_checksums",
+            "write_checksums", "listing_cache", "requester_pays" (for a bucket whose readers pay);
+            missing options are looked up where the AWS tools look. S3 and HTTP: "ca_file",
+            "verify", "proxy", "timeout_s", "connect_timeout_s", "retries"; HTTP: "header_NAME". Any
+            store: "imitate_latency_ms" and others that simulate a slow link. InvalidArgument for an
+            unknown name; the message lists the known ones.
+        shard_by: which rank gets which rows of a global batch. The global batch itself does not
+            depend on it, so you may resume a run with another value. "count": equal numbers of
+            rows, in turn. "locality": equal numbers; each rank first gets the rows in its host's
+            caches, which are the rows it got in the first epoch; a few per cent move. "auto":
+            "locality" if the pipeline has a `.cache()` and it is known which ranks share a cache,
+            otherwise "count". The value must be the same on every rank: with "auto" all ranks must
+            have a `.cache()` of one kind, in memory or on disk, or none. Row groups of tables and
+            shards are always assigned by lane.
+        hosts: the number of hosts of the ranks; each host has the same number of consecutive ranks.
+            The value must be the same on every rank. None: taken from torchrun or Slurm. Caches
+            that are only in memory belong to their process, so each rank then counts as a host.
+        peers: the hosts of the job. Cache entries of another host are requested from it before
+            storage is read. A list of "host:port", one for each rank; this process listens at its
+            own. Or "file:///FOLDER": a folder that all hosts share and that only this job uses, in
+            which the hosts find each other. Or "launcher": the hosts find each other through a
+            process group of torch.distributed, torchrun's store, or mpi4py, whichever exists. Hosts
+            identify each other by a token. A rank whose seed, batch size or data set differs from
+            rank 0's gets StateMismatch; see docs/cluster.md.
+        restart: for evaluation loops that may be left early (a sanity check, `limit_val_batches`,
+            `validation_steps`): a `for` after one that was left in the middle begins the same epoch
+            again. If a state was loaded since the last batch, the `for` continues from it. An
+            iterator of an earlier `for` then raises InvalidArgument. A stream continues at its
+            position.
+        steps_per_epoch: for streams: the number of batches per `for`. None: one endless epoch.
+        journal: for streams: the file that `loader.journal(path)` wrote in the run to repeat. The
+            loader delivers the same records in the same order, and then ends.
+        rehearsal: for pipelines with `.rehearse()`: the `state_dict()` of a loader over the same
+            data set, for example of the previous task. This loader begins with the replay buffer of
+            that state.
+        share: one engine for the processes of a host. "auto": the host's server makes the batches;
+            it is started if none runs, and restarted if it was killed. Otherwise the name of a
+            running server, or the path of its socket (`forebay serve --socket`). The batches are
+            byte for byte the same as without it, but read-only. Not for pipelines with your own
+            functions or with arrays in memory. See docs/shared.md.
+        together: with `share`. True: loaders of the same pipeline, seed and rank get the same
+            batches, which are made once for all of them. A number: the first batch also waits, at
+            most a minute, for this number of loaders. A loader that falls behind by more than a few
+            batches continues on its own.
 
     Errors: InvalidArgument, NotFound, Unavailable, OutOfBudget.
     """
@@ -125,7 +151,8 @@ class Loader(LoaderReports):
         self._pipeline = pipeline
         local_ranks = None
         if rank is None and world_size is None and (place := _ray_train.place()):
-            # Before variables: workers may have those of whatever started Ray.
+            # These come before the variables, because workers may inherit variables of the launcher
+            # that started Ray.
             rank, world_size, local_ranks = place
         self._place_given = rank is not None or world_size is not None
         if not self._place_given and (group := _process_group.place()):
@@ -161,12 +188,12 @@ class Loader(LoaderReports):
         self._passes = 0
         self._iterations = 0
         self._ready = False
-        self._begun_s = 0.0  # when the first batch was asked for
+        self._begun_s = 0.0  # time of the request for the first batch
         self._core = _open(pipeline, options)
         for told in self._core.warnings():
             try:
                 warnings.warn(told["message"], DataWarning, stacklevel=2)
-            except DataWarning:  # the user's filters make errors of them
+            except DataWarning:  # the user's warning filters may turn warnings into errors
                 self._core.close()
                 raise
         self._workers = Workers(
@@ -176,7 +203,7 @@ class Loader(LoaderReports):
         _live.add(self)
         _serve_if_asked()
 
-    # Iterating
+    # Iteration
 
     def __iter__(self) -> Iterator[_core.Batch]:
         self._prepare()
@@ -185,8 +212,9 @@ class Loader(LoaderReports):
         return _Pass(self)
 
     def __len__(self) -> int:
-        """Batches of this rank in the current epoch, those done included; the same on every rank. TypeError for a stream without
-        steps_per_epoch=."""
+        """Returns the number of batches of this rank in the current epoch, including delivered
+        ones. It is the same on every rank. TypeError for a stream without steps_per_epoch=.
+        """
         self._prepare()
         batches = self._core.batches_per_epoch()
         if batches < 0:
@@ -194,7 +222,7 @@ class Loader(LoaderReports):
         return batches
 
     def _prepare(self) -> None:
-        # Filters decide which samples there are, and they are the user's functions.
+        # Filters determine the number of samples, and they are user functions.
         if self._ready:
             return
         self._check_place()
@@ -203,7 +231,9 @@ class Loader(LoaderReports):
         self._ready = True
 
     def _check_place(self) -> None:
-        """A loader that was opened before the job's processes met would give each of them all samples."""
+        """Raises if the loader was opened before the job's process group: it would deliver all
+        samples on every rank.
+        """
         group = None if self._place_given else _process_group.place()
         if group not in (None, (self.rank, self.world_size)):
             raise InvalidArgument(
@@ -216,7 +246,8 @@ class Loader(LoaderReports):
         torch = sys.modules.get("torch")
         if torch is None or not torch.autograd._profiler_enabled():
             return self._call(self._core.next)
-        with torch.profiler.record_function("forebay: wait for a batch"):  # costs some microseconds, so only where it is looked at
+        # The profiler range costs some microseconds, so it is recorded only while a profiler runs.
+        with torch.profiler.record_function("forebay: wait for a batch"):
             return self._call(self._core.next)
 
     def _call(self, method: Callable[[], Any]) -> Any:
@@ -226,10 +257,10 @@ class Loader(LoaderReports):
             error = self._workers.exception(failure)
         except Error as failure:
             error = self._stream_failure() or failure
-        raise error  # outside of `except`, so that the user's own `raise ... from ...` stays as it was
+        raise error  # raised outside `except`, which would change the context of the user's own `raise ... from ...`
 
     def _stream_failure(self) -> BaseException | None:
-        """What the user's own iterable raised, where that has ended the stream."""
+        """Returns the exception of the user's iterable if that has ended the stream, else None."""
         source = self._pipeline._functions.get(0)
         return source.failure if isinstance(source, UserStream) else None
 
@@ -242,7 +273,9 @@ class Loader(LoaderReports):
         return self._core.epoch()
 
     def set_epoch(self, epoch: int) -> None:
-        """Goes to the beginning of an epoch. The current epoch keeps its position."""
+        """Moves to the beginning of an epoch. If `epoch` is the current epoch, the position is
+        kept.
+        """
         self._prepare()
         number = operator.index(epoch)
         if not -(2**63) <= number < 2**63:
@@ -250,71 +283,81 @@ class Loader(LoaderReports):
         self._core.set_epoch(number)
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the loader stands, as a small plain dict, the same on every rank. Valid between any two batches."""
+        """Returns the position as a small plain dict, the same on every rank. Valid between any two
+        batches.
+        """
         import json
 
         self._prepare()
         return json.loads(self._core.state())
 
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
-        """Goes to where `state_dict()` was called, also with other ranks, threads or batch size.
+        """Moves to the position of a `state_dict()`. The number of ranks and threads and the batch
+        size may differ.
 
-        Raises StateMismatch, which says what differs, where the state belongs to another data set, pipeline or seed;
-        `strict=False` takes the position all the same, where the data set has as many samples.
+        Raises StateMismatch, which names the differences, if the state belongs to another data set,
+        pipeline or seed. `strict=False` takes the position anyway, provided that the data set has
+        the same number of samples.
         """
         self._prepare()
         self._core.load_state(_json(state), bool(strict))
 
     def journal(self, path: str | os.PathLike[str]) -> None:
-        """Of a stream: from now on it is written down there which records come, tens of bytes a step, so that `fb.Loader(pipeline, journal=path)`
-        can repeat this run though arrival cannot be repeated. The log must still have the records then. Of several ranks rank 0 writes it. It ends where
-        `load_state_dict` goes to another place.
+        """For streams: writes to `path`, from now on, which records are delivered.
 
-        A journal that is there already is continued at the loader's place: after `load_state_dict`, say. InvalidArgument where it is of another run, or
-        the source has an end; Unavailable where it cannot be written.
+        The journal takes tens of bytes per step. `fb.Loader(pipeline, journal=path)` repeats the
+        run from it, provided that the log still has the records. If there are several ranks, rank 0
+        writes the journal. The journal ends if `load_state_dict` moves to another position.
+
+        An existing journal is continued at the loader's position, for example after
+        `load_state_dict`. InvalidArgument if it belongs to another run, or the source is not a
+        stream; Unavailable if it cannot be written.
         """
         self._prepare()
         self._core.journal(os.fsdecode(path))
 
-    # Looking at it
+    # Properties
 
     @property
     def pipeline(self) -> Pipeline:
-        """What this loader delivers."""
+        """The pipeline that this loader runs."""
         return self._pipeline
 
     @property
     def classes(self) -> list[str]:
-        """Of `fb.images`: names of the classes in the order of their labels. Save them with the model, and give them to
-        `fb.images(root, classes=…)` for evaluation. InvalidArgument for other sources."""
+        """For `fb.images`: names of the classes in the order of their labels.
+
+        Save them with the model, and pass them to `fb.images(root, classes=…)` for evaluation.
+        InvalidArgument for other sources.
+        """
         names = self._core.classes()
         if not names:
-            return self._pipeline.classes  # says which source has none
+            return self._pipeline.classes  # its error says which source has no classes
         return names
 
     @property
     def rank(self) -> int:
-        """Which of the processes this is, from 0."""
+        """Number of this process, from 0."""
         return self._core.rank()
 
     @property
     def world_size(self) -> int:
-        """How many processes share the data set."""
+        """Number of processes that share the data set."""
         return self._core.world_size()
 
     @property
     def size(self) -> int:
-        """Samples in the data set, after `.take` and `.filter`."""
+        """Number of samples in the data set, after `.take` and `.filter`."""
         self._prepare()
         return self._core.size()
 
     @property
     def fingerprint(self) -> str:
-        """Of data set, pipeline and seed: compare it across ranks before training."""
+        """Hash of data set, pipeline and seed. Compare it across ranks before training."""
         self._prepare()
         return self._core.fingerprint()
 
-    # Ending
+    # Closing
 
     @property
     def closed(self) -> bool:
@@ -322,9 +365,11 @@ class Loader(LoaderReports):
         return self._core.closed
 
     def close(self) -> None:
-        """Stops everything and gives the memory back, in bounded time and from any state. Closing again does nothing.
+        """Stops everything and releases the memory, in bounded time and from any state. Closing
+        again does nothing.
 
-        Batches stay valid. A function of the user's that does not return within 5 s is left on its thread, with a warning.
+        Batches stay valid. A user function that does not return within 5 s is left running on its
+        thread, with a warning.
         """
         self._core.close()
         source = self._pipeline._functions.get(0)
@@ -339,7 +384,7 @@ class Loader(LoaderReports):
         self.close()
 
     def __del__(self) -> None:
-        if hasattr(self, "_workers"):  # otherwise opening failed
+        if hasattr(self, "_workers"):  # missing if opening failed
             self.close()
 
     def __repr__(self) -> str:
@@ -355,7 +400,7 @@ own(Loader)
 
 
 class _Pass:
-    """One `for` over a loader: ends with the epoch."""
+    """One `for` over a loader. Ends with the epoch."""
 
     __slots__ = ("_iteration", "_loader", "_number")
 
@@ -369,7 +414,7 @@ class _Pass:
 
     def __next__(self) -> _core.Batch:
         loader = self._loader
-        if self._number != loader._passes:  # the epoch it belonged to is over
+        if self._number != loader._passes:  # the epoch of this pass is over
             raise StopIteration
         if loader._restart and self._iteration != loader._iterations:
             raise InvalidArgument("this iterator's epoch was begun anew by a later `for` over the loader (restart=True): go on with that one's "
@@ -384,13 +429,13 @@ class _Pass:
 def digest(*loaders: Loader) -> str:
     """Runs the rest of the current epoch and returns its digest, 32 hexadecimal digits.
 
-    xxh3-128 over (id, then the bytes of each field, fields by name), sample by sample in global order, padding left out: the
-    same for any number of ranks, threads and batch sizes. Of a list of strings these are all strings, then the length of each
-    (uint32).
+    The digest is the xxh3-128 over (id, then the bytes of each field, fields by name), sample by
+    sample in global order without padding. It does not depend on the number of ranks, threads or
+    the batch size. A list of strings contributes all its strings, then the length of each (uint32).
 
     Args:
-        loaders: those of all ranks, each once, at the same place of the same epoch; InvalidArgument otherwise, before anything
-            is read.
+        loaders: the loaders of all ranks, each once, at the same position of the same epoch;
+            otherwise InvalidArgument, before anything is read.
     """
     _check_ranks(loaders)
     result = _core.EpochDigest()
@@ -430,7 +475,7 @@ def _check_ranks(loaders: tuple[Loader, ...]) -> None:
 
 
 def _listed(values: Iterable[Any]) -> str:
-    """"1, 2 and 4", cut after ten."""
+    """Formats values as in "1, 2 and 4"; more than ten are abbreviated."""
     texts = [str(value) for value in values]
     texts = texts if len(texts) <= 10 else [*texts[:9], f"{len(texts) - 9} others"]
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
@@ -438,16 +483,17 @@ def _listed(values: Iterable[Any]) -> str:
 
 os.register_at_fork(after_in_child=_core.be_quiet_at_exit)
 
-# Loaders that are alive when the interpreter goes are closed before it: Python's threads must not come back to it later.
+# Open loaders are closed before the interpreter exits: Python threads must not return to it later.
 _live: weakref.WeakSet[Loader] = weakref.WeakSet()
-_numbers = itertools.count()  # in the order of opening: how metrics tell them apart
+_numbers = itertools.count()  # loaders by order of opening, a label of their metrics
 
 
 @atexit.register
 def _close_all() -> None:
     for loader in list(_live):
         loader.close()
-    # What threads that nobody can stop still hold is freed by the end of the process; that is no leak to tell users of.
+    # Threads that cannot be stopped hold memory until the process ends. Do not report that as a
+    # leak.
     if threading.active_count() > 1:
         _core.be_quiet_at_exit()
 

@@ -1,4 +1,6 @@
-"""The steps of a pipeline that give the same in each epoch, run once and written in a format that others read, too."""
+"""Materialization: runs the steps of a pipeline whose output is the same in every epoch once, and
+writes the output in a common format.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +19,21 @@ __all__ = ["Materialized", "materialize"]
 
 @dataclass(frozen=True)
 class Materialized:
-    """What was written.
+    """The result of `materialize()`.
 
     Attributes:
-        pipeline: reads it, with the steps behind the cut: the same batches as the pipeline that was given.
-        cut: the step behind which it was cut.
-        samples: of the data set.
-        shards: files of all of it.
-        written: samples by this call; fewer where something was there already.
-        reused: of those: taken from what was there, without running the steps (`update=True`).
-        bytes: of all files that are done.
-        seconds: that this call took.
-        complete: False where other ranks have shards to write yet; there is nothing to read before.
+        pipeline: reads the output and runs the steps after the cut; its batches equal those of the
+            original pipeline.
+        cut: the last step that was run.
+        samples: samples in the data set.
+        shards: files of the whole output.
+        written: samples that this call wrote; fewer if some were already there.
+        reused: samples of these that were copied from existing output, without running the steps
+            (`update=True`).
+        bytes: size of all finished files.
+        seconds: duration of this call.
+        complete: False while other ranks have shards to write; the output cannot be read before it
+            is complete.
     """
 
     pipeline: Pipeline
@@ -61,43 +66,58 @@ def materialize(
     progress: Callable[[Mapping[str, Any]], object] | None = None,
     **options: Any,
 ) -> Materialized:
-    """Runs the steps before the cut once for all samples and writes what they give, here or in a bucket, in files that others read, too.
+    """Runs the steps up to the cut once for all samples and writes their output, to a folder or a
+    bucket, in files that other programs can read.
 
-    `fb.materialized(url)` reads it in place of these steps: ids, order, fingerprint and values are those of the original, so a digest is, too
-    (but for `format="jpeg"` without `restart_markers`, which is a data set of its own).
-    It may be stopped, or killed, at any moment; the same call goes on. Equal calls write equal files.
+    `fb.materialized(url)` reads the output in place of these steps. Ids, order, fingerprint and
+    values are those of the original, and so is a digest. The exception is `format="jpeg"` without
+    `restart_markers`, which is a data set of its own. The call may be stopped, or killed, at any
+    moment; repeating it continues. Equal calls write equal files.
 
     Args:
-        pipeline: as for a Loader. Steps behind the cut are not run. Its functions before the cut are run once.
-        url: a local folder, made if it is not there; or s3://bucket/prefix.
-        cut: behind which step: its name, "last" (the last one that gives the same each epoch), or "best": the one that `profile()` finds fastest
-            in files, which takes a minute.
-        format: "arrow": Arrow IPC files ("Feather 2"), with a column `id`; "parquet", for tables: Parquet files with it; "wds", for samples: tar files that
-            readers of WebDataset open, in which pixels are PNG; "jpeg": such tar files in which pictures are JPEG. That loses something, so
-            it has a fingerprint and a version of its own, and states of the original are refused.
-        compression: of tables "lz4" or "zstd". Samples that are read one by one are written as they are.
-        quality: of "jpeg", 1 to 100; 90 if not given.
-        limit: of "jpeg": pictures are made smaller until no side has more pixels.
-        restart_markers: of "jpeg": JPEGs keep their coefficients and get a restart marker behind each row of blocks; other pictures stay as they
-            are. Each is decoded and compared, so pixels are the same, and this is the original, as with other formats. `.decode_image()` has to
-            follow the cut.
-        shards: how many files, as far as a table's row groups allow it; "auto" is as many as give 64 MiB each.
-        update: what is finished there may be of an earlier version of the data. What has not changed since is taken from it, the steps are run for the rest, and
-            the result is what a new folder would have. Until it is finished the old one can be read. In a bucket the new files lie in a folder of
-            their own below `url`.
-        rank, world_size: this call writes every world_size-th file; call it once for each rank, on any host that has the folder. By default
-            from Ray Train, or torchrun, Slurm or MPI variables, as a Loader finds them; else this call writes all.
-        engine: "ray": shards are tasks of Ray, on the cluster that there is (as `ray.init()` finds it) or on one started here; what a worker
-            or a host that dies was writing is written by another. Functions and data sets of the pipeline are sent as Ray sends such.
-        workers: with engine="ray": so many shards at a time; by default as many as Ray has cores for, each with `threads` (1 unless given).
-        url_options: of the store that `url` is in; by default `storage_options`.
-        progress: called now and then with `samples_done`, `samples`, `shards_done`, `shards`, `bytes` and `seconds`; with engine="ray" after each
-            shard, and without `bytes`.
-        options: of the Loader: `threads`, `memory`, `storage_options`, ….
+        pipeline: as for a Loader. Steps after the cut are not run. Its functions before the cut are
+            run once.
+        url: a local folder, which is created if needed, or s3://bucket/prefix.
+        cut: the last step to run: its name, "last" (the last step whose output is the same in every
+            epoch), or "best": the cut that `profile()` finds fastest in files, which takes a
+            minute.
+        format: "arrow": Arrow IPC files ("Feather 2"), with a column `id`. "parquet", for tables:
+            Parquet files with a column `id`. "wds", for samples: tar files that readers of
+            WebDataset open, with pixels as PNG. "jpeg": such tar files with pictures as JPEG. JPEG
+            is lossy, so the output has its own fingerprint and version, and states of the original
+            are refused.
+        compression: for tables "lz4" or "zstd". Samples that are read one by one are not
+            compressed.
+        quality: for "jpeg", 1 to 100; 90 by default.
+        limit: for "jpeg": pictures are scaled down until neither side has more pixels than this.
+        restart_markers: for "jpeg": JPEGs keep their coefficients and get a restart marker after
+            each row of blocks; other pictures stay unchanged. Each JPEG is decoded and compared.
+            The pixels are the same, so the output counts as the original, as with other formats.
+            `.decode_image()` must follow the cut.
+        shards: number of files, as far as the row groups of a table allow it; "auto" chooses files
+            of 64 MiB.
+        update: existing finished output may be of an earlier version of the data. Unchanged samples
+            are copied from it, the steps are run for the rest, and the result equals that of a new
+            folder. The old output can be read until the new one is finished. In a bucket the new
+            files are in their own folder below `url`.
+        rank, world_size: this call writes every world_size-th file; call it once for each rank, on
+            any host that can access the folder. By default taken from Ray Train, or torchrun, Slurm
+            or MPI variables, as a Loader does; otherwise this call writes all files.
+        engine: "ray": shards are Ray tasks, on the existing cluster (as `ray.init()` finds it) or
+            on one that is started here. If a worker or host dies, another one writes its shard.
+            Functions and data sets of the pipeline are sent with Ray's serialization.
+        workers: with engine="ray": number of shards that are written at a time; by default as many
+            as Ray has cores for, each with `threads` (1 by default).
+        url_options: options of the store of `url`; by default `storage_options`.
+        progress: a function that is called from time to time with `samples_done`, `samples`,
+            `shards_done`, `shards`, `bytes` and `seconds`; with engine="ray" after each shard, and
+            without `bytes`.
+        options: options of the Loader: `threads`, `memory`, `storage_options`, ….
 
-    Errors: those of the Loader; InvalidArgument for a cut that there is not, for `.take()`, `.filter()` and `filter=` before it, and for a folder that holds
-    something else; Unsupported for fields that the format cannot hold, and for other URLs; Unavailable where the folder
-    cannot be written: what is done stays.
+    Errors: those of the Loader; InvalidArgument for an unknown cut, for `.take()`, `.filter()` and
+    `filter=` before it, and for a folder with other content; Unsupported for fields that the format
+    cannot hold, and for other URLs; Unavailable if the folder cannot be written: finished files
+    stay.
     """
     if not isinstance(pipeline, Pipeline):
         raise TypeError(f"materialize() takes a Pipeline, not {type(pipeline).__name__}")
@@ -142,7 +162,7 @@ def materialize(
 
 
 def whole_opener(pipeline: Pipeline, options: Mapping[str, Any]) -> Opener:
-    """Its loaders see all samples, whatever rank this process is."""
+    """Returns an opener whose loaders see all samples, whatever the rank of this process."""
     return Opener(pipeline, {**options, "rank": 0, "world_size": 1}, movable=True)
 
 

@@ -1,7 +1,9 @@
-"""What loaders count, for Prometheus: `fb.serve_metrics(9400)`, or `FOREBAY_METRICS=127.0.0.1:9400` in the environment.
+"""Metrics of loaders for Prometheus: `fb.serve_metrics(9400)`, or `FOREBAY_METRICS=127.0.0.1:9400`
+in the environment.
 
-Needs Prometheus' own client library: pip install 'forebay[metrics]'. A program that serves metrics of its own adds those of its
-loaders with `prometheus_client.REGISTRY.register(forebay.metrics.LoaderCollector())`.
+Requires Prometheus' own client library: pip install 'forebay[metrics]'. A program that already
+serves metrics adds those of its loaders with
+`prometheus_client.REGISTRY.register(forebay.metrics.LoaderCollector())`.
 """
 
 from __future__ import annotations
@@ -19,19 +21,22 @@ from .errors import InvalidArgument
 __all__ = ["LoaderCollector", "MetricsServer", "metric_name", "serve_metrics"]
 
 _LOOPBACK = "127.0.0.1"
-# What Prometheus calls a figure of such a kind; the others are text or would need a label for each of their numbers.
+# Prometheus types by kind of figure. Other kinds are text or would need a label for each of their
+# numbers.
 _TYPES = {"counter": "counter", "estimate": "counter", "gauge": "gauge", "histogram": "histogram"}
 
 
 @functools.cache
 def _schema() -> dict[str, Any]:
-    import json  # not with the package: few look at metrics
+    import json  # imported here so that importing the package stays fast
 
     return json.loads(_core.ledger_schema())
 
 
 def metric_name(groups: Iterable[str], figure: Mapping[str, Any]) -> str:
-    """The name in Prometheus, its unit last: `forebay_store_read_bytes`. Counters get their `_total` when they are written."""
+    """Returns the Prometheus name, which ends in the unit: `forebay_store_read_bytes`. The client
+    library appends `_total` to counters.
+    """
     words = ["forebay", *("_".join([*groups, figure["name"]])).split("_")]
     if figure["unit"] in words[1:]:
         words.remove(figure["unit"])
@@ -41,33 +46,36 @@ def metric_name(groups: Iterable[str], figure: Mapping[str, Any]) -> str:
 
 
 class LoaderCollector:
-    """All open loaders of this process, as `prometheus_client` wants a collector to be. Costs nothing until it is asked.
+    """Collector for `prometheus_client` over all open loaders of this process. Costs nothing until
+    it is scraped.
 
     Args:
-        loaders: a function that gives loaders; None: all that are open.
+        loaders: a function that returns loaders; None: all open loaders.
     """
 
     def __init__(self, loaders: Any = None) -> None:
         self._loaders = loaders or _open_loaders
         self._highest: dict[tuple[Any, ...], float] = {}
-        self._lock = threading.Lock()  # who scrapes has a thread of its own
+        self._lock = threading.Lock()  # scrapes come from other threads
 
     def collect(self) -> Iterator[Any]:
-        """One family of metrics for each figure of the ledger, with a sample for each loader, and each element of its lists."""
+        """Yields one metric family for each figure of the ledger, with a sample for each loader and
+        for each element of its lists.
+        """
         families: dict[str, Any] = {}
         with self._lock:
             before, self._highest = self._highest, {}
             for loader in self._loaders():
                 of_loader = {"loader": str(loader._number), "rank": str(loader.rank)}
                 for name, figure, labels, value in _figures(_schema()["figures"], loader.stats(), (), of_loader):
-                    if figure["kind"] == "estimate":  # one that falls would be taken for a counter that began anew
+                    if figure["kind"] == "estimate":  # Prometheus would take a decrease for a counter reset
                         series = (name, *labels.values())
                         value = self._highest[series] = max(value, before.get(series, value))
                     _add(families, name, figure, labels, value)
         return iter(families.values())
 
     def describe(self) -> Iterator[Any]:
-        """No names beforehand: they come with the first loader."""
+        """Returns no metrics: the names are not known before the first loader is opened."""
         return iter(())
 
 
@@ -78,7 +86,7 @@ def _open_loaders() -> list[Any]:
 
 
 def _figures(schema: Any, values: Mapping[str, Any], groups: tuple[str, ...], labels: Mapping[str, str]) -> Iterator[Any]:
-    """(name, figure, labels, value) of all that Prometheus can have."""
+    """Yields (name, figure, labels, value) for every figure that Prometheus can represent."""
     for one in schema:
         if one["name"] not in values:
             continue
@@ -89,14 +97,14 @@ def _figures(schema: Any, values: Mapping[str, Any], groups: tuple[str, ...], la
         elif not one["one"]:
             yield from _figures(one["figures"], value, (*groups, one["name"]), labels)
         else:
-            for place, element in enumerate(value):  # several may have one name, so that their place belongs to it
+            for place, element in enumerate(value):  # names may repeat, so the index is a label too
                 names = {one["one"] if f["name"] == "name" else f["name"]: element[f["name"]] for f in one["figures"] if f.get("kind") == "label"}
                 more = {**labels, "index": str(place), **{key: _printable(text) for key, text in names.items()}}
                 yield from _figures(one["figures"], element, (*groups, one["one"]), more)
 
 
 def _printable(text: str) -> str:
-    # Names of files may hold bytes that are not UTF-8, and a page of metrics may not.
+    # File names may contain bytes that are not UTF-8; a metrics page must be UTF-8.
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
@@ -122,7 +130,9 @@ def _buckets(histogram: Mapping[str, Any]) -> list[tuple[str, int]]:
 
 
 class MetricsServer:
-    """A page of metrics for Prometheus, on a thread of its own, until `close()` or the end of the process. A fork's child has none."""
+    """A metrics page for Prometheus, served by its own thread until `close()` or the end of the
+    process. A forked child does not serve it.
+    """
 
     def __init__(self, server: Any, thread: Any) -> None:
         self._server, self._thread = server, thread
@@ -132,16 +142,16 @@ class MetricsServer:
 
     @property
     def address(self) -> str:
-        """Where it listens: "127.0.0.1:9400"."""
+        """The address at which it listens: "127.0.0.1:9400"."""
         return self._address
 
     @property
     def url(self) -> str:
-        """What Prometheus is to scrape."""
+        """The URL that Prometheus scrapes."""
         return f"http://{self._address}/metrics"
 
     def close(self) -> None:
-        """Listens no more. Closing again does nothing."""
+        """Stops listening. Closing again does nothing."""
         server, self._server = self._server, None
         if server is None:
             return
@@ -151,7 +161,8 @@ class MetricsServer:
 
     def _forget(self) -> None:
         if self._server is not None:
-            self._server.socket.close()  # the parent's goes on; the port is free again when that one ends
+            # The parent's socket stays open. The port is free again when the parent closes it.
+            self._server.socket.close()
             self._server = None
 
     def __enter__(self) -> MetricsServer:
@@ -162,8 +173,8 @@ class MetricsServer:
 
 
 _servers: weakref.WeakSet[MetricsServer] = weakref.WeakSet()
-_obeyed: set[str] = set()  # values of FOREBAY_METRICS
-_of_environment: list[MetricsServer] = []  # lasts as long as the process
+_obeyed: set[str] = set()  # values of FOREBAY_METRICS that were applied
+_of_environment: list[MetricsServer] = []  # servers that live as long as the process
 
 
 def _forget_servers() -> None:
@@ -175,16 +186,18 @@ os.register_at_fork(after_in_child=_forget_servers)
 
 
 def serve_metrics(port: int, host: str = _LOOPBACK) -> MetricsServer:
-    """Serves what all open loaders of this process count, for Prometheus, at `http://host:port/metrics`.
+    """Serves the metrics of all open loaders of this process for Prometheus at
+    `http://host:port/metrics`.
 
-    Nothing listens unless this is called (or the environment has `FOREBAY_METRICS=host:port`, which is obeyed when the first loader
-    opens).
+    Nothing listens unless this is called, or the environment has `FOREBAY_METRICS=host:port`, which
+    is applied when the first loader opens.
 
     Args:
-        port: 0 takes any that is free; see `.address` of what is returned.
-        host: which of this host's addresses; by default only programs of this host can ask. "0.0.0.0": everybody.
+        port: the port; 0 chooses a free one, see `.address` of the result.
+        host: the address of this host to listen at; by default only programs of this host can
+            connect. "0.0.0.0": every host can.
 
-    Raises InvalidArgument where `prometheus-client` is not installed, or where nothing can listen there.
+    Raises InvalidArgument if `prometheus-client` is not installed, or the address cannot be used.
     """
     try:
         import prometheus_client
@@ -199,7 +212,9 @@ def serve_metrics(port: int, host: str = _LOOPBACK) -> MetricsServer:
 
 
 def address_of(text: str) -> tuple[str, int]:
-    """Host and port of "host:port", "[::1]:9400", ":9400" or "9400"; InvalidArgument for anything else."""
+    """Returns host and port of "host:port", "[::1]:9400", ":9400" or "9400". InvalidArgument for
+    anything else.
+    """
     host, _, port = text.strip().rpartition(":")
     if not port.isdecimal() or int(port) > 65535:
         raise InvalidArgument(f"FOREBAY_METRICS is {text!r}; give host:port, as in 127.0.0.1:9400")
@@ -209,7 +224,9 @@ def address_of(text: str) -> tuple[str, int]:
 
 
 def _serve_if_asked() -> None:
-    """FOREBAY_METRICS, with the first loader. What is wrong with it is a warning: a run does not end for want of a look at it."""
+    """Applies FOREBAY_METRICS when the first loader opens. An error becomes a warning, because
+    metrics must not end a run.
+    """
     wanted = os.environ.get("FOREBAY_METRICS", "")
     if not wanted or wanted in _obeyed:
         return

@@ -1,4 +1,4 @@
-"""What a user says about a data set and what is done to it: an immutable description that touches no storage."""
+"""The pipeline: an immutable description of a data set and its operators. It touches no storage."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["IMAGENET", "Normalization", "Pipeline"]
 
 
 class Normalization(NamedTuple):
-    """Mean and standard deviation of each channel, of values from 0 to 1."""
+    """Mean and standard deviation of each channel, for values from 0 to 1."""
 
     mean: tuple[float, ...]
     std: tuple[float, ...]
@@ -29,11 +29,11 @@ IMAGENET = Normalization(mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225))
 class Pipeline(Operators):
     """A source of samples and the operators after it.
 
-    Immutable: every method returns a new pipeline. Nothing is read and nothing is judged before `check()` or before a
-    `Loader` is opened; `print(pipeline)` shows one line per operator.
+    A pipeline is immutable: every method returns a new one. Nothing is read or checked before
+    `check()` or before a `Loader` is opened. `print(pipeline)` shows one line per operator.
 
-    Image operators work on the field `image` unless `field=` names another one. A list of fields shares one random draw,
-    so that a picture and its mask stay aligned.
+    Image operators work on the field `image` unless `field=` names another one. The fields of a
+    list share one random draw, so a picture and its mask stay aligned.
     """
 
     __slots__ = ("_classes", "_description", "_functions")
@@ -45,7 +45,7 @@ class Pipeline(Operators):
         self._functions: dict[int, Any] = dict(functions or {})
         self._classes: tuple[str, ...] | None = None
 
-    # Looking at it
+    # Properties and formats
 
     @property
     def classes(self) -> list[str]:
@@ -56,25 +56,35 @@ class Pipeline(Operators):
 
     @property
     def fingerprint(self) -> str:
-        """32 hexadecimal digits of all that decides what comes out: all but the batch size and caches."""
+        """Hash, 32 hexadecimal digits, of everything that affects the samples. Batch size and
+        caches do not.
+        """
         return self._description.fingerprint()
 
     def check(self) -> list[Problem]:
-        """Everything that is wrong with this pipeline, as (operator, message, remedy). Touches no storage."""
+        """Returns everything that is wrong with this pipeline, as (operator, message, remedy).
+        Touches no storage.
+        """
         return [Problem(*problem) for problem in self._description.check()]
 
     def to_json(self) -> str:
-        """This pipeline as JSON. InvalidArgument where it holds what JSON cannot: functions, data sets, and arrays or tables in
-        memory. Arrays in `.npy` files are saved by their paths."""
+        """Returns this pipeline as JSON.
+
+        InvalidArgument if it contains what JSON cannot hold: functions, data sets, and arrays or
+        tables in memory. Arrays in `.npy` files are saved by their paths.
+        """
         return self._description.to_json()
 
     @classmethod
     def from_json(cls, text: str) -> Pipeline:
-        """The pipeline that `to_json` wrote. InvalidArgument where the text is none."""
+        """Returns the pipeline that `to_json` wrote. InvalidArgument if the text is not such a
+        pipeline.
+        """
         return cls(_core.Description.from_json(text))
 
     def __getattr__(self, name: str) -> Any:
-        # Only for what is not there. With `name` and `obj`, Python adds its own suggestion to a traceback.
+        # Called only for missing attributes. Given `name` and `obj`, Python adds its own suggestion
+        # to a traceback.
         if name.startswith("_"):
             raise AttributeError(f"'Pipeline' object has no attribute '{name}'", name=name, obj=self)
         near = _core.suggest(encodable(name), [one for one in dir(type(self)) if not one.startswith("_")])
@@ -82,7 +92,7 @@ class Pipeline(Operators):
         raise AttributeError(f"a Pipeline has no operator '{name}'; {hint}", name=name, obj=self)
 
     def __copy__(self) -> Pipeline:
-        return self  # nothing can change it
+        return self  # immutable
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Pipeline:
         return self
@@ -96,7 +106,7 @@ class Pipeline(Operators):
     def __reduce__(self):
         return Pipeline.from_json, (self.to_json(),)
 
-    # Building
+    # Construction
 
     def _then(self, name: str, /, **args: Any) -> Pipeline:
         return Pipeline(self._description.append(name, plain_args(name, args)), self._functions)

@@ -1,4 +1,6 @@
-"""Which steps of a pipeline to run once and keep, and which each epoch: found out by trying them on a part of the samples."""
+"""Profiling: tries on a part of the samples which steps of a pipeline to run once and cache, and
+which in every epoch.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ _UNITS = {"": 1.0, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure. The true one is between `low` and `high` in 95 of 100 profiles, as far as what was seen tells; None where it does not."""
+    """An estimated value with its 95 % interval, `low` to `high`. Both are None if the data give no
+    interval.
+    """
 
     value: float
     low: float | None
@@ -29,21 +33,28 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Strategy:
-    """One way to run the pipeline: what is made once and kept, and where; the steps behind it run each epoch.
+    """One way to run the pipeline: which steps run once, and where their output is cached. Later
+    steps run in every epoch.
 
     Attributes:
-        name: in words.
+        name: description in words.
         tier: "memory", "disk", "files" (as `materialize()` writes them) or "nothing".
         compression: "lz4", "zstd" or None.
-        bytes: that all samples take there.
-        preparation_seconds: of the epoch in which they are made and kept; of files, of writing them before it.
-        samples_per_second: in the epochs after it.
-        fits: share of the samples for which this host has room, 0 to 1; the speed is that with the others made each epoch.
-        pays_after_epochs: until it has saved what it costs; None where it never does.
-        score: by the weights, 0 to 1.
-        pareto: no other is better in speed, room or preparing and as good in the others.
-        pipeline: with its `.cache(...)`; of files, what reads them once `command` has been run.
-        command: that writes the files of all samples and has to be run first, with PIPELINE.json for the pipeline; None for others. In Python it is
+        bytes: cache size of all samples.
+        preparation_seconds: duration of the epoch that fills the cache; for files, the time to
+            write them before the first epoch.
+        samples_per_second: speed of the epochs after it.
+        fits: share of the samples for which this host has room, 0 to 1. The speed assumes that the
+            other samples are computed in every epoch.
+        pays_after_epochs: epochs after which the strategy has saved what it costs; None if it never
+            does.
+        score: score by the weights, 0 to 1.
+        pareto: whether no other strategy is better in speed, room or preparation and at least as
+            good in the others.
+        pipeline: the pipeline with its `.cache(...)`; for files, the pipeline that reads them after
+            `command` was run.
+        command: the command that writes the files of all samples, to be run first with
+            PIPELINE.json for the pipeline; None for other tiers. In Python it is
             `fb.materialize(pipeline, FOLDER, cut=…)`.
     """
 
@@ -63,14 +74,15 @@ class Strategy:
 
 @dataclass(frozen=True)
 class Profile:
-    """What was found; `print()` it.
+    """The result of `profile()`. Print it for a summary.
 
     Attributes:
-        best: the strategy with the best score; among those within 3 % of it the one that takes least room.
-        strategies: all that were tried, the best first; one of them keeps nothing.
-        samples: tried, of `size`.
+        best: the strategy with the best score; among those within 3 % of it the one that takes the
+            least room.
+        strategies: all strategies that were tried, the best first; one of them caches nothing.
+        samples: number of samples that were tried, of `size`.
         others: what was not tried, and why.
-        data: all of it, as a dict (docs/profile.md).
+        data: the whole result as a dict (docs/profile.md).
     """
 
     strategies: tuple[Strategy, ...]
@@ -88,15 +100,18 @@ class Profile:
     def predict(
         self, cores: int | None = None, latency: float | str | None = None, bandwidth: float | str | None = None
     ) -> Profile:
-        """The same strategies on another host or over another store, judged again by the same weights.
+        """Rates the same strategies for another host or another store, by the same weights.
 
-        A sample takes the longer of what the cores need for it and what the store does, and what was neither here: from CPU seconds, bytes and
-        reads that were counted while each strategy ran. Intervals are as wide as those measured; the model may err by more.
+        In the model a sample takes the longer of two times: its processing on the host (CPU seconds
+        divided by cores, plus the measured time that was neither computing nor reading) and its
+        reads from the store. CPU seconds, bytes and reads were counted while each strategy ran. The
+        intervals have the measured widths; the error of the model may be larger.
 
         Args:
-            cores: of that host, if not as many as here.
-            latency: of the store that the data set is read from: seconds, or a text such as "20ms".
-            bandwidth: bytes a second of that store, or a text such as "100MB".
+            cores: cores of that host; by default as many as here.
+            latency: latency of the store that holds the data set: seconds, or a text such as
+                "20ms".
+            bandwidth: bytes per second of that store, or a text such as "100MB".
 
         InvalidArgument for numbers that are not above 0.
         """
@@ -111,9 +126,10 @@ class Profile:
         return self._found.to_text()
 
     def report(self, path: str | os.PathLike[str] | None = None) -> str:
-        """What `print()` shows; with `path` an HTML page of it is written there, too.
+        """Returns the text that `print()` shows; with `path` also writes an HTML page there.
 
-        The page is one file that opens without a network. Unavailable, or NotFound, where it cannot be written.
+        The page is one file that opens without a network. Unavailable, or NotFound, if it cannot be
+        written.
         """
         if path is not None:
             self._found.write_report(os.fsdecode(path))
@@ -128,23 +144,27 @@ def profile(
     files: str | os.PathLike[str] | None = "materialized",
     **options: Any,
 ) -> Profile:
-    """Finds out which steps are better run once and kept, and which each epoch, by trying it on a part of the samples.
+    """Tries on a part of the samples which steps to run once and cache, and which in every epoch.
 
-    The best cache is run over all samples before it is called best, where the time allows: its bytes and speed are those of that run.
+    If time allows, the best cache is confirmed by a run over all samples; its bytes and speed are
+    then those of that run.
 
     Args:
-        pipeline: as for a Loader. A `.cache()` in it is left out. Its functions are run.
-        samples: how many, spread over the data set; "auto" is 1 in 100 and at least 1,000, as far as the time allows, and all
-            of a data set that takes a small part of the time.
-        time: after which nothing more is tried: seconds, or a text such as "90s" or "5min".
-        weights: what matters. "throughput": speed; "deadline": preparing and speed; "storage": room and speed; or numbers for
-            `preparation`, `storage` and `throughput`, as a dict or in this order. Each is scaled to the range that was found (PRESTO,
-            arXiv 2202.08679).
-        files: below which the answer would read files that `materialize()` writes, a folder or s3://bucket/prefix; those of a cut are in a folder that has
-            its step's name. Nothing is written there. None: files are not tried, and `best.pipeline` runs as it is.
-        options: of the Loader.
+        pipeline: as for a Loader. A `.cache()` in it is ignored. Its functions are run.
+        samples: number of samples to try, spread over the data set. "auto" is 1 in 100 and at least
+            1,000, as far as time allows, and all samples of a data set that takes a small part of
+            the time.
+        time: time after which nothing more is tried: seconds, or a text such as "90s" or "5min".
+        weights: what matters. "throughput": speed; "deadline": preparation and speed; "storage":
+            room and speed; or numbers for `preparation`, `storage` and `throughput`, as a dict or
+            in this order. Each quantity is scaled to its measured range (PRESTO, arXiv 2202.08679).
+        files: a folder or s3://bucket/prefix below which `materialize()` would write files; the
+            files of each cut are in a folder with the name of its step. Nothing is written there.
+            None: files are not tried, and `best.pipeline` runs as it is.
+        options: options of the Loader.
 
-    Errors: those of the Loader; InvalidArgument for arguments out of range; Unavailable where no batch comes for 30 s.
+    Errors: those of the Loader; InvalidArgument for arguments out of range; Unavailable if no batch
+    arrives for 30 s.
     """
     if not isinstance(pipeline, Pipeline):
         raise TypeError(f"profile() takes a Pipeline, not {type(pipeline).__name__}")
@@ -163,7 +183,7 @@ def profile(
 
 
 def _told(found: _core.Profile, pipeline: Pipeline) -> Profile:
-    import json  # here, so that importing the package stays light
+    import json  # imported here so that importing the package stays fast
 
     data = json.loads(found.to_json())
     strategies = tuple(

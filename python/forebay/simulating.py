@@ -1,4 +1,6 @@
-"""What a pipeline would give on many hosts: its plan over modelled storage, links and disks, in virtual time."""
+"""Simulation of a pipeline on many hosts: its plan over modelled storage, links and disks, in
+virtual time.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +19,15 @@ __all__ = ["Simulation", "simulate"]
 
 @dataclass(frozen=True)
 class Simulation:
-    """What was found; `print()` it.
+    """The result of `simulate()`. Print it for a summary.
 
     Attributes:
-        gain: times as fast a later epoch is as one that reads all from storage.
-        seconds: of a later epoch.
-        wait_seconds: how much of that ranks wait for rows.
-        first_seconds: of the first epoch, which reads everything.
-        changes: (what, times as fast a later epoch would be with twice of it), the best first.
-        data: all of it, as a dict (docs/simulate.md).
+        gain: speed-up of a later epoch over an epoch that reads everything from storage.
+        seconds: duration of a later epoch.
+        wait_seconds: time of `seconds` that ranks wait for rows.
+        first_seconds: duration of the first epoch, which reads everything.
+        changes: (resource, speed-up of a later epoch with twice as much of it), the best first.
+        data: the whole result as a dict (docs/simulate.md).
     """
 
     gain: float
@@ -40,9 +42,10 @@ class Simulation:
         return self._found.to_text()
 
     def report(self, path: str | os.PathLike[str] | None = None) -> str:
-        """What `print()` shows; with `path` an HTML page of it is written there, too: one file that opens without a network.
+        """Returns the text that `print()` shows; with `path` also writes an HTML page there.
 
-        Unavailable, or NotFound, where it cannot be written.
+        The page is one file that opens without a network. Unavailable, or NotFound, if it cannot be
+        written.
         """
         if path is not None:
             self._found.write_report(os.fsdecode(path))
@@ -68,25 +71,29 @@ def simulate(
     seed: int = 0,
     epochs: int = 3,
 ) -> Simulation:
-    """Runs the plan of a pipeline (order, deal, placement) over modelled hosts, and the same with other ways to load beside it.
+    """Simulates the plan of a pipeline (order, shard assignment, cache placement) on modelled
+    hosts, and compares other ways to load.
 
-    Of the data set only the listing is read, and not even that where `samples` and `sample_bytes` are given; without a pipeline
-    `batch_size` is needed, too.
+    Only the listing of the data set is read, and not even that if `samples` and `sample_bytes` are
+    given. Without a pipeline `batch_size` is required, too.
 
     Args:
-        pipeline: its data set and its batch size.
-        hosts, ranks_per_host: how many.
-        storage: what all hosts get together: a rate ("2GB/s", or bytes a second; 0: no limit), or a dict of "rate", "latency" (seconds),
-            "requests_per_second" and "knee" (requests in flight from which it gives its rate).
-        link: what a host sends and receives, each way: a rate, or a dict of "rate" and "latency" (seconds).
-        ram, disk: bytes of a host for keeping samples as they are stored.
-        disk_rate: of a host; None: no limit.
-        prepare: samples a second that a host decodes and transforms; None: no limit.
-        train: samples a second that a rank takes; None: no limit.
-        samples, sample_bytes, spread: how many, their mean size, and the deviation of its logarithm; else those of the data set.
-        batch_size: rows a rank and step; else the pipeline's.
-        seed: of the order.
-        epochs: at least 2; the last one is what later ones are like.
+        pipeline: gives the data set and the batch size.
+        hosts, ranks_per_host: numbers of hosts and of ranks on each.
+        storage: storage that all hosts share: a rate ("2GB/s", or bytes per second; 0: no limit),
+            or a dict of "rate", "latency" (seconds), "requests_per_second" and "knee" (requests in
+            flight from which storage gives its rate).
+        link: network link of a host, in each direction: a rate, or a dict of "rate" and "latency"
+            (seconds).
+        ram, disk: bytes per host for caching samples as they are stored.
+        disk_rate: rate of a host's disk; None: no limit.
+        prepare: samples per second that a host decodes and transforms; None: no limit.
+        train: samples per second that a rank takes; None: no limit.
+        samples, sample_bytes, spread: number of samples, their mean size, and the standard
+            deviation of the logarithm of the size; by default those of the data set.
+        batch_size: rows per rank and step; by default the pipeline's.
+        seed: seed of the order.
+        epochs: at least 2; the last one represents all later epochs.
 
     Errors: InvalidArgument, NotFound, Unavailable.
     """
@@ -110,7 +117,7 @@ def simulate(
         "seed": _seed(seed),
         "epochs": _count("epochs", epochs),
     }
-    import json  # here, since `import forebay` is to be light
+    import json  # imported here so that importing the package stays fast
 
     given = {name: value for name, value in options.items() if value is not None}
     found = _core.simulate(None if pipeline is None else pipeline._description, given)

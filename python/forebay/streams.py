@@ -1,4 +1,4 @@
-"""Sources without an end. Each function describes one and touches nothing."""
+"""Endless sources. Each function describes one and touches nothing."""
 
 from __future__ import annotations
 
@@ -26,26 +26,36 @@ def stream(
     start: str = "beginning",
     on_trimmed: str = "error",
 ) -> Pipeline:
-    """Records without an end: of a broker's log, or of an iterable of your own.
+    """Describes an endless source of records: a broker's log, or your own iterable.
 
-    A log has partitions, each a sequence of records with offsets. The loader merges them into one stream; a global batch is its next
-    records. A sample's id is its number in that stream. See docs/streams.md.
+    A log has partitions, each a sequence of records with offsets. The loader merges them into one
+    stream; a global batch is its next records. A sample's id is its number in that stream. See
+    docs/streams.md.
 
     Args:
-        url_or_factory: "redis://host:port/0/NAME", "nats://host:port/STREAM" or "kafka://host:port/TOPIC"; over TLS "rediss://" and "tls://" (NATS).
-            Names of Redis may hold `{000..003}`, for several streams that are the partitions. Certificates and who asks: `storage_options=` of the
-            loader. Or a function: `factory(offset)` gives an iterable, or an async iterable, of dicts (field → value) that
-            begins at that offset, 0 at first; with `partition=` it is called `factory(offset, partition)`, once for each, on a thread each.
-        fields: of a record's payload: name → "bytes", "text", "int64", … or (dtype, shape). Not for a factory, whose records have what they have.
-        partition: of a factory: the partitions' names or numbers. Of Kafka: the number of the topic's partition that is read, or a list of them; all if
-            not given. Not for other addresses: Redis' URL names the streams, and NATS has one.
-        format: of payloads: "bytes" (field `bytes`, and `key`), "json", or "fields" (entries of Redis, and the one of `fields=`).
-        start: "beginning", or "now": only what comes after the loader was opened for the first time (its first batch, length or state was asked for). A state goes on where
-            it was made, also one of before the first batch.
-        on_trimmed: "error", or "skip": what the log has forgotten before it was read is left out, with a warning.
+        url_or_factory: "redis://host:port/0/NAME", "nats://host:port/STREAM" or
+            "kafka://host:port/TOPIC"; over TLS "rediss://" and "tls://" (NATS). Redis names may
+            contain `{000..003}` for several streams, which are the partitions. Certificates and
+            credentials are `storage_options=` of the loader. Or a function: `factory(offset)`
+            returns an iterable, or an async iterable, of dicts (field → value) that begins at that
+            offset, which is 0 at first. Given `partition=`, it is called as `factory(offset,
+            partition)`, once for each partition, each on its own thread.
+        fields: fields of a record's payload: name → "bytes", "text", "int64", … or (dtype, shape).
+            Not for a factory, whose records bring their own fields.
+        partition: for a factory: the names or numbers of the partitions. For Kafka: the number of
+            the partition to read, or a list of them; all partitions by default. Not for other
+            addresses: a Redis URL names the streams, and NATS has one.
+        format: format of the payloads: "bytes" (field `bytes`, and `key`), "text" (field `text`, and
+            `key`), "json", or "fields" (entries of Redis). The default with `fields=` is "fields"
+            for Redis and "json" otherwise; without `fields=` it is "bytes".
+        start: "beginning", or "now": only records that arrive after the loader was first used (its
+            first batch, length or state was requested). A state continues where it was saved, even
+            if it was saved before the first batch.
+        on_trimmed: "error", or "skip": records that the log deleted before they were read are
+            skipped, with a warning.
 
-    Errors when a loader runs: NotFound for records that the log has forgotten; a log that cannot be reached is waited for, and named in the log
-    after 30 s.
+    Errors when a loader runs: NotFound for records that the log has deleted. If a log cannot be
+    reached, the loader waits for it and logs a message after 30 s.
     """
     if start not in ("beginning", "now"):
         raise InvalidArgument(f"stream: start is {start!r}; it can be 'beginning' or 'now'")
@@ -72,7 +82,7 @@ def stream(
 
 
 def _fields(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """As descriptions hold them: a type, or [type, [dimensions]]."""
+    """Returns the fields as descriptions hold them: a type, or [type, [dimensions]]."""
     if not isinstance(fields, Mapping):
         raise TypeError(f'stream: fields= is {fields!r}; give a dictionary of names and types, as in {{"x": "int64"}}')
     plain = {}
@@ -82,7 +92,7 @@ def _fields(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _type(field: Any) -> str:
-    """"int64" of np.int64 and np.dtype("int64"), too."""
+    """Returns the name of a type, such as "int64", also for np.int64 and np.dtype("int64")."""
     if isinstance(field, np.dtype) or isinstance(field, type) and issubclass(field, np.generic):
         return np.dtype(field).name
     return str(field)

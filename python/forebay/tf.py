@@ -1,4 +1,6 @@
-"""A pipeline as a tf.data.Dataset: `forebay.tf.dataset(pipeline)`. The arrays of a batch become tensors without a copy."""
+"""A pipeline as a tf.data.Dataset: `forebay.tf.dataset(pipeline)`. The arrays of a batch become
+tensors without a copy.
+"""
 
 from __future__ import annotations
 
@@ -25,30 +27,36 @@ Maker = Callable[[Any], Any]
 
 
 def dataset(pipeline: Pipeline | Loader, *, spec: Mapping[str, Any] | None = None, state: str | None = None, **options: Any) -> tf.data.Dataset:
-    """The pipeline's batches as a data set of dicts: an element is a batch, and going through the data set is one epoch.
+    """Returns the pipeline's batches as a data set of dicts. An element is a batch; one pass over
+    the data set is one epoch.
 
         loader = fb.Loader(pipeline, seed=7)
         data = fb.tf.dataset(loader).map(lambda batch: (batch["image"], batch["label"]))
-        model.fit(data, epochs=90)                # each of them another order
+        model.fit(data, epochs=90)                # each epoch in another order
         save(loader.state_dict())
 
-    Arrays are (rows, ...); ragged fields are tf.RaggedTensor, bytes and text tf.string, lists of them ragged tf.string. The
-    element_spec is that of the pipeline, known before anything is read.
+    Arrays are (rows, ...). Ragged fields are tf.RaggedTensor, bytes and text tf.string, lists of
+    them ragged tf.string. The element_spec follows from the pipeline before anything is read.
 
-    Make it once, and not for each epoch: with many fields that takes TensorFlow some time. A loader that it opens ends with it.
+    Make the data set once, not for each epoch: with many fields that takes TensorFlow some time. A
+    loader that this function opens is closed with the data set.
 
-    The position is the loader's: going through the data set again goes on there, or begins the next epoch. Nothing is taken ahead. With .prefetch and the like the loader is ahead of the
-    trainer: `state=` then says which state belongs to which batch. One iterator at a time; shuffle and batch in the pipeline, not here.
+    The position is the loader's: another pass over the data set continues there, or begins the next
+    epoch. Nothing is fetched ahead by the data set itself. After .prefetch and similar
+    transformations the loader is ahead of the trainer; `state=` then adds to each batch the state
+    that belongs to it. Use one iterator at a time. Shuffle and batch in the pipeline, not here.
 
     Args:
-        pipeline: a Pipeline, or a Loader that is open already.
-        spec: name → tf.TensorSpec (or tf.RaggedTensorSpec) of fields that user code makes, which nobody knows before; others may stand there, too.
-        state: the name of a field to add: a scalar tf.string, the loader's state behind this batch as JSON, for
-            `loader.load_state_dict(json.loads(...))`.
-        options: of the Loader.
+        pipeline: a Pipeline, or an open Loader.
+        spec: name → tf.TensorSpec (or tf.RaggedTensorSpec) of fields that user code makes, whose
+            types are not known in advance. It may contain other fields, too.
+        state: the name of a field to add: a scalar tf.string with the loader's state after this
+            batch as JSON, for `loader.load_state_dict(json.loads(...))`.
+        options: options of the Loader.
 
-    Errors: InvalidArgument: a field whose type is not known and has no spec; a name that is not there; options beside a Loader; an `output` other than "numpy". What goes wrong while
-    it runs is an error of TensorFlow's that holds the text of Forebay's.
+    Errors: InvalidArgument for a field of unknown type without a spec, an unknown name, options
+    beside a Loader, or an `output` other than "numpy". Errors during iteration are TensorFlow
+    errors with the text of Forebay's error.
     """
     loader = loader_of(pipeline, options, "tf.dataset")
     loader._prepare()
@@ -70,21 +78,25 @@ def dataset(pipeline: Pipeline | Loader, *, spec: Mapping[str, Any] | None = Non
 
 
 class _Passes:
-    """Goes through the loader, one pass at a time: called by TensorFlow, which gets each batch as a flat list of arrays.
+    """Iterates over the loader, one pass at a time. TensorFlow calls it and gets each batch as a
+    flat list of arrays.
 
-    One `map` of one function, whose end is an error, in raw ops: most of what TensorFlow costs is that it makes its functions ready, for each data set and again for each
-    pass, and `Dataset.from_generator` has four of them.
+    It is one `map` of one function in raw ops, and an error ends it. Most of TensorFlow's cost is
+    preparing its functions, for each data set and again for each pass, and `Dataset.from_generator`
+    has four of them.
     """
 
     def __init__(self, loader: Loader, makers: Mapping[str, Maker], signature: Mapping[str, Any], state: str | None) -> None:
         self.loader, self.signature, self.state = loader, signature, state
-        self.fields = [(name, makers.get(name)) for name in sorted(signature)]  # as tf.nest has them
+        self.fields = [(name, makers.get(name)) for name in sorted(signature)]  # sorted, as tf.nest does
         self.parts = [part for name, _ in self.fields for part in _parts(signature[name])]
         self.batches: Iterator[Any] = iter(())
         self.checked: list[str] = []
 
     def next(self, step: np.int64) -> list[Any]:
-        """The batch of this step of a pass. StopIteration is the pass's end for TensorFlow, too."""
+        """Returns the batch of this step of a pass. StopIteration ends the pass for TensorFlow,
+        too.
+        """
         if step == 0:
             self.batches = iter(self.loader)
         return self._arrays(next(self.batches))
@@ -107,23 +119,28 @@ class _Passes:
                                   "or leave it out by .select")
 
     def dataset(self) -> tf.data.Dataset:
-        # "ints on device": so it is not divided over devices, nor optimized for that whenever a pass begins, which took several times as long.
+        # "ints on device" keeps TensorFlow from distributing the function over devices and
+        # optimizing it for that at the start of each pass, which took several times as long.
         step = tf.function(functools.partial(self._step, self._called()), autograph=False, experimental_attributes={"experimental_ints_on_device": True})
         step = step.get_concrete_function(tf.TensorSpec((), tf.int64))
         flat = [_flat(self.signature[name]) for name, _ in self.fields]
         steps = tf.raw_ops.MapDataset(
             input_dataset=tf.data.experimental.to_variant(tf.data.Dataset.counter()), other_arguments=step.captured_inputs, f=step,
             output_types=[spec.dtype for spec in flat], output_shapes=[spec.shape for spec in flat],
-            use_inter_op_parallelism=False,  # no other thread is woken
-            preserve_cardinality=False)  # its end is the data set's
+            use_inter_op_parallelism=False,  # wakes no other thread
+            preserve_cardinality=False)  # the end of the map is the end of the data set
         data = tf.data.experimental.from_variant(steps, dict(self.signature))
-        data._forebay = self, step  # they live as long as it
+        data._forebay = self, step  # keeps them alive as long as the data set
         options = tf.data.Options()
-        options.experimental_optimization.inject_prefetch = False  # by which the loader's state was ahead of what was given
+        options.experimental_optimization.inject_prefetch = False  # prefetching would move the loader's state ahead of the delivered batches
         return data.with_options(options)
 
     def _called(self) -> Callable[[np.int64], list[Any]]:
-        """What TensorFlow calls, and never lets go of: the loader is to go with the data set, if that is not made within a graph, which goes on without it."""
+        """Returns the function that TensorFlow calls and never releases.
+
+        The loader must end with the data set, unless the data set is made within a graph, which
+        outlives it.
+        """
         if not tf.executing_eagerly():
             return self.next
         weak = weakref.WeakMethod(self.next)
@@ -158,19 +175,21 @@ def _spec(kind: str, dtype: str, row: list[int]) -> Any:
 
 
 def _flat(spec: Any) -> tf.TensorSpec:
-    """What a field is within a data set of TensorFlow's."""
+    """Returns the spec of a field inside a TensorFlow data set."""
     return tf.TensorSpec((), tf.variant) if isinstance(spec, tf.RaggedTensorSpec) else spec
 
 
 def _parts(spec: Any) -> tuple[Any, ...]:
-    """The tensors that a field comes in from Python: ragged ones are put together behind it, where that costs less."""
+    """Returns the specs of the tensors in which Python passes a field. Ragged tensors are assembled
+    afterwards, where that costs less.
+    """
     if isinstance(spec, tf.RaggedTensorSpec):
         return tf.TensorSpec((None,), spec.dtype), tf.TensorSpec((None,), tf.int64)
     return (spec,)
 
 
 def _kind_of(name: str, spec: Any) -> str:
-    """What a field has to be that user code makes."""
+    """Returns the required kind of a field that user code makes."""
     if spec is None:
         raise InvalidArgument(f"tf.dataset: the field '{name}' is made by user code, so its type is not known before: give spec={{'{name}': tf.TensorSpec(shape, dtype)}}")
     if isinstance(spec, tf.RaggedTensorSpec):
@@ -196,7 +215,7 @@ def _string_lists(buffers: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
 
 
 def _cut(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """bytes objects, one for each piece."""
+    """Returns one bytes object per piece."""
     data, at = values.tobytes(), offsets.tolist()
     cut = np.empty(len(at) - 1, object)
     cut[:] = [data[begin:end] for begin, end in zip(at, at[1:])]

@@ -1,4 +1,5 @@
-"""`python -m forebay._bench PIPELINE.json --against torch`: what `forebay bench --against` becomes."""
+"""`python -m forebay._bench PIPELINE.json --against torch`: implements `forebay bench --against`.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from typing import Any
 from . import equality, process_tree
 from .translate import Untranslatable, fixed, work_of
 
-COMPARED = 256  # samples whose values are compared
+COMPARED = 256  # number of samples whose values are compared
 LIMIT_S = 900
 POLL_S = 0.25
 WHERE = "install it there, or set FOREBAY_PYTHON to a Python that has it and forebay"
@@ -33,7 +34,7 @@ RIVALS = {"torch": Rival("forebay._bench.torch_loader", ("torch", "PIL"))}
 
 
 class Failed(Exception):
-    """A contender's process that gave nothing; the message is the end of what it said."""
+    """A contender's process failed. The message is the end of its output."""
 
 
 @dataclass
@@ -46,7 +47,7 @@ class Contender:
 
 @dataclass
 class Bench:
-    """One comparison: the steps, who takes part, and who is left out and why."""
+    """One comparison: the steps, the contenders, and those that are left out with the reasons."""
 
     options: argparse.Namespace
     steps: list[dict[str, Any]]
@@ -63,7 +64,7 @@ class Bench:
         return run_job(job, self.folder)
 
     def prove(self, rival: Contender) -> list[str]:
-        """What is not equal."""
+        """Returns the differences between the rival's output and Forebay's."""
         ours = self.contenders[0]
         short = [{"op": "take", "n": COMPARED}]
         still = fixed(self.steps)
@@ -77,7 +78,7 @@ class Bench:
         return wrong + equality.of_epoch(*seen, ordered=not work.shuffle, drop_last=work.drop_last)
 
     def tune(self, rival: Contender) -> None:
-        """The number of workers with which it is fastest."""
+        """Finds the number of workers with which the rival is fastest."""
         cores = len(os.sched_getaffinity(0))
         tried = {self.options.threads} if self.options.threads else {0, 1, cores, 2 * cores}
         rates = {}
@@ -87,7 +88,7 @@ class Bench:
         rival.workers = max(rates, key=lambda workers: rates[workers])
 
     def rounds(self) -> None:
-        """In turning order; whoever fails is out of it."""
+        """Runs the contenders in rotating order. A contender that fails is removed."""
         for number in range(self.options.rounds):
             first = number % len(self.contenders)
             for one in self.contenders[first:] + self.contenders[:first]:
@@ -106,7 +107,7 @@ class Bench:
 
 
 def run_job(job: dict[str, Any], folder: str) -> dict[str, Any]:
-    """One process for one job; its record, with the peak of memory."""
+    """Runs one process for one job. Returns its record, with the peak of memory."""
     config, result = os.path.join(folder, "job.json"), os.path.join(folder, "result.json")
     if os.path.exists(result):
         os.remove(result)
@@ -143,7 +144,8 @@ def figures(values: list[float]) -> dict[str, float]:
 
 
 def listing_of(steps: list[dict[str, Any]]) -> list[tuple[str, int]]:
-    """(key, label) by id, as Forebay lists them, so that nobody's listing is timed."""
+    """Returns (key, label) by id, as Forebay lists them, so that no contender's listing is timed.
+    """
     import forebay as fb
 
     source = [step for step in steps if step["op"] in ("images", "take")]

@@ -1,4 +1,4 @@
-"""The inside of a contender's process: `python -m forebay._bench.contender JOB RESULT`."""
+"""The code inside a contender's process: `python -m forebay._bench.contender JOB RESULT`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from . import process_tree
 
 
 class Seen:
-    """What an epoch delivered: each id with its label, forms of the fields, and the pictures' mean and deviation."""
+    """The content of an epoch: each id with its label, the shapes and types of the fields, and the
+    pictures' mean and deviation.
+    """
 
     def __init__(self) -> None:
         self.ids: list[int] = []
@@ -52,7 +54,9 @@ class Seen:
 
 
 def look(job: dict[str, Any], epochs: Any) -> dict[str, Any]:
-    """One epoch, looked at; with `values`, the pictures of the first samples are written there."""
+    """Inspects one epoch. If `values` is given, the pictures of the first samples are written
+    there.
+    """
     seen, kept, kept_ids = Seen(), [], []
     for batch in next(epochs):
         seen.add(batch)
@@ -65,7 +69,7 @@ def look(job: dict[str, Any], epochs: Any) -> dict[str, Any]:
 
 
 def measure(job: dict[str, Any], epochs: Any) -> dict[str, Any]:
-    """The first epoch apart, then all others; each sample must come once in each."""
+    """Measures the first epoch separately, then all others. Each sample must occur once in each."""
     timed = []
     for _ in range(job["epochs"]):
         ids: list[np.ndarray] = []
@@ -73,7 +77,7 @@ def measure(job: dict[str, Any], epochs: Any) -> dict[str, Any]:
         for batch in next(epochs):
             ids.append(np.asarray(batch["ids"]))
             if "image" in batch:
-                batch["image"][..., ::32, ::32].sum()  # a consumer that touches, so that nothing is delivered lazily
+                batch["image"][..., ::32, ::32].sum()  # touches the data, so that no loader gains by delivering lazily
         seconds = time.monotonic() - began
         cpu_s = process_tree.cpu_seconds(os.getpid()) - cpu_s
         flat = np.concatenate(ids) if ids else np.empty(0, np.int64)

@@ -1,4 +1,4 @@
-"""Whether two loaders delivered the same work; each difference is a sentence."""
+"""Checks whether two loaders delivered the same. Each difference is a sentence."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy as np
 
 __all__ = ["of_epoch", "of_timed", "of_values"]
 
-MEAN_TOLERANCE = 0.02    # of the range of values: decoders and resamplers round differently, less work does not
+MEAN_TOLERANCE = 0.02    # relative to the range of values: decoders and resamplers round differently, which is not less work
 MOST_TOLERANCE = 0.1     # the 99th percentile of differences, likewise
-STATISTICS_TOLERANCE = 0.1  # of the deviation of all values: random numbers differ
+STATISTICS_TOLERANCE = 0.1  # relative to the deviation of all values: random numbers differ
 
 
 def of_values(ours: str, theirs: str) -> list[str]:
-    """Of pictures without random numbers, sample by sample."""
+    """Compares pictures without random numbers, sample by sample."""
     with np.load(ours) as file:
         mine = dict(zip(file["ids"].tolist(), file["image"].astype(np.float64)))
     with np.load(theirs) as file:
@@ -32,7 +32,7 @@ def of_values(ours: str, theirs: str) -> list[str]:
 
 
 def of_epoch(ours: dict[str, Any], theirs: dict[str, Any], *, ordered: bool, drop_last: bool) -> list[str]:
-    """Of what an epoch delivered, random numbers included."""
+    """Compares the content of an epoch, random numbers included."""
     found = []
     if ours["forms"] != theirs["forms"]:
         found.append(f"it delivers {_forms(theirs)}, not {_forms(ours)}")
@@ -61,7 +61,7 @@ def of_epoch(ours: dict[str, Any], theirs: dict[str, Any], *, ordered: bool, dro
 
 
 def of_timed(epochs: list[dict[str, Any]], samples: int) -> list[str]:
-    """Of epochs that were timed: each sample once, none left out."""
+    """Checks timed epochs: each sample must occur once, and none may be missing."""
     if any(epoch["samples"] != samples or epoch["distinct"] != samples for epoch in epochs):
         return [f"an epoch that was timed did not have each of {samples} samples once"]
     return []

@@ -1,4 +1,4 @@
-"""Forebay, as any user runs it."""
+"""Forebay, used as any user would."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import forebay as fb
 
 
 def epochs(job: dict[str, Any]) -> Iterator[Iterator[dict[str, Any]]]:
-    """Epochs of batches: fields by name, and `ids`."""
+    """Yields epochs of batches: fields by name, and `ids`."""
     pipeline = fb.Pipeline.from_json(json.dumps({"forebay_pipeline": 1, "steps": job["steps"]}))
     with fb.Loader(pipeline, seed=job["seed"], threads=job["workers"] or "auto", rank=0, world_size=1) as loader:
         while True:

@@ -1,21 +1,23 @@
-"""CPU seconds, memory and threads of a process and everything below it, read from /proc."""
+"""CPU seconds, memory and threads of a process and all its descendants, read from /proc."""
 
 import collections
 import dataclasses
 import os
 
-TICK_S = 1 / os.sysconf("SC_CLK_TCK")  # what CPU seconds are counted in
+TICK_S = 1 / os.sysconf("SC_CLK_TCK")  # the unit of CPU times
 
 
 @dataclasses.dataclass(frozen=True)
 class Process:
     name: str
     parent: int
-    cpu_s: float  # user and system time, its own and that of the children it has waited for
+    cpu_s: float  # user and system time of the process and of the children it has waited for
 
 
 def _process(pid):
-    """The process, or None if it is gone. Its name in /proc/PID/stat may hold spaces and brackets."""
+    """Returns the process, or None if it is gone. Its name in /proc/PID/stat may contain spaces and
+    brackets.
+    """
     try:
         with open(f"/proc/{pid}/stat") as file:
             head, _, rest = file.read().rpartition(")")
@@ -26,13 +28,15 @@ def _process(pid):
 
 
 def processes():
-    """{pid: Process} of all that are alive or not yet waited for."""
+    """Returns {pid: Process} of all processes that are alive or not yet waited for."""
     found = {int(entry): _process(entry) for entry in os.listdir("/proc") if entry.isdigit()}
     return {pid: process for pid, process in found.items() if process}
 
 
 def tree(root, among=None):
-    """The pids of `root` and its descendants, among these processes (or all that there are now)."""
+    """Returns the pids of `root` and its descendants, among these processes (by default all current
+    ones).
+    """
     among = processes() if among is None else among
     children = collections.defaultdict(list)
     for pid, process in among.items():
@@ -46,20 +50,24 @@ def tree(root, among=None):
 
 
 def cpu_seconds(root, among=None):
-    """User and system time of the tree, of the living and of the children that were waited for."""
+    """Returns user and system time of the tree, of living processes and of children that were
+    waited for.
+    """
     among = processes() if among is None else among
     return sum(among[pid].cpu_s for pid in tree(root, among))
 
 
 def machine_cpu_seconds():
-    """Busy time of all cores since boot, everybody's."""
+    """Returns the busy time of all cores since boot, over all processes."""
     with open("/proc/stat") as file:
         user, nice, system, _, _, irq, softirq, steal = map(int, file.readline().split()[1:9])
     return (user + nice + system + irq + softirq + steal) * TICK_S
 
 
 def memory(root):
-    """(all bytes, of these bytes of mapped files) of the tree: proportional set size, so shared pages count once."""
+    """Returns (all bytes, bytes of mapped files among them) of the tree: proportional set size, so
+    shared pages count once.
+    """
     total = files = 0
     for pid in tree(root):
         try:
@@ -75,7 +83,7 @@ def memory(root):
 
 
 def threads(root):
-    """{name: how many threads of that name the tree has}."""
+    """Returns {name: number of the tree's threads of that name}."""
     names = collections.Counter()
     for pid in tree(root):
         try:

@@ -1,4 +1,4 @@
-"""torch.utils.data.DataLoader with Pillow: worker processes that live on, and fetch ahead."""
+"""torch.utils.data.DataLoader with Pillow: persistent worker processes that prefetch."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class Photos(torch.utils.data.Dataset):  # type: ignore[type-arg]
 
     def __getitem__(self, number: int) -> dict[str, Any]:
         key, label = self.listing[number]
-        made = self.work.sample(key, label, random)  # type: ignore[arg-type]  # seeded for each worker by torch
+        made = self.work.sample(key, label, random)  # type: ignore[arg-type]  # torch seeds `random` for each worker
         if "image" in made:
             made["image"] = torch.from_numpy(made["image"])
         return {"ids": number, **made}
 
 
 def epochs(job: dict[str, Any]) -> Iterator[Iterator[dict[str, Any]]]:
-    """Epochs of batches: fields by name, and `ids`."""
+    """Yields epochs of batches: fields by name, and `ids`."""
     work = work_of(job["steps"])
     torch.manual_seed(job["seed"])
     random.seed(job["seed"])

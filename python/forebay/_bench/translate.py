@@ -1,4 +1,6 @@
-"""A pipeline of photographs, step by step in Pillow and NumPy: what a user of a DataLoader would write by hand."""
+"""A pipeline of photographs, step by step in Pillow and NumPy, as a DataLoader user would write it
+by hand.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,12 @@ FIELDS = ("image", "label", "key")
 
 
 class Untranslatable(Exception):
-    """A step that this side cannot do as Forebay does it; the message names it."""
+    """A step that this side cannot do as Forebay does it. The message names it."""
 
 
 @dataclass
 class Work:
-    """What is done to each sample, and how samples become batches."""
+    """The steps for each sample, and how samples become batches."""
 
     root: str = ""
     take: int | None = None
@@ -43,7 +45,7 @@ class Work:
 
 
 def fixed(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The steps with the random ones made deterministic, so that values can be compared."""
+    """Returns the steps with the random ones made deterministic, so that values can be compared."""
     out = []
     for step in steps:
         if step["op"] == "random_resized_crop":
@@ -59,7 +61,9 @@ def fixed(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def work_of(steps: list[dict[str, Any]]) -> Work:
-    """Raises Untranslatable, naming the first step that cannot be translated."""
+    """Converts the steps. Raises Untranslatable, which names the first step that cannot be
+    translated.
+    """
     work = Work()
     array = decoded = False
     for number, step in enumerate(steps):
@@ -173,7 +177,9 @@ def _random_crop(step: dict[str, Any]) -> Callable[[Any, random.Random], Any]:
 
 
 def _window(size: tuple[int, int], scale: Any, ratio: Any, rng: random.Random) -> tuple[int, int, int, int]:
-    """(left, top, width, height), with the distribution that torchvision documents for RandomResizedCrop."""
+    """Returns (left, top, width, height), with the distribution that torchvision documents for
+    RandomResizedCrop.
+    """
     width, height = size
     for _ in range(10):
         area = width * height * rng.uniform(*scale)

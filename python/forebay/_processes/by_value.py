@@ -1,9 +1,12 @@
-"""Pickles user code for a worker process, also where that process could not import it: by cloudpickle.
+"""Pickles user code with cloudpickle for worker processes, including code that a worker cannot
+import.
 
-A function or class that can be imported travels as its name. Functions and classes of the program itself (of a script, a notebook,
-`python -c`), lambdas and inner functions travel by value: their code, and of the globals only those that the code uses. So a worker
-never runs the program's own file again, and no `if __name__ == "__main__"` is needed. The state of such a global is that of the moment
-it was pickled. Here is what cloudpickle leaves out: names in the worker's `__main__`, and a few objects of the standard library.
+Functions and classes that can be imported are pickled by name. Functions and classes of the program
+itself (of a script, a notebook, `python -c`), lambdas and inner functions are pickled by value:
+their code, and only those globals that the code uses. So a worker never runs the program's own file
+again, and `if __name__ == "__main__"` is not needed. Globals have their state at the moment of
+pickling. This module adds what cloudpickle lacks: names in the worker's `__main__`, and a few
+objects of the standard library.
 """
 
 from __future__ import annotations
@@ -21,7 +24,8 @@ from .content_pickler import ContentPickler
 
 
 class CodePickler(ContentPickler, cloudpickle.Pickler):
-    """A pickler for what is sent to a worker at its start. Read by plain `pickle.loads` there."""
+    """A pickler for the data that a worker gets at its start. Plain `pickle.loads` reads it there.
+    """
 
     def reducer_override(self, value: Any) -> Any:
         reduced = super().reducer_override(value)
@@ -36,19 +40,22 @@ class CodePickler(ContentPickler, cloudpickle.Pickler):
 
 
 def travels_by_value(cls: type) -> bool:
-    """Whether this class goes along with its instances, and not as its name."""
+    """Returns whether this class is pickled by value together with its instances, instead of by
+    name.
+    """
     return CodePickler(io.BytesIO(), protocol=5).reducer_override(cls) is not NotImplemented
 
 
 def _make_named(qualname: str, make: Callable[..., Any], args: tuple) -> Any:
     value = make(*args)
-    # Under its own name, so that what a worker sends back (an instance, an exception) names the class in the program.
+    # Its own name makes objects that a worker returns (an instance, an exception) refer to the
+    # class in the program.
     if qualname.isidentifier():
         setattr(sys.modules["__main__"], qualname, value)
     return value
 
 
-# Objects of the standard library that cloudpickle takes for others, or refuses
+# Objects of the standard library that cloudpickle mistakes for others, or refuses
 
 
 def _reduce_lru_cache(cached: Any) -> Any:
@@ -61,11 +68,11 @@ def _make_lru_cache(parameters: dict[str, Any], function: Callable) -> Callable:
     return functools.lru_cache(**parameters)(function)
 
 
-def _reduce_cached_property(value: functools.cached_property) -> Any:  # which holds a lock up to Python 3.11
+def _reduce_cached_property(value: functools.cached_property) -> Any:  # holds a lock up to Python 3.11
     return functools.cached_property, (value.func,), {"attrname": value.attrname}
 
 
-def _refuse(file: io.TextIOWrapper) -> Any:  # a copy of its content would be no file
+def _refuse(file: io.TextIOWrapper) -> Any:  # a copy of its content would not be a file
     raise TypeError(f"cannot pickle '{type(file).__name__}' object")
 
 

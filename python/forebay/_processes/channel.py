@@ -1,7 +1,9 @@
-"""Messages between the program and one worker process: Python objects over a Unix socket, large contents beside it.
+"""Messages between the program and one worker process: Python objects over a Unix socket, large
+contents in shared memory.
 
-Objects travel as pickles of protocol 5. Contents of arrays and tensors leave the pickle (out-of-band buffers) and go through a
-segment of shared memory. Both ends are processes of one program: nothing that was read from storage is ever unpickled.
+Objects are pickled with protocol 5. Contents of arrays and tensors are not in the pickle
+(out-of-band buffers) but in a segment of shared memory. Both ends are processes of one program:
+data read from storage is never unpickled.
 """
 
 from __future__ import annotations
@@ -21,15 +23,21 @@ _HEADER = struct.Struct("<II")
 
 
 class Closed(Exception):
-    """The other end is gone, or this one was shut down."""
+    """The other end is gone, or this end was shut down."""
 
 
 class Channel:
-    """One end. One thread at a time sends and receives; `shut_down()` wakes it from any other."""
+    """One end of the connection. One thread at a time sends and receives; `shut_down()` wakes it
+    from any other thread.
+    """
 
     def __init__(self, connection: socket.socket, *, keep: bool) -> None:
-        """`keep`: received contents belong to the receiver, who may hold and change them for ever. Otherwise they are views of
-        shared memory, which is used again when the last of them is gone."""
+        """Takes the socket of this end.
+
+        If `keep` is set, received contents belong to the receiver, who may hold and change them
+        forever. Otherwise they are views of shared memory, which is reused when the last view is
+        gone.
+        """
         self._socket = connection
         self._keep = keep
         self._outbox = Outbox()
@@ -39,7 +47,9 @@ class Channel:
         return self._socket.fileno()
 
     def send(self, value: Any) -> None:
-        """Raises Closed; or what pickling raises, and then nothing was sent."""
+        """Sends a message. Raises Closed, or an error of pickling; in the latter case nothing was
+        sent.
+        """
         contents = pickled(value, ContentPickler)
         placed, fd, inline = None, None, b""
         if len(contents) == 1 and len(contents[0]) <= _INLINE_BYTES:
@@ -57,11 +67,11 @@ class Channel:
             raise Closed from error
 
     def receive(self) -> Any:
-        """Waits for the next message. Raises Closed."""
+        """Waits for the next message and returns it. Raises Closed."""
         return load(self.receive_pickled())
 
     def receive_pickled(self) -> list[memoryview]:
-        """The next message, yet to be given to `load`."""
+        """Returns the next message in the form that `load` takes."""
         start, fd = self._start()
         head_bytes, inline_bytes = _HEADER.unpack(start)
         rest = self._read(head_bytes + inline_bytes)
@@ -75,20 +85,20 @@ class Channel:
         return contents
 
     def shut_down(self) -> None:
-        """Ends both directions: whoever waits here, at either end, gets Closed."""
+        """Ends both directions. Threads that wait here, at either end, get Closed."""
         try:
             self._socket.shutdown(socket.SHUT_RDWR)
         except OSError:
-            pass  # gone already
+            pass  # already closed
 
     def close(self) -> None:
-        """Gives up the descriptors. Contents that were received stay valid."""
+        """Closes the descriptors. Contents that were received stay valid."""
         self._socket.close()
         self._outbox.close()
         self._inbox.close()
 
     def _start(self) -> tuple[bytes, int | None]:
-        # A descriptor comes with the first byte of its message.
+        # A descriptor arrives with the first byte of its message.
         try:
             start, ancillary, _, _ = self._socket.recvmsg(_HEADER.size, socket.CMSG_LEN(4), socket.MSG_CMSG_CLOEXEC)
         except OSError as error:

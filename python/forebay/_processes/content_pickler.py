@@ -1,4 +1,6 @@
-"""Pickles that leave the contents of arrays and tensors outside, so that these are copied once and by whom it suits."""
+"""Pickles without the contents of arrays and tensors, so that these are copied only once, by the
+caller.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ _OUT_OF_BAND_BYTES = 1 << 10
 
 
 class ContentPickler(pickle.Pickler):
-    """A pickler that knows torch's tensors, whose own pickles hold a copy of the content. Nothing imports torch here."""
+    """A pickler that handles torch's tensors, whose own pickles copy the content. Nothing here
+    imports torch.
+    """
 
     def reducer_override(self, value: Any) -> Any:
         torch = sys.modules.get("torch")
@@ -21,7 +25,7 @@ class ContentPickler(pickle.Pickler):
 
 
 def pickled(value: Any, pickler: type[pickle.Pickler]) -> list[memoryview]:
-    """`value` as a pickle, followed by the contents it leaves outside."""
+    """Returns `value` as a pickle, followed by the contents that are not in it."""
     buffers: list[memoryview] = []
 
     def leave(buffer: pickle.PickleBuffer) -> bool:
@@ -37,7 +41,7 @@ def pickled(value: Any, pickler: type[pickle.Pickler]) -> list[memoryview]:
 
 
 def load(contents: Sequence[memoryview]) -> Any:
-    """What `pickled` was given. Arrays lie where the contents do."""
+    """Returns the value that `pickled` was given. Arrays share the memory of `contents`."""
     return pickle.loads(contents[0], buffers=contents[1:])
 
 

@@ -1,4 +1,4 @@
-"""Exceptions on their way from a worker process to the program."""
+"""Transfers exceptions from a worker process to the program."""
 
 from __future__ import annotations
 
@@ -17,20 +17,22 @@ class ExceptionInWorker(Exception):
 
 
 class ExitInWorker(BaseException):
-    """The same for what is no `Exception`, as SystemExit is none: no error policy may take it for a bad sample."""
+    """The same for errors that are not an `Exception`, such as SystemExit. No error policy may
+    treat them as a bad sample.
+    """
 
 
 class _Link(NamedTuple):
     pickled: tuple[bytes, bytes]  # the exception; its type, args and attributes
     text: str
-    cause: int | None  # number in the chain
+    cause: int | None  # index in the chain
     context: int | None
     suppress_context: bool
-    ordinary: bool  # an `Exception`
+    ordinary: bool  # whether it is an `Exception`
 
 
 class Failure(NamedTuple):
-    """An exception with what led to it, and its traceback as text."""
+    """An exception with its causes and contexts, and its traceback as text."""
 
     chain: list[_Link]
     traceback: str
@@ -42,7 +44,9 @@ class Failure(NamedTuple):
         return cls([_link(one, chain) for one in chain], _text(error))
 
     def exception(self, where: str) -> BaseException:
-        """The exception, of its own type where the program knows that. `where` begins the note with the traceback."""
+        """Returns the exception, with its own type if the program knows that type. `where` begins
+        the note with the traceback.
+        """
         errors = [_restore(link) for link in self.chain]
         for error, link in zip(errors, self.chain):
             error.__cause__ = None if link.cause is None else errors[link.cause]
@@ -52,7 +56,7 @@ class Failure(NamedTuple):
 
 
 def not_sendable(value: Any, error: BaseException) -> InvalidArgument:
-    """What is told where a result cannot be pickled."""
+    """Returns the error for a result that cannot be pickled."""
     return InvalidArgument(
         f"the result, of type {type(value).__name__}, cannot be sent from the worker process: {error}; "
         "return arrays, numbers, text, bytes, or dicts, tuples and lists of them, or use workers='threads'"
@@ -96,7 +100,7 @@ def _restore(link: _Link) -> BaseException:
 
 
 def _without_init(pickled: bytes) -> BaseException:
-    # For an __init__ that wants other arguments than `args` holds.
+    # For an __init__ whose parameters differ from `args`.
     cls, args, attributes = pickle.loads(pickled)
     error = cls.__new__(cls, *args)
     error.args = args
@@ -107,9 +111,9 @@ def _without_init(pickled: bytes) -> BaseException:
 def _text(error: BaseException) -> str:
     shown = error.__traceback__
     while shown is not None and shown.tb_frame.f_code.co_filename.startswith(_OWN_FOLDER):
-        shown = shown.tb_next  # begins with the user's own code
+        shown = shown.tb_next  # starts at the user's own code
     try:
         trace = traceback.TracebackException(type(error), error, shown)
         return "".join(trace.format()).rstrip()
-    except BaseException:  # the exception does not let itself be looked at
+    except BaseException:  # the exception cannot be inspected
         return "".join([*traceback.format_tb(shown), text_of(error)])

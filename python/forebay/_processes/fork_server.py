@@ -1,9 +1,11 @@
 """The process that worker processes are forked from.
 
-It is started once per program, from a fresh interpreter, and stays a process of one thread that has NumPy and Forebay imported
-and nothing else: no engine, no torch, no CUDA, no locks that another thread holds. Forking it is safe and takes milliseconds.
+It is started once per program, from a fresh interpreter. It keeps a single thread and imports only
+NumPy and Forebay: no engine, no torch, no CUDA, no locks that another thread holds. Forking it is
+safe and takes milliseconds.
 
-It ends with the program, however that ends (it watches the program's process), and its workers end with it.
+It watches the program's process and ends with it, however the program ends. Its workers end with
+it.
 """
 
 from __future__ import annotations
@@ -17,14 +19,14 @@ import signal
 import socket
 from typing import Any
 
-_NICENESS = 3  # whoever trains goes before whoever loads, as with compute threads
+_NICENESS = 3  # training takes precedence over loading, as with compute threads
 _LARGEST_REQUEST_BYTES = 1 << 12
 _PR_SET_PDEATHSIG = 1
 
 
 def main(control: int, program: int) -> None:
-    """Serves the program with process id `program`, over the socket `control`."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the program's to answer
+    """Serves the program with process id `program` over the socket `control`."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the program handles Ctrl-C
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
     _end_with_parent(os.getppid() != program)
     import cloudpickle  # noqa: F401  what every worker needs, once for all
@@ -41,8 +43,11 @@ def _end_with_parent(orphan: bool) -> None:
 
 
 class _Server:
-    """Requests are {"fork": number} with three descriptors, and {"kill": number}. The descriptors are a worker's channel, what
-    it loads its target from, and a pipe that its process id and its end are reported to."""
+    """Handles requests. They are {"fork": number} with three descriptors, and {"kill": number}.
+
+    The descriptors are a worker's channel, the file from which it loads its target, and a pipe for
+    reports of its process id and its end.
+    """
 
     def __init__(self, control: socket.socket, program: int) -> None:
         self._control = control
@@ -127,13 +132,13 @@ class _Server:
 
 
 def _leave() -> None:
-    os._exit(0)  # the workers are killed by the kernel: this process is what they live with
+    os._exit(0)  # the kernel kills the workers, because their parent is gone
 
 
 def _watch(program: int) -> int | None:
     try:
         return os.pidfd_open(program)
-    except OSError:  # an old kernel: the end of the control socket must do
+    except OSError:  # an old kernel: rely on the end of the control socket
         return None
 
 
@@ -141,7 +146,7 @@ def _report(report: int, what: dict[str, Any]) -> None:
     try:
         os.write(report, json.dumps(what).encode() + b"\n")
     except OSError:
-        pass  # nobody wants to know any more
+        pass  # nobody reads the report any more
 
 
 def _tell(report: int, what: dict[str, Any]) -> None:

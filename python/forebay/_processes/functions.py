@@ -1,4 +1,4 @@
-"""The functions of a loader that run in worker processes, on one pool for all of them."""
+"""Runs functions of a loader in worker processes, all on one pool."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _ON_ITS_WAY_S = 2.0
 
 
 class InProcesses:
-    """A step's function that is to run in worker processes. Until a loader opens it is nothing but a mark."""
+    """A step's function that is to run in worker processes. It is only a mark until a loader opens.
+    """
 
     def __init__(self, function: Any) -> None:
         self.function = function
@@ -25,7 +26,9 @@ class InProcesses:
 
 
 class Movable:
-    """A step's function that runs on threads until they turn out to take turns; then it may go to worker processes."""
+    """A step's function that runs on threads first. If the threads take turns for the lock, it may
+    move to worker processes.
+    """
 
     def __init__(self, function: Any) -> None:
         self.function = function
@@ -33,7 +36,9 @@ class Movable:
 
 
 class _Call(NamedTuple):
-    """What a step's function looks at in a call, in the worker. Random generators are made there, from the key."""
+    """The attributes of a call that a step's function uses in the worker. Random generators are
+    created there from the key.
+    """
 
     key: tuple[int, int, int, int]
     random_index: int
@@ -44,7 +49,8 @@ class _Call(NamedTuple):
 
 
 class _MakeSteps:
-    """Gives a worker its target: from a step's number and a call to the answer."""
+    """Creates a worker's target, a function of a step's number and a call that returns the answer.
+    """
 
     def __init__(self, functions: Mapping[int, Any]) -> None:
         self.functions = tuple(functions.items())
@@ -76,17 +82,22 @@ class _Remote:
 
 
 def _end_idle(pool: ProcessPool) -> None:
-    # A thread that took the function before it went back may still be on its way into a process: it finds one.
+    # A thread that took the function before the move back may be about to call a process, which
+    # must still exist.
     time.sleep(_ON_ITS_WAY_S)
     pool.wait_idle()
     pool.close()
 
 
 class LoaderProcesses:
-    """The worker processes of one loader, and its functions with those that run there replaced."""
+    """The worker processes of one loader, and its functions, with proxies for those that run in
+    processes.
+    """
 
     def __init__(self, functions: Mapping[int, Any], count: int) -> None:
-        """Errors: InvalidArgument where a function or data set cannot be sent to a process."""
+        """Starts the processes for marked functions. InvalidArgument if a function or data set
+        cannot be sent to a process.
+        """
         marked = {step: function for step, function in functions.items() if isinstance(function, InProcesses)}
         self._movable = {step: function for step, function in functions.items() if isinstance(function, Movable)}
         self.functions = {step: function.function if isinstance(function, Movable) else function
@@ -110,12 +121,15 @@ class LoaderProcesses:
 
     @property
     def movable(self) -> str:
-        """The names of those that may be moved, and have not been; empty where there are none."""
+        """The names of functions that may move but have not moved; empty if there are none."""
         return ", ".join(function.name for function in self._movable.values()) if self._moved is None else ""
 
     def move(self) -> None:
-        """Runs what may be moved in worker processes from the next call on. Any error where it cannot be sent there, or not made there, or no process
-        can be started: then it stays."""
+        """Moves the movable functions to worker processes, from the next call on.
+
+        Raises the error if they cannot be sent to a process or created there, or no process can be
+        started; they then stay on threads.
+        """
         pool = self._pool_of(self._movable)
         try:
             pool.wait_ready()
@@ -123,13 +137,15 @@ class LoaderProcesses:
             pool.close(0)
             raise
         self._moved = pool
-        if self._closed:  # meanwhile
+        if self._closed:  # closed in the meantime
             pool.close(0)
             return
         self._call_in(pool, self._movable)
 
     def move_back(self) -> None:
-        """On threads from the next call on. Calls that are in a process end there, and then the processes."""
+        """Moves the functions back to threads, from the next call on. Calls in progress finish in
+        the processes, which then end.
+        """
         self.functions.update({step: function.function for step, function in self._movable.items()})
         pool = self._moved
         if pool is not None:
@@ -137,16 +153,18 @@ class LoaderProcesses:
 
     @property
     def count(self) -> int:
-        """How many there are: 0 where no function is in one."""
+        """The number of processes; 0 if no function runs in one."""
         return sum(len(pool) for pool in (self._pool, self._moved) if pool is not None)
 
     @property
     def all(self) -> bool:
-        """Whether every function runs there."""
+        """Whether all functions run in processes."""
         return bool(self.functions) and all(isinstance(one, _Remote) for one in self.functions.values())
 
     def close(self, timeout_s: float) -> None:
-        """Ends them; says which were still in user code after `timeout_s` and were killed."""
+        """Ends the processes. Returns descriptions of those that were still in user code after
+        `timeout_s` and were killed.
+        """
         self._closed = True
         for pool in (self._pool, self._moved):
             if pool is not None and (killed := pool.close(timeout_s)):

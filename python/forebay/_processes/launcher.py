@@ -1,4 +1,6 @@
-"""The program's side of the fork server: starts it when it is first needed, and worker processes through it."""
+"""The program's side of the fork server: starts the server on first use, and worker processes
+through it.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +24,16 @@ _ONE_THREAD_EACH = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
 
 
 def environment() -> dict[str, str]:
-    """The program's environment as workers get it: there are as many as cores, so numerical libraries in them use one thread
-    each, unless the environment says otherwise."""
+    """Returns the environment for workers.
+
+    There are as many workers as cores, so numerical libraries in them use one thread each, unless
+    the program's environment sets another number.
+    """
     return {**dict.fromkeys(_ONE_THREAD_EACH, "1"), **os.environ}
 
 
 class Process:
-    """A worker process, whose parent is the fork server."""
+    """A worker process. Its parent is the fork server."""
 
     def __init__(self, number: int, report: int) -> None:
         self.number = number
@@ -38,18 +43,22 @@ class Process:
         self._reading = threading.Lock()
 
     def pid(self, timeout_s: float) -> int | None:
-        """None where it could not be started, or where that is not known in time."""
+        """Returns the process id. None if the process could not be started, or its id is not known
+        in time.
+        """
         self._wait_for(("process", "not_started"), timeout_s)
         return self._told.get("process")
 
     def exit_code(self, timeout_s: float) -> int | None:
-        """As subprocess.Popen has it: negative for a signal. None while it runs, or where its end was not seen."""
+        """Returns the exit code as subprocess.Popen does: negative for a signal. None while the
+        process runs, or if its end was not seen.
+        """
         self._wait_for(("exit", "not_started"), timeout_s)
         return self._told.get("exit")
 
     @property
     def ended(self) -> bool:
-        """Whether it is known to be gone."""
+        """Whether the process is known to have ended."""
         return not self._told.keys().isdisjoint(("exit", "not_started", "lost"))
 
     @property
@@ -57,7 +66,7 @@ class Process:
         return self._told.get("not_started", "")
 
     def kill(self) -> None:
-        """At once, whatever it is doing."""
+        """Kills the process at once, whatever it is doing."""
         _launcher.kill(self.number)
 
     def close(self) -> None:
@@ -80,7 +89,7 @@ class Process:
     def _read(self) -> None:
         received = os.read(self._report, 1 << 12)
         if not received:
-            self._told["lost"] = True  # the fork server itself is gone, and its workers with it
+            self._told["lost"] = True  # the fork server has ended, and its workers with it
         *lines, self._text = (self._text + received).split(b"\n")
         for line in lines:
             self._told.update(json.loads(line))
@@ -91,13 +100,15 @@ class _Launcher:
         self._reset()
 
     def _reset(self) -> None:
-        self._lock = threading.RLock()  # a pool that is collected in the middle of a start ends its workers
+        self._lock = threading.RLock()  # a pool that is garbage-collected during a start ends its workers
         self._control: socket.socket | None = None
         self._server: subprocess.Popen | None = None
         self._started = 0
 
     def start(self, channel: int, target: int) -> Process:
-        """A worker process that talks over `channel` and finds its target in the file `target`."""
+        """Starts a worker process that communicates over `channel` and loads its target from the
+        file `target`.
+        """
         with self._lock:
             self._started += 1
             number = self._started
@@ -117,7 +128,7 @@ class _Launcher:
                 try:
                     socket.send_fds(self._control, [json.dumps({"kill": number}).encode()], [])
                 except OSError:
-                    pass  # the server is gone, and its workers with it
+                    pass  # the server has ended, and its workers with it
 
     def _request(self, request: dict[str, Any], fds: list[int]) -> None:
         message = json.dumps(request).encode()
@@ -125,7 +136,7 @@ class _Launcher:
             try:
                 socket.send_fds(self._control, [message], fds)
                 return
-            except OSError:  # somebody killed the server
+            except OSError:  # the server was killed
                 self._stop()
         self._control, self._server = _start_server()
         socket.send_fds(self._control, [message], fds)
@@ -146,10 +157,10 @@ class _Launcher:
         self._control = self._server = None
 
     def after_fork(self) -> None:
-        # The child has a server of its own if it needs one. This one goes on for the parent.
+        # The child starts its own server if it needs one. This one continues for the parent.
         if self._control is not None and self._server is not None:
             self._control.close()
-            self._server.returncode = 0  # not this process's child: nothing to wait for
+            self._server.returncode = 0  # not a child of this process: nothing to wait for
         self._reset()
 
 
@@ -163,7 +174,8 @@ def _start_server() -> tuple[socket.socket, subprocess.Popen]:
         f"from forebay._processes.fork_server import main; main({theirs.fileno()}, {os.getpid()})"
     )
     flags = subprocess._args_from_interpreter_flags()
-    # Ctrl-C must not reach the server before it has said that it ignores it: a blocked signal stays blocked over the start.
+    # Ctrl-C must not reach the server before it ignores the signal. A blocked signal stays blocked
+    # across the start.
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         server = subprocess.Popen(

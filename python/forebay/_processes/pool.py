@@ -1,4 +1,4 @@
-"""Worker processes that run the user's Python where threads would wait for the interpreter's lock."""
+"""Worker processes for user Python code whose threads would wait for the interpreter's lock."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _Worker:
         self.busy = False
         self.channel: Channel | None = None
         self.process: launcher.Process | None = None
-        self.ready = False  # its target is made
+        self.ready = False  # whether its target exists
         self.generation = 0  # counts starts: an iterator does not outlive its process
 
     def start(self, setup: Setup, target: int) -> None:
@@ -46,7 +46,7 @@ class _Worker:
         try:
             self.channel.send(setup)
         except Closed:
-            pass  # it ended already: the first call will see why
+            pass  # it has already ended; the first call finds out why
 
     def forget(self) -> None:
         if self.channel is not None:
@@ -58,19 +58,23 @@ class _Worker:
 
 
 class ProcessPool:
-    """A fixed number of worker processes that hold a target each and answer calls.
+    """A fixed number of worker processes that each hold a target and answer calls.
 
-    `make_target` is pickled once, and called once in each worker to give the target: a function, or an object that can be
-    called. What it refers to (a data set, say) is in memory once for all workers, until one of them changes it. `init(index)`
-    is called in each worker before that. Inside, `current_worker()` says which one it is. Nothing is seeded: `random` and
-    `numpy.random` begin differently in each worker.
+    `make_target` is pickled once, and called once in each worker to create the target: a function
+    or another callable. Objects that it refers to (a data set, for example) are in memory once for
+    all workers, until one of them changes them. `init(index)` is called in each worker before that.
+    Inside a worker, `current_worker()` returns which one it is. Nothing is seeded: `random` and
+    `numpy.random` start differently in each worker.
 
-    Results come back as pickles whose arrays and torch tensors lie in shared memory. They stay valid as long as they are
-    referenced. Standard output and error of the workers are the program's; Ctrl-C is left to the program.
+    Results are returned as pickles whose arrays and torch tensors are in shared memory. They stay
+    valid as long as they are referenced. Workers share the program's standard output and error; the
+    program handles Ctrl-C.
 
-    All methods may be called from any thread. A pool belongs to the process that made it, not to its forks.
+    All methods may be called from any thread. A pool belongs to the process that created it, not to
+    its forks.
 
-    Errors: InvalidArgument where `make_target` or `init` cannot be pickled; Unavailable where no process can be started.
+    Errors: InvalidArgument if `make_target` or `init` cannot be pickled; Unavailable if no process
+    can be started.
     """
 
     def __init__(
@@ -106,7 +110,9 @@ class ProcessPool:
         return [w.process.pid(_REPORT_TIMEOUT_S) if w.process else None for w in self._workers]
 
     def wait_ready(self) -> None:
-        """Until each worker has made its target. The errors of `call`; WorkerDied where one ends over it."""
+        """Waits until each worker has created its target. Raises the errors of `call`, and
+        WorkerDied if a worker ends while it does so.
+        """
         for index in range(len(self._workers)):
             worker = self._take(index)
             try:
@@ -118,17 +124,18 @@ class ProcessPool:
                 self._release(worker)
 
     def wait_idle(self) -> None:
-        """Until no worker is in a call, or the pool is closed."""
+        """Waits until no worker is in a call, or the pool is closed."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or not any(worker.busy for worker in self._workers))
 
     def call(self, worker: int | None, *args: Any) -> Any:
-        """`target(*args)` in a worker process; `None`: in the next that is free. Waits for a free worker and for the answer.
+        """Returns `target(*args)`, run in a worker process; with `None` in the next free one. Waits
+        for a free worker and for the answer.
 
-        Errors: the exception of the user's code, of its own type, with the traceback from the worker as a note
-        (ExceptionInWorker where the type cannot leave the worker); WorkerDied, after which a new process takes the worker's
-        place and the call is not repeated; Cancelled where the pool is closed meanwhile; InvalidArgument for arguments that
-        cannot be pickled.
+        Errors: the exception of the user's code, with its own type and the traceback from the
+        worker as a note (ExceptionInWorker if the type cannot leave the worker); WorkerDied, after
+        which a new process replaces the worker and the call is not repeated; Cancelled if the pool
+        is closed meanwhile; InvalidArgument for arguments that cannot be pickled.
         """
         taken = self._take(worker)
         try:
@@ -137,10 +144,11 @@ class ProcessPool:
             self._release(taken)
 
     def iterate(self, worker: int, *args: Any, batch: int = 1) -> Iterator[Any]:
-        """The items of `iter(target(*args))`, which lives in that worker; `batch` of them are fetched at a time.
+        """Yields the items of `iter(target(*args))`, which lives in that worker. `batch` items are
+        fetched at a time.
 
-        Items made before an exception come before it. Between fetches the worker is free for other calls. The same errors as
-        `call`.
+        Items created before an exception are delivered before it. Between fetches the worker is
+        free for other calls. Raises the same errors as `call`.
         """
         number = next(self._numbers)
         taken = self._take(worker)
@@ -162,8 +170,12 @@ class ProcessPool:
                 self._leave(worker, number, generation)
 
     def close(self, timeout_s: float = 5.0) -> list[int]:
-        """Ends all workers; calls that wait get Cancelled. A worker that is still in user code after `timeout_s` is killed;
-        returns the indices of those. Closing twice is fine, and so is closing in a forked child, where it ends nothing."""
+        """Ends all workers. Waiting calls get Cancelled.
+
+        A worker that is still in user code after `timeout_s` is killed; the result holds the
+        indices of these workers. Closing twice is allowed, and so is closing in a forked child,
+        where it ends nothing.
+        """
         if os.getpid() != self._owner:
             return []
         with self._changed:
@@ -198,7 +210,7 @@ class ProcessPool:
     def __reduce__(self):
         raise TypeError("a ProcessPool cannot be pickled: it owns processes")
 
-    # Taking turns
+    # Assigning workers
 
     def _take(self, index: int | None) -> _Worker:
         self._must_be_open()
@@ -216,7 +228,7 @@ class ProcessPool:
         with self._changed:
             worker.busy = False
             if self._closed and worker.channel is not None:
-                worker.channel.close()  # close() could not: it was in use
+                worker.channel.close()  # close() could not, because the channel was in use
             self._changed.notify_all()
 
     def _must_be_open(self) -> None:
@@ -228,7 +240,7 @@ class ProcessPool:
         if self._closed:
             raise Cancelled(f"{self.name}: its worker processes were closed")
 
-    # Asking
+    # Calls
 
     def _ask(self, worker: _Worker, *request: Any) -> Any:
         try:
@@ -242,7 +254,7 @@ class ProcessPool:
         except _NotSent as error:
             raise error.reason from None
         except BaseException:
-            self._replace(worker)  # what it says next would answer the wrong question
+            self._replace(worker)  # its next message would answer an earlier request
             raise
         good, value = load(contents)
         if not good:
@@ -256,7 +268,7 @@ class ProcessPool:
                 worker.start(self._setup(worker.index), self._target)
         assert worker.channel is not None
         good, value = worker.channel.receive()
-        if not good:  # and with that it ended; the next call tries again
+        if not good:  # the worker then ended; the next call tries again
             raise value.exception(self._where(worker.index))
         worker.ready = True
 
@@ -285,7 +297,7 @@ class ProcessPool:
         finally:
             self._release(worker)
 
-    # Ends
+    # Ends of workers
 
     def _ended(self, worker: _Worker) -> Exception:
         if self._closed:
@@ -319,7 +331,8 @@ class ProcessPool:
         )
 
     def _after_fork(self) -> None:
-        # In the child. Its copies of the sockets are closed, so that the workers notice when the parent ends.
+        # In the child: close its copies of the sockets, so that the workers notice when the parent
+        # ends.
         for worker in self._workers:
             if worker.channel is not None:
                 worker.channel.close()
@@ -335,14 +348,16 @@ def _send(channel: Channel, request: tuple, name: str) -> None:
         channel.send(request)
     except Closed:
         raise
-    except Unavailable as error:  # the machine's doing, and not the sample's
+    except Unavailable as error:  # the machine's fault, not the sample's
         raise _NotSent(error) from error
     except Exception as error:
         raise _NotSent(InvalidArgument(f"{name}: {explain(request[1:], error)}")) from error
 
 
 def _to_memory(target: Any, name: str) -> tuple[int, tuple[int, ...]]:
-    """A memory file with the pickle of `target` and the contents of its arrays, one after another, and their lengths."""
+    """Returns a memory file with the pickle of `target` followed by the contents of its arrays, and
+    the lengths of these parts.
+    """
     try:
         contents = pickled(target, CodePickler)
     except Exception as error:
@@ -383,7 +398,7 @@ def _folder() -> str | None:
         return None
 
 
-# Pools that are alive when the process forks or ends.
+# Pools that are open when the process forks or ends.
 _pools: weakref.WeakSet[ProcessPool] = weakref.WeakSet()
 
 
@@ -392,7 +407,7 @@ def _after_fork() -> None:
         pool._after_fork()
 
 
-@atexit.register  # after that of `launcher`, so it runs before it
+@atexit.register  # registered after that of `launcher`, so it runs first
 def _close_all() -> None:
     for pool in list(_pools):
         pool.close(_EXIT_GRACE_S)

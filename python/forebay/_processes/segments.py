@@ -1,11 +1,12 @@
-"""Shared memory without names: what two processes use to hand over large contents.
+"""Anonymous shared memory, through which two processes pass large contents.
 
-A segment is a memory file (`memfd_create`): it has no name anywhere, lives as long as a descriptor or a mapping of it, and so
-is gone when its users are, however they ended. It does not count against the size of /dev/shm. The descriptor travels over a
-Unix socket once; after that both sides call the segment by its number.
+A segment is a memory file (`memfd_create`). It has no name in any file system and lives as long as
+a descriptor or a mapping of it, so it disappears with its users, however they ended. It does not
+count against the size of /dev/shm. The descriptor is sent over a Unix socket once; after that both
+sides refer to the segment by its number.
 
-`Outbox` belongs to the side that writes, `Inbox` to the one that reads. A segment is written, read, given back and written
-again, so a steady stream of results needs no new memory.
+`Outbox` belongs to the writing side, `Inbox` to the reading side. A segment is written, read,
+returned and written again, so a steady stream of results needs no new memory.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Content = bytes | bytearray | memoryview
 
 
 class Placed(NamedTuple):
-    """Where contents lie: in which segment, how large that is, and the length of each."""
+    """The location of contents: the segment, its size, and the length of each content."""
 
     segment: int
     capacity_bytes: int
@@ -38,7 +39,7 @@ class Placed(NamedTuple):
 
 
 def _offsets(lengths: Sequence[int]) -> list[int]:
-    """Where each content begins, and at the end the sum."""
+    """Returns the beginning of each content, and the total length at the end."""
     offsets = [0]
     for length in lengths:
         offsets.append(-(-(offsets[-1] + length) // _ALIGNMENT) * _ALIGNMENT)
@@ -52,7 +53,7 @@ class _Segment(NamedTuple):
 
 
 class Outbox:
-    """The segments that this process writes to. For one thread at a time."""
+    """The segments that this process writes to. Use it from one thread at a time."""
 
     def __init__(self) -> None:
         self._free: list[_Segment] = []
@@ -62,11 +63,13 @@ class Outbox:
 
     @property
     def bytes(self) -> int:
-        """Capacity of all segments that are there."""
+        """The capacity of all existing segments."""
         return sum(segment.capacity_bytes for segment in (*self._free, *self._away.values()))
 
     def write(self, contents: Sequence[Content]) -> tuple[Placed, int | None]:
-        """Copies contents into a segment. The descriptor is to be sent along, where the segment is new."""
+        """Copies contents into a segment. If the segment is new, its descriptor is returned and
+        must be sent along.
+        """
         lengths = tuple(len(content) for content in contents)
         offsets = _offsets(lengths)
         segment, is_new = self._take(max(offsets[-1], 1))
@@ -76,7 +79,7 @@ class Outbox:
         return Placed(segment.number, segment.capacity_bytes, lengths), segment.fd if is_new else None
 
     def give_back(self, numbers: Sequence[int]) -> None:
-        """The other side has read them."""
+        """Returns segments to the free list after the other side has read them."""
         for number in numbers:
             self._free.append(self._away.pop(number))
         self._free.sort(key=lambda segment: segment.capacity_bytes)
@@ -84,7 +87,7 @@ class Outbox:
             self._drop(self._free[-1])
 
     def take_dropped(self) -> list[int]:
-        """Numbers of segments that are no more, to be told to the other side."""
+        """Returns the numbers of dropped segments, which the other side must be told."""
         dropped, self._dropped = self._dropped, []
         return dropped
 
@@ -99,7 +102,7 @@ class Outbox:
                 self._free.remove(segment)
                 return segment, False
         if self._free and self.bytes + size_bytes > BUDGET_BYTES:
-            self._drop(self._free[-1])  # too small for this: makes room for a larger one
+            self._drop(self._free[-1])  # too small for this content: drop it to make room for a larger one
         capacity = max(_SMALLEST_BYTES, 1 << (size_bytes - 1).bit_length()) if size_bytes <= BUDGET_BYTES else size_bytes
         try:
             fd = os.memfd_create("forebay", os.MFD_CLOEXEC)
@@ -120,7 +123,7 @@ class Outbox:
 
 
 def _write_all(fd: int, content: Content, offset: int) -> None:
-    # A system call instead of a mapping: it takes no page faults and lets other threads of Python run.
+    # A system call instead of a mapping takes no page faults and lets other Python threads run.
     rest = memoryview(content)
     while len(rest):
         written = os.pwrite(fd, rest, offset)
@@ -128,24 +131,28 @@ def _write_all(fd: int, content: Content, offset: int) -> None:
 
 
 class Inbox:
-    """The segments of the other process as this one reads them. For one thread at a time; what was read may be used and
-    let go of anywhere."""
+    """The segments of the other process as this one reads them.
+
+    Use it from one thread at a time. The contents that it returns may be used and released
+    anywhere.
+    """
 
     def __init__(self) -> None:
         self._maps: dict[int, mmap.mmap] = {}
         self._lent: dict[int, int] = {}
-        self._read: collections.deque[int] = collections.deque()  # filled by finalizers, so without any lock
+        self._read: collections.deque[int] = collections.deque()  # finalizers append to it, so it must work without a lock
 
     def read(self, placed: Placed, fd: int | None, keep: bool) -> list[memoryview]:
-        """The contents.
+        """Returns the contents.
 
-        As views of the segment where `keep` is False: it is given back when the last view is gone. Where views hold more
-        than the budget already, or with `keep`, the contents are copies.
+        If `keep` is False, they are views of the segment, which is returned to its writer when the
+        last view is gone. If `keep` is set, or views already hold more than the budget, they are
+        copies.
         """
         if fd is not None:
             self._maps[placed.segment] = mmap.mmap(fd, placed.capacity_bytes)
             os.close(fd)
-        if placed.segment not in self._maps:  # the kernel cuts descriptors off for which a process has no room
+        if placed.segment not in self._maps:  # the kernel drops descriptors for which a process has no room
             raise Unavailable("a process has no file descriptor left for what another one sent it; raise the limit (ulimit -n)")
         whole = np.frombuffer(self._maps[placed.segment], np.uint8)
         offsets = _offsets(placed.lengths)
@@ -157,7 +164,7 @@ class Inbox:
         return [memoryview(whole[at : at + length]) for at, length in zip(offsets, placed.lengths)]
 
     def take_read(self) -> list[int]:
-        """Numbers of the segments that the other side may write again."""
+        """Returns the numbers of the segments that the other side may write again."""
         numbers = []
         while self._read:
             numbers.append(self._read.popleft())
@@ -165,9 +172,9 @@ class Inbox:
         return numbers
 
     def forget(self, numbers: Sequence[int]) -> None:
-        """They are no more on the other side."""
+        """Forgets segments that the other side has dropped."""
         for number in numbers:
             del self._maps[number]
 
     def close(self) -> None:
-        self._maps.clear()  # each goes when the last view of it does
+        self._maps.clear()  # each mapping goes with its last view

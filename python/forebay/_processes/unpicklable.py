@@ -1,4 +1,4 @@
-"""Says which part of an object cannot be pickled, and what to do about it."""
+"""Explains which part of an object cannot be pickled, and what to do about it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ _MAX_PARTS = 1000
 
 
 def explain(value: Any, error: BaseException) -> str:
-    """A sentence for people: the innermost part that cannot be pickled, how it is reached, and the ways out."""
+    """Returns a sentence for people: the innermost part that cannot be pickled, the path to it, and
+    the remedies.
+    """
     path, culprit = _innermost(value)
     reached = f"{', '.join(path)}: " if path else ""
     return (

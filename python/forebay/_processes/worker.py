@@ -1,4 +1,6 @@
-"""What runs in a worker process: makes the target once, then answers calls one after another."""
+"""The code that runs in a worker process: creates the target once, then answers calls one after
+another.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from .failure import Failure, not_sendable
 
 
 class WorkerInfo(NamedTuple):
-    """Which worker process this is."""
+    """Identifies a worker process."""
 
     index: int
     count: int
@@ -27,7 +29,7 @@ class WorkerInfo(NamedTuple):
 
 
 class Setup(NamedTuple):
-    """The first message to a worker: what it needs to be like the program."""
+    """The first message to a worker: the settings of the program that it adopts."""
 
     info: WorkerInfo
     target_lengths: tuple[int, ...]
@@ -42,12 +44,14 @@ _current: WorkerInfo | None = None
 
 
 def current_worker() -> WorkerInfo | None:
-    """Which worker process this code runs in, numbered from 0; None in the program itself."""
+    """Returns the worker process in which this code runs, numbered from 0; None in the program
+    itself.
+    """
     return _current
 
 
 def serve(connection: socket.socket, target: int) -> int:
-    """Answers until the program hangs up. Returns the exit status."""
+    """Answers calls until the program closes the connection. Returns the exit status."""
     with contextlib.closing(Channel(connection, keep=True)) as channel, contextlib.suppress(Closed):
         try:
             function = _begin(channel.receive(), target)
@@ -70,12 +74,12 @@ def _begin(setup: Setup, target: int) -> Callable:
     sys.argv[:] = setup.argv
     os.environ.clear()
     os.environ.update(setup.environment)
-    with contextlib.suppress(OSError, TypeError):  # a folder that is gone
+    with contextlib.suppress(OSError, TypeError):  # a folder that no longer exists
         os.chdir(setup.folder)
     sys.modules["__main__"] = main = types.ModuleType("__main__")
-    main.__dict__.update(setup.main, __builtins__=builtins)  # which imports from C look for
+    main.__dict__.update(setup.main, __builtins__=builtins)  # imports from C look for `__builtins__`
     if numpy := sys.modules.get("numpy"):
-        numpy.random.seed()  # otherwise all workers would draw the numbers that the fork server has not drawn yet
+        numpy.random.seed()  # otherwise all workers would draw the same numbers, from the fork server's state
     make_target, init = load(_contents(target, setup.target_lengths))
     if init is not None:
         init(setup.info.index)
@@ -83,7 +87,8 @@ def _begin(setup: Setup, target: int) -> Callable:
 
 
 def _contents(fd: int, lengths: tuple[int, ...]) -> list[memoryview]:
-    # A private mapping: all workers share the data set's memory until one of them changes its own.
+    # A private mapping: all workers share the data set's memory until one of them changes its own
+    # copy.
     size = sum(lengths)
     whole = memoryview(mmap.mmap(fd, size, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_WRITE))
     os.close(fd)
@@ -104,18 +109,18 @@ class _Answers:
                 answer = True, getattr(self, f"_{request}")(*args)
             except Closed:
                 raise
-            except BaseException as error:  # SystemExit too: it is the training loop that should see it
+            except BaseException as error:  # SystemExit too: the training loop should get it
                 answer = False, Failure.of(error)
             _flush()
             self._send(answer)
-            del answer  # before waiting for the next request: it may be large
+            del answer  # released before waiting for the next request, because it may be large
 
     def _send(self, answer: tuple[bool, Any]) -> None:
         try:
             self._channel.send(answer)
         except Closed:
             raise
-        except Unavailable as error:  # the machine's doing, and not the sample's
+        except Unavailable as error:  # the machine's fault, not the sample's
             self._channel.send((False, Failure.of(error)))
         except BaseException as error:
             self._channel.send((False, Failure.of(not_sendable(answer[1], error))))
@@ -127,7 +132,7 @@ class _Answers:
         self._iterators[number] = iter(self._function(*args))
 
     def _next(self, number: int, count: int) -> tuple[list[Any], bool, Failure | None]:
-        """(items, whether there may be more, what ended it)."""
+        """Returns (items, whether there may be more, the failure that ended it)."""
         items: list[Any] = []
         iterator = self._iterators[number]
         try:

@@ -1,4 +1,4 @@
-"""`make_batch_reader` of petastorm, on Forebay's engine: for Parquet stores of plain columns.
+"""petastorm's `make_batch_reader` on Forebay's engine, for Parquet stores of plain columns.
 
     from forebay.petastorm import make_batch_reader
 
@@ -6,9 +6,11 @@
         for group in reader:  # a namedtuple of arrays
             step(group.price, group.label)
 
-What is different, and meant: the same seed gives the same order whatever the threads, every epoch has another one, every row comes once in
-every epoch, shards have equally many rows (to one), and `filters` act on rows. Dates are datetime64, too, and columns that petastorm
-leaves out are there: structs as one field a member (`point.x` is the field `point_x`), and times of day (timedelta64).
+It differs from petastorm on purpose: the same seed gives the same order for any number of threads,
+every epoch has another order, every row occurs once in every epoch, shards differ by at most one
+row, and `filters` apply to rows. Dates are datetime64, too. Columns that petastorm omits are
+included: structs as one field per member (`point.x` is the field `point_x`), and times of day
+(timedelta64).
 """
 
 from __future__ import annotations
@@ -52,51 +54,60 @@ def make_batch_reader(
     *,
     memory: int | str = "auto",
 ) -> Reader:
-    """A reader whose items are namedtuples of arrays, a row group each.
+    """Returns a reader whose items are namedtuples of arrays, one per row group.
 
-    A field of numbers is an array of its type, (rows,) or (rows, *shape); text is an array of `str`, bytes one of objects; lists are
-    (rows, length), or where lengths differ an array of arrays; of lists of text and bytes these hold objects, with None where a string
-    is null. Dates and timestamps are datetime64 in the column's own unit (dates:
-    "D"), in UTC. Where values are null, integers become float64 with NaN, floats have NaN, dates and times NaT, and the others are
+    A field of numbers is an array of its type, (rows,) or (rows, *shape). Text is an array of
+    `str`, bytes an array of objects. Lists are (rows, length), or an array of arrays if their
+    lengths differ; lists of text or bytes hold objects, with None for a null string. Dates and
+    timestamps are datetime64 in the column's own unit (dates: "D"), in UTC. If values are null,
+    integers become float64 with NaN, floats have NaN, dates and times NaT, and all others are
     arrays of objects with None.
 
     Args:
-        dataset_url_or_urls: a folder or a list of files: paths, `file://`, `s3://`, `http://` or `https://`.
-        schema_fields: regular expressions; a column is read whose whole name one of them matches (of a struct's member: `point.x` or
-            `point_x`).
-        reader_pool_type: "thread", "process" or "dummy"; all three are the engine's threads here ("dummy": one).
-        workers_count: threads that decode, at most; more than there are cores are not used.
-        results_queue_size: has no effect: what is prefetched is bounded in bytes, by `memory`.
-        seed: of the order. None: another one each time, but for shards, which must agree on an order: 0.
-        shuffle_rows: mixes the rows of a row group. To mix several row groups use `fb.parquet(...).shuffle(block=8)`.
-        shuffle_row_groups: mixes the row groups, anew in every epoch.
-        shuffle_row_drop_partitions: 1, nothing else.
-        predicate: an object with `get_fields()` and `do_include(frame)`, which gets a pandas.DataFrame of these fields and returns
-            which rows to keep. Where all these fields are partition folders it gets a dict of single values instead, once for each
-            row group, and returns whether to keep that.
-        rowgroup_selector: None, nothing else; `filters` leave out row groups by their statistics.
-        num_epochs: how often all rows come; None: for ever.
-        cur_shard, shard_count: which of how many readers this is. With `shuffle_row_groups` a shard has row groups of its own,
-            but for those at its two ends. All shards have to be told the same `seed`, or none.
-        shard_seed: None, nothing else: `seed` decides.
-        cache_type: "null" or None; "local-disk" keeps decoded row groups in `cache_location` (shared by all that read with
-            Forebay), `cache_size_limit` bytes in all.
-        cache_row_size_estimate: has no effect: sizes are known.
+        dataset_url_or_urls: a folder or a list of files: paths, `file://`, `s3://`, `http://` or
+            `https://`.
+        schema_fields: regular expressions; a column is read if one of them matches its whole name
+            (for a member of a struct: `point.x` or `point_x`).
+        reader_pool_type: "thread", "process" or "dummy"; all three use the engine's threads
+            ("dummy": one).
+        workers_count: the most threads that decode; more than the number of cores are not used.
+        results_queue_size: no effect: `memory` limits prefetching in bytes.
+        seed: seed of the order. None: a different one each time; shards, which must agree on an
+            order, use 0.
+        shuffle_rows: mixes the rows of a row group. To mix several row groups use
+            `fb.parquet(...).shuffle(block=8)`.
+        shuffle_row_groups: mixes the row groups differently in every epoch.
+        shuffle_row_drop_partitions: only 1.
+        predicate: an object with `get_fields()` and `do_include(frame)`, which gets a
+            pandas.DataFrame of these fields and returns which rows to keep. If all these fields are
+            partition folders it gets a dict of single values instead, once for each row group, and
+            returns whether to keep the group.
+        rowgroup_selector: only None; `filters` skip row groups by their statistics.
+        num_epochs: number of passes over all rows; None: endless.
+        cur_shard, shard_count: the number of this reader, and the number of readers. Under
+            `shuffle_row_groups` a shard has its own row groups, except for those at its two ends.
+            All shards must get the same `seed`, or none.
+        shard_seed: only None: `seed` decides.
+        cache_type: "null" or None; "local-disk" keeps decoded row groups in `cache_location`
+            (shared by all Forebay readers), `cache_size_limit` bytes in total.
+        cache_row_size_estimate: no effect: sizes are known.
         cache_extra_settings: None or empty.
-        hdfs_driver: has no effect: HDFS is not read.
-        transform_spec: petastorm's TransformSpec, or the one of this module. Its function gets a pandas.DataFrame of a row group
-            and returns one; it runs on the thread that iterates. Members of structs and lists of lists are then read only where
-            `schema_fields`, `selected_fields` or `edit_fields` names them.
-        filters: [(column, op, value), ...], all of which must hold, or a list of such lists, one of which must. For every row. A
-            member of a struct is called `point.x` here.
-        storage_options: of the loader, or s3fs's `key`, `secret`, `token`, `anon`, `endpoint_url`.
-        zmq_copy_buffers: has no effect: there is no ZeroMQ.
-        filesystem: None, nothing else.
-        convert_early_to_numpy: has no effect: it always is.
-        memory: as of `fb.Loader`; petastorm does not have it.
+        hdfs_driver: no effect: HDFS is not supported.
+        transform_spec: petastorm's TransformSpec, or the one of this module. Its function gets a
+            pandas.DataFrame of a row group and returns one; it runs on the iterating thread.
+            Members of structs and lists of lists are then read only if `schema_fields`,
+            `selected_fields` or `edit_fields` names them.
+        filters: [(column, op, value), ...], all of which must hold, or a list of such lists, one of
+            which must hold. They apply to every row. A member of a struct is named `point.x` here.
+        storage_options: those of the loader, or s3fs's `key`, `secret`, `token`, `anon`,
+            `endpoint_url`.
+        zmq_copy_buffers: no effect: ZeroMQ is not used.
+        filesystem: only None.
+        convert_early_to_numpy: no effect: it is always done.
+        memory: as in `fb.Loader`; petastorm does not have it.
 
-    Errors: ValueError for what petastorm answers so, InvalidArgument for arguments that cannot be honoured, with what to use
-    instead; the loader's own when the data set is opened.
+    Errors: ValueError where petastorm raises it; InvalidArgument, which names an alternative, for
+    arguments that cannot be honoured; the loader's own when the data set is opened.
     """
     check_unused(
         shuffle_row_drop_partitions=shuffle_row_drop_partitions,

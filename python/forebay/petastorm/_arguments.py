@@ -1,4 +1,4 @@
-"""petastorm's arguments in Forebay's words, or the sentence that says what to use instead."""
+"""Translates petastorm's arguments into Forebay's, or raises an error that names an alternative."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ from ..sources import parquet
 
 @dataclass
 class TransformSpec:
-    """What becomes of the rows of a group: `func(frame)` gets a pandas.DataFrame and returns one.
+    """A transformation of the rows of a group: `func(frame)` gets a pandas.DataFrame and returns
+    one.
 
     Args:
-        func: the function; None where fields are only removed or selected.
+        func: the function; None if fields are only removed or selected.
         edit_fields: fields that `func` adds or changes: (name, NumPy type, shape, nullable).
         removed_fields: names of fields to drop.
-        selected_fields: names of the fields to keep, in this order; not together with `removed_fields`.
+        selected_fields: names of the fields to keep, in this order; cannot be combined with
+            `removed_fields`.
     """
 
     func: Callable[[Any], Any] | None = None
@@ -80,7 +82,9 @@ def sharding(cur_shard: Any, shard_count: Any) -> tuple[int, int]:
 
 
 def order_seed(seed: int | None, shard_count: int) -> int:
-    """Shards that are told no seed must all the same agree on one order, or they would share rows."""
+    """Returns the seed of the order. Shards without a seed must agree on one order, or they would
+    share rows.
+    """
     if seed is not None:
         return seed
     return secrets.randbits(63) if shard_count == 1 else 0
@@ -99,7 +103,7 @@ def loader_options(pool: Any, workers: Any, seed: int, storage: dict[str, Any] |
 
 
 def source(urls: Any, filters: Any) -> Pipeline:
-    """The data set with all its columns."""
+    """Returns the data set with all its columns."""
     several = not isinstance(urls, (str, os.PathLike))
     paths = [_path(url) for url in urls] if several else _path(urls)
     conditions = None if filters is None else _conditions(filters)

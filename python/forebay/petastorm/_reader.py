@@ -1,4 +1,4 @@
-"""The reader: whole row groups, cut again out of a loader's batches."""
+"""The reader: rebuilds whole row groups from a loader's batches."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..loader import Loader
 from ..pipeline import Pipeline
 from ._values import Column, Schema, SchemaField, array_of, finished, frame_of, in_rows, join, masks_of, numpy_type, python_names, take
 
-_MOST_ROWS = 65_536  # of a batch; larger row groups are put together from several
+_MOST_ROWS = 65_536  # most rows of a batch; larger row groups are assembled from several batches
 
 
 @dataclass
 class Settings:
-    """What the arguments came to."""
+    """The settings that the arguments result in."""
 
     shuffle_row_groups: bool
     shuffle_rows: bool
@@ -31,7 +31,8 @@ class Settings:
 
 
 class Reader:
-    """Iterates over namedtuples of arrays, a row group each; `make_batch_reader` makes it. For one thread at a time.
+    """Iterates over namedtuples of arrays, one per row group. `make_batch_reader` creates it. Use
+    it from one thread at a time.
 
     Attributes:
         num_epochs: as given.
@@ -50,7 +51,8 @@ class Reader:
         self.last_row_consumed = False
         self.stopped = False
         self._settings = settings
-        # A look at the files' indexes: which columns there are and where row groups begin. What it opened is read from.
+        # Reads the files' indexes for the columns and the beginnings of row groups. The loader
+        # below reuses what was opened.
         with Loader(source, **_of_one(settings.options)) as look:
             found, self._begins = look._core.source_fields(), np.array(look._core.row_groups(), dtype=np.int64)
             opened = Pipeline(look._core.opened())
@@ -78,11 +80,11 @@ class Reader:
             raise ValueError(f"Unknown cache_type: {kind}; it can be 'null' or 'local-disk'")
         if self._settings.shuffle_row_groups:
             pipeline = pipeline.shuffle(block=1, lanes=self._settings.options["world_size"])
-        # Batches as large as most row groups need not be cut.
+        # Batches that hold most row groups whole save cutting.
         rows = np.diff(self._begins)
         return pipeline.batch(int(min(max(rows.max(initial=1), 1), _MOST_ROWS)))
 
-    # Iterating
+    # Iteration
 
     def __iter__(self) -> Reader:
         return self
@@ -90,7 +92,7 @@ class Reader:
     def __next__(self) -> Any:
         if self.stopped:
             raise RuntimeError("the reader has been stopped: its `with` block or its stop() lies behind; make another one")
-        if self._failed is not None:  # a generator that has raised would only say that it is at its end
+        if self._failed is not None:  # a generator that has raised would only report its end
             raise self._failed
         try:
             return next(self._groups)
@@ -102,7 +104,7 @@ class Reader:
             raise
 
     def next(self) -> Any:
-        """The same as `next(reader)`."""
+        """Returns the next item, as `next(reader)` does."""
         return self.__next__()
 
     def _all(self) -> Iterator[Any]:
@@ -117,7 +119,9 @@ class Reader:
             epoch += 1
 
     def _row_groups(self) -> Iterator[tuple[int, np.ndarray, dict[str, Any]]]:
-        """Row group, ids and fields, in the order of the epoch. Rows of a group follow each other there."""
+        """Yields row group, ids and fields, in the order of the epoch. Rows of a group are
+        consecutive.
+        """
         current, pieces = -1, []
         for batch in self._loader:
             rows = len(batch) - batch.padding
@@ -137,7 +141,7 @@ class Reader:
             yield current, *_joined(pieces)
 
     def _order(self, ids: np.ndarray, epoch: int, group: int) -> np.ndarray | None:
-        """In which order the rows of a group come; None: as they are."""
+        """Returns the order of the rows of a group; None for the original order."""
         if self._settings.shuffle_row_groups:
             return None if self._settings.shuffle_rows else np.argsort(ids)
         if not self._settings.shuffle_rows:
@@ -163,7 +167,9 @@ class Reader:
         return self.schema.make_namedtuple(**made)
 
     def _kept(self, fields: dict[str, np.ndarray]) -> np.ndarray:
-        """Which rows the predicate keeps. As in petastorm one that looks at nothing but partition folders gets single values."""
+        """Returns which rows the predicate keeps. As in petastorm, a predicate that uses only
+        partition folders gets single values.
+        """
         predicate = self._settings.predicate
         if not all(self._columns[name].of_folder for name in fields):
             return np.asarray(predicate.do_include(frame_of(fields)), dtype=bool)
@@ -186,10 +192,12 @@ class Reader:
         return {name: array_of(frame[name], field.shape, field.numpy_dtype, times.get(name, ""))
                 for name, field in self.schema.fields.items()}
 
-    # Ending
+    # Closing
 
     def reset(self) -> None:
-        """Begins anew, with the first epoch. NotImplementedError before all rows have been read, as in petastorm."""
+        """Restarts with the first epoch. NotImplementedError before all rows have been read, as in
+        petastorm.
+        """
         if not self.last_row_consumed:
             raise NotImplementedError("a reader can be reset when all its rows have been read; make another one")
         if self.stopped:
@@ -199,19 +207,19 @@ class Reader:
         self._open()
 
     def stop(self) -> None:
-        """Ends the threads, in bounded time."""
+        """Stops the threads, in bounded time."""
         self.stopped = True
         self._loader.close()
 
     def join(self) -> None:
-        """Nothing is left to wait for after `stop()`."""
+        """Does nothing, because `stop()` leaves nothing to wait for."""
 
     def cleanup_cache(self) -> None:
-        """Leaves the cache for the next run; `forebay cache clear` empties it."""
+        """Does nothing: the cache stays for the next run. `forebay cache clear` empties it."""
 
     @property
     def diagnostics(self) -> dict[str, Any]:
-        """The loader's counters."""
+        """Returns the loader's counters."""
         return self._loader.stats()
 
     def __enter__(self) -> Reader:
@@ -234,9 +242,9 @@ def _joined(pieces: list[tuple[np.ndarray, dict[str, Any]]]) -> tuple[np.ndarray
 def _chosen(
     found: list[tuple[str, str, list[int], str, bool, bool]], patterns: Any, spec: Any
 ) -> tuple[list[SchemaField], dict[str, Column]]:
-    """The fields that match, and how each is read."""
+    """Returns the fields that match, and how each is read."""
     sources = {source for source, *_ in found}
-    made = {source for source, *_, is_mask in found if is_mask}  # and not columns of the table that are only called so
+    made = {source for source, *_, is_mask in found if is_mask}  # excludes columns of the table that happen to have such a name
     masks = {source: tuple(mask for mask in masks_of(source) if mask in made) for source in sources - made}
     names = python_names([source for source, *_ in found if source not in made])
     columns = {names[source]: Column(source, masks[source], time, of_folder)
@@ -261,7 +269,9 @@ def _matches(pattern: str, name: str, columns: dict[str, Column]) -> bool:
 
 
 def _nested(sources: set[str]) -> set[str]:
-    """What comes of structs and of lists of lists. petastorm leaves such columns out, so functions written for it do not know them."""
+    """Returns the fields from structs and lists of lists. petastorm omits such columns, so
+    functions written for it do not expect them.
+    """
     return {source for source in sources if "." in source or f"{source}.lengths" in sources}
 
 
@@ -290,7 +300,9 @@ def _check_predicate(predicate: Any) -> None:
 
 
 def _check_names(predicate: Any, fields: list[SchemaField]) -> None:
-    """When the first item is asked for, as in petastorm: programs expect the error there."""
+    """Checks the predicate's names when the first item is requested. As in petastorm, programs
+    expect the error there.
+    """
     wanted = set(predicate.get_fields())
     if not wanted:
         raise ValueError("predicate: get_fields() names no field; it must name those that do_include() looks at")

@@ -1,4 +1,4 @@
-"""Fields of a row group as petastorm's users know them."""
+"""Converts fields of row groups to the values that petastorm's users expect."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import numpy as np
 
 
 class SchemaField(NamedTuple):
-    """As petastorm's UnischemaField: `shape` of one row, None where lengths differ; `codec` is always None."""
+    """A field, like petastorm's UnischemaField. `shape` is that of one row, with None where lengths
+    differ; `codec` is always None.
+    """
 
     name: str
     numpy_dtype: Any
@@ -20,8 +22,9 @@ class SchemaField(NamedTuple):
 
 
 class Column(NamedTuple):
-    """How a field is read: its name in the table, the masks that say where it is null, the NumPy type of times, and whether the names
-    of folders hold it."""
+    """How a field is read: its name in the table, the masks that say where it is null, the NumPy
+    type of times, and whether folder names hold it.
+    """
 
     source: str
     masks: tuple[str, ...] = ()
@@ -34,7 +37,7 @@ class Schema:
 
     def __init__(self, fields: Sequence[SchemaField]) -> None:
         self.fields: OrderedDict[str, SchemaField] = OrderedDict((field.name, field) for field in fields)
-        # Names that Python cannot have are renamed by position, as in petastorm.
+        # Names that are not valid in Python are replaced by positional names, as in petastorm.
         self._tuple = namedtuple("inferred_schema_view", list(self.fields), rename=True)
 
     def __getattr__(self, name: str) -> SchemaField:
@@ -44,7 +47,7 @@ class Schema:
             raise AttributeError(f"the reader has no field {name!r}; it has {', '.join(self.__dict__.get('fields', ()))}") from None
 
     def make_namedtuple(self, /, **values: Any) -> Any:
-        """A tuple of one value per field."""
+        """Returns a tuple of one value per field."""
         return self._tuple(*(values[name] for name in self.fields))
 
     def __repr__(self) -> str:
@@ -56,15 +59,18 @@ def numpy_type(word: str, time: str) -> Any:
 
 
 def python_names(columns: Sequence[str]) -> dict[str, str]:
-    """Names that a namedtuple can have, by column: `point.x` is `point_x`, unless another column is called so."""
+    """Returns valid names for a namedtuple by column: `point.x` is `point_x`, unless another column
+    has that name.
+    """
     made = {column: re.sub(r"\W", "_", column) for column in columns}
     several = {name for name, count in Counter(made.values()).items() if count > 1}
     return {column: column if name in several else name for column, name in made.items()}
 
 
 def in_rows(values: Any) -> Any:
-    """A field of a batch as something that rows can be taken out of: an array, a list of arrays, a list of str or bytes. Lists of
-    strings are arrays of objects."""
+    """Returns a field of a batch in a form that can be indexed by row: an array, a list of arrays,
+    or a list of str or bytes. Lists of strings are arrays of objects.
+    """
     if isinstance(values, list) and values and isinstance(values[0], list):
         return [_objects(row) for row in values]
     if not isinstance(values, tuple):
@@ -74,19 +80,21 @@ def in_rows(values: Any) -> Any:
 
 
 def join(pieces: Sequence[Any]) -> Any:
-    """Rows of several batches as one field."""
+    """Joins rows of several batches into one field."""
     if isinstance(pieces[0], np.ndarray):
         return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
     return [row for piece in pieces for row in piece]
 
 
 def masks_of(field: str) -> tuple[str, str]:
-    """Where `null=fb.NULL_MASK` says which rows, and which elements of lists and tensors, are there."""
+    """Returns the names of the masks of `null=fb.NULL_MASK`: which rows are valid, and which
+    elements of lists and tensors.
+    """
     return f"{field}_valid", f"{field}_items_valid"
 
 
 def finished(values: Any, rows: Any, items: Any, dtype: Any, time: str) -> np.ndarray:
-    """The array that a user gets. `rows`, `items`: which are there; None where all are."""
+    """Returns the array for the user. `rows`, `items`: which of them are valid; None if all are."""
     if time:
         values = values.view(time) if isinstance(values, np.ndarray) else [row.view(time) for row in values]
     if items is not None:
@@ -107,7 +115,7 @@ def _holes(values: Any, items: Any) -> Any:
         return values if np.all(items) else _nan(values, np.asarray(items))
     if all(np.all(there) for there in items):
         return values
-    return [_nan(row, np.asarray(there)) for row, there in zip(values, items)]  # one type in all rows
+    return [_nan(row, np.asarray(there)) for row, there in zip(values, items)]  # the same type in all rows
 
 
 def _nan(values: np.ndarray, there: np.ndarray) -> np.ndarray:
@@ -124,18 +132,18 @@ def _with_nulls(values: Any, rows: np.ndarray) -> np.ndarray:
 
 def _objects(values: Sequence[Any]) -> np.ndarray:
     made = np.empty(len(values), dtype=object)
-    for row, value in enumerate(values):  # one by one, since NumPy would look into them
+    for row, value in enumerate(values):  # one by one, because NumPy would otherwise interpret them as nested sequences
         made[row] = value
     return made
 
 
 def take(values: Any, rows: np.ndarray) -> Any:
-    """Rows by place."""
+    """Returns the rows with these indices."""
     return values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows]
 
 
 def frame_of(fields: Mapping[str, np.ndarray]) -> Any:
-    """A pandas.DataFrame; a field of several axes is a column of arrays."""
+    """Returns a pandas.DataFrame. A field of several axes becomes a column of arrays."""
     try:
         import pandas
     except ImportError as error:
@@ -147,11 +155,13 @@ def frame_of(fields: Mapping[str, np.ndarray]) -> Any:
 
 
 def array_of(column: Any, shape: tuple[int | None, ...], dtype: Any, time: str) -> np.ndarray:
-    """A column of a DataFrame as what its field of the schema says; `time`: the type of one that was there before."""
+    """Converts a column of a DataFrame as its field of the schema requires. `time`: the type of an
+    existing time column.
+    """
     values = column.to_numpy()
     if not shape and np.dtype(dtype).kind in "mM":
         exact = time or ("datetime64[ns]" if values.dtype.kind == "O" else values.dtype)
-        return column.to_numpy(dtype=exact)  # of times in a zone: UTC
+        return column.to_numpy(dtype=exact)  # times with a time zone: UTC
     if shape:
         stacked = np.stack([np.asarray(row) for row in values]) if len(values) else np.empty((0,) + tuple(n or 0 for n in shape))
         fixed = None not in shape

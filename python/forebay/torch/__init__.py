@@ -1,5 +1,7 @@
-"""The drop-in for `torch.utils.data.DataLoader`: the same constructor, the same batches in the same order, threads in place of
-processes, and `state_dict` / `load_state_dict`. One changed import is the whole migration:
+"""A drop-in for `torch.utils.data.DataLoader`: the same constructor, the same batches in the same
+order, optional worker threads, and `state_dict` / `load_state_dict`.
+
+To migrate, change one import:
 
     from forebay.torch import DataLoader
 """

@@ -1,4 +1,6 @@
-"""The batches that worker threads are busy with: indices in, collated batches out, each in its own time."""
+"""The batches in progress on worker threads: indices in, collated batches out, each as soon as it
+is done.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +14,12 @@ from .._pool import Slot, log
 from .._workers import function_name
 from ._workers import Recipe, ThreadWorker
 
-_PIECE_S = 0.001  # items that take less are fetched several at a time
+_PIECE_S = 0.001  # items that take less time than this are fetched several at a time
 _LONG_WAIT_S = 30.0
 
 
 class Task:
-    """One batch on its way. `result` and `error` are for the consumer, once `done`."""
+    """One batch in progress. The consumer reads `result` and `error` once `done` is set."""
 
     __slots__ = ("number", "worker", "index", "pieces", "next", "left", "values", "failed_at", "error", "result", "done",
                  "dropped", "running")
@@ -34,10 +36,10 @@ class Task:
         self.error: BaseException | None = None
         self.result: Any = None
         self.done = self.dropped = False
-        self.running: dict[int, float] = {}  # first item of a piece → since when
+        self.running: dict[int, float] = {}  # first item of a piece → its start time
 
     def fail(self, at: int, error: BaseException) -> None:
-        """Keeps the failure that a loop over the items would have met first."""
+        """Keeps the failure that a sequential loop over the items would have met first."""
         if self.error is None or at < self.failed_at:
             self.failed_at, self.error = at, error
 
@@ -46,7 +48,9 @@ class Task:
 
 
 class Feed:
-    """What the threads of one iterator share with it. Any thread takes any item, the oldest batch's first."""
+    """State that the threads of one iterator share with it. Any thread takes any item; those of the
+    oldest batch go first.
+    """
 
     def __init__(self, recipe: Recipe, growth: Growth, pin: Callable[[Any], Any] | None) -> None:
         self.closed = False
@@ -60,7 +64,7 @@ class Feed:
         self._queue: deque[Task] = deque()
         self._item_s = 1.0
 
-    # The consumer
+    # Called by the consumer
 
     def add(self, task: Task) -> None:
         with self._lock:
@@ -68,7 +72,7 @@ class Feed:
             self._ready.notify(task.left)
 
     def drop_all(self) -> None:
-        """Forgets what nobody has begun; what is running ends unheard."""
+        """Drops the tasks that have not begun. Results of running tasks are discarded."""
         with self._lock:
             for task in self._queue:
                 task.dropped = True
@@ -82,8 +86,10 @@ class Feed:
                 condition.notify_all()
 
     def wait(self, oldest: Task, any_of: Iterable[Task], timeout_s: float) -> Task:
-        """The first of `any_of` that is done, or the oldest once it is. RuntimeError after `timeout_s` (0: never), or if the
-        iterator is closed meanwhile."""
+        """Returns the first of `any_of` that is done, or `oldest` once it is done.
+
+        RuntimeError after `timeout_s` (0: never), or if the iterator is closed meanwhile.
+        """
         began_s, told = time.monotonic(), False
         with self._lock:
             while not oldest.done:
@@ -110,7 +116,7 @@ class Feed:
         (item, since_s), = running
         return f"batch {task.number} waits for {self._name}, at {task.where(item)} for {time.monotonic() - since_s:.1f} s"
 
-    # The threads
+    # Called by the threads
 
     def take(self, slot: Slot, timeout_s: float) -> Callable[[], None] | None:
         with self._lock:
@@ -150,7 +156,7 @@ class Feed:
                     if item > task.failed_at:
                         break
                     values[item] = dataset[index[item]]
-        except BaseException as error:  # SystemExit too: it is the training loop that should see it
+        except BaseException as error:  # SystemExit too: the training loop should get it
             self._note(error, task, item)
             with self._lock:
                 task.fail(item, error)

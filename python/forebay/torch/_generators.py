@@ -1,4 +1,4 @@
-"""States of random generators: taken, put back, and as text for a saved state."""
+"""States of random generators: read, restored, and converted to text for a saved state."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ def decoded(text: str) -> torch.Tensor:
 
 
 def of_loader(loader: Any) -> dict[str, torch.Generator]:
-    """The generators that decide the order, as far as they can be seen from outside, each once."""
+    """Returns the generators that decide the order, each once, as far as they are visible from
+    outside.
+    """
     places = {
         "loader": loader.generator,
         "batch_sampler": getattr(loader.batch_sampler, "generator", None),
@@ -33,11 +35,11 @@ def of_loader(loader: Any) -> dict[str, torch.Generator]:
     return found
 
 
-Globals = tuple[Any, Any, torch.Tensor]  # Python's, NumPy's and PyTorch's
+Globals = tuple[Any, Any, torch.Tensor]  # states of Python's, NumPy's and PyTorch's generators
 
 
 def globals_now() -> Globals:
-    """The states of the three generators that are the whole process's."""
+    """Returns the states of the three generators of the whole process."""
     return random.getstate(), np.random.get_state(), torch.get_rng_state()
 
 

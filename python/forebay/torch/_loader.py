@@ -27,40 +27,50 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class DataLoader(torch.utils.data.DataLoader[T_co], Generic[T_co]):
-    """`torch.utils.data.DataLoader`, argument for argument, whose position can be saved, and whose workers can be threads.
+    """A `torch.utils.data.DataLoader` with the same arguments, whose position can be saved and
+    whose workers can be threads.
 
         from forebay.torch import DataLoader
 
-    Batches and their order equal PyTorch's for the same samplers and generators, which are drawn from at the same moments, and
-    so do the random numbers in workers. With `num_workers` > 0 the workers are PyTorch's: processes, each with a copy of the
-    data set and seeded generators of its own.
+    For the same samplers and generators, batches and their order equal PyTorch's, and so do the
+    random numbers in workers. Generators are drawn from at the same moments. If `num_workers` > 0,
+    the workers are PyTorch's: processes, each with a copy of the data set and its own seeded
+    generators.
 
-    With `thread_safe=True` they are threads of this process instead, for a data set that waits (for object storage, a
-    database): the items of a batch are fetched at once, and the threads become more, up to 256, as long as that brings more
-    items a second.
+    Under `thread_safe=True` the workers are threads of this process instead. This suits a data set
+    that waits (for object storage, a database): the items of a batch are fetched concurrently, and
+    the number of threads grows, up to 256, as long as that brings more items per second.
 
     Args:
-        dataset: with `__getitem__` and `__len__`, or an `IterableDataset`; `__getitems__` is used where there is one. Or a
-            `forebay.Pipeline`: then batches are those of `forebay.Loader(pipeline, output="torch")`; see `OverPipeline`.
-        batch_size, shuffle, sampler, batch_sampler, num_workers, collate_fn, pin_memory, drop_last, timeout, worker_init_fn,
-            multiprocessing_context, generator, prefetch_factor, persistent_workers, pin_memory_device, in_order: as in PyTorch.
-        thread_safe: True says that `dataset[i]` and `collate_fn` may be called from many threads at once, on the one data set
-            that there is: no scratch buffer, no shared file position, no draw from `random`'s, NumPy's or PyTorch's global
-            generator. (`get_worker_info().rng` has generators of the thread's own.) False, the default, says nothing, and then the
-            workers are processes. An iterable data set always gets processes.
-        snapshot_every_n_steps: as in torchdata's StatefulDataLoader: how often a worker process sends the state of a data set that has
-            `state_dict`; 0 or None: never. `state_dict()` is exact in any case: what came since is read again on resume.
+        dataset: a data set with `__getitem__` and `__len__`, or an `IterableDataset`.
+            `__getitems__` is used if there is one. Or a `forebay.Pipeline`: batches are then those
+            of `forebay.Loader(pipeline, output="torch")`; see `OverPipeline`.
+        batch_size, shuffle, sampler, batch_sampler, num_workers, collate_fn, pin_memory, drop_last,
+            timeout, worker_init_fn, multiprocessing_context, generator, prefetch_factor,
+            persistent_workers, pin_memory_device, in_order: as in PyTorch.
+        thread_safe: True declares that many threads may call `dataset[i]` and `collate_fn` at once,
+            on the single data set: no scratch buffer, no shared file position, no use of the global
+            generators of `random`, NumPy or PyTorch. (`get_worker_info().rng` has generators for
+            each thread.) For False, the default, the workers are processes. An iterable data set
+            always gets processes.
+        snapshot_every_n_steps: as in torchdata's StatefulDataLoader: how often a worker process
+            sends the state of a data set that has `state_dict`; 0 or None: never. `state_dict()` is
+            exact in any case: on resume the items since the last snapshot are read again.
 
-    With `thread_safe=True`, in addition:
-        - An exception of the data set arrives as it was raised, with its own traceback and a note on where it happened, not as a
-          copy of its text.
-        - `pin_memory` is done on the worker threads; batches are not in shared memory.
-        - `get_worker_info().id` is that of the worker to which PyTorch would have given the batch.
-        - Of a data set with a `state_dict()` of its own, which all threads change, a state can be had before the first batch and behind the last of
-          an epoch; in between `state_dict()` is InvalidArgument.
-        - `worker_init_fn` and `multiprocessing_context` are refused: they are about processes.
+    Under `thread_safe=True`, in addition:
+        - An exception of the data set arrives as it was raised, with its own traceback and a note
+          on where it happened, not as a copy of its text.
+        - The worker threads do `pin_memory`; batches are not in shared memory.
+        - `get_worker_info().id` is the id of the worker to which PyTorch would have given the
+          batch.
+        - If the data set has its own `state_dict()`, all threads change that state. `state_dict()`
+          of the loader then works before the first batch and after the last of an epoch; in between
+          it raises InvalidArgument.
+        - `worker_init_fn` and `multiprocessing_context` are refused, because they apply to
+          processes.
 
-    Errors: those of PyTorch's constructor, with its sentences; ValueError for what `thread_safe=True` excludes.
+    Errors: those of PyTorch's constructor, with its messages; ValueError for arguments that
+    `thread_safe=True` excludes.
     """
 
     def __new__(cls, dataset: Any = None, *args: Any, **kwargs: Any) -> DataLoader:
@@ -101,12 +111,12 @@ class DataLoader(torch.utils.data.DataLoader[T_co], Generic[T_co]):
         )  # fmt: skip
         if thread_safe:
             _check_threads(worker_init_fn, multiprocessing_context)
-        self._growth = Growth(max(1, num_workers))  # of the latest pass on threads: the next one begins with it
+        self._growth = Growth(max(1, num_workers))  # of the latest pass on threads; the next pass starts from it
         self._hint = functools.partial(_hint, function_name(type(dataset)))
         self._progress: Progress | None = None  # of the latest pass
-        self._making: Progress | None = None  # of the pass whose iterator is being made
+        self._making: Progress | None = None  # of the pass whose iterator is being created
         self._saved: dict[str, Any] | None = None
-        self._begun: Any = None  # an iterator that state_dict() has made
+        self._begun: Any = None  # an iterator that state_dict() has created
 
     def __iter__(self) -> Iterator[Any]:
         begun = self._begin(self._saved) if self._begun is None else self._begun
@@ -131,7 +141,9 @@ class DataLoader(torch.utils.data.DataLoader[T_co], Generic[T_co]):
 
     @property
     def _is_accelerate_prepared(self) -> bool:
-        """What Accelerate's prepare() asks before it makes a plain DataLoader of this one's attributes."""
+        """Accelerate's prepare() reads this before it makes a plain DataLoader from this loader's
+        attributes.
+        """
         if self.thread_safe:
             raise InvalidArgument(_WITH_ACCELERATE)
         _tell_once("Accelerate's prepare() makes a torch.utils.data.DataLoader of this loader, without state_dict(): give Accelerator a "
@@ -145,23 +157,33 @@ class DataLoader(torch.utils.data.DataLoader[T_co], Generic[T_co]):
         return self.thread_safe and not special
 
     def check_worker_number_rationality(self) -> None:
-        """PyTorch's warning about more processes than cores; threads may be more."""
+        """Shows PyTorch's warning about more processes than cores. There may be more threads than
+        cores.
+        """
         if not self.thread_safe:
             super().check_worker_number_rationality()
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the latest pass stands; valid at any time: between two batches, in a signal handler, after Ctrl-C or an exception. It has the
-        batches that the loop did not get.
+        """Returns the position of the latest pass. Batches that the loop did not get are still to
+        come.
 
-        Position in batches, and the states of the generators at the beginning of the epoch. A data set, an iterator that an
-        iterable data set returns, a sampler or a sampler's iterator that has `state_dict` and `load_state_dict` is asked for
-        its own; those of data sets come from the workers. The rest is plain, and small. Before the first `iter()` it begins the
-        pass, which that `iter()` then returns. After the last batch, before or after StopIteration, it is the state of the next epoch's
-        beginning; another batch size may go on from there. A batch in whose place the data set raised an exception comes again, unless the
-        loop went on to a later one with the same iterator.
+        You may call it at any time: between two batches, in a signal handler, after Ctrl-C or an
+        exception.
 
-        Not in it: random numbers that a data set with `__getitem__` draws. PyTorch's default generator is the program's to save;
-        while the order is found again, a copy of its state at that time is used.
+        The state holds the position in batches, and the states of the generators at the beginning
+        of the epoch. A data set, an iterator that an iterable data set returns, a sampler or a
+        sampler's iterator with `state_dict` and `load_state_dict` contributes its own state; those
+        of data sets come from the workers. The rest is plain and small.
+
+        Before the first `iter()` this method begins the pass, which that `iter()` then returns.
+        After the last batch, before or after StopIteration, the state is the beginning of the next
+        epoch, which may continue with another batch size. If the data set raised an exception in
+        place of a batch, that batch is repeated, unless the loop continued to a later one with the
+        same iterator.
+
+        The state does not hold the random numbers that a data set with `__getitem__` draws. Saving
+        PyTorch's default generator is up to your program; restoring the order uses a copy of its
+        state at the time.
         """
         if self._saved is not None:
             return dict(self._saved)
@@ -171,19 +193,21 @@ class DataLoader(torch.utils.data.DataLoader[T_co], Generic[T_co]):
         return self._progress.state(self)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Makes the next pass go on where `state_dict()` was called. The passes after it begin epochs anew.
+        """Makes the next pass continue from the position of `state_dict()`. Later passes begin new
+        epochs.
 
-        The sampler is gone through again without loading anything, and must give the same indices. An iterable data set without
-        a state of its own is read again up to there, by the worker that had read it, and must give the same items. StateMismatch is
-        raised here, by the next `iter()`, or in place of its first batch, where the state belongs to other data, another
-        sampler, another batch size, or for data sets that are shared among workers another number of them.
+        The sampler runs again without loading any item, and must give the same indices. An iterable
+        data set without its own state is read again up to the position by the worker that had read
+        it, and must give the same items. StateMismatch is raised here, by the next `iter()`, or in
+        place of its first batch, if the state belongs to other data, another sampler, another batch
+        size, or, for data sets that are shared among workers, another number of workers.
         """
         saved = checked(state, self)
         self._saved, self._begun, self._iterator = saved, None, None
         if saved is None:
             self._progress = None
         elif saved["finished"] and "sampler_epoch" in saved and hasattr(self.sampler, "set_epoch"):
-            self.sampler.set_epoch(saved["sampler_epoch"])  # the next epoch is what the program says behind this
+            self.sampler.set_epoch(saved["sampler_epoch"])  # a later set_epoch() of the program decides the next epoch
 
 
 class _PipelineLoader(OverPipeline, DataLoader):

@@ -1,4 +1,6 @@
-"""A pass with `num_workers=0`: on the caller's thread, as PyTorch does it, with a position that can be saved."""
+"""A pass with `num_workers=0`: on the caller's thread as in PyTorch, with a position that can be
+saved.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from ._progress import Given, load_dataset_state
 
 
 class MainThreadIterator(Passes, _SingleProcessDataLoaderIter):
-    """PyTorch's own loop."""
+    """PyTorch's own loop, with a position."""
 
     def __init__(self, loader: Any) -> None:
         self._of_loader(loader)
@@ -50,7 +52,7 @@ class MainThreadIterator(Passes, _SingleProcessDataLoaderIter):
             ended = True
             raise
         finally:
-            if not ended:  # also behind an error: PyTorch goes on with the next batch, too
+            if not ended:  # also after an error: PyTorch continues with the next batch, too
                 self._progress.coming = self._coming(data)
 
     def _coming(self, data: Any) -> Given:
@@ -65,7 +67,7 @@ class MainThreadIterator(Passes, _SingleProcessDataLoaderIter):
 
 
 class Seen(NamedTuple):
-    """An iterable data set without a state: how much of it the loop has."""
+    """How much of an iterable data set without a state the loop has received."""
 
     batches: int = 0
     mark: int = 0
@@ -75,13 +77,14 @@ class Seen(NamedTuple):
 
 
 class MainData:
-    """The data set, its iterator, and how far they are."""
+    """The data set and its iterator, with their positions."""
 
     def __init__(self, iterator: Any, saved: Mapping[str, Any] | None, again: Any) -> None:
         self._iterable = iterator._dataset_kind == _DatasetKind.Iterable
         self._again = again
         self.begin = Seen()
-        # The data set's states before the latest batch was read: those of the pass while the loop does not have that batch.
+        # States of the data set before it was read for the latest batch. They are current until the
+        # loop has that batch.
         self._before: tuple[Given | None, dict[str, Any] | Exception] = (None, {})
         self._left: dict[str, Any] | Exception | None = None
         saved = saved or {}
@@ -117,7 +120,7 @@ class MainData:
                 data = self.fetcher.fetch(self._again)
             except StopIteration:
                 raise StateMismatch(shorter(repeat["batches"], done)) from None
-            except Exception:  # it was raised before the state was saved
+            except Exception:  # raised before the state was saved, so it is expected
                 pass
             self.begin = self.begin.with_batch(data)
         if self.begin.mark != repeat["mark"]:
@@ -127,7 +130,9 @@ class MainData:
         return seen.with_batch(data) if self._iterable and self._globals is not None else seen
 
     def before_batch(self, given: Given) -> None:
-        """The data set is about to be read, which changes its states; a state that is asked for meanwhile is of before."""
+        """Called before the data set is read, which changes its states. A state that is requested
+        meanwhile is the earlier one.
+        """
         if self._states:
             self._before = given, self._kept(given.data, False)
 
@@ -142,7 +147,9 @@ class MainData:
         return copy.deepcopy(kept)
 
     def let_go(self, given: Given, finished: bool) -> None:
-        """The iterator goes: what the state needs is taken out of the data set's own, which goes with it."""
+        """Called when the iterator is released. Copies what the state needs from the data set's own
+        state, which is released with it.
+        """
         before, kept = self._before
         self._left = self._kept(given.data, finished) if finished or before is not given else kept
         self.fetcher = None
@@ -150,7 +157,7 @@ class MainData:
     def _kept(self, seen: Seen, finished: bool) -> dict[str, Any] | Exception:
         try:
             return self._now(seen, finished)
-        except Exception as error:  # of the data set: raised where the state is asked for
+        except Exception as error:  # an error of the data set, raised when the state is requested
             return error
 
     def _now(self, seen: Seen, finished: bool) -> dict[str, Any]:

@@ -1,4 +1,6 @@
-"""A cheap checksum of batches, by which a data set that is read again shows that it gives the same."""
+"""A cheap checksum of batches. It verifies that a data set that is read again gives the same
+batches.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ _ELEMENTS = 8
 
 
 def marked(before: int, number: int, data: Any) -> int:
-    """The checksum after batch `number`. Looks at a few elements of the first batches, and of one in sixteen later on."""
+    """Returns the checksum after batch `number`. It covers a few elements of each of the first
+    batches, and of one batch in sixteen later on.
+    """
     if number >= _ALL_OF_THE_FIRST and number % _THEN_EVERY:
         return before
     for text, _ in zip(_leaves(data), range(_LEAVES)):

@@ -1,4 +1,4 @@
-"""What a loader and its worker processes tell each other, beside what PyTorch's do."""
+"""Messages between a loader and its worker processes, in addition to PyTorch's own."""
 
 from __future__ import annotations
 
@@ -12,17 +12,21 @@ from . import _generators
 
 @dataclass
 class Start:
-    """Where a worker begins, as `state` of a saved state has it, and how often it says where it is."""
+    """The position at which a worker begins, in the form of `state` in a saved state, and how often
+    it reports its position.
+    """
 
-    every: int = 1  # batches of its own; 0: never
+    every: int = 1  # interval in batches of this worker; 0: never
     tracked: bool = False
     state: dict[str, Any] = field(default_factory=dict)
-    finished: bool = False  # the state is of an epoch's end
-    again: Any = None  # the index that gives a batch of an iterable data set
+    finished: bool = False  # the state is from an epoch's end
+    again: Any = None  # the index that repeats a batch of an iterable data set
 
 
 class Delivered:
-    """A batch, and where the data set stands behind it: its state, as bytes, or a mark of what it gave so far."""
+    """A batch, and the position of the data set after it: its state as bytes, or a checksum of the
+    batches so far.
+    """
 
     __slots__ = ("data", "state", "mark")
 
@@ -35,7 +39,7 @@ class Delivered:
 
 @dataclass
 class Report:
-    """Where a worker stands between two epochs."""
+    """The position of a worker between two epochs."""
 
     worker: int
     dataset_state: bytes | None
@@ -43,4 +47,4 @@ class Report:
 
 
 class Ask:
-    """For a `Report`."""
+    """Asks a worker for a `Report`."""

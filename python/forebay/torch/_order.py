@@ -1,4 +1,6 @@
-"""The indices of one pass: drawn when PyTorch draws them, and drawn again by the loader that resumes."""
+"""The indices of one pass. They are drawn when PyTorch would draw them, and drawn again when a
+loader resumes.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +27,10 @@ from . import _generators
 
 
 class Delivered(NamedTuple):
-    """Which batches of a pass the loop has."""
+    """The batches of a pass that the loop has received."""
 
-    position: int = 0  # without a gap
-    ahead: frozenset[int] = frozenset()  # numbers of those that came before an earlier one
+    position: int = 0  # number of batches without a gap
+    ahead: frozenset[int] = frozenset()  # numbers of batches that arrived before an earlier one
 
     def with_batch(self, number: int) -> Delivered:
         ahead, position = self.ahead | {number}, self.position
@@ -38,19 +40,21 @@ class Delivered(NamedTuple):
 
 
 class Order:
-    """What a sampler gives in one pass, and how another pass gets the same.
+    """The indices that a sampler gives in one pass, and how another pass gets the same ones.
 
-    Generators are remembered where PyTorch is about to draw from them: before it asks the sampler for an iterator, and before
-    the first index. To resume, they are set back there, the indices of delivered batches are drawn without loading anything,
-    and a checksum shows that they are the same. A sampler (or its iterator) with `state_dict` and `load_state_dict` is asked
-    instead. PyTorch's default generator is the program's: it is set back only for as long as that takes.
+    The states of the generators are saved just before PyTorch draws from them: before it asks the
+    sampler for an iterator, and before the first index. To resume, the generators are set back to
+    these states, the indices of delivered batches are drawn without loading anything, and a
+    checksum verifies that they are the same. A sampler (or its iterator) with `state_dict` and
+    `load_state_dict` restores itself instead. PyTorch's default generator belongs to the program,
+    so it is set back only while the indices are drawn.
     """
 
     def __init__(self, loader: Any, saved: Mapping[str, Any] | None) -> None:
         self.iterable = loader._dataset_kind == _DatasetKind.Iterable
-        self.start = Delivered()  # where the pass begins
+        self.start = Delivered()  # beginning of the pass
         self.numbers_drawn = 0
-        self._drawing = False  # the sampler runs, or was interrupted while it did
+        self._drawing = False  # the sampler is running, or was interrupted while it ran
         self._ended = False  # the sampler has no more indices
         self._saved = saved
         self._batches = loader._index_sampler if type(loader._index_sampler) is BatchSampler else None
@@ -59,31 +63,37 @@ class Order:
         self._stateful = _stateful_sampler(loader)
         self._generators = _generators.of_loader(loader)
         self._default_matters = loader.generator is None or not (self.iterable or _draws_elsewhere(loader))
-        self._now: torch.Tensor | None = None  # the default generator's state, to be put back
+        self._now: torch.Tensor | None = None  # the default generator's state, to be restored
         self._source: Any = None  # the sampler's iterator
-        self._indices: Iterator[Any] | None = None  # the same, or with one index that was drawn before
+        self._indices: Iterator[Any] | None = None  # the same, or preceded by one index that was drawn early
         self._begin: dict[str, Any] | None = None
         self._first: dict[str, Any] | None = None
-        self._since: dict[str, Any] | None = None  # as they were when the pass began here: the default one is the program's own then
-        self._places: dict[int, dict[str, Any]] = {}  # batches delivered → what the state needs then
+        # States at the beginning of the pass in this process. The default generator still had the
+        # program's state then.
+        self._since: dict[str, Any] | None = None
+        self._places: dict[int, dict[str, Any]] = {}  # number of delivered batches → what the state needs there
         self._checksum = 0
 
     # Called by iterators, in this order
 
     def before_iterator(self) -> None:
-        """Before the workers' seed is drawn: from there on a state of an epoch's end counts that holds no seed."""
+        """Called before the workers' seed is drawn. Restores a state of an epoch's end here if it
+        holds no seed.
+        """
         if self._saved is not None and self._counts_from_seed():
             self._go_to(self._saved)
 
     def begin(self) -> None:
-        """Before the sampler is asked for its iterator."""
+        """Called before the sampler is asked for its iterator."""
         if self._saved is not None and not self._counts_from_seed():
             self._go_to(self._saved)
         self._begin = self._generator_states()
         self._places[0] = self._place()
 
     def attach(self, indices: Iterator[Any]) -> None:
-        """Takes the sampler's iterator. One that resumes goes on behind what was delivered, at once."""
+        """Takes the sampler's iterator. On resume it is advanced at once past the delivered
+        batches.
+        """
         if self._indices is not None:
             return
         lazy = isinstance(indices, types.GeneratorType)
@@ -94,7 +104,9 @@ class Order:
             self._first_index()
 
     def next(self) -> Any:
-        """The next index of a batch that was not delivered. StopIteration as from the sampler."""
+        """Returns the next index of a batch that was not delivered. Raises the sampler's
+        StopIteration.
+        """
         if self._first is None:
             self._first = self._since = self._generator_states()
         while True:
@@ -104,12 +116,12 @@ class Order:
                 return index
 
     def forget(self, delivered: Delivered) -> None:
-        """Drops the places before that one: no state of them will be asked for."""
+        """Drops the saved places before this one; no state of them is requested any more."""
         for position in [one for one in self._places if one < delivered.position]:
             del self._places[position]
 
     def settle(self) -> None:
-        """The program's generator stands again where it stood."""
+        """Restores the program's default generator."""
         if self._now is not None:
             torch.set_rng_state(self._now)
             self._now = None
@@ -117,8 +129,11 @@ class Order:
     # The state
 
     def over(self, delivered: Delivered) -> bool:
-        """Whether no batch follows. The sampler is asked for another index if it may have one, at the end of its length. Of an
-        iterable data set nobody knows before it was read."""
+        """Returns whether no batch follows.
+
+        At the end of its length the sampler is asked for another index if it may have one. For an
+        iterable data set the end is unknown until it has been read.
+        """
         if self.iterable or self._drawing or self._indices is None or self.numbers_drawn > delivered.position:
             return False
         if not self._ended and delivered.position >= max(1, self._length):
@@ -126,7 +141,7 @@ class Order:
         return self._ended and delivered.position > 0
 
     def state(self, delivered: Delivered) -> dict[str, Any]:
-        """In the middle of a pass."""
+        """Returns the state in the middle of a pass."""
         if self._first is None:
             self._first_index()
         assert self._first is not None
@@ -136,22 +151,23 @@ class Order:
         if self._begin is not None:
             state["begin"] = _as_text(self._begin)
         state["first"] = _as_text(self._first)
-        if delivered.position >= self._length:  # perhaps it is the end, which is known on resume
+        if delivered.position >= self._length:  # possibly the end of the epoch; a resuming loader finds out
             state["end"] = {**self._end_of_saved(), **self._difference(self._generator_states(), self._since)}
         if not self.iterable:
             state.update(copy.deepcopy(self._places[delivered.position]))
         return state
 
     def generators_behind(self, saved: Mapping[str, Any]) -> dict[str, str]:
-        """The generators at the epoch's end, where `saved` turned out to be a state of it. Those of a sampler that was gone through again
-        stand there by themselves."""
+        """Returns the generators at the epoch's end if `saved` proved to be a state of that end.
+        Generators of a sampler that ran again are already there.
+        """
         if "end" not in saved:
             return {}
         then = {**saved["first"], **saved["end"]}
         return then if self.iterable else {name: state for name, state in then.items() if name == "default"}
 
     def state_at_end(self) -> dict[str, Any]:
-        """Behind the last index: of the next epoch's beginning."""
+        """Returns the state after the last index: the beginning of the next epoch."""
         state: dict[str, Any] = {"position": 0, **self._epoch(), "begin": _as_text(self._generator_states())}
         if self._stateful is not None:
             state["sampler"] = copy.deepcopy(self._stateful.state_dict())
@@ -184,7 +200,7 @@ class Order:
     def _end_of_saved(self) -> dict[str, str]:
         return self._saved.get("end", {}) if self._saved is not None and not self._saved["finished"] else {}
 
-    # Going on
+    # Resuming
 
     def _counts_from_seed(self) -> bool:
         assert self._saved is not None
@@ -192,7 +208,8 @@ class Order:
 
     def _go_to(self, saved: Mapping[str, Any]) -> None:
         self._set_generators(saved.get("begin", {}))
-        # At an epoch's end it was set when the state was loaded: what the program has said since is of the epoch that begins.
+        # At an epoch's end, load_state_dict() has set it. A value that the program set since then
+        # is for the epoch that begins.
         if "sampler_epoch" in saved and not saved["finished"] and hasattr(self._sampler, "set_epoch"):
             self._sampler.set_epoch(saved["sampler_epoch"])
         if "sampler" in saved:
@@ -201,7 +218,7 @@ class Order:
             self._stateful.load_state_dict(copy.deepcopy(saved["sampler"]))
 
     def _first_index(self) -> None:
-        """Draws it, and holds it until it is asked for; behind the batches that were delivered before."""
+        """Draws the first index after the delivered batches, and holds it until it is requested."""
         saved = self._saved or {}
         self._set_generators(saved.get("first", {}))
         self._first = self._generator_states()
@@ -210,7 +227,7 @@ class Order:
         else:
             if saved and not saved["finished"]:
                 self._skip(saved)
-            self._peek()  # samplers draw their seed with it
+            self._peek()  # samplers draw their seed together with it
         self.settle()
         self._since = {**self._first, **self._default_state()}
 
@@ -218,7 +235,7 @@ class Order:
         if self._ended:
             raise StopIteration
         assert self._indices is not None
-        self._drawing = True  # stays so where the sampler raises: what it gives from then on says nothing
+        self._drawing = True  # remains set if the sampler raises: its later indices are unreliable
         try:
             index = next(self._indices)
         except StopIteration:
@@ -228,7 +245,7 @@ class Order:
         return index
 
     def _peek(self) -> None:
-        """Draws the next index, and holds it until it is asked for."""
+        """Draws the next index, and holds it until it is requested."""
         with contextlib.suppress(StopIteration):
             index = self._draw()
             self._indices = itertools.chain([index], self._indices)
@@ -245,7 +262,7 @@ class Order:
     def _borrow_default(self, state: torch.Tensor) -> None:
         now = torch.get_rng_state()
         if torch.equal(now, state):
-            return  # the program has restored it: then it moves on as it did before
+            return  # the program has restored it, so it advances as it did before
         if self._now is None:
             self._now = now
         torch.set_rng_state(state)
@@ -279,12 +296,12 @@ class Order:
 
     @property
     def _length(self) -> int:
-        """Batches of the pass at least, as far as they are known."""
+        """The known minimum number of batches in the pass."""
         if self.iterable:
             return 0
         try:
             return len(self._index_sampler)
-        except TypeError:  # it has none
+        except TypeError:  # the sampler has no length
             return 0
 
     @staticmethod
@@ -299,11 +316,11 @@ class Order:
 
 
 class _Batches:
-    """What PyTorch's BatchSampler gives, with the sampler's own iterator within reach."""
+    """Equivalent of PyTorch's BatchSampler that gives access to the sampler's own iterator."""
 
     def __init__(self, sampler: BatchSampler) -> None:
         self.inner: Iterator[Any] | None = None
-        self.ended = False  # the iterator is through, with an incomplete last batch
+        self.ended = False  # the iterator ended within the last, incomplete batch
         self._sampler = sampler
 
     def start(self, ended: bool) -> None:
@@ -329,13 +346,13 @@ def has_state(thing: Any) -> bool:
 
 
 def _stateful_sampler(loader: Any) -> Any:
-    """The sampler that can save its own position, if there is one."""
+    """Returns the sampler that can save its own position, or None."""
     candidates = (loader.batch_sampler, loader.sampler)
     return next((one for one in candidates if one is not None and has_state(one)), None)
 
 
 def _draws_elsewhere(loader: Any) -> bool:
-    """Whether the order is known not to come from PyTorch's default generator."""
+    """Returns whether the order is known not to use PyTorch's default generator."""
     if loader.batch_sampler is not None and type(loader.batch_sampler) is not BatchSampler:
         return False
     sampler = loader.sampler

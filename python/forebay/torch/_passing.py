@@ -1,4 +1,4 @@
-"""What the iterators of all kinds of workers have in common: when a batch counts as the loop's."""
+"""The common part of the iterators of all kinds of workers: when a batch counts as delivered."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import Any
 
 
 class Passes:
-    """Mixed into PyTorch's iterators, whose `_next_data()` says in `_progress.coming` what the loop has behind the batch.
+    """A mixin for PyTorch's iterators. Their `_next_data()` stores in `_progress.coming` the
+    position after the batch.
 
-    A batch counts from the last line of `__next__` on. Whatever interrupts before it (Ctrl-C, a handler's exception, an exception of
-    the data set), the state has the batch again. A loop that goes on with the same iterator has left it behind, as in PyTorch.
+    A batch counts as delivered from the last line of `__next__` on. If anything interrupts before
+    that (Ctrl-C, an exception of a handler or of the data set), the state repeats the batch. A loop
+    that continues with the same iterator has skipped it, as in PyTorch.
     """
 
     _progress: Any
@@ -31,14 +33,16 @@ class Passes:
             progress.finished = True
             self._begin_next_epoch()
             return next(self)
-        progress.given = progress.coming  # nothing behind it: no signal is looked at between here and the loop
+        progress.given = progress.coming  # must be last: no signal is handled between this line and the loop
         return data
 
     def _begin_next_epoch(self) -> None:
-        """Where a pass was resumed and nothing was left of it. StopIteration for all others."""
+        """Begins the next epoch if this pass was resumed with nothing left of it; otherwise raises
+        StopIteration.
+        """
         loader = self._loader()
         if loader is None or not self._progress.nothing_left:
             raise StopIteration
         following = loader._begin(self._progress.state_behind(loader))
-        if following is not self:  # persistent workers begin again in place
+        if following is not self:  # persistent workers restart in place
             self._following = following

@@ -14,7 +14,7 @@ from ..errors import InvalidArgument
 from ..loader import Loader
 from ..pipeline import Pipeline
 
-# What a pipeline has its own way of saying.
+# Advice for arguments that a pipeline expresses in another way.
 _IN_PIPELINE = ("describe the order in the pipeline: .shuffle(), .take(), .filter(); ranks share the data set by themselves. Where Lightning put one "
                 "in, Trainer(use_distributed_sampler=False) leaves it out; for predict() and overfit_batches give it forebay.Loader(pipeline, "
                 "output='torch'), which it takes as it is")
@@ -30,23 +30,27 @@ _INSTEAD = {
 
 
 class OverPipeline:
-    """What a `DataLoader` does over a pipeline, in place of what it does over a data set.
+    """The part of `DataLoader` that runs a pipeline in place of a data set.
 
-    It gives what `forebay.Loader(pipeline, output="torch", restart=True)` gives, with the constructor of PyTorch's DataLoader: each `for`
-    begins the epoch anew, unless a state was just loaded. An epoch that a loop went through is followed by the next one.
+    It delivers the batches of `forebay.Loader(pipeline, output="torch", restart=True)` with the
+    constructor of PyTorch's DataLoader. Each `for` begins the epoch again, unless a state was just
+    loaded. After a complete epoch the next `for` begins the next one.
 
     Args:
-        dataset: the pipeline. One that ends in `.batch(n)` keeps that, and `batch_size` is left out.
+        dataset: the pipeline. If it ends in `.batch(n)`, leave `batch_size` out.
         batch_size: samples per batch and rank.
         shuffle: adds `.shuffle()`.
         num_workers: compute threads; 0 lets the engine choose.
-        drop_last: leaves an incomplete last batch out; else it is dealt out over the ranks.
-        generator: its `initial_seed()` is the seed, which must be the same on all ranks; 0 without one.
-        pin_memory: copies the fields into pinned memory where there is an accelerator; a batch is then a dict of tensors.
-        persistent_workers, in_order, thread_safe: always so. pin_memory_device: as in PyTorch.
+        drop_last: drops an incomplete last batch; otherwise it is divided among the ranks.
+        generator: its `initial_seed()` is the seed, which must be the same on all ranks; 0 without
+            a generator.
+        pin_memory: copies the fields into pinned memory if there is an accelerator; a batch is then
+            a dict of tensors.
+        persistent_workers, in_order, thread_safe: always in effect.
+        pin_memory_device: as in PyTorch.
 
-    All other arguments are refused with a sentence that says what to use instead. `close()` ends the engine, and so does the
-    last reference to the loader.
+    All other arguments are refused with a message that names an alternative. `close()` ends the
+    engine, and so does dropping the last reference to the loader.
 
     Errors: InvalidArgument, and those of `forebay.Loader`.
     """
@@ -80,15 +84,17 @@ class OverPipeline:
         return len(self._loader)
 
     def state_dict(self) -> dict[str, Any]:
-        """As of `forebay.Loader`."""
+        """Returns the position, as `forebay.Loader.state_dict` does."""
         return self._loader.state_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """As of `forebay.Loader`."""
+        """Moves to a saved position, as `forebay.Loader.load_state_dict` does."""
         self._loader.load_state_dict(state)
 
     def set_epoch(self, epoch: int) -> None:
-        """Goes to the beginning of an epoch; the current epoch keeps its position."""
+        """Moves to the beginning of an epoch. If `epoch` is the current epoch, the position is
+        kept.
+        """
         self._loader.set_epoch(epoch)
 
     def close(self) -> None:
@@ -100,15 +106,17 @@ class OverPipeline:
 
 
 class _EngineOrder(DistributedSampler):
-    """Stands where PyTorch has a sampler: the engine's plan decides the order, and which rank gets what. Frameworks look for this type
-    before they put a sampler of theirs into a loader, and tell it the epoch."""
+    """A sampler that stands for the engine's plan, which decides the order and each rank's share.
+
+    Frameworks look for this type before they replace a loader's sampler, and pass the epoch to it.
+    """
 
     def __init__(self, loader: Loader) -> None:
         self._loader = loader
         self.num_replicas, self.rank = loader.world_size, loader.rank
 
     def __len__(self) -> int:
-        """Samples, as of PyTorch's samplers: those of a rank, rounded up."""
+        """Returns the samples of a rank, rounded up, as PyTorch's samplers do."""
         return -(-self._loader.size // self.num_replicas)
 
     def __iter__(self) -> Iterator[int]:

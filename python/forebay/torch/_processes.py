@@ -1,4 +1,6 @@
-"""A pass over worker processes: PyTorch's own machinery with a worker loop of ours, so that the position can be saved."""
+"""A pass over worker processes: PyTorch's own machinery with Forebay's worker loop, so that the
+position can be saved.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,11 @@ class _Numbered(NamedTuple):
 
 
 class ProcessesIterator(RaisesFree, Passes, _MultiProcessingDataLoaderIter):
-    """PyTorch's own: processes, queues, shared memory, seeds, order and exceptions are its. What is added goes along with the
-    indices on their way there, and with the batches on their way back."""
+    """PyTorch's own iterator with positions.
+
+    Processes, queues, shared memory, seeds, order and exceptions are PyTorch's. The additional data
+    travel with the indices to the workers, and with the batches back.
+    """
 
     def __init__(self, loader: Any) -> None:
         self._of_loader(loader)
@@ -52,7 +57,7 @@ class ProcessesIterator(RaisesFree, Passes, _MultiProcessingDataLoaderIter):
 
     @property
     def _base_seed(self) -> int:
-        """A saved state's in place of the one that was drawn."""
+        """The seed: that of a saved state in place of the one that was drawn."""
         return self._drawn_seed if self._saved_seed is None else self._saved_seed
 
     @_base_seed.setter
@@ -76,7 +81,7 @@ class ProcessesIterator(RaisesFree, Passes, _MultiProcessingDataLoaderIter):
             data.begin = data.begin._replace(parts=data.as_reported(data.begin.parts))
         progress.begin(data, data.begin)
 
-    # The way there
+    # To the workers
 
     def _next_index(self) -> Any:
         order = self._progress.order
@@ -94,7 +99,7 @@ class ProcessesIterator(RaisesFree, Passes, _MultiProcessingDataLoaderIter):
         if self._send_idx > task:
             self._tasks[task] = (self._progress.order.numbers_drawn - 1, self._index)
 
-    # The way back
+    # From the workers
 
     def _get_data(self) -> Any:
         while True:
@@ -118,7 +123,7 @@ class ProcessesIterator(RaisesFree, Passes, _MultiProcessingDataLoaderIter):
 
     @staticmethod
     def _freed(error: BaseException) -> BaseException:
-        # All frames are of PyTorch's loop: what a worker raised has its traceback as text.
+        # All frames are of PyTorch's loop; the traceback of a worker's error is in its text.
         seen: list[BaseException] = []
         following: BaseException | None = error
         while following is not None and following not in seen:
@@ -128,7 +133,7 @@ class ProcessesIterator(RaisesFree, Passes, _MultiProcessingDataLoaderIter):
         return error
 
     def ask(self) -> None:
-        """Between two epochs: where the workers stand, into `_data`."""
+        """Asks the workers between two epochs for their positions, and stores them in `_data`."""
         if self._shutdown:
             return
         for one in self._index_queues:
@@ -146,14 +151,14 @@ class ProcessesIterator(RaisesFree, Passes, _MultiProcessingDataLoaderIter):
 
 
 class Workers(NamedTuple):
-    """Where each worker stands, as far as the loop has its batches."""
+    """The position of each worker, counting the batches that the loop has received."""
 
     parts: tuple[_Part, ...]
-    turn: int  # the worker that is next
+    turn: int  # the worker whose turn is next
 
 
 class WorkersData:
-    """What is known of the workers' data sets."""
+    """The known positions of the data sets of the workers."""
 
     def __init__(self, iterator: ProcessesIterator, count: int, persistent: bool, tracked: bool, saved: Mapping[str, Any]) -> None:
         self._iterator = weakref.ref(iterator)
@@ -164,8 +169,8 @@ class WorkersData:
         fits = len(snapshots) == count
         parts = (_Part.of_saved(snapshots[f"worker_{number}"] if fits else {}) for number in range(count))
         self.begin = Workers(tuple(parts), saved.get("turn", 0) % count)
-        self.ended: set[int] = set()  # workers that said so; batches of theirs may still be on their way
-        self.reports: dict[int, Report] = {}  # of workers between two epochs
+        self.ended: set[int] = set()  # workers that reported their end; batches of theirs may still be in flight
+        self.reports: dict[int, Report] = {}  # reports of workers between two epochs
         self.seed: int | None = None
         self.shared_seed: int | None = None
 
@@ -207,12 +212,12 @@ class WorkersData:
 
 
 class _Part(NamedTuple):
-    """One worker's place: a state, and what the loop has since."""
+    """The position of one worker: a state, and what the loop received since."""
 
     saved: Mapping[str, Any] = {}
-    state: bytes | None = None  # that it sent with a batch, in place of `saved`
+    state: bytes | None = None  # sent with a batch, replaces `saved`
     batches: int = 0
-    indices: Any = None  # of these: the latest, and those before it in the same form
+    indices: Any = None  # indices of the batches since: the latest, and the ones before it in the same form
     mark: int | None = None
 
     @classmethod
@@ -222,7 +227,7 @@ class _Part(NamedTuple):
 
     @classmethod
     def of_report(cls, report: Report) -> _Part:
-        """Between two epochs."""
+        """Returns the position between two epochs."""
         saved: dict[str, Any] = {"generators": _generators.globals_as_text(report.generators)}
         if report.dataset_state is not None:
             saved["dataset_state"] = pickle.loads(report.dataset_state)
@@ -240,7 +245,7 @@ class _Part(NamedTuple):
         else:
             state = {"dataset_state": None, "fetcher_state": None, **copy.deepcopy(dict(self.saved))}
             state.pop("again", None)
-        if iterable and state["fetcher_state"] is None:  # for those who look: on resume the batches tell it
+        if iterable and state["fetcher_state"] is None:  # for readers of the state; on resume the batches decide
             state["fetcher_state"] = {"dataset_iter_state": None, "fetcher_ended": ended and self.batches > 0}
         if self.batches:
             state["again"] = {"batches": self.batches}
@@ -264,7 +269,7 @@ def _listed(linked: Any) -> list[Any]:
 
 
 class _View:
-    """A loader with another context."""
+    """A loader with another multiprocessing context."""
 
     def __init__(self, loader: Any, context: _Context) -> None:
         self._loader = loader
@@ -275,7 +280,7 @@ class _View:
 
 
 class _Context:
-    """A context whose processes run our loop in place of PyTorch's."""
+    """A multiprocessing context whose processes run Forebay's loop in place of PyTorch's."""
 
     def __init__(self, context: Any, starts: list[Start], shared_seed: int | None) -> None:
         self._context = context

@@ -1,4 +1,4 @@
-"""Where a pass over a DataLoader stands, as a state that can be saved."""
+"""The position of a pass over a DataLoader, as a state that can be saved."""
 
 from __future__ import annotations
 
@@ -15,20 +15,26 @@ FORMAT = 3
 
 
 class Given(NamedTuple):
-    """What the loop has of a pass: immutable, so that a signal handler, or an exception in any line, finds one place or the next."""
+    """The part of a pass that the loop has received.
+
+    It is immutable, so that a signal handler, or an exception in any line, sees either the old or
+    the new position.
+    """
 
     order: Delivered
-    data: Any = None  # of the iterator's own
+    data: Any = None  # data of the iterator
 
 
 class Data(Protocol):
-    """An iterator's knowledge of its data set's position. It must not keep the iterator alive."""
+    """The position of an iterator's data set. It must not keep the iterator alive."""
 
     def state(self, given: Given, finished: bool) -> dict[str, Any]: ...
 
 
 class Progress:
-    """One pass: the order of its indices, its data set's state, and how much of it the loop has."""
+    """One pass: the order of its indices, the state of its data set, and how much of it the loop
+    has received.
+    """
 
     def __init__(self, loader: Any, saved: Mapping[str, Any] | None) -> None:
         self.saved = saved
@@ -38,25 +44,29 @@ class Progress:
         self.given = self.coming = Given(self.order.start)
 
     def prepare(self, loader: Any) -> None:
-        """Before there is an iterator. A data set that this process uses itself is at an epoch's end before anything is drawn."""
+        """Called before there is an iterator. If this process itself uses the data set, a state of an
+        epoch's end is restored here, before anything is drawn.
+        """
         saved = self.saved or {}
         if saved.get("finished") and _one_dataset(loader):
             load_dataset_state(loader.dataset, saved)
         self.order.before_iterator()
 
     def begin(self, data: Data | None, of_data: Any = None) -> None:
-        """The iterator is there, and the loop has nothing of it."""
+        """Called when the iterator exists and the loop has received nothing of it."""
         self.data = data
         self.given = self.coming = Given(self.order.start, of_data)
 
     @property
     def nothing_left(self) -> bool:
-        """Of a pass that is over: whether it was resumed behind its last batch."""
+        """Returns, for a pass that is over, whether it was resumed after its last batch."""
         resumed = self.saved is not None and not self.saved["finished"]
         return resumed and self.given.order == self.order.start and self.order.start.position > 0
 
     def state(self, loader: Any) -> dict[str, Any]:
-        """Of the loader whose pass this is. (Not kept here: a pass must not keep its loader alive.)"""
+        """Returns the state for the loader of this pass. (The loader is not stored here: a pass
+        must not keep it alive.)
+        """
         given = self.given
         finished = self.finished or self.order.over(given.order)
         order = self.order.state_at_end() if finished else self.order.state(given.order)
@@ -66,14 +76,19 @@ class Progress:
         return state
 
     def state_behind(self, loader: Any) -> dict[str, Any]:
-        """Of the end of a pass that was resumed, and nothing was left of: the state was one of an epoch's end, and could not know it."""
+        """Returns the state at the end of a pass that was resumed with nothing left.
+
+        The saved state was one of an epoch's end, but that was not known when it was saved.
+        """
         state = self.state(loader)
         state["begin"] = {**state["begin"], **self.order.generators_behind(self.saved or {})}
         return state
 
 
 def _one_dataset(loader: Any) -> bool:
-    """Whether the data set is used as it is, on threads of this process, and not as a copy in each worker."""
+    """Returns whether threads of this process use the data set itself, instead of a copy in each
+    worker.
+    """
     return loader.num_workers == 0 or loader._uses_threads
 
 
@@ -83,8 +98,10 @@ def load_dataset_state(dataset: Any, saved: Mapping[str, Any]) -> None:
 
 
 def checked(state: Mapping[str, Any], loader: Any) -> dict[str, Any] | None:
-    """A state as `Progress` takes it, None for an empty one. InvalidArgument for what is none, StateMismatch for another
-    loader's."""
+    """Returns a state as `Progress` takes it, None for an empty one.
+
+    InvalidArgument if it is not a state, StateMismatch if it belongs to another loader.
+    """
     if isinstance(state, Mapping) and not state:
         return None
     if not isinstance(state, Mapping) or "position" not in state:
@@ -102,8 +119,11 @@ def checked(state: Mapping[str, Any], loader: Any) -> dict[str, Any] | None:
 
 
 def _check_workers(state: Mapping[str, Any], loader: Any) -> None:
-    """Workers share an iterable data set among themselves, and each has its own copy of one with a state: their number belongs
-    to the position."""
+    """Checks the number of workers.
+
+    Workers share an iterable data set, and each has its own copy of one with a state, so the number
+    of workers is part of the position.
+    """
     workers = state.get("workers")
     iterable = loader._dataset_kind == _DatasetKind.Iterable
     if state.get("iterable", iterable) != iterable:

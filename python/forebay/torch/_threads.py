@@ -1,4 +1,4 @@
-"""A pass over a data set that may be called from many threads at once."""
+"""A pass over a data set that many threads may call at once."""
 
 from __future__ import annotations
 
@@ -28,8 +28,11 @@ _live: weakref.WeakSet[ThreadsIterator] = weakref.WeakSet()
 
 
 class ThreadsIterator(RaisesFree, Passes, _BaseDataLoaderIter):
-    """`thread_safe=True`. Draws from the sampler and the generator when PyTorch's own does, so that both stay in step:
-    `prefetch_factor * num_workers` batches ahead, one more for each that is delivered."""
+    """The iterator for `thread_safe=True`.
+
+    It draws from the sampler and the generator when PyTorch's own iterator does, so both stay in
+    step: `prefetch_factor * num_workers` batches ahead, and one more for each delivered batch.
+    """
 
     def __init__(self, loader: Any) -> None:
         if loader.prefetch_factor <= 0:
@@ -45,7 +48,7 @@ class ThreadsIterator(RaisesFree, Passes, _BaseDataLoaderIter):
         recipe = Recipe(self._dataset, self._auto_collation, self._collate_fn, loader.num_workers, self._base_seed)
         self._by_item = loader._auto_collation and not getattr(self._dataset, "__getitems__", None)
         pin = functools.partial(pinned, device=self._pin_memory_device) if self._pin_memory else None
-        growth = loader._growth = loader._growth.again()  # of its own: several iterators may run at once
+        growth = loader._growth = loader._growth.again()  # its own copy: several iterators may run at once
         self._feed = Feed(recipe, growth, pin)
         self._pool = Pool(self._feed, growth, loader._hint, "forebay-worker", self._thread_begin())
         _live.add(self)
@@ -92,7 +95,7 @@ class ThreadsIterator(RaisesFree, Passes, _BaseDataLoaderIter):
             index = self._next_index()
         except StopIteration:
             return
-        except Exception as raised:  # arrives in its place, after the batches before it
+        except Exception as raised:  # delivered in its place, after the batches before it
             error = raised
         number = order.numbers_drawn - 1 if error is None else -1
         task = Task(number, max(number, 0) % self._num_workers, index, self._by_item and error is None)
@@ -122,7 +125,7 @@ class ThreadsIterator(RaisesFree, Passes, _BaseDataLoaderIter):
         try:
             raise error
         finally:
-            del error, task  # or the traceback would hold itself
+            del error, task  # otherwise the traceback would refer to itself
 
     @staticmethod
     def _freed(error: BaseException) -> BaseException:
@@ -132,16 +135,16 @@ class ThreadsIterator(RaisesFree, Passes, _BaseDataLoaderIter):
         return error.with_traceback(traceback)
 
     def _close(self) -> None:
-        if self._shut_down or os.getpid() != self._process:  # after a fork the threads, and what they hold, are not here
+        if self._shut_down or os.getpid() != self._process:  # after a fork, the child has neither the threads nor what they hold
             return
         self._tasks.clear()
         self._feed.close()
         stuck_ones = self._pool.stop()
-        self._shut_down = True  # behind the rest: after an interrupt in between, the end of the iterator does it again
+        self._shut_down = True  # last, so that after an interrupt the end of the iterator repeats the shutdown
         for stuck in stuck_ones:
             warnings.warn(f"left running: {stuck} and did not return within {STUCK_AFTER_S:.0f} s", RuntimeWarning, stacklevel=3)
 
-    _shutdown_workers = _close  # what PyTorch calls it, and some frameworks with it
+    _shutdown_workers = _close  # PyTorch's name for it, which some frameworks call
 
     def __del__(self) -> None:
         if hasattr(self, "_pool"):
@@ -149,8 +152,11 @@ class ThreadsIterator(RaisesFree, Passes, _BaseDataLoaderIter):
 
 
 class SharedData:
-    """The one data set that all threads use, where it has a state. That belongs to a batch only while no thread works ahead of it: before the
-    first batch and behind the last."""
+    """The single data set that all threads use, if it has a state.
+
+    The state belongs to a batch only while no thread works ahead of it: before the first batch and
+    after the last.
+    """
 
     def __init__(self, dataset: Any, saved: Mapping[str, Any] | None) -> None:
         if saved and not saved.get("finished"):
@@ -171,6 +177,6 @@ class SharedData:
 
 
 def close_all() -> None:
-    """Before the interpreter goes: threads must not come back to it later."""
+    """Closes all iterators before the interpreter exits: threads must not return to it later."""
     for iterator in list(_live):
         iterator._close()

@@ -1,4 +1,4 @@
-"""Errors that do not hold the iterator that raised them."""
+"""Errors that do not keep alive the iterator that raised them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import Any
 
 
 class RaisesFree:
-    """Before an iterator in the bases: somebody may keep a traceback, which must not keep processes or threads alive."""
+    """Mixin to list before an iterator class. A traceback may be kept for long, and must not keep
+    processes or threads alive.
+    """
 
     def __next__(self) -> Any:
         try:
@@ -23,5 +25,5 @@ class RaisesFree:
 
     @staticmethod
     def _freed(error: BaseException) -> BaseException:
-        """The error without the frames that hold the iterator."""
+        """Returns the error without the frames that hold the iterator."""
         raise NotImplementedError

@@ -1,8 +1,9 @@
-"""`torch.utils.data.get_worker_info()` inside of our threads.
+"""`torch.utils.data.get_worker_info()` inside Forebay's threads.
 
-PyTorch keeps the answer in a global of the worker process. Users hold references to the function itself
-(`from torch.utils.data import get_worker_info`), often from before this module was imported, so the function gets
-another body: one that asks the thread first. For all other threads and processes nothing changes.
+PyTorch keeps the answer in a global of the worker process. Users hold references to the function
+itself (`from torch.utils.data import get_worker_info`), often from before this module was imported.
+So the function's code is replaced by code that asks the thread first. Nothing changes for other
+threads and processes.
 """
 
 from __future__ import annotations
@@ -25,12 +26,13 @@ def _renew_lock() -> None:
     _lock = threading.Lock()
 
 
-os.register_at_fork(after_in_child=_renew_lock)  # a thread that did not come along may have held it
+os.register_at_fork(after_in_child=_renew_lock)  # a thread that does not exist in the child may have held it
 
 
 def _answer() -> Any:
     info = getattr(_of_thread, "info", None)
-    # PyTorch's collate functions put a worker's tensors into shared memory, for the way to another process. Here there is none.
+    # PyTorch's collate functions move a worker's tensors into shared memory, to send them to
+    # another process. Threads need no such copy.
     if info is not None and sys._getframe(2).f_globals is collate.__dict__:
         return None
     return info
@@ -50,12 +52,14 @@ def install() -> None:
 
 
 def set_info(info: worker.WorkerInfo | None) -> None:
-    """What `get_worker_info()` says on this thread."""
+    """Sets the answer of `get_worker_info()` on this thread."""
     _of_thread.info = info
 
 
 def generators(base_seed: int, thread: int) -> worker._RNG:
-    """Of a thread's own: Python's, PyTorch's and NumPy's, seeded as PyTorch seeds a worker process of that number."""
+    """Returns generators for one thread: Python's, PyTorch's and NumPy's, seeded as PyTorch seeds
+    the worker process of that number.
+    """
     import numpy as np
 
     seed = base_seed + thread
@@ -65,9 +69,10 @@ def generators(base_seed: int, thread: int) -> worker._RNG:
 
 
 def one_torch_thread() -> None:
-    """PyTorch's own operators run on this thread alone, as they do in a worker process.
+    """Limits PyTorch's own operators to this thread, as in a worker process.
 
-    `set_num_threads` counts for the calling thread and for those that are made later; the second half is put back.
+    `set_num_threads` affects the calling thread and threads that are created later; the latter
+    effect is undone.
     """
     with _lock:
         count = torch.get_num_threads()

@@ -1,4 +1,6 @@
-"""What runs in a worker process: what runs in one of PyTorch's, and says where the data set stands."""
+"""The code that runs in a worker process: PyTorch's worker loop, plus reports of the data set's
+position.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ from ._progress import load_dataset_state
 
 
 def work(given: dict[str, Any], start: Start) -> None:
-    """The process's whole life. `given`: the arguments of PyTorch's worker loop, by name."""
+    """Runs for the whole life of the process. `given`: the arguments of PyTorch's worker loop, by
+    name.
+    """
     try:
         Worker(given, start).serve()
     except KeyboardInterrupt:
@@ -35,7 +39,7 @@ def work(given: dict[str, Any], start: Start) -> None:
 
 
 class Worker:
-    """A worker process's data set."""
+    """The data set of a worker process."""
 
     def __init__(self, given: dict[str, Any], start: Start) -> None:
         self.__dict__.update(given)  # dataset, index_queue, data_queue, done_event, collate_fn and so on
@@ -72,13 +76,16 @@ class Worker:
     # An epoch
 
     def _begin(self, saved: dict[str, Any]) -> None:
-        """With a state, first that of the data set, then that of the iterator that it gives, then what was read since."""
+        """Restores the state of the data set, then that of its iterator, then reads again the items
+        since.
+        """
         if "generators" in saved:
             _generators.set_globals(_generators.globals_from_text(saved["generators"]))
         load_dataset_state(self.dataset, saved)
         position = {} if self._start.finished else saved.get("fetcher_state") or {}
         self._since = self._mark = self._batches = 0
-        self._through = bool(position.get("fetcher_ended")) and "again" not in saved  # the last batch was a part of one: the next call ends the epoch
+        # The last batch was incomplete, so the next call ends the epoch.
+        self._through = bool(position.get("fetcher_ended")) and "again" not in saved
         self._reader = None
         if self._through:
             return
@@ -102,7 +109,7 @@ class Worker:
                 data = self._fetcher.fetch(self._start.again if indices is None else indices[done])
             except StopIteration:
                 raise StateMismatch(shorter(repeat["batches"], done)) from None
-            except Exception:  # it was raised before the state was saved
+            except Exception:  # raised before the state was saved, so it is expected
                 pass
             if self._iterable and not self._has_state:
                 self._count(data)

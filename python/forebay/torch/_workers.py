@@ -1,4 +1,4 @@
-"""What fetches on a worker thread."""
+"""Fetching on a worker thread."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from . import _worker_info
 
 
 class Recipe(NamedTuple):
-    """What the threads of a pass share."""
+    """Values that the threads of a pass share."""
 
     dataset: Any
     auto_collation: bool
@@ -21,7 +21,9 @@ class Recipe(NamedTuple):
 
 
 class ThreadWorker:
-    """One thread's view of the data set: the same object for all, with `get_worker_info()` answering."""
+    """One thread's view of the data set: the same object for all threads, with a
+    `get_worker_info()` that answers.
+    """
 
     def __init__(self, recipe: Recipe, thread: int) -> None:
         self.dataset = recipe.dataset
@@ -31,7 +33,9 @@ class ThreadWorker:
         self._fetcher = _DatasetKind.create_fetcher(_DatasetKind.Map, recipe.dataset, recipe.auto_collation, recipe.collate_fn, False)
 
     def begin(self, worker_id: int) -> None:
-        """From here on the thread answers as the worker to which PyTorch would have given the batch."""
+        """From now on `get_worker_info()` on this thread names the worker to which PyTorch would
+        have given the batch.
+        """
         info = self._infos.get(worker_id)
         if info is None:
             seed = self._recipe.base_seed + worker_id
@@ -44,5 +48,5 @@ class ThreadWorker:
 
 
 def pinned(data: Any, device: str | None) -> Any:
-    """The batch in memory from which a device can copy by itself."""
+    """Returns the batch in pinned memory, from which a device can copy directly."""
     return pin_memory.pin_memory(data, device)
