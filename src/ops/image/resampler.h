@@ -50,7 +50,7 @@ class Resampler final : public RowSink {
   int64_t kept_bytes_, kept_pitch_;
   Axis axis_x_, axis_y_;
   HorizontalTaps taps_x_;
-  // ring of axis_y_.taps rows; they have passed the horizontal pass unless that is the second pass
+  // Ring of axis_y_.taps rows; they have passed the horizontal pass unless that is the second pass.
   uint8_t* kept_;
   uint8_t* mixed_;     // result of the vertical pass
   uint8_t* finished_;  // result of both passes if the horizontal pass is the second
