@@ -25,6 +25,7 @@ ArgDef interpolation_arg();
 /// The argument n of the crop operators.
 ArgDef crop_size_arg();
 
+/// Element types that an operator accepts.
 enum class PixelNeed : uint8_t {
   kAny,
   kEightBits,

@@ -7,6 +7,7 @@
 
 namespace forebay {
 
+/// Ranges from which random_resized_crop draws.
 struct CropRanges {
   double scale_low = 0.08, scale_high = 1.0;             ///< fraction of the area
   double ratio_low = 3.0 / 4.0, ratio_high = 4.0 / 3.0;  ///< width divided by height

@@ -9,7 +9,8 @@ namespace forebay {
 /// orthonormal), as torchaudio and librosa make MFCCs. Any number of threads may use one object.
 class Cepstrum {
  public:
-  /// With `range_db` > 0, bands more than `range_db` below the loudest of the recording are raised
+  /// If `range_db` > 0, bands more than `range_db` below the loudest of the recording are raised to
+  /// that limit.
   /// to that limit.
   Cepstrum(int64_t coefficients, int64_t bands, double range_db);
   int64_t coefficients() const { return coefficients_; }

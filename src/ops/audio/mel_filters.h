@@ -7,8 +7,10 @@
 
 namespace forebay {
 
+/// Formula of the mel scale; see mel_of_hz().
 enum class MelScale : uint8_t { kHtk, kSlaney };
 
+/// The filters of a mel spectrogram.
 struct MelSpec {
   int64_t rate = 16000, n_fft = 400, n_mels = 128;
   double f_min = 0, f_max = 8000;

@@ -13,6 +13,7 @@
 
 namespace forebay {
 
+/// The arguments of `aggregate`.
 struct AggregateWish {
   std::vector<std::string> functions, fields;
   std::string times;

@@ -25,7 +25,7 @@ void pieces(const uint8_t* column, int64_t first, int64_t last, Target to) {
 
 void pieces(const uint8_t* column, size_t bytes, int64_t first, int64_t last, Target to) {
   switch (bytes) {
-    // With a size known at compile time a copy is one move instead of a call.
+    // A copy whose size is known at compile time is one move instead of a call.
     case 1: return pieces<1>(column, first, last, to);
     case 2: return pieces<2>(column, first, last, to);
     case 4: return pieces<4>(column, first, last, to);

@@ -48,7 +48,7 @@ template <int kTerms>
 template <typename T>
 void log1p_all(const uint8_t* in, uint8_t* out, int64_t n) {
   using Out = std::conditional_t<std::is_same_v<T, double>, double, float>;
-  // As many terms as the precision of the result can show.
+  // The number of terms that the precision of the result can show.
   constexpr int kTerms = std::is_same_v<T, double> ? 11 : 6;
   map_elements<T, Out>(in, out, n,
                        [](T x) { return static_cast<Out>(log1p_of<kTerms>(static_cast<double>(widen(x)))); });

@@ -5,6 +5,7 @@
 
 namespace forebay {
 
+/// Method of a resize.
 enum class Interpolation : uint8_t {
   kBilinear,  ///< anti-aliased: the triangle widens with the reduction, as in Pillow
   kNearest,
@@ -49,7 +50,8 @@ struct Axis {
 
   /// Bytes of memory that build() needs.
   static uint64_t bytes(const AxisSpec& spec);
-  /// Lays the tables out in `memory` (bytes(spec) long, 8-byte aligned), which must outlive the axis.
+  /// Builds the tables in `memory`, which must outlive the axis. It is bytes(spec) long and 8-byte
+  /// aligned.
   static Axis build(const AxisSpec& spec, std::span<uint8_t> memory);
 };
 

@@ -6,7 +6,7 @@
 
 namespace forebay {
 
-/// How a fraction is rounded to an integer.
+/// The rounding of fractions to integers.
 enum class Rounding : uint8_t { kHalfToEven, kTowardZero };
 
 /// Converts `n` elements. Floating types get the nearest value. Integer types get the rounded

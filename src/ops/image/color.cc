@@ -80,7 +80,7 @@ void adjust_contrast(float factor, int64_t channels, std::span<uint8_t> pixels) 
   uint64_t sum = 0;
   for (size_t i = 0; i < pixels.size(); i += channels) sum += channels == 3 ? luma(&pixels[i]) : pixels[i];
   const double mean = static_cast<double>(sum) / static_cast<double>(pixels.size() / channels);
-  // As in Pillow, the whole picture has one mean, rounded to a byte.
+  // Pillow uses one mean for the whole picture, rounded to a byte.
   blend_all(static_cast<uint8_t>(mean + 0.5), factor, pixels);
 }
 

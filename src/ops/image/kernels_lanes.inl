@@ -2,11 +2,12 @@
 //   FOREBAY_TARGET           the attribute that lets a function use the instruction set
 //   FOREBAY_LANE             the same, for small functions that must be inlined
 //   Vec, kLanes              a register of kLanes times 16 bytes
-//   load, store, zero, set32, shuffle, madd, add32, shift_left_8, shift_right_22, pack32, pack16, low8, high8
+//   load, store, zero, set32, shuffle, madd, add32, shift_left_8, shift_right_22, pack32, pack16,
+//   low8, high8
 //   broadcast_lane(from)     the same 16 bytes in every lane
 //   load_lanes(row, offsets) 16 bytes from each of kLanes places
 //   store_block(pixels, out) four pixels of four 32-bit numbers as 16 bytes
-// kFloats, store_floats    converts kFloats pixels to three planes of floats
+//   kFloats, store_floats    converts kFloats pixels to three planes of floats
 // All but the last three and packed_rgb() work within lanes of 16 bytes, so the same text serves
 // every width.
 

@@ -106,7 +106,7 @@ Status LazyImage::crop(const Rect& part, WorkMemory& memory) {
   // the right.
   const int64_t x = flip_after_ ? window_.width - part.x - part.width : part.x;
   window_ = {window_.x + x, window_.y + part.y, part.width, part.height};
-  // With a resize the resampler crops on the way, so the time stays with the step of the resize.
+  // The resampler of a resize crops on the way, so the time stays with the step of the resize.
   if (!resize_) placed_by_ = step_;
   return {};
 }

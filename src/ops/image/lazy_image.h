@@ -16,7 +16,8 @@ namespace forebay {
 
 /// A picture whose pixels are not computed yet: a source, and the changes to make, in this order:
 ///
-///     source → crop → mirror → resize → window (zeros outside) → mirror → scale and bias → layout → dtype
+///     source → crop → mirror → resize → window (zeros outside) → mirror
+///            → scale and bias → layout → dtype
 ///
 /// Image operators only change this description. write() then applies all of it in one pass over
 /// the rows that are needed, from the decoder straight into the output. A change that does not fit

@@ -42,7 +42,7 @@ struct FloatEnds {
       if (below == least) low = least;
     }
   }
-  // As wide as the elements, so that the loop vectorizes at one width.
+  // This is as wide as the elements, so that the loop vectorizes at one width.
   using Mark = std::conditional_t<sizeof(From) == 8, uint64_t, uint32_t>;
   Mark mark(From x) const { return (x >= low ? Mark{0} : Mark{1}) | (x < high ? Mark{0} : Mark{1}); }
   bool hold(Mark marks) const { return marks == 0; }
