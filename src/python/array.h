@@ -18,7 +18,7 @@ using InputArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 /// writable and owns the memory. NumPy supports bfloat16 only through the package ml_dtypes;
 /// without it a bfloat16 tensor gives Unsupported, naming `field`.
 nb::object to_numpy(Tensor tensor, const std::string& field);
-/// The same for memory that cannot be written; nobody can make the array writable.
+/// The same for memory that cannot be written. The array cannot be made writable.
 nb::object to_read_only_numpy(Tensor tensor, const std::string& field);
 /// The same as an object that supports DLPack and nothing else.
 nb::object to_dlpack(Tensor tensor);

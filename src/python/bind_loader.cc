@@ -71,7 +71,8 @@ decltype(PeerOptions::gather) gather_by(const nb::object& meet) {
       auto [cards, code, message] =
           nb::cast<std::tuple<std::vector<std::string>, std::string, std::string>>((*kept)(card, rank, world_size));
       if (code.empty()) return cards;
-      // All other errors may pass: ranks that have not arrived yet, a store that does not answer.
+      // All other errors are transient: ranks that have not arrived yet, or a store that does not
+      // answer.
       return code == "InvalidArgument" ? invalid_argument(message) : unavailable(message);
       // No exception may leave: the C++ callers know nothing of Python's exceptions.
     } catch (const std::exception& error) {

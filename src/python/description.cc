@@ -79,7 +79,7 @@ PyDescription arrays(const std::vector<std::string>& names, nb::list values) {
   Json args = Json::object();
   args["fields"] = names;
   OpSpec op{"arrays", std::move(args), std::move(fields), arrays_label(by_name)};
-  // A tuple, so that nobody can remove arrays that the engine reads.
+  // A tuple protects the arrays that the engine reads from changes to the list.
   return {Description(std::move(op)), nb::tuple(values)};
 }
 

@@ -19,7 +19,7 @@ namespace {
 // loader.
 constexpr std::chrono::milliseconds kPushPatience{100};
 
-// Called and destroyed on any thread; both take the interpreter lock.
+// The result may be called and destroyed on any thread; it takes the interpreter lock.
 PushedLog::Open open_by(const nb::object& open) {
   const std::shared_ptr<nb::object> kept(new nb::object(open), [](nb::object* object) {
     const nb::gil_scoped_acquire locked;
