@@ -25,15 +25,15 @@ class NoisySound final : public ChangedSound {
 
  private:
   Status change(std::span<float> values, WorkMemory& memory) override {
-    // All of the noise before any of it is added: how loud it is is known when it is all there.
+    // The loudness of the noise is known only after all of it has been drawn.
     FOREBAY_RETURN_IF_ERROR(memory.reserve(values.size_bytes()));
     const std::span<float> noise = {reinterpret_cast<float*>(memory.scratch(2, values.size_bytes()).data()),
                                     values.size()};
-    // A copy: what is written twice, a retry say, gets the same noise.
+    // A copy, so that a second write (a retry, for example) gets the same noise.
     RandomStream random = random_;
     fill_white_noise(random, noise);
     const double loud = energy(values), noisy = energy(noise);
-    // No samples have no noise, and a quotient of nothing would be NaN in each of them.
+    // An empty sound has no noise, and the quotient would be NaN.
     const double factor = noisy > 0 ? std::sqrt(loud / noisy) / amplitude_of_db(snr_) : 0.0;
     for (size_t i = 0; i < values.size(); ++i) values[i] += static_cast<float>(factor) * noise[i];
     memory.release(values.size_bytes());
@@ -51,7 +51,7 @@ class AddNoise final : public RecordOp {
   Status apply(Record& record, const SampleContext& context) const override {
     RandomStream random(context.key, operation_);
     const bool changes = random.uniform() < p_;
-    // Drawn whether it is used or not, so that p does not change what else is drawn.
+    // Drawn whether it is used or not, so that p does not change other draws.
     const double snr = random.uniform(snr_.low, snr_.high);
     for (const SoundField& field : fields_) {
       Value& value = record[field.index];

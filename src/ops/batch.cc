@@ -9,7 +9,7 @@
 namespace forebay {
 namespace {
 
-// Rows that differ in their first axis alone become (values, offsets), or are padded.
+// Rows that differ only in their first axis become (values, offsets), or are padded.
 bool stacks(const Field& field) {
   return field.kind != FieldKind::kTensor || field.shape.fully_known() || lies_end_to_end(field);
 }

@@ -49,7 +49,8 @@ class Cast final : public RecordOp {
     Value& value = record[field.index];
     if (value.kind != FieldKind::kTensor)
       return unsupported(fmt::format("the field '{}' holds no numbers", field.name));
-    // A picture stays a description: what is cut away behind this is never made, let alone converted.
+    // A picture stays a description: parts that a later crop removes are neither decoded nor
+    // converted.
     if (field.image || dynamic_cast<LazyImage*>(value.deferred.get()) != nullptr) {
       const PictureField picture = {field.index, field.name, field.channels_first, {}};
       FOREBAY_ASSIGN(const auto images, pictures(record, std::span(&picture, 1), memory));
@@ -62,7 +63,7 @@ class Cast final : public RecordOp {
     return {};
   }
 
-  // All of the picture is looked at, as it stands here: what does not fit does not depend on what is cut away later.
+  // Checks the whole picture at this step, so that an error does not depend on later crops.
   Status cast_picture(LazyImage& image, const std::string& name, WorkMemory& memory) const {
     if (!saturates_ && !always_fits(image.dtype(), dtype_)) {
       FOREBAY_ASSIGN(const Tensor* const pixels, image.pixels(memory));
@@ -72,7 +73,7 @@ class Cast final : public RecordOp {
   }
 
   Status check(const Tensor& tensor, const std::string& name, Rounding rounding) const {
-    // Everything fits once it is brought to the nearest end.
+    // Saturation makes every value fit.
     if (saturates_) return {};
     const int64_t count = tensor.shape.elements();
     const auto place = first_unfit(tensor.dtype, tensor.buffer.data(), dtype_, count, rounding);

@@ -7,8 +7,8 @@
 namespace forebay {
 namespace {
 
-// Half to even, as Python rounds and so torchvision. Where the crop is larger the picture lies in its middle, an odd
-// zero more on the far side.
+// Rounds half to even, as Python and torchvision do. A crop larger than the picture centres it; an
+// odd zero goes to the far side.
 int64_t crop_start(int64_t side, int64_t crop) {
   if (crop > side) return -((crop - side) / 2);
   return static_cast<int64_t>(std::nearbyint(static_cast<double>(side - crop) / 2.0));

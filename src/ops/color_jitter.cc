@@ -20,7 +20,7 @@ struct Range {
   bool given = false;
 };
 
-// One number x stands for 1 - x to 1 + x, or -x to x for the hue.
+// One number x stands for 1 - x to 1 + x, or for -x to x if the adjustment is the hue.
 Range range_of(const Args& args, Adjustment what) {
   const std::vector<double> numbers = args.numbers(kNames[what]);
   if (numbers.empty()) return {};
@@ -33,7 +33,7 @@ void adjust(Adjustment what, double factor, int64_t channels, std::span<uint8_t>
   switch (what) {
     case kBrightness: return adjust_brightness(static_cast<float>(factor), pixels);
     case kContrast: return adjust_contrast(static_cast<float>(factor), channels, pixels);
-    // Grey has neither saturation nor hue: left as it is, as torchvision does.
+    // Grey has neither saturation nor hue and stays unchanged, as in torchvision.
     case kSaturation: return channels == 3 ? adjust_saturation(static_cast<float>(factor), pixels) : void();
     case kHue: return channels == 3 ? adjust_hue(factor, pixels) : void();
   }
@@ -65,11 +65,12 @@ class ColorJitter final : public RecordOp {
     std::array<double, 4> factor{};
   };
 
-  // All numbers are drawn whether used or not, so that one range does not change what another one draws.
+  // All numbers are drawn whether used or not, so that one range does not change the draws of
+  // another.
   Draw draw(const SampleKey& key) const {
     RandomStream random(key, operation_);
     Draw draw;
-    // Fisher and Yates: all 24 orders are alike likely.
+    // A Fisher-Yates shuffle: all 24 orders are equally likely.
     for (size_t i = draw.order.size() - 1; i > 0; --i) std::swap(draw.order[i], draw.order[random.below(i + 1)]);
     for (size_t i = 0; i < draw.factor.size(); ++i) draw.factor[i] = random.uniform(ranges_[i].low, ranges_[i].high);
     return draw;

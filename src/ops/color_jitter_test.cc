@@ -8,7 +8,7 @@
 namespace forebay::ops_test {
 namespace {
 
-// A range of one value, so that the draw is known; the order of one change does not matter.
+// A range of one value fixes the draw; the order of a single change does not matter.
 Blob jittered(const char* what, double factor) {
   return blob(run_picture(picture(16, 20, 3), {step("color_jitter", {{what, {factor, factor}}})}));
 }

@@ -11,7 +11,7 @@
 namespace forebay::ops_test {
 namespace {
 
-// Each pixel says where it was.
+// Each pixel holds its own place.
 Tensor places(int64_t height, int64_t width) {
   Tensor tensor = Tensor::allocate(DType::kUint8, {height, width, 2});
   for (int64_t i = 0; i < height * width; ++i) {
@@ -39,7 +39,7 @@ TEST(center_crop, puts_zeros_around_smaller_pictures) {
   auto at = [&](int y, int x) { return int{rows[(y * 6 + x) * 2 + 1]}; };
   EXPECT_EQ(at(0, 2), 0);
   EXPECT_EQ(at(1, 0), 0);
-  EXPECT_EQ(at(1, 1), 1);  // 6 - 3: one column before, two behind
+  EXPECT_EQ(at(1, 1), 1);  // 6 - 3: one column before, two after
   EXPECT_EQ(at(1, 3), 3);
   EXPECT_EQ(at(1, 4), 0);
   EXPECT_EQ(at(3, 3), 0);
@@ -113,7 +113,7 @@ TEST(random_resized_crop, draws_areas_and_shapes_as_asked) {
 
 TEST(random_resized_crop, falls_back_to_the_middle) {
   RandomStream random({}, 0);
-  // No tenth of a thin picture has a fitting shape.
+  // No part with 0.9 or more of the area of such a thin picture has an allowed ratio.
   EXPECT_EQ(draw_crop(1000, 10, {0.9, 1.0, 0.75, 4.0 / 3.0}, random), (Rect{0, 493, 10, 13}));
   EXPECT_EQ(draw_crop(10, 1000, {0.9, 1.0, 0.75, 4.0 / 3.0}, random), (Rect{493, 0, 13, 10}));
   EXPECT_EQ(draw_crop(1, 1, {0.9, 1.0, 5.0, 6.0}, random), (Rect{0, 0, 1, 1}));

@@ -24,7 +24,8 @@ class DecodeAudio final : public RecordOp {
       FOREBAY_ASSIGN(const Buffer bytes, encoded_bytes(record[field], "recording"));
       FOREBAY_ASSIGN(Sound sound, decode_sound(bytes.span(), wanted_, *context.memory));
       record[field] = Value::of(std::move(sound.samples));
-      // Known before any sample; else each says its own, in a field that the schema has at the same place.
+      // A requested rate is known in advance. Otherwise each sample has its own rate, in a field at
+      // the same place in the schema.
       if (wanted_.rate > 0) continue;
       Tensor rate = Tensor::allocate(DType::kInt64, {});
       *rate.data<int64_t>() = sound.rate;
@@ -84,13 +85,13 @@ void infer_decode_audio(const Args& args, Schema& schema, Problems& problems) {
 FieldUse decode_audio_uses(const OpSpec& spec, const Schema& before) {
   FieldUse use = decoder_uses(spec, kSound, before);
   if (const auto rate = spec.args.find("rate"); rate != spec.args.end() && !rate->is_null()) return use;
-  // The length from before: the loop makes it longer.
+  // Uses the length before the loop, because the loop extends the list.
   for (size_t i = 0, made = use.makes.size(); i < made; ++i) use.makes.push_back(rate_field(use.makes[i]));
   return use;
 }
 
 Result<std::unique_ptr<RecordOp>> compile_decode_audio(const Args& args, const Schema& before, uint32_t) {
-  // Here and not for each sample, where it could pass for a bad one.
+  // Loaded here and not per sample, where a failure could pass for a bad sample.
   FOREBAY_RETURN_IF_ERROR(load_sound_library().status());
   std::vector<size_t> fields;
   for (const std::string& name : encoded_fields(args, kSound, before)) fields.push_back(*before.find(name));

@@ -1,4 +1,5 @@
-// decode_audio: which field, which shapes, mixing and resampling, limits, and what a bad recording says.
+// decode_audio: choice of the field, shapes, mixing and resampling, limits, and errors of bad
+// recordings.
 #include "codec/audio/audio_test_support.h"
 #include "ops/sound_test_support.h"
 
@@ -84,7 +85,7 @@ TEST(DecodeAudio, a_header_that_promises_far_too_much_takes_no_memory_for_it) {
   const std::filesystem::path data = shared_data();
   if (data.empty()) GTEST_SKIP() << "SHARED DATA ABSENT";
   Blob bytes = bytes_of(data / "audio/librispeech/237/134500/237-134500-0001.flac");
-  bytes[21] |= 0x0f;  // the upper of STREAMINFO's 36 bits for the number of samples: 64 thousand million
+  bytes[21] |= 0x0f;  // upper bits of STREAMINFO's 36-bit number of samples: 64 thousand million
   EXPECT_EQ(decoded(bytes).status().code(), Code::kUnsupported);
   const Status counted = decoded(bytes, {{"max_samples", int64_t{1} << 40}}, {.grant = 8 << 20}).status();
   EXPECT_EQ(counted.code(), Code::kCorrupt) << counted.to_string();

@@ -11,7 +11,7 @@
 namespace forebay {
 namespace {
 
-// Positions in a row are kept in 32 bits.
+// Positions in a row are stored in 32 bits.
 constexpr int64_t kMaxStoredSide = int64_t{1} << 28;
 
 constexpr Decoded kPicture = {"image", "decode_image", "pictures"};
@@ -46,7 +46,7 @@ class DecodeImage final : public RecordOp {
       return unsupported(fmt::format("{} × {} pixels; sides of up to {} are handled", info.stored_width,
                                      info.stored_height, kMaxStoredSide));
     }
-    // Compared without multiplying: the header may say anything.
+    // Divides instead of multiplying, because the header may contain any number.
     if (info.stored_width > max_pixels_ / std::max<int64_t>(info.stored_height, 1)) {
       return unsupported(fmt::format("{} × {} pixels are more than max_pixels={}; raise max_pixels to decode it",
                                      info.stored_width, info.stored_height, max_pixels_));

@@ -24,7 +24,7 @@ std::vector<std::string> or_default(std::vector<std::string> names, const Decode
 
 bool holds_encoded(const Field& field) {
   if (field.kind == FieldKind::kBytes || field.kind == FieldKind::kAny) return true;
-  // User code gives and takes bytes as tensors.
+  // User code passes bytes as tensors.
   return field.kind == FieldKind::kTensor && field.dtype == DType::kUint8 && field.shape.rank() == 1;
 }
 
@@ -43,7 +43,7 @@ void no_encoded_field(const Decoded& made, const Schema& schema, Problems& probl
       fmt::format("name the field: .{}(field=...)", made.op));
 }
 
-// `bytes` becomes what is made of it; every other field keeps its name.
+// `bytes` gets the decoded name; every other field keeps its own.
 std::optional<size_t> take_encoded(const std::string& name, const Decoded& made, Schema& schema, Problems& problems) {
   const auto index = schema.find(name);
   const std::string remedy = fmt::format("name a field of encoded {}", made.things);
@@ -69,7 +69,7 @@ std::optional<size_t> take_encoded(const std::string& name, const Decoded& made,
   return index;
 }
 
-// Where user code makes the fields it is the one that a sample has.
+// If user code makes the fields, the field that a sample has is decoded.
 FieldUse decoder_uses(const OpSpec& spec, const Decoded& made, const Schema& before) {
   std::vector<std::string> given;
   if (const auto field = spec.args.find("field"); field != spec.args.end()) given = field_list(*field);
@@ -77,7 +77,7 @@ FieldUse decoder_uses(const OpSpec& spec, const Decoded& made, const Schema& bef
   if (names.empty()) names.emplace_back(made.name);
   const auto there = before.find(names.front());
   FieldUse use{names, names};
-  // Nobody named one and no schema tells: each sample decides which of the two it has.
+  // Neither the arguments nor the schema name the field, so each sample decides between the two.
   if (given.empty() && (!there || before[*there].has_replacement)) use.or_else = kStoredBytes;
   for (std::string& name : use.makes) {
     if (name == kStoredBytes) name = made.name;

@@ -6,27 +6,30 @@
 
 #include "ops/definition/args.h"
 
-// What operators share that decode stored bytes: the argument `field`, and which field it is where none is named.
+// Functions shared by operators that decode stored bytes: the argument `field`, and its default.
 
 namespace forebay {
 
-/// What a decoder makes: its fields are called so, and "bytes" becomes it.
+/// A kind of decoded value. A field "bytes" that is decoded gets its name.
 struct Decoded {
   std::string_view name;    ///< "image"
   std::string_view op;      ///< "decode_image"
   std::string_view things;  ///< "pictures"
 };
 
-/// Bytes, or what user code gives and takes as such.
+/// True if the field may hold encoded bytes: bytes, an unknown kind, or a vector of uint8 as user
+/// code passes bytes.
 bool holds_encoded(const Field& field);
-/// The encoded fields that `field` names; or else the field of that name, or else "bytes". Empty where there is none.
+/// The encoded fields that `field` names. By default it is the field called `made.name`, or else
+/// "bytes". Empty if there is neither.
 std::vector<std::string> encoded_fields(const Args& args, const Decoded& made, const Schema& schema);
-/// The place of that field, called after what it becomes from now on; a problem, and nothing, where it cannot be decoded.
+/// Schema index of that field, which gets its decoded name. Adds a problem and returns nothing if
+/// the field cannot be decoded.
 std::optional<size_t> take_encoded(const std::string& name, const Decoded& made, Schema& schema, Problems& problems);
-/// The problem where encoded_fields() is empty.
+/// Adds the problem of an empty encoded_fields().
 void no_encoded_field(const Decoded& made, const Schema& schema, Problems& problems);
 FieldUse decoder_uses(const OpSpec& spec, const Decoded& made, const Schema& before);
-/// The bytes of a value; Unsupported where it is none that is encoded.
+/// The bytes of a value; Unsupported if the value is not encoded.
 Result<Buffer> encoded_bytes(const Value& value, std::string_view what);
 
 }  // namespace forebay

@@ -1,4 +1,5 @@
-// decode_image, normalize, layout, cast, select, rename, pad, and the operators that the loader carries out.
+// Tests decode_image, normalize, layout, cast, select, rename, pad, and the operators that the
+// loader carries out.
 
 #include <gtest/gtest.h>
 
@@ -128,7 +129,8 @@ TEST(cast, works_on_any_field) {
                     "give \"raise\" or \"saturate\""));
 }
 
-// Whatever is cut away behind it, or made of it by steps before that are not carried out yet.
+// The check covers the whole picture, even if later steps crop it or earlier steps have not run
+// yet.
 TEST(cast, of_a_picture_looks_at_all_of_it) {
   Tensor pixels = picture(4, 5, 3);
   std::fill_n(pixels.data<uint8_t>(), pixels.nbytes(), uint8_t{127});

@@ -25,7 +25,7 @@ class Normalize final : public RecordOp {
     FOREBAY_ASSIGN(const auto images, pictures(record, fields_, *context.memory));
     for (size_t i = 0; i < images.size(); ++i) {
       FOREBAY_RETURN_IF_ERROR(normalize(*images[i], *context.memory));
-      // What the schema says as well: set_normalized().
+      // The schema says the same; see set_normalized().
       if (!keeps_layout_[i]) images[i]->set_layout(true);
     }
     return {};
@@ -38,7 +38,7 @@ class Normalize final : public RecordOp {
       if (given == 1 || given == channels) continue;
       return unsupported(fmt::format("{} means or deviations for a picture of {} channels", given, channels));
     }
-    // Divided once for each channel in double, not for each pixel.
+    // Divided once per channel in double, not per pixel.
     const double full = image.dtype() == DType::kUint16 ? 65535.0 : 255.0;
     std::array<float, kMaxChannels> scale{}, bias{};
     for (size_t c = 0; c < channels; ++c) {
@@ -54,7 +54,7 @@ class Normalize final : public RecordOp {
   std::vector<double> mean_, std_;
 };
 
-// Fields that nobody knew before: pictures or numbers, as the sample shows.
+// Fields of unknown kind: each sample shows whether they are pictures or numbers.
 class NormalizeEither final : public RecordOp {
  public:
   NormalizeEither(std::vector<size_t> fields, std::unique_ptr<RecordOp> pictures, std::unique_ptr<RecordOp> numbers)
@@ -74,7 +74,8 @@ class NormalizeEither final : public RecordOp {
 
  private:
   std::vector<size_t> fields_;
-  std::unique_ptr<RecordOp> pictures_, numbers_;  // null: there are not as many means or deviations as fields
+  // `numbers_` is null if the number of means or deviations differs from the number of fields.
+  std::unique_ptr<RecordOp> pictures_, numbers_;
 };
 
 bool is_numbers(const Field& field) {
@@ -128,7 +129,7 @@ void infer_numbers(const Args& args, Schema& schema, Problems& problems) {
   }
 }
 
-// Channels first, unless .layout() said otherwise.
+// Channels first, unless .layout() chose otherwise.
 void set_normalized(Field& field) {
   if (!field.layout_chosen && field.kind == FieldKind::kTensor && !field.channels_first) {
     const Shape& shape = field.shape;
@@ -171,7 +172,7 @@ std::unique_ptr<RecordOp> normalize_pictures(const Args& args, const Schema& bef
 std::unique_ptr<RecordOp> normalize_numbers(const Args& args, const Schema& before) {
   const size_t fields = args.names("field").size();
   for (const size_t given : {args.numbers("mean").size(), args.numbers("std").size()}) {
-    // Not wrong yet: the fields may turn out to be pictures, whose channels are counted otherwise.
+    // This may still be right: the fields may turn out to be pictures, which count by channel.
     if (given != 1 && given != fields) return nullptr;
   }
   return record_of_columns(normalize_columns(args.names("field"), args.numbers("mean"), args.numbers("std")),

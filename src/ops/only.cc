@@ -16,7 +16,7 @@ const Json& wanted_values(const OpSpec& op) {
 }
 
 bool is_value(const Json& value) {
-  // What does not fit 64 bits with a sign would come out as another number.
+  // A number that does not fit a signed 64-bit integer would become another number.
   return value.is_string() ||
          (value.is_number_integer() && (!value.is_number_unsigned() || value.get<uint64_t>() <= INT64_MAX));
 }
@@ -49,7 +49,7 @@ void infer_only(const Args& args, Schema& schema, Problems& problems) {
   }
 }
 
-/// Replaces the record by one bool: whether each named field has one of its values.
+/// Replaces the record by one bool: true if each named field has one of its values.
 class HasValues final : public RecordOp {
  public:
   HasValues(const Json& values, const Schema& schema) {
@@ -62,7 +62,8 @@ class HasValues final : public RecordOp {
           test.numbers.push_back(value.get<int64_t>());
         }
       }
-      // Once, when this is compiled: each of millions of samples then looks it up in a few steps.
+      // Sorted once at compile time, so that millions of samples find their values by binary
+      // search.
       std::sort(test.numbers.begin(), test.numbers.end());
       std::sort(test.texts.begin(), test.texts.end());
       tests_.push_back(std::move(test));

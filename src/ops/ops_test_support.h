@@ -1,7 +1,7 @@
 #pragma once
 
-// For the tests of this folder: pictures made by a formula, golden results, and pipelines of operators run on one
-// record.
+// Support for the tests of this folder: pictures made by a formula, golden results, and pipelines
+// of operators run on one record.
 
 #include <cstdint>
 #include <cstdlib>
@@ -21,7 +21,7 @@ namespace forebay::ops_test {
 
 using Blob = std::vector<uint8_t>;
 
-/// The picture that tests/golden/make_resize.py makes.
+/// The same picture as tests/golden/make_resize.py makes.
 inline Tensor picture(int64_t height, int64_t width, int64_t channels) {
   Tensor tensor = Tensor::allocate(DType::kUint8, {height, width, channels});
   uint8_t* out = tensor.data<uint8_t>();
@@ -91,7 +91,7 @@ inline const OpDef& op(const std::string& name) {
   return ops.front();
 }
 
-/// What check() would list for these steps over a schema.
+/// The problems that check() would list for these steps.
 inline std::vector<Problem> problems_of(Schema schema, const std::vector<OpSpec>& steps) {
   std::vector<Problem> problems;
   for (const OpSpec& spec : steps) op(spec.name).infer(spec, schema, problems);
@@ -111,7 +111,7 @@ struct RunOptions {
   uint64_t grant = UINT64_MAX;
 };
 
-/// Runs the steps on a record; materialises what is left of it.
+/// Runs the steps on a record and materializes all its values.
 inline Status run(Schema schema, const std::vector<OpSpec>& steps, Record& record, const RunOptions& options = {}) {
   WorkMemory memory(options.grant);
   const SampleContext context = {options.key, &memory};
@@ -139,7 +139,7 @@ inline Record record_of(Tensor tensor) {
 
 inline Blob blob(const Tensor& tensor) { return {tensor.buffer.data(), tensor.buffer.data() + tensor.nbytes()}; }
 
-/// The steps on one picture: the tensor that comes out, empty after a failure.
+/// Runs the steps on one picture. Returns the resulting tensor, or an empty one after a failure.
 inline Tensor run_picture(const Tensor& picture, const std::vector<OpSpec>& steps, const RunOptions& options = {}) {
   Record record = record_of(picture);
   const Status status = run(Schema({picture_field("image", picture.shape[2])}), steps, record, options);
@@ -147,7 +147,7 @@ inline Tensor run_picture(const Tensor& picture, const std::vector<OpSpec>& step
   return status.ok() ? record[0].tensor : Tensor();
 }
 
-/// Empty where the shared data is not there; then the test is skipped, loudly.
+/// Empty if the shared data is missing; the test is then skipped with a message.
 inline std::filesystem::path shared_data() {
   const char* set = std::getenv("FOREBAY_SHARED");
   const std::filesystem::path root = set != nullptr ? set : std::filesystem::path(FOREBAY_SOURCE_DIR) / "../shared";

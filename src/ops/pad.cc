@@ -14,7 +14,7 @@
 namespace forebay {
 namespace {
 
-// Elements of a row: with any type its bytes are far from 64 bits, and nobody has such rows.
+// Limit of elements per row. With every type the bytes of a row stay far below 64 bits.
 constexpr int64_t kLongestRow = INT32_MAX;
 
 Status too_long(const std::string& name, int64_t length, int64_t allowed) {
@@ -35,12 +35,14 @@ bool holds(DType dtype, double value) {
   const int bits = static_cast<int>(dtype_size(dtype)) * 8;
   const bool is_signed =
       dtype == DType::kInt8 || dtype == DType::kInt16 || dtype == DType::kInt32 || dtype == DType::kInt64;
-  // A power of two, exact in a double where the largest value of 64 bits is not; NaN fails each of these.
+  // A power of two is exact in a double, but the largest 64-bit value is not. NaN fails all of
+  // these comparisons.
   const double above = std::ldexp(1.0, is_signed ? bits - 1 : bits);
   return value == std::floor(value) && value < above && value >= (is_signed ? -above : 0.0);
 }
 
-// The batch does the padding, since only it knows the longest row; here a row that does not fit is noticed.
+// The batch does the padding, because only it knows the longest row. This operator detects rows
+// that do not fit.
 class Pad final : public RecordOp {
  public:
   Pad(size_t field, std::string name, double value, int64_t length)
@@ -72,7 +74,7 @@ Shape longer(Shape shape, int64_t length) {
   return shape;
 }
 
-// Rows of one known shape are filled up at once: they have a known shape again.
+// Rows of one known shape are padded at once, so their shape is known again.
 void fill_rows(const uint8_t* from, int64_t rows, const Shape& had, const Shape& made, DType dtype, double value,
                uint8_t* to) {
   const size_t element = dtype_size(dtype), bytes = static_cast<size_t>(had.elements()) * element;

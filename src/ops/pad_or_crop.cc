@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kLongestCut = int64_t{1} << 31;
 
-// `length` samples of each channel, from `start` on, and zeros behind the last one.
+// `length` samples of each channel from `start` on, with zeros after the last sample.
 class CutSound final : public Deferred {
  public:
   CutSound(Tensor samples, int64_t start, int64_t length)
@@ -47,7 +47,7 @@ class PadOrCrop final : public RecordOp {
       : fields_(std::move(fields)), length_(length), random_(random), operation_(operation) {}
 
   Status apply(Record& record, const SampleContext& context) const override {
-    // One draw for all fields: the same share of what is too much.
+    // One draw for all fields: each skips the same fraction of its excess samples.
     const double share = random_ ? RandomStream(context.key, operation_).uniform() : 0.0;
     for (const SoundField& field : fields_) {
       Value& value = record[field.index];

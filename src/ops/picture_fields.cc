@@ -14,7 +14,7 @@ std::optional<Interpolation> interpolation_of(const Json& name) {
   return std::nullopt;
 }
 
-// The interpolation is one word for all fields, or an object with a word for some.
+// The interpolation is one word for all fields, or an object with words for some fields.
 Interpolation interpolation_for(const Args& args, const std::string& field) {
   const Json& value = args.json("interpolation");
   if (value.is_object()) {
@@ -69,7 +69,7 @@ bool check_bits(const Field& field, PixelNeed need, std::string_view op, Problem
 Result<LazyImage*> picture(Value& value, const PictureField& field, WorkMemory& memory) {
   const int step = memory.meter().current();
   if (auto* lazy = dynamic_cast<LazyImage*>(value.deferred.get())) {
-    // Work that is put off is still counted for the step that asked for it.
+    // The time of deferred work is booked to the step that requested it.
     lazy->set_step(step);
     return lazy;
   }
@@ -109,7 +109,7 @@ std::vector<size_t> check_pictures(const Args& args, PixelNeed need, std::string
   if (names.empty()) problems.add("field names no field", "leave it out for 'image', or name one");
   for (const size_t index : check_fields(names, schema, problems)) {
     Field& field = schema[index];
-    // Two pointers to one picture would do everything twice to it.
+    // Two pointers to one picture would apply every change twice.
     if (std::find(fields.begin(), fields.end(), index) != fields.end()) {
       problems.add(fmt::format("the field '{}' is named twice", field.name), "name it once");
     } else if (check_kind(field, op, problems) && check_bits(field, need, op, problems)) {

@@ -1,4 +1,4 @@
-// Operators on pictures beside loops that anybody can check: each pixel reckoned by itself, from the definition.
+// Compares operators on pictures with simple loops that compute each pixel from the definition.
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 namespace forebay::ops_test {
 namespace {
 
-/// Height × width × channels of numbers, as plain as can be.
+/// A simple picture: height × width × channels of numbers.
 struct Plain {
   int64_t height = 0, width = 0, channels = 0;
   std::vector<double> values;
@@ -52,7 +52,8 @@ void expect_pixels(const Tensor& made, const Plain& expected, const std::string&
     ASSERT_EQ(made.data<uint8_t>()[i], expected.values[i]) << what << " at " << i;
 }
 
-/// Where Python's round() lets a crop begin; a larger crop lies around the picture, the odd zero on the far side.
+/// The start of a crop by Python's round(). A larger crop surrounds the picture, with the odd zero
+/// on the far side.
 int64_t middle(int64_t side, int64_t crop) {
   if (crop > side) return -((crop - side) / 2);
   const int64_t twice = side - crop;
@@ -107,7 +108,8 @@ TEST(pictures, a_random_crop_is_a_part_of_the_picture_as_it_is) {
 }
 
 TEST(pictures, nearest_takes_the_pixel_under_the_middle) {
-  // Of odd sides: no middle falls between two pixels, where Pillow's rounding errors would decide.
+  // The sides are odd, so no centre falls between two pixels, where Pillow's rounding errors would
+  // decide.
   for (const auto& [height, width] : std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {7, 5}, {15, 9}}) {
     for (const auto& [to_height, to_width] :
          std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {3, 4}, {7, 5}, {20, 33}}) {

@@ -19,7 +19,7 @@ class RandomCrop final : public RecordOp {
       return unsupported(fmt::format("a crop of {} does not fit into the picture of {}; put .resize before it",
                                      size_text(crop_.height, crop_.width), size_text(size.height, size.width)));
     }
-    // One draw for all fields: a mask has to be cut where its picture is.
+    // One draw for all fields, because a mask has to be cut at the same place as its picture.
     RandomStream random(context.key, operation_);
     const auto y = static_cast<int64_t>(random.below(static_cast<uint64_t>(size.height - crop_.height + 1)));
     const auto x = static_cast<int64_t>(random.below(static_cast<uint64_t>(size.width - crop_.width + 1)));

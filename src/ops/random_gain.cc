@@ -29,7 +29,7 @@ class RandomGain final : public RecordOp {
   Status apply(Record& record, const SampleContext& context) const override {
     RandomStream random(context.key, operation_);
     const bool changes = random.uniform() < p_;
-    // Drawn whether it is used or not, so that p does not change what else is drawn.
+    // Drawn whether it is used or not, so that p does not change other draws.
     const auto factor = static_cast<float>(amplitude_of_db(random.uniform(db_.low, db_.high)));
     for (const SoundField& field : fields_) {
       Value& value = record[field.index];

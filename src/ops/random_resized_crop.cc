@@ -15,7 +15,7 @@ namespace {
 
 int64_t rounded(double x) { return static_cast<int64_t>(std::nearbyint(x)); }
 
-// The largest part of a fitting shape, in the middle.
+// The largest central part with an allowed ratio.
 Rect central_crop(int64_t height, int64_t width, double low_ratio, double high_ratio) {
   const double ratio = static_cast<double>(width) / static_cast<double>(height);
   int64_t w = width, h = height;
@@ -75,13 +75,15 @@ Result<std::unique_ptr<RecordOp>> compile_random_resized_crop(const Args& args, 
 
 Rect draw_crop(int64_t height, int64_t width, const CropRanges& ranges, RandomStream& random) {
   const double area = static_cast<double>(height) * static_cast<double>(width);
-  // Logarithms, so that twice as wide and twice as high are alike likely; our own, as the C library's differ in last bits.
+  // Logarithms make twice as wide and twice as high equally likely. The portable ones are used
+  // because C libraries differ in the last bits.
   const double log_low = portable_log(ranges.ratio_low), log_high = portable_log(ranges.ratio_high);
   for (int attempt = 0; attempt < 10; ++attempt) {
     const double target = area * random.uniform(ranges.scale_low, ranges.scale_high);
     const double ratio = portable_exp(random.uniform(log_low, log_high));
     const int64_t w = rounded(std::sqrt(target * ratio)), h = rounded(std::sqrt(target / ratio));
-    // Drawn anew and not cut, which would give other shapes than were asked for; ten times at most, as torchvision does.
+    // Draws again instead of clipping, which would give shapes outside the requested ranges; at
+    // most ten times, as torchvision does.
     if (w < 1 || w > width || h < 1 || h > height) continue;
     const auto y = static_cast<int64_t>(random.below(static_cast<uint64_t>(height - h + 1)));
     const auto x = static_cast<int64_t>(random.below(static_cast<uint64_t>(width - w + 1)));

@@ -7,12 +7,14 @@
 
 namespace forebay {
 
+/// Ranges from which random_resized_crop draws.
 struct CropRanges {
-  double scale_low = 0.08, scale_high = 1.0;             ///< share of the area
-  double ratio_low = 3.0 / 4.0, ratio_high = 4.0 / 3.0;  ///< width over height
+  double scale_low = 0.08, scale_high = 1.0;             ///< fraction of the area
+  double ratio_low = 3.0 / 4.0, ratio_high = 4.0 / 3.0;  ///< width divided by height
 };
 
-/// The part that random_resized_crop takes of a picture, drawn as torchvision draws it: ten attempts, then the middle.
+/// Draws the part of a picture that random_resized_crop takes, as torchvision does: ten attempts,
+/// then the middle.
 Rect draw_crop(int64_t height, int64_t width, const CropRanges& ranges, RandomStream& random);
 
 }  // namespace forebay

@@ -13,7 +13,7 @@ bool are_names(const Json& names) {
          std::all_of(names.begin(), names.end(), [](const Json& name) { return name.is_string() && name != ""; });
 }
 
-// All at once, so that two fields can change places.
+// Renames all fields at once, so that two fields can exchange names.
 void infer_rename(const Args& args, Schema& schema, Problems& problems) {
   const Json& names = args.json("names");
   if (!are_names(names)) {
@@ -25,7 +25,7 @@ void infer_rename(const Args& args, Schema& schema, Problems& problems) {
   if (problems.any()) return;
   for (size_t i = 0; i < olds.size(); ++i) schema[indices[i]].name = names[olds[i]].get<std::string>();
   for (size_t i = 0; i < schema.size(); ++i) {
-    // find() gives the first of a name, so that a second one is found by not being it.
+    // find() returns the first field of a name, so any other field of that name is a duplicate.
     if (*schema.find(schema[i].name) == i) continue;
     problems.add(fmt::format("two fields would be called '{}'", schema[i].name),
                  "give another name, or drop one with .select");
@@ -47,7 +47,7 @@ class RenameColumns final : public ColumnOp {
   Json names_;
 };
 
-// Records hold no names.
+// Records have no names, so there is nothing to do.
 class RenameRecord final : public RecordOp {
  public:
   Status apply(Record&, const SampleContext&) const override { return {}; }

@@ -11,7 +11,7 @@ class Select final : public RecordOp {
   explicit Select(std::vector<size_t> kept) : kept_(std::move(kept)) {}
 
   Status apply(Record& record, const SampleContext&) const override {
-    // Ascending, so nothing is overwritten before it was moved.
+    // Indices ascend, so nothing is overwritten before it is moved.
     for (size_t i = 0; i < kept_.size(); ++i) {
       if (kept_[i] != i) record[i] = std::move(record[kept_[i]]);
     }
@@ -57,7 +57,7 @@ void infer_select(const Args& args, Schema& schema, Problems& problems) {
   check_fields(args.names("fields"), schema, problems);
   Schema after;
   for (const size_t i : kept_fields(args, schema)) after.push_back(schema[i]);
-  // After a mistyped name the others would only be reported as missing further on.
+  // Removing fields after a mistyped name would only cause more problems in later steps.
   if (!problems.any()) schema = std::move(after);
 }
 

@@ -1,4 +1,4 @@
-// pad_or_crop, random_gain, add_noise and spec_augment: what they do, what they draw, what they refuse.
+// pad_or_crop, random_gain, add_noise and spec_augment: results, draws and errors.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -167,7 +167,7 @@ TEST(SpecAugment, samples_are_refused) {
             std::string::npos);
 }
 
-// What an operator makes later must not change what others hold.
+// A later change by an operator must not affect values that others hold.
 TEST(SoundChanges, the_sound_that_was_there_stays_as_it_was) {
   const std::vector<float> sound = made_sound(2000);
   const Tensor tensor = sound_tensor(sound);

@@ -1,6 +1,6 @@
 #pragma once
 
-// For the tests of operators on sound: fields, and steps run on one sound.
+// Support for the tests of operators on sound: fields, and steps run on one sound.
 
 #include <algorithm>
 #include <cstdint>
@@ -40,7 +40,7 @@ struct SoundResult {
   Tensor tensor;
 };
 
-/// The steps on one sound.
+/// Runs the steps on one sound.
 inline SoundResult run_sound(Field field, const Tensor& sound, const std::vector<OpSpec>& steps,
                              const RunOptions& options = {}) {
   Record record = record_of(sound);

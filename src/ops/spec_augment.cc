@@ -17,12 +17,12 @@ struct Masks {
 
 struct SpecAugmentSpec {
   Masks time, freq;
-  double share = 1.0;  ///< of the frames, at most in one mask
+  double share = 1.0;  ///< largest fraction of the frames in one mask
   float value = 0;
 };
 
-// Rows and columns of a (rows, frames) picture become one value. The draws are those of torchaudio: a width below the longest, then a place
-// where it fits.
+// Sets rows and columns of a (rows, frames) picture to one value. The draws are those of
+// torchaudio: a width below the maximum, then a place where it fits.
 class MaskedSpectra final : public ChangedSound {
  public:
   MaskedSpectra(Value before, int step, RandomStream random, const SpecAugmentSpec& spec)
@@ -43,11 +43,11 @@ class MaskedSpectra final : public ChangedSound {
   Status change(std::span<float> values, WorkMemory&) override {
     const Shape all = shape();
     const int64_t rows = all[all.rank() - 2], frames = all[all.rank() - 1];
-    // A copy: what is written twice gets the same masks.
+    // A copy, so that a second write gets the same masks.
     RandomStream random = random_;
     const auto most = static_cast<int64_t>(spec_.share * static_cast<double>(frames));
     for (int64_t i = 0; i < spec_.time.count; ++i) {
-      // One mask for all channels: they are one recording.
+      // One mask for all channels, because they are one recording.
       const Stretch mask = draw(random, std::min(spec_.time.longest, most), frames);
       for (size_t row = 0; row < values.size(); row += static_cast<size_t>(frames)) put(values, row, mask, 1);
     }
@@ -78,7 +78,7 @@ class SpecAugment final : public RecordOp {
       FOREBAY_RETURN_IF_ERROR(check_sound_value(value, field.name, 3));
       if (value.shape().rank() < 2)
         return unsupported(fmt::format("the field '{}' has one axis, and masks lie in (rows, frames)", field.name));
-      // Nothing to mask, and rows of no frames would be stepped over by 0 for ever.
+      // There is nothing to mask, and rows of zero frames would make the loop endless.
       if (value.nbytes() == 0) continue;
       value = Value::of(std::unique_ptr<Deferred>(std::make_unique<MaskedSpectra>(
           std::move(value), context.memory->meter().current(), RandomStream(context.key, operation_), spec_)));

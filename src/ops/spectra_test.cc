@@ -1,4 +1,4 @@
-// mel_spectrogram and mfcc as operators: shapes that are known, arguments, and what is told.
+// mel_spectrogram and mfcc as operators: known shapes, arguments and messages.
 #include "ops/sound_test_support.h"
 
 namespace forebay {
@@ -97,7 +97,7 @@ TEST(Spectra, fields_that_hold_no_samples_are_told) {
 }
 
 TEST(Spectra, the_bytes_are_golden) {
-  // The same on every processor: a change of these is a change of what users get.
+  // The bytes are the same on every processor; changing them changes users' results.
   const SoundResult made =
       run_sound(sound_field(), sound_tensor(made_sound(1600)), {step("mfcc", {{"n_mfcc", 2}, {"hop_length", 800}})});
   ASSERT_TRUE(made.status.ok());

@@ -37,10 +37,11 @@ template <typename Array>
 static nb::object array_over(Tensor tensor) {
   std::array<size_t, Shape::kMaxRank> shape{};
   for (size_t i = 0; i < tensor.shape.rank(); ++i) shape[i] = static_cast<size_t>(tensor.shape[i]);
-  // On the heap: the array outlives this call, and its capsule frees it on whatever thread lets go last.
+  // On the heap: the array outlives this call, and its capsule frees the tensor on the thread that
+  // drops it last.
   auto* kept = new Tensor(std::move(tensor));
   nb::capsule owner(kept, [](void* pointer) noexcept { delete static_cast<Tensor*>(pointer); });
-  // Shared by all empty arrays, which have no elements to write to.
+  // All empty arrays share this address; they have no elements to write to.
   void* data = kept->buffer.data() != nullptr ? kept->buffer.data() : empty_array;
   return Array(data, kept->shape.rank(), shape.data(), owner, nullptr, kTypes[static_cast<size_t>(kept->dtype)],
                nb::device::cpu::value)
@@ -73,9 +74,10 @@ static Tensor view_of(const InputArray& array, bool bfloat16) {
   Tensor tensor;
   tensor.dtype = *dtype;
   for (size_t i = 0; i < array.ndim(); ++i) tensor.shape.push_back(static_cast<int64_t>(array.shape(i)));
-  // A Buffer has no read-only form; sources do not write to what they are given.
+  // A Buffer has no read-only form; sources never write to their input.
   auto* data = const_cast<uint8_t*>(static_cast<const uint8_t*>(array.data()));
-  // No owner: engine threads let go of buffers, and must not count references of Python's. PyDescription::keep holds the array.
+  // Without an owner: engine threads drop buffers and must not count Python references.
+  // PyDescription::keep holds the array.
   tensor.buffer = Buffer(data, array.nbytes(), nullptr);
   return tensor;
 }
@@ -83,7 +85,7 @@ static Tensor view_of(const InputArray& array, bool bfloat16) {
 Input input_of(nb::handle object) {
   InputArray array;
   const bool plain = nb::try_cast(object, array);
-  // As the bits in a type of their own, which no array of DLPack has.
+  // The bits in a NumPy type of their own, which no DLPack array has.
   if (!plain) array = nb::cast<InputArray>(bfloat16_module().attr("bits_of")(object));
   Tensor tensor = view_of(array, !plain);
   return {std::move(array), std::move(tensor)};

@@ -19,7 +19,7 @@ std::string joined_names(const Batch& batch) {
   return text;
 }
 
-// KeyError, as a dict's: `in`, get() of libraries and except clauses rely on its type.
+// KeyError, as for a dict: `in`, get() of libraries and except clauses rely on the type.
 [[noreturn]] void raise_no_field(const Batch& batch, const std::string& name) {
   const std::string text = fmt::format("no field '{}' in this batch; it has {}", name, joined_names(batch));
   PyErr_SetObject(PyExc_KeyError, to_text(text).ptr());
@@ -75,11 +75,11 @@ PyBatch::PyBatch(Batch batch, nb::object convert, bool read_only)
     : batch_(std::move(batch)), convert_(std::move(convert)), read_only_(read_only), made_(batch_.fields.size()) {}
 
 nb::object PyBatch::array(const std::string& field, Tensor tensor) const {
-  // What `convert` makes has no such flag: it is the user's to leave as it is.
-  // Not every NumPy gives read-only arrays to others by DLPack.
+  // The results of `convert` have no read-only flag; the user must not write to them. Some NumPy
+  // versions do not export read-only arrays by DLPack.
   if (read_only_ && convert_.is_none()) return to_read_only_numpy(std::move(tensor), field);
   if (convert_.is_none()) return to_numpy(std::move(tensor), field);
-  // NumPy's own types alone go through it; DLPack has others.
+  // NumPy can represent only its own types; DLPack supports bfloat16.
   return convert_(tensor.dtype == DType::kBfloat16 ? to_dlpack(std::move(tensor)) : to_numpy(std::move(tensor), field));
 }
 
@@ -105,7 +105,7 @@ nb::tuple PyBatch::buffers(const std::string& name) const {
 nb::object PyBatch::field(const std::string& name) {
   for (size_t i = 0; i < batch_.fields.size(); ++i) {
     if (batch_.fields[i].name != name) continue;
-    // Once: `batch["x"] is batch["x"]`, and lists of texts take a while.
+    // Cached, so that `batch["x"] is batch["x"]` and lists of texts are built once.
     if (!made_[i].is_valid()) made_[i] = make(batch_.fields[i]);
     return made_[i];
   }

@@ -11,18 +11,20 @@ namespace forebay::python {
 
 namespace nb = nanobind;
 
-/// A batch as Python sees it: fields become arrays, or lists of bytes and text or of lists of them, when first looked at, and are kept then.
-/// Arrays share the batch's memory and keep it alive by themselves, so nothing here points back at the batch.
+/// A batch as Python sees it. A field becomes an array, a list of bytes or text, or a list of such
+/// lists when it is first read, and is then cached. Arrays share the batch's memory and keep it
+/// alive themselves, so they hold no reference to the PyBatch.
 class PyBatch {
  public:
-  /// `convert` makes what `output=` asks for of a NumPy array (torch.from_dlpack), of bfloat16 of an object
-  /// that speaks DLPack; None leaves it as it is. `read_only`: its memory
-  /// cannot be written, which NumPy is told.
+  /// `convert` turns a NumPy array into the type that `output=` requests, such as
+  /// torch.from_dlpack. For bfloat16 it gets an object that supports DLPack. None leaves NumPy
+  /// arrays unchanged. With `read_only` the batch's memory cannot be written, and NumPy arrays are
+  /// marked read-only.
   PyBatch(Batch batch, nb::object convert, bool read_only = false);
 
   const Batch& batch() const { return batch_; }
   nb::object field(const std::string& name);
-  /// The arrays that the field lies in: values, offsets, offsets of strings, as far as it has them.
+  /// The arrays that the field consists of: values, and offsets and string offsets if it has them.
   nb::tuple buffers(const std::string& name) const;
   nb::object ids();
   nb::object positions();

@@ -54,31 +54,35 @@ std::string kind_name(std::optional<BatchField::Kind> kind) {
 
 std::string type_name(std::optional<DType> dtype) { return dtype ? std::string(dtype_name(*dtype)) : ""; }
 
-/// `meet`: (card, rank, world size) -> (cards, code, message), on any thread; None: there is none.
+/// `meet` maps (card, rank, world size) to (cards, code, message), on any thread. None means that
+/// there is none.
 decltype(PeerOptions::gather) gather_by(const nb::object& meet) {
   if (meet.is_none()) return {};
-  // Options are copied and dropped on threads without the interpreter's lock, so what they hold takes it to go.
+  // Options are copied and dropped on threads without the interpreter lock, so the deleter takes
+  // it.
   const std::shared_ptr<nb::object> kept(new nb::object(meet), [](nb::object* object) {
     const nb::gil_scoped_acquire locked;
     delete object;
   });
   return [kept](const std::string& card, int rank, int world_size) -> Result<std::vector<std::string>> {
-    // The loader is opened without it, mostly on a thread of its own (wait_interruptibly()).
+    // The loader is opened without the lock, usually on its own thread (wait_interruptibly()).
     const nb::gil_scoped_acquire locked;
     try {
       auto [cards, code, message] =
           nb::cast<std::tuple<std::vector<std::string>, std::string, std::string>>((*kept)(card, rank, world_size));
       if (code.empty()) return cards;
-      // All else may pass: ranks that have not come yet, a store that does not answer.
+      // All other errors are transient: ranks that have not arrived yet, or a store that does not
+      // answer.
       return code == "InvalidArgument" ? invalid_argument(message) : unavailable(message);
-      // Nothing may leave: above here is C++ that knows nothing of Python's exceptions.
+      // No exception may leave: the C++ callers know nothing of Python's exceptions.
     } catch (const std::exception& error) {
       return unavailable(error.what());
     }
   };
 }
 
-/// What a server may be asked for, or be started anew for: other Python threads go on meanwhile.
+/// Asks the loader without the interpreter lock, because a server may have to answer or be
+/// restarted; other Python threads continue meanwhile.
 template <typename Question>
 auto ask_without_lock(PyLoader& self, Question question) {
   const BatchLoader& target = self.loader();
@@ -112,11 +116,11 @@ void open(PyLoader* self, const PyDescription& description, uint64_t seed, std::
   options.shard_by = shard_by_of(shard_by);
   options.hosts = hosts;
   options.local_ranks = local_ranks;
-  options.log_warnings = false;  // Python's own warnings tell them
+  options.log_warnings = false;  // Python's own warnings report them
   options.peers = {std::move(peers), std::move(token), generation, gather_by(meet)};
   std::optional<ShareOptions> with;
   if (share) with = ShareOptions{std::move(*share), together, std::move(program)};
-  // nanobind's way to construct with a function: the memory is there, and is no object yet.
+  // nanobind's way to construct with a function: the memory is allocated but holds no object yet.
   new (self) PyLoader(description, std::move(options), std::move(with), std::move(convert));
 }
 
@@ -169,7 +173,7 @@ void bind_loader(nb::module_& module) {
           "batch_fields",
           [](PyLoader& self) {
             nb::list fields;
-            // A server's client learns fields from batches alone.
+            // A client of a server learns the fields from batches only.
             Loader* const own = self.own_loader();
             if (own == nullptr)
               raise(invalid_argument(
@@ -221,7 +225,8 @@ void bind_loader(nb::module_& module) {
           [](EpochDigest& self, const std::vector<const PyBatch*>& batches) {
             std::vector<const Batch*> step;
             for (const PyBatch* batch : batches) step.push_back(&batch->batch());
-            // Hashing takes long, and the batches stay: their Python objects are arguments of this call.
+            // Hashing takes long, so the lock is released. The batches stay alive as arguments of
+            // this call.
             nb::gil_scoped_release unlocked;
             self.add(step);
           },

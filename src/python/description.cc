@@ -39,14 +39,16 @@ Array read_array(nb::handle value) {
   if (is_file(value)) {
     field.path = from_text(value);
   } else {
-    // The Python half marks texts by a tuple of one: an array of characters is also an array of numbers.
+    // The Python half marks text by a tuple of one element, because an array of characters is also
+    // an array of numbers.
     field.text = PyTuple_Check(value.ptr());
     field.values = input_of(field.text ? nb::object(value[0]) : nb::borrow(value)).tensor;
   }
   return field;
 }
 
-// As the C++ source prints itself: the text is part of the fingerprint, which must not depend on the face.
+// The same text as the C++ source prints: it is part of the fingerprint, which must not depend on
+// the language.
 std::string arrays_label(const std::map<std::string, Array>& fields) {
   std::string text;
   for (const auto& [name, array] : fields) {
@@ -65,7 +67,8 @@ PyDescription npy_arrays(const std::vector<std::string>& names, const nb::list& 
 }
 
 PyDescription arrays(const std::vector<std::string>& names, nb::list values) {
-  // Files alone are a step of their own, which can be sent to other processes and read without Python.
+  // A source of files only is a separate step, which can be sent to other processes and read
+  // without Python.
   if (!names.empty() && std::all_of(values.begin(), values.end(), is_file)) return npy_arrays(names, values);
   auto fields = std::make_shared<std::vector<Array>>();
   std::map<std::string, Array> by_name;
@@ -76,11 +79,11 @@ PyDescription arrays(const std::vector<std::string>& names, nb::list values) {
   Json args = Json::object();
   args["fields"] = names;
   OpSpec op{"arrays", std::move(args), std::move(fields), arrays_label(by_name)};
-  // As a tuple: what the engine reads must not go because somebody changes a list.
+  // A tuple protects the arrays that the engine reads from changes to the list.
   return {Description(std::move(op)), nb::tuple(values)};
 }
 
-// Streams may run Python code or wait for threads that do.
+// Releases the lock: streams may run Python code or wait for threads that do.
 Result<OpSpec> take_streams(const std::vector<void*>& streams, Json args) {
   const nb::gil_scoped_release released;
   return arrow_streams_step(streams, std::move(args));
@@ -89,7 +92,8 @@ Result<OpSpec> take_streams(const std::vector<void*>& streams, Json args) {
 PyDescription arrow_streams(nb::list capsules, nb::dict args) {
   std::vector<void*> streams;
   for (nb::handle capsule : capsules) {
-    // By name, as the Arrow PyCapsule interface demands: other capsules hold other structs.
+    // The name is checked, as the Arrow PyCapsule interface requires: other capsules hold other
+    // structs.
     streams.push_back(PyCapsule_GetPointer(capsule.ptr(), "arrow_array_stream"));
     if (streams.back() == nullptr) throw nb::python_error();
   }
@@ -102,7 +106,8 @@ nb::list steps(const PyDescription& self) {
   return names;
 }
 
-// Its steps for another process of the same user: (name, arguments as JSON, label). What lies in this process's memory cannot go there.
+// The steps for another process of the same user: (name, arguments as JSON, label). A step that
+// holds data in this process's memory cannot be sent.
 nb::list parts(const PyDescription& self) {
   nb::list parts;
   for (const OpSpec& op : self.value.steps()) {
@@ -122,7 +127,7 @@ nb::list parts(const PyDescription& self) {
 
 nb::list check_all(const PyDescription& self) {
   nb::list problems;
-  // Touches no storage, so the lock is kept.
+  // Touches no storage, so the lock is not released.
   for (const Problem& problem : self.pipeline().check()) {
     problems.append(nb::make_tuple(to_text(problem.op), to_text(problem.message), to_text(problem.remedy)));
   }
@@ -130,7 +135,7 @@ nb::list check_all(const PyDescription& self) {
 }
 
 nb::list classes(const PyDescription& self) {
-  // A copy of the pipeline: after an interrupt the listing goes on without this object.
+  // A copy of the pipeline: after an interrupt the listing continues without this object.
   auto work = [pipeline = self.pipeline()](std::stop_token stop) { return pipeline.classes(std::move(stop)); };
   nb::list names;
   for (const std::string& name : value_or_raise(wait_interruptibly(std::move(work)))) names.append(to_text(name));

@@ -9,8 +9,9 @@ namespace forebay::python {
 
 namespace nb = nanobind;
 
-/// A pipeline's description, and the Python arrays whose memory its source reads. The engine never owns such memory, so
-/// whoever runs the description holds on to `keep` for as long.
+/// A pipeline's description, and the Python arrays whose memory its source reads. The engine never
+/// owns that memory, so every object that runs the description must hold a reference to `keep` for
+/// as long.
 struct PyDescription {
   Description value;
   nb::object keep = nb::none();

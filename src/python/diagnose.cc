@@ -23,11 +23,12 @@ namespace {
 std::function<void()> step_of(const nb::object& step) {
   if (step.is_none()) return {};
   if (PyCallable_Check(step.ptr()) == 0) {
-    // A number stands for a training step of so many milliseconds that needs no Python.
+    // A number stands for a training step of that many milliseconds that needs no Python.
     const std::chrono::duration<double, std::milli> length(nb::cast<double>(step));
     return [length] { std::this_thread::sleep_for(length); };
   }
-  // By reference: the study copies this function without the lock, and must count no reference of Python's on the way.
+  // By reference: the study copies this function without the lock and must not count a Python
+  // reference.
   return [&step] {
     const nb::gil_scoped_acquire locked;
     step();
@@ -51,14 +52,14 @@ Diagnosis run_diagnosis(const PyDescription& description, std::optional<int> thr
   options.hand_over = as_a_loop_does();
   const Pipeline pipeline = description.pipeline();
   Result<Diagnosis> found = [&] {
-    // Its loaders run Python threads, which could not move otherwise.
+    // The loaders run Python threads, which need the lock to proceed.
     const nb::gil_scoped_release unlocked;
     return diagnose(pipeline, options);
   }();
   return value_or_raise(std::move(found));
 }
 
-// `of`: what was diagnosed, whose arrays those lie in, too.
+// `of` is the diagnosed description; its arrays belong to the remedies' pipelines as well.
 nb::list remedies_of(const Diagnosis& diagnosis, const PyDescription& of) {
   nb::list list;
   for (const Remedy& remedy : diagnosis.remedies)

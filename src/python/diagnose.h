@@ -4,7 +4,7 @@
 
 namespace forebay::python {
 
-/// Diagnosis and Remedy, and the function that makes them.
+/// Binds Diagnosis, Remedy and the function that creates them.
 void bind_diagnose(nanobind::module_& module);
 
 }  // namespace forebay::python

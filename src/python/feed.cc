@@ -15,10 +15,11 @@ namespace forebay::python {
 
 namespace {
 
-// Without the lock; afterwards the thread looks at signals and at whether its loader has ended.
+// Longest wait without the lock. Afterwards the thread checks for signals and for the end of its
+// loader.
 constexpr std::chrono::milliseconds kPushPatience{100};
 
-// Called and destroyed with the interpreter's lock, on whatever thread.
+// The result may be called and destroyed on any thread; it takes the interpreter lock.
 PushedLog::Open open_by(const nb::object& open) {
   const std::shared_ptr<nb::object> kept(new nb::object(open), [](nb::object* object) {
     const nb::gil_scoped_acquire locked;
@@ -35,7 +36,7 @@ PushedLog::Open open_by(const nb::object& open) {
 }
 
 PyDescription iterable(const nb::object& open, nb::dict args, nb::str label) {
-  // An attachment: it has no JSON, so that it stays in this process.
+  // An attachment has no JSON form, so the step stays in this process.
   auto attachment = std::make_shared<IterableAttachment>(IterableAttachment{open_by(open)});
   return {Description(OpSpec{"iterable", to_json(args), std::move(attachment), from_text(label)})};
 }

@@ -4,7 +4,8 @@
 
 namespace forebay::python {
 
-/// `PushedRecords`, through which a thread of Python's pushes records, and `Description.iterable`, the source that asks for one.
+/// Binds `PushedRecords`, through which a Python thread pushes records, and `Description.iterable`,
+/// the source that reads them.
 void bind_feed(nanobind::module_& module);
 
 }  // namespace forebay::python

@@ -17,7 +17,7 @@ namespace forebay::python {
 
 void Failures::drop(int64_t token) {
   std::lock_guard lock(mutex_);
-  // On engine threads, which have no interpreter: the Python half takes these away with its next call.
+  // Engine threads have no interpreter; the Python half collects the tokens with its next call.
   dropped_.push_back(token);
 }
 
@@ -28,8 +28,8 @@ std::vector<int64_t> Failures::take_dropped() {
 
 namespace {
 
-// The engine may go on changing a record in place after the answer, and user code may keep what it got: so it gets a copy,
-// which is its own to write to.
+// User code gets its own copy: the engine may change the record in place after the answer, while
+// user code may keep and change its fields.
 Tensor copy_of(const Tensor& tensor) {
   Tensor copy = Tensor::allocate(tensor.dtype, tensor.shape);
   if (tensor.nbytes() > 0) std::memcpy(copy.buffer.data(), tensor.buffer.data(), tensor.nbytes());
@@ -61,7 +61,7 @@ nb::dict sample(const ForeignCall& call) {
   const Record& record = call.record();
   std::vector<Tensor> copies(record.size());
   {
-    // Samples may be pictures of megabytes, and other Python threads work meanwhile.
+    // Samples may be pictures of megabytes, so other Python threads work meanwhile.
     nb::gil_scoped_release unlocked;
     for (size_t i = 0; i < record.size(); ++i) {
       if (record[i].kind == FieldKind::kTensor) copies[i] = copy_of(record[i].tensor);
@@ -83,11 +83,12 @@ Buffer copy_of(std::string_view bytes) {
 
 FieldKind kind_of(const ForeignCall& call, const std::string& name) {
   const auto before = call.schema().find(name);
-  // A name that is new has no kind to go by.
+  // A new name has no previous kind.
   return before ? call.record()[*before].kind : FieldKind::kAny;
 }
 
-// A list without elements is of strings where the function got such a list under that name; else NumPy makes numbers of it.
+// An empty list is a list of strings if the function received such a list under that name;
+// otherwise NumPy makes it numbers.
 Value value_of(nb::list items, FieldKind before) {
   const bool known = before == FieldKind::kTextList || before == FieldKind::kBytesList;
   if (items.size() == 0 && !known) return Value::of(Tensor::allocate(DType::kFloat64, Shape{0}));
@@ -126,12 +127,12 @@ Value to_value(nb::handle object, FieldKind before) {
     PyErr_Format(PyExc_TypeError, "a field has %zu axes; %zu are the most", axes, Shape::kMaxRank - 1);
     throw nb::python_error();
   }
-  // Valid without the lock as well: `input` is held above, until the copy is there.
+  // The memory stays valid without the lock: `input` holds it until the copy is complete.
   nb::gil_scoped_release unlocked;
   return Value::of(copy_of(input.tensor));
 }
 
-// A picture that user code changed is still a picture, laid out as before.
+// A picture that user code changed is still a picture, with the same layout.
 Field describe(const ForeignCall& call, std::string name, const Value& value) {
   Field field;
   field.kind = value.kind;
@@ -150,20 +151,21 @@ Field describe(const ForeignCall& call, std::string name, const Value& value) {
 void finish(ForeignCall& call, const nb::dict& fields) {
   Schema schema;
   Record record;
-  // In the dict's order, which is the schema's from here on. An error leaves the call unanswered: the Python half answers with fail().
+  // In the dict's order, which becomes the schema's. An error leaves the call unanswered: the
+  // Python half then answers with fail().
   for (auto [name, object] : fields) {
     const std::string field = from_text(name);
     Value value = to_value(object, kind_of(call, field));
     schema.push_back(describe(call, field, value));
     record.push_back(std::move(value));
   }
-  // Whoever is answered may go on at once, on this thread, with the engine's locks.
+  // finish() may continue the waiting work at once, on this thread, under the engine's locks.
   nb::gil_scoped_release unlocked;
   call.finish(std::move(schema), std::move(record));
 }
 
 void fail(ForeignCall& call, nb::str message, int64_t token, const PyFailures& failures, bool of_sample) {
-  // kUnavailable: the worker is to blame, and not the sample, so that no error policy skips it.
+  // kUnavailable: the worker caused it, not the sample, so no error policy skips the sample.
   Status status(of_sample ? Code::kUser : Code::kUnavailable, from_text(message));
   status = std::move(status).with_payload(std::make_shared<UserFailure>(token, failures.shared));
   nb::gil_scoped_release unlocked;

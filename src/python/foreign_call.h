@@ -12,8 +12,9 @@ namespace forebay::python {
 
 namespace nb = nanobind;
 
-/// Which of a loader's user exceptions the engine has let go of. The exceptions themselves stay on the Python side, in a
-/// dictionary by token: engine threads carry only the number, so they never count a Python reference.
+/// The user exceptions of a loader that the engine no longer needs. The exceptions themselves stay
+/// in Python, in a dictionary by token. Engine threads hold only the token, so they never count
+/// Python references. Any thread may call the methods.
 class Failures {
  public:
   void drop(int64_t token);
@@ -35,8 +36,9 @@ struct UserFailure {
   ~UserFailure() { failures->drop(token); }
 };
 
-/// What Python holds of it. A holder by value: a shared pointer that nanobind made from a Python object would take the
-/// interpreter lock on whatever thread lets go of it last.
+/// Python's handle of a Failures. It holds the shared pointer by value: a shared pointer that
+/// nanobind made from a Python object would take the interpreter lock on the thread that drops it
+/// last.
 struct PyFailures {
   std::shared_ptr<Failures> shared = std::make_shared<Failures>();
 };

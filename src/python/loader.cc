@@ -42,13 +42,13 @@ std::unique_ptr<BatchLoader> open_or_raise(const PyDescription& description, Loa
                                            std::optional<ShareOptions> share) {
   auto work = [pipeline = description.pipeline(), options = std::move(options),
                share = std::move(share)](std::stop_token stop) mutable {
-    // After an interrupt the opening ends at its next look at it; nobody takes the result.
+    // After an interrupt the opening ends when it next checks `stop`; its result is dropped.
     options.stop = std::move(stop);
     return open(pipeline, options, share);
   };
   if (description.keep.is_none()) return value_or_raise(wait_interruptibly(std::move(work)));
-  // An interrupted open goes on in the background, where nothing keeps Python's arrays alive. Arrays need no listing, so
-  // there is no long wait to interrupt either.
+  // An interrupted open continues in the background, where nothing keeps Python's arrays alive.
+  // Arrays need no listing, so there is no long wait to interrupt.
   std::optional<OpenResult> result;
   {
     nb::gil_scoped_release unlocked;
@@ -57,30 +57,31 @@ std::unique_ptr<BatchLoader> open_or_raise(const PyDescription& description, Loa
   return value_or_raise(std::move(*result));
 }
 
-// Waits are told as the interpreter's from here on.
-constexpr int64_t kLockTakenNs = 10'000;  // a lock that was free takes less
+// Shortest wait for the interpreter lock that is counted as such.
+constexpr int64_t kLockTakenNs = 10'000;  // a lock that is free takes less
 
 }  // namespace
 
 PyLoader::PyLoader(const PyDescription& description, LoaderOptions options, std::optional<ShareOptions> share,
                    nb::object convert)
     : keep_(description.keep), convert_(std::move(convert)), process_(getpid()) {
-  // With the lock: arguments are Python's. It is given up inside.
+  // The arguments are Python objects, so the lock is held here and released inside.
   engine_->loader = open_or_raise(description, std::move(options), std::move(share));
   engine_->own = dynamic_cast<Loader*>(engine_->loader.get());
 }
 
 PyLoader::~PyLoader() {
   if (getpid() != process_) {
-    new std::shared_ptr<Engine>(std::move(engine_));  // its threads are not in this process: nothing can be joined
+    // The child has none of the threads, so nothing can be joined.
+    new std::shared_ptr<Engine>(std::move(engine_));
     return;
   }
   nb::gil_scoped_release unlocked;
   // Ends the waits of other threads, which then find the loader closed.
   engine_->loader->close();
-  engine_->turn.lock();  // what goes on in the background ends soon after close(), and reads what `keep_` keeps
+  engine_->turn.lock();  // background work ends soon after close(), and reads the arrays of `keep_`
   engine_->turn.unlock();
-  // Without the lock: the engine's threads end here, and some may want it to let go of objects.
+  // Without the lock: the engine's threads end here, and some may need it to drop objects.
   engine_.reset();
 }
 
@@ -101,7 +102,8 @@ Loader* PyLoader::own_loader() const {
 
 void PyLoader::raise_from(const Status& status) {
   if (!status.payload()) raise(status);
-  // The last status that holds a payload drops its token, and Python has not looked it up yet.
+  // The last status with this payload drops its token, so it is held until Python has looked the
+  // token up.
   raised_ = status;
   const auto& failure = *static_cast<const UserFailure*>(status.payload().get());
   nb::object error = nb::module_::import_("forebay.errors").attr("UserFailure")(failure.token);
@@ -115,7 +117,7 @@ auto PyLoader::in_turn(Call call) {
   while (true) {
     {
       nb::gil_scoped_release unlocked;
-      // Only the turn is waited for in pieces. What `call` waits for it bounds itself.
+      // Only the wait for the turn is cut into periods; `call` bounds its own wait.
       std::unique_lock lock(engine_->turn, kSignalPeriod);
       if (lock.owns_lock()) return call(target);
     }
@@ -124,7 +126,7 @@ auto PyLoader::in_turn(Call call) {
 }
 
 void PyLoader::prepare() {
-  // Raises in a forked child, where the turn may be that of a thread that does not exist.
+  // Raises in a forked child, where a thread that does not exist may hold the turn.
   loader();
   const Status status = wait_interruptibly([engine = engine_](const std::stop_token&) {
     std::lock_guard lock(engine->turn);
@@ -143,12 +145,14 @@ nb::object PyLoader::next() {
     bool timed_out = false;
     int64_t there_ns = 0;
     auto result = in_turn([&](BatchLoader& target) {
-      // In pieces, each with a look at signals: a batch that comes in between is that of the next piece.
+      // Waits in periods and checks signals in between. A batch that arrives meanwhile is returned
+      // by the next period.
       auto delivered = target.next_for(kSignalPeriod, &timed_out);
       there_ns = monotonic_ns();
       return delivered;
     });
-    // Other Python threads keep the lock for up to 5 ms each time, and then the trainer has waited for them and not for the engine.
+    // Other Python threads hold the lock for up to 5 ms each. The trainer then waited for them, not
+    // for the engine.
     if (const int64_t locked_ns = monotonic_ns() - there_ns; locked_ns >= kLockTakenNs)
       loader().waited_for_interpreter(std::chrono::nanoseconds(locked_ns));
     if (!result.ok()) raise_from(result.status());
@@ -163,7 +167,7 @@ nb::object PyLoader::next() {
 nb::object PyLoader::take_call(double timeout_s) {
   const auto timeout = std::chrono::milliseconds(static_cast<int64_t>(timeout_s * 1000));
   Loader* const own = own_loader();
-  if (own == nullptr) return nb::none();  // a server runs no functions of the user's
+  if (own == nullptr) return nb::none();  // a server runs no user functions
   bool closed = false;
   std::shared_ptr<ForeignCall> call;
   {
@@ -252,7 +256,7 @@ nb::list PyLoader::errors() {
   BatchLoader& target = loader();
   std::vector<ErrorEntry> entries;
   {
-    // Without the lock: a server may be asked, which has half a minute to answer.
+    // Releases the lock, because a server may be asked, which has half a minute to answer.
     const nb::gil_scoped_release unlocked;
     entries = target.errors();
   }
@@ -274,7 +278,7 @@ nb::list PyLoader::warnings() {
 }
 
 void PyLoader::close() {
-  // A child has nothing to close, and its parent's loader goes on.
+  // A forked child has nothing to close, and its parent's loader continues.
   if (getpid() != process_) return;
   BatchLoader& target = *engine_->loader;
   nb::gil_scoped_release unlocked;

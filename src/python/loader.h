@@ -17,23 +17,25 @@ namespace forebay::python {
 
 namespace nb = nanobind;
 
-/// A loader as Python sees it. Methods are entered with the interpreter lock and give it up while they wait; those that the
-/// C++ loader wants from one thread at a time take turns here. Ctrl-C interrupts every wait but close(), which is bounded.
+/// A loader as Python sees it. Python calls the methods with the interpreter lock held, and they
+/// release it while they wait. Methods of the C++ loader that allow one thread at a time are
+/// serialized here. Ctrl-C interrupts every wait except close(), whose time is bounded.
 ///
-/// After a fork the child has none of the loader's threads: there every method raises, and the destructor lets the memory be.
+/// After a fork the child process has none of the loader's threads. Every method except close() and
+/// closed() raises there, and the destructor leaks the memory.
 class PyLoader {
  public:
-  /// `share`: the server that makes the batches; nothing: they are made here.
+  /// `share` describes the server that makes the batches; without it this process makes them.
   PyLoader(const PyDescription& description, LoaderOptions options, std::optional<ShareOptions> share,
            nb::object convert);
   ~PyLoader();
   PyLoader(const PyLoader&) = delete;
   PyLoader& operator=(const PyLoader&) = delete;
 
-  /// Runs the filters. Python threads must be there to take their calls.
+  /// Runs the filters. Python threads must already be running to answer their calls.
   void prepare();
   void begin_iteration();
-  /// A Batch, or None at the end of an epoch. An interrupt loses nothing.
+  /// Returns a Batch, or None at the end of an epoch. An interrupt loses no batch.
   nb::object next();
   nb::object take_call(double timeout_s);
   int64_t batches_per_epoch();
@@ -45,7 +47,7 @@ class PyLoader {
   void journal(nb::str path);
   nb::dict stats();
   std::string report();
-  /// The same with all figures as an HTML page, which replaces the file.
+  /// Writes the report with all figures as an HTML page and replaces an existing file.
   void write_report(nb::str path);
   void begin_trace(nb::str path, uint64_t most_bytes);
   void end_trace();
@@ -58,25 +60,25 @@ class PyLoader {
 
   /// The C++ loader; raises in a forked child.
   BatchLoader& loader() const;
-  /// The same where this process makes the batches; null where a server does.
+  /// The same if this process makes the batches; null if a server does.
   Loader* own_loader() const;
 
  private:
-  // Shared with a prepare() that was interrupted and goes on in the background.
+  // Shared with a prepare() that was interrupted and continues in the background.
   struct Engine {
     std::unique_ptr<BatchLoader> loader;
-    Loader* own = nullptr;  ///< `loader`, where this process makes the batches
+    Loader* own = nullptr;  ///< `loader` if this process makes the batches, else null
     std::timed_mutex turn;
   };
   [[noreturn]] void raise_from(const Status& status);
   template <typename Call>
   auto in_turn(Call call);
 
-  nb::object keep_;  // outlives the loader, which reads its memory
+  nb::object keep_;  // arrays that the loader reads; outlives it
   nb::object convert_;
   std::shared_ptr<Engine> engine_ = std::make_shared<Engine>();
   pid_t process_;
-  Status raised_;  // keeps the payload of the last user exception until Python has picked the exception up
+  Status raised_;  // keeps the payload of the last user exception until Python has looked it up
 };
 
 void bind_loader(nb::module_& module);

@@ -47,13 +47,13 @@ nb::dict told(const Materialized& made, const PyDescription& description) {
   dict["complete"] = made.complete;
   dict["description"] = nb::cast(PyDescription{made.pipeline.description(), description.keep});
   nb::list places;
-  // SIZE_MAX: a step whose work is in the files now.
+  // SIZE_MAX marks a step whose result is in the files now.
   for (const size_t place : made.steps.places) places.append(place == SIZE_MAX ? nb::none() : nb::cast(place));
   dict["places"] = places;
   return dict;
 }
 
-/// What both ways of calling it are given.
+/// The arguments that both ways of calling materialize() share.
 struct Given {
   std::optional<int> threads, requests;
   std::optional<uint64_t> memory;
@@ -98,7 +98,8 @@ nb::dict run_materialize(const PyDescription& description, const nb::str& folder
   options.rank = rank;
   options.world_size = world_size;
   if (!progress.is_none()) {
-    // By reference: it is called until materialize() returns, and counts no reference on the way.
+    // By reference: it is called until materialize() returns, and must not count a reference on the
+    // way.
     options.progress = [&progress](const MaterializeProgress& now) {
       const nb::gil_scoped_acquire locked;
       progress(told(now));
@@ -110,7 +111,7 @@ nb::dict run_materialize(const PyDescription& description, const nb::str& folder
     const nb::gil_scoped_release unlocked;
     return materialize(pipeline, where, options);
   }();
-  // With the lock again, which everything of Python's needs.
+  // Python objects need the lock, which is held again here.
   return told(value_or_raise(std::move(made)), description);
 }
 
@@ -120,7 +121,7 @@ auto without_lock(const Work& work) {
   return work();
 }
 
-/// A Materializer, and what its loaders are opened with.
+/// A Materializer and the arguments that its loaders are opened with.
 class PyMaterializer {
  public:
   PyMaterializer(const PyDescription& description, const nb::str& folder, std::optional<int> threads,
@@ -136,7 +137,7 @@ class PyMaterializer {
     const std::string where = from_text(folder);
     work_ = value_or_raise(without_lock([&] { return Materializer::open(pipeline, where, options); }));
   }
-  // Loaders that it closes want the interpreter's lock.
+  // The loaders that it closes need the interpreter lock.
   ~PyMaterializer() {
     const nb::gil_scoped_release unlocked;
     work_.reset();

@@ -4,7 +4,7 @@
 
 namespace forebay::python {
 
-/// materialize(), and what it tells.
+/// Binds materialize() and its results.
 void bind_materialize(nanobind::module_& module);
 
 }  // namespace forebay::python

@@ -60,7 +60,7 @@ Profile run_predict(const Profile& profile, std::optional<int> cores, std::optio
   return value_or_raise(predict(profile, {cores, latency_seconds, bytes_per_second}));
 }
 
-// `of`: what was profiled, whose arrays those lie in, too.
+// `of` is the profiled description; its arrays belong to the strategies' pipelines as well.
 nb::list strategies_of(const Profile& profile, const PyDescription& of) {
   nb::list list;
   for (const Strategy& strategy : profile.strategies)

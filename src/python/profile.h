@@ -4,7 +4,7 @@
 
 namespace forebay::python {
 
-/// Profile, and the function that makes it.
+/// Binds Profile and the function that creates it.
 void bind_profile(nanobind::module_& module);
 
 }  // namespace forebay::python

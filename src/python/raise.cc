@@ -27,7 +27,7 @@ void raise(const Status& status) {
   nb::object error =
       make(to_text(code_name(status.code())), to_text(status.message()), text_or_none(status.key()),
            text_or_none(status.op()), sample_or_none(status), range_or_none(status), status.bytes_needed());
-  // Its own type, and not that of a base class: except clauses are for one code.
+  // The error's own type, not a base class: except clauses name one code.
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
   throw nb::python_error();
 }

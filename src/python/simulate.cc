@@ -43,11 +43,11 @@ Simulation run_simulate(const nb::object& description, const nb::dict& given) {
   take("spread", with.spread);
   take("seed", with.seed);
   take("epochs", with.epochs);
-  // Without a pipeline these two must be said; they are optional, which take() does not cast to.
+  // Required without a pipeline; they are optional here, and take() does not cast to optional.
   if (given.contains("sample_bytes")) with.sample_bytes = nb::cast<double>(given["sample_bytes"]);
   if (given.contains("batch_size")) with.batch_size = nb::cast<int64_t>(given["batch_size"]);
   with.poll = look_at_signals;
-  // Taken out of Python's object before the lock is given up.
+  // Copied from the Python object before the lock is released.
   std::optional<Pipeline> pipeline;
   if (!description.is_none()) pipeline = nb::cast<const PyDescription&>(description).pipeline();
   Result<Simulation> found = [&] {

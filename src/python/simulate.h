@@ -4,7 +4,7 @@
 
 namespace forebay::python {
 
-/// Simulation, and the function that makes it.
+/// Binds Simulation and the function that creates it.
 void bind_simulate(nanobind::module_& module);
 
 }  // namespace forebay::python

@@ -20,7 +20,7 @@ nb::list list_of(const std::vector<T>& values) {
   return list;
 }
 
-/// Dictionaries within dictionaries, as they come.
+/// Builds nested dictionaries in the order of the visits.
 class DictView final : public LedgerVisitor {
  public:
   void number(const Figure& figure, FigureNumber value) override {
@@ -29,7 +29,7 @@ class DictView final : public LedgerVisitor {
   void text(const Figure& figure, const std::string& value) override { set(figure.name, to_text(value)); }
   void tally(const Figure& figure, const std::map<uint32_t, int64_t>& value) override {
     nb::dict dict;
-    // Numbers as keys, where JSON has texts.
+    // Keys are numbers here, while JSON uses strings.
     for (const auto& [number, count] : value) dict[nb::int_(number)] = count;
     set(figure.name, dict);
   }
@@ -51,7 +51,7 @@ class DictView final : public LedgerVisitor {
   void begin_item() override { open_.push_back(nb::dict()); }
   void end_item() override {
     const nb::object done = take();
-    // Lists and dictionaries are open in turn, as visit() nests them.
+    // Lists and dictionaries alternate on the stack, as visit() nests them.
     nb::borrow<nb::list>(open_.back()).append(done);
   }
   nb::object take() {

@@ -20,15 +20,16 @@ namespace nb = nanobind;
 
 namespace {
 
-// None stands for "auto".
+// None means "auto".
 template <typename T>
 nb::object or_none(const std::optional<T>& value) {
   return value ? nb::cast(*value) : nb::none();
 }
 
-/// A loader of Python's, with the threads that run its functions; closed, with the interpreter lock, when the last one lets go.
+/// A Python loader with the threads that run its functions. The last reference closes it, with the
+/// interpreter lock held.
 std::shared_ptr<Loader> held(nb::object loader) {
-  // Never a server's: what is tried is opened without share=.
+  // Never null: trials are opened without share=, so no server makes the batches.
   Loader* const core = nb::cast<PyLoader&>(loader.attr("_core")).own_loader();
   auto owner = std::shared_ptr<nb::object>(new nb::object(std::move(loader)), [](nb::object* object) {
     const nb::gil_scoped_acquire locked;
@@ -39,17 +40,18 @@ std::shared_ptr<Loader> held(nb::object loader) {
     }
     delete object;
   });
-  // The pointer is the C++ loader, and what is counted is Python's object around it.
+  // The pointer is the C++ loader; the reference count is that of the Python object around it.
   return {std::move(owner), core};
 }
 
 }  // namespace
 
 OpenChanged opened_by(const nb::object& open, const nb::object& keep) {
-  // By reference, since no reference may be counted without the lock. Both outlive what calls this (study.h).
+  // Captured by reference, because no Python reference may be counted without the lock. Both
+  // outlive the function (study.h).
   return [&open, &keep](const Pipeline& pipeline, const LoaderOptions& with,
                         const ChangedSteps& steps) -> Result<std::shared_ptr<Loader>> {
-    // On the thread that called diagnose() and its like, which has given the lock up.
+    // Runs on the thread that called diagnose() or a similar function, which has released the lock.
     const nb::gil_scoped_acquire locked;
     return held(open(PyDescription{pipeline.description(), keep}, or_none(with.threads), or_none(with.requests),
                      or_none(with.memory), steps.places, steps.processes));

@@ -8,15 +8,19 @@
 
 namespace forebay::python {
 
-/// Loaders over changed pipelines, opened by Python: `open(description, threads, requests, memory, places, processes)` gives one, with its
-/// functions where they stand now. `keep`: what the descriptions' arrays lie in. Both must live as long as what is given back.
+/// Returns a function that opens loaders over changed pipelines by calling Python:
+/// `open(description, threads, requests, memory, places, processes)` returns a loader with the
+/// user's functions at their new places. `keep` holds the arrays of the descriptions. Both must
+/// outlive the returned function.
 OpenChanged opened_by(const nanobind::object& open, const nanobind::object& keep);
-/// The same, but that an error of Forebay's is a status, once something was opened (`before`: by others): what is tried may fail, and the rest goes on.
+/// Wraps `open` so that an error of Forebay becomes a status once a loader has been opened
+/// (`before`: one already has). Such a trial may fail while the others continue.
 OpenChanged failing_with_a_status(OpenChanged open, bool before = false);
-/// Takes the interpreter's lock, and throws where the program was interrupted.
+/// Takes the interpreter lock and throws if the program was interrupted.
 void look_at_signals();
-/// Makes of each batch what Python's loops get, and lets go of the one before, as they do. Throws where the program was interrupted. To be made and
-/// destroyed with the interpreter's lock.
+/// Converts each batch to the object that Python's loops get, and drops the previous one, as they
+/// do. Throws if the program was interrupted. Create and destroy the result with the interpreter
+/// lock held.
 HandOver as_a_loop_does();
 
 }  // namespace forebay::python

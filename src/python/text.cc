@@ -5,7 +5,7 @@
 namespace forebay::python {
 
 nb::object to_text(std::string_view bytes) {
-  // surrogateescape (PEP 383): file names that are not UTF-8 come back as the bytes that they were.
+  // surrogateescape (PEP 383): file names that are not UTF-8 convert back to the same bytes.
   PyObject* text = PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "surrogateescape");
   if (text == nullptr) throw nb::python_error();
   return nb::steal(text);
@@ -20,7 +20,7 @@ std::string from_text(nb::handle text) {
 namespace {
 
 Json integer(nb::handle value) {
-  // -1 is a number, too.
+  // -1 is also a valid number.
   const long long number = PyLong_AsLongLong(value.ptr());
   if (number == -1 && PyErr_Occurred()) {
     PyErr_Clear();
@@ -30,7 +30,7 @@ Json integer(nb::handle value) {
   return Json(static_cast<int64_t>(number));
 }
 
-// JSON has no words of its own for what is not finite: null would stand for all three.
+// JSON has no numbers for non-finite values; null would stand for all three.
 Json number(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
@@ -53,7 +53,7 @@ Json array(nb::handle value) {
 
 Json to_json(nb::handle value) {
   if (value.is_none()) return nullptr;
-  // Before integers, of which bool is a subclass.
+  // Before integers, because bool is a subclass of int.
   if (PyBool_Check(value.ptr())) return value.ptr() == Py_True;
   if (PyLong_Check(value.ptr())) return integer(value);
   if (PyFloat_Check(value.ptr())) return number(PyFloat_AS_DOUBLE(value.ptr()));

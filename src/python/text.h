@@ -11,13 +11,15 @@ namespace forebay::python {
 
 namespace nb = nanobind;
 
-/// Bytes that should be UTF-8, as `str`. Other bytes (odd file names) become lone surrogates, as in os.fsdecode.
+/// Converts bytes that should be UTF-8 to `str`. Other bytes (in odd file names) become lone
+/// surrogates, as in os.fsdecode.
 nb::object to_text(std::string_view bytes);
-/// The way back.
+/// Converts `str` back to the same bytes.
 std::string from_text(nb::handle text);
 
-/// None, bool, int, float, str, list, tuple and dict, as JSON; floats that are not finite as "nan", "inf" and "-inf". TypeError for
-/// anything else, OverflowError for integers of more than 64 bits.
+/// Converts None, bool, int, float, str, list, tuple and dict to JSON. Floats that are not finite
+/// become "nan", "inf" and "-inf". Raises TypeError for anything else and OverflowError for
+/// integers of more than 64 bits.
 Json to_json(nb::handle value);
 
 }  // namespace forebay::python

@@ -13,7 +13,7 @@
 
 namespace forebay::python {
 
-/// How long a wait may last before the interpreter is asked whether Ctrl-C was pressed.
+/// Longest wait before the interpreter is asked whether Ctrl-C was pressed.
 inline constexpr std::chrono::milliseconds kSignalPeriod{50};
 
 /// Runs pending signal handlers; throws what they raised (KeyboardInterrupt).
@@ -21,9 +21,11 @@ inline void check_signals() {
   if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
 }
 
-/// Runs `work(stop)` on a thread of its own without the interpreter lock and waits for it, so that Ctrl-C interrupts the wait.
-/// After an interrupt a stop is requested; `work` runs on until it is done and its result is dropped: it must own what it uses,
-/// and touch nothing of Python's but with the interpreter's lock. When this returns `work` is gone, with all that it holds.
+/// Runs `work(stop)` on its own thread without the interpreter lock and waits for it, so that
+/// Ctrl-C interrupts the wait. An interrupt requests a stop; `work` then runs to its end and its
+/// result is dropped. So `work` must own everything it uses, and may touch Python objects only with
+/// the interpreter lock. When this function returns normally, `work` and everything it held has
+/// been destroyed.
 template <typename Work>
 auto wait_interruptibly(Work work) {
   using Value = decltype(work(std::stop_token()));
@@ -36,7 +38,8 @@ auto wait_interruptibly(Work work) {
   auto shared = std::make_shared<Shared>();
   std::thread([shared, work = std::optional<Work>(std::move(work))]() mutable {
     Value value = (*work)(shared->stop.get_token());
-    // Before anybody goes on, perhaps to the interpreter's end: what it holds may need that to go.
+    // Destroyed before the caller continues, perhaps to the end of the interpreter: objects that
+    // `work` holds may need the interpreter to be destroyed.
     work.reset();
     std::lock_guard lock(shared->mutex);
     shared->value.emplace(std::move(value));

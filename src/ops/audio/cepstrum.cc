@@ -13,7 +13,8 @@ Cepstrum::Cepstrum(int64_t coefficients, int64_t bands, double range_db)
   for (int64_t k = 0; k < coefficients; ++k) {
     const double scale = std::sqrt((k == 0 ? 1.0 : 2.0) / n);
     for (int64_t m = 0; m < bands; ++m) {
-      // In turns, whole numbers before they are divided: pi need not be multiplied by anything large.
+      // The angle is in turns, and its integers are multiplied before the division, so no large
+      // number is multiplied by pi.
       const double turns = static_cast<double>(k * (2 * m + 1)) / (4 * n);
       weights_.push_back(static_cast<float>(scale * portable_cos_turns(turns)));
     }
@@ -22,7 +23,7 @@ Cepstrum::Cepstrum(int64_t coefficients, int64_t bands, double range_db)
 
 void Cepstrum::compute(float* bands, int64_t frames, float* out) const {
   if (range_db_ > 0) {
-    // Of the whole recording, not of each frame, as torchaudio's top_db.
+    // The loudest band of the whole recording, not of each frame, as in torchaudio's top_db.
     const float least = *std::max_element(bands, bands + bands_ * frames) - static_cast<float>(range_db_);
     for (int64_t i = 0; i < bands_ * frames; ++i) bands[i] = std::max(bands[i], least);
   }
@@ -32,7 +33,7 @@ void Cepstrum::compute(float* bands, int64_t frames, float* out) const {
     for (int64_t m = 0; m < bands_; ++m) {
       const float weight = weights_[static_cast<size_t>(k * bands_ + m)];
       const float* const from = bands + m * frames;
-      // Along the frames, which lie next to each other: vectors of them, and each sum in the same order.
+      // Loops over frames, which are contiguous: the loop vectorizes and each sum keeps its order.
       for (int64_t f = 0; f < frames; ++f) to[f] += weight * from[f];
     }
   }

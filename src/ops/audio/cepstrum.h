@@ -5,14 +5,16 @@
 
 namespace forebay {
 
-/// Logarithms of mel bands to coefficients of their cosine transform (type 2, orthonormal), as torchaudio and librosa make MFCCs. Any number of
-/// threads at once.
+/// Converts logarithms of mel bands to the coefficients of their cosine transform (type 2,
+/// orthonormal), as torchaudio and librosa make MFCCs. Any number of threads may use one object.
 class Cepstrum {
  public:
-  /// `range_db` > 0: bands further than that below the loudest of the recording are lifted to there.
+  /// If `range_db` > 0, bands more than `range_db` below the loudest of the recording are raised to
+  /// that limit.
+  /// to that limit.
   Cepstrum(int64_t coefficients, int64_t bands, double range_db);
   int64_t coefficients() const { return coefficients_; }
-  /// (bands, frames), which it may change, to (coefficients, frames).
+  /// Converts (bands, frames), which it may overwrite, to (coefficients, frames).
   void compute(float* bands, int64_t frames, float* out) const;
 
  private:

@@ -12,11 +12,12 @@
 namespace forebay {
 namespace {
 
-// Samples of a stored byte that are believed without counting them; speech in Opus has about 20, silence any number.
+// A header may claim this many samples per stored byte without being checked by counting. Speech in
+// Opus has about 20 per byte, silence any number.
 constexpr int64_t kBelievedSamplesOfByte = 64;
 
-// What steps behind take beside the samples is asked for before they are decoded, with twice those: a task that lacks memory later begins anew, and
-// decoding is the dear part.
+// Memory that later steps need in addition to twice the samples. Both are reserved before decoding,
+// because a task that runs out of memory later starts over, and decoding is the expensive part.
 constexpr uint64_t kBytesBehind = 1 << 18;
 
 Status too_long(int64_t samples, const SoundWanted& wanted) {
@@ -24,13 +25,13 @@ Status too_long(int64_t samples, const SoundWanted& wanted) {
                                  wanted.max_samples));
 }
 
-// Channel after channel, each from `at` on.
+// Writes each channel to its own row, beginning at `at_`.
 class PlanarSink final : public AudioSink {
  public:
   PlanarSink(Tensor& out, int64_t channels)
       : out_(out.data<float>()), channels_(channels), frames_(out.shape.elements() / channels) {}
   Status frames(const float* values, int64_t count) override {
-    // A decoder that gives more than was counted must not write behind the end.
+    // A decoder that returns more frames than were counted must not write past the end.
     if (count > frames_ - at_) return internal_error("more samples than there is memory for");
     for (int64_t c = 0; c < channels_; ++c) {
       float* to = out_ + c * frames_ + at_;
@@ -52,7 +53,7 @@ class MonoSink final : public AudioSink {
   Status frames(const float* values, int64_t count) override {
     mixed_.resize(static_cast<size_t>(count));
     for (int64_t i = 0; i < count; ++i) {
-      // In the order of the channels: another order rounds otherwise.
+      // Adds in the order of the channels; another order rounds differently.
       float sum = values[i * channels_];
       for (int64_t c = 1; c < channels_; ++c) sum += values[i * channels_ + c];
       mixed_[static_cast<size_t>(i)] = sum / static_cast<float>(channels_);
@@ -66,13 +67,15 @@ class MonoSink final : public AudioSink {
   std::vector<float> mixed_;
 };
 
-// The header's word where its file could hold so many; else what is really there.
+// Returns the header's number of frames if a file of this size can hold it, and counts the frames
+// otherwise.
 Result<int64_t> frames_of(const AudioInfo& info, std::span<const uint8_t> bytes, const SoundWanted& wanted) {
-  // Divided, not multiplied: a header may say anything.
+  // Divides instead of multiplying, because a header may contain any number.
   const int64_t most = wanted.max_samples / info.channels;
-  // Refused by its header alone, before anything of it is decoded.
+  // The header alone is enough to refuse the file; nothing is decoded.
   if (info.frames && *info.frames > most) return too_long(*info.frames, wanted);
-  // A header may claim what its bytes cannot hold, and memory is taken by that: then it is counted.
+  // A header may claim more than its bytes can hold, and the claim decides how much memory is
+  // allocated. Such frames are counted.
   if (info.frames && *info.frames / kBelievedSamplesOfByte * info.channels <= static_cast<int64_t>(bytes.size()))
     return *info.frames;
   FOREBAY_ASSIGN(const int64_t counted, count_audio_frames(bytes, most));
@@ -88,7 +91,7 @@ Status read_into(AudioReader& reader, int64_t rate, bool mixes, int64_t channels
     FOREBAY_ASSIGN(converter, RateConverter::create(reader.info().rate, rate, channels, last));
     first = converter.get();
   }
-  // Mixed first, then converted: one channel to convert rather than all of them.
+  // Mixes first and converts then, so only one channel is converted.
   MonoSink mono(reader.info().channels, *first);
   FOREBAY_RETURN_IF_ERROR(reader.read(mixes ? mono : *first));
   return converter ? converter->finish() : Status();
@@ -108,7 +111,7 @@ Result<Sound> decode_sound(std::span<const uint8_t> bytes, const SoundWanted& wa
   FOREBAY_RETURN_IF_ERROR(memory.reserve(working));
   FOREBAY_ASSIGN(int64_t frames, frames_of(info, bytes, wanted));
   if (rate != info.rate) frames = RateConverter::converted(frames, info.rate, rate);
-  // Once more, as a higher rate makes more of them.
+  // Checked again, because a higher rate makes more frames.
   if (frames > wanted.max_samples / channels) return too_long(frames, wanted);
   const uint64_t made_bytes = static_cast<uint64_t>(frames * channels) * sizeof(float),
                  behind = kBytesBehind + 2 * made_bytes;
@@ -116,7 +119,7 @@ Result<Sound> decode_sound(std::span<const uint8_t> bytes, const SoundWanted& wa
   Sound made{Tensor::allocate(DType::kFloat32, wanted.mono ? Shape{frames} : Shape{channels, frames}), rate};
   FOREBAY_RETURN_IF_ERROR(
       read_into(*reader, rate, wanted.mono && info.channels > 1 && !info.mixed, channels, made.samples));
-  // Given back, so that the steps behind find it.
+  // Released so that later steps can reserve it.
   memory.release(working + behind);
   return made;
 }

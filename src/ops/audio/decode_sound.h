@@ -9,12 +9,13 @@
 
 namespace forebay {
 
-/// What is wanted of a recording.
+/// The requested form of a recording.
 struct SoundWanted {
-  int64_t rate = 0;         ///< 0: its own
-  bool mono = true;         ///< the mean of its channels, (samples,); else (channels, samples)
-  int64_t channels = 0;     ///< a recording with another number is Unsupported; 0: any
-  int64_t max_samples = 0;  ///< of all channels, as stored and as wanted: longer ones are Unsupported
+  int64_t rate = 0;      ///< 0: the recording's own
+  bool mono = true;      ///< true: the mean of all channels, (samples,); false: (channels, samples)
+  int64_t channels = 0;  ///< a recording with another number of channels is Unsupported; 0: any
+  /// Limit over all channels, before and after conversion; longer ones are Unsupported.
+  int64_t max_samples = 0;
 };
 
 struct Sound {
@@ -22,7 +23,7 @@ struct Sound {
   int64_t rate = 0;
 };
 
-/// Decodes a recording. What its header says is checked, and memory reserved, before it is taken.
+/// Decodes a recording. The header is checked, and memory is reserved before it is allocated.
 Result<Sound> decode_sound(std::span<const uint8_t> bytes, const SoundWanted& wanted, WorkMemory& memory);
 
 }  // namespace forebay

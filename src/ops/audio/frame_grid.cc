@@ -10,7 +10,7 @@ void FrameGrid::pad(const float* samples, int64_t count, float* out) const {
   std::fill_n(out, around, 0.0f);
   if (count > 0) std::memcpy(out + around, samples, static_cast<size_t>(count) * sizeof(float));
   std::fill(out + around + count, out + padded(count), 0.0f);
-  // Else what is there stays zero.
+  // Without mirroring the padding stays 0.
   if (!mirrors) return;
   for (int64_t i = 1; i <= around; ++i) {
     out[around - i] = samples[i];

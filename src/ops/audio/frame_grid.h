@@ -4,22 +4,24 @@
 
 namespace forebay {
 
-/// Which pieces of a sound are looked at, as torch.stft does: every `hop` samples one of `n_fft`; with `center` the i-th has sample i × hop in
-/// its middle, and what lies outside is mirrored (not the outermost sample itself), or else 0.
+/// The frames of a sound, cut as in torch.stft: `n_fft` samples every `hop` samples. With `center`
+/// sample i × hop is in the middle of frame i. Samples beyond the ends are mirrored (without
+/// repeating the outermost one) or 0.
 struct FrameGrid {
   int64_t n_fft = 400, hop = 200;
   bool center = true;
   bool mirrors = true;
 
   int64_t padding() const { return center ? n_fft / 2 : 0; }
-  /// Whether a sound of so many samples has any frame.
+  /// True if a sound of that length has at least one frame.
   bool fits(int64_t samples) const {
     if (!center) return samples >= n_fft;
     return mirrors ? samples > padding() : samples + 2 * padding() >= n_fft;
   }
-  /// Of so many samples, where fits(samples).
+  /// Number of frames. Requires fits(samples).
   int64_t frames(int64_t samples) const { return 1 + (samples + 2 * padding() - n_fft) / hop; }
-  /// Samples with what lies around them, and what the lanes of the last frames reach over: all that frames are read from.
+  /// Number of samples that pad() writes: the sound, its padding, and the samples that unused lanes
+  /// of the last frames read.
   int64_t padded(int64_t samples) const { return samples + 2 * padding() + 4 * hop; }
   /// Writes padded(samples) numbers.
   void pad(const float* samples, int64_t count, float* out) const;

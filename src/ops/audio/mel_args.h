@@ -8,17 +8,17 @@
 #include "ops/audio/sound_fields.h"
 #include "ops/definition/args.h"
 
-// What mel_spectrogram and mfcc share.
+// Functions shared by mel_spectrogram and mfcc.
 
 namespace forebay {
 
-/// rate, n_fft, ..., pad_mode, named as torchaudio names them, and field.
+/// The arguments rate, n_fft, ..., pad_mode, with torchaudio's names, and field.
 std::vector<ArgDef> mel_args();
-/// What those say, for sound of that rate.
+/// The spectrogram that these arguments describe, for sound of that rate.
 MelPlan::Spec mel_spec(const Args& args, int64_t rate);
-/// All that is wrong with the arguments; the fields become spectra of `rows` rows.
+/// Adds all problems of the arguments. The fields become spectra of `rows` rows.
 void infer_spectra(const Args& args, std::string_view op, int64_t rows, Schema& schema, Problems& problems);
-/// The operator that makes them.
+/// The operator that computes the spectra.
 std::unique_ptr<RecordOp> spectra_op(std::vector<SoundField> fields, std::shared_ptr<const SpectraPlan> plan);
 
 }  // namespace forebay

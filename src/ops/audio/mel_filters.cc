@@ -12,7 +12,7 @@ constexpr double kLn10 = 2.302585092994045684018;
 constexpr double kHtkStep = 2595.0, kHtkHz = 700.0;
 constexpr double kSlaneyHz = 200.0 / 3, kSlaneyBreakHz = 1000.0, kSlaneyBreakMel = kSlaneyBreakHz / kSlaneyHz;
 
-// 27 steps to 6400 Hz, logarithmic: the constants of Slaney's Auditory Toolbox.
+// 27 logarithmic steps up to 6400 Hz: the constants of Slaney's Auditory Toolbox.
 double slaney_step() { return portable_log(6.4) / 27.0; }
 
 }  // namespace
@@ -42,9 +42,9 @@ void MelFilters::add_band(const MelSpec& spec, double low, double middle, double
   for (int64_t k = 0; k <= spec.n_fft / 2; ++k) {
     const double hz = static_cast<double>(k) * static_cast<double>(spec.rate) / static_cast<double>(spec.n_fft);
     double weight = std::min((hz - low) / (middle - low), (high - hz) / (high - middle));
-    // Slaney's: each band has the same area, so that wide ones do not weigh more.
+    // Slaney's normalization gives each band the same area, so wide bands do not weigh more.
     if (spec.normalized) weight *= 2.0 / (high - low);
-    // Also what is NaN, where two edges fall together.
+    // Also skips NaN, which occurs if two edges coincide.
     if (!(weight > 0)) continue;
     if (band.bins == 0) band.first_bin = k;
     ++band.bins;
@@ -56,7 +56,7 @@ void MelFilters::add_band(const MelSpec& spec, double low, double middle, double
 float MelFilters::weight(int64_t band, int64_t bin) const {
   const Band& b = bands_[static_cast<size_t>(band)];
   const int64_t at = bin - b.first_bin;
-  // Only the bins between its edges are kept: a band has few of all of them.
+  // Only the bins between the edges of a band are stored, because a band covers few bins.
   return at >= 0 && at < b.bins ? weights_[static_cast<size_t>(b.first_weight + at)] : 0.0f;
 }
 

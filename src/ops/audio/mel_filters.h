@@ -7,21 +7,25 @@
 
 namespace forebay {
 
+/// Formula of the mel scale; see mel_of_hz().
 enum class MelScale : uint8_t { kHtk, kSlaney };
 
+/// The filters of a mel spectrogram.
 struct MelSpec {
   int64_t rate = 16000, n_fft = 400, n_mels = 128;
   double f_min = 0, f_max = 8000;
   MelScale scale = MelScale::kHtk;
-  bool normalized = false;  ///< each band by its width in Hz: norm="slaney"
+  bool normalized = false;  ///< divide each band by its width in Hz (norm="slaney")
 };
 
-/// Mel of a frequency in Hz, and back. htk: 2595 log10(1 + f / 700). slaney: 3 / 200 f up to 1000 Hz, then 27 steps to 6.4 times that.
+/// Converts a frequency in Hz to mel, and back. kHtk: 2595 log10(1 + f / 700). kSlaney: 3 / 200 f
+/// up to 1000 Hz, then 27 logarithmic steps up to 6.4 times that.
 double mel_of_hz(double hz, MelScale scale);
 double hz_of_mel(double mel, MelScale scale);
 
-/// Triangles over the bins of a spectrum, evenly spaced on the mel scale, computed in double with the same result on every machine. A bin
-/// lies at k × rate / n_fft. Any number of threads at once.
+/// Triangular filters over the bins of a spectrum, evenly spaced on the mel scale. They are
+/// computed in double with the same result on every machine. Bin k lies at k × rate / n_fft. Any
+/// number of threads may use one object.
 class MelFilters {
  public:
   explicit MelFilters(const MelSpec& spec);
@@ -34,7 +38,7 @@ class MelFilters {
       sum += weights_[static_cast<size_t>(b.first_weight + i)] * spectrum[b.first_bin + i];
     return sum;
   }
-  /// Of a bin in a band.
+  /// The weight of a bin in a band.
   float weight(int64_t band, int64_t bin) const;
 
  private:

@@ -22,7 +22,7 @@ TEST(MelFilters, neighbours_share_each_bin_between_their_middles) {
   spec.n_mels = 40;
   const MelFilters filters(spec);
   ASSERT_EQ(filters.bands(), 40);
-  // From the first middle to the last the triangles add up to 1.
+  // The triangles add up to 1 between the first middle and the last.
   for (int64_t k = 3; k < 185; ++k) {
     double sum = 0;
     for (int64_t m = 0; m < 40; ++m) sum += filters.weight(m, k);

@@ -10,7 +10,8 @@ namespace {
 
 constexpr double kTenOverLn10 = 4.342944819032518276511;
 
-// Periodic, as for spectra; the window's ends are cut to a frame's where it is shorter.
+// A periodic window, as usual for spectra. A window shorter than a frame is centred in it, with
+// zeros around it.
 std::vector<float> hann_window(int64_t length, int64_t n_fft) {
   std::vector<float> window(static_cast<size_t>(n_fft));
   const int64_t begin = (n_fft - length) / 2;
@@ -21,7 +22,7 @@ std::vector<float> hann_window(int64_t length, int64_t n_fft) {
   return window;
 }
 
-// 64 bytes: lanes have to be aligned, and what lies behind begins on a line of its own.
+// Rounds to 64 bytes: lanes must be aligned, and the next part begins on its own cache line.
 int64_t round_up(int64_t floats) { return (floats + 15) / 16 * 16; }
 
 Lanes square_root(Lanes x) { return Lanes{std::sqrt(x[0]), std::sqrt(x[1]), std::sqrt(x[2]), std::sqrt(x[3])}; }
@@ -32,7 +33,7 @@ void take_log(MelLog log, std::span<float> values) {
   if (log == MelLog::kNone) return;
   for (float& value : values) {
     const double x = value;
-    // Bounded before the logarithm: silence is 0, whose logarithm is none.
+    // Bounded before the logarithm, because silence is 0, which has no logarithm.
     value = static_cast<float>(log == MelLog::kDecibel ? kTenOverLn10 * portable_log(x > 1e-10 ? x : 1e-10)
                                                        : portable_log(x + 1e-6));
   }
@@ -49,7 +50,8 @@ void MelPlan::load(const float* first, Lanes* out) const {
   const int64_t hop = spec_.grid.hop;
   for (int64_t i = 0; i < spec_.grid.n_fft; ++i) {
     const float* const at = first + i;
-    // Four frames at once, one in each lane; behind the last one there is room in the scratch, and its sums go unused.
+    // Four frames at once, one per lane. Past the last frame the scratch memory has enough padding,
+    // and the results are not used.
     out[i] = Lanes{at[0], at[hop], at[2 * hop], at[3 * hop]} * window_[static_cast<size_t>(i)];
   }
 }
@@ -60,7 +62,7 @@ void MelPlan::to_power(const Lanes* transformed, Lanes* out) const {
   for (int64_t k = 1; k < bins; ++k) {
     const Lanes re = transformed[2 * k - 1];
     out[k] = re * re;
-    // The middle bin of an even size is real: there is no other half of it.
+    // The middle bin of an even size is real and has no imaginary part.
     if (2 * k < n) out[k] += transformed[2 * k] * transformed[2 * k];
   }
   if (!spec_.magnitude) return;
@@ -77,7 +79,7 @@ void MelPlan::compute(const float* samples, int64_t count, float* out, float* sc
     load(scratch + f * grid.hop, work);
     fft_.forward(work);
     to_power(work, power);
-    // Lanes of frames that are not there are computed and not stored.
+    // Lanes past the last frame are computed but not stored.
     const int64_t valid = std::min(kLanes, frames - f);
     for (int64_t m = 0; m < bands; ++m) {
       const Lanes sum = filters_.apply(m, power);

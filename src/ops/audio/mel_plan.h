@@ -10,33 +10,34 @@
 
 namespace forebay {
 
-/// What becomes of a mel value at last.
+/// The last conversion of a mel value.
 enum class MelLog : uint8_t {
   kNone,
   kDecibel,  ///< 10 log10(max(x, 1e-10))
   kNatural,  ///< ln(x + 1e-6)
 };
-/// In place, in double with portable logarithms.
+/// Converts values in place, computing in double with portable logarithms.
 void take_log(MelLog log, std::span<float> values);
 
-/// Everything of a mel spectrogram that does not depend on the sound: window, transform, filters. Any number of threads at once; takes no memory
-/// for a frame but what the transform itself takes for kLanes of them.
+/// The parts of a mel spectrogram that do not depend on the sound: window, transform and filters.
+/// Any number of threads may use one plan. It allocates no memory for frames except what the
+/// transform allocates for kLanes of them.
 class MelPlan {
  public:
   struct Spec {
     FrameGrid grid;
     MelSpec mel;
-    int64_t win_length = 400;  ///< of the Hann window, in the middle of a frame
-    bool magnitude = false;    ///< of the spectrum, in place of its square
+    int64_t win_length = 400;  ///< length of the Hann window in the middle of a frame
+    bool magnitude = false;    ///< use the magnitude of the spectrum instead of its square
     MelLog log = MelLog::kNone;
   };
   explicit MelPlan(const Spec& spec);
 
   const FrameGrid& grid() const { return spec_.grid; }
   int64_t bands() const { return filters_.bands(); }
-  /// Numbers of scratch memory that compute() needs for so many samples.
+  /// Number of floats of scratch memory that compute() needs for that many samples.
   int64_t scratch_floats(int64_t samples) const;
-  /// (bands, frames) numbers to `out`; `scratch` is aligned to 64 bytes.
+  /// Writes (bands, frames) numbers to `out`. `scratch` must be 64-byte aligned.
   void compute(const float* samples, int64_t count, float* out, float* scratch) const;
 
  private:

@@ -1,4 +1,5 @@
-// Mel spectrograms against the plain formulas in double: sums of cosines in place of a fast transform.
+// Compares mel spectrograms with the plain formulas in double: sums of cosines instead of a fast
+// transform.
 #include "ops/audio/mel_plan.h"
 
 #include <algorithm>
@@ -16,7 +17,7 @@ namespace {
 using namespace ops_test;
 constexpr double kTau = 2 * std::numbers::pi;
 
-/// Sample i, with what lies outside as the grid says.
+/// Sample i; beyond the ends as the grid defines it.
 double sample_at(const std::vector<float>& samples, const FrameGrid& grid, int64_t i) {
   const auto count = static_cast<int64_t>(samples.size());
   if (i >= 0 && i < count) return samples[static_cast<size_t>(i)];
@@ -101,7 +102,7 @@ TEST(MelPlan, a_frame_is_the_same_whatever_lies_in_the_lanes_beside_it) {
   const std::vector<float> samples = made_sound(5000);
   const std::vector<float> whole = computed(samples, plan);
   const int64_t frames = plan.grid().frames(5000);
-  // Sounds that end earlier have other frames in their last lanes.
+  // Shorter sounds have different frames in their last lanes.
   for (int64_t count = 4000; count < 4640; count += 160) {
     const std::vector<float> part = computed({samples.begin(), samples.begin() + count}, plan);
     const int64_t less = plan.grid().frames(count);

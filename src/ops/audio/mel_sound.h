@@ -9,7 +9,7 @@
 
 namespace forebay {
 
-/// What is made of samples frame by frame: a mel spectrogram, or its cepstrum.
+/// A computation on samples, frame by frame: a mel spectrogram, or its cepstrum.
 struct SpectraPlan {
   explicit SpectraPlan(const MelPlan::Spec& spec) : mel(spec) {}
 
@@ -17,15 +17,17 @@ struct SpectraPlan {
   std::unique_ptr<const Cepstrum> cepstrum;  ///< null: the mel spectrogram itself
 
   int64_t rows() const { return cepstrum ? cepstrum->coefficients() : mel.bands(); }
-  /// Of so many samples; Shape::kUnknown where that is unknown.
+  /// Number of frames of that many samples; Shape::kUnknown if the number is unknown.
   int64_t frames(int64_t samples) const;
 };
 
-/// Spectra that are computed when they are written, straight into their place: (rows, frames) of (samples,), (channels, rows, frames) of
-/// (channels, samples). Belongs to one sample and one thread at a time.
+/// Spectra that are computed when they are written, directly into their final place: (rows, frames)
+/// from (samples,), or (channels, rows, frames) from (channels, samples). An object belongs to one
+/// sample and is used by one thread at a time.
 class SpectraOfSound final : public Deferred {
  public:
-  /// Unsupported where the sound is too short for a frame. `step` is the one that computes, for StepMeter.
+  /// Unsupported if the sound is too short for one frame. `step` is the pipeline step that
+  /// computes, for StepMeter.
   static Result<std::unique_ptr<Deferred>> of(Tensor samples, std::shared_ptr<const SpectraPlan> plan, int step);
   DType dtype() const override { return DType::kFloat32; }
   Shape shape() const override;

@@ -17,7 +17,8 @@ struct Wave {
   Lanes re, im;
 };
 
-// e^(-2 pi i k / n) in double, rounded: variants of the C library differ behind what a float keeps.
+// e^(-2 pi i k / n), computed in double and rounded: C libraries differ only in bits that a float
+// does not hold.
 Factor root_of_one(int64_t k, int64_t n) {
   const double angle = kTurn * static_cast<double>(k % n) / static_cast<double>(n);
   return {static_cast<float>(std::cos(angle)), static_cast<float>(-std::sin(angle))};
@@ -29,11 +30,11 @@ Wave operator*(const Wave& a, const Factor& w) { return {a.re * w.re - a.im * w.
 Wave scaled(const Wave& a, float by) { return {a.re * by, a.im * by}; }
 Wave minus_i(const Wave& a) { return {a.im, -a.re}; }
 
-// Fours first: they cost least.
+// Radix 4 comes first, because it costs least.
 std::vector<int64_t> radices_of(int64_t n) {
   std::vector<int64_t> radices;
   for (; n % 4 == 0; n /= 4) radices.push_back(4);
-  // Any size: what is not 2, 3, 5 goes the general way, whose work grows with the factor.
+  // Factors other than 2, 3 and 5 take the general path, whose work grows with the factor.
   for (int64_t radix = 2; n > 1; ++radix)
     for (; n % radix == 0; n /= radix) radices.push_back(radix);
   return radices;
@@ -41,8 +42,9 @@ std::vector<int64_t> radices_of(int64_t n) {
 
 }  // namespace
 
-/// Of complex numbers: Stockham's form of the mixed-radix transform (C. Van Loan, Computational Frameworks for the Fast Fourier
-/// Transform, 1.7), whose results are in order without a pass that sorts.
+/// The transform of complex numbers in Stockham's form of the mixed-radix algorithm (C. Van Loan,
+/// Computational Frameworks for the Fast Fourier Transform, 1.7). Its results are in order without
+/// a sorting pass.
 class RealFft::Complex {
  public:
   explicit Complex(int64_t n) {
@@ -54,7 +56,8 @@ class RealFft::Complex {
     }
   }
 
-  /// Between two places of n each; the one that has the result.
+  /// Transforms by passing data between two buffers of n numbers each. Returns the buffer that
+  /// holds the result.
   const Wave* forward(Wave* values, Wave* other) const {
     for (const Pass& pass : passes_) {
       switch (pass.radix) {
@@ -64,30 +67,32 @@ class RealFft::Complex {
         case 5: run<5>(pass, values, other); break;
         default: run_odd(pass, values, other);
       }
-      // Each pass from one place to the other: nothing is overwritten that is still to be read.
+      // Each pass reads one buffer and writes the other, so nothing is overwritten before it is
+      // read.
       std::swap(values, other);
     }
     return values;
   }
 
  private:
-  /// `length` butterflies of `radix` numbers each, for each of `stride` transforms that lie between each other.
+  /// `length` butterflies of `radix` numbers each, for each of `stride` interleaved transforms.
   struct Pass {
     int64_t radix, length, stride;
-    std::vector<Factor> roots;     ///< of the butterfly
-    std::vector<Factor> twiddles;  ///< of butterfly p, behind each other, those of its results from the second on
+    std::vector<Factor> roots;  ///< roots of unity of the butterfly
+    /// Factors of all results of a butterfly but the first, butterfly after butterfly.
+    std::vector<Factor> twiddles;
   };
 
   static Pass pass_of(int64_t n, int64_t radix, int64_t length, int64_t stride) {
     Pass pass{radix, length, stride, {}, {}};
     for (int64_t k = 0; k < radix; ++k) pass.roots.push_back(root_of_one(k, radix));
-    // In the order in which the passes read them, one behind the other.
+    // Stored in the order in which the passes read them.
     for (int64_t p = 0; p < length; ++p)
       for (int64_t k = 1; k < radix; ++k) pass.twiddles.push_back(root_of_one(p * k * stride, n));
     return pass;
   }
 
-  // kRadix: that of the pass, where it is known while this is compiled.
+  // kRadix is the radix of the pass, known at compile time.
   template <size_t kRadix>
   static void run(const Pass& pass, const Wave* from, Wave* to) {
     const int64_t stride = pass.stride, step = stride * pass.length;
@@ -146,14 +151,14 @@ class RealFft::Complex {
     return {in[0] + outer + inner, first + first_side, second + second_side, second - second_side, first - first_side};
   }
 
-  // Of any odd one: numbers j and radix - j have factors that differ in the sign of their sines.
+  // Any odd radix: the factors of numbers j and radix - j differ only in the sign of their sines.
   static void odd(const Pass& pass, const Wave* in, int64_t step, Wave* out) {
     Wave all = in[0];
     for (int64_t j = 1; j < pass.radix; ++j) all = all + in[j * step];
     out[0] = all;
     for (int64_t k = 1; k <= pass.radix / 2; ++k) {
       Wave cosines = in[0], sines{};
-      // Pairs share their products: half as many as a plain sum has.
+      // Pairs share their products, which halves the number of products.
       for (int64_t j = 1; j <= pass.radix / 2; ++j) {
         const Factor root = pass.roots[static_cast<size_t>(j * k % pass.radix)];
         const Wave &low = in[j * step], &high = in[(pass.radix - j) * step];
@@ -179,7 +184,8 @@ RealFft::RealFft(RealFft&&) noexcept = default;
 
 void RealFft::forward(Lanes* values) const { n_ % 2 == 0 ? even(values) : odd(values); }
 
-// As half as many complex numbers, whose transform is taken apart into those of the even and of the odd places.
+// Transforms n real numbers as n / 2 complex ones, then separates the result into the transforms of
+// the even and the odd places.
 void RealFft::even(Lanes* values) const {
   const int64_t half = n_ / 2;
   const auto scratch = std::make_unique_for_overwrite<Wave[]>(static_cast<size_t>(2 * half));
@@ -187,7 +193,7 @@ void RealFft::even(Lanes* values) const {
   const Wave* const waves = complex_->forward(scratch.get(), scratch.get() + half);
   values[0] = waves[0].re + waves[0].im;
   values[n_ - 1] = waves[0].re - waves[0].im;
-  // Two at a time, as each is made of itself and of its mirror: both are read before either is written.
+  // Each result depends on itself and its mirror, so both are read before either is written.
   for (int64_t k = 1; k <= half / 2; ++k) {
     const int64_t mirror = half - k;
     const Wave here = scaled(waves[k], 0.5f), there{waves[mirror].re * 0.5f, waves[mirror].im * -0.5f};

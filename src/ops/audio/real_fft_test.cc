@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kWholeTurn = 6.283185307179586;
 
-// What the definition says, in double.
+// The definition of the transform, in double.
 std::complex<double> sum_of(const std::vector<double>& values, size_t k) {
   std::complex<double> sum;
   const auto n = static_cast<double>(values.size());
@@ -38,7 +38,7 @@ TEST_P(RealFftOf, EachLaneHasTheTransformOfItsOwnNumbers) {
   for (int64_t lane = 0; lane < kLanes; ++lane) {
     for (int64_t k = 0; k <= n / 2; ++k) {
       const std::complex<double> sum = sum_of(lanes[static_cast<size_t>(lane)], static_cast<size_t>(k));
-      const bool whole = k == 0 || 2 * k == n;  // the others have an imaginary part, too
+      const bool whole = k == 0 || 2 * k == n;  // the others also have an imaginary part
       EXPECT_NEAR(values[static_cast<size_t>(k == 0 ? 0 : 2 * k - 1)][lane], sum.real(), near) << k;
       if (!whole) {
         EXPECT_NEAR(values[static_cast<size_t>(2 * k)][lane], sum.imag(), near) << k;

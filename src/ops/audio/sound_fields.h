@@ -7,18 +7,18 @@
 
 #include "ops/definition/args.h"
 
-// What operators on sound share: the arguments `field` and `rate`, and what a field must hold.
+// Functions shared by operators on sound: the arguments `field` and `rate`, and checks of fields.
 
 namespace forebay {
 
-/// Largest rate that is asked for.
+/// Largest sample rate that may be requested.
 constexpr int64_t kMaxRate = 768'000;
 
 /// "audio" by default.
 ArgDef sound_field_arg(std::string help = "a field that holds sound, or a list of them");
-/// The rate of the samples, where no step before brought all to one.
+/// The rate of the samples, needed if no earlier step converted all sounds to one rate.
 ArgDef sound_rate_arg();
-/// A problem where it is not 1 to kMaxRate.
+/// Adds a problem unless the rate is 1 to kMaxRate.
 void check_rate(int64_t rate, Problems& problems);
 
 /// A field that an operator works on.
@@ -28,27 +28,29 @@ struct SoundField {
 };
 std::vector<SoundField> sound_fields(const Args& args, const Schema& before);
 
-/// The places of the fields that `field` names, as far as they hold samples: float32, (samples,) or (channels, samples); a problem for each
-/// that is not there, still encoded, or something else. With `spectra`, what was made of samples will do as well.
+/// Returns the schema indices of the fields that `field` names and that hold samples: float32,
+/// (samples,) or (channels, samples). Adds a problem for each field that is missing, still encoded,
+/// or of another kind. With `spectra` it accepts spectra of samples as well.
 std::vector<size_t> check_sounds(const Args& args, std::string_view op, Schema& schema, Problems& problems,
                                  bool spectra = false);
-/// The rate of these fields, by `rate` or by the step that decoded them; 0, with a problem, where neither says it or both differ.
+/// The rate of these fields, from `rate` or from the step that decoded them. Adds a problem and
+/// returns 0 if neither gives it or the two differ.
 int64_t check_known_rate(const Args& args, std::span<const size_t> fields, const Schema& schema, Problems& problems);
-/// The same where nothing is wrong.
+/// The same for arguments that have no problem.
 int64_t known_rate(const Args& args, const Schema& schema);
 
-/// A value that an operator on sound can work on: float32 with 1 to `most_axes` axes and at least one; Unsupported, with the field's name, where
-/// it is not.
+/// Checks that an operator on sound can process the value: float32 with 1 to `most_axes` axes.
+/// Otherwise returns Unsupported with the field's name.
 Status check_sound_value(const Value& value, const std::string& name, size_t most_axes = 2);
 
-/// A number, or the two ends of a range. A problem where it is no range of numbers from -200 to 200.
+/// Adds a problem unless the argument is a number, or the two ends of a range, from -200 to 200.
 void check_range(const Args& args, std::string_view name, Problems& problems);
 struct NumberRange {
   double low = 0, high = 0;
 };
-/// One number x stands for x to x, or with `around_zero` for -x to x.
+/// The range of an argument. One number x stands for x to x, or with `around_zero` for -x to x.
 NumberRange range_of(const Args& args, std::string_view name, bool around_zero = false);
-/// A problem where p is no probability.
+/// Adds a problem unless p is a probability.
 void check_probability(const Args& args, Problems& problems);
 
 }  // namespace forebay

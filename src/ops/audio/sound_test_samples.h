@@ -1,6 +1,6 @@
 #pragma once
 
-// For the tests of sound: samples made by a formula.
+// Support for the tests of sound: samples made by a formula.
 
 #include <cmath>
 #include <cstdint>

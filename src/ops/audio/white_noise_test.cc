@@ -34,7 +34,7 @@ TEST(WhiteNoise, is_normal) {
 TEST(WhiteNoise, follows_from_the_key_alone) {
   EXPECT_EQ(noise(1, 101), noise(1, 101));
   EXPECT_NE(noise(1, 101), noise(2, 101));
-  // A shorter one is the beginning of a longer one.
+  // A shorter sequence is the beginning of a longer one.
   const std::vector<float> longer = noise(1, 100), shorter = noise(1, 51);
   EXPECT_TRUE(std::equal(shorter.begin(), shorter.end(), longer.begin()));
 }

@@ -13,7 +13,7 @@
 namespace forebay {
 namespace {
 
-/// The series of one column, and those it is multiplied with, as float64.
+/// Reads the series of one column, and those they are multiplied with, as float64.
 class SeriesReader {
  public:
   SeriesReader(const Columns& columns, size_t field, std::optional<size_t> times)
@@ -26,7 +26,7 @@ class SeriesReader {
   SeriesPlace place(int64_t begin, int64_t count, int64_t step) const {
     return {first_ + begin * static_cast<int64_t>(dtype_size(dtype_)), count, step};
   }
-  /// `times_begin`: where the other series begins.
+  /// `times_begin` is the first element of the other series.
   void read(int64_t begin, int64_t times_begin, int64_t count, int64_t step, std::vector<double>& series,
             std::vector<double>& other) const {
     gather_series(dtype_, place(begin, count, step), series.data());
@@ -50,10 +50,10 @@ void store_number(DType dtype, uint8_t* out, int64_t place, double value) {
     store_element(out, place, value);
 }
 
-/// Where one series lies in its column, and where what is made of it goes.
+/// Location of one series in its column, and its number.
 struct OneSeries {
   int64_t begin = 0, times_begin = 0, count = 0, step = 1;
-  int64_t number = 0;  ///< of this series among all
+  int64_t number = 0;  ///< index of this series among all
 };
 
 struct Aggregated {
@@ -68,7 +68,8 @@ class Aggregate final : public ColumnOp {
 
   Status apply(Columns& columns, WorkMemory& memory) const override {
     for (const std::string& name : wish_.fields) {
-      // For each field anew: add() takes columns out that user code made, and those behind them move up.
+      // Looked up for each field: add() removes columns that user code made, which moves later
+      // columns.
       std::optional<size_t> times;
       if (!wish_.times.empty()) {
         FOREBAY_ASSIGN(times, find_column(columns, wish_.times, ColumnNeed::kNumbers));
@@ -88,7 +89,7 @@ class Aggregate final : public ColumnOp {
     if (times) FOREBAY_RETURN_IF_ERROR(check_pair(columns, place, *times, bad));
     const int64_t longest = longest_series(columns, place);
     FOREBAY_ASSIGN(std::vector<Aggregated> made, make_room(columns, place, longest, memory));
-    // One piece of room for all series: they are looked at one by one.
+    // The series are processed one by one, so they share one buffer.
     std::vector<double> series(static_cast<size_t>(longest)), other(times ? series.size() : 0);
     const SeriesReader reader(columns, place, times);
     visit_series(columns, place, times, bad, [&](const OneSeries& one) {
@@ -101,7 +102,7 @@ class Aggregate final : public ColumnOp {
     return {};
   }
 
-  /// Fields multiplied with each other have one shape, rows of lists one length.
+  /// Fields that are multiplied must have one shape, and their lists one length per row.
   Status check_pair(const Columns& columns, size_t place, size_t times, BadRows& bad) const {
     const Field& one = columns.schema[place];
     const Field& other = columns.schema[times];
@@ -147,7 +148,7 @@ class Aggregate final : public ColumnOp {
     FOREBAY_RETURN_IF_ERROR(memory.reserve(bytes));
     for (size_t i = 0; i < made.size(); ++i) {
       made[i].values.values = Buffer::allocate(each[i]);
-      // Rows that are bad are not written to, and yet have bytes that others read.
+      // Bad rows are not written to, but their bytes are still read by others.
       if (each[i] > 0) std::memset(made[i].values.values.data(), 0, each[i]);
       if (is_ragged(made[i].field)) made[i].values.offsets = offsets_from_zero(columns, place);
     }
@@ -188,11 +189,12 @@ class Aggregate final : public ColumnOp {
     }
     for (int64_t row = 0; row < columns.rows; ++row) {
       const int64_t count = length_of(columns, place, row);
-      // Sums of nothing are 0; a smallest of nothing is not there at all.
+      // The sum of an empty list is 0, but it has no smallest or largest element.
       if (count == 0 && has_extreme())
         bad.emplace(row, corrupt(fmt::format("the field '{}' has no element here, so none is the smallest or largest",
                                              field.name)));
-      // Its two lists differ in length: multiplying them would read behind the shorter one.
+      // The two lists of a bad row differ in length; multiplying them would read past the shorter
+      // one.
       if (bad.contains(row)) continue;
       visit({columns.values[place].offset()[row], times ? columns.values[*times].offset()[row] : 0, count, 1, row});
     }
@@ -206,7 +208,8 @@ class Aggregate final : public ColumnOp {
       case SeriesFunction::kMin:
       case SeriesFunction::kMax: {
         const int64_t at = one.number * static_cast<int64_t>(dtype_size(dtype));
-        // The extreme of products is none of the elements: it is found among what was computed.
+        // The extreme of a product need not be an element of the column, so it is taken from the
+        // computed series.
         const SeriesPlace products{reinterpret_cast<const uint8_t*>(series.data()), one.count, 1};
         if (wish_.times.empty())
           series_extreme(from, made.function, reader.place(one.begin, one.count, one.step), out + at);

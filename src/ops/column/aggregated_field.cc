@@ -8,7 +8,7 @@ namespace forebay {
 
 namespace {
 
-/// The shape of what a function gives.
+/// The shape of a function's result.
 Shape aggregated_shape(const Field& field, size_t axis, int64_t every, SeriesFunction function) {
   if (keeps_length(function)) return field.shape;
   Shape shape;
@@ -44,7 +44,7 @@ Field aggregated(const Field& field, const AggregateWish& wish, const std::strin
   const SeriesFunction of = *series_function(function);
   Field made;
   made.name = aggregate_name(field.name, wish.times, function);
-  // Products are float64 whatever they are made of: an integer's may not fit its own type.
+  // Products are float64 for every type: a product of integers may not fit their type.
   made.dtype = wish.times.empty() ? series_dtype(of, field.dtype) : DType::kFloat64;
   made.fetched = field.fetched;
   if (!is_ragged(field)) made.shape = aggregated_shape(field, *axis_of(field, wish.axis), wish.every, of);

@@ -12,7 +12,7 @@
 namespace forebay {
 namespace {
 
-/// Where the elements of rows lie, counted from the column's first.
+/// Element ranges of rows, relative to the first element of the column.
 class RowElements {
  public:
   RowElements(const Columns& columns, size_t field) : rows_(columns.rows) {
@@ -61,7 +61,7 @@ class CastColumns final : public ElementwiseOp {
       const uint8_t* of_row = in.data + first * static_cast<int64_t>(dtype_size(is.dtype));
       const std::string what = unfit_text(is.dtype, of_row, dtype_, begin + *place - first, is.shape.rank() == 0);
       bad.emplace(row, does_not_fit(is.name, what).with_operator("cast"));
-      // One place is told of each row, so the rest of it is passed over.
+      // Only one element of each row is reported, so the rest of the row is skipped.
       begin = rows.begin(row + 1);
     }
     return bad;

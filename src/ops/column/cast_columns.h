@@ -9,10 +9,11 @@
 
 namespace forebay {
 
-/// .cast for many rows at once. Without `saturates` rows with a number that the type cannot hold are bad.
+/// .cast for many rows at once. Unless `saturates`, a row with a number that the type cannot hold
+/// is bad.
 std::unique_ptr<ColumnOp> cast_columns(std::vector<std::string> fields, DType dtype, bool saturates);
 
-/// What is wrong with such a sample; `what` is said by unfit_text().
+/// The error of a sample with such a number. `what` is the text from unfit_text().
 Status does_not_fit(std::string_view field, std::string_view what);
 
 }  // namespace forebay

@@ -10,7 +10,7 @@
 namespace forebay {
 namespace {
 
-// A NaN is neither below nor above, and stays.
+// A NaN is neither below nor above, and stays unchanged.
 template <typename T>
 void clip(const Elements& in, T low, T high, uint8_t* out) {
   map_elements<T, T>(in.data, out, in.count, [=](T x) {
@@ -40,7 +40,8 @@ T end_of(bool upper) {
   }
 }
 
-// A bound that is not given, or beyond all values of the type, does not bind. Nothing where the type does not have it.
+// A bound that is not given, or is beyond all values of the type, has no effect. Empty if the type
+// cannot represent the bound.
 template <typename T>
 std::optional<T> bound_of(const Json& bound, bool upper) {
   if (bound.is_null()) return end_of<T>(upper);
@@ -53,7 +54,7 @@ std::optional<T> bound_of(const Json& bound, bool upper) {
   return std::nullopt;
 }
 
-// What is wrong with a bound for such a field, and what to do about it.
+// The problem of a bound for such a field, and its remedy.
 std::optional<std::pair<std::string, std::string>> misfit(const char* name, const Json& bound, const Field& field) {
   const bool fits = bound.is_null() || with_element(field.dtype, [&](auto type) {
                       return bound_of<decltype(type)>(bound, name == std::string_view("max")).has_value();

@@ -94,7 +94,8 @@ ColumnValues new_column(const Columns& columns, size_t field, DType dtype) {
   if (!is_ragged(is)) return made;
   const ColumnValues& column = columns.values[field];
   const int64_t first = column.offset()[0];
-  // Shared where they begin at 0; columns cut out of larger ones do not, and new elements begin at 0.
+  // Offsets that begin at 0 are shared. Columns cut out of larger ones begin elsewhere, but new
+  // elements begin at 0.
   made.offsets = column.offsets;
   if (first == 0) return made;
   made.offsets = Buffer::allocate(static_cast<size_t>(columns.rows + 1) * sizeof(int64_t));
@@ -125,7 +126,8 @@ Status ElementwiseOp::apply(Columns& columns, WorkMemory& memory) const {
     FOREBAY_ASSIGN(const size_t field, find_column(columns, name, need_));
     found.push_back(field);
     FOREBAY_RETURN_IF_ERROR(suits(columns.schema[field]));
-    // All of them before the first is made: where memory is short, no column has been changed.
+    // Reserves memory for all fields before the first is computed, so a lack of memory leaves every
+    // column unchanged.
     if (const auto dtype = made_of(columns.schema[field])) bytes += new_column_bytes(columns, field, *dtype);
   }
   FOREBAY_RETURN_IF_ERROR(memory.reserve(bytes));

@@ -9,65 +9,68 @@
 
 #include "ops/definition/args.h"
 
-// What column operators share.
+// Functions and classes shared by column operators.
 
 namespace forebay {
 
-/// The argument `field`: a column or a list of them, without a default.
+/// The required argument `field`: a column or a list of columns.
 ArgDef column_arg(std::string help, ArgForm form = ArgForm::kPlain);
 
-/// What a column may hold for an operator to work on it.
+/// Kinds of columns that an operator accepts.
 enum class ColumnNeed : uint8_t {
-  kNumbers,         ///< numbers, alone, in tensors or in lists
-  kNumbersAndBool,  ///< and bool
-  kKeys,            ///< what can be looked up: integers, bool, bytes and text
+  kNumbers,         ///< numbers: scalars, tensors or lists
+  kNumbersAndBool,  ///< numbers and bool
+  kKeys,            ///< values for a look-up: integers, bool, bytes and text
 };
 
-/// The places in the schema of the fields named; a problem, with field and type, for each that is not there, is named twice or is of
-/// no kind that the operator knows. Fields that nobody knows yet (kAny) pass.
+/// Returns the schema indices of the named fields. Adds a problem, with field and type, for each
+/// field that is missing, named twice, or of a kind that the operator does not accept. Fields of
+/// unknown kind (kAny) pass.
 std::vector<size_t> check_columns(const std::vector<std::string>& names, ColumnNeed need, std::string_view op,
                                   const Schema& schema, Problems& problems);
 
-/// The place of a named field. Unsupported where it is not what check_columns() lets pass: user code may have made it.
+/// Index of a named field. Unsupported if check_columns() would not accept it, because user code
+/// may have made it.
 Result<size_t> find_column(const Columns& columns, const std::string& name, ColumnNeed need);
 
-/// Elements of a tensor column end to end, whatever rows they belong to.
+/// Elements of a tensor column end to end, regardless of rows.
 struct Elements {
   const uint8_t* data = nullptr;
   int64_t count = 0;
 };
-/// A view; it lives as long as the column.
+/// A view into the column, valid as long as the column lives.
 Elements elements(const Columns& columns, size_t field);
 
-/// Bytes that new_column() takes.
+/// Bytes that new_column() allocates.
 uint64_t new_column_bytes(const Columns& columns, size_t field, DType dtype);
-/// A column of the same rows for elements of `dtype`, as many as the field has; one in each row where the field is bytes or text. Its
-/// values are to be written from the beginning.
+/// Makes a column for the same rows with elements of `dtype`: as many as the field has, or one per
+/// row if the field is bytes or text. The caller writes its values from the beginning.
 ColumnValues new_column(const Columns& columns, size_t field, DType dtype);
-/// Puts such a column in the place of the field.
+/// Replaces the field by such a column.
 void replace_column(Columns& columns, size_t field, ColumnValues made, DType dtype);
 
-/// Rows that are bad in themselves, and what is wrong with each.
+/// Rows that are bad, with the error of each.
 using BadRows = std::map<int64_t, Status>;
-/// Adds to Columns::bad_rows. What was wrong before stays what is told.
+/// Adds to Columns::bad_rows. A row that is already bad keeps its first error.
 void mark_bad(Columns& columns, BadRows bad);
 
-/// Makes each element of some columns anew.
-/// Immutable: chunks are computed by many threads at once. Memory for what is made is reserved before any of it is taken, and what comes in is
-/// never written to, since others may share it.
+/// Computes new elements for some columns, one from each old one. Immutable: many threads use it at
+/// the same time, each on its own chunk. Memory for the results is reserved before any is
+/// allocated. Input columns are never written to, because they may be shared.
 class ElementwiseOp : public ColumnOp {
  public:
   ElementwiseOp(std::vector<std::string> fields, ColumnNeed need) : fields_(std::move(fields)), need_(need) {}
   Status apply(Columns& columns, WorkMemory& memory) const final;
 
  protected:
-  /// The type of what is made of this field, or nothing where the field stays as it is.
+  /// The type of the new elements of this field, or nothing if the field stays unchanged.
   virtual std::optional<DType> made_of(const Field& field) const = 0;
-  /// What infer() says of the operator's arguments and such a field: asked again for fields whose type was not known then.
+  /// Checks the operator's arguments against a field as infer() does. apply() calls it because
+  /// infer() could not check fields of unknown type.
   virtual Status suits(const Field& /*field*/) const { return {}; }
-  /// Writes them. `place` counts the fields given.
+  /// Writes the new elements to `out`. `place` is the field's number among the operator's fields.
   virtual void make(size_t place, const Columns& columns, size_t field, uint8_t* out) const = 0;
-  /// Rows whose elements it cannot make anew. make() writes something for them too.
+  /// Rows whose elements cannot be converted. make() writes some value for them as well.
   virtual BadRows bad_rows(const Columns& /*columns*/, size_t /*field*/) const { return {}; }
 
  private:

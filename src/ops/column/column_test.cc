@@ -121,7 +121,7 @@ TEST(mark_bad, tells_what_was_wrong_first) {
   EXPECT_EQ(before->size(), 1u) << "others may hold it";
 }
 
-/// Twice each number; the type of fields called "same" stays out.
+/// Doubles each number. Fields called "same" stay unchanged.
 class Twice final : public ElementwiseOp {
  public:
   explicit Twice(std::vector<std::string> fields) : ElementwiseOp(std::move(fields), ColumnNeed::kNumbers) {}

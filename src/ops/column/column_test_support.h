@@ -1,6 +1,7 @@
 #pragma once
 
-// Columns made of plain vectors, and operators run on them both ways: all rows at once, and each as a record.
+// Builds columns from plain vectors, and runs operators on them both ways: all rows at once, and
+// each row as a record.
 
 #include <algorithm>
 #include <cstring>
@@ -29,7 +30,7 @@ class Table {
   Table& add(std::string name, DType dtype, const std::vector<T>& values, Shape shape = {}) {
     return put(tensor_field(std::move(name), dtype, shape), {buffer_of(values), {}});
   }
-  /// `first`: where the offsets begin; as many elements nobody refers to stand before.
+  /// `first` is the first offset; that many unused elements come before the rows.
   template <typename T>
   Table& add_lists(std::string name, DType dtype, const std::vector<std::vector<T>>& rows, int64_t first = 0) {
     std::vector<T> values(static_cast<size_t>(first), T{77});
@@ -78,8 +79,8 @@ inline Blob bytes_of_value(const Value& value) {
   return {buffer.data(), buffer.data() + value.nbytes()};
 }
 
-/// The steps on all rows at once. What went in must not have changed; what comes out must be what infer() announced, must hold together, and
-/// must be the same as the steps make of each row alone.
+/// Runs the steps on all rows at once. Checks that the input is unchanged, and that the result
+/// matches what infer() announced, is consistent, and equals the result of each row alone.
 inline Columns run_columns(const Columns& given, const std::vector<OpSpec>& steps) {
   const Blob before = contents(given);
   Columns columns = given;

@@ -1,4 +1,4 @@
-// cast, normalize, clip, log1p and hash_bucket on columns: what comes out, and what is told.
+// Results and messages of cast, normalize, clip, log1p and hash_bucket on columns.
 
 #include <gtest/gtest.h>
 #include <xxhash.h>
@@ -121,7 +121,7 @@ TEST(normalize, of_columns_tells_of_misuse) {
   EXPECT_TRUE(tells(schema, step("normalize", {{"mean", 1}, {"std", 0}, {"field", "a"}}), "above 0"));
 }
 
-// User code may make either.
+// User code may make pictures or numbers.
 TEST(normalize, of_fields_unknown_before_looks_at_the_sample) {
   Field any;
   any.name = "x";

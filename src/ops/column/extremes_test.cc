@@ -1,4 +1,5 @@
-// Column operators beside plain reckoning, with values at the ends of every type, NaN, infinities, no rows, and odd shapes.
+// Compares column operators with plain computations: values at the ends of every type, NaN,
+// infinities, no rows, and odd shapes.
 
 #include <gtest/gtest.h>
 
@@ -31,7 +32,8 @@ std::vector<T> extremes() {
   return values;
 }
 
-/// C++ leaves conversions of what does not fit undefined, so the reference goes by limits in long double, which holds all of them.
+/// C++ leaves conversions of values that do not fit undefined. The reference compares with the
+/// limits in long double, which holds all of them.
 template <typename To, typename From>
 To saturated(From value) {
   const auto wide = static_cast<long double>(value);
@@ -132,7 +134,7 @@ void check_clip(DType dtype, double low, double high) {
       EXPECT_TRUE(got[i] != got[i]) << "NaN is between no limits";
       continue;
     }
-    // The limits as the type can hold them, inside.
+    // The limits rounded inward to values that the type can hold.
     const auto least = std::is_integral_v<T> ? std::ceil(static_cast<long double>(low))
                                              : static_cast<long double>(static_cast<T>(low));
     const auto most = std::is_integral_v<T> ? std::floor(static_cast<long double>(high))
@@ -159,7 +161,7 @@ TEST(extremes, clip_is_the_nearest_value_inside_of_the_limits) {
   check_clip<double>(DType::kFloat64, -1e300, 1e300);
 }
 
-// No rows, and rows of nothing
+// No rows, and rows without elements.
 
 TEST(extremes, of_no_rows_is_no_rows) {
   Table table(0);
@@ -228,7 +230,7 @@ TEST(extremes, a_number_has_one_bucket_whatever_type_holds_it) {
     EXPECT_EQ(values_of<int64_t>(made, field), values_of<int64_t>(made, "i64")) << field;
 }
 
-// Padding beside plain reckoning
+// Padding compared with a plain computation.
 
 TEST(pad, of_rows_of_one_length_fills_with_the_value_in_any_type) {
   std::mt19937 random(3);
@@ -285,7 +287,7 @@ TEST(pad, lengths_whose_bytes_no_number_holds_are_refused) {
     EXPECT_EQ(text(length), "length is " + std::to_string(length) + " | give a length of at most 2147483647\n");
 }
 
-// Memory is asked for before it is taken
+// Memory is reserved before it is allocated.
 
 TEST(column_ops, ask_for_what_they_make_and_take_nothing_where_they_are_refused) {
   Table table(1000);

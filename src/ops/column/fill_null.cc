@@ -12,7 +12,8 @@
 namespace forebay {
 namespace {
 
-// One mark for each row; one for each element of a list or a tensor. A list that is null is an empty one, with nothing to fill.
+// A row mask has one mark per row; an item mask has one per element of a list or a tensor. A null
+// list is empty and has nothing to fill.
 std::string row_mask(const std::string& field) { return field + "_valid"; }
 std::string item_mask(const std::string& field) { return field + "_items_valid"; }
 
@@ -21,7 +22,7 @@ std::string lists_stay(const Field& field) {
 }
 constexpr const char* kFillBefore = "give its source null= the text that is to stand there, or fill it in .map";
 
-// JSON has no words for these.
+// JSON has no numbers for these.
 Json number_of(const Json& value) {
   if (value == "nan") return std::numeric_limits<double>::quiet_NaN();
   if (value == "inf") return std::numeric_limits<double>::infinity();
@@ -48,7 +49,7 @@ bool some_missing(const Elements& valid) {
 
 template <typename T>
 void fill_elements(const Elements& in, const uint8_t* valid, int64_t each, T value, uint8_t* out) {
-  // Without a division for each element.
+  // One element per mark needs no division.
   if (each == 1) {
     for (int64_t i = 0; i < in.count; ++i) store_element(out, i, valid[i] ? load_element<T>(in.data, i) : value);
     return;
@@ -76,7 +77,7 @@ class FillNull final : public ColumnOp {
   }
 
  private:
-  // infer() has seen them, unless user code made them.
+  // infer() has checked the masks, unless user code made them.
   Status check(const Schema& schema, const Field& field) const {
     if (field.string_list()) return unsupported(fmt::format("{}; {}", lists_stay(field), kFillBefore));
     const auto rows = schema.find(row_mask(field.name)), items = schema.find(item_mask(field.name));
@@ -96,7 +97,7 @@ class FillNull final : public ColumnOp {
 
   Status fill_rows(Columns& columns, size_t field, size_t mask, WorkMemory& memory) const {
     const Elements valid = elements(columns, mask);
-    // Nothing is missing, or only whole lists are, which are empty: the column stays as it is, without a copy.
+    // Nothing is missing, or only whole lists are, which are empty: the column is not copied.
     if (!some_missing(valid) || is_ragged(columns.schema[field])) return {};
     if (columns.schema[field].kind != FieldKind::kTensor) return fill_strings(columns, field, valid.data, memory);
     return fill_tensor(columns, field, valid, columns.schema[field].shape.elements(), memory);
@@ -109,7 +110,7 @@ class FillNull final : public ColumnOp {
     return some_missing(valid) ? fill_tensor(columns, field, valid, 1, memory) : Status();
   }
 
-  // `each`: elements that share a mark.
+  // `each` is the number of elements that share a mark.
   Status fill_tensor(Columns& columns, size_t field, const Elements& valid, int64_t each, WorkMemory& memory) const {
     const DType dtype = columns.schema[field].dtype;
     FOREBAY_RETURN_IF_ERROR(memory.reserve(new_column_bytes(columns, field, dtype)));

@@ -13,7 +13,7 @@
 namespace forebay {
 namespace {
 
-// The upper 64 bits of the product: an even share of hashes for each bucket, without a division.
+// The upper 64 bits of the product give each bucket an equal share of hashes without a division.
 int64_t bucket_of(uint64_t hash, uint64_t buckets) {
   __extension__ using Product = unsigned __int128;
   return static_cast<int64_t>(static_cast<uint64_t>((static_cast<Product>(hash) * buckets) >> 64));
@@ -49,7 +49,7 @@ class HashBucket final : public ElementwiseOp {
   template <typename T>
   void integers(const Elements& in, uint8_t* out) const {
     map_elements<T, int64_t>(in.data, out, in.count, [buckets = buckets_, salt = salt_](T x) {
-      // The same number is in the same bucket, whatever type a file stores it in.
+      // A number gets the same bucket in every integer type.
       const auto wide = static_cast<int64_t>(x);
       return bucket_of(XXH3_64bits_withSeed(&wide, sizeof wide, salt), buckets);
     });
@@ -66,7 +66,7 @@ void infer_hash_bucket(const Args& args, Schema& schema, Problems& problems) {
     if (field.kind == FieldKind::kAny) continue;
     if (field.kind != FieldKind::kTensor) {
       field.shape = Shape{};
-      field.image = false;  // encoded pictures are no pictures any more
+      field.image = false;  // an encoded picture is no longer a picture
     }
     field.kind = FieldKind::kTensor;
     field.dtype = DType::kInt64;

@@ -6,8 +6,9 @@
 namespace forebay {
 namespace {
 
-// Rows that are finished before the next ones are begun: few enough that what is written of them stays in the nearest cache while
-// column after column adds to it, enough that a column is read in runs.
+// Rows that are finished before the next ones begin. They are few enough that their output stays in
+// the nearest cache while column after column is added, and enough that each column is read in
+// runs.
 constexpr int64_t kBlockRows = 256;
 
 struct Target {
@@ -24,7 +25,7 @@ void pieces(const uint8_t* column, int64_t first, int64_t last, Target to) {
 
 void pieces(const uint8_t* column, size_t bytes, int64_t first, int64_t last, Target to) {
   switch (bytes) {
-    // With a size that the compiler knows, a copy is one move and no call.
+    // A copy whose size is known at compile time is one move instead of a call.
     case 1: return pieces<1>(column, first, last, to);
     case 2: return pieces<2>(column, first, last, to);
     case 4: return pieces<4>(column, first, last, to);
@@ -36,14 +37,15 @@ void pieces(const uint8_t* column, size_t bytes, int64_t first, int64_t last, Ta
   }
 }
 
-// A square of 16 bytes a side, turned in registers. Vectors of 16 bytes exist everywhere that matters, so there is one version.
+// A square of 16 bytes per side, transposed in registers. Vectors of 16 bytes exist on all relevant
+// processors, so there is one version.
 using Words [[gnu::vector_size(16)]] = uint32_t;
 using LongWords [[gnu::vector_size(16)]] = uint64_t;
 
 template <typename Vector>
 Vector load(const uint8_t* from) {
   Vector v;
-  // One load where the compiler knows vectors, and no rule about alignment or types is broken.
+  // Compilers turn this into one load, and it breaks no rule about alignment or types.
   std::memcpy(&v, from, sizeof v);
   return v;
 }
@@ -71,7 +73,8 @@ void turn(const uint8_t* const* columns, size_t row, Target to, LongWords /*piec
   store(out + to.stride, __builtin_shufflevector(a, b, 1, 3));
 }
 
-// Square by square, a cache line of a row at a time, so that wide rows do not push each other out; then the edges.
+// Works square by square, one cache line of a row at a time, so that wide rows do not evict each
+// other; then does the edges.
 template <typename Vector, size_t kBytes>
 void squares(std::span<const uint8_t* const> columns, int64_t first, int64_t last, Target to) {
   constexpr size_t kSide = 16 / kBytes, kLine = 64 / kBytes;

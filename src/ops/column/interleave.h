@@ -6,8 +6,9 @@
 
 namespace forebay {
 
-/// Row by row what stands column by column: row r of `out` is piece r of each column in turn, pieces of `piece_bytes` bytes. Each column has
-/// `rows` of them, `out` has room for all; nothing need be aligned.
+/// Turns columns into rows: row r of `out` consists of piece r of each column in turn. A piece has
+/// `piece_bytes` bytes, and each column has `rows` pieces. `out` must be large enough for all of
+/// them. No pointer needs alignment.
 void interleave(std::span<const uint8_t* const> columns, size_t piece_bytes, int64_t rows, uint8_t* out);
 
 }  // namespace forebay

@@ -10,10 +10,11 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-// ln 2 in two parts: the first has 32 bits, so that its product with an exponent is exact.
+// ln 2 in two parts: the first has 32 bits, so its product with an exponent is exact.
 constexpr double kLn2High = 0x1.62e42feep-1, kLn2Low = 0x1.a39ef35793c76p-33;
 
-// The sum of z^(2k) / (2k + 1) for k = kFirst … kLast, by Horner's rule: what artanh(z) / z is beyond 1.
+// The sum of z^(2k) / (2k + 1) for k = kFirst … kLast, by Horner's rule. From k = 1 this is
+// artanh(z) / z - 1.
 template <int kFirst, int kLast>
 [[gnu::always_inline]] inline double artanh_tail(double square) {
   if constexpr (kFirst == kLast) {
@@ -23,8 +24,9 @@ template <int kFirst, int kLast>
   }
 }
 
-// 1 + x is rounded to u; what that lost counts as its share of u. u = 2^e × m with m in [√½, √2), by whole-number arithmetic on its bits;
-// ln m = 2 artanh((m - 1) / (m + 1)). No branches, and every operation exists for vectors.
+// 1 + x is rounded to u, and the rounding error is added relative to u. Integer arithmetic on the
+// bits of u splits it into 2^e × m with m in [√½, √2); ln m = 2 artanh((m - 1) / (m + 1)). There
+// are no branches, and vector instructions exist for every operation.
 template <int kTerms>
 [[gnu::always_inline]] inline double log1p_of(double x) {
   constexpr uint64_t kSqrtHalf = 0x3fe6a09e667f3bcd, kOne = 0x3ff0000000000000, kMantissa = 0x000fffffffffffff;
@@ -46,7 +48,7 @@ template <int kTerms>
 template <typename T>
 void log1p_all(const uint8_t* in, uint8_t* out, int64_t n) {
   using Out = std::conditional_t<std::is_same_v<T, double>, double, float>;
-  // As many as the result's own precision keeps.
+  // The number of terms that the precision of the result can show.
   constexpr int kTerms = std::is_same_v<T, double> ? 11 : 6;
   map_elements<T, Out>(in, out, n,
                        [](T x) { return static_cast<Out>(log1p_of<kTerms>(static_cast<double>(widen(x)))); });

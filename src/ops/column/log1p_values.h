@@ -6,9 +6,11 @@
 
 namespace forebay {
 
-/// ln(1 + x) of `n` elements of any type but bool: float64 from float64, else float32. Made of additions, multiplications, divisions
-/// and whole-number arithmetic in float64, one element like the other, so the bits are the same on every machine. Right to 1 chunk
-/// in the last place as float32, to 2 as float64. NaN below -1 and for NaN, -infinity for -1, infinity for infinity.
+/// Computes ln(1 + x) of `n` elements of any type but bool: float64 from float64, float32 from the
+/// rest. It uses only additions, multiplications, divisions and integer arithmetic on float64, in
+/// the same way for every element, so the bits are the same on every machine. The error is at most
+/// 1 unit in the last place as float32 and 2 as float64. The result is NaN below -1 and for NaN,
+/// -infinity for -1, and infinity for infinity.
 void log1p_values(DType from, const uint8_t* in, uint8_t* out, int64_t n);
 
 }  // namespace forebay

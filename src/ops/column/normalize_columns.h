@@ -8,7 +8,8 @@
 
 namespace forebay {
 
-/// .normalize for many rows at once. Means and deviations: one for all fields, or one for each.
+/// .normalize for many rows at once. `mean` and `std` have one number for all fields, or one per
+/// field.
 std::unique_ptr<ColumnOp> normalize_columns(std::vector<std::string> fields, std::vector<double> mean,
                                             std::vector<double> std);
 

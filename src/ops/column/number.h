@@ -12,7 +12,8 @@
 
 namespace forebay {
 
-/// An argument as an element of type T: the nearest value of a floating type; of others only what is exactly that.
+/// Converts an argument to an element of type T: the nearest value of a floating type, or the exact
+/// value of any other type. Empty if there is no exact value.
 template <typename T>
 std::optional<T> element_of(const Json& value) {
   if constexpr (std::is_same_v<T, bool>) {

@@ -22,7 +22,7 @@ constexpr std::array<std::pair<std::string_view, SeriesFunction>, 7> kSeriesFunc
 
 constexpr size_t kParts = 8;
 
-/// Compilers keep the parts in vectors: none waits for the one beside it.
+/// Compilers keep the parts in vectors, because no part depends on another.
 template <typename Term>
 double sum_of(size_t count, Term term) {
   double parts[kParts] = {};
@@ -31,7 +31,7 @@ double sum_of(size_t count, Term term) {
     for (size_t k = 0; k < kParts; ++k) parts[k] += term(i + k);
   }
   for (size_t k = 0; i < count; ++i, ++k) parts[k] += term(i);
-  // In one fixed order, whatever vectors a machine has: the bits are the same everywhere.
+  // The order is fixed, whatever vectors a machine has, so the bits are the same everywhere.
   return ((parts[0] + parts[4]) + (parts[2] + parts[6])) + ((parts[1] + parts[5]) + (parts[3] + parts[7]));
 }
 
@@ -58,7 +58,7 @@ std::string series_function_names() {
 
 DType series_dtype(SeriesFunction function, DType from) {
   if (function == SeriesFunction::kMin || function == SeriesFunction::kMax) return from;
-  // Integers become doubles: a float does not hold all of 32 bits.
+  // Integers give doubles, because a float cannot represent all 32-bit integers.
   return from != DType::kFloat64 && is_floating(from) ? DType::kFloat32 : DType::kFloat64;
 }
 

@@ -47,7 +47,7 @@ class Stack final : public ColumnOp {
   }
 
  private:
-  // infer() has seen them, unless user code made them.
+  // infer() has checked the fields, unless user code made them.
   Result<std::vector<size_t>> find(const Columns& columns) const {
     std::vector<size_t> places;
     for (const std::string& name : fields_) {
@@ -78,7 +78,7 @@ class Stack final : public ColumnOp {
   std::string name_;
 };
 
-// Those that differ from the first, in one problem however many they are.
+// Reports all fields that differ from the first in one problem.
 void check_alike(const Schema& schema, const std::vector<size_t>& fields, Problems& problems) {
   const Field* first = nullptr;
   std::vector<std::string> other_types;

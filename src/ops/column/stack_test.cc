@@ -22,7 +22,7 @@ TEST(interleave, puts_pieces_of_any_size_row_by_row) {
         std::vector<const uint8_t*> from;
         for (Blob& column : columns) {
           for (uint8_t& byte : column) byte = static_cast<uint8_t>(random());
-          from.push_back(column.data() + 1);  // at no boundary
+          from.push_back(column.data() + 1);  // not aligned
         }
         Blob out(count * piece * static_cast<size_t>(rows));
         interleave(from, piece, rows, out.data());
@@ -74,7 +74,7 @@ TEST(stack, misuse_is_told_once_with_the_way_out) {
   EXPECT_NE(told(schema, {step("stack", {{"fields", "a"}})}).find("name is missing"), std::string::npos);
 }
 
-// What user code makes is seen only when it comes.
+// The fields that user code makes are known only when a sample arrives.
 TEST(stack, of_fields_unknown_before_looks_at_the_sample) {
   Field a, b;
   a.name = "a", b.name = "b";

@@ -13,7 +13,7 @@ namespace forebay {
 namespace {
 
 bool is_integer(const Json& value) {
-  // Numbers above the range of int64 are kept unsigned by the parser.
+  // The parser stores numbers above the range of int64 as unsigned.
   return value.is_number_integer() &&
          !(value.is_number_unsigned() && value.get<uint64_t>() > uint64_t{std::numeric_limits<int64_t>::max()});
 }
@@ -55,7 +55,7 @@ bool has_type(const Json& value, ArgType type) {
     case ArgType::kFields: return is_one_or_list(value, is_text);
     case ArgType::kDType: return value.is_string() && dtype_from_name(value.get<std::string>()).has_value();
     case ArgType::kBytes: return bytes_of(value).has_value();
-    case ArgType::kNumberOrWord:  // these are the operator's to judge
+    case ArgType::kNumberOrWord:  // the operator checks these
     case ArgType::kTextByField:
     case ArgType::kPairs:
     case ArgType::kScalar:
@@ -99,7 +99,7 @@ std::vector<std::string> arg_names(std::span<const ArgDef> defs) {
   return names;
 }
 
-// An operator's errors say where they come from.
+// Adds the operator's name to its errors.
 class NamedOp final : public RecordOp {
  public:
   NamedOp(std::string name, std::unique_ptr<RecordOp> op) : name_(std::move(name)), op_(std::move(op)) {}
@@ -143,7 +143,7 @@ void forget_pictures(Schema& schema) {
 
 const Json& Args::json(std::string_view name) const {
   static const Json kNull;
-  // A null says "as if not given", as Python's None does.
+  // A null means "not given", as None does in Python.
   if (const auto found = given_.find(name); found != given_.end() && !found->is_null()) return *found;
   for (const ArgDef& def : defs_) {
     if (def.name == name) return def.default_value;
@@ -235,7 +235,7 @@ FieldUse use_of(const OpParts& parts, const OpSpec& spec, const Schema& before) 
   return parts.uses ? parts.uses(spec, before) : named_fields(spec, parts);
 }
 
-// With what is optional, where it is there.
+// Includes the optional fields that are present.
 std::vector<std::string> fields_read(const OpParts& parts, const OpSpec& spec, const Schema& before) {
   FieldUse use = use_of(parts, spec, before);
   for (std::string& name : use.optional) {
@@ -270,7 +270,7 @@ OpDef make_op(OpParts parts) {
   def.infer = [shared](const OpSpec& spec, Schema& schema, std::vector<Problem>& list) {
     Problems problems(list);
     check_args(spec.args, shared->args, problems);
-    // A step that is wrong makes nobody knows what; steps behind it must not be blamed for that.
+    // The output of a wrong step is unknown; later steps must not report problems because of it.
     if (problems.any()) return forget_pictures(schema);
     shared->infer(Args(spec.args, shared->args), schema, problems);
   };
@@ -284,7 +284,7 @@ OpDef make_op(OpParts parts) {
   if (shared->compile_columns) {
     def.compile_columns = [shared](const OpSpec& spec, const Schema& before) -> Result<std::unique_ptr<ColumnOp>> {
       FOREBAY_ASSIGN(auto op, shared->compile_columns(Args(spec.args, shared->args), before));
-      // None: such fields are worked on record by record, as pictures are.
+      // Without a column operator such fields are processed record by record, as pictures are.
       if (!op) return op;
       return std::unique_ptr<ColumnOp>(std::make_unique<NamedColumnOp>(shared->name, std::move(op)));
     };

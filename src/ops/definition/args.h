@@ -12,7 +12,7 @@
 
 namespace forebay {
 
-/// Where an operator's infer() puts what is wrong.
+/// Collects the problems that an operator's infer() finds.
 class Problems {
  public:
   explicit Problems(std::vector<Problem>& list) : list_(list), before_(list.size()) {}
@@ -29,13 +29,13 @@ struct Size {
   friend bool operator==(const Size&, const Size&) = default;
 };
 
-/// The arguments of one step, read by the types that the operator's ArgDefs give. The getters are for arguments that
-/// check_args() found nothing wrong with; where none was given they answer the default.
+/// The arguments of one step, read by the types in the operator's ArgDefs. The getters require
+/// arguments that check_args() accepted. They return the default of an argument that was not given.
 class Args {
  public:
   Args(const Json& given, std::span<const ArgDef> defs) : given_(given), defs_(defs) {}
 
-  /// Given, or with a default that is not null.
+  /// True if the argument was given or has a default that is not null.
   bool has(std::string_view name) const { return !json(name).is_null(); }
   int64_t integer(std::string_view name) const { return json(name).get<int64_t>(); }
   double number(std::string_view name) const { return json(name).get<double>(); }
@@ -59,20 +59,21 @@ class Args {
 /// Adds a problem for every argument that is unknown, missing or of the wrong type.
 void check_args(const Json& given, std::span<const ArgDef> defs, Problems& problems);
 
-/// The places of the named fields in the schema, and a problem for each that is not there.
+/// Returns the schema indices of the named fields and adds a problem for each one that is missing.
 std::vector<size_t> check_fields(std::span<const std::string> names, const Schema& schema, Problems& problems);
 
-/// What to do about lists of strings where an operator takes numbers.
+/// The remedy if an operator on numbers is given lists of strings.
 std::string way_out_of_strings(const Field& field, std::string_view op);
 
-/// A value as messages show it. Texts need not be UTF-8 (C++ callers give any bytes): what is not becomes U+FFFD.
+/// A value as messages show it. Bytes that are not UTF-8 (C++ callers may pass any) become U+FFFD.
 std::string json_text(const Json& value);
 
 /// "'a', 'b'".
 std::string quoted_list(std::span<const std::string> names);
 
-/// What an operator's file says of it; make_op() adds what all operators share.
-/// What infer() and compile() get was checked by then, so that they need no case for what is missing or of another type.
+/// The definition of an operator as its file gives it. make_op() adds the behaviour that all
+/// operators share. infer() and compile() receive checked arguments and need no case for missing
+/// ones or wrong types.
 struct OpParts {
   std::string name;
   OpGroup group = OpGroup::kGeneral;
@@ -81,19 +82,21 @@ struct OpParts {
   bool random = false;
   /// Called with arguments of the right types.
   std::function<void(const Args&, Schema&, Problems&)> infer;
-  /// Absent for what the loader does itself.
+  /// Absent if the loader itself carries out the operator.
   std::function<Result<std::unique_ptr<RecordOp>>(const Args&, const Schema& before, uint32_t random_index)> compile =
       {};
-  /// Where it is there and compile() is not, single samples go through it, too, as columns of one row.
+  /// If this is present and compile() is not, single samples pass through it as columns of one row.
   std::function<Result<std::unique_ptr<ColumnOp>>(const Args&, const Schema& before)> compile_columns = {};
   OpRole role = OpRole::kValues;
   bool each = false;  ///< FieldUse::each
-  /// See OpDef. Where there is none the operator reads and changes the fields that its arguments `field` or `fields` name.
+  /// See OpDef. If absent, the operator reads and changes the fields that its arguments `field` or
+  /// `fields` name.
   std::function<FieldUse(const OpSpec&, const Schema& before)> uses = {};
 };
 
-/// Checks arguments before infer() and names operator and sample in every error of a run. Where arguments are wrong the
-/// pictures of the schema become "known later", so that one mistake does not give three problems.
+/// Checks the arguments before infer(), and adds operator and sample to every error of a run. After
+/// wrong arguments the pictures of the schema become "known later", so that one mistake does not
+/// cause three problems.
 OpDef make_op(OpParts parts);
 
 }  // namespace forebay

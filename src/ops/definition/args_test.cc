@@ -1,4 +1,4 @@
-// Arguments: what every operator refuses in one and the same way, and what the getters give.
+// Arguments: the errors that all operators share, and the results of the getters.
 
 #include "ops/definition/args.h"
 
@@ -13,7 +13,7 @@
 namespace forebay::ops_test {
 namespace {
 
-/// Fields of every kind, so that an operator finds one that it takes.
+/// Fields of every kind, so that each operator finds one that it accepts.
 Schema many_fields() {
   Field text = bytes_field("text"), list = tensor_field("list", DType::kInt64, {Shape::kUnknown});
   text.kind = FieldKind::kText;
@@ -22,7 +22,7 @@ Schema many_fields() {
                  tensor_field("row", DType::kInt16, {4})});
 }
 
-/// A value that is of that type and of no other, where there is one.
+/// A value of that type and of no other, if there is one.
 Json of_type(ArgType type) {
   switch (type) {
     case ArgType::kInt: return 3;
@@ -83,7 +83,7 @@ bool names(const std::vector<Problem>& problems, const std::string& start) {
 TEST(args, of_another_type_are_refused_by_every_operator_with_what_would_do) {
   for (const OpDef& def : all_ops()) {
     for (const ArgDef& arg : def.args) {
-      if (of_type(arg.type).is_null()) continue;  // the operator's own to judge
+      if (of_type(arg.type).is_null()) continue;  // the operator checks these
       for (const Json& wrong : {Json::object(), Json(Json::array({Json::object()}))})
         EXPECT_TRUE(names(problems_with(def, arg.name, wrong), arg.name + " is ")) << def.name << " " << arg.name;
     }
@@ -109,7 +109,7 @@ TEST(args, that_are_missing_or_unknown_are_told_by_every_operator) {
     EXPECT_TRUE(names(without, "unknown argument 'no such argument'")) << def.name;
     for (const ArgDef& arg : def.args) {
       EXPECT_EQ(names(without, arg.name + " is missing"), arg.required) << def.name << " " << arg.name;
-      // A null is as if nothing had been given.
+      // A null means "not given".
       EXPECT_EQ(names(problems_with(def, arg.name, nullptr), arg.name + " is missing"), arg.required)
           << def.name << " " << arg.name;
       if (arg.name.size() < 4) continue;
@@ -132,7 +132,7 @@ TEST(args, defaults_are_of_their_own_type) {
   }
 }
 
-// What the getters give
+// Results of the getters.
 
 const std::vector<ArgDef> kDefs = {{"n", ArgType::kInt, true, nullptr, ""},
                                    {"size", ArgType::kSize, false, nullptr, ""},

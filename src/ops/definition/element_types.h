@@ -9,23 +9,24 @@
 
 namespace forebay {
 
-/// A float16 where it is an element of an array.
+/// A float16 as the element of an array.
 struct Half {
   uint16_t bits;
 };
-/// A bfloat16 where it is an element of an array.
+/// A bfloat16 as the element of an array.
 struct Bfloat16 {
   uint16_t bits;
 };
 
-/// The floating types that have no C++ type of their own: numbers of them are computed as float.
+/// Floating types without a C++ type of their own. Their numbers are computed as float.
 template <typename T>
 constexpr bool kIsSmallFloat = std::is_same_v<T, Half> || std::is_same_v<T, Bfloat16>;
 template <typename T>
 constexpr bool kIsFloat = std::is_floating_point_v<T> || kIsSmallFloat<T>;
 
 /// Calls `visit` with a value of the dtype's C++ type.
-/// One instance of the visitor for each of the thirteen types: keep what does not depend on the type outside.
+/// The visitor is instantiated for each of the thirteen types: keep code that does not depend on
+/// the type outside.
 template <typename Visit>
 decltype(auto) with_element(DType dtype, Visit visit) {
   switch (dtype) {
@@ -58,7 +59,7 @@ auto widen(T value) {
   }
 }
 
-/// Elements lie where their file put them, aligned or not.
+/// Loads an element that may be unaligned: files place elements anywhere.
 template <typename T>
 T load_element(const uint8_t* in, int64_t i) {
   T value;
@@ -75,14 +76,14 @@ bool is_aligned(const uint8_t* at) {
   return reinterpret_cast<uintptr_t>(at) % alignof(T) == 0;
 }
 
-/// out[i] = change(in[i]). `in` and `out` lie apart.
+/// out[i] = change(in[i]). `in` and `out` must not overlap.
 template <typename In, typename Out, typename Change>
 void map_elements(const uint8_t* in, uint8_t* out, int64_t n, Change change) {
   if (!is_aligned<In>(in) || !is_aligned<Out>(out)) {
     for (int64_t i = 0; i < n; ++i) store_element(out, i, change(load_element<In>(in, i)));
     return;
   }
-  // Compilers make vectors of this loop, and of the other one only for some types.
+  // Compilers vectorize this loop, but the one above only for some types.
   const In* const from = reinterpret_cast<const In*>(in);
   Out* const __restrict to = reinterpret_cast<Out*>(out);
   for (int64_t i = 0; i < n; ++i) to[i] = change(from[i]);

@@ -43,7 +43,7 @@ TEST(map_elements, gives_the_same_wherever_in_and_out_begin) {
   }
 }
 
-// Both ends, what lies just beyond them, and what lies between two values.
+// Both ends, the values just beyond them, and values between two integers.
 template <typename T>
 void check_whole_numbers() {
   using Limits = std::numeric_limits<T>;

@@ -7,11 +7,12 @@ namespace {
 constexpr double kLn2 = 0.693147180559945309417;
 constexpr double kTwoPi = 6.283185307179586476925;
 
-// Their series, for at most an eighth of a turn.
+// Series of sin and cos, for at most an eighth of a turn.
 double small_sin(double turns) {
   const double x = turns * kTwoPi, square = x * x;
   double sum = 1.0;
-  // Horner, smallest terms first: no power is formed, and rounding errors of small terms stay small.
+  // Horner's rule, smallest terms first: no power is computed, and rounding errors of small terms
+  // stay small.
   for (int n = 16; n >= 2; n -= 2) sum = 1.0 - square / (n * (n + 1)) * sum;
   return x * sum;
 }
@@ -26,7 +27,7 @@ double small_cos(double turns) {
 // For 0 to half a turn.
 double half_turn_cos(double turns) {
   if (turns > 0.25) return -half_turn_cos(0.5 - turns);
-  // Of the two the one whose angle is small: its series needs few terms.
+  // Uses the function whose angle is small, because its series needs few terms.
   return turns > 0.125 ? small_sin(0.25 - turns) : small_cos(turns);
 }
 }  // namespace
@@ -43,12 +44,12 @@ double portable_exp(double x) {
 double portable_log(double x) {
   int power = 0;
   double part = std::frexp(x, &power);  // in [1/2, 1)
-  // Around 1, from half a root of 2 to it: there z is smallest.
+  // Moves `part` to [√½, √2), where z is smallest.
   if (part < 0.70710678118654752) {
     part *= 2;
     --power;
   }
-  // ln m = 2 artanh((m - 1) / (m + 1)), a series that falls by at least 33 a term.
+  // ln m = 2 artanh((m - 1) / (m + 1)), a series whose terms shrink by a factor of at least 33.
   const double z = (part - 1) / (part + 1), square = z * z;
   double sum = 0;
   for (int n = 25; n >= 1; n -= 2) sum = sum * square + 1.0 / n;

@@ -16,7 +16,7 @@ TEST(portable_math, has_the_values_that_are_known) {
     EXPECT_EQ(portable_log(std::ldexp(1.0, power)), power * 0.693147180559945309417) << power;
 }
 
-// What draws crops: these bits may never change, or epochs of old seeds would.
+// These functions draw crops: their bits may never change, or the epochs of old seeds would.
 TEST(portable_math, has_the_same_bits_for_ever) {
   EXPECT_EQ(std::bit_cast<uint64_t>(portable_exp(1)), 0x4005bf0a8b14576au);
   EXPECT_EQ(std::bit_cast<uint64_t>(portable_log(10)), 0x40026bb1bbb55515u);

@@ -15,7 +15,7 @@ class RecordOfColumns final : public RecordOp {
       : op_(std::move(op)) {
     for (const std::string& name : reads) {
       const auto index = before.find(name);
-      // Once, however often it is named: columns are found by name.
+      // Columns are found by name, so a field that is named twice is converted once.
       if (!index || std::find(inputs_.begin(), inputs_.end(), *index) != inputs_.end()) continue;
       inputs_.push_back(*index);
       input_schema_.push_back(before[*index]);
@@ -30,7 +30,7 @@ class RecordOfColumns final : public RecordOp {
   Status apply(Record& record, const SampleContext& context) const override {
     FOREBAY_ASSIGN(Columns columns, take_inputs(record, *context.memory));
     FOREBAY_RETURN_IF_ERROR(op_->apply(columns, *context.memory));
-    // There is one row: what is wrong with it is wrong with the sample.
+    // There is one row, so its error is the error of the sample.
     if (columns.bad_rows && !columns.bad_rows->empty()) return columns.bad_rows->begin()->second;
     Record made = columns.row(0), result;
     result.reserve(outputs_.size());
@@ -50,7 +50,7 @@ class RecordOfColumns final : public RecordOp {
  private:
   struct Output {
     std::string name;
-    std::optional<size_t> passes;  // its place before
+    std::optional<size_t> passes;  // its index before the operator
   };
 
   Result<Columns> take_inputs(Record& record, WorkMemory& memory) const {
@@ -65,7 +65,7 @@ class RecordOfColumns final : public RecordOp {
       }
       schema.push_back(input_schema_[i]);
       FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
-      // Copied, since the operator may change it, and where it fails the record is to be as it was.
+      // Copied, because the operator may change it and a failure must leave the record unchanged.
       inputs.push_back(value.copy());
     }
     return columns_of(schema, inputs);

@@ -8,8 +8,8 @@
 
 namespace forebay {
 
-/// The same operator for single samples, which go through it as columns of one row. Only the fields that it reads do; the
-/// others pass by untouched.
+/// Adapts a column operator to single samples, which pass through it as columns of one row. Only
+/// the fields that the operator reads are converted; the others stay untouched.
 std::unique_ptr<RecordOp> record_of_columns(std::unique_ptr<ColumnOp> op, const std::vector<std::string>& reads,
                                             const Schema& before, const Schema& after);
 

@@ -11,7 +11,7 @@
 namespace forebay::ops_test {
 namespace {
 
-/// A column operator that is a function of the test's.
+/// A column operator that calls a function of the test.
 class ColumnFunction final : public ColumnOp {
  public:
   using Function = std::function<Status(Columns&)>;
@@ -38,7 +38,7 @@ Value number(int64_t value) {
 
 int64_t number_of(const Value& value) { return *value.tensor.data<int64_t>(); }
 
-/// The sum of a and b as c, in the place of both.
+/// Replaces a and b by their sum, c.
 Status add_up(Columns& columns) {
   const auto a = values_of<int64_t>(columns, "a"), b = values_of<int64_t>(columns, "b");
   Table table(1);
@@ -138,7 +138,7 @@ TEST(record_of_columns, an_operator_that_does_not_make_what_it_announced_is_our_
   EXPECT_NE(status.message().find("'a'"), std::string::npos) << status.message();
 }
 
-// What other steps hold of the same sample must not change under them.
+// Values that other steps hold of the same sample must not change.
 TEST(record_of_columns, leaves_memory_alone_that_the_value_shares_with_others) {
   const OpSpec clip = step("clip", {{"min", 5}, {"field", "a"}});
   Record record = three(1, 2);

@@ -6,7 +6,7 @@
 
 namespace forebay {
 
-/// One operator each; its file has its name.
+/// One function per operator; its file has the operator's name.
 OpDef add_noise_op();
 OpDef aggregate_op();
 OpDef batch_op();
@@ -46,8 +46,8 @@ OpDef take_op();
 OpDef tokenize_op();
 OpDef window_op();
 
-/// All of them, by name. `batch`, `cache`, `shuffle` and `take` are carried out by the loader: here they only check their
-/// arguments.
+/// All operators, sorted by name. The loader carries out `batch`, `cache`, `shuffle` and `take`;
+/// here they only check their arguments.
 std::vector<OpDef> all_ops();
 
 }  // namespace forebay

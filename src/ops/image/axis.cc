@@ -6,7 +6,8 @@
 namespace forebay {
 namespace {
 
-// Everything here follows Pillow's order of operations in double precision, since the last bit decides the weights.
+// Everything here follows Pillow's order of operations in double precision, because the last bit
+// decides the weights.
 struct Triangle {
   explicit Triangle(const AxisSpec& spec)
       : scale(static_cast<double>(spec.in) / static_cast<double>(spec.out)), support(std::max(scale, 1.0)),
@@ -16,12 +17,12 @@ struct Triangle {
   int64_t in;
 
   double center(int64_t i) const { return (static_cast<double>(i) + 0.5) * scale; }
-  // Truncated after a half is added, as Pillow rounds; a window's ends lie within the picture.
+  // Adds a half and truncates, as Pillow does. The ends of a window lie within the picture.
   int64_t begin(int64_t i) const { return std::max<int64_t>(static_cast<int64_t>(center(i) - support + 0.5), 0); }
   int64_t end(int64_t i) const { return std::min<int64_t>(static_cast<int64_t>(center(i) + support + 0.5), in); }
 };
 
-// One output's weights before they are laid out: `weights` from sample `begin` on.
+// The weights of one output before they are laid out. The first belongs to sample `begin`.
 struct Taps {
   int64_t begin = 0;
   std::span<int32_t> weights;
@@ -37,29 +38,30 @@ Taps bilinear_taps(const Triangle& triangle, int64_t i, std::span<double> exact,
     sum += exact[t];
   }
   for (int64_t t = 0; t < n; ++t) {
-    // A sum of 0 has only zeros in it.
+    // If the sum is 0, all weights are 0.
     const double share = sum != 0.0 ? exact[t] / sum : exact[t];
-    // Weights are not negative, so that adding a half rounds.
+    // Weights are not negative, so adding a half rounds them.
     rounded[t] = static_cast<int32_t>(0.5 + share * kWeightOne);
   }
-  // Zeros at the ends make no difference but cost time.
+  // Zeros at the ends do not change the sum but cost time.
   int64_t low = 0, high = n;
   while (high > 1 && rounded[high - 1] == 0) --high;
   while (low < high - 1 && rounded[low] == 0) ++low;
   return {begin + low, rounded.subspan(low, high - low)};
 }
 
-// Pillow adds the step again and again instead of multiplying; its rounding errors decide ties.
+// Pillow adds the step repeatedly instead of multiplying; the accumulated rounding errors decide
+// ties.
 class NearestWalk {
  public:
   explicit NearestWalk(const AxisSpec& spec)
       : step_(static_cast<double>(spec.in) / static_cast<double>(spec.out)), position_(step_ * 0.5),
         last_(spec.in - 1) {
-    // Walked even where nothing is taken: the errors of all steps before belong to it.
+    // Also walks over the outputs that are not computed, because their rounding errors accumulate.
     for (int64_t i = 0; i < spec.first; ++i) position_ += step_;
   }
   int64_t next() {
-    // The errors may lead a little behind the last one.
+    // The accumulated errors may lead past the last sample.
     const int64_t index = std::min(static_cast<int64_t>(position_), last_);
     position_ += step_;
     return index;
@@ -86,12 +88,14 @@ AxisRange unflipped_range(const AxisSpec& spec) {
 
 constexpr uint64_t align8(uint64_t bytes) { return (bytes + 7) / 8 * 8; }
 
-// Tables with room for `stride` weights an output are squeezed to as many as the longest needs.
+// Packs tables with a stride of `stride` weights per output to a stride of `taps`, the longest
+// actually needed.
 void compact(std::span<int32_t> weights, int64_t count, int64_t stride, int64_t taps) {
   for (int64_t i = 1; i < count; ++i) std::copy_n(&weights[i * stride], taps, &weights[i * taps]);
 }
 
-// Outputs near the end have fewer weights; their zeros go to the front, so that no tap lies behind the last sample.
+// Outputs near the end have fewer weights. Moving their zeros to the front avoids taps past the
+// last sample.
 void keep_inside(Axis& axis, int64_t samples) {
   for (int64_t i = 0; i < axis.count; ++i) {
     const int64_t over = axis.start[i] + axis.taps - samples;
@@ -108,7 +112,8 @@ void keep_inside(Axis& axis, int64_t samples) {
 int64_t max_taps(const AxisSpec& spec) {
   if (spec.identity() || spec.interpolation == Interpolation::kNearest) return 1;
   const double support = std::max(static_cast<double>(spec.in) / static_cast<double>(spec.out), 1.0);
-  // An upper bound, since it sizes memory before any weight is known; compact() then takes the true one.
+  // This is an upper bound, because it sizes memory before any weight is known. compact() then uses
+  // the true number.
   return std::min(2 * static_cast<int64_t>(std::ceil(support)) + 1, spec.in);
 }
 
@@ -134,7 +139,7 @@ uint64_t Axis::bytes(const AxisSpec& spec) {
 
 Axis Axis::build(const AxisSpec& spec, std::span<uint8_t> memory) {
   const int64_t stride = max_taps(spec), origin = input_range(spec).first;
-  // Doubles first, where the memory is aligned; what needs less lies behind.
+  // Doubles come first, where the memory is aligned; tables with a smaller alignment follow.
   const std::span<double> exact(reinterpret_cast<double*>(memory.data()), stride);
   int32_t* const integers = reinterpret_cast<int32_t*>(exact.data() + stride);
   const std::span<int32_t> rounded(integers, stride);
@@ -155,20 +160,20 @@ Axis Axis::build(const AxisSpec& spec, std::span<uint8_t> memory) {
       taps = {spec.identity() ? spec.first + i : walk.next(), rounded.first(1)};
     }
     const auto n = static_cast<int64_t>(taps.weights.size());
-    // Mirrored by weights and places rather than by moving pixels: it costs nothing.
+    // Mirroring reverses weights and places instead of moving pixels, so it costs nothing.
     if (spec.flip_in) {
       std::reverse(taps.weights.begin(), taps.weights.end());
       taps.begin = spec.in - taps.begin - n;
     }
     const int64_t at = spec.flip_out ? spec.count - 1 - i : i;
-    // Counted from the first sample that is needed: others are not even decoded.
+    // Relative to the first sample that is needed; samples before it are not even decoded.
     axis.start[at] = static_cast<int32_t>(taps.begin - origin);
     int32_t* const to = &axis.weights[at * stride];
     std::fill(std::copy(taps.weights.begin(), taps.weights.end(), to), to + stride, 0);
     axis.taps = std::max(axis.taps, n);
   }
   compact(axis.weights, axis.count, stride, axis.taps);
-  // Now as dense as the kernels read them.
+  // From here on the weights are packed, as the kernels read them.
   axis.weights = axis.weights.first(axis.count * axis.taps);
   keep_inside(axis, input_range(spec).count);
   return axis;

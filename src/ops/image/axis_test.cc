@@ -59,7 +59,7 @@ TEST(axis, a_window_is_a_part_of_the_whole) {
     if (spec.flip_in || spec.flip_out) continue;
     const AxisSpec whole_spec = {spec.in, spec.out, 0, spec.out, spec.interpolation, false, false};
     const Built part = build(spec), whole = build(whole_spec);
-    // Sample by sample, since zeros may stand before or behind the weights.
+    // Compares sample by sample, because zeros may come before or after the weights.
     auto weights_of = [](const Axis& axis, int64_t i, int64_t origin, int64_t in) {
       std::vector<int32_t> weights(static_cast<size_t>(in));
       for (int64_t t = 0; t < axis.taps; ++t) weights[origin + axis.start[i] + t] = axis.weights[i * axis.taps + t];

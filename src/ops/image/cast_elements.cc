@@ -15,11 +15,11 @@ namespace {
 template <Rounding kRounding, typename To, typename From>
 To saturate_float(From value) {
   const From rounded = kRounding == Rounding::kHalfToEven ? std::nearbyint(value) : value;
-  // 2^digits is exact in every floating type, the type's largest value may not be.
+  // 2^digits is exact in every floating type; the type's largest value may not be.
   const From above = std::ldexp(From{1}, std::numeric_limits<To>::digits);
-  // The comparison, as a conversion of what does not fit has no defined result.
+  // Compares before converting, because converting a value that does not fit is undefined.
   const bool high = rounded >= above, low = rounded <= static_cast<From>(std::numeric_limits<To>::min());
-  // No branches, so that vectors can do it.
+  // No branches, so that the compiler can vectorize.
   To made = static_cast<To>(high || low || rounded != rounded ? From{0} : rounded);
   made = high ? std::numeric_limits<To>::max() : made;
   return low ? std::numeric_limits<To>::min() : made;
@@ -32,15 +32,15 @@ To saturate_integer(From value) {
   return static_cast<To>(value);
 }
 
-// `Exact` holds every number of From, and every float.
+// `Exact` can represent every value of From and every float.
 template <typename Exact, typename From>
 uint16_t bfloat16_from(From value) {
   const auto number = static_cast<Exact>(value);
   auto single = static_cast<float>(value);
-  // Rounded to odd on the way: the second rounding then sees on which side of a tie the number was.
+  // Rounds to odd first. The second rounding then knows on which side of a tie the number was.
   if (static_cast<Exact>(single) != number && number == number) {
     uint32_t bits = std::bit_cast<uint32_t>(single);
-    // Where the nearest float lies farther from zero, the one below it in size is the truncated number.
+    // If the nearest float has a larger magnitude, the next smaller one is the truncated number.
     if (std::abs(static_cast<Exact>(single)) > std::abs(number)) --bits;
     single = std::bit_cast<float>(bits | 1);
   }
@@ -58,7 +58,7 @@ To convert(From value) {
   } else if constexpr (std::is_same_v<To, Bfloat16> && std::is_same_v<From, float>) {
     return {float_to_bfloat16(value)};
   } else if constexpr (std::is_same_v<To, Bfloat16>) {
-    // A double does not hold all integers of 64 bits.
+    // A double cannot represent all 64-bit integers.
     using Exact = std::conditional_t<std::is_integral_v<From> && sizeof(From) == 8, long double, double>;
     return {bfloat16_from<Exact>(value)};
   } else if constexpr (std::is_floating_point_v<To>) {
@@ -83,11 +83,12 @@ uint16_t half_from_double(double value) {
   if (std::isnan(value)) return static_cast<uint16_t>(sign | 0x7e00);
   const double size = std::abs(value);
   if (size >= 65520.0) return static_cast<uint16_t>(sign | 0x7c00);  // rounds to infinity
-  // Numbers in units of the last place: 2^-24 for the smallest, else 10 bits below the leading one.
+  // Number of units in the last place: 2^-24 for subnormal values, else 10 bits below the leading
+  // one.
   int exponent = -14;
   if (size >= 0x1p-14) exponent = std::ilogb(size);
   const auto units = static_cast<uint32_t>(std::nearbyint(std::ldexp(size, 10 - exponent)));
-  // A carry out of the mantissa moves into the exponent by itself.
+  // A carry out of the mantissa increments the exponent.
   const uint32_t low = size >= 0x1p-14 ? units + (static_cast<uint32_t>(exponent + 14) << 10) : units;
   return static_cast<uint16_t>(sign | low);
 }
@@ -108,7 +109,7 @@ double double_from_half(uint16_t half) {
 uint16_t bfloat16_from_double(double value) { return bfloat16_from<double>(value); }
 
 void cast_elements(DType from, const uint8_t* in, DType to, uint8_t* out, int64_t n, Rounding rounding) {
-  // Bytes as they are: a NaN keeps what is written in it.
+  // Copies the bytes, so a NaN keeps its payload.
   if (from == to) {
     if (n > 0) std::memcpy(out, in, static_cast<size_t>(n) * dtype_size(from));
     return;
@@ -117,7 +118,7 @@ void cast_elements(DType from, const uint8_t* in, DType to, uint8_t* out, int64_
     with_element(to, [&](auto b) {
       using From = decltype(a);
       using To = decltype(b);
-      // Rounding matters only where fractions are lost.
+      // Rounding matters only in conversions that lose fractions.
       constexpr bool kLoses = kIsFloat<From> && std::is_integral_v<To>;
       if constexpr (kLoses) {
         if (rounding == Rounding::kHalfToEven) return cast_all<Rounding::kHalfToEven, From, To>(in, out, n);

@@ -11,7 +11,7 @@ struct Hsv {
   uint8_t h, s, v;
 };
 
-// Pillow's blend: truncated, and clipped where the factor leads outside.
+// Pillow's blend: truncated, and clipped if the factor leads out of range.
 uint8_t blend(uint8_t flat, uint8_t pixel, float factor) {
   const float value = static_cast<float>(flat) + factor * static_cast<float>(pixel - flat);
   return static_cast<uint8_t>(std::clamp(value, 0.0f, 255.0f));
@@ -19,7 +19,7 @@ uint8_t blend(uint8_t flat, uint8_t pixel, float factor) {
 
 void blend_all(uint8_t flat, float factor, std::span<uint8_t> pixels) {
   std::array<uint8_t, 256> table;
-  // 256 blends for any number of pixels.
+  // A table needs 256 blends for any number of pixels.
   for (int i = 0; i < 256; ++i) table[i] = blend(flat, static_cast<uint8_t>(i), factor);
   for (uint8_t& pixel : pixels) pixel = table[pixel];
 }
@@ -31,12 +31,12 @@ uint8_t luma(const uint8_t* rgb) {
 
 uint8_t to_byte(double value) { return static_cast<uint8_t>(std::clamp(static_cast<int>(value), 0, 255)); }
 
-// Pillow keeps hue, saturation and value in 8 bits each and mixes single and double precision; both decide the last
-// bit.
+// Pillow stores hue, saturation and value in 8 bits each and mixes single and double precision;
+// both affect the last bit.
 Hsv hsv_of(const uint8_t* rgb) {
   const uint8_t r = rgb[0], g = rgb[1], b = rgb[2];
   const uint8_t high = std::max({r, g, b}), low = std::min({r, g, b});
-  // Grey: no hue, and no division by a range of 0.
+  // Grey has no hue, and its range of 0 must not be a divisor.
   if (high == low) return {0, 0, high};
   const auto range = static_cast<float>(high - low);
   const float s = range / static_cast<float>(high);
@@ -80,7 +80,7 @@ void adjust_contrast(float factor, int64_t channels, std::span<uint8_t> pixels) 
   uint64_t sum = 0;
   for (size_t i = 0; i < pixels.size(); i += channels) sum += channels == 3 ? luma(&pixels[i]) : pixels[i];
   const double mean = static_cast<double>(sum) / static_cast<double>(pixels.size() / channels);
-  // One mean, rounded to a byte, for the whole picture: so Pillow does it.
+  // Pillow uses one mean for the whole picture, rounded to a byte.
   blend_all(static_cast<uint8_t>(mean + 0.5), factor, pixels);
 }
 
@@ -95,7 +95,7 @@ void adjust_hue(double shift, std::span<uint8_t> pixels) {
   const auto steps = static_cast<int>(shift * 255);
   for (size_t i = 0; i < pixels.size(); i += 3) {
     Hsv hsv = hsv_of(&pixels[i]);
-    // Wraps around on purpose: the hue is a circle of 256.
+    // Wraps around on purpose: the hue is a circle of 256 values.
     hsv.h = static_cast<uint8_t>(hsv.h + steps);
     put_rgb(hsv, &pixels[i]);
   }

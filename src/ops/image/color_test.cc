@@ -6,14 +6,14 @@
 #include <array>
 #include <vector>
 
-// tests/golden has Pillow's own bytes; here is what must hold for every colour.
+// tests/golden has Pillow's own bytes; these tests check properties of every colour.
 
 namespace forebay {
 namespace {
 
 using Colour = std::array<uint8_t, 3>;
 
-// A grid that has both ends of each channel, and neighbours.
+// A grid with both ends of each channel and their neighbours.
 std::vector<Colour> colours() {
   std::vector<Colour> all;
   const uint8_t levels[] = {0, 1, 2, 17, 64, 100, 127, 128, 129, 200, 253, 254, 255};
@@ -88,7 +88,7 @@ TEST(hue, of_greys_is_nothing_that_could_be_shifted) {
   }
 }
 
-// The value (the largest channel) is kept exactly; saturation and hue go through 8 bits.
+// The value (the largest channel) is preserved exactly; saturation and hue go through 8 bits.
 TEST(hue, keeps_the_brightest_channel_of_every_colour_at_any_shift) {
   const std::vector<Colour> all = colours();
   for (const double shift : {-0.5, -0.21, 0.0, 0.1, 0.3333, 0.5}) {
@@ -109,7 +109,7 @@ TEST(hue, of_a_third_of_the_circle_takes_pure_red_to_green_to_blue) {
   EXPECT_EQ(pixel, (std::vector<uint8_t>{0, 0, 255}));
 }
 
-// Hue has 256 values of which a whole turn is 255, so there and back is near, and no further than one step of the hue.
+// Hue has 256 values and a whole turn is 255, so a shift there and back is off by at most one step.
 TEST(hue, shifted_there_and_back_is_nearly_the_colour_before) {
   for (const Colour& colour : colours()) {
     std::vector<uint8_t> pixel(colour.begin(), colour.end());

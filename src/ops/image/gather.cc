@@ -17,7 +17,7 @@ void gather(const TensorPixels& from, std::span<const int64_t> rows, std::span<c
           from.tensor.data<T>() + std::max<int64_t>(rows[y], 0) * from.step_y() + c * from.step_channel();
       T* const to = out + y * width * step_x + c * step_channel;
       for (int64_t x = 0; x < width; ++x) {
-        // -1 stands for what lies beside the picture.
+        // -1 marks elements outside the picture.
         to[x * step_x] = rows[y] < 0 || columns[x] < 0 ? T{} : row[columns[x] * from.step_x()];
       }
     }
@@ -34,7 +34,7 @@ void fill_indices(const AxisSpec& spec, int64_t source_first, int64_t margin, st
 
 void gather_elements(const TensorPixels& from, std::span<const int64_t> rows, std::span<const int64_t> columns,
                      bool channels_first, uint8_t* out) {
-  // Elements are only moved, so their size says enough.
+  // Elements are only moved, so only their size matters.
   switch (dtype_size(from.tensor.dtype)) {
     case 1: return gather(from, rows, columns, channels_first, out);
     case 2: return gather(from, rows, columns, channels_first, reinterpret_cast<uint16_t*>(out));

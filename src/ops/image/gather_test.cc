@@ -36,7 +36,7 @@ struct Wanted {
   bool channels_first;
 };
 
-// Element by element, by where it lies.
+// Copies each element separately, by its location.
 std::vector<uint8_t> one_by_one(const TensorPixels& from, const Wanted& wanted) {
   const size_t item = dtype_size(from.tensor.dtype);
   const auto height = static_cast<int64_t>(wanted.rows.size()), width = static_cast<int64_t>(wanted.columns.size());

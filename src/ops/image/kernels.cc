@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kBlock = 4;
 constexpr int64_t kChannels = 3;
-// 16-bit numbers of one block and pair: 4 pixels × 4 pairs of highs, then of lows.
+// 16-bit numbers per block and pair: 4 pixels × 4 pairs of highs, then the same for the lows.
 constexpr int64_t kPairWeights = 64;
 
 int64_t blocks_of(int64_t count) { return (count + kBlock - 1) / kBlock; }
@@ -20,7 +20,7 @@ void horizontal_rgb(const HorizontalTaps& taps, const uint8_t* row, uint8_t* out
   horizontal_any(*taps.axis, kChannels, row, out);
 }
 
-// The weights of one pair of taps of one pixel, four times for the four lanes of a pixel.
+// Writes the weights of one pair of taps of one pixel, repeated for the four channels of the pixel.
 void put_pair(int32_t first, int32_t second, int16_t* out) {
   for (int lane = 0; lane < 4; ++lane) {
     out[2 * lane] = static_cast<int16_t>(first >> 8);

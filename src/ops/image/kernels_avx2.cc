@@ -34,7 +34,7 @@ FOREBAY_LANE Vec low8(Vec a, Vec b) { return _mm256_unpacklo_epi8(a, b); }
 FOREBAY_LANE Vec high8(Vec a, Vec b) { return _mm256_unpackhi_epi8(a, b); }
 
 FOREBAY_LANE void store_block(const Vec* pixels, uint8_t* out) {
-  // Packing keeps to the lanes: pixels 0 and 2 end up in the lower one, 1 and 3 in the upper.
+  // Packing stays within lanes: pixels 0 and 2 end up in the lower one, 1 and 3 in the upper.
   const Vec words = pack32(pixels[0], pixels[1]), bytes = pack16(words, words);
   const __m128i in_order = _mm_unpacklo_epi32(_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1));
   _mm_storeu_si128(reinterpret_cast<__m128i*>(out), in_order);
@@ -46,7 +46,8 @@ FOREBAY_LANE void store_floats(const uint8_t* pixels, const float* scale, const 
   const Vec channel[3] = {_mm256_and_si256(eight, byte), _mm256_and_si256(_mm256_srli_epi32(eight, 8), byte),
                           _mm256_and_si256(_mm256_srli_epi32(eight, 16), byte)};
   for (int c = 0; c < 3; ++c) {
-    // Multiplied and added apart: a fused instruction rounds once, and other levels twice.
+    // Multiplies and adds separately: a fused instruction rounds once, but the other levels round
+    // twice.
     const __m256 scaled = _mm256_mul_ps(_mm256_cvtepi32_ps(channel[c]), _mm256_set1_ps(scale[c]));
     _mm256_storeu_ps(planes[c] + x, _mm256_add_ps(scaled, _mm256_set1_ps(bias[c])));
   }

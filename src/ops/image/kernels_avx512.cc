@@ -1,5 +1,5 @@
 #if defined(__x86_64__)
-// GCC 12 takes the undefined registers inside its own intrinsics for a mistake.
+// GCC 12 warns about the deliberately undefined registers inside its own intrinsics.
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <immintrin.h>
 
@@ -20,7 +20,8 @@ FOREBAY_LANE Vec load(const void* from) { return _mm512_loadu_si512(static_cast<
 FOREBAY_LANE void store(void* to, Vec v) { _mm512_storeu_si512(static_cast<__m512i*>(to), v); }
 FOREBAY_LANE __m128i load_lane(const void* from) { return _mm_loadu_si128(static_cast<const __m128i*>(from)); }
 FOREBAY_LANE Vec broadcast_lane(const void* from) { return _mm512_broadcast_i32x4(load_lane(from)); }
-// Broadcasts under a mask are loads and a blend; inserting lanes would load the port that the shuffles need.
+// Masked broadcasts are loads and a blend; inserting lanes would use the port that the shuffles
+// need.
 FOREBAY_LANE Vec load_lanes(const uint8_t* row, const int32_t* offsets) {
   Vec lanes = _mm512_castsi128_si512(load_lane(row + offsets[0]));
   lanes = _mm512_mask_broadcast_i32x4(lanes, 0x00f0, load_lane(row + offsets[1]));
@@ -40,7 +41,8 @@ FOREBAY_LANE Vec low8(Vec a, Vec b) { return _mm512_unpacklo_epi8(a, b); }
 FOREBAY_LANE Vec high8(Vec a, Vec b) { return _mm512_unpackhi_epi8(a, b); }
 
 FOREBAY_LANE void store_block(const Vec* pixels, uint8_t* out) {
-  // The conversion clips above 255 but takes numbers as unsigned, so negative ones are raised to 0 before.
+  // The conversion clips above 255 but reads its input as unsigned, so negative numbers are raised
+  // to 0 first.
   _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm512_cvtusepi32_epi8(_mm512_max_epi32(pixels[0], zero())));
 }
 

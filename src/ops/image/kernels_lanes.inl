@@ -1,27 +1,30 @@
-// Included by kernels_{sse4,avx2,avx512}.cc, each of which defines before:
+// Included by kernels_{sse4,avx2,avx512}.cc, each of which first defines:
 //   FOREBAY_TARGET           the attribute that lets a function use the instruction set
 //   FOREBAY_LANE             the same, for small functions that must be inlined
 //   Vec, kLanes              a register of kLanes times 16 bytes
-//   load, store, zero, set32, shuffle, madd, add32, shift_left_8, shift_right_22, pack32, pack16, low8, high8
+//   load, store, zero, set32, shuffle, madd, add32, shift_left_8, shift_right_22, pack32, pack16,
+//   low8, high8
 //   broadcast_lane(from)     the same 16 bytes in every lane
 //   load_lanes(row, offsets) 16 bytes from each of kLanes places
 //   store_block(pixels, out) four pixels of four 32-bit numbers as 16 bytes
-//   kFloats, store_floats    that many pixels to three planes of floats
-// All but the last three and packed_rgb() work within lanes of 16 bytes, so one text serves every width.
+//   kFloats, store_floats    converts kFloats pixels to three planes of floats
+// All but the last three and packed_rgb() work within lanes of 16 bytes, so the same text serves
+// every width.
 
 namespace {
 
-// A pixel's three channels as pairs of 16-bit numbers (first tap, second tap) from five packed pixels: the first two, and
-// the two behind them.
+// Shuffles that turn packed pixels into pairs of 16-bit numbers (first tap, second tap) per
+// channel: kTaps01 for the first two pixels, kTaps23 for the next two.
 alignas(16) constexpr uint8_t kTaps01[16] = {0, 128, 3, 128, 1, 128, 4, 128, 2, 128, 5, 128, 128, 128, 128, 128};
 alignas(16) constexpr uint8_t kTaps23[16] = {6, 128, 9, 128, 7, 128, 10, 128, 8, 128, 11, 128, 128, 128, 128, 128};
 
-// Σ high × 256 + Σ low, rounded, as 32-bit numbers from 0 to 255 (or 256 by rounding; packing clips it).
+// Σ high × 256 + Σ low, rounded, as 32-bit numbers from 0 to 255. Rounding may give 256, which
+// packing clips.
 FOREBAY_LANE Vec finish(Vec high, Vec low) {
   return shift_right_22(add32(add32(shift_left_8(high), low), set32(1 << (kWeightBits - 1))));
 }
 
-// kPairs = 0: any number.
+// kPairs is the number of pairs, or 0 if it is known only at run time.
 template <int kPairs>
 FOREBAY_LANE Vec weigh(const uint8_t* row, const int32_t* offsets, const int16_t* weights, int64_t any_pairs) {
   const Vec taps01 = broadcast_lane(kTaps01), taps23 = broadcast_lane(kTaps23);
@@ -107,7 +110,7 @@ FOREBAY_TARGET void horizontal_rgb(const HorizontalTaps& taps, const uint8_t* ro
 FOREBAY_TARGET void vertical(const int32_t* weights, int64_t taps, const uint8_t* const* rows, int64_t bytes,
                              uint8_t* out) {
   switch (taps) {
-    // What enlarging and reducing to a half need: loops of known length are unrolled.
+    // Enlarging and halving need 2 to 5 taps. Loops of known length are unrolled.
     case 2: return vertical_taps<2>(weights, taps, rows, bytes, out);
     case 3: return vertical_taps<3>(weights, taps, rows, bytes, out);
     case 4: return vertical_taps<4>(weights, taps, rows, bytes, out);
@@ -121,7 +124,8 @@ FOREBAY_TARGET void planar_float(const uint8_t* pixels, int64_t width, const flo
   int64_t x = 0;
   for (; x + kFloats <= width; x += kFloats) store_floats(pixels + 4 * x, scale, bias, planes, x);
   if (x == width) return;
-  // The rest again with a full register that ends at the last pixel; narrow pictures go pixel by pixel.
+  // The last pixels are done again with a full register that ends at the last one. Pictures
+  // narrower than a register go pixel by pixel.
   if (width >= kFloats) return store_floats(pixels + 4 * (width - kFloats), scale, bias, planes, width - kFloats);
   for (int c = 0; c < 3; ++c) {
     for (x = 0; x < width; ++x) planes[c][x] = static_cast<float>(pixels[4 * x + c]) * scale[c] + bias[c];
@@ -130,7 +134,7 @@ FOREBAY_TARGET void planar_float(const uint8_t* pixels, int64_t width, const flo
 
 FOREBAY_TARGET void packed_rgb(const uint8_t* pixels, int64_t width, uint8_t* out) {
   const __m128i places = _mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1);
-  // Twelve bytes are wanted and sixteen stored, so the last pixels go one by one.
+  // A store writes sixteen bytes for twelve of output, so the last pixels go one by one.
   while (width >= 6) {
     const __m128i four = _mm_loadu_si128(reinterpret_cast<const __m128i*>(pixels));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm_shuffle_epi8(four, places));

@@ -7,7 +7,8 @@ namespace {
 
 constexpr uint32_t kHalf = 1u << (kWeightBits - 1);
 
-// Unsigned, so that sums over absurdly many taps wrap instead of being undefined, as they do in the vector kernels.
+// Unsigned, so that sums over very many taps wrap as in the vector kernels instead of being
+// undefined.
 uint8_t to_byte(uint32_t sum) {
   return static_cast<uint8_t>(std::clamp(static_cast<int32_t>(sum + kHalf) >> kWeightBits, 0, 255));
 }
@@ -24,7 +25,7 @@ void horizontal(const Axis& axis, const uint8_t* row, uint8_t* out) {
       for (int c = 0; c < kChannels; ++c) sums[c] += weight * from[c];
     }
     for (int c = 0; c < kChannels; ++c) out[c] = to_byte(sums[c]);
-    // The fourth byte of three channels, which the vector kernels make 0 as well.
+    // The fourth byte of three channels; the vector kernels also set it to 0.
     if (kPitch > kChannels) out[kChannels] = 0;
   }
 }

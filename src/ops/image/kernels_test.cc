@@ -8,7 +8,8 @@
 
 #include "ops/ops_test_support.h"
 
-// Every instruction set beside plain sums in 64 bits, with rows that end where their memory does but for the slack.
+// Compares every instruction set with plain sums in 64 bits, on rows that end where their memory
+// ends, except for the slack.
 
 namespace forebay {
 namespace {
@@ -25,7 +26,7 @@ std::vector<uint8_t> random_bytes(std::mt19937& random, int64_t count) {
   return bytes;
 }
 
-// Shares of one: none below 0, and what rounding lost goes to the first.
+// Non-negative weights that sum to one; the first gets the remainder.
 std::vector<int32_t> random_weights(std::mt19937& random, int64_t taps) {
   std::vector<int32_t> weights(static_cast<size_t>(taps));
   int32_t left = kWeightOne;
@@ -65,7 +66,8 @@ TEST_P(KernelsOf, a_vertical_sum_is_rounded_once_for_any_taps_and_length) {
   }
 }
 
-// The rows given may be all black or all white, and the sum of the weights a little beside one: no wrap at either end.
+// All rows may be black or all white, and the weights may sum to slightly more or less than one:
+// the result must not wrap.
 TEST_P(KernelsOf, a_vertical_sum_saturates_at_black_and_white) {
   for (const int64_t taps : {1, 2, 5, 40}) {
     std::vector<int32_t> weights(static_cast<size_t>(taps), kWeightOne / static_cast<int32_t>(taps));

@@ -2,7 +2,8 @@
 
 #include "ops/image/kernels.h"
 
-// The kernels for x86: one text (kernels_lanes.inl) compiled three times over the few instructions it needs.
+// The kernels for x86. One text (kernels_lanes.inl) is compiled three times, each time over the few
+// intrinsics of one instruction set.
 
 #define FOREBAY_DECLARE_KERNELS                                                                                 \
   void horizontal_rgb(const HorizontalTaps& taps, const uint8_t* row, uint8_t* out);                            \

@@ -13,7 +13,7 @@
 namespace forebay {
 namespace {
 
-// Scratch memory: the resampler's tables and rows, then what the source needs (two slots).
+// Scratch slots: one for the resampler's tables and rows, then two for the source.
 constexpr int kResamplerSlot = 0;
 constexpr int kSourceSlot = 1;
 
@@ -28,7 +28,7 @@ Status check_pixels(const Tensor& tensor, bool channels_first) {
   if (shape.rank() != 2 && shape.rank() != 3) {
     return unsupported(fmt::format("a tensor of shape {} is not a picture: (height, width) or three axes are", text));
   }
-  // A quarter of 2^31: positions in a row are 32 bits, with up to four channels each.
+  // A quarter of 2^31: positions in a row are 32 bits wide and a pixel has up to four channels.
   for (const int64_t dim : shape) {
     if (dim < 1 || dim > std::numeric_limits<int32_t>::max() / 4) {
       return unsupported(fmt::format("a picture of shape {} has no pixels or too many", text));
@@ -42,7 +42,7 @@ Status check_pixels(const Tensor& tensor, bool channels_first) {
   return {};
 }
 
-// What is done with each row is another step's work than making it.
+// Books the time that the sink spends on each row to `step`, not to the step that decodes.
 class BookedRows final : public RowSink {
  public:
   BookedRows(RowSink& sink, StepMeter& meter, int step) : sink_(sink), meter_(meter), step_(step) {}
@@ -67,7 +67,7 @@ void LazyImage::begin(PixelSource source) {
   flip_before_ = flip_after_ = scaled_ = false;
   resize_.reset();
   dtype_ = source_.dtype();
-  // All one step's, until the next one says what it does.
+  // All work belongs to the current step until a later step requests a change.
   decoded_by_ = placed_by_ = finished_by_ = step_;
 }
 
@@ -98,12 +98,15 @@ Rect LazyImage::resized() const {
 bool LazyImage::reaches_over(const Rect& part) const { return intersection(part, {0, 0, width(), height()}) != part; }
 
 Status LazyImage::crop(const Rect& part, WorkMemory& memory) {
-  // Zeros begin where the picture ends as it stands: not at an earlier crop's edge, and not before scale and bias.
+  // The zeros that this crop adds must begin at the edge of the current picture and must not be
+  // scaled. After an earlier crop or normalize() the description cannot say that, so the pixels are
+  // computed first.
   if (reaches_over(part) && (scaled_ || window_ != resized())) FOREBAY_RETURN_IF_ERROR(settle(memory));
-  // The window lies in what is not mirrored yet: as the picture is seen mirrored, left is counted from the right.
+  // The window is in coordinates before the final mirror: in a mirrored picture part.x counts from
+  // the right.
   const int64_t x = flip_after_ ? window_.width - part.x - part.width : part.x;
   window_ = {window_.x + x, window_.y + part.y, part.width, part.height};
-  // With a resize it is the resampler that crops on the way, so its step has the time.
+  // The resampler of a resize crops on the way, so the time stays with the step of the resize.
   if (!resize_) placed_by_ = step_;
   return {};
 }
@@ -128,7 +131,7 @@ Status LazyImage::resize(int64_t height, int64_t width, Interpolation interpolat
         "of "
         "two; give interpolation=\"nearest\", or interpolation={\"mask\": \"nearest\"} where pictures share the draw");
   if (interpolation == Interpolation::kBilinear && !wide) FOREBAY_RETURN_IF_ERROR(need_eight_bits("resize", memory));
-  // The weights of such a resize are all one: the same bytes, so that nothing needs to be settled for it.
+  // A resize to the same size changes no byte, so nothing has to be computed.
   if (height == this->height() && width == this->width()) return {};
   if (interpolation == Interpolation::kBilinear && wide) {
     FOREBAY_RETURN_IF_ERROR(settle(memory));
@@ -136,10 +139,12 @@ Status LazyImage::resize(int64_t height, int64_t width, Interpolation interpolat
     begin(PixelSource(TensorPixels{std::move(made), false}));
     return {};
   }
-  // A second resize needs the rounded pixels of the first, and zeros around a picture take part in one behind them.
+  // A second resize needs the rounded pixels of the first. A resize after a padding crop has to
+  // include the zeros.
   if (resize_ || intersection(window_, resized()) != window_) FOREBAY_RETURN_IF_ERROR(settle(memory));
   crop_ = window_;
-  // Mirroring before a resize or after is the same but for the last bit: kept where the user put it.
+  // Mirroring before a resize and after it differ in the last bit, so the user's order is
+  // preserved.
   flip_before_ = std::exchange(flip_after_, false);
   resize_ = Resize{height, width, interpolation};
   window_ = resized();
@@ -148,7 +153,7 @@ Status LazyImage::resize(int64_t height, int64_t width, Interpolation interpolat
 }
 
 Status LazyImage::normalize(std::span<const float> scale, std::span<const float> bias, WorkMemory& memory) {
-  // Pixels of 16 bits are made at once: kernels and tables are for 256 values.
+  // Pixels of 16 bits are computed at once: kernels and tables are for 256 values.
   if (dtype_ == DType::kUint16) {
     FOREBAY_RETURN_IF_ERROR(settle(memory));
     FOREBAY_ASSIGN(Tensor made, normalize_wide(*source_.pixels(), scale, bias, memory));
@@ -156,7 +161,7 @@ Status LazyImage::normalize(std::span<const float> scale, std::span<const float>
     return {};
   }
   FOREBAY_RETURN_IF_ERROR(need_eight_bits("normalize", memory));
-  // As many as there are channels, which of_pixels() bounds.
+  // One per channel; of_pixels() bounds the number of channels.
   std::copy(scale.begin(), scale.end(), pointwise_.scale.begin());
   std::copy(bias.begin(), bias.end(), pointwise_.bias.begin());
   scaled_ = true;
@@ -172,7 +177,7 @@ void LazyImage::set_layout(bool channels_first) {
 }
 
 Status LazyImage::cast(DType dtype, WorkMemory& memory) {
-  // One conversion is part of the description; the result of a second depends on what the first did to the values.
+  // The description holds one conversion. A second one depends on how the first changed the values.
   const DType made = scaled_ ? DType::kFloat32 : source_.dtype();
   if (dtype != dtype_ && dtype_ != made) FOREBAY_RETURN_IF_ERROR(settle(memory));
   if (!scaled_) finished_by_ = step_;
@@ -196,7 +201,7 @@ Result<Tensor*> LazyImage::edit(WorkMemory& memory) {
   FOREBAY_RETURN_IF_ERROR(need_eight_bits("this operator", memory));
   const bool channels_first = std::exchange(channels_first_, false);
   const Status settled = settle(memory);
-  // Put back where it failed as well: OutOfBudget leaves the description as it was.
+  // Restored after a failure as well: OutOfBudget leaves the description unchanged.
   channels_first_ = channels_first;
   FOREBAY_RETURN_IF_ERROR(settled);
   return &source_.edit_pixels()->tensor;
@@ -220,7 +225,7 @@ LazyImage::Work LazyImage::work() const {
   const AxisRange columns = input_range(spec.horizontal), rows = input_range(spec.vertical);
   work.part = {crop_.x + columns.first, crop_.y + rows.first, columns.count, rows.count};
   const bool packed = dtype_ == DType::kUint8 && !scaled_ && (!channels_first_ || channels() == 1);
-  // flip_before_ is not looked at: without a resize it is never set.
+  // flip_before_ needs no check: it is never set without a resize.
   work.copies = packed && !resize_ && !flip_after_ && inside == window_;
   return work;
 }
@@ -253,7 +258,7 @@ Status LazyImage::write(std::span<uint8_t> out, WorkMemory& memory) {
     const StepSpan span(memory.meter(), placed_by_);
     write_elements(work, out, memory);
   }
-  // Scratch only: what was written is the batch's, which has memory of its own.
+  // Only scratch memory was used; the output belongs to the batch, which has reserved it.
   memory.release(bytes);
   return status;
 }
@@ -288,7 +293,7 @@ Status LazyImage::write_pixels(const Work& work, std::span<uint8_t> out, WorkMem
   RowSink& sink = memory.meter().looks() ? static_cast<RowSink&>(booked) : resampler;
   FOREBAY_RETURN_IF_ERROR(source_.read(work.part, sink, memory, kSourceSlot));
   for (int64_t y = 0; y < height(); ++y) {
-    // The resampler wrote the others as they came; these lie beside the picture.
+    // The resampler wrote its rows already; these lie outside the picture.
     const bool made = y >= work.resample.top && y < work.resample.top + work.resample.vertical.count;
     if (!made) writer.write(y, resampler.blank_row());
   }
@@ -308,7 +313,7 @@ void LazyImage::write_elements(const Work& work, std::span<uint8_t> out, WorkMem
   }
   const TensorPixels& pixels = *source_.pixels();
   const DType from = source_.dtype();
-  // Without a second place for the elements, as nothing has to be made of them.
+  // Elements that keep their type need no intermediate copy.
   if (dtype_ == from) return gather_elements(pixels, rows, columns, channels_first_, out.data());
   const int64_t elements = shape().elements();
   const std::span<uint8_t> made = memory.scratch(kSourceSlot, static_cast<size_t>(elements) * dtype_size(from));

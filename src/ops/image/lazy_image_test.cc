@@ -11,7 +11,7 @@ namespace {
 
 const Json kMean = {0.485, 0.456, 0.406}, kStd = {0.229, 0.224, 0.225};
 
-// Operators in the orders that people write them in, and in some that need a picture in between.
+// Operators in usual orders, and in some that need an intermediate picture.
 std::vector<std::vector<OpSpec>> chains() {
   const OpSpec normalize = step("normalize", {{"mean", kMean}, {"std", kStd}});
   const OpSpec flip = step("random_flip", {{"p", 1.0}}), maybe_flip = step("random_flip");
@@ -41,7 +41,7 @@ std::vector<std::vector<OpSpec>> chains() {
       {normalize, step("resize", {{"size", 19}, {"interpolation", "nearest"}}), flip},
       {normalize, saturate("uint8"), step("resize", {{"size", 20}})},
       {normalize, flip, saturate("int16"), step("center_crop", {{"n", {80, 20}}})},
-      // Parts that lie wholly in what an enlarging crop added.
+      // Parts that lie wholly in the margin of an enlarging crop.
       {step("center_crop", {{"n", 400}}), step("random_crop", {{"n", 3}}), normalize},
       {step("center_crop", {{"n", 400}}), normalize, step("random_crop", {{"n", 3}}), flip},
       {step("cast", {{"dtype", "int16"}}), step("center_crop", {{"n", {400, 61}}}),
@@ -65,7 +65,8 @@ TEST(lazy_image, fused_equals_unfused) {
   }
 }
 
-// Random compositions of everything that moves or crops, each also with a picture made after every operator.
+// Random compositions of all operators that move or crop, each also with a picture computed after
+// every operator.
 std::vector<OpSpec> random_chain(std::mt19937& random) {
   const auto pick = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
   const auto size = [&] { return Json{pick(1, 40), pick(1, 40)}; };
@@ -169,7 +170,7 @@ TEST(lazy_image, what_is_no_picture_is_refused) {
   }
 }
 
-// Shared photographs upright and turned: the same picture, whatever part is decoded.
+// Photographs as stored upright and rotated give the same picture, whatever part is decoded.
 TEST(lazy_image, oriented_photographs_equal_their_upright_pixels) {
   const auto data = shared_data();
   if (data.empty()) GTEST_SKIP() << "SHARED DATA ABSENT: photographs with EXIF orientation are not tested";

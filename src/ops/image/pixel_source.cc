@@ -8,7 +8,7 @@
 namespace forebay {
 namespace {
 
-// Rows given to a sink may be read a little past their end.
+// Sinks may read this many bytes past the end of a row.
 constexpr uint64_t kReadPast = 64;
 
 uint64_t row_bytes(const Rect& part, int64_t channels) { return static_cast<uint64_t>(part.width * channels); }
@@ -18,7 +18,7 @@ uint64_t part_bytes(const Rect& part, int64_t channels) {
 
 uint64_t bytes_of(const EncodedPixels& from, const Rect& part) {
   const uint64_t decoding = decode_working_bytes(from.info, upright_to_stored(from.info, part), from.mode);
-  // Turned pictures are kept as stored, then upright.
+  // Rotated pictures are held twice: as stored, and upright.
   return from.info.orientation == 1 ? decoding : decoding + 2 * (part_bytes(part, channels(from.mode)) + kReadPast);
 }
 
@@ -38,7 +38,7 @@ Status read_turned(const EncodedPixels& from, const Rect& part, RowSink& sink, W
   return {};
 }
 
-// Decoding happens long after decode_image looked at the header; its errors are still that operator's.
+// Decoding happens long after decode_image read the header; its errors still name that operator.
 Status read_from(const EncodedPixels& from, const Rect& part, RowSink& sink, WorkMemory& memory, int slot) {
   Status status = from.info.orientation == 1 ? decode_rows(from.bytes.span(), from.info, part, from.mode, sink)
                                              : read_turned(from, part, sink, memory, slot);
@@ -48,7 +48,7 @@ Status read_from(const EncodedPixels& from, const Rect& part, RowSink& sink, Wor
 Status read_from(const TensorPixels& from, const Rect& part, RowSink& sink, WorkMemory& memory, int slot) {
   const int64_t depth = from.channels();
   const std::span<uint8_t> row = memory.scratch(slot, row_bytes(part, depth));
-  // Of the memory, not of the part: rows within may well be read past their own end.
+  // The end of the memory, not of the part: reading past the end of a row within it is safe.
   const uint8_t* const end = from.tensor.buffer.data() + from.tensor.buffer.size();
   for (int64_t y = part.y; y < part.y + part.height; ++y) {
     const uint8_t* pixels = from.tensor.buffer.data() + y * from.step_y() + part.x * from.step_x();

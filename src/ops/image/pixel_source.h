@@ -10,14 +10,14 @@
 
 namespace forebay {
 
-/// A picture as stored: encoded bytes whose header was read.
+/// An encoded picture whose header has been read.
 struct EncodedPixels {
   Buffer bytes;
   ImageInfo info;
   ColorMode mode = ColorMode::kRgb;
 };
 
-/// A picture as a tensor: height × width × channels, or channels first, or without an axis for the channels.
+/// A picture as a tensor: height × width × channels, channels × height × width, or height × width.
 struct TensorPixels {
   Tensor tensor;
   bool channels_first = false;
@@ -25,7 +25,7 @@ struct TensorPixels {
   int64_t height() const { return tensor.shape[planar() ? 1 : 0]; }
   int64_t width() const { return tensor.shape[planar() ? 2 : 1]; }
   int64_t channels() const { return tensor.shape.rank() == 2 ? 1 : tensor.shape[planar() ? 0 : 2]; }
-  /// Distances in elements.
+  /// Distances between neighbours, in elements.
   int64_t step_x() const { return planar() ? 1 : channels(); }
   int64_t step_y() const { return planar() ? width() : width() * channels(); }
   int64_t step_channel() const { return planar() ? width() * height() : 1; }
@@ -34,8 +34,8 @@ struct TensorPixels {
   bool planar() const { return channels_first && tensor.shape.rank() == 3; }
 };
 
-/// Where the pixels of a picture come from, upright.
-/// read() changes nothing in it. Corrupt where encoded bytes are damaged, OutOfBudget where `memory` does not reach.
+/// The pixels that a LazyImage starts from, upright. read() does not change the source. It returns
+/// Corrupt if the encoded bytes are damaged and OutOfBudget if `memory` is too small.
 class PixelSource {
  public:
   explicit PixelSource(EncodedPixels encoded) : from_(std::move(encoded)) {}
@@ -45,19 +45,21 @@ class PixelSource {
   int64_t height() const;
   int64_t channels() const;
   DType dtype() const;
-  /// The tensor, or null.
+  /// The tensor, or null if the picture is encoded.
   const TensorPixels* pixels() const { return std::get_if<TensorPixels>(&from_); }
   TensorPixels* edit_pixels() { return std::get_if<TensorPixels>(&from_); }
 
-  /// Numbers of classes, say: between two of them there is none.
+  /// True if the pixels are palette indices, such as class numbers. Such pixels cannot be
+  /// interpolated.
   bool indices() const {
     const auto* const encoded = std::get_if<EncodedPixels>(&from_);
     return encoded != nullptr && encoded->mode == ColorMode::kPalette;
   }
 
-  /// What read() takes for this part, the decoder's own memory included.
+  /// Bytes that read() needs for this part, including the decoder's own memory.
   uint64_t working_bytes(const Rect& part) const;
-  /// Gives the rows of `part`, top to bottom, 8 bits a channel. Uses scratch `slot` and the one behind it.
+  /// Passes the rows of `part` to `sink`, top to bottom, with 8 bits per channel. Uses scratch
+  /// `slot` and the next one.
   Status read(const Rect& part, RowSink& sink, WorkMemory& memory, int slot) const;
 
  private:

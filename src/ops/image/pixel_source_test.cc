@@ -25,7 +25,7 @@ uint8_t pixel_of(const TensorPixels& from, int64_t y, int64_t x, int64_t c) {
   return from.tensor.data<uint8_t>()[y * from.step_y() + x * from.step_x() + c * from.step_channel()];
 }
 
-// Rows of the part, packed; Frame also reads what may be read behind each.
+// Rows of the part, packed. Frame also reads the bytes that may be read past each row.
 Bytes read_part(const PixelSource& source, const Rect& part) {
   Frame frame(part.width * source.channels(), ColorMode::kGray);
   WorkMemory memory;
@@ -88,7 +88,7 @@ EncodedPixels encoded_jpeg(int orientation, ColorMode mode) {
 class PhotographsOfOrientation : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(All, PhotographsOfOrientation, testing::Range(1, 9));
 
-// All of it, turned by itself, then cut: the same as the part that is asked for.
+// The requested part equals the same part of the whole picture, decoded and rotated separately.
 TEST_P(PhotographsOfOrientation, any_part_is_that_of_the_upright_picture) {
   for (const ColorMode mode : {ColorMode::kRgb, ColorMode::kGray}) {
     const int depth = channels(mode);

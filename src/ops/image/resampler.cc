@@ -17,7 +17,7 @@ uint64_t kept_row_bytes(const ResampleSpec& spec) {
 }
 uint64_t with_slack(uint64_t bytes) { return align(bytes + kRowSlack); }
 
-// Hands out parts of one piece of memory.
+// Splits one piece of memory into parts.
 class Carver {
  public:
   explicit Carver(std::span<uint8_t> memory) : memory_(memory) {}
@@ -40,7 +40,7 @@ class Carver {
 
 bool ResampleSpec::vertical_first() const {
   const int64_t fewer_rows = vertical.in - vertical.out, fewer_columns = horizontal.in - horizontal.out;
-  // Nearest rounds nothing, so that the order makes no difference to it.
+  // Nearest rounds nothing, so the order makes no difference to it.
   return fewer_rows > 0 && fewer_rows > 2 * fewer_columns && horizontal.interpolation == Interpolation::kBilinear;
 }
 
@@ -60,9 +60,10 @@ Resampler::Resampler(const ResampleSpec& spec, const ImageKernels& kernels, RowW
   axis_x_ = Axis::build(spec.horizontal, carver.take(Axis::bytes(spec.horizontal)));
   axis_y_ = Axis::build(spec.vertical, carver.take(Axis::bytes(spec.vertical)));
   const std::span<uint8_t> taps = carver.take(HorizontalTaps::bytes(spec.horizontal));
-  // The vector kernels are for three channels, by far the most pictures; others go the plain way.
+  // The vector kernels support three channels, the most frequent case; others take the portable
+  // pass.
   if (spec.channels == 3) taps_x_ = HorizontalTaps::build(axis_x_, taps);
-  // The horizontal pass writes between the sides of its rows only; those stay zero.
+  // The horizontal pass writes only between the margins of its rows; the margins stay zero.
   kept_ = carver.take_zeros(static_cast<uint64_t>(axis_y_.taps * kept_pitch_));
   mixed_ = carver.take(static_cast<uint64_t>(kept_pitch_)).data();
   finished_ = carver.take_zeros(with_slack(output_row_bytes(spec)));
@@ -74,12 +75,12 @@ Resampler::Resampler(const ResampleSpec& spec, const ImageKernels& kernels, RowW
 void Resampler::row(const uint8_t* row) {
   uint8_t* const to = kept_row(come_++);
   if (vertical_first_) {
-    // Kept, because the decoder takes its row back when this returns.
+    // Copied, because the decoder reuses its row when this returns.
     std::memcpy(to, row, static_cast<size_t>(kept_bytes_));
   } else {
     across(row, to);
   }
-  // One row that comes may finish several: an enlarged picture has more rows than its source.
+  // One input row may finish several output rows if the picture is enlarged.
   while (done_ < axis_y_.count && axis_y_.start[done_] + axis_y_.taps <= come_) finish_row(done_++);
 }
 
@@ -104,7 +105,7 @@ void Resampler::finish_row(int64_t y) {
 const uint8_t* Resampler::down(int64_t y) {
   const int64_t start = axis_y_.start[y], taps = axis_y_.taps;
   const int32_t* const weights = &axis_y_.weights[y * axis_y_.taps];
-  // The row itself: no copy of what is not changed.
+  // A single tap of weight one is the row itself, so no copy is made.
   if (taps == 1 && weights[0] == kWeightOne) return kept_row(start);
   for (int64_t t = 0; t < taps; ++t) taken_[t] = kept_row(start + t);
   kernels_.vertical(weights, taps, taken_, kept_bytes_, mixed_);

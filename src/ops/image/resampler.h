@@ -10,29 +10,31 @@
 
 namespace forebay {
 
-/// What is to be made of the rows of a picture: two axes, and where the result lies inside the output (zeros around
-/// it).
+/// The work of one resize: two axes, and the place of the result inside the output. The output is
+/// zero around the result.
 struct ResampleSpec {
   AxisSpec horizontal, vertical;
   int64_t channels = 3;
-  int64_t left = 0, top = 0;  ///< of the result inside the output
-  int64_t width = 0;          ///< of the output
+  int64_t left = 0, top = 0;  ///< left and top edge of the result inside the output
+  int64_t width = 0;          ///< width of the output
 
-  /// Which pass comes first decides the last bit of some pixels, since the result of a pass is rounded to 8 bits. The
-  /// rule is that of Pillow 13: down before across where the height shrinks by more than twice what the width does.
+  /// True if the vertical pass runs first. The order decides the last bit of some pixels, because
+  /// the result of a pass is rounded to 8 bits. The rule is Pillow 13's: the vertical pass is first
+  /// if the height shrinks by more than twice as much as the width.
   bool vertical_first() const;
   uint64_t working_bytes() const;
 };
 
-/// Takes the rows of a picture one by one and writes each finished row of the result as soon as the last row it needs
-/// has come. It keeps the few rows that one row of the result is made of, and no picture lies in between.
-/// One thread, one picture. `spec` and `writer` must outlive it, and `memory` may not be given back before.
+/// Receives the rows of a picture one by one and writes each finished row of the result as soon as
+/// its last input row has arrived. It holds only the input rows that one output row needs, never a
+/// whole intermediate picture. One thread uses it, for one picture. `spec` and `writer` must
+/// outlive it, and its bytes of `memory` may not be released before it is destroyed.
 class Resampler final : public RowSink {
  public:
-  /// Uses scratch `slot` of `memory`, whose bytes (spec.working_bytes()) are reserved.
+  /// Uses scratch `slot` of `memory`. The caller has reserved spec.working_bytes() bytes.
   Resampler(const ResampleSpec& spec, const ImageKernels& kernels, RowWriter& writer, WorkMemory& memory, int slot);
   void row(const uint8_t* row) override;
-  /// A row of zeros in the layout that the writer takes.
+  /// A row of zeros in the layout that the writer expects.
   const uint8_t* blank_row() const { return blank_; }
 
  private:
@@ -48,11 +50,12 @@ class Resampler final : public RowSink {
   int64_t kept_bytes_, kept_pitch_;
   Axis axis_x_, axis_y_;
   HorizontalTaps taps_x_;
-  uint8_t* kept_;   // axis_y_.taps rows, used in turn: after the horizontal pass, or as they came if it is the second
-  uint8_t* mixed_;  // the result of the vertical pass
-  uint8_t* finished_;  // of both, where the horizontal pass is the second
+  // Ring of axis_y_.taps rows; they have passed the horizontal pass unless that is the second pass.
+  uint8_t* kept_;
+  uint8_t* mixed_;     // result of the vertical pass
+  uint8_t* finished_;  // result of both passes if the horizontal pass is the second
   uint8_t* blank_;
-  const uint8_t** taken_;  // the rows of one row of the result
+  const uint8_t** taken_;  // the input rows of one output row
   int64_t come_ = 0, done_ = 0;
 };
 

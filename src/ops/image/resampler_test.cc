@@ -8,7 +8,7 @@
 
 #include "ops/ops_test_support.h"
 
-// The pass row by row beside the same two sums over whole pictures, one after the other, each rounded to 8 bits.
+// Compares the pass row by row with the same two sums over whole pictures, each rounded to 8 bits.
 
 namespace forebay {
 namespace {
@@ -90,7 +90,8 @@ Pixels row_by_row(const Pixels& from, const ResampleSpec& spec, int64_t height, 
   }
   const auto row_bytes = static_cast<size_t>(from.width * from.channels);
   for (int64_t y = 0; y < from.height; ++y) {
-    std::vector<uint8_t> row(row_bytes + 64, 0x77);  // sinks may read on, and must not look at it
+    // Sinks may read past the end but must not use it.
+    std::vector<uint8_t> row(row_bytes + 64, 0x77);
     std::copy_n(from.bytes.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(y) * row_bytes), row_bytes,
                 row.begin());
     resampler.row(row.data());
@@ -153,7 +154,8 @@ TEST(resampler, goes_down_first_where_the_height_shrinks_by_more_than_twice_what
   EXPECT_FALSE(first(100, 90, 100, 10, Interpolation::kNearest)) << "what is only taken is not rounded";
 }
 
-// What comes out is written when its last row has come in, so that no more rows than a result needs are kept.
+// A result is written as soon as its last input row arrives, so no more rows than one result needs
+// are held.
 TEST(resampler, finishes_each_row_as_soon_as_the_rows_it_needs_have_come) {
   ResampleSpec spec;
   spec.horizontal = {8, 8, 0, 8};
@@ -182,7 +184,7 @@ TEST(resampler, keeps_a_few_rows_however_high_the_picture_is) {
     spec.horizontal = random_axis(random);
     spec.vertical = random_axis(random);
     spec.width = spec.horizontal.count;
-    // A few rows and the tables of two axes; not the picture, however high it is.
+    // The need is a few rows and the tables of two axes, however high the picture is.
     ResampleSpec higher = spec;
     higher.vertical.in *= 50;
     higher.vertical.out *= 50;

@@ -11,7 +11,7 @@ RowWriter::RowWriter(const PixelFormat& format, const ImageKernels& kernels, std
       planar_float_(format.channels_first && format.channels == 3 && format.dtype == DType::kFloat32),
       packed_bytes_((!format.channels_first || format.channels == 1) && !format.scaled &&
                     format.dtype == DType::kUint8) {
-  // A byte has 256 values: each is converted once, and pixels look theirs up.
+  // Each of the 256 values of a byte is converted once; pixels then look up the result.
   if (!planar_float_ && !packed_bytes_) fill_table();
 }
 
@@ -26,7 +26,8 @@ void RowWriter::fill_table() {
     }
     std::array<float, 256> scaled;
     for (int i = 0; i < 256; ++i) {
-      // Multiplied and then added, as the vector kernels do: one rounding less in a fused one would be another bit.
+      // Multiplication and addition round separately, as in the vector kernels. A fused operation
+      // rounds once and may give another last bit.
       scaled[i] = static_cast<float>(i) * format_.pointwise.scale[c] + format_.pointwise.bias[c];
     }
     cast_elements(DType::kFloat32, reinterpret_cast<const uint8_t*>(scaled.data()), format_.dtype, table, 256);
@@ -54,7 +55,7 @@ void RowWriter::write(int64_t y, const uint8_t* pixels) {
 void RowWriter::put(int64_t y, const uint8_t* pixels) {
   const int64_t width = format_.width;
   if (planar_float_) {
-    // x * 1 + 0 is x exactly, so that plain conversions take the same kernel.
+    // x * 1 + 0 equals x exactly, so plain conversions use the same kernel.
     static constexpr float kOnes[3] = {1, 1, 1}, kZeros[3] = {};
     float* const row = reinterpret_cast<float*>(out_) + y * width;
     float* const planes[3] = {row, row + width * format_.height, row + 2 * width * format_.height};
@@ -68,7 +69,7 @@ void RowWriter::put(int64_t y, const uint8_t* pixels) {
     return;
   }
   switch (dtype_size(format_.dtype)) {
-    // By size alone: values are moved and no longer reckoned with.
+    // Only the size matters, because finished values are moved, not computed with.
     case 1: return write_by_table<uint8_t>(y, pixels);
     case 2: return write_by_table<uint16_t>(y, pixels);
     case 4: return write_by_table<uint32_t>(y, pixels);

@@ -37,7 +37,7 @@ std::vector<uint8_t> row_of(const PixelFormat& format, int64_t y) {
   return row;
 }
 
-// One element after the other, each converted alone.
+// Converts each element separately.
 std::vector<uint8_t> expected_bytes(const PixelFormat& format) {
   const size_t item = dtype_size(format.dtype);
   std::vector<uint8_t> out(static_cast<size_t>(format.width * format.height * format.channels) * item);

@@ -13,7 +13,7 @@ constexpr std::array<std::string_view, 4> kLevelNames = {"scalar", "sse4", "avx2
 SimdLevel initial_level() {
   const char* asked = std::getenv("FOREBAY_SIMD");
   const auto level = simd_level_from_name(asked == nullptr ? "" : asked);
-  // Never more than there is: an unknown instruction ends the process.
+  // Never above the processor's level: an unknown instruction ends the process.
   return std::min(level.value_or(best_simd_level()), best_simd_level());
 }
 
@@ -34,7 +34,7 @@ std::optional<SimdLevel> simd_level_from_name(std::string_view name) {
 
 SimdLevel best_simd_level() {
 #if defined(__x86_64__)
-  // Bytes and vectors of other widths are extensions of their own, which early processors lack.
+  // Byte operations and shorter vectors are separate extensions that early AVX-512 processors lack.
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) {
     return SimdLevel::kAvx512;
   }

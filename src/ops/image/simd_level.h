@@ -13,12 +13,12 @@ enum class SimdLevel : uint8_t { kScalar, kSse4, kAvx2, kAvx512 };
 std::string_view simd_level_name(SimdLevel level);
 std::optional<SimdLevel> simd_level_from_name(std::string_view name);
 
-/// The best level of this processor.
+/// The best level that this processor supports.
 SimdLevel best_simd_level();
-/// The level in use: the best one, or what the environment variable FOREBAY_SIMD or set_simd_level() asks for, never
-/// more than the processor has. A name that does not exist is ignored.
+/// The level in use: the best one, or the one that FOREBAY_SIMD (environment) or set_simd_level()
+/// requests, but never more than the processor supports. An unknown name is ignored.
 SimdLevel simd_level();
-/// For tests and benchmarks. Calls that are running keep the level they began with.
+/// For tests and benchmarks. Running calls finish at the level they began with.
 void set_simd_level(SimdLevel level);
 
 }  // namespace forebay

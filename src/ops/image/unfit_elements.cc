@@ -25,31 +25,33 @@ constexpr bool kAlwaysFits = [] {
   }
 }();
 
-/// What To holds of a floating type: low <= x < high, or low < x < high.
+/// The range of a floating type that To can hold: low <= x < high, or low < x < high.
 template <typename To, typename From>
 struct FloatEnds {
-  // 2^digits is exact in every floating type, the type's largest value may not be.
+  // 2^digits is exact in every floating type; the type's largest value may not be.
   explicit FloatEnds(Rounding rounding) : high(std::ldexp(From{1}, std::numeric_limits<To>::digits)) {
     const auto least = static_cast<From>(std::numeric_limits<To>::min());
-    if (rounding == Rounding::kHalfToEven) {  // the least value is even, and the largest odd
+    if (rounding == Rounding::kHalfToEven) {  // the least value is even, the largest odd
       low = least - From{0.5};
       high -= From{0.5};
     } else {
-      // Toward zero all above `least - 1` is in; where that is no number of its own, nothing lies between.
+      // Everything above `least - 1` truncates into range. If From cannot represent `least - 1`,
+      // the bound is `least`.
       const From below = least - 1;
       low = std::nextafter(below, From{0});
       if (below == least) low = least;
     }
   }
-  // As wide as the elements, so that vectors need no other width.
+  // This is as wide as the elements, so that the loop vectorizes at one width.
   using Mark = std::conditional_t<sizeof(From) == 8, uint64_t, uint32_t>;
   Mark mark(From x) const { return (x >= low ? Mark{0} : Mark{1}) | (x < high ? Mark{0} : Mark{1}); }
   bool hold(Mark marks) const { return marks == 0; }
   From low, high;
 };
 
-/// What To holds of an integer type. From low to high it is always a power of two of numbers, so that the bits above tell: vectors of
-/// 64 bits compare slowly where they compare at all.
+/// The range of an integer type that To can hold. low to high is always a power of two of numbers,
+/// so a bit test of x - low is enough; 64-bit comparisons are slow in vectors where they exist at
+/// all.
 template <typename To, typename From>
 struct IntegerEnds {
   explicit IntegerEnds(Rounding) {}
@@ -67,7 +69,8 @@ struct IntegerEnds {
 template <typename From, typename Ends>
 bool all_fit(const From* in, int64_t n, const Ends& ends) {
   typename Ends::Mark marks = 0;
-  // All of a block without a branch; which one it was is looked for only where there is one.
+  // Tests a whole block without branches; the caller then searches only a block that has such an
+  // element.
   for (int64_t i = 0; i < n; ++i) marks |= ends.mark(widen(in[i]));
   return ends.hold(marks);
 }
@@ -80,7 +83,7 @@ std::optional<int64_t> find_unfit(const uint8_t* in, int64_t n, const Ends& ends
     const int64_t count = std::min(kBlock, n - begin);
     const uint8_t* at = in + begin * static_cast<int64_t>(sizeof(From));
     const auto* block = reinterpret_cast<const From*>(at);
-    // Stored bytes may begin anywhere: a pointer to wider elements may not.
+    // Stored bytes may be unaligned, so they are copied before they are read as wider elements.
     if (!is_aligned<From>(at)) {
       std::memcpy(copy.data(), at, static_cast<size_t>(count) * sizeof(From));
       block = copy.data();

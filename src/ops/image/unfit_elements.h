@@ -9,13 +9,16 @@
 
 namespace forebay {
 
-/// Whether `to` holds every number that `from` does. Floating types hold any number, if not exactly, and so does bool.
+/// True if `to` can hold every number of `from`. Floating types and bool count as holding any
+/// number, even if not exactly.
 bool always_fits(DType from, DType to);
 
-/// The place of the first of `n` elements that `to` cannot hold: outside its ends once it is rounded, or NaN where `to` is an integer.
+/// Index of the first of `n` elements that `to` cannot hold: it is out of range once rounded, or it
+/// is NaN and `to` is an integer type.
 std::optional<int64_t> first_unfit(DType from, const uint8_t* in, DType to, int64_t n, Rounding rounding);
 
-/// "300 at element 2, and uint8 goes from 0 to 255": what first_unfit() found. The place only where there are others.
+/// Describes the element that first_unfit() found: "300 at element 2, and uint8 goes from 0 to
+/// 255". Leaves the place out if `alone`.
 std::string unfit_text(DType from, const uint8_t* in, DType to, int64_t place, bool alone);
 
 }  // namespace forebay

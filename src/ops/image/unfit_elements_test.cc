@@ -16,7 +16,8 @@ constexpr DType kTypes[] = {DType::kBool,    DType::kUint8,   DType::kInt8,    D
                             DType::kUint32,  DType::kInt32,   DType::kInt64,   DType::kUint64, DType::kFloat16,
                             DType::kFloat32, DType::kFloat64, DType::kBfloat16};
 
-// The ends of every type and what lies beside them, as far as T has it; floats of 16 bits by their bits.
+// The ends of every type and their neighbours, as far as T can represent them; 16-bit floats by
+// their bits.
 template <typename T>
 std::vector<T> remarkable() {
   if constexpr (kIsSmallFloat<T>) {

@@ -19,11 +19,12 @@ Result<Tensor> allocate_picture(DType dtype, const Shape& shape, WorkMemory& mem
 const uint16_t* values(const Tensor& tensor) { return reinterpret_cast<const uint16_t*>(tensor.buffer.data()); }
 uint16_t* values(Tensor& tensor) { return tensor.data<uint16_t>(); }
 
-/// `step`: between the samples of one sum.
+/// `step` is the distance between the samples of one sum.
 uint16_t weighted(const Axis& axis, int64_t i, const uint16_t* from, int64_t step) {
   const int32_t* const weights = &axis.weights[static_cast<size_t>(i * axis.taps)];
   from += axis.start[static_cast<size_t>(i)] * step;
-  // 64 bits: 16 of a pixel and 22 of a weight do not fit into the 32 of the other kernels. The half rounds.
+  // 64 bits: 16 of a pixel and 22 of a weight do not fit the 32 bits of the other kernels. The
+  // initial half rounds.
   int64_t sum = kWeightOne / 2;
   for (int64_t t = 0; t < axis.taps; ++t) sum += int64_t{weights[t]} * from[t * step];
   return static_cast<uint16_t>(std::clamp<int64_t>(sum >> kWeightBits, 0, UINT16_MAX));
@@ -43,7 +44,7 @@ Result<Tensor> decode_wide(const EncodedPixels& from, WorkMemory& memory) {
   const uint64_t working = decode_working_bytes(info, all, from.mode) + (turned ? bytes : 0);
   FOREBAY_RETURN_IF_ERROR(memory.reserve(working));
   uint8_t* const pixels = made.buffer.data();
-  // A picture that is stored upright is decoded right to where it stays.
+  // A picture that is stored upright is decoded directly into the result.
   uint8_t* const stored = turned ? memory.scratch(kRowsSlot, bytes).data() : pixels;
   RowsInto rows(stored, static_cast<size_t>(info.stored_width * pixel_bytes(from.mode)));
   FOREBAY_RETURN_IF_ERROR(decode_rows(from.bytes.span(), info, all, from.mode, rows));
@@ -67,7 +68,8 @@ Result<Tensor> resize_wide(const TensorPixels& from, int64_t height, int64_t wid
   const Axis lines = Axis::build(down, tables.subspan(first));
   auto* const narrowed = reinterpret_cast<uint16_t*>(memory.scratch(kRowsSlot, rows).data());
   const uint16_t* const pixels = values(from.tensor);
-  // Always across before down: the order decides last bits, and it has to be the same everywhere.
+  // The horizontal pass is always first: the order decides last bits and must be the same
+  // everywhere.
   for (int64_t y = 0; y < in_height; ++y) {
     for (int64_t x = 0; x < width; ++x) {
       for (int64_t c = 0; c < channels; ++c)

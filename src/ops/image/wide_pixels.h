@@ -4,17 +4,21 @@
 
 #include "ops/image/pixel_source.h"
 
-// Pictures of 16 bits are decoded, resized and normalized at once, into a tensor: the one pass over the rows is for 8 bits.
+// Pictures of 16 bits are decoded, resized and normalized at once, each time into a new tensor,
+// because the lazy pass over rows supports 8 bits only.
 
 namespace forebay {
 
-/// The whole picture, upright: (height, width, channels) of uint16. `from.mode` is kRgb16 or kGray16. OutOfBudget as WorkMemory::reserve().
+/// Decodes the whole picture, upright, to (height, width, channels) of uint16. `from.mode` is
+/// kRgb16 or kGray16. OutOfBudget comes from WorkMemory::reserve().
 Result<Tensor> decode_wide(const EncodedPixels& from, WorkMemory& memory);
 
-/// By the weights of the 8-bit resize (Pillow's), each pass rounded to 16 bits: (height, width, channels) of uint16.
+/// Resizes with the weights of the 8-bit resize (Pillow's) and rounds each pass to 16 bits. The
+/// result is (height, width, channels) of uint16.
 Result<Tensor> resize_wide(const TensorPixels& from, int64_t height, int64_t width, WorkMemory& memory);
 
-/// x × scale + bias, one of each per channel: (height, width, channels) of float32, of uint16.
+/// Computes x × scale + bias of uint16 pixels, with one scale and bias per channel. The result is
+/// (height, width, channels) of float32.
 Result<Tensor> normalize_wide(const TensorPixels& from, std::span<const float> scale, std::span<const float> bias,
                               WorkMemory& memory);
 

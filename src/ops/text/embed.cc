@@ -43,7 +43,8 @@ class Embed final : public RecordOp {
         out += row_bytes_;
       }
     };
-    // Through the file, which notices where it became shorter while it is mapped: a signal otherwise.
+    // Reads through the file object, which notices if the mapped file became shorter; direct access
+    // would raise a signal.
     FOREBAY_RETURN_IF_ERROR(table_.file->read(gather));
     record.push_back(Value::of(std::move(made)));
     return {};
@@ -59,11 +60,12 @@ class Embed final : public RecordOp {
           ids[i] = static_cast<int64_t>(load_element<T>(tensor.buffer.data(), static_cast<int64_t>(i)));
       }
     });
-    // The batch pads ids; their rows have no value for that, so that the padding's own row is taken.
+    // The batch pads ids, but has no rows of the table for them, so the table's row of the padding
+    // id is used.
     if (fill_ && length_ > tensor.shape[0]) ids.resize(static_cast<size_t>(length_), static_cast<int64_t>(*fill_));
     const int64_t rows = table_.shape[0];
     for (size_t i = 0; i < ids.size(); ++i) {
-      // What 64 bits without a sign hold beyond those with one is negative here.
+      // Unsigned 64-bit ids above the signed range are negative here.
       if (ids[i] < 0 || ids[i] >= rows) {
         return corrupt(fmt::format("the field '{}' has the id {} at place {}, and the table has the rows 0 to {}",
                                    name_, ids[i], i, rows - 1));
@@ -114,7 +116,7 @@ Result<std::unique_ptr<RecordOp>> compile_embed(const Args& args, const Schema& 
   FOREBAY_ASSIGN(const auto file, MappedFile::open(path));
   Hash128 is;
   FOREBAY_RETURN_IF_ERROR(file->read([&] { is = hash128(file->data(), file->size()); }));
-  // Results depend on what the table holds, and a saved state would go on with another one.
+  // Results depend on the contents of the table; a saved state must not continue with another one.
   if (is.to_string() != args.text("hash")) {
     return Status(
                Code::kStateMismatch,

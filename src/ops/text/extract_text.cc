@@ -33,7 +33,7 @@ class ExtractText final : public ColumnOp {
     BadRows bad;
     for (int64_t row = 0; row < columns.rows; ++row) {
       const std::span<const uint8_t> page = text_of(pages, row);
-      // Only a zero becomes more bytes than it was, three.
+      // Only a zero byte gets longer: three bytes.
       FOREBAY_RETURN_IF_ERROR(memory.reserve(page.size() + page.size() / 2));
       Status done = is_utf8(page) ? append_html_text(page, memory, text) : no_utf8(page);
       if (!done.ok() && !is_data_error(done.code())) return done;

@@ -9,15 +9,16 @@
 #include "base/columns.h"
 #include "ops/definition/args.h"
 
-// What operators on texts share.
+// Functions shared by operators on text.
 
 namespace forebay {
 
-/// The places of the named fields; a problem for each that is not there, is named twice, or is neither text nor bytes.
+/// Returns the schema indices of the named fields. Adds a problem for each field that is missing,
+/// named twice, or neither text nor bytes.
 std::vector<size_t> check_texts(const std::vector<std::string>& names, std::string_view op, const Schema& schema,
                                 Problems& problems);
 
-/// The place of a field of text or bytes. Unsupported where user code made something else of it.
+/// Index of a field of text or bytes. Unsupported if user code made something else of it.
 Result<size_t> find_text(const Columns& columns, const std::string& name);
 
 inline std::span<const uint8_t> text_of(const ColumnValues& column, int64_t row) {
@@ -26,7 +27,7 @@ inline std::span<const uint8_t> text_of(const ColumnValues& column, int64_t row)
                                       static_cast<size_t>(offset[row + 1] - offset[row]));
 }
 
-/// Corrupt, with the place.
+/// A Corrupt error that names the first byte that is not UTF-8.
 Status no_utf8(std::span<const uint8_t> text);
 
 Buffer buffer_of_text(const std::string& text);

@@ -8,7 +8,7 @@ namespace {
 
 using ops_test::Table;
 
-/// A file of this test's own, and its hash.
+/// A file of this test, and its hash.
 struct OwnFile {
   OwnFile(const std::string& name, const std::string& bytes)
       : path(testing::TempDir() + name), hash(hash128(bytes).to_string()) {

@@ -28,7 +28,7 @@ class Tokenize final : public ColumnOp {
     made.offsets = Buffer::allocate(static_cast<size_t>(columns.rows + 1) * sizeof(int64_t));
     auto* const offsets = reinterpret_cast<int64_t*>(made.offsets.data());
     offsets[0] = 0;
-    // About an id a byte at most, and a copy; usually a quarter of it is used.
+    // At most about one id per byte, and a copy; usually a quarter of it is used.
     const auto bytes = static_cast<uint64_t>(texts.offset()[columns.rows] - texts.offset()[0]);
     FOREBAY_RETURN_IF_ERROR(memory.reserve(3 * sizeof(int32_t) * (bytes / 2 + ids_around(columns.rows)) +
                                            tokenizer_->working_bytes(longest(texts, columns.rows))));
@@ -40,10 +40,11 @@ class Tokenize final : public ColumnOp {
                            ? tokenizer_->encode({reinterpret_cast<const char*>(text.data()), text.size()}, how_, ids)
                            : no_utf8(text);
       if (!problem.ok()) bad.emplace(row, std::move(problem).with_operator("tokenize"));
-      // A bad row is an empty one, so that the others stay where they are.
+      // A bad row becomes an empty one, so that later rows keep their places.
       offsets[row + 1] = static_cast<int64_t>(ids.size());
     }
-    // Only now it is known how many: a buffer that large, and no part of it empty for as long as the batch lives.
+    // The number of ids is known only now. A buffer of the exact size wastes no memory while the
+    // batch lives.
     made.values = Buffer::allocate(ids.size() * sizeof(int32_t));
     if (!ids.empty()) std::memcpy(made.values.data(), ids.data(), made.values.size());
     columns.values[field] = std::move(made);
@@ -95,10 +96,11 @@ Result<std::shared_ptr<const TextTokenizer>> read_tokenizer(const std::string& p
   FOREBAY_ASSIGN(const auto file, MappedFile::open(path));
   if (file->size() > TextTokenizer::kMostFileBytes)
     return unsupported(fmt::format("it has {} bytes; is it a tokenizer.json?", file->size())).with_key(path);
-  // A copy: the file may become shorter while it is read.
+  // A copy, because the file may become shorter while it is read.
   std::vector<uint8_t> bytes(file->size());
   FOREBAY_RETURN_IF_ERROR(file->read([&] { std::memcpy(bytes.data(), file->data(), bytes.size()); }));
-  // Before it is parsed: another file gives other ids, and so another data set under the same state.
+  // Checked before parsing: another file gives other ids, and so a different data set under the
+  // same state.
   if (const std::string is = hash128(bytes.data(), bytes.size()).to_string(); is != hash) {
     return Status(
                Code::kStateMismatch,
