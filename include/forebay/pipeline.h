@@ -159,7 +159,7 @@ class Pipeline {
   Pipeline only(std::map<std::string, std::vector<int64_t>> values) const;
   Pipeline decode_image(DecodeImageOptions options = {}) const;
   Pipeline resize(ImageSize size, ResizeOptions options = {}) const;
-  Pipeline resize(ResizeOptions options) const;
+  Pipeline resize(ResizeOptions options) const { return resize(ImageSize(), std::move(options)); }
   Pipeline center_crop(ImageSize n, CropOptions options = {}) const;
   Pipeline random_crop(ImageSize n, CropOptions options = {}) const;
   Pipeline random_resized_crop(ImageSize n, RandomResizedCropOptions options = {}) const;
@@ -188,7 +188,7 @@ class Pipeline {
   Pipeline clip(ClipOptions options) const;
   Pipeline log1p(Fields field) const;
   Pipeline fill_null(TableValue value, Fields field) const;  ///< fields that came with masks `<name>_valid`
-  Pipeline stack(Fields fields, std::string name) const;
+  Pipeline stack(Fields fields, std::string_view name) const;
   /// (length, …) becomes (windows, n, …).
   Pipeline window(int64_t n, WindowOptions options) const;
   /// `<field>_<function>` beside the field: sum, mean, std, rms, min, max, cusum.
@@ -196,9 +196,9 @@ class Pipeline {
   Pipeline pad(std::string_view field, double value = 0, PadOptions options = {}) const;
   Pipeline extract_text(ExtractTextOptions options = {}) const;
   /// A tokenizer.json: byte-level BPE, WordPiece or Unigram. Its hash, which is part of what the pipeline is, is found now.
-  Pipeline tokenize(std::string file, TokenizeOptions options = {}) const;
+  Pipeline tokenize(std::string_view file, TokenizeOptions options = {}) const;
   /// A .npy file, whose first axis is the id. Its hash is found now.
-  Pipeline embed(std::string table, EmbedOptions options = {}) const;
+  Pipeline embed(std::string_view table, EmbedOptions options = {}) const;
   /// Rows of different lengths side by side in blocks of `length`, which are the samples from here on: the field, `segments` and
   /// `positions`, all (length,). Lengths are taken in a pass over all samples before the first batch.
   Pipeline pack(int64_t length, PackOptions options = {}) const;

@@ -22,7 +22,7 @@ NOTHING = (None, [], inspect.Parameter.empty)
 CPP_TYPES = {
     "int": {"int64_t"}, "float": {"double"}, "bool": {"bool"}, "text": {"std::string", "std::string_view"}, "size": {"ImageSize"}, "fields": {"Fields"},
     "dtype": {"std::string_view"}, "bytes": {"ByteSize"}, "floats": {"std::vector<double>"}, "range": {"JitterRange"}, "low and high": {"std::vector<double>"}, "number or word": {"double"},
-    "limit": {"double"}, "text or none": {"std::string"}, "path": {"std::string"}, "file hash": {"std::string"},
+    "limit": {"double"}, "text or none": {"std::string"}, "path": {"std::string", "std::string_view"}, "file hash": {"std::string"},
     "scalar": {"TableValue"}, "values by field": {"std::map<std::string, std::vector<int64_t>>"},
     "text by field": {"TextByField"}, "pairs": {"std::map<std::string, std::string>"}, "json": {"std::vector<std::string>", "std::map<std::string, std::string>"},
 }
