@@ -43,6 +43,7 @@ void DecidedRecords::add(Decision decision, std::vector<std::vector<LogRecord>> 
   }
   decided.records.resize(static_cast<size_t>(decided.decision.size()));
   bytes_ += decided.bytes;
+  missing_records_ += decided.decision.missing;
   decisions_.push_back(std::move(decided));
 }
 

@@ -17,7 +17,8 @@ namespace forebay {
 struct LogAddress {
   /// "redis://…", "nats://…", "kafka://…", or a pattern of files.
   std::string url;
-  /// "bytes", "text", "json" or "fields"; empty: with `fields` "fields" of Redis and else "json", without them "bytes" ("text" for lines).
+  /// "bytes", "text", "json" or "fields"; empty: with `fields` "fields" of Redis and else "json",
+  /// without them "bytes" ("text" for lines).
   std::string format = {};
   /// JSON, as RecordFormat has it.
   std::string fields = {};
@@ -33,8 +34,9 @@ struct LogAddress {
 /// InvalidArgument, with the way out, where partitions of such a log cannot be chosen.
 Status check_choice_of_partitions(std::string_view url);
 
-/// The one place that knows the schemes of logs. Unsupported for those that are none, and for those whose client library this build is without, which it names. Looks at
-/// files and asks Kafka for its partitions (up to half a minute, then Unavailable); asks nobody else.
+/// The one place that knows the schemes of logs. Unsupported for those that are none, and for those
+/// whose client library this build is without, which it names. Looks at files and asks Kafka for
+/// its partitions (up to half a minute, then Unavailable); asks nobody else.
 Result<std::shared_ptr<const RecordLog>> open_log(const LogAddress& address, std::stop_token stop = {});
 
 }  // namespace forebay

@@ -16,8 +16,10 @@
 
 namespace forebay {
 
-/// A log that the ranks of a job read together: each partition is read by one of them, and the others are told which records came (LogRecord::away). So a broker sends every
-/// record once. Where the rank that reads a partition is gone, does not answer, or has gone on without this one, this one reads it itself from where it was.
+/// A log that the ranks of a job read together: each partition is read by one of them, and the
+/// others are told which records came (LogRecord::away). So a broker sends every record once. Where
+/// the rank that reads a partition is gone, does not answer, or has gone on without this one, this
+/// one reads it itself from where it was.
 class DealtLog final : public RecordLog {
  public:
   /// Asks a rank, and waits: Decisions::ask_for_notes().
