@@ -16,7 +16,7 @@ namespace forebay {
 
 /// Runs what nobody can interrupt (a library's calls that wait for a server) on a thread of its
 /// own, and waits for its answer no longer than `deadline` (Unavailable) or a stop (Cancelled).
-/// Whoever stops waiting leaves it behind: what it answers then is destroyed there, so it may refer
+/// A caller that stops waiting leaves it behind: a later answer is destroyed there, so it may refer
 /// to nothing that it does not own.
 template <typename T>
 Result<T> run_aside(std::function<Result<T>()> work, std::chrono::steady_clock::time_point deadline,

@@ -11,7 +11,7 @@ void move_on(StreamPlace& place, const Decision& decision) {
     if (!part.last.empty()) place.after[part.partition] = part.last;
     place.dropped[part.partition] += part.dropped;
   }
-  place.number = decision.first + decision.size();
+  place.number = decision.end();
 }
 
 }  // namespace

@@ -34,6 +34,8 @@ struct Decision {
 
   /// Record numbers in it, missing ones included.
   int64_t size() const;
+  /// The number of the first record after it.
+  int64_t end() const { return first + size(); }
   /// The part of that partition; null where it has none.
   const DecisionPart* part(size_t partition) const;
   friend bool operator==(const Decision&, const Decision&) = default;
@@ -61,6 +63,8 @@ struct StreamPlace {
   /// The run began where the log ended, and `after` is that end, also where it is empty. Only with
   /// the number 0.
   bool begun = false;
+  /// The first number that is in no decision that the place names.
+  int64_t decided() const { return decision ? decision->end() : number; }
   friend bool operator==(const StreamPlace&, const StreamPlace&) = default;
 
   /// A JSON object; grows with the number of partitions alone.

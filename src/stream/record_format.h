@@ -10,7 +10,7 @@
 
 namespace forebay {
 
-/// What a payload is taken for.
+/// The form of a payload.
 enum class PayloadForm : uint8_t {
   kBytes,   ///< itself: the fields `bytes` and `key`
   kText,    ///< UTF-8: the fields `text` and `key`
@@ -40,7 +40,7 @@ class RecordFormat {
 
   PayloadForm form() const { return form_; }
   const Schema& schema() const { return schema_; }
-  /// Of what is declared, for RecordLog::identity().
+  /// The identity of what is declared, for RecordLog::identity().
   const std::string& identity() const { return identity_; }
   /// Fills `out`. Corrupt, with the field's name and what was found, for a payload that is none.
   /// Takes no more memory than a few times the payload's size and that of fields of fixed shape.

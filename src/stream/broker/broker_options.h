@@ -11,8 +11,8 @@
 
 namespace forebay {
 
-/// What storage options say of how a broker is asked, and by whom. None of it is in identities,
-/// states or messages, but for names of files.
+/// Storage options of a broker: how it is asked, and by whom. None of this is in identities, states
+/// or messages, but for names of files.
 struct BrokerOptions {
   std::string user, password;  ///< those of the URL, too
   TlsOptions tls;

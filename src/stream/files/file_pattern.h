@@ -15,8 +15,8 @@ namespace forebay {
 struct SeenFile {
   std::string path;
   uint64_t size = 0;
-  /// Of the last change of content, name or rights, in nanoseconds, as the file system's clock had
-  /// it. Nobody can set it to another time.
+  /// The time of the last change of content, name or rights, in nanoseconds, as the file system's
+  /// clock had it. Nobody can set it to another time.
   int64_t changed_ns = 0;
 };
 
@@ -27,7 +27,7 @@ class FilePattern {
   static Result<FilePattern> of(std::string pattern);
 
   const std::string& text() const { return pattern_; }
-  /// What all paths begin with; the rest of a path is its key.
+  /// The beginning of all paths; the rest of a path is its key.
   const std::string& base() const { return base_; }
   std::string key(const std::string& path) const { return path.substr(base_.size()); }
 

@@ -31,7 +31,7 @@ struct FolderPlace {
 /// Names of files that are being written: ".tmp" or ".part" at the end.
 bool is_unfinished_name(std::string_view path);
 
-/// Of the files that have been left alone for a while, the last; before all files where there is
+/// The last of the files that have been left alone for a while; before all files where there is
 /// none.
 Result<FolderPlace> last_settled(const FilePattern& pattern, const std::stop_token& stop);
 
@@ -41,7 +41,7 @@ Result<FolderPlace> last_settled(const FilePattern& pattern, const std::stop_tok
 class FollowedFolder {
  public:
   using Clock = std::chrono::steady_clock;
-  /// What a file must have been left alone for.
+  /// How long a file must have been left alone.
   static constexpr std::chrono::milliseconds kSettle{1000};
   /// A change so long ago has settled, whatever the clocks of file servers say.
   static constexpr std::chrono::minutes kLongAgo{10};

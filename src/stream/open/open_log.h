@@ -22,11 +22,11 @@ struct LogAddress {
   std::string format = {};
   /// JSON, as RecordFormat has it.
   std::string fields = {};
-  /// Of files: each is a record once it is there, in the place of their lines.
+  /// For files: each file is a record, and not each line.
   bool whole_files = false;
-  /// Of Parquet and Arrow files: their rows are the records.
+  /// For Parquet and Arrow files: their rows are the records.
   std::optional<RowRequest> rows = {};
-  /// Of Kafka: those of the topic's partitions that are read, in increasing order; all if empty.
+  /// For Kafka: the partitions of the topic that are read, in increasing order; all if empty.
   std::vector<size_t> partitions = {};
   StorageOptions storage = {};  ///< of files; and of brokers, as broker_options.h has them
 };

@@ -30,7 +30,7 @@ class DealtLog final : public RecordLog {
       : log_(std::move(log)), rank_(rank), ranks_(ranks), shelf_(std::move(shelf)), ask_(std::move(ask)),
         told_(std::make_shared<Told>(static_cast<size_t>(ranks))) {}
 
-  /// Of which ranks the log says already that they are given up: readers come and go.
+  /// The ranks that a warning has said to be given up. Shared by all readers, which come and go.
   using Told = std::vector<std::atomic<bool>>;
   /// Who reads a partition.
   static int reader_of(size_t partition, int ranks) { return static_cast<int>(partition % static_cast<size_t>(ranks)); }

@@ -17,11 +17,11 @@
 
 namespace forebay {
 
-/// What this rank reads of a stream for all ranks: of each of its partitions what came, in order,
-/// for all of them; and the records themselves, each for the one rank that has it in a batch. As
-/// long as the stream has a record only its place takes memory here; behind that, records that
-/// nobody has come for yet are kept up to a limit, and so is what not all have been told, since a
-/// rank may be gone. Who comes later reads the log. From any thread.
+/// The records that this rank reads of a stream for all ranks: for each partition notes of what
+/// came, in order, for all ranks, and the records themselves, each for the one rank that has it in a
+/// batch. While the stream has a record only its place takes memory here. After that, records that
+/// their rank has not fetched yet are kept up to a limit, and so are notes that not all ranks have,
+/// since a rank may be gone. A rank that comes too late reads the log. May be used from any thread.
 class RecordShelf {
  public:
   struct Limits {
@@ -90,7 +90,7 @@ class RecordShelf {
   std::vector<Partition> partitions_;
   std::deque<Late> late_;  // the oldest first; some have been fetched meanwhile
   size_t late_rows_ = 0;
-  // Of all rows but for their payloads; of the payloads of late ones.
+  // Bytes: of all rows but for their payloads; of the payloads of late ones; of notes.
   uint64_t place_bytes_ = 0, late_bytes_ = 0, note_bytes_ = 0;
   Stats stats_;
 };

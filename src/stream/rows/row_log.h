@@ -10,7 +10,7 @@
 
 namespace forebay {
 
-/// What to take from the files of a folder.
+/// The rows to take from the files of a folder.
 struct RowRequest {
   TableRequest table;  ///< its format and selection
   std::string said;    ///< the same in words, for RecordLog::identity()

@@ -22,7 +22,7 @@ class RowPayload {
   explicit RowPayload(Schema schema);
 
   const Schema& schema() const { return schema_; }
-  /// What write() fills; a multiple of 8.
+  /// How many bytes write() fills; a multiple of 8.
   size_t bytes(const Columns& columns, int64_t row) const;
   void write(const Columns& columns, int64_t row, uint8_t* out) const;
   static Buffer of_error(const Status& status);
