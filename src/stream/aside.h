@@ -14,8 +14,10 @@
 
 namespace forebay {
 
-/// Runs what nobody can interrupt (a library's calls that wait for a server) on a thread of its own, and waits for its answer no longer than `deadline` (Unavailable) or a stop
-/// (Cancelled). Whoever stops waiting leaves it behind: what it answers then is destroyed there, so it may refer to nothing that it does not own.
+/// Runs what nobody can interrupt (a library's calls that wait for a server) on a thread of its
+/// own, and waits for its answer no longer than `deadline` (Unavailable) or a stop (Cancelled).
+/// A caller that stops waiting leaves it behind: a later answer is destroyed there, so it may refer
+/// to nothing that it does not own.
 template <typename T>
 Result<T> run_aside(std::function<Result<T>()> work, std::chrono::steady_clock::time_point deadline,
                     const std::stop_token& stop, const char* what) {
@@ -42,8 +44,9 @@ Result<T> run_aside(std::function<Result<T>()> work, std::chrono::steady_clock::
   return unavailable(std::string("no answer yet while ") + what);
 }
 
-/// Shared by whoever uses it; the last to let it go leaves its end to a thread of its own, for a library may wait there for a server that is gone. Usually that takes
-/// a moment, and then nothing is left.
+/// Shared by whoever uses it; the last to let it go leaves its end to a thread of its own, for a
+/// library may wait there for a server that is gone. Usually that takes a moment, and then nothing
+/// is left.
 template <typename T>
 std::shared_ptr<T> ended_aside(std::unique_ptr<T> parts) {
   return std::shared_ptr<T>(parts.release(), [](T* last) {

@@ -11,7 +11,7 @@ void move_on(StreamPlace& place, const Decision& decision) {
     if (!part.last.empty()) place.after[part.partition] = part.last;
     place.dropped[part.partition] += part.dropped;
   }
-  place.number = decision.first + decision.size();
+  place.number = decision.end();
 }
 
 }  // namespace
@@ -43,6 +43,7 @@ void DecidedRecords::add(Decision decision, std::vector<std::vector<LogRecord>> 
   }
   decided.records.resize(static_cast<size_t>(decided.decision.size()));
   bytes_ += decided.bytes;
+  missing_records_ += decided.decision.missing;
   decisions_.push_back(std::move(decided));
 }
 

@@ -19,8 +19,8 @@ namespace forebay {
 
 /// The decisions of a stream that are not behind, their records, and the place where they begin.
 ///
-/// Owned by a Decider; for one thread at a time. Each decision begins where the one before ends, so that
-/// the records from base().number to end() are here, each in one decision.
+/// Owned by a Decider; for one thread at a time. Each decision begins where the one before ends, so
+/// that the records from base().number to end() are here, each in one decision.
 class DecidedRecords {
  public:
   using RecordPtr = std::shared_ptr<const LogRecord>;
@@ -35,8 +35,8 @@ class DecidedRecords {
   /// Bytes of records in memory.
   uint64_t bytes() const { return bytes_; }
 
-  /// Adds the decision that begins at end(). `records`: of each partition; `order`: where each of them
-  /// comes. Both are empty where the decision is of missing records.
+  /// Adds the decision that begins at end(). `records`: of each partition; `order`: where each of
+  /// them comes. Both are empty where the decision is of missing records.
   void add(Decision decision, std::vector<std::vector<LogRecord>> records, std::span<const MergedRecord> order);
   /// Tells a witness of those decisions that begin at record `from` or later.
   void tell(DecisionWitness& witness, int64_t from) const;
@@ -47,16 +47,18 @@ class DecidedRecords {
   void fill(int64_t number, LogRecord whole);
   /// Numbers in [from, to) that were decided without records.
   std::vector<int64_t> missing(int64_t from, int64_t to) const;
-  /// The offset of the record before that one in its partition; empty: that one is the first. The record
-  /// itself must not be behind; those before it may be.
+  /// The offset of the record before that one in its partition; empty: that one is the first. The
+  /// record itself must not be behind; those before it may be.
   std::string before(int64_t number) const;
   /// The place of record `number`, which is decided and not behind.
   StreamPlace place(int64_t number) const;
+  /// How many numbers were decided without records, in all, also before begin().
+  int64_t missing_records() const { return missing_records_; }
   /// Records that were dropped of each partition, since the stream's beginning.
   std::vector<int64_t> dropped() const;
 
-  /// Moves records below `number` behind. Returns them, since their end may call a program's own code:
-  /// the caller destroys them without a lock.
+  /// Moves records below `number` behind. Returns them, since their end may call a program's own
+  /// code: the caller destroys them without a lock.
   std::vector<std::vector<RecordPtr>> move_behind(int64_t number);
   /// The same with all records; places stay.
   std::vector<std::vector<RecordPtr>> drop_records();
@@ -77,6 +79,7 @@ class DecidedRecords {
   StreamPlace base_;
   std::deque<Decided> decisions_;
   uint64_t bytes_ = 0;
+  int64_t missing_records_ = 0;
 };
 
 }  // namespace forebay

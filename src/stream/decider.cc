@@ -121,7 +121,6 @@ bool Decider::decide() {
     missing = std::max<int64_t>(hurried_ - decided_.end(), 0);
   }
   if (missing == 0) return false;
-  missing_records_ += missing;
   add_decision({decided_.end(), {}, missing}, {}, {});
   return true;
 }

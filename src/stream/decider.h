@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -17,12 +18,12 @@
 
 namespace forebay {
 
-/// Decides, decision after decision, which records of a stream come next: from the records that wait, what
-/// the trainer asked for, and a guide's answers. Pure in that it has no thread, lock or clock: the same
-/// calls in the same order give the same decisions.
+/// Decides, decision after decision, which records of a stream come next: from the records that
+/// wait, what the trainer asked for, and a guide's answers. Pure in that it has no thread, lock or
+/// clock: the same calls in the same order give the same decisions.
 ///
-/// Owned by a Stream, which calls it under its lock. It owns the records that wait and those that are
-/// decided, and shares guide and witnesses. seek() comes before everything but the setters.
+/// Owned by a Stream, which calls it under its lock. It owns the records that wait and those that
+/// are decided, and shares guide and witnesses. seek() comes before everything but the setters.
 class Decider {
  public:
   Decider(const StreamOptions& options, size_t partitions) : options_(options), partitions_(partitions) {}
@@ -41,8 +42,8 @@ class Decider {
   };
   Dropped drop_records();
 
-  /// Who says where a run of StreamOptions::from_now begins; kKnown of all others. Tells a beginning that
-  /// is known.
+  /// Who says where a run of StreamOptions::from_now begins; kKnown of all others. Tells a
+  /// beginning that is known.
   enum class Beginning : uint8_t { kKnown, kSaidByGuide, kEndOfLog };
   Beginning beginning();
   /// The run begins behind these offsets, the ends of the log.
@@ -59,8 +60,8 @@ class Decider {
   /// No more records will be added: the log has ended.
   void end_of_log() { over_ = true; }
 
-  /// Whether all records below `end` are decided, or the stream ends before. Decides what it can; the rest
-  /// is asked for until settle() says otherwise.
+  /// Whether all records below `end` are decided, or the stream ends before. Decides what it can;
+  /// the rest is asked for until settle() says otherwise.
   bool known(int64_t end);
   /// As Stream::hurry().
   bool hurry(int64_t end);
@@ -77,13 +78,11 @@ class Decider {
   std::optional<int64_t> end() const { return end_; }
   /// The place of a record that is not behind.
   StreamPlace place(int64_t number) const;
-  /// What guide or witness wait for; nothing where it is up to the log.
+  /// The rank or guide that is waited for, for the log; nothing where records are.
   std::optional<std::string> awaited() const;
   const Waiting& waiting() const { return *waiting_; }
   DecidedRecords& decided() { return decided_; }
   const DecidedRecords& decided() const { return decided_; }
-  /// Numbers that were decided without records.
-  int64_t missing_records() const { return missing_records_; }
 
  private:
   bool decide_to(int64_t end);
@@ -111,7 +110,6 @@ class Decider {
   int64_t asked_ = 0;    // somebody waits for the records below
   int64_t awaited_ = 0;  // and for these first of all
   int64_t hurried_ = 0;  // and without patience
-  int64_t missing_records_ = 0;
   std::optional<int64_t> end_;
   Status failure_;
 };

@@ -432,7 +432,7 @@ TEST(Decider, who_cannot_wait_gets_what_is_there_and_numbers_without_records) {
   EXPECT_EQ(stream.decider.decided().missing(0, 4), std::vector<int64_t>{3});
   EXPECT_TRUE(stream.decider.hurry(8));
   EXPECT_EQ(stream.decider.decided().missing(2, 7), (std::vector<int64_t>{3, 4, 5, 6}));
-  EXPECT_EQ(stream.decider.missing_records(), 5);
+  EXPECT_EQ(stream.decider.decided().missing_records(), 5);
   log->append(0, 4);
   ASSERT_TRUE(stream.known(12));
   EXPECT_EQ(keys(stream, 8, 12), (std::vector<std::string>{"a/4", "a/5", "a/6", "a/7"}));
@@ -492,7 +492,7 @@ TEST(Decider, who_goes_on_inside_a_decision_gets_the_rest_of_it_whatever_the_hur
     EXPECT_FALSE(again.decider.hurry(10)) << "nothing is read before the first known()";
     ASSERT_TRUE(again.known(16));
     EXPECT_EQ(keys(again, 5, 16), rest) << static_cast<int>(policy);
-    EXPECT_EQ(again.decider.missing_records(), 0);
+    EXPECT_EQ(again.decider.decided().missing_records(), 0);
     EXPECT_TRUE(again.decider.hurry(18));
     EXPECT_EQ(again.decider.decided().missing(0, 18), (std::vector<int64_t>{16, 17}))
         << "behind the decision it does not wait";

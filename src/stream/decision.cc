@@ -196,7 +196,7 @@ Result<StreamPlace> StreamPlace::from_json(std::string_view text, const std::vec
   }
   if (json.contains("decision")) {
     FOREBAY_ASSIGN(place.decision, decision_of(json["decision"], partitions.size()));
-    if (place.number < place.decision->first || place.number >= place.decision->first + place.decision->size())
+    if (place.number < place.decision->first || place.number >= place.decision->end())
       return invalid_argument("a place in a stream lies outside the decision that it names");
   }
   return place;

@@ -19,10 +19,10 @@ class DecisionWitness {
   virtual void begins(const std::vector<std::string>& /*after*/) {}
   /// No decision follows the last one, which ended in front of record `first`.
   virtual void ended(int64_t /*first*/) {}
-  /// Whether one more decision may be decided now. The witness's owner calls Stream::look_again() when
-  /// that changes.
+  /// Whether one more decision may be decided now. The witness's owner calls Stream::look_again()
+  /// when that changes.
   virtual bool may_decide() { return true; }
-  /// What that waits for, for the log.
+  /// The reason why none may be decided, for the log.
   virtual std::string awaited() const { return {}; }
 };
 

@@ -36,14 +36,14 @@ Result<std::streamoff> end_of_kept(const std::string& path, const JournalHeader&
     return invalid_argument(
         fmt::format("{} is the journal of another stream, seed, window or .buffer(); give another path", path));
   // The decision that a state stands in is in the journal already, and the witness is not told of it again.
-  const int64_t place = now.place.decision ? now.place.decision->first + now.place.decision->size() : now.place.number;
-  int64_t reached = was.place.decision ? was.place.decision->first + was.place.decision->size() : was.place.number;
+  const int64_t place = now.place.decided();
+  int64_t reached = was.place.decided();
   std::streamoff end = file.tellg();
   // eof() with a line: it has no end, and was cut off while it was written.
   while (reached < place && std::getline(file, line) && !file.eof()) {
     const Result<Decision> decision = Decision::from_json(line, partitions.size());
     if (!decision.ok() || decision->first != reached) break;
-    reached = decision->first + decision->size();
+    reached = decision->end();
     end = file.tellg();
   }
   if (reached == place) return end;
@@ -152,13 +152,12 @@ Result<std::shared_ptr<JournalReader>> JournalReader::open(const std::string& pa
                : header.status();
   reader->header_ = std::move(*header);
   reader->begin_ = reader->file_.tellg();
-  const StreamPlace& place = reader->header_.place;
-  reader->begins_ = place.decision ? place.decision->first + place.decision->size() : place.number;
+  reader->begins_ = reader->header_.place.decided();
   return reader;
 }
 
 Status JournalReader::read_next() {
-  const int64_t before = read_ ? read_->first + read_->size() : begins_;
+  const int64_t before = read_ ? read_->end() : begins_;
   read_.reset();
   std::string line;
   if (!std::getline(file_, line) || file_.eof()) return {};

@@ -13,28 +13,33 @@
 
 namespace forebay {
 
-/// What a journal says of the run that it is of: its first line.
+/// The first line of a journal: the run that it is of.
 struct JournalHeader {
   std::string log;  ///< RecordLog::identity()
   uint64_t seed = 0;
   bool shuffled = false;
   bool sampled = false;
   OnUnderrun on_underrun = OnUnderrun::kWait;
-  StreamPlace place;  ///< where it begins
+  StreamPlace place;  ///< of its first record
 
   std::string to_json(const std::vector<std::string>& partitions) const;
   static Result<JournalHeader> from_json(std::string_view text, const std::vector<std::string>& partitions);
 };
 
-/// Writes down decisions as they are decided: a line of tens of bytes each, so that a run can be repeated exactly though arrival cannot.
+/// Writes decisions to a file as they are made, a line of tens of bytes each, so that the run can
+/// be repeated exactly although arrival cannot.
+///
+/// A stream calls decided() under its lock; the loader calls flush() from any thread.
 class JournalWriter final : public DecisionWitness {
  public:
-  /// Begins a journal, or goes on with one of the same run: decisions from `header.place` on are written anew. InvalidArgument where the file is none, or of another
-  /// run, or ends before that place; Unavailable where it cannot be written.
+  /// Begins a journal, or continues one of the same run: its decisions from `header.place` on are
+  /// replaced. InvalidArgument where the file is no journal, is of another run, or ends before that
+  /// place; Unavailable where it cannot be written.
   static Result<std::shared_ptr<JournalWriter>> open(const std::string& path, const JournalHeader& header,
                                                      const std::vector<std::string>& partitions);
   void decided(const Decision& decision) override;
-  /// What was written is in the hands of the system. Unavailable where it could not be.
+  /// Hands everything written so far to the system. Unavailable where some of it could not be
+  /// written.
   Status flush();
 
  private:
@@ -46,18 +51,19 @@ class JournalWriter final : public DecisionWitness {
   std::atomic<bool> failed_ = false, told_ = false;
 };
 
-/// Repeats what a journal says. A line that was cut off while it was written was never given: the journal ends before it.
+/// Repeats the decisions of a journal. A last line that was cut off is left out: its decision was
+/// never given.
 class JournalReader final : public DecisionGuide {
  public:
-  /// NotFound, InvalidArgument.
+  /// NotFound where there is no such file, InvalidArgument where it is no journal.
   static Result<std::shared_ptr<JournalReader>> open(const std::string& path,
                                                      const std::vector<std::string>& partitions);
   const JournalHeader& header() const { return header_; }
-  /// Corrupt for a line that is whole and no decision.
+  /// Corrupt for a whole line that is no decision.
   Result<Answer> at(int64_t first) override;
 
  private:
-  /// Into `read_`; nothing at the end. Corrupt.
+  /// Reads the next line into `read_`, which is empty at the end.
   Status read_next();
 
   std::string path_;

@@ -13,25 +13,28 @@
 
 namespace forebay {
 
-/// Room on a disk for pieces that come and go in any order. It has no name, so that whatever becomes of the process, nothing is left. From any thread.
+/// Space on a disk for pieces that come and go in any order. Its file has no name, so that nothing
+/// is left when the process ends, in whatever way. May be used from any thread.
 class KeptDisk {
  public:
-  /// Where a piece lies.
+  /// The place of a piece.
   struct Slot {
     uint64_t at = 0, size = 0;
   };
-  /// In a folder that is there; `most_bytes` at most. Unavailable where nothing can be written.
+  /// Opens space in an existing folder, `most_bytes` at most. Unavailable where nothing can be
+  /// written.
   static Result<std::unique_ptr<KeptDisk>> open(const std::string& folder, uint64_t most_bytes);
   ~KeptDisk();
   KeptDisk(const KeptDisk&) = delete;
   KeptDisk& operator=(const KeptDisk&) = delete;
 
-  /// Nothing where there is no room for it, or the disk does not take it.
+  /// Nothing where there is no room for the piece, or the disk does not take it.
   std::optional<Slot> write(const Buffer& piece);
-  /// What was written there; after free() anything. Unavailable where the disk does not give it.
+  /// The piece that was written there; after free() any bytes. Unavailable where the disk does not
+  /// give it.
   Result<Buffer> read(const Slot& slot) const;
   void free(const Slot& slot);
-  /// Of pieces that are there, and of holes that later ones fill.
+  /// Bytes of pieces that are there, and of holes that later ones fill.
   uint64_t used() const;
 
  private:

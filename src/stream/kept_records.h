@@ -22,7 +22,7 @@ namespace forebay {
 
 class Stream;
 
-/// Which of the kept records a rank has in its memory: each is with one of the ranks that share them.
+/// The share of one rank in the kept records: each record has one owner among the ranks.
 struct KeptShare {
   int rank = 0, ranks = 1;
   int owner(int64_t number) const { return static_cast<int>(number % ranks); }
@@ -31,41 +31,46 @@ struct KeptShare {
 
 struct KeptOptions {
   KeptShare share = {};
-  uint64_t memory_bytes = UINT64_MAX;   ///< of this rank's own: what comes when these are full goes to the disk
+  uint64_t memory_bytes = UINT64_MAX;   ///< for this rank's own records; further ones go to the disk
   std::shared_ptr<KeptDisk> disk = {};  ///< null: all stay in memory
 };
 
-/// Records of a stream that are kept though they are behind: for rehearsal. Every rank knows which these are and where they lie in the log; the records themselves are shared
-/// out, lie in memory or on disk, and are brought for the steps that have them. By number; from any thread.
+/// The replay buffer of a stream: records that are kept, by number, although they are behind. Every
+/// rank knows the place of each in the log. Its owner has the record itself, in memory or on disk;
+/// for a step of another rank it is brought. May be used from any thread.
 class KeptRecords final : public AwaitedRecords {
  public:
   explicit KeptRecords(std::shared_ptr<const RecordLog> log, KeptOptions options = {})
       : log_(std::move(log)), options_(std::move(options)), bytes_(std::make_shared<StreamBytes>()) {}
 
   const KeptShare& share() const { return options_.share; }
-  /// The stream goes on with that number: nothing is lent any more.
+  /// The stream goes on with that number; records that were borrowed are forgotten.
   void begin(int64_t number);
-  /// Records of the stream that are there now; what is below `seen` and not kept will never be. NotFound where one is not there.
+  /// Keeps records that the stream has now. Records below `seen` that are not kept by then never
+  /// will be. NotFound where the stream has one no more.
   Status keep(const Stream& stream, std::span<const int64_t> numbers, int64_t seen);
   void let_go(std::span<const int64_t> numbers);
   bool is_kept(int64_t number) const;
-  /// One that is in memory here: this rank's own, or brought. Null for all others.
+  /// A record that is in memory here, because this rank owns it or it was brought. Null for all
+  /// others.
   std::shared_ptr<const LogRecord> record(int64_t number) const;
 
-  /// Where these lie in the log, as JSON: of each its number, partition, offset, and an offset before it.
+  /// The places of these in the log as JSON: number, partition, offset, and an offset before it.
   std::string places(std::span<const int64_t> numbers) const;
-  /// Those records are kept in place of all others; this rank's own are read again from the log. InvalidArgument for what places() does not write; NotFound where the log has
-  /// forgotten one; Unavailable where it cannot be reached for some seconds.
+  /// Keeps those records in place of all others, and reads this rank's own again from the log.
+  /// InvalidArgument for text that places() does not write; NotFound where the log has forgotten a
+  /// record; Unavailable where the log cannot be reached for some seconds.
   Status read_places(const std::string& json);
 
-  /// A step of this rank has these. Which of them must be brought: those that are not in memory here.
+  /// A step of this rank has these. Returns those that must be brought, since they are not in
+  /// memory here.
   std::vector<int64_t> borrow(std::span<const int64_t> numbers);
   /// All of them are here.
   bool here(std::span<const int64_t> numbers) const override;
-  /// That step is behind.
+  /// That step was delivered.
   void give_back(std::span<const int64_t> numbers);
 
-  // What was borrowed has come: another rank's bytes_of(), from this rank's disk, from the log, or not at all, and another record of this rank's own stands in.
+  // How a borrowed record comes: see AwaitedRecords. The replacement is another record of this rank's own.
   int owner(int64_t number) const override { return share().owner(number); }
   int own_rank() const override { return share().rank; }
   Status lend(int64_t number, const Buffer& bytes) override;
@@ -73,12 +78,13 @@ class KeptRecords final : public AwaitedRecords {
   Status read_again(int64_t number, const std::stop_token& stop) override;
   bool replacement(int64_t number) override;
 
-  /// For the other ranks: a record of this one's own, which may wait for the disk; also for a while after it was let go of, since they may be some steps behind.
+  /// A record of this rank's own, for another rank. May wait for the disk. Records stay for a while
+  /// after they were let go of, since other ranks may be some steps behind.
   std::optional<Buffer> bytes_of(int64_t number) const;
-  /// It is not known yet whether this rank will keep it.
+  /// Whether this rank may still come to keep it.
   bool will_know(int64_t number) const;
 
-  /// In memory here, and on disk.
+  /// Bytes in memory here; disk_bytes(): on disk.
   std::shared_ptr<KeptBytes> bytes() const { return bytes_; }
   uint64_t disk_bytes() const { return options_.disk ? options_.disk->used() : 0; }
 

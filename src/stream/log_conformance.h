@@ -26,7 +26,8 @@ class LogUnderTest {
 /// How a log takes part: every promise in log_conformance_test.cc is tried on it.
 struct LogDriver {
   std::string name;
-  /// A new log, empty, of so many partitions. Null where the driver's server is not running: its tests are skipped, or fail with FOREBAY_REQUIRE_SERVERS=1.
+  /// A new log, empty, of so many partitions. Null where the driver's server is not running: its
+  /// tests are skipped, or fail with FOREBAY_REQUIRE_SERVERS=1.
   std::function<std::unique_ptr<LogUnderTest>(size_t partitions)> make;
   size_t most_partitions = 4;
   size_t many_records = 100'000;  ///< of 3 KB, for the test that compares many
@@ -39,7 +40,8 @@ constexpr std::chrono::seconds kPatience{30};
 /// The first field of a record, its bytes fetched where that is needed.
 std::string text_of(const RecordLog& log, const LogRecord& record);
 
-/// All of these and not more, read by one reader of all partitions; fails the test when they do not come.
+/// All of these and not more, read by one reader of all partitions; fails the test when they do not
+/// come.
 std::vector<LogRecord> read_count(LogReader& reader, const std::vector<size_t>& wanted, size_t count);
 
 /// The partitions 0, 1, … of the log, from the beginning or behind `after`.

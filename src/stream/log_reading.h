@@ -17,11 +17,12 @@
 
 namespace forebay {
 
-/// What is done with the records that a LogReading reads. Called from its threads, without a lock.
+/// Takes the records that a LogReading reads. Called from its threads, without a lock.
 class RecordSink {
  public:
   virtual ~RecordSink() = default;
-  /// Before anything is read, on one thread: of each partition, the offset that reading begins behind.
+  /// Before anything is read, on one thread: of each partition, the offset that reading begins
+  /// behind.
   virtual Result<std::vector<std::string>> find_beginning(const std::stop_token& stop) = 0;
   struct Wanted {
     std::vector<size_t> partitions;  ///< none: a stop is requested
@@ -37,11 +38,13 @@ class RecordSink {
   virtual void fail(Status status) = 0;
 };
 
-/// Reads a log into a sink, on a thread for each reader of the log, and knows what there is to say of these.
+/// Reads a log into a sink, on a thread for each reader of the log, and knows what there is to say
+/// of these.
 ///
-/// Owned by a Stream, which is its sink and outlives it. A LogReader is made, used and destroyed on its own
-/// thread. start(), request_stop() and join() are called by one thread at a time; the other methods from
-/// any, also under the sink's lock: this class calls its sink without a lock of its own.
+/// Owned by a Stream, which is its sink and outlives it. A LogReader is made, used and destroyed on
+/// its own thread. start(), request_stop() and join() are called by one thread at a time; the other
+/// methods from any, also under the sink's lock: this class calls its sink without a lock of its
+/// own.
 class LogReading {
  public:
   /// A point in time of a clock that only goes forward, in nanoseconds.
@@ -65,8 +68,8 @@ class LogReading {
     int64_t arrived = 0, reconnects = 0, trimmed = 0;
   };
   Stats stats() const;
-  /// For the log: that records of so many are there where `records` are wanted, `waiting` of each partition;
-  /// which partitions give nothing, and why.
+  /// For the log: that records of so many are there where `records` are wanted, `waiting` of each
+  /// partition; which partitions give nothing, and why.
   std::string awaited(std::span<const size_t> waiting, size_t records) const;
 
  private:

@@ -13,7 +13,8 @@
 
 namespace forebay {
 
-/// A log in memory: "p/17" is the record of offset "17" (counted from 1) of partition p. What is not there yet, append() brings.
+/// A log in memory: "p/17" is the record of offset "17" (counted from 1) of partition p. What is
+/// not there yet, append() brings.
 class MemoryLog final : public RecordLog {
  public:
   explicit MemoryLog(size_t partitions, uint64_t record_bytes = 8) : record_bytes_(record_bytes) {
@@ -55,7 +56,8 @@ class MemoryLog final : public RecordLog {
     return reads_[partition];
   }
 
-  /// Waits until so many readers wait for more than there is: what they read before has been taken in.
+  /// Waits until so many readers wait for more than there is: what they read before has been taken
+  /// in.
   bool wait_idle(int readers) const {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::seconds(20), [&] { return idle_ == readers; });

@@ -15,7 +15,7 @@ namespace forebay {
 std::optional<uint64_t> number_of_offset(std::string_view offset, uint64_t least = 0);
 /// InvalidArgument, saying of what it is no offset.
 Status check_number_offset(std::string_view offset, const std::string& of, uint64_t least = 0);
-/// Of offsets that are numbers.
+/// As RecordLog::compare(), for offsets that are numbers.
 int compare_number_offsets(std::string_view a, std::string_view b);
 
 }  // namespace forebay

@@ -15,12 +15,14 @@
 
 namespace forebay {
 
-/// One partition of a log that a program makes itself, from one position on: between a thread of the program's, which pushes, and the reader. What
-/// a record holds stays with the program, under the record's key.
+/// One partition of a log that a program makes itself, from one position on: a bounded queue
+/// between a thread of the program's, which pushes, and the reader. The contents of a record stay
+/// with the program, under the record's key.
 class PushedRecords {
  public:
   enum class Pushed : uint8_t { kTaken, kFull, kClosed };
-  /// The next record, if there is room for it within `patience`. `offset`: text that reading after the record begins with.
+  /// Pushes the next record, if there is room for it within `patience`. `offset`: reading after the
+  /// record begins with this text.
   Pushed push(std::string offset, std::string key, uint64_t bytes, std::chrono::milliseconds patience);
   /// The program has no more.
   void end();
@@ -28,7 +30,7 @@ class PushedRecords {
   void fail(Status status);
   /// Nobody wants more.
   bool closed();
-  /// Keys of records that nobody will ask for again, since the last call.
+  /// Keys of the records that nobody will ask for again, since the last call.
   std::vector<std::string> take_gone();
 
  private:
@@ -47,11 +49,12 @@ class PushedRecords {
   const std::shared_ptr<Gone> gone_;
 };
 
-/// A log of records that a program makes: any iterable with a position. Samples are the program's own user code, so that the schema is empty and
-/// load() gives nothing.
+/// A log of records that a program makes: any iterable with a position. Samples are the program's
+/// own user code, so that the schema is empty and load() gives nothing.
 class PushedLog final : public RecordLog {
  public:
-  /// Asked to push what comes after an offset (empty: all) of a partition, on a thread of its own, until push() says kClosed. It does not block.
+  /// Asked to push what comes after an offset (empty: all) of a partition, on a thread of its own,
+  /// until push() says kClosed. It does not block.
   using Open = std::function<void(size_t partition, const std::string& after, std::shared_ptr<PushedRecords> feed)>;
 
   PushedLog(std::string name, std::vector<std::string> partitions, Open open);

@@ -8,14 +8,15 @@
 
 namespace forebay {
 
-/// Where a record that was read before lies.
+/// The place of a record that was read before.
 struct RecordPlace {
   size_t partition = 0;
   std::string offset;
-  std::string before;  ///< an offset that reading it again begins behind; empty: with the first one there is
+  std::string before;  ///< reading it again begins after this offset; empty: with the first record there is
 };
 
-/// Reads it again. NotFound where the log has forgotten it; Unavailable where it cannot be reached for some seconds; Cancelled after a stop.
+/// Reads a record again. NotFound where the log has forgotten it; Unavailable where the log cannot
+/// be reached for some seconds; Cancelled after a stop.
 Result<std::shared_ptr<const LogRecord>> read_record(const RecordLog& log, const RecordPlace& place,
                                                      const std::stop_token& stop);
 

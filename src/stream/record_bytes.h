@@ -8,10 +8,12 @@
 
 namespace forebay {
 
-/// A record as bytes, with a checksum, for a disk or another rank: all but its partition, which whoever reads it back knows.
+/// A record as bytes, with a checksum, for a disk or another rank: all but its partition, which
+/// whoever reads it back knows.
 Buffer record_bytes(const LogRecord& record);
 
-/// How many these are in all, by the first kRecordHeadBytes of them. Any number, where they are none.
+/// How many these are in all, by the first kRecordHeadBytes of them. Any number, where they are
+/// none.
 inline constexpr size_t kRecordHeadBytes = 24;
 uint64_t record_size(const uint8_t* head);
 

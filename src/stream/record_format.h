@@ -10,7 +10,7 @@
 
 namespace forebay {
 
-/// What a payload is taken for.
+/// The form of a payload.
 enum class PayloadForm : uint8_t {
   kBytes,   ///< itself: the fields `bytes` and `key`
   kText,    ///< UTF-8: the fields `text` and `key`
@@ -34,15 +34,16 @@ enum class PayloadForm : uint8_t {
 /// Dotted names are members of objects in JSON. What no field names is passed over.
 class RecordFormat {
  public:
-  /// `form`: "bytes", "text", "json" or "fields"; `fields`: as above, empty for none. InvalidArgument names what is wrong.
+  /// `form`: "bytes", "text", "json" or "fields"; `fields`: as above, empty for none.
+  /// InvalidArgument names what is wrong.
   static Result<RecordFormat> of(std::string_view form, std::string_view fields);
 
   PayloadForm form() const { return form_; }
   const Schema& schema() const { return schema_; }
-  /// Of what is declared, for RecordLog::identity().
+  /// The identity of what is declared, for RecordLog::identity().
   const std::string& identity() const { return identity_; }
-  /// Fills `out`. Corrupt, with the field's name and what was found, for a payload that is none. Takes no more memory than a few times the
-  /// payload's size and that of fields of fixed shape.
+  /// Fills `out`. Corrupt, with the field's name and what was found, for a payload that is none.
+  /// Takes no more memory than a few times the payload's size and that of fields of fixed shape.
   Status load(std::string_view key, const Buffer& payload, Record& out) const;
 
  private:

@@ -17,8 +17,8 @@
 
 namespace forebay {
 
-/// Room on a disk for records that wait, shared by the partitions of a stream. Nothing that is written there has a name, so that whatever
-/// becomes of the process, nothing is left.
+/// Space on a disk for waiting records, shared by the partitions of a stream. Its files have no
+/// names, so that nothing is left when the process ends, in whatever way.
 class SpillSpace {
  public:
   /// As write_all().
@@ -26,13 +26,13 @@ class SpillSpace {
 
   using Clock = std::function<std::chrono::steady_clock::time_point()>;
 
-  /// In a folder that is there; `bytes` at most. Unavailable where nothing can be written.
+  /// Opens space in an existing folder, `bytes` at most. Unavailable where nothing can be written.
   static Result<std::shared_ptr<SpillSpace>> open(std::string folder, uint64_t bytes, Write write = write_all,
                                                   Clock clock = std::chrono::steady_clock::now);
   uint64_t used() const { return used_; }
   /// Whether a disk that was full is worth another try: some times a second.
   bool may_try() const { return clock_() >= tries_at_; }
-  /// For as much as one read brings, so that the budget holds.
+  /// Whether there is room for the records of one more read.
   bool has_room() const { return used_ + std::min(bytes_ / 4, kOneRead) < bytes_; }
 
  private:
@@ -58,7 +58,8 @@ class SpillFile {
   SpillFile(SpillFile&&) = default;
 
   size_t size() const { return records_; }
-  /// False where the disk is full, Unavailable where it takes nothing for another reason; then it is not there.
+  /// False where the disk is full, Unavailable where it takes nothing for another reason; then it
+  /// is not there.
   Result<bool> push(const LogRecord& record);
   /// Corrupt where the disk gives back something else.
   Result<LogRecord> pop();
@@ -80,24 +81,26 @@ class SpillFile {
   size_t block_at_ = 0;  // how much of that is behind
 };
 
-/// The records of one partition that wait: in memory, and behind these on disk where there is one and memory lacks. Those that come when the disk is full are late:
-/// they wait in memory, behind all. For one thread at a time.
+/// The waiting records of one partition, first in, first out: the oldest in memory, then those on
+/// disk, then late ones, which came when the disk was full and wait in memory. Used by one thread
+/// at a time.
 class RecordQueue {
  public:
   RecordQueue(std::shared_ptr<SpillSpace> space, size_t partition);
 
   bool empty() const { return size() == 0; }
   size_t size() const { return memory_.size() + spilled() + late_.size(); }
-  /// How many the disk had no room for.
+  /// The number of records that the disk had no room for.
   size_t late() const { return late_.size(); }
-  /// In memory.
+  /// Bytes in memory.
   uint64_t bytes() const { return bytes_; }
-  /// `spill`: to disk, if there is one; behind what is there it goes in any case.
+  /// `spill`: puts the record on disk, if there is one. A record that comes after others on disk
+  /// goes there in any case.
   Status push(LogRecord record, uint64_t number, bool spill);
   Result<LogRecord> pop();
-  /// Gives the disk what is late, as far as it takes it.
+  /// Moves late records to the disk, as far as it has room.
   Status spill_late();
-  /// Of the first one in memory. Not where records are on disk.
+  /// The number of the first record. Only for a queue without a disk, and not empty.
   uint64_t first_number() const { return memory_.front().second; }
 
  private:

@@ -19,21 +19,25 @@ namespace forebay {
 class StepSamples {
  public:
   virtual ~StepSamples() = default;
-  /// The new samples of a step in global order: their ids in the source, and labels. An error ends the run.
+  /// The new samples of a step in global order: their ids in the source, and labels. An error ends
+  /// the run.
   virtual Result<std::vector<Rehearsal::Sample>> of(const StepPlan& step) const = 0;
-  /// Samples of a step that are kept from now on, and such that nobody will ask for again: for sources that have a sample once only. An error ends the run.
+  /// Samples of a step that are kept from now on, and such that nobody will ask for again: for
+  /// sources that have a sample once only. An error ends the run.
   virtual Status keep(const StepPlan& /*step*/, std::span<const int64_t> /*entered*/) { return {}; }
   virtual void let_go(std::span<const int64_t> /*left*/) {}
-  /// Old samples that a step of this rank has, until it is behind: what is elsewhere is brought, and the run is told when it is here.
+  /// Old samples that a step of this rank has, until it is behind: what is elsewhere is brought,
+  /// and the run is told when it is here.
   virtual void bring(std::span<const int64_t> /*ids*/) {}
   virtual void give_back(std::span<const int64_t> /*ids*/) {}
   /// All of them can be read. An error ends the run.
   virtual Result<bool> here(std::span<const int64_t> /*ids*/) const { return true; }
-  /// What is waited for, for the log; empty: nothing.
+  /// The samples that are waited for, for the log; empty: none.
   virtual std::string awaited() const { return {}; }
 };
 
-/// Who has what steps made of samples while these were new: of those that are kept, and of no others.
+/// Who has what steps made of samples while these were new: of those that are kept, and of no
+/// others.
 class KeptResults {
  public:
   virtual ~KeptResults() = default;
@@ -44,16 +48,20 @@ class KeptResults {
   virtual void hold_only(std::span<const KeptSample> kept) = 0;
 };
 
-/// Steps with old samples in them: where a stream had no new ones in time, in their place; and behind the new ones of each step (and before what only fills it up) come some that a Rehearsal kept, dealt to the ranks in equal
-/// parts. A step's old samples are drawn from what was kept of the steps before it.
+/// Steps with old samples in them: where a stream had no new ones in time, in their place; and
+/// behind the new ones of each step (and before what only fills it up) come some that a Rehearsal
+/// kept, dealt to the ranks in equal parts. A step's old samples are drawn from what was kept of
+/// the steps before it.
 class RehearsalItinerary final : public StepSource {
  public:
-  /// `old`: samples of each step on this rank; `draws` of the options are those of all ranks. `results`: null where nobody has any.
+  /// `old`: samples of each step on this rank; `draws` of the options are those of all ranks.
+  /// `results`: null where nobody has any.
   RehearsalItinerary(std::shared_ptr<StepSource> steps, std::shared_ptr<StepSamples> samples,
                      const RehearsalOptions& options, int64_t old, int64_t rank,
                      std::shared_ptr<KeptResults> results = nullptr);
 
-  /// No step is known from here on, until the run goes on: what is being planned is of the place before.
+  /// No step is known from here on, until the run goes on: what is being planned is of the place
+  /// before.
   void pause();
   /// The run goes on somewhere, with that kept. Before the first step() there.
   void begin_with(Rehearsal kept);
@@ -61,7 +69,7 @@ class RehearsalItinerary final : public StepSource {
   void begin_elsewhere();
   /// The batches before `at` are delivered.
   void delivered(const Cursor& at);
-  /// What was kept of the steps that are delivered: part of a state.
+  /// The replay buffer after the steps that are delivered: part of a state.
   Rehearsal kept() const;
 
   int64_t batch_size() const override { return steps_->batch_size() + old_; }

@@ -10,10 +10,10 @@ namespace forebay {
 class StepRecords {
  public:
   virtual ~StepRecords() = default;
-  /// Steps of this rank have these, which the stream knows: from here on they are on their way.
+  /// Begins to bring records that steps of this rank have. The stream knows them.
   virtual void bring(std::span<const int64_t> numbers) = 0;
   virtual bool here(std::span<const int64_t> numbers) const = 0;
-  /// What is waited for, for the log; empty: nothing.
+  /// The records that are waited for, for the log; empty: none.
   virtual std::string awaited() const = 0;
 };
 

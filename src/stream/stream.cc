@@ -183,7 +183,7 @@ Stream::Stats Stream::stats() const {
           .decided = decided.end() - decided.base().number,
           .reconnects = read.reconnects,
           .trimmed = read.trimmed,
-          .missing = decider_.missing_records(),
+          .missing = decided.missing_records(),
           .dropped = decided.dropped(),
           .bytes = bytes(),
           .waiting = decider_.waiting().counts()};

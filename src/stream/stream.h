@@ -20,12 +20,13 @@
 
 namespace forebay {
 
-/// A log as one sequence of records: reads ahead within a memory budget (LogReading), decides decision after
-/// decision which records come next (Decider), and keeps these until they are behind.
+/// A log as one sequence of records: reads ahead within a memory budget (LogReading), decides
+/// decision after decision which records come next (Decider), and keeps these until they are
+/// behind.
 ///
-/// Owned by a run of a loader. All methods may be called from any thread, but for those that say otherwise.
-/// One lock guards the Decider; it is held while guide and witnesses are called, and never while the log is
-/// read or on_arrival() and on_behind() are called.
+/// Owned by a run of a loader. All methods may be called from any thread, but for those that say
+/// otherwise. One lock guards the Decider; it is held while guide and witnesses are called, and
+/// never while the log is read or on_arrival() and on_behind() are called.
 class Stream : private RecordSink {
  public:
   Stream(std::shared_ptr<const RecordLog> log, StreamOptions options);
@@ -44,15 +45,17 @@ class Stream : private RecordSink {
   /// Is called with each record that the stream lets go of, without a lock.
   void on_behind(std::function<void(const LogRecord&)> behind) { let_go_ = std::move(behind); }
 
-  /// Goes on from there; nothing is known until the first known() after it, which begins to read. Not while
-  /// another seek() or stop() is under way.
+  /// Goes on from there; nothing is known until the first known() after it, which begins to read.
+  /// Not while another seek() or stop() is under way.
   void seek(StreamPlace place);
   /// Where a run without a state begins.
   StreamPlace beginning() const;
-  /// Waits until the guide says where a run of StreamOptions::from_now begins, so that place() says it, too.
-  /// Waits for so long at most; whether it is known. After a seek() to beginning(), before anything is known.
+  /// Waits until the guide says where a run of StreamOptions::from_now begins, so that place() says
+  /// it, too. Waits for so long at most; whether it is known. After a seek() to beginning(), before
+  /// anything is known.
   bool await_beginning(std::chrono::milliseconds patience, const std::stop_token& stop);
-  /// Ends reading; waits for the readers, at most for what a stop takes them. Nothing is known afterwards.
+  /// Ends reading; waits for the readers, at most for what a stop takes them. Nothing is known
+  /// afterwards.
   void stop();
   /// After stop(): lets go of all records. Places stay, so that a state can still be told.
   void drop_records();
@@ -61,12 +64,13 @@ class Stream : private RecordSink {
   bool known(int64_t end);
   /// Records below are decided, without asking for more.
   int64_t decided() const { return locked()->decided().end(); }
-  /// The trainer waits for the records below `end` and has none before them: they are read although its
-  /// records of the decision before fill the memory.
+  /// The trainer waits for the records below `end` and has none before them: they are read although
+  /// its records of the decision before fill the memory.
   void awaits(int64_t end);
-  /// The trainer waits for the records below `end`, and old ones can replace them. Unless `on_underrun` is
-  /// kWait, a stream that decides takes the records that are there, and decides the remaining numbers without
-  /// records. Whether all below `end` are known now. on_arrival() is not called for what this decides.
+  /// The trainer waits for the records below `end`, and old ones can replace them. Unless
+  /// `on_underrun` is kWait, a stream that decides takes the records that are there, and decides
+  /// the remaining numbers without records. Whether all below `end` are known now. on_arrival() is
+  /// not called for what this decides.
   bool hurry(int64_t end);
   /// Numbers in [from, to), which are known, that were decided without records.
   std::vector<int64_t> missing(int64_t from, int64_t to) const { return locked()->decided().missing(from, to); }
@@ -79,14 +83,14 @@ class Stream : private RecordSink {
   /// The guide can say more, or the answer of known() may have changed otherwise.
   void look_again();
 
-  /// From now on it is told of every decision, those first that are decided and begin at that record or
-  /// later. Null: nobody is. Returns up to which record the witness before was told.
+  /// From now on it is told of every decision, those first that are decided and begin at that
+  /// record or later. Null: nobody is. Returns up to which record the witness before was told.
   int64_t set_witness(std::shared_ptr<DecisionWitness> witness, int64_t from);
 
   /// One that is known and not behind; null for all others.
   std::shared_ptr<const LogRecord> record(int64_t number) const { return locked()->decided().record(number); }
-  /// An offset that reading a record again can begin behind: of the record before it in its partition;
-  /// empty: it is the first. The same on every rank.
+  /// An offset that reading a record again can begin behind: of the record before it in its
+  /// partition; empty: it is the first. The same on every rank.
   std::string before(int64_t number) const { return locked()->decided().before(number); }
   /// A record that is away has come. One that is behind by now is not missed.
   void fill(int64_t number, LogRecord whole);

@@ -21,18 +21,21 @@ struct StreamItineraryOptions {
   LastPolicy last = LastPolicy::kPartial;  ///< of the records that are left where a log ends
 };
 
-/// The steps of a stream: each global batch is the next batch_size × world_size records. A step is known once its records have arrived.
+/// The steps of a stream: each global batch is the next batch_size × world_size records. A step is
+/// known once its records have arrived. May be used from any thread.
 class StreamItinerary final : public StepSource {
  public:
   StreamItinerary(std::shared_ptr<Stream> stream, const StreamItineraryOptions& options);
 
-  /// The ranks read the log together: a step is known once its records are here, too. Before the first step().
+  /// For ranks that read the log together: a step is known once its records are here, too. Before
+  /// the first step().
   void set_records(std::shared_ptr<StepRecords> records) { records_ = std::move(records); }
-  /// The stream stands at its record `number` where a run stands at `at`. Before the first step() after a seek of the stream.
+  /// The stream stands at its record `number` where a run stands at `at`. Before the first step()
+  /// after a seek of the stream.
   void stand(const Cursor& at, int64_t number);
   /// The record that the step at a place begins with.
   int64_t number_at(const Cursor& at) const;
-  /// The place itself, or the next epoch's beginning where nothing is left of this one.
+  /// The place itself, or the beginning of the next epoch where nothing is left of this one.
   Cursor normalized(const Cursor& at) const;
 
   int64_t global_batch() const { return global_batch_; }
@@ -52,7 +55,8 @@ class StreamItinerary final : public StepSource {
   int64_t replacements() const override { return 0; }
   int64_t replacement(int64_t, int64_t position, int64_t) const override { return position; }
 
-  /// Records of the step that begins with that one, where the stream's end may be near: 0 where there is none.
+  /// The number of records in the step that begins with that record: fewer near the stream's end, 0
+  /// where there is no such step.
   int64_t size_at(int64_t number) const;
 
  private:

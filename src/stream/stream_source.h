@@ -9,14 +9,15 @@
 
 namespace forebay {
 
-/// A log as a loader opens it. It has no number of samples: what there is to read, a Stream over it says (follow()).
+/// A log as a loader opens it. It has no number of samples: a Stream over the log says which there
+/// are. Immutable; from any thread.
 class StreamSource final : public SampleSource {
  public:
   explicit StreamSource(std::shared_ptr<const RecordLog> log) : log_(std::move(log)) {}
 
   const std::shared_ptr<const RecordLog>& log() const { return log_; }
-  /// The same, reading the records of `stream`: sample `id` is its record of that number, as long as it is known and not behind.
-  /// Those in `kept` can be read for longer.
+  /// A source that reads the records of `stream`: sample `id` is the record of that number, as long
+  /// as it is known and not behind. Records in `kept` can be read for longer.
   std::shared_ptr<const StreamSource> over(std::shared_ptr<const Stream> stream,
                                            std::shared_ptr<const KeptRecords> kept) const;
 
@@ -27,7 +28,8 @@ class StreamSource final : public SampleSource {
   uint64_t index_bytes() const override { return 0; }
   std::string key(int64_t id) const override;
   Fetch fetch(int64_t id) const override;
-  /// Cancelled where the record is behind, which only happens to batches that nobody wants any more.
+  /// Cancelled where the record is behind, which happens only to batches that nobody wants any
+  /// more.
   Status load(int64_t id, Buffer fetched, Record& record) const override;
 
  private:

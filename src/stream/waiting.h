@@ -12,36 +12,43 @@
 
 namespace forebay {
 
-/// Records that have arrived and are in no decision yet, of each partition in its order. For one thread at a time.
+/// Records that have arrived and are in no decision yet, each partition's in its order. A Decider
+/// owns them; used by one thread at a time.
 class Waiting {
  public:
   virtual ~Waiting() = default;
 
-  /// A record that came behind the last one of its partition.
+  /// Adds a record that came after the last one of its partition.
   virtual Status add(LogRecord record) = 0;
-  /// Whether more of a partition should be read now, with so many bytes in decisions; `awaited`: somebody waits for the next decision.
+  /// Whether more of a partition should be read now, when decided records take so many bytes.
+  /// `awaited`: the trainer waits for the next decision.
   virtual bool wants(size_t partition, uint64_t in_decisions, bool awaited) const = 0;
-  /// What they take in memory.
+  /// Bytes of these records in memory.
   virtual uint64_t bytes() const = 0;
-  /// Of each partition, how many a decision could have now.
+  /// How many records of each partition a decision could have now.
   virtual std::vector<size_t> counts() const = 0;
 
-  /// The next decision's records: counts[p] of each partition, with the parts that say so (partitions that give nothing and drop nothing are missing).
+  /// The records of a decision, and the parts that describe it. A partition without taken or
+  /// dropped records has no part.
   struct Taken {
     std::vector<DecisionPart> parts;
     std::vector<std::vector<LogRecord>> records;  ///< of each partition
   };
+  /// Takes the next counts[p] records of each partition. A sample is taken as a whole.
   virtual Result<Taken> take(const std::vector<size_t>& counts) = 0;
-  /// The records of a decision that was decided before, or elsewhere. Nothing as long as some have not arrived; Corrupt where the partitions have
-  /// others now.
+  /// Takes the records of a decision that was made before, or elsewhere. Nothing as long as some of
+  /// them have not arrived; Corrupt where the partitions have others now.
   virtual Result<std::optional<Taken>> take(const Decision& decided) = 0;
-  /// The next records will be of the decision that begins with that number; `decided`: which, where that is known before.
+  /// Begins the decision whose first record has that number. `decided`: the decision, where it was
+  /// made before, or elsewhere.
   virtual Status begin_decision(int64_t first, const std::optional<Decision>& decided) = 0;
 };
 
-/// The records of so many partitions that wait, as the options' policy says: in queues, or with kSample as a sample. One that does not decide
-/// (`decides`) drops no record before it is told.
+/// Waiting records in queues, for all policies but kSample. `decides`: they may drop records by
+/// themselves, and not only those that a decision has dropped.
 std::unique_ptr<Waiting> waiting_in_queues(const StreamOptions& options, size_t partitions, bool decides);
+/// A sample of the records that arrived since the last decision, for kSample. Without `decides` it
+/// takes in no record before the decision is known.
 std::unique_ptr<Waiting> waiting_sampled(const StreamOptions& options, size_t partitions, bool decides);
 
 }  // namespace forebay

@@ -33,8 +33,8 @@ class BrokerLog {
   }
 };
 
-// What a module gives out, under the name forebay_BROKER_log_v1. The number changes whenever one of
-// these types, BrokerLog, LogReader or an address does.
+// The functions that modules export, under the name forebay_BROKER_log_v1. The number changes
+// whenever one of these types, BrokerLog, LogReader or an address does.
 using MadeBrokerLog = std::shared_ptr<const BrokerLog>;
 using MakeRedisLog = void(RedisAddress address, MadeBrokerLog& made);
 using MakeNatsLog = void(NatsAddress address, MadeBrokerLog& made);

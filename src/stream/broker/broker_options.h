@@ -11,7 +11,8 @@
 
 namespace forebay {
 
-/// What storage options say of how a broker is asked, and by whom. None of it is in identities, states or messages, but for names of files.
+/// Storage options of a broker: how it is asked, and by whom. None of this is in identities, states
+/// or messages, but for names of files.
 struct BrokerOptions {
   std::string user, password;  ///< those of the URL, too
   TlsOptions tls;
@@ -21,8 +22,9 @@ struct BrokerOptions {
   std::string own_text(const std::string& name) const;
 };
 
-/// `own`: the names that this kind of broker has beside user, password, ca_file, certificate_file and key_file. InvalidArgument for other names, with the nearest one; for what the URL says already; and
-/// for files that are of no use, which it reads.
+/// `own`: the names that this kind of broker has beside user, password, ca_file, certificate_file
+/// and key_file. InvalidArgument for other names, with the nearest one; for what the URL says
+/// already; and for files that are of no use, which it reads.
 Result<BrokerOptions> parse_broker_options(const std::map<std::string, std::string>& options, const BrokerUrl& url,
                                            std::span<const std::string_view> own);
 

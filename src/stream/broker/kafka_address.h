@@ -23,8 +23,9 @@ struct KafkaAddress {
   /// "kafka://host:port/TOPIC", without who asks.
   std::string name;
 
-  /// `options`: as broker_options.h has them, and security_protocol, sasl_mechanism. What is given decides the protocol where that is not: TLS with one of
-  /// TLS' options, SASL (PLAIN, if nothing is said) with a password.
+  /// `options`: as broker_options.h has them, and security_protocol, sasl_mechanism. What is given
+  /// decides the protocol where that is not: TLS with one of TLS' options, SASL (PLAIN, if nothing
+  /// is said) with a password.
   static Result<KafkaAddress> parse(std::string_view url, const std::map<std::string, std::string>& options = {});
 };
 

@@ -11,7 +11,8 @@
 
 namespace forebay {
 
-/// Which stream of which servers: "nats://[user:password@|token@]host[:port][,host[:port]]/STREAM[/SUBJECT]", or "tls://…".
+/// Which stream of which servers:
+/// "nats://[user:password@|token@]host[:port][,host[:port]]/STREAM[/SUBJECT]", or "tls://…".
 struct NatsAddress {
   std::vector<HostPort> servers;
   std::string user, password;  ///< without a password `user` is a token
@@ -24,7 +25,8 @@ struct NatsAddress {
   /// "nats://host:port/STREAM/SUBJECT", without who asks.
   std::string name;
 
-  /// `options`: as broker_options.h has them, and server_name, token, credentials_file, nkey, nkey_seed_file.
+  /// `options`: as broker_options.h has them, and server_name, token, credentials_file, nkey,
+  /// nkey_seed_file.
   static Result<NatsAddress> parse(std::string_view url, const std::map<std::string, std::string>& options = {});
 };
 

@@ -12,7 +12,8 @@
 
 namespace forebay {
 
-/// Which streams of which server: "redis[s]://[user:password@]host[:port][/db]/STREAM"; braces in STREAM name several.
+/// Which streams of which server: "redis[s]://[user:password@]host[:port][/db]/STREAM"; braces in
+/// STREAM name several.
 struct RedisAddress {
   HostPort host;
   std::string user, password;

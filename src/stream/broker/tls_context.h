@@ -22,7 +22,8 @@ struct FreeTlsContext {
 };
 using TlsContext = std::unique_ptr<SSL_CTX, FreeTlsContext>;
 
-/// For connections that trust nobody without a certificate. Reads the files now: InvalidArgument names one that is of no use, and says why.
+/// For connections that trust nobody without a certificate. Reads the files now: InvalidArgument
+/// names one that is of no use, and says why.
 Result<TlsContext> make_tls_context(const TlsOptions& options);
 
 }  // namespace forebay

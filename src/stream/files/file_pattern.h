@@ -15,22 +15,25 @@ namespace forebay {
 struct SeenFile {
   std::string path;
   uint64_t size = 0;
-  /// Of the last change of content, name or rights, in nanoseconds, as the file system's clock had it. Nobody can set it to another time.
+  /// The time of the last change of content, name or rights, in nanoseconds, as the file system's
+  /// clock had it. Nobody can set it to another time.
   int64_t changed_ns = 0;
 };
 
-/// Local files by pattern, as fb.files() has it: `*`, `?`, `[a-z]`, `**`, `{a,b}`, `{000..099}`; hidden ones do not match.
+/// Local files by pattern, as fb.files() has it: `*`, `?`, `[a-z]`, `**`, `{a,b}`, `{000..099}`;
+/// hidden ones do not match.
 class FilePattern {
  public:
   static Result<FilePattern> of(std::string pattern);
 
   const std::string& text() const { return pattern_; }
-  /// What all paths begin with; the rest of a path is its key.
+  /// The beginning of all paths; the rest of a path is its key.
   const std::string& base() const { return base_; }
   std::string key(const std::string& path) const { return path.substr(base_.size()); }
 
-  /// Gives each file that matches, in no order, perhaps twice. NotFound where the folder that the search begins in is not there; folders that vanish meanwhile
-  /// are empty; Unsupported for a name that is not UTF-8. Waits for the disk; Cancelled after a stop.
+  /// Gives each file that matches, in no order, perhaps twice. NotFound where the folder that the
+  /// search begins in is not there; folders that vanish meanwhile are empty; Unsupported for a name
+  /// that is not UTF-8. Waits for the disk; Cancelled after a stop.
   Status scan(const std::stop_token& stop, const std::function<void(SeenFile&& file)>& all) const;
   /// One file; NotFound where it is gone.
   static Result<SeenFile> look_at(const std::string& path);

@@ -9,8 +9,8 @@
 
 namespace forebay {
 
-/// Reads what is in the files of a followed folder, in the order in which they appear, as one partition. What records a file gives is
-/// said by whoever derives from it.
+/// Reads what is in the files of a followed folder, in the order in which they appear, as one
+/// partition. What records a file gives is said by whoever derives from it.
 class FolderReader : public LogReader {
  public:
   FolderReader(FilePattern pattern, FolderPlace after) : folder_(std::move(pattern), std::move(after)) {}

@@ -15,7 +15,8 @@
 
 namespace forebay {
 
-/// Where a file stands in the order of a followed folder: by its last change, files of one moment by key.
+/// Where a file stands in the order of a followed folder: by its last change, files of one moment
+/// by key.
 struct FolderPlace {
   int64_t changed_ns = -1;  ///< before all files
   std::string key;
@@ -30,15 +31,17 @@ struct FolderPlace {
 /// Names of files that are being written: ".tmp" or ".part" at the end.
 bool is_unfinished_name(std::string_view path);
 
-/// Of the files that have been left alone for a while, the last; before all files where there is none.
+/// The last of the files that have been left alone for a while; before all files where there is
+/// none.
 Result<FolderPlace> last_settled(const FilePattern& pattern, const std::stop_token& stop);
 
-/// Finds files in the order of their last change, from a place on. A file is given once it and all that come before it have settled: nothing appears later that would
-/// have come before. For one thread.
+/// Finds files in the order of their last change, from a place on. A file is given once it and all
+/// that come before it have settled: nothing appears later that would have come before. For one
+/// thread.
 class FollowedFolder {
  public:
   using Clock = std::chrono::steady_clock;
-  /// What a file must have been left alone for.
+  /// How long a file must have been left alone.
   static constexpr std::chrono::milliseconds kSettle{1000};
   /// A change so long ago has settled, whatever the clocks of file servers say.
   static constexpr std::chrono::minutes kLongAgo{10};
@@ -49,7 +52,8 @@ class FollowedFolder {
     FolderPlace place;
     SeenFile file;
   };
-  /// The next files, so many at most; none where none have settled. Looks through the folder when it is time to.
+  /// The next files, so many at most; none where none have settled. Looks through the folder when
+  /// it is time to.
   Result<std::vector<Found>> next(size_t most, const std::stop_token& stop);
   /// Whether next() has more without looking.
   bool has_waiting() const { return !waiting_.empty(); }
@@ -58,7 +62,8 @@ class FollowedFolder {
 
  private:
   Status look(const std::stop_token& stop);
-  /// All changes up to here had been made, by the file system's own clock, when a look began: that look has seen their files.
+  /// All changes up to here had been made, by the file system's own clock, when a look began: that
+  /// look has seen their files.
   int64_t settled_until(Clock::time_point begin, int64_t now_ns);
   void remember(Found&& found);
 

@@ -17,15 +17,16 @@ namespace forebay {
 struct LogAddress {
   /// "redis://…", "nats://…", "kafka://…", or a pattern of files.
   std::string url;
-  /// "bytes", "text", "json" or "fields"; empty: with `fields` "fields" of Redis and else "json", without them "bytes" ("text" for lines).
+  /// "bytes", "text", "json" or "fields"; empty: with `fields` "fields" of Redis and else "json",
+  /// without them "bytes" ("text" for lines).
   std::string format = {};
   /// JSON, as RecordFormat has it.
   std::string fields = {};
-  /// Of files: each is a record once it is there, in the place of their lines.
+  /// For files: each file is a record, and not each line.
   bool whole_files = false;
-  /// Of Parquet and Arrow files: their rows are the records.
+  /// For Parquet and Arrow files: their rows are the records.
   std::optional<RowRequest> rows = {};
-  /// Of Kafka: those of the topic's partitions that are read, in increasing order; all if empty.
+  /// For Kafka: the partitions of the topic that are read, in increasing order; all if empty.
   std::vector<size_t> partitions = {};
   StorageOptions storage = {};  ///< of files; and of brokers, as broker_options.h has them
 };
@@ -33,8 +34,9 @@ struct LogAddress {
 /// InvalidArgument, with the way out, where partitions of such a log cannot be chosen.
 Status check_choice_of_partitions(std::string_view url);
 
-/// The one place that knows the schemes of logs. Unsupported for those that are none, and for those whose client library this build is without, which it names. Looks at
-/// files and asks Kafka for its partitions (up to half a minute, then Unavailable); asks nobody else.
+/// The one place that knows the schemes of logs. Unsupported for those that are none, and for those
+/// whose client library this build is without, which it names. Looks at files and asks Kafka for
+/// its partitions (up to half a minute, then Unavailable); asks nobody else.
 Result<std::shared_ptr<const RecordLog>> open_log(const LogAddress& address, std::stop_token stop = {});
 
 }  // namespace forebay

@@ -16,8 +16,10 @@
 
 namespace forebay {
 
-/// A log that the ranks of a job read together: each partition is read by one of them, and the others are told which records came (LogRecord::away). So a broker sends every
-/// record once. Where the rank that reads a partition is gone, does not answer, or has gone on without this one, this one reads it itself from where it was.
+/// A log that the ranks of a job read together: each partition is read by one of them, and the
+/// others are told which records came (LogRecord::away). So a broker sends every record once. Where
+/// the rank that reads a partition is gone, does not answer, or has gone on without this one, this
+/// one reads it itself from where it was.
 class DealtLog final : public RecordLog {
  public:
   /// Asks a rank, and waits: Decisions::ask_for_notes().
@@ -28,7 +30,7 @@ class DealtLog final : public RecordLog {
       : log_(std::move(log)), rank_(rank), ranks_(ranks), shelf_(std::move(shelf)), ask_(std::move(ask)),
         told_(std::make_shared<Told>(static_cast<size_t>(ranks))) {}
 
-  /// Of which ranks the log says already that they are given up: readers come and go.
+  /// The ranks that a warning has said to be given up. Shared by all readers, which come and go.
   using Told = std::vector<std::atomic<bool>>;
   /// Who reads a partition.
   static int reader_of(size_t partition, int ranks) { return static_cast<int>(partition % static_cast<size_t>(ranks)); }

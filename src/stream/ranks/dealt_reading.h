@@ -16,15 +16,16 @@
 
 namespace forebay {
 
-/// How the ranks of a job read one log together: each partition is read by one rank, which tells the others what came, and each record goes to the rank that has it in a batch.
-/// Whatever a rank does not get from another it reads from the log.
+/// How the ranks of a job read one log together: each partition is read by one rank, which tells
+/// the others what came, and each record goes to the rank that has it in a batch. Whatever a rank
+/// does not get from another it reads from the log.
 class DealtReading final : public StepRecords {
  public:
   /// `limits`: of what is kept for ranks that are behind.
   DealtReading(std::shared_ptr<const RecordLog> log, std::shared_ptr<Decisions> ranks, RecordShelf::Limits limits);
   ~DealtReading() override { close(); }
 
-  /// What the stream reads in place of the log.
+  /// The log that the stream reads in place of the whole one.
   std::shared_ptr<const RecordLog> log() const { return shared_log_; }
   /// The stream of that log. Before it seeks.
   void attach(std::shared_ptr<Stream> stream);

@@ -12,7 +12,8 @@
 
 namespace forebay {
 
-/// The records of this rank's batches that another rank reads: away in the stream, until they are brought.
+/// The records of this rank's batches that another rank reads: away in the stream, until they are
+/// brought.
 class DealtRows final : public AwaitedRecords {
  public:
   /// `log`: as it is, and not as the ranks share it. The stream must live as long.
@@ -20,7 +21,8 @@ class DealtRows final : public AwaitedRecords {
             int rank, int ranks)
       : log_(std::move(log)), stream_(std::move(stream)), shelf_(std::move(shelf)), rank_(rank), ranks_(ranks) {}
 
-  /// A step of this rank has these, which the stream knows: those of them that are away. What this rank has read itself nobody else will ask for.
+  /// A step of this rank has these, which the stream knows: those of them that are away. What this
+  /// rank has read itself nobody else will ask for.
   std::vector<int64_t> missing(std::span<const int64_t> numbers) const;
 
   int owner(int64_t number) const override;

@@ -19,12 +19,14 @@
 
 namespace forebay {
 
-/// How the ranks of a job give one stream: rank 0 decides which records come next, and the others ask it for each decision. An answer is tens of bytes; one
-/// that is lost is asked for again. Whoever decides keeps as many decisions as the slowest rank may lag behind, and decides no more before that has asked.
-/// Over the same connections they lend each other the old records that they keep, and give each other what each reads for all.
+/// The part of a rank in a stream that the ranks of a job read together: rank 0 decides which
+/// records come next, and the others ask it for each decision, some tens of bytes; an answer that
+/// is lost is asked for again. Rank 0 keeps as many decisions as the slowest rank may lag behind,
+/// and decides no more before that rank has asked. Over the same connections ranks lend each other
+/// records of their replay buffers, and give each other the records that each reads for all.
 ///
-/// Made and closed by the loader; its threads and the stream's ask other ranks through it. It shares the job,
-/// whose listener serves `service`, and ends that listener in close().
+/// Made and closed by the loader; its threads and the stream's ask other ranks through it. It
+/// shares the job, whose listener serves `service`, and ends that listener in close().
 class Decisions {
  public:
   Decisions(std::shared_ptr<Job> job, std::shared_ptr<StreamService> service);
@@ -34,15 +36,17 @@ class Decisions {
   int ranks() const { return job_->ranks(); }
   const std::shared_ptr<Job>& job() const { return job_; }
   /// From now on `stream` decides for all (rank 0), or follows. The stream must live until close().
-  /// `terms`: what all ranks must have alike; a rank that has not gets the stream's failure, StateMismatch.
+  /// `terms`: what all ranks must have alike; a rank that has not gets the stream's failure,
+  /// StateMismatch.
   void lead_or_follow(Stream& stream, RunTerms terms = {});
-  /// What this rank keeps, or reads, it gives to the others from now on.
+  /// Gives the records that this rank keeps, or reads, to the others from now on.
   void lend(std::shared_ptr<const KeptRecords> kept) { service_->lend(std::move(kept)); }
   void share(std::shared_ptr<RecordShelf> shelf, size_t partitions);
 
-  /// Ask a rank and wait, at most for kRankDeadline, for an item for each thing that is wanted: records that it
-  /// keeps, notes of what it has read, and rows of that (RecordsWanted, NotesWanted, RowsWanted). Errors of
-  /// Transport::call(), and Corrupt for what is no such response.
+  /// Ask a rank and wait, at most for kRankDeadline, for an item for each thing that is wanted:
+  /// records that it keeps, notes of what it has read, and rows of that (RecordsWanted,
+  /// NotesWanted, RowsWanted). Errors of Transport::call(), and Corrupt for what is no such
+  /// response.
   Result<std::vector<ResponseItem>> ask_for_records(int rank, std::span<const int64_t> numbers,
                                                     const std::stop_token& stop) const;
   Result<std::vector<ResponseItem>> ask_for_notes(int rank, std::span<const NotesPlace> wanted,

@@ -216,7 +216,7 @@ bool FollowedDecisions::take_decision(int64_t first, LeaderResponse response) {
     failure_ = Status(Code::kCorrupt, "rank 0 gave something else than the next decision of the stream");
     return true;
   }
-  next_ = first + decision->size();
+  next_ = decision->end();
   told_.push_back({first, std::move(*decision)});
   return true;
 }

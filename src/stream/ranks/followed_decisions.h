@@ -19,8 +19,8 @@
 
 namespace forebay {
 
-/// Follows what rank 0 decides, for the stream of another rank. A thread of its own asks for it ahead of what
-/// is needed, once rank 0 has told the same settings (Job::ask_run()).
+/// Follows what rank 0 decides, for the stream of another rank. A thread of its own asks for it
+/// ahead of what is needed, once rank 0 has told the same settings (Job::ask_run()).
 ///
 /// The stream calls at() and beginning() under its lock and must outlive stop().
 class FollowedDecisions final : public DecisionGuide {
@@ -30,7 +30,7 @@ class FollowedDecisions final : public DecisionGuide {
   ~FollowedDecisions() override { stop(); }
   void stop();
 
-  /// What was told is of another run.
+  /// Forgets what was told: the next decisions are of another run.
   void begin_anew(uint64_t run);
   Result<Answer> at(int64_t first) override;
   std::optional<std::vector<std::string>> beginning() override;

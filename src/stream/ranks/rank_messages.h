@@ -31,8 +31,8 @@ struct Goodbye {};
 struct RecordsWanted {
   std::vector<int64_t> numbers;
 };
-/// Asks for what was read of partitions, from the so-many-th note on. The items are RecordShelf::notes():
-/// kComing where there are none yet, kAbsent where they were forgotten.
+/// Asks for what was read of partitions, from the so-many-th note on. The items are
+/// RecordShelf::notes(): kComing where there are none yet, kAbsent where they were forgotten.
 struct NotesPlace {
   size_t partition = 0;
   uint64_t from = 0;
@@ -40,8 +40,8 @@ struct NotesPlace {
 struct NotesWanted {
   std::vector<NotesPlace> places;
 };
-/// Asks for records that were read, each by its partition and RecordShelf::hash_of() its offset. The items are
-/// RecordShelf::row().
+/// Asks for records that were read, each by its partition and RecordShelf::hash_of() its offset.
+/// The items are RecordShelf::row().
 struct SharedRow {
   size_t partition = 0;
   uint64_t offset_hash = 0;
@@ -76,8 +76,8 @@ using LeaderResponse = std::variant<NotYet, InAnotherRun, NoSuchDecision, Stream
 Buffer encode_leader_response(const LeaderResponse& response);
 /// Corrupt where the message was damaged on the way, or is another one.
 Status check_leader_response(std::span<const uint8_t> bytes);
-/// Corrupt for what encode_leader_response() does not make for a log of so many partitions. Offsets are
-/// texts: the log checks them.
+/// Corrupt for what encode_leader_response() does not make for a log of so many partitions. Offsets
+/// are texts: the log checks them.
 Result<LeaderResponse> parse_leader_response(std::span<const uint8_t> bytes, size_t partitions);
 
 /// The response about records, notes or rows. `most_bytes` is that of each.

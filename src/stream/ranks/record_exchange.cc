@@ -21,14 +21,14 @@ constexpr size_t kFewer = 4;
 
 }  // namespace
 
-RecordExchange::RecordExchange(std::shared_ptr<AwaitedRecords> records, Ask ask)
-    : records_(std::move(records)), ask_(std::move(ask)), thread_([this](const std::stop_token& stop) { work(stop); }) {
-}
+RecordExchange::RecordExchange(std::shared_ptr<AwaitedRecords> records, Ask ask, Clock clock)
+    : records_(std::move(records)), ask_(std::move(ask)), clock_(std::move(clock)),
+      thread_([this](const std::stop_token& stop) { work(stop); }) {}
 
 void RecordExchange::bring(std::span<const int64_t> numbers) {
   if (numbers.empty()) return;
   const std::lock_guard lock(mutex_);
-  for (const int64_t number : numbers) wanted_.emplace(number, Clock::now());
+  for (const int64_t number : numbers) wanted_.emplace(number, clock_());
   changed_.notify_all();
 }
 
@@ -124,19 +124,19 @@ void RecordExchange::read_disk(std::vector<Wanted>& records) {
 void RecordExchange::ask_owner(int owner, std::vector<Wanted>& records, const std::stop_token& stop) {
   auto& [health, most] = owners_[owner];
   // One that failed is left out for a while (PeerHealth), and what it keeps is read again without a question.
-  if (!health.begin(Clock::now().time_since_epoch())) return;
+  if (!health.begin(clock_().time_since_epoch())) return;
   std::vector<int64_t> numbers;
   for (const Wanted& record : records) numbers.push_back(record.number);
-  const Clock::time_point asked = Clock::now();
+  const Time asked = clock_();
   const Result<std::vector<ResponseItem>> answer = ask_(owner, numbers, stop);
-  if (!answer.ok() && records.size() > 1 && Clock::now() - asked >= kTakesLong) {
+  if (!answer.ok() && records.size() > 1 && clock_() - asked >= kTakesLong) {
     most = (records.size() + kFewer - 1) / kFewer;
     health.abandoned();
     for (Wanted& record : records) record.outcome = Outcome::kLater;
     return;
   }
   if (!answer.ok() || answer->size() != records.size()) {
-    health.failed(Clock::now().time_since_epoch());
+    health.failed(clock_().time_since_epoch());
     return;
   }
   health.answered();
@@ -146,7 +146,7 @@ void RecordExchange::ask_owner(int owner, std::vector<Wanted>& records, const st
     const ResponseItem& one = (*answer)[i];
     if (one.state == ResponseItem::State::kHere && records_->lend(records[i].number, one.body).ok())
       records[i].outcome = Outcome::kLent;
-    if (one.state == ResponseItem::State::kComing && Clock::now() - records[i].since < kAskPatience)
+    if (one.state == ResponseItem::State::kComing && clock_() - records[i].since < kAskPatience)
       records[i].outcome = Outcome::kLater;
   }
 }

@@ -19,14 +19,17 @@
 
 namespace forebay {
 
-/// Brings records that steps of this rank wait for from its disk and from the ranks that have them, on a thread of its own. One whose rank is gone, or has it not any more, is read again
-/// from the log; for one that the log has forgotten, too, another may stand in, and is counted.
+/// Brings records that steps of this rank wait for from its disk and from the ranks that have them,
+/// on a thread of its own. One whose rank is gone, or has it not any more, is read again from the
+/// log; for one that the log has forgotten, too, another may stand in, and is counted.
 class RecordExchange {
  public:
   /// Asks a rank for records, and waits: Decisions::ask_for_records().
   using Ask = std::function<Result<std::vector<ResponseItem>>(int rank, std::span<const int64_t> numbers,
                                                               const std::stop_token& stop)>;
-  RecordExchange(std::shared_ptr<AwaitedRecords> records, Ask ask);
+  using Time = std::chrono::steady_clock::time_point;
+  using Clock = std::function<Time()>;
+  RecordExchange(std::shared_ptr<AwaitedRecords> records, Ask ask, Clock clock = std::chrono::steady_clock::now);
   ~RecordExchange() { close(); }
 
   /// Who is told when records have come, or failure() is another. Before the first bring().
@@ -39,7 +42,7 @@ class RecordExchange {
 
   /// Why a record will never come.
   Status failure() const;
-  /// What is waited for, for the log; empty: nothing.
+  /// The records that are waited for, for the log; empty: none.
   std::string awaited() const;
 
   struct Stats {
@@ -48,11 +51,10 @@ class RecordExchange {
   Stats stats() const;
 
  private:
-  using Clock = std::chrono::steady_clock;
   enum class Outcome : uint8_t { kUnknown, kLater, kFromDisk, kLent, kReread, kLost };
   struct Wanted {
     int64_t number = 0;
-    Clock::time_point since;
+    Time since;
     Outcome outcome = Outcome::kUnknown;
   };
   void work(const std::stop_token& stop);
@@ -65,6 +67,7 @@ class RecordExchange {
 
   const std::shared_ptr<AwaitedRecords> records_;
   const Ask ask_;
+  const Clock clock_;
   std::function<void()> arrived_;
   struct Owner {
     PeerHealth health;
@@ -73,7 +76,7 @@ class RecordExchange {
   std::map<int, Owner> owners_;  // of the thread alone
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::map<int64_t, Clock::time_point> wanted_;
+  std::map<int64_t, Time> wanted_;
   uint64_t run_ = 0;
   Status failure_;
   Stats stats_;

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <functional>
 #include <new>
-#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -29,17 +28,18 @@ class RecordExchangeTest : public testing::Test {
     }
     exchange_ = std::make_unique<RecordExchange>(
         kept_[0],
-        [this](int rank, std::span<const int64_t> numbers, const std::stop_token&) { return ask(rank, numbers); });
-    exchange_->on_arrival([this] { ++arrivals_; });
+        [this](int rank, std::span<const int64_t> numbers, const std::stop_token&) { return ask(rank, numbers); },
+        [this] { return std::chrono::steady_clock::now() + late_.load(); });
+    exchange_->on_arrival([this] { note(arrivals_); });
   }
   void TearDown() override { exchange_->close(); }
 
   Result<std::vector<ResponseItem>> ask(int rank, std::span<const int64_t> numbers) {
-    ++asked_;
+    note(asked_);
     if (rank == 2 && before_rank_2_) std::exchange(before_rank_2_, nullptr)();
     largest_ = std::max<size_t>(largest_, numbers.size());
     if (numbers.size() > bearable_) {
-      std::this_thread::sleep_for(600ms);  // as long as an answer that does not come in time
+      late_ = late_.load() + 600ms;  // as an answer that does not come in time
       return unavailable("too much for a second");
     }
     if (gone_[rank]) return unavailable("nobody is there");
@@ -58,12 +58,18 @@ class RecordExchangeTest : public testing::Test {
   // What a step of rank 0 does.
   void bring(std::vector<int64_t> numbers) { exchange_->bring(kept_[0]->borrow(numbers)); }
   bool wait_here(const std::vector<int64_t>& numbers) {
-    const auto until = std::chrono::steady_clock::now() + kStreamPatience;
-    while (!kept_[0]->here(numbers)) {
-      if (!exchange_->failure().ok() || std::chrono::steady_clock::now() > until) return false;
-      std::this_thread::sleep_for(1ms);
-    }
-    return true;
+    return wait_until([&] { return kept_[0]->here(numbers) || !exchange_->failure().ok(); }) && kept_[0]->here(numbers);
+  }
+  // Until something is so that comes with an arrival, or with a question.
+  template <typename Condition>
+  bool wait_until(Condition condition) {
+    std::unique_lock lock(mutex_);
+    return noted_.wait_for(lock, kStreamPatience, condition);
+  }
+  void note(std::atomic<int>& counter) {
+    const std::lock_guard lock(mutex_);
+    ++counter;
+    noted_.notify_all();
   }
   void keep(int rank, std::vector<int64_t> numbers, int64_t seen = 30) {
     ASSERT_TRUE(kept_[rank]->keep(*streams_[rank], numbers, seen).ok());
@@ -80,6 +86,9 @@ class RecordExchangeTest : public testing::Test {
   std::atomic<bool> gone_[kRanks];
   std::atomic<size_t> bearable_ = 1000, largest_ = 0;
   std::atomic<int> asked_ = 0, arrivals_ = 0;
+  std::atomic<std::chrono::milliseconds> late_ = 0ms;  // how far the exchange's clock has been set forward
+  std::mutex mutex_;
+  std::condition_variable noted_;
   std::function<void()> before_rank_2_;  // done once, by the exchange's thread: set before bring()
   std::unique_ptr<RecordExchange> exchange_;
 };
@@ -154,8 +163,7 @@ TEST_F(RecordExchangeTest, a_rank_that_is_behind_is_waited_for) {
   keep(0, {1, 2, 4});
   keep(2, {1, 2, 4});
   bring({1, 2, 4});
-  const auto until = std::chrono::steady_clock::now() + kStreamPatience;
-  while (asked_ < 10 && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(1ms);
+  ASSERT_TRUE(wait_until([&] { return asked_ >= 10; }));
   EXPECT_FALSE(kept_[0]->here(std::vector<int64_t>{1, 4})) << "rank 1 has not come to them";
   EXPECT_NE(exchange_->awaited().find("rank 1"), std::string::npos) << exchange_->awaited();
   keep(1, {1, 2, 4});
@@ -267,7 +275,7 @@ TEST_F(RecordExchangeTest, what_memory_has_no_room_for_comes_from_the_disk_and_t
   exchange_ = std::make_unique<RecordExchange>(kept_[0], [](int, std::span<const int64_t>, const std::stop_token&) {
     return Result<std::vector<ResponseItem>>(unavailable("nobody is asked"));
   });
-  exchange_->on_arrival([] {});
+  exchange_->on_arrival([this] { note(arrivals_); });
   keep(0, own);
   EXPECT_LT(kept_[0]->bytes()->bytes(), 2'500u);
   EXPECT_EQ(key(3), place_of(3));

@@ -10,7 +10,8 @@
 
 namespace forebay {
 
-/// What a rank that reads a partition tells the others of it, in the partition's order: the offset of a record, or that some are missing.
+/// A note of a rank that reads a partition for the others, in the partition's order: the offset of a
+/// record, or that some are missing.
 struct RecordNote {
   std::string offset;  ///< of a record; of a gap, of the first record behind it, empty where there is none
   bool gap = false;

@@ -17,9 +17,11 @@
 
 namespace forebay {
 
-/// What this rank reads of a stream for all ranks: of each of its partitions what came, in order, for all of them; and the records themselves, each for the one rank that
-/// has it in a batch. As long as the stream has a record only its place takes memory here; behind that, records that nobody has come for yet are kept up to a limit, and so is what
-/// not all have been told, since a rank may be gone. Who comes later reads the log. From any thread.
+/// The records that this rank reads of a stream for all ranks: for each partition notes of what
+/// came, in order, for all ranks, and the records themselves, each for the one rank that has it in a
+/// batch. While the stream has a record only its place takes memory here. After that, records that
+/// their rank has not fetched yet are kept up to a limit, and so are notes that not all ranks have,
+/// since a rank may be gone. A rank that comes too late reads the log. May be used from any thread.
 class RecordShelf {
  public:
   struct Limits {
@@ -28,7 +30,7 @@ class RecordShelf {
   };
   RecordShelf(size_t partitions, int rank, int ranks, Limits limits);
 
-  /// What there is, is of another run.
+  /// Forgets everything: the next records are of another run.
   void begin_anew(uint64_t seeks);
 
   /// As they were read, before the stream has them.
@@ -38,10 +40,12 @@ class RecordShelf {
   /// The stream lets go of it.
   void behind(const LogRecord& record);
 
-  /// For another rank, which has all notes below `from`: those behind, some hundreds at a time. Nothing where there are none yet, or of another run; none,
-  /// in an answer of no bytes, where those are forgotten.
+  /// For another rank, which has all notes below `from`: those behind, some hundreds at a time.
+  /// Nothing where there are none yet, or of another run; none, in an answer of no bytes, where
+  /// those are forgotten.
   std::optional<Buffer> notes(uint64_t seeks, int rank, size_t partition, uint64_t from);
-  /// For another rank: record_bytes() of a record, which nobody will ask for again. Nothing where it is not here any more.
+  /// For another rank: record_bytes() of a record, which nobody will ask for again. Nothing where
+  /// it is not here any more.
   std::optional<Buffer> row(uint64_t seeks, size_t partition, uint64_t offset_hash);
   /// The stream has gone past a record that another rank has not come for.
   bool is_awaited() const;
@@ -86,7 +90,7 @@ class RecordShelf {
   std::vector<Partition> partitions_;
   std::deque<Late> late_;  // the oldest first; some have been fetched meanwhile
   size_t late_rows_ = 0;
-  // Of all rows but for their payloads; of the payloads of late ones.
+  // Bytes: of all rows but for their payloads; of the payloads of late ones; of notes.
   uint64_t place_bytes_ = 0, late_bytes_ = 0, note_bytes_ = 0;
   Stats stats_;
 };

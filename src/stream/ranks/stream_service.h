@@ -21,11 +21,11 @@
 
 namespace forebay {
 
-/// Serves the other ranks of a stream: old records that this rank keeps, what it reads of a shared log, and,
-/// on rank 0, what it has decided.
+/// Serves the other ranks of a stream: old records that this rank keeps, what it reads of a shared
+/// log, and, on rank 0, what it has decided.
 ///
-/// Called from the threads of the transport and, under its lock, by the stream that decides. It refers to
-/// that stream, which lead(nullptr) ends, and shares the rest.
+/// Called from the threads of the transport and, under its lock, by the stream that decides. It
+/// refers to that stream, which lead(nullptr) ends, and shares the rest.
 class StreamService final : public Service, public DecisionWitness {
  public:
   /// A point in time of any one clock, for all methods alike.
@@ -41,10 +41,11 @@ class StreamService final : public Service, public DecisionWitness {
   void share(std::shared_ptr<RecordShelf> shelf);
   /// Forgets what was decided before: it is of another run.
   void begin_anew(uint64_t run);
-  /// Unavailable where a rank that has asked for nothing for long is all that keeps more from being decided.
+  /// Unavailable where a rank that has asked for nothing for long is all that keeps more from being
+  /// decided.
   Status check_heard() const;
-  /// Waits some seconds at most until all others have been told all that was decided, and have come for what
-  /// was read for them, or have left.
+  /// Waits some seconds at most until all others have been told all that was decided, and have come
+  /// for what was read for them, or have left.
   void linger();
 
   void decided(const Decision& decision) override;

@@ -24,19 +24,22 @@ struct RowReading {
   uint64_t most_group_bytes = 0;  ///< RowRequest::most_group_bytes
 };
 
-/// Opens one file of a followed folder as a table of its own, from what is open already. Errors are those of tables.
+/// Opens one file of a followed folder as a table of its own, from what is open already. Errors are
+/// those of tables.
 Result<std::shared_ptr<const ChunkSource>> open_file_table(std::shared_ptr<OpenedFile> file, const std::string& path,
                                                            const RowReading& reading, const std::stop_token& stop);
 
-/// The rows of one file as records, from one row on, row group by row group: one at a time is in memory. For one thread.
+/// The rows of one file as records, from one row on, row group by row group: one at a time is in
+/// memory. For one thread.
 class FileRows {
  public:
-  /// `place` stands in the offsets. `first`: the row that comes first. `table` must be of the schema that `payload` has.
+  /// `place` stands in the offsets. `first`: the row that comes first. `table` must be of the
+  /// schema that `payload` has.
   FileRows(FolderPlace place, std::shared_ptr<OpenedFile> file, std::shared_ptr<const ChunkSource> table, int64_t first,
            const RowReading& reading, const RowPayload& payload);
 
-  /// Adds the next ones, of so many bytes about; a row group that is damaged is one record, which says so. An error, OutOfBudget or
-  /// Unavailable, has nothing to do with the data.
+  /// Adds the next ones, of so many bytes about; a row group that is damaged is one record, which
+  /// says so. An error, OutOfBudget or Unavailable, has nothing to do with the data.
   Status take(size_t records, uint64_t bytes, const std::stop_token& stop, std::vector<LogRecord>& out);
   bool done() const { return next_ > last_; }
   /// Decoded columns in memory.

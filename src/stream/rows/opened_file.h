@@ -10,8 +10,9 @@
 
 namespace forebay {
 
-/// A store of one file, which stays open: it is read to its end also where its name is gone meanwhile, or is another file's. Its one key is its path.
-/// Reads are answered on the calling thread.
+/// A store of one file, which stays open: it is read to its end also where its name is gone
+/// meanwhile, or is another file's. Its one key is its path. Reads are answered on the calling
+/// thread.
 class OpenedFile final : public Store {
  public:
   /// NotFound, Unsupported for what is no regular file, InvalidArgument without the right.

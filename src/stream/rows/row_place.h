@@ -10,7 +10,8 @@
 
 namespace forebay {
 
-/// Where a row stands among those of a followed folder's tables: the place of its file, and its number there.
+/// Where a row stands among those of a followed folder's tables: the place of its file, and its
+/// number there.
 struct RowPlace {
   static constexpr int64_t kLast = INT64_MAX;
 
@@ -19,7 +20,8 @@ struct RowPlace {
   int64_t row = kLast;
   friend auto operator<=>(const RowPlace&, const RowPlace&) = default;
 
-  /// "1700000000123456789#17/a/b.parquet"; of the last one as the file's: "1700000000123456789/a/b.parquet".
+  /// "1700000000123456789#17/a/b.parquet"; of the last one as the file's:
+  /// "1700000000123456789/a/b.parquet".
   std::string to_string() const;
   /// Nothing for text that is none.
   static std::optional<RowPlace> parse(std::string_view text);
