@@ -68,7 +68,7 @@ class ChunkTable {
   /// chunks.
   ChunkBlockPtr widened(const ChunkBlock& block, const std::vector<int64_t>& ids);
   /// A block of that chunk alone, for replayed samples. It holds the chunk only while it has users.
-  ChunkBlockPtr block_of_old(int64_t chunk) const;
+  ChunkBlockPtr block_of_replayed(int64_t chunk) const;
   int64_t chunk_of(int64_t id) const;
   /// Removes closed blocks without users.
   void sweep(Freed& freed);

@@ -28,7 +28,7 @@ struct LogRecord {
   Buffer payload = {};
   /// Of what it stands for and others hold, as a program of the user's.
   uint64_t elsewhere = 0;
-  /// Only its place is here: key and payload are with the rank that reads its partition (DealtLog).
+  /// Only its place is here: key and payload are with the rank that reads its partition (AssignedLog).
   bool away = false;
   /// What it takes in memory while it waits, but for what else its payload's buffer keeps alive.
   uint64_t bytes() const;
@@ -95,7 +95,7 @@ class RecordLog {
 
   /// Whether a record is all in its offset, key and payload, so that it can be kept elsewhere.
   virtual bool records_are_whole() const { return true; }
-  /// Whether whoever has it feels each reader, as a broker does: then the ranks of a job share its partitions (DealtLog).
+  /// Whether whoever has it feels each reader, as a broker does: then the ranks of a job share its partitions (AssignedLog).
   virtual bool is_served() const { return false; }
   /// How many partitions one reader should have: a connection each, or all on one.
   virtual size_t partitions_per_reader() const { return 1; }

@@ -17,7 +17,7 @@
 
 namespace forebay {
 
-/// Room on a disk for records that wait, shared by the partitions of a stream. Nothing that is written there has a name, so that whatever
+/// WindowReclaimer on a disk for records that wait, shared by the partitions of a stream. Nothing that is written there has a name, so that whatever
 /// becomes of the process, nothing is left.
 class SpillSpace {
  public:

@@ -34,14 +34,14 @@ class StepSamples {
 };
 
 /// Who has what steps made of samples while these were new: of those that are kept, and of no others.
-class KeptResults {
+class ReplayResults {
  public:
-  virtual ~KeptResults() = default;
+  virtual ~ReplayResults() = default;
   /// These are kept from now on, once more each.
-  virtual void hold(std::span<const KeptSample> entered) = 0;
-  virtual void let_go(std::span<const KeptSample> left) = 0;
+  virtual void hold(std::span<const ReplaySample> entered) = 0;
+  virtual void let_go(std::span<const ReplaySample> left) = 0;
   /// These are kept, and no others.
-  virtual void hold_only(std::span<const KeptSample> kept) = 0;
+  virtual void hold_only(std::span<const ReplaySample> kept) = 0;
 };
 
 /// Steps with old samples in them: where a stream had no new ones in time, in their place; and behind the new ones of each step (and before what only fills it up) come some that a Rehearsal kept, dealt to the ranks in equal
@@ -51,7 +51,7 @@ class RehearsalItinerary final : public StepSource {
   /// `old`: samples of each step on this rank; `draws` of the options are those of all ranks. `results`: null where nobody has any.
   RehearsalItinerary(std::shared_ptr<StepSource> steps, std::shared_ptr<StepSamples> samples,
                      const RehearsalOptions& options, int64_t old, int64_t rank,
-                     std::shared_ptr<KeptResults> results = nullptr);
+                     std::shared_ptr<ReplayResults> results = nullptr);
 
   /// No step is known from here on, until the run goes on: what is being planned is of the place before.
   void pause();
@@ -92,11 +92,11 @@ class RehearsalItinerary final : public StepSource {
   void let_go_of_others(const Rehearsal& kept);
   std::optional<StepPlan> once_here(const Planned& step);
   void add_old(StepPlan& plan) const;
-  void fill_vacant(StepPlan& plan, std::span<const KeptSample> drawn) const;
+  void fill_vacant(StepPlan& plan, std::span<const ReplaySample> drawn) const;
 
   const std::shared_ptr<StepSource> steps_;
   const std::shared_ptr<StepSamples> samples_;
-  const std::shared_ptr<KeptResults> results_;
+  const std::shared_ptr<ReplayResults> results_;
   const int64_t old_, rank_;
   mutable std::mutex mutex_;
   Rehearsal planned_;              // of all steps that were planned

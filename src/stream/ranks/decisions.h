@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "cluster/job.h"
-#include "stream/kept_records.h"
-#include "stream/ranks/dealt_log.h"
-#include "stream/ranks/dealt_rows.h"
+#include "stream/ranks/assigned_log.h"
+#include "stream/ranks/assigned_rows.h"
 #include "stream/ranks/followed_decisions.h"
 #include "stream/ranks/stream_service.h"
+#include "stream/replay_records.h"
 #include "stream/stream.h"
 
 namespace forebay {
@@ -37,7 +37,7 @@ class Decisions {
   /// `terms`: what all ranks must have alike; a rank that has not gets the stream's failure, StateMismatch.
   void lead_or_follow(Stream& stream, RunTerms terms = {});
   /// What this rank keeps, or reads, it gives to the others from now on.
-  void lend(std::shared_ptr<const KeptRecords> kept) { service_->lend(std::move(kept)); }
+  void lend(std::shared_ptr<const ReplayRecords> kept) { service_->lend(std::move(kept)); }
   void share(std::shared_ptr<RecordShelf> shelf, size_t partitions);
 
   /// Ask a rank and wait, at most for kRankDeadline, for an item for each thing that is wanted: records that it
