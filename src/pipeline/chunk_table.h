@@ -27,8 +27,8 @@ struct ChunkBlock {
   std::vector<int64_t> begins, ends;           ///< ids of each chunk: [begins[i], ends[i])
   bool open = true;                            ///< further rows of it will be planned
   bool held = false;                           ///< counted in Chunk::wanted of its chunks
-  bool old = false;   ///< of a replayed sample; it is not in the table but belongs to one batch
-  int64_t users = 0;  ///< tasks that need it
+  bool replayed = false;  ///< of a replayed sample; it is not in the table but belongs to one batch
+  int64_t users = 0;      ///< tasks that need it
 
   int64_t last_position() const { return range.first + range.step * (range.count - 1); }
   bool ready() const;

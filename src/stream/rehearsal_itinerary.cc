@@ -23,10 +23,10 @@ std::vector<int64_t> ids_of_kept(std::span<const ReplaySample> samples) {
 }  // namespace
 
 RehearsalItinerary::RehearsalItinerary(std::shared_ptr<StepSource> steps, std::shared_ptr<StepSamples> samples,
-                                       const RehearsalOptions& options, int64_t old, int64_t rank,
+                                       const RehearsalOptions& options, int64_t replayed, int64_t rank,
                                        std::shared_ptr<ReplayResults> results)
-    : steps_(std::move(steps)), samples_(std::move(samples)), results_(std::move(results)), old_(old), rank_(rank),
-      planned_(options), kept_(options) {}
+    : steps_(std::move(steps)), samples_(std::move(samples)), results_(std::move(results)), replayed_(replayed),
+      rank_(rank), planned_(options), kept_(options) {}
 
 void RehearsalItinerary::pause() {
   const std::lock_guard lock(mutex_);
@@ -114,7 +114,7 @@ std::optional<StepPlan> RehearsalItinerary::step(const Cursor& at) {
     return std::nullopt;
   }
   // Before its new samples are offered: a step's old ones are of the steps before it.
-  add_old(*plan);
+  add_replayed(*plan);
   if (!plan->vacant.empty() && planned_.size() == 0) {
     failure_ = Status(Code::kStateMismatch,
                       "old samples stood in for records that had not come, and this run does not have them: give "
@@ -165,7 +165,7 @@ bool RehearsalItinerary::hurry(const Cursor& at) {
 }
 
 // The first draws are for the old samples that each step has, the others for what is missing in this one.
-void RehearsalItinerary::add_old(StepPlan& plan) const {
+void RehearsalItinerary::add_replayed(StepPlan& plan) const {
   std::vector<ReplaySample> drawn = planned_.draw({plan.at.epoch, plan.at.step}, plan.vacant_of_all);
   if (drawn.empty()) return;
   const std::span<const ReplaySample> all(drawn);
@@ -175,9 +175,9 @@ void RehearsalItinerary::add_old(StepPlan& plan) const {
   const auto filled = std::find_if(plan.rows.begin(), plan.rows.end(), [](const Row& row) { return row.padding; });
   plan.replayed_at = static_cast<size_t>(filled - plan.rows.begin());
   // Drawn for all ranks at once, so that no two have the same and the draws do not depend on how many there are.
-  const auto first = static_cast<size_t>(rank_ * old_);
+  const auto first = static_cast<size_t>(rank_ * replayed_);
   std::vector<Row> rows;
-  for (size_t i = first; i < first + static_cast<size_t>(old_); ++i) {
+  for (size_t i = first; i < first + static_cast<size_t>(replayed_); ++i) {
     plan.replayed.push_back(drawn[i]);
     const int64_t position =
         kOldPositions + plan.at.step * static_cast<int64_t>(drawn.size()) + static_cast<int64_t>(i);

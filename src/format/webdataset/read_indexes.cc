@@ -25,7 +25,7 @@ constexpr size_t kShardsNamed = 10;
 
 struct ShardRun {
   ShardRun(DataFiles& found, const ShardIndexOptions& options)
-      : files(found), split(options.split), kept(options.kept, options.accounts, options.split),
+      : files(found), split(options.split), kept(options.kept, options.beside, options.split),
         indexes(found.files.size()) {}
 
   DataFiles& files;
