@@ -147,7 +147,7 @@ struct Ledger {
   uint64_t index_bytes = 0;      ///< memory of the data set's index (keys and sizes)
   int threads = 0, requests = 0;
   int64_t batches = 0, samples = 0, errors = 0;
-  int64_t retracted = 0;             ///< elements that were reclaimed and read again
+  int64_t reclaimed = 0;             ///< elements that were reclaimed and read again
   double consumer_wait_seconds = 0;  ///< sum of `waits`
   WaitStats waits;
   ThreadStats thread_time;

@@ -29,7 +29,7 @@ class ArrowCodecs final : public TableCodecs {
     return write_parquet_columns(groups, compression);
   }
   std::string version() const override { return "arrow " + arrow::GetBuildInfo().version_string; }
-  KeptBytes& idle_memory() const override { return RecyclingPool::instance(); }
+  ReclaimableMemory& idle_memory() const override { return RecyclingPool::instance(); }
 
  private:
   ParquetCodec parquet_;

@@ -144,7 +144,7 @@ void RecyclingPool::ReleaseUnused() {
   while (idle_bytes() > 0) drop_oldest();
 }
 
-uint64_t RecyclingPool::give_back(uint64_t bytes) {
+uint64_t RecyclingPool::reclaim(uint64_t bytes) {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   const uint64_t before = idle_bytes();
   while (lock.owns_lock() && idle_bytes() > 0 && before - idle_bytes() < bytes) drop_oldest();

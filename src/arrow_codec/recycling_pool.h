@@ -10,7 +10,7 @@
 
 #include <arrow/memory_pool.h>
 
-#include "base/kept_bytes.h"
+#include "base/reclaimable_memory.h"
 #include "base/work_memory.h"
 #include "forebay/buffer.h"
 #include "forebay/result.h"
@@ -20,7 +20,7 @@ namespace forebay {
 /// The memory pool of decoded columns. Large freed blocks are retained, up to a limit, for the next
 /// request of about their size, because touching fresh pages costs more than decoding into them.
 /// Any thread may use it; it never waits.
-class RecyclingPool final : public arrow::MemoryPool, public KeptBytes {
+class RecyclingPool final : public arrow::MemoryPool, public ReclaimableMemory {
  public:
   static RecyclingPool& instance();
 
@@ -37,7 +37,7 @@ class RecyclingPool final : public arrow::MemoryPool, public KeptBytes {
   std::string backend_name() const override { return "forebay"; }
 
   uint64_t bytes() const override { return idle_bytes(); }
-  uint64_t give_back(uint64_t bytes) override;
+  uint64_t reclaim(uint64_t bytes) override;
   uint64_t idle_bytes() const { return idle_.load(std::memory_order_relaxed); }
 
  private:

@@ -14,7 +14,7 @@
 #include "base/chunk_source.h"
 #include "base/column_type.h"
 #include "base/columns.h"
-#include "base/kept_bytes.h"
+#include "base/reclaimable_memory.h"
 #include "base/take_memory.h"
 #include "forebay/result.h"
 #include "forebay/status.h"
@@ -178,7 +178,7 @@ class TableCodecs {
   virtual std::string version() const = 0;
   /// Memory of columns that are no longer used, up to 32 MiB, retained for the next columns. Valid
   /// for the lifetime of the process.
-  virtual KeptBytes& idle_memory() const = 0;
+  virtual ReclaimableMemory& idle_memory() const = 0;
 };
 
 }  // namespace forebay

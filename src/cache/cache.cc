@@ -21,11 +21,11 @@ namespace forebay {
 namespace {
 
 /// The index memory of a disk tier, if there is one. None of it can be reclaimed.
-class IndexBytes final : public KeptBytes {
+class IndexBytes final : public ReclaimableMemory {
  public:
   explicit IndexBytes(std::shared_ptr<const DiskTier> disk) : disk_(std::move(disk)) {}
   uint64_t bytes() const override { return disk_ ? disk_->index_bytes() : 0; }
-  uint64_t give_back(uint64_t) override { return 0; }
+  uint64_t reclaim(uint64_t) override { return 0; }
 
  private:
   const std::shared_ptr<const DiskTier> disk_;
@@ -160,8 +160,8 @@ class Tiers final : public TieredCache {
   }
 
   const Store* disk() const override { return foreign() || !disk_ ? nullptr : &disk_->store(); }
-  std::shared_ptr<KeptBytes> entries() override { return ram_; }
-  std::shared_ptr<KeptBytes> index() override { return std::make_shared<IndexBytes>(disk_); }
+  std::shared_ptr<ReclaimableMemory> entries() override { return ram_; }
+  std::shared_ptr<ReclaimableMemory> index() override { return std::make_shared<IndexBytes>(disk_); }
 
   void raise_budgets(const CacheOptions& options) {
     ram_->raise_budget(options.ram_bytes);

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/entry_cache.h"
-#include "base/kept_bytes.h"
+#include "base/reclaimable_memory.h"
 #include "cache/compression.h"
 #include "cache/keep_policy.h"
 #include "forebay/ledger.h"
@@ -47,8 +47,8 @@ class TieredCache : public EntryCache {
   /// as long as the cache.
   virtual const Store* disk() const = 0;
   /// Return its entries in memory and the index of those on disk, for memory accounts.
-  virtual std::shared_ptr<KeptBytes> entries() = 0;
-  virtual std::shared_ptr<KeptBytes> index() = 0;
+  virtual std::shared_ptr<ReclaimableMemory> entries() = 0;
+  virtual std::shared_ptr<ReclaimableMemory> index() = 0;
 };
 
 /// Opens a cache. InvalidArgument, with the numbers and a remedy, if a budget is smaller than one

@@ -91,7 +91,7 @@ std::shared_ptr<const Columns> RamTier::drop(const Hash128& id) {
   return columns;
 }
 
-uint64_t RamTier::give_back(uint64_t bytes) {
+uint64_t RamTier::reclaim(uint64_t bytes) {
   uint64_t given = 0;
   while (given < bytes) {
     std::shared_ptr<const Columns> columns;  // destroyed after the lock is released

@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "base/columns.h"
-#include "base/kept_bytes.h"
+#include "base/reclaimable_memory.h"
 #include "cache/hash_map.h"
 #include "cache/keep_policy.h"
 #include "forebay/ledger.h"
@@ -16,7 +16,7 @@ namespace forebay {
 
 /// Entries in memory, within a budget that includes the overhead of each entry. Methods may be
 /// called from any thread.
-class RamTier final : public KeptBytes {
+class RamTier final : public ReclaimableMemory {
  public:
   explicit RamTier(uint64_t budget_bytes) : budget_bytes_(budget_bytes) {}
 
@@ -41,7 +41,7 @@ class RamTier final : public KeptBytes {
   /// Returns the memory of the entries. A loader that uses the tier counts it.
   uint64_t bytes() const override { return used_bytes_.load(std::memory_order_relaxed); }
   /// Evicts the entries that saved the fewest seconds per byte.
-  uint64_t give_back(uint64_t bytes) override;
+  uint64_t reclaim(uint64_t bytes) override;
 
   /// Returns the overhead of an entry beyond its bytes: schema, map, allocations.
   static uint64_t overhead_bytes(const Columns& columns);

@@ -95,13 +95,13 @@ TEST(RamTier, GivesBackTheCheapestEntriesFirst) {
   for (uint64_t i = 0; i < 3; ++i) ASSERT_TRUE(ram.put(id_of(i), shared_columns(i, 10), kEntry, seconds[i], false));
   EXPECT_EQ(ram.bytes(), room_of_entries(3));
   const auto used = ram.find(id_of(1));
-  EXPECT_EQ(ram.give_back(1), room_of_entries(1));
+  EXPECT_EQ(ram.reclaim(1), room_of_entries(1));
   EXPECT_FALSE(ram.has(id_of(1)));
   EXPECT_NE(used, nullptr) << "whoever uses it has it still";
   EXPECT_TRUE(ram.has(id_of(2)));
-  EXPECT_EQ(ram.give_back(room_of_entries(1) + 1), room_of_entries(2));
+  EXPECT_EQ(ram.reclaim(room_of_entries(1) + 1), room_of_entries(2));
   EXPECT_EQ(ram.bytes(), 0u);
-  EXPECT_EQ(ram.give_back(1), 0u);
+  EXPECT_EQ(ram.reclaim(1), 0u);
   EXPECT_TRUE(ram.put(id_of(1), shared_columns(1, 10), kEntry, 0.01, false));
 }
 

@@ -17,7 +17,7 @@ struct GivenTexts {
   std::unordered_map<const char*, std::unique_ptr<char[]>> texts;
 };
 
-Status take_back(const char* text) {
+Status revoke(const char* text) {
   if (text == nullptr) return {};
   auto& given = of_this_process<GivenTexts>();
   const std::lock_guard lock(given.mutex);
@@ -42,5 +42,5 @@ Status give_text(const std::string& text, char** given) {
 }  // namespace forebay::capi
 
 fb_code fb_string_free(char* text) {
-  return forebay::capi::guarded([&] { return forebay::capi::take_back(text); });
+  return forebay::capi::guarded([&] { return forebay::capi::revoke(text); });
 }

@@ -12,7 +12,7 @@
 #include "loader/describe/open_source.h"
 #include "loader/describe/step_arguments.h"
 #include "loader/describe/unbounded_rules.h"
-#include "loader/samples/dealing.h"
+#include "loader/samples/choose_assignment.h"
 #include "pipeline/selection.h"
 #include "plan/placement.h"
 #include "plan/schedule.h"
@@ -25,7 +25,7 @@ constexpr int64_t kMostRows = 1'000'000;
 
 void go_through(const Schedule& schedule, const Ordering& ordering, const Placement& placement, bool keeps,
                 JobPlan& plan) {
-  DealtBatch dealt;
+  AssignedBatch assigned;
   int64_t position = 0;
   const int64_t rows_a_step = plan.batch * plan.ranks;
   // Enough for shares with an error of a tenth of a percent. An epoch may have billions of rows.
@@ -33,10 +33,10 @@ void go_through(const Schedule& schedule, const Ordering& ordering, const Placem
   for (; plan.steps_gone_through < std::min(plan.steps, most); ++plan.steps_gone_through) {
     // The second epoch, because caches are empty in the first one.
     const GlobalBatch batch = schedule.global_batch({1, position});
-    ordering.deal->all(batch, &dealt);
+    ordering.assignment->all(batch, &assigned);
     std::set<std::pair<int64_t, int64_t>> transfers;
     for (int64_t rank = 0; rank < plan.ranks; ++rank) {
-      for (const int64_t slot : dealt.of(rank)) {
+      for (const int64_t slot : assigned.of(rank)) {
         // Padding is not read.
         if (slot >= batch.samples) continue;
         const int64_t host = keeps ? placement.owner(ordering.order->id_at(1, position + slot)) : Placement::kNobody;
@@ -74,13 +74,13 @@ Result<JobPlan> plan_job(const Pipeline& pipeline, const JobRequest& request) {
   FOREBAY_ASSIGN(Ordering ordering,
                  choose_order(find_step(description, OpRole::kOrder), *source, *selection, request.seed));
   FOREBAY_RETURN_IF_ERROR(
-      choose_deal(description, options, {request.shard_by, static_cast<int>(request.hosts)}, &ordering));
+      choose_assignment(description, options, {request.shard_by, static_cast<int>(request.hosts)}, &ordering));
   const PlacementOptions keeping{.hosts = {world, request.ranks_per_host},
                                  .batch_size = options.batch_size,
                                  .lanes = ordering.in_groups ? ordering.lanes : 1,
                                  .pads = options.last == LastPolicy::kPad};
   const Placement placement(ordering.order, keeping);
-  const Schedule schedule(options, ordering.deal);
+  const Schedule schedule(options, ordering.assignment);
   const bool keeps = find_step(description, OpRole::kKeep) != nullptr;
   JobPlan plan{.shard_by = {},
                .hosts = request.hosts,
@@ -88,14 +88,14 @@ Result<JobPlan> plan_job(const Pipeline& pipeline, const JobRequest& request) {
                .batch = options.batch_size,
                .samples = options.epoch_size,
                .steps = schedule.steps()};
-  plan.shard_by = ordering.in_groups && ordering.lanes > 1 ? "lanes"
-                  : ordering.deal == deal_by_count()       ? "count"
-                                                           : "locality";
+  plan.shard_by = ordering.in_groups && ordering.lanes > 1       ? "lanes"
+                  : ordering.assignment == assignment_by_count() ? "count"
+                                                                 : "locality";
   if (keeps) {
     plan.least_kept = INT64_MAX;
     for (int64_t host = 0; host < keeping.hosts.count(); ++host) {
-      plan.least_kept = std::min(plan.least_kept, placement.rows_dealt(host));
-      plan.most_kept = std::max(plan.most_kept, placement.rows_dealt(host));
+      plan.least_kept = std::min(plan.least_kept, placement.rows_assigned(host));
+      plan.most_kept = std::max(plan.most_kept, placement.rows_assigned(host));
     }
   }
   go_through(schedule, ordering, placement, keeps, plan);

@@ -13,7 +13,7 @@
 #include "loader/describe/step_arguments.h"
 #include "loader/loader_impl.h"
 #include "loader/run/loader_stats.h"
-#include "loader/samples/dealing.h"
+#include "loader/samples/choose_assignment.h"
 #include "pipeline/run/run_trace.h"
 #include "telemetry/log.h"
 
@@ -38,7 +38,7 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
   // Checked before anything is opened: a wrong rank must not cost a listing first.
   FOREBAY_ASSIGN(Place place, find_place(options.rank, options.world_size, process_environment()));
   if (options.local_ranks) place.local_ranks = std::clamp(*options.local_ranks, 1, place.world_size);
-  FOREBAY_RETURN_IF_ERROR(check_deal({options.shard_by, options.hosts}, place.world_size));
+  FOREBAY_RETURN_IF_ERROR(check_assignment({options.shard_by, options.hosts}, place.world_size));
   if (options.epochs && *options.epochs < 0)
     return invalid_argument(fmt::format("epochs={} is negative", *options.epochs));
   DataWarnings left_out;

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "loader/loader_test_support.h"
-#include "loader/run/kept_rows.h"
+#include "loader/run/replay_rows.h"
 
 namespace forebay {
 namespace {
@@ -259,44 +259,44 @@ std::shared_ptr<const Columns> row_of(uint64_t bytes) {
   return std::make_shared<const Columns>(*columns_of(Schema({field}), record));
 }
 
-TEST(KeptRows, has_rows_of_kept_samples_and_no_others_within_its_budget) {
-  KeptRows rows(5000);
-  const std::vector<KeptSample> samples = {{1, 0}, {1, 1}, {2, 0}, {2, 0}};
-  const auto put = [&](const KeptSample& sample) { rows.put(entry_of_old(sample), row_of(1000), 0, KeepIn::kMemory); };
+TEST(ReplayRows, has_rows_of_kept_samples_and_no_others_within_its_budget) {
+  ReplayRows rows(5000);
+  const std::vector<ReplaySample> samples = {{1, 0}, {1, 1}, {2, 0}, {2, 0}};
+  const auto put = [&](const ReplaySample& sample) { rows.put(replay_key(sample), row_of(1000), 0, KeepIn::kMemory); };
   put(samples[0]);
-  EXPECT_FALSE(rows.has(entry_of_old(samples[0]))) << "it is not kept";
+  EXPECT_FALSE(rows.has(replay_key(samples[0]))) << "it is not kept";
   rows.hold(samples);
-  EXPECT_TRUE(rows.admits(entry_of_old(samples[1]), 1));
-  for (const KeptSample& sample : samples) put(sample);
-  EXPECT_FALSE(rows.admits(entry_of_old(samples[1]), 1));
-  ASSERT_TRUE(rows.find(entry_of_old(samples[2])));
-  EXPECT_EQ(rows.find(entry_of_old(samples[2]))->columns->nbytes(), 1000u);
+  EXPECT_TRUE(rows.admits(replay_key(samples[1]), 1));
+  for (const ReplaySample& sample : samples) put(sample);
+  EXPECT_FALSE(rows.admits(replay_key(samples[1]), 1));
+  ASSERT_TRUE(rows.find(replay_key(samples[2])));
+  EXPECT_EQ(rows.find(replay_key(samples[2]))->columns->nbytes(), 1000u);
   EXPECT_EQ(rows.stats().hits, 2u);
   EXPECT_EQ(rows.stats().entries, 3u);
   const uint64_t three = rows.bytes();
   EXPECT_LE(three, 5000u);
   rows.let_go(std::span(samples).subspan(2, 1));
-  EXPECT_TRUE(rows.has(entry_of_old(samples[2]))) << "it is kept twice";
+  EXPECT_TRUE(rows.has(replay_key(samples[2]))) << "it is kept twice";
   rows.let_go(std::span(samples).subspan(2, 1));
-  EXPECT_FALSE(rows.has(entry_of_old(samples[2])));
+  EXPECT_FALSE(rows.has(replay_key(samples[2])));
   EXPECT_EQ(rows.bytes(), three / 3 * 2);
   rows.hold_only(std::span(samples).first(1));
-  EXPECT_TRUE(rows.has(entry_of_old(samples[0])));
-  EXPECT_FALSE(rows.has(entry_of_old(samples[1])));
+  EXPECT_TRUE(rows.has(replay_key(samples[0])));
+  EXPECT_FALSE(rows.has(replay_key(samples[1])));
   EXPECT_EQ(rows.stats().entries, 1u);
-  EXPECT_EQ(rows.give_back(1), three / 3);
+  EXPECT_EQ(rows.reclaim(1), three / 3);
   EXPECT_EQ(rows.bytes(), 0u);
   EXPECT_EQ(rows.stats().entries, 0u);
-  EXPECT_TRUE(rows.admits(entry_of_old(samples[0]), 1)) << "it is kept all the same, and may come again";
+  EXPECT_TRUE(rows.admits(replay_key(samples[0]), 1)) << "it is kept all the same, and may come again";
 }
 
-TEST(KeptRows, keeps_nothing_that_it_has_no_room_for) {
-  KeptRows rows(2000);
-  const std::vector<KeptSample> samples = {{1, 0}, {2, 0}};
+TEST(ReplayRows, keeps_nothing_that_it_has_no_room_for) {
+  ReplayRows rows(2000);
+  const std::vector<ReplaySample> samples = {{1, 0}, {2, 0}};
   rows.hold(samples);
-  for (const KeptSample& sample : samples) rows.put(entry_of_old(sample), row_of(1000), 0, KeepIn::kMemory);
-  EXPECT_TRUE(rows.has(entry_of_old(samples[0])));
-  EXPECT_FALSE(rows.has(entry_of_old(samples[1])));
+  for (const ReplaySample& sample : samples) rows.put(replay_key(sample), row_of(1000), 0, KeepIn::kMemory);
+  EXPECT_TRUE(rows.has(replay_key(samples[0])));
+  EXPECT_FALSE(rows.has(replay_key(samples[1])));
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ BatchJob::BatchJob(const ExecutionPlan& plan, const Itinerary& itinerary, StepPl
   plan.selection->ids_at(ids);
   for (size_t i = 0; i < n; ++i) rows_[i].id = ids[i];
   // These rows have ids of the source already, which neither order nor selection knows.
-  for (size_t i = 0; i < step_.old.size(); ++i) rows_[step_.old_at + i].id = step_.old[i].id;
+  for (size_t i = 0; i < step_.replayed.size(); ++i) rows_[step_.replayed_at + i].id = step_.replayed[i].id;
   for (const VacantRow& one : step_.vacant) rows_[one.row].id = one.sample.id;
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
     if (plan.outputs[i].row_bytes && !plan.outputs[i].may_differ) continue;
@@ -238,19 +238,19 @@ Batch BatchJob::finish_assembly() {
     batch.fields.push_back(std::move(field));
   }
   for (; part < parts.size(); ++part) batch.fields.push_back(std::move(parts[part].field));
-  if (!plan_.rehearsed_field.empty()) batch.fields.push_back(which_are_old());
+  if (!plan_.rehearsed_field.empty()) batch.fields.push_back(which_are_replayed());
   assembly_.reset();
   forget_all_values();  // the batch has copied them; they would take their bytes twice
   return batch;
 }
 
 // The field is not charged to the budget, since it has one byte for each row.
-BatchField BatchJob::which_are_old() const {
+BatchField BatchJob::which_are_replayed() const {
   BatchField field;
   field.name = plan_.rehearsed_field;
   std::vector<uint8_t> old;
   for (size_t row = 0; row < rows_.size(); ++row) {
-    if (!rows_[row].skipped) old.push_back(step_.is_old(static_cast<int64_t>(row)) ? 1 : 0);
+    if (!rows_[row].skipped) old.push_back(step_.is_replayed(static_cast<int64_t>(row)) ? 1 : 0);
   }
   field.values = Tensor::allocate(DType::kBool, Shape{static_cast<int64_t>(old.size())});
   std::copy(old.begin(), old.end(), field.values.buffer.data());
@@ -258,7 +258,7 @@ BatchField BatchJob::which_are_old() const {
 }
 
 int64_t BatchJob::planned_id(const Itinerary& itinerary, int64_t row) const {
-  if (const std::optional<KeptSample> old = step_.old_sample(row)) return old->id;
+  if (const std::optional<ReplaySample> old = step_.replayed_sample(row)) return old->id;
   return plan_.selection->id_at(itinerary.index(step_, row));
 }
 

@@ -51,7 +51,8 @@ class BatchJob {
   SampleKey key(int64_t row, size_t stage) const {
     const RowJob& job = rows_[static_cast<size_t>(row)];
     if (stage < plan_.stages_when_new) {
-      if (const std::optional<KeptSample> old = step_.old_sample(row)) return {plan_.seed, old->epoch, old->id, 0};
+      if (const std::optional<ReplaySample> old = step_.replayed_sample(row))
+        return {plan_.seed, old->epoch, old->id, 0};
     }
     return {plan_.seed, step_.at.epoch, job.id, step_.rows[static_cast<size_t>(row)].occurrence + job.attempt};
   }
@@ -137,7 +138,7 @@ class BatchJob {
   Result<BatchAssembly::Part> plan_values(const Field& field, const std::vector<const Value*>& values) const;
   void plan_extras(BatchAssembly& assembly) const;
   void close_up();
-  BatchField which_are_old() const;
+  BatchField which_are_replayed() const;
   /// The sample of the `index`-th row that was not skipped.
   SampleName name_of_kept(size_t index) const;
   Status take_memory(BufferPool& pool, BatchAssembly::Part& part);

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "plan/deal.h"
+#include "plan/shard_assignment.h"
 
 namespace forebay {
 namespace {

@@ -98,11 +98,11 @@ ChunkBlockPtr ChunkTable::widened(const ChunkBlock& block, const std::vector<int
 }
 
 // The chunk is not in the table yet. hold() adds it, or replaces it by the one that is there.
-ChunkBlockPtr ChunkTable::block_of_old(int64_t number) const {
+ChunkBlockPtr ChunkTable::block_of_replayed(int64_t number) const {
   auto block = std::make_shared<ChunkBlock>();
   block->range = {.first = -1};
   block->open = false;
-  block->old = true;
+  block->replayed = true;
   auto chunk = std::make_shared<Chunk>();
   chunk->number = number;
   block->add(std::move(chunk), begins_[static_cast<size_t>(number)], begins_[static_cast<size_t>(number) + 1]);

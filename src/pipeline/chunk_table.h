@@ -27,8 +27,8 @@ struct ChunkBlock {
   std::vector<int64_t> begins, ends;           ///< ids of each chunk: [begins[i], ends[i])
   bool open = true;                            ///< further rows of it will be planned
   bool held = false;                           ///< counted in Chunk::wanted of its chunks
-  bool old = false;   ///< of a replayed sample; it is not in the table but belongs to one batch
-  int64_t users = 0;  ///< tasks that need it
+  bool replayed = false;  ///< of a replayed sample; it is not in the table but belongs to one batch
+  int64_t users = 0;      ///< tasks that need it
 
   int64_t last_position() const { return range.first + range.step * (range.count - 1); }
   bool ready() const;
@@ -68,7 +68,7 @@ class ChunkTable {
   /// chunks.
   ChunkBlockPtr widened(const ChunkBlock& block, const std::vector<int64_t>& ids);
   /// A block of that chunk alone, for replayed samples. It holds the chunk only while it has users.
-  ChunkBlockPtr block_of_old(int64_t chunk) const;
+  ChunkBlockPtr block_of_replayed(int64_t chunk) const;
   int64_t chunk_of(int64_t id) const;
   /// Removes closed blocks without users.
   void sweep(Freed& freed);

@@ -201,9 +201,9 @@ TEST(ChunkTable, a_row_group_of_old_samples_is_there_only_while_it_is_used_and_o
   const Table at({5, 1, 8, 3}, 1);
   const ChunkBlockPtr mixed = at.table->block_at(0, 0);
   const std::shared_ptr<Chunk> there = mixed->chunks.front();
-  const ChunkBlockPtr same = at.table->block_of_old(there->number);
+  const ChunkBlockPtr same = at.table->block_of_replayed(there->number);
   const int64_t other_id = there->number == 2 ? 0 : 6;
-  const ChunkBlockPtr other = at.table->block_of_old(at.table->chunk_of(other_id));
+  const ChunkBlockPtr other = at.table->block_of_replayed(at.table->chunk_of(other_id));
   EXPECT_TRUE(other->holds(other_id));
   EXPECT_EQ(at.table->chunks().size(), 1u) << "nobody uses them yet";
   ChunkTable::Freed freed;

@@ -4,9 +4,9 @@
 
 namespace forebay {
 
-std::optional<KeptSample> StepPlan::old_sample(int64_t row) const {
+std::optional<ReplaySample> StepPlan::replayed_sample(int64_t row) const {
   const auto place = static_cast<size_t>(row);
-  if (place >= old_at && place < old_at + old.size()) return old[place - old_at];
+  if (place >= replayed_at && place < replayed_at + replayed.size()) return replayed[place - replayed_at];
   for (const VacantRow& one : vacant) {
     if (one.row == place) return one.sample;
   }

@@ -33,8 +33,8 @@ struct PlannedBlock {
 /// A row of a step for which a stream had no new record. A replayed sample takes its place.
 struct VacantRow {
   size_t row = 0;
-  int64_t number = 0;      ///< number of the row among the vacant rows of all ranks
-  KeptSample sample = {};  ///< the replayed sample
+  int64_t number = 0;        ///< number of the row among the vacant rows of all ranks
+  ReplaySample sample = {};  ///< the replayed sample
 };
 
 /// The rows of one step of this rank.
@@ -42,15 +42,15 @@ struct StepPlan {
   Cursor at;
   Cursor after;  ///< start of the next step; after the last one, start of the next epoch
   std::vector<Row> rows;
-  /// Replayed samples, by their ids in the source. They are the rows from `old_at` on.
-  std::vector<KeptSample> old = {};
-  size_t old_at = 0;
+  /// Replayed samples, by their ids in the source. They are the rows from `replayed_at` on.
+  std::vector<ReplaySample> replayed = {};
+  size_t replayed_at = 0;
   /// Rows for which a stream had no record in time.
   std::vector<VacantRow> vacant = {};
   int64_t vacant_of_all = 0;  ///< number of vacant rows over all ranks
   /// The replayed sample of a row. Nothing if the row has a new sample.
-  std::optional<KeptSample> old_sample(int64_t row) const;
-  bool is_old(int64_t row) const { return old_sample(row).has_value(); }
+  std::optional<ReplaySample> replayed_sample(int64_t row) const;
+  bool is_replayed(int64_t row) const { return replayed_sample(row).has_value(); }
   /// For packed sequences: the blocks of the step, and for each of `rows` the part of its sequence
   /// that goes into a block. Empty otherwise.
   std::vector<PlannedBlock> blocks = {};

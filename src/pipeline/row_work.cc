@@ -56,7 +56,7 @@ Status run_ops(const NativeStage& stage, int step, Record& record, const SampleC
 // A field that tells whether the row's sample is a replayed one.
 Value mark_of(const BatchJob& batch, int64_t row) {
   Tensor old = Tensor::allocate(DType::kBool, Shape{});
-  old.buffer.data()[0] = batch.step().is_old(row) ? 1 : 0;
+  old.buffer.data()[0] = batch.step().is_replayed(row) ? 1 : 0;
   return Value::of(std::move(old));
 }
 
@@ -343,7 +343,7 @@ void RowWork::fail(BatchJob& batch, int64_t row, Status status, RowResult& resul
   RowError error{row, job.id, std::move(status), /*raise=*/false};
   // A packed sequence cannot be replaced by one of another length, and for a replayed sample the
   // order has no replacement.
-  const bool none_stands_in = plan_->packing || batch.step().is_old(row);
+  const bool none_stands_in = plan_->packing || batch.step().is_replayed(row);
   switch (policy_ == BadSample::kReplace && none_stands_in ? BadSample::kSkip : policy_) {
     case BadSample::kRaise: error.raise = true; break;
     case BadSample::kSkip: job.skipped = true; break;

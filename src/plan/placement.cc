@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "plan/deal.h"
 #include "plan/equal_part.h"
+#include "plan/shard_assignment.h"
 
 namespace forebay {
 
@@ -99,7 +99,7 @@ void Placement::owners(std::span<const int64_t> ids, std::span<int32_t> owners) 
   }
 }
 
-int64_t Placement::rows_dealt(int64_t host) const {
+int64_t Placement::rows_assigned(int64_t host) const {
   if (options_.lanes > 1) {
     const auto h = static_cast<size_t>(host);
     const int64_t longer = order_->size() % options_.lanes;  // lanes with one more row
@@ -109,7 +109,7 @@ int64_t Placement::rows_dealt(int64_t host) const {
   return whole_ / global_batch_ * rows_a_step(host) + tail_begin(host + 1) - tail_begin(host);
 }
 
-int64_t Placement::position_dealt(int64_t host, int64_t index) const {
+int64_t Placement::position_assigned(int64_t host, int64_t index) const {
   if (options_.lanes > 1) {
     const int64_t first = first_lane_[static_cast<size_t>(host)];
     const int64_t lanes = first_lane_[static_cast<size_t>(host) + 1] - first;
@@ -122,17 +122,17 @@ int64_t Placement::position_dealt(int64_t host, int64_t index) const {
   return whole_ + tail_begin(host) + index - in_whole;
 }
 
-int64_t Placement::id_dealt(int64_t host, int64_t index) const {
-  assert(index >= 0 && index < rows_dealt(host));
-  return order_->id_at(0, position_dealt(host, index));
+int64_t Placement::id_assigned(int64_t host, int64_t index) const {
+  assert(index >= 0 && index < rows_assigned(host));
+  return order_->id_at(0, position_assigned(host, index));
 }
 
 int64_t Placement::rows_that_fit(int64_t host, uint64_t bytes,
                                  const std::function<uint64_t(int64_t id)>& size_of) const {
-  const int64_t rows = rows_dealt(host);
+  const int64_t rows = rows_assigned(host);
   // Stops at the first row that does not fit and skips none, because budgets count the first rows.
   for (int64_t index = 0; index < rows; ++index) {
-    const uint64_t size = size_of(id_dealt(host, index));
+    const uint64_t size = size_of(id_assigned(host, index));
     if (size > bytes) return index;
     bytes -= size;
   }
@@ -142,7 +142,7 @@ int64_t Placement::rows_that_fit(int64_t host, uint64_t bytes,
 double Placement::share() const {
   if (order_->size() == 0) return 1.0;
   int64_t kept = 0;
-  for (int64_t host = 0; host < options_.hosts.count(); ++host) kept += std::min(budget(host), rows_dealt(host));
+  for (int64_t host = 0; host < options_.hosts.count(); ++host) kept += std::min(budget(host), rows_assigned(host));
   return static_cast<double>(kept) / static_cast<double>(order_->size());
 }
 

@@ -65,10 +65,10 @@ class Placement {
   void owners(std::span<const int64_t> ids, std::span<int32_t> owners) const;
 
   /// Rows that the host gets in epoch 0, including those of a tail that `last="drop"` leaves out.
-  int64_t rows_dealt(int64_t host) const;
+  int64_t rows_assigned(int64_t host) const;
   /// The sample that the host gets as its index-th row in epoch 0; index is in [0,
-  /// rows_dealt(host)).
-  int64_t id_dealt(int64_t host, int64_t index) const;
+  /// rows_assigned(host)).
+  int64_t id_assigned(int64_t host, int64_t index) const;
   /// Number of the host's first rows that fit into `bytes` together. Takes time proportional to
   /// that number.
   int64_t rows_that_fit(int64_t host, uint64_t bytes, const std::function<uint64_t(int64_t id)>& size_of) const;
@@ -80,7 +80,7 @@ class Placement {
   Kept turn_of(int64_t position) const { return options_.lanes > 1 ? turn_by_lane(position) : turn_by_count(position); }
   Kept turn_by_count(int64_t position) const;
   Kept turn_by_lane(int64_t position) const;
-  int64_t position_dealt(int64_t host, int64_t index) const;
+  int64_t position_assigned(int64_t host, int64_t index) const;
   Kept kept_at(int64_t position) const;
   int64_t budget(int64_t host) const {
     if (options_.budgets.empty()) return INT64_MAX;

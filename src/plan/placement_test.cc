@@ -5,20 +5,21 @@
 #include <set>
 #include <vector>
 
-#include "plan/deal.h"
 #include "plan/schedule.h"
+#include "plan/shard_assignment.h"
 
 namespace forebay {
 namespace {
 
 // The rows that each host's ranks get in epoch 0, in that order, taken from the schedule itself.
 std::vector<std::vector<int64_t>> dealt_in_epoch_0(const Order& order, const Hosts& hosts, int64_t batch,
-                                                   std::shared_ptr<const Deal> deal, bool pads = false) {
+                                                   std::shared_ptr<const ShardAssignment> assignment,
+                                                   bool pads = false) {
   const Schedule schedule({.epoch_size = order.size(),
                            .batch_size = batch,
                            .world_size = hosts.world_size,
                            .last = pads ? LastPolicy::kPad : LastPolicy::kPartial},
-                          deal);
+                          assignment);
   std::vector<std::vector<int64_t>> ids(static_cast<size_t>(hosts.count()));
   std::vector<Row> rows;
   for (int64_t at = 0; at < order.size(); at = schedule.next_position(at)) {
@@ -40,14 +41,14 @@ TEST(PlacementTest, a_host_keeps_the_first_rows_that_it_gets_in_epoch_0) {
     const std::shared_ptr<const Order> order = shuffled_order(size, seed);
     const bool pads = seed % 7 > 3;
     const Placement placement(order, {.hosts = hosts, .batch_size = batch, .pads = pads, .budgets = budgets});
-    const auto dealt = dealt_in_epoch_0(*order, hosts, batch, deal_by_count(), pads);
+    const auto assigned = dealt_in_epoch_0(*order, hosts, batch, assignment_by_count(), pads);
     for (int64_t host = 0; host < hosts.count(); ++host) {
-      const auto& ids = dealt[static_cast<size_t>(host)];
-      ASSERT_EQ(placement.rows_dealt(host), static_cast<int64_t>(ids.size())) << seed;
+      const auto& ids = assigned[static_cast<size_t>(host)];
+      ASSERT_EQ(placement.rows_assigned(host), static_cast<int64_t>(ids.size())) << seed;
       for (size_t i = 0; i < ids.size(); ++i) {
         const bool kept = static_cast<int64_t>(i) < budgets[static_cast<size_t>(host)];
         EXPECT_EQ(placement.owner(ids[i]), kept ? host : Placement::kNobody) << seed;
-        EXPECT_EQ(placement.id_dealt(host, static_cast<int64_t>(i)), ids[i]);
+        EXPECT_EQ(placement.id_assigned(host, static_cast<int64_t>(i)), ids[i]);
         EXPECT_EQ(placement.kept(ids[i]).position, order->position_of(0, ids[i]));
       }
     }
@@ -83,7 +84,7 @@ TEST(PlacementTest, a_thousand_million_samples_on_ten_thousand_hosts_are_arithme
   const Placement placement(order, {.hosts = hosts, .batch_size = batch, .budgets = {60'000}});
   EXPECT_NEAR(placement.share(), 0.6, 1e-6);
   int64_t all = 0;
-  for (int64_t host = 0; host < hosts.count(); ++host) all += placement.rows_dealt(host);
+  for (int64_t host = 0; host < hosts.count(); ++host) all += placement.rows_assigned(host);
   EXPECT_EQ(all, size);
   int64_t kept = 0;
   constexpr int64_t kLooked = 100'000;
@@ -99,10 +100,10 @@ TEST(PlacementTest, a_thousand_million_samples_on_ten_thousand_hosts_are_arithme
   }
   EXPECT_NEAR(static_cast<double>(kept) / kLooked, 0.6, 0.01);
   for (const int64_t host : {int64_t{0}, int64_t{4711}, int64_t{9999}}) {
-    EXPECT_EQ(placement.owner(placement.id_dealt(host, 0)), host);
-    EXPECT_EQ(placement.owner(placement.id_dealt(host, 59'999)), host);
-    EXPECT_EQ(placement.owner(placement.id_dealt(host, 60'000)), Placement::kNobody);
-    EXPECT_LE(placement.rows_dealt(host) - placement.rows_dealt(9999), 4 * batch);
+    EXPECT_EQ(placement.owner(placement.id_assigned(host, 0)), host);
+    EXPECT_EQ(placement.owner(placement.id_assigned(host, 59'999)), host);
+    EXPECT_EQ(placement.owner(placement.id_assigned(host, 60'000)), Placement::kNobody);
+    EXPECT_LE(placement.rows_assigned(host) - placement.rows_assigned(9999), 4 * batch);
   }
 }
 
@@ -112,10 +113,10 @@ TEST(PlacementTest, a_cut_is_where_the_bytes_end) {
   const auto size_of = [](int64_t id) { return static_cast<uint64_t>(id % 10 + 1); };
   const int64_t cut = placement.rows_that_fit(2, 100, size_of);
   uint64_t sum = 0;
-  for (int64_t i = 0; i < cut; ++i) sum += size_of(placement.id_dealt(2, i));
+  for (int64_t i = 0; i < cut; ++i) sum += size_of(placement.id_assigned(2, i));
   EXPECT_LE(sum, 100u);
-  EXPECT_GT(sum + size_of(placement.id_dealt(2, cut)), 100u);
-  EXPECT_EQ(placement.rows_that_fit(2, 1'000'000, size_of), placement.rows_dealt(2));
+  EXPECT_GT(sum + size_of(placement.id_assigned(2, cut)), 100u);
+  EXPECT_EQ(placement.rows_that_fit(2, 1'000'000, size_of), placement.rows_assigned(2));
 }
 
 TEST(PlacementTest, lanes_of_epoch_0_are_kept_by_their_owners_and_row_groups_stay_whole) {
@@ -125,12 +126,12 @@ TEST(PlacementTest, lanes_of_epoch_0_are_kept_by_their_owners_and_row_groups_sta
     const std::shared_ptr<const Order> order = std::move(blockwise_order(options)).value();
     const Hosts hosts{4, 2};
     const Placement placement(order, {.hosts = hosts, .batch_size = 8, .lanes = options.lanes, .budgets = {150}});
-    int64_t dealt = 0;
+    int64_t assigned = 0;
     for (int64_t host = 0; host < 2; ++host) {
       int64_t kept = 0;
-      dealt += placement.rows_dealt(host);
-      for (int64_t i = 0; i < placement.rows_dealt(host); ++i) {
-        const int64_t id = placement.id_dealt(host, i), position = order->position_of(0, id);
+      assigned += placement.rows_assigned(host);
+      for (int64_t i = 0; i < placement.rows_assigned(host); ++i) {
+        const int64_t id = placement.id_assigned(host, i), position = order->position_of(0, id);
         EXPECT_EQ(hosts.of_rank(owner_of_lane(position % options.lanes, options.lanes, 4)), host);
         kept += placement.owner(id) == host;
         const Order::Range together = order->read_together(0, position);
@@ -139,7 +140,7 @@ TEST(PlacementTest, lanes_of_epoch_0_are_kept_by_their_owners_and_row_groups_sta
       EXPECT_LE(kept, 150);
       EXPECT_GT(kept, 0) << "seed " << seed;
     }
-    EXPECT_EQ(dealt, order->size());
+    EXPECT_EQ(assigned, order->size());
   }
 }
 

@@ -78,13 +78,13 @@ int64_t Rehearsal::size() const {
   return size;
 }
 
-std::vector<KeptSample> Rehearsal::all() const {
-  std::vector<KeptSample> all;
+std::vector<ReplaySample> Rehearsal::all() const {
+  std::vector<ReplaySample> all;
   for (const auto& [label, one] : classes_) all.insert(all.end(), one.kept.begin(), one.kept.end());
   return all;
 }
 
-std::vector<KeptSample> Rehearsal::draw(const StepNumber& at, int64_t more) const {
+std::vector<ReplaySample> Rehearsal::draw(const StepNumber& at, int64_t more) const {
   std::vector<std::pair<uint64_t, const Class*>> begins;
   uint64_t all = 0;
   for (const auto& [label, one] : classes_) {
@@ -96,7 +96,7 @@ std::vector<KeptSample> Rehearsal::draw(const StepNumber& at, int64_t more) cons
   const auto wanted = static_cast<uint64_t>(options_.draws + more);
   std::vector<uint64_t> places = different(draws, std::min(wanted, all), all);
   for (uint64_t i = places.size(); i < wanted; ++i) places.push_back(rehearsal_below(draws.at(2 * all + i), all));
-  std::vector<KeptSample> drawn;
+  std::vector<ReplaySample> drawn;
   for (const uint64_t place : places) {
     const auto behind = std::upper_bound(begins.begin(), begins.end(), place,
                                          [](uint64_t sought, const auto& begin) { return sought < begin.first; });
@@ -121,7 +121,7 @@ Rehearsal::Changes Rehearsal::offer(const StepNumber& at, std::span<const Sample
   return changes;
 }
 
-void Rehearsal::offer_one(const KeptSample& sample, int64_t label, uint64_t draw, Changes* changes) {
+void Rehearsal::offer_one(const ReplaySample& sample, int64_t label, uint64_t draw, Changes* changes) {
   if (options_.policy == RehearsalPolicy::kBalanced) return keep_balanced(sample, label, draw, changes);
   Class& own = classes_[label];
   ++own.seen;
@@ -136,17 +136,17 @@ void Rehearsal::offer_one(const KeptSample& sample, int64_t label, uint64_t draw
   }
 }
 
-void Rehearsal::put(Class& in, size_t place, const KeptSample& sample, Changes* changes) {
+void Rehearsal::put(Class& in, size_t place, const ReplaySample& sample, Changes* changes) {
   if (place == in.kept.size()) {
     in.kept.push_back(sample);
   } else {
-    const KeptSample old = std::exchange(in.kept[place], sample);
+    const ReplaySample old = std::exchange(in.kept[place], sample);
     if (std::erase(changes->entered, old) == 0) changes->left.push_back(old);
   }
   changes->entered.push_back(sample);
 }
 
-void Rehearsal::keep_balanced(const KeptSample& sample, int64_t label, uint64_t draw, Changes* changes) {
+void Rehearsal::keep_balanced(const ReplaySample& sample, int64_t label, uint64_t draw, Changes* changes) {
   Class& own = classes_[label];
   ++own.seen;
   const auto larger = [](const auto& a, const auto& b) { return a.second.kept.size() < b.second.kept.size(); };
@@ -155,7 +155,7 @@ void Rehearsal::keep_balanced(const KeptSample& sample, int64_t label, uint64_t 
   } else if (!own.largest_once) {
     Class& largest = std::max_element(classes_.begin(), classes_.end(), larger)->second;
     const uint64_t place = rehearsal_below(draw, largest.kept.size());
-    const KeptSample old = std::exchange(largest.kept[place], largest.kept.back());
+    const ReplaySample old = std::exchange(largest.kept[place], largest.kept.back());
     largest.kept.pop_back();
     if (std::erase(changes->entered, old) == 0) changes->left.push_back(old);
     put(own, own.kept.size(), sample, changes);

@@ -36,10 +36,10 @@ struct StepNumber {
 };
 
 /// A sample in the replay buffer, and the epoch in which it was new.
-struct KeptSample {
+struct ReplaySample {
   int64_t id = 0;
   int64_t epoch = 0;
-  friend bool operator==(const KeptSample&, const KeptSample&) = default;
+  friend bool operator==(const ReplaySample&, const ReplaySample&) = default;
 };
 
 /// The replay buffer, by sample numbers. Its contents are a function of the seed and of the samples
@@ -52,10 +52,10 @@ class Rehearsal {
     friend bool operator==(const Sample&, const Sample&) = default;
   };
   struct Class {
-    int64_t seen = 0;              ///< samples that were offered
-    bool largest_once = false;     ///< with kBalanced
-    std::vector<KeptSample> kept;  ///< by place
-    int64_t next = 0;              ///< with kRecent: place of the oldest sample
+    int64_t seen = 0;                ///< samples that were offered
+    bool largest_once = false;       ///< with kBalanced
+    std::vector<ReplaySample> kept;  ///< by place
+    int64_t next = 0;                ///< with kRecent: place of the oldest sample
     friend bool operator==(const Class&, const Class&) = default;
   };
 
@@ -67,21 +67,21 @@ class Rehearsal {
   void restore(std::map<int64_t, Class> classes) { classes_ = std::move(classes); }
   int64_t size() const;
   /// All samples in the buffer.
-  std::vector<KeptSample> all() const;
+  std::vector<ReplaySample> all() const;
 
   /// Draws the replayed samples of a step and `more` further ones: uniform over the buffer, without
   /// repeats if it has enough samples. Empty if the buffer is empty.
-  std::vector<KeptSample> draw(const StepNumber& at, int64_t more = 0) const;
+  std::vector<ReplaySample> draw(const StepNumber& at, int64_t more = 0) const;
   struct Changes {
-    std::vector<KeptSample> entered, left;  ///< without those that entered and left at once
+    std::vector<ReplaySample> entered, left;  ///< without those that entered and left at once
   };
   /// Offers the new samples of a step, in their order.
   Changes offer(const StepNumber& at, std::span<const Sample> fresh);
 
  private:
-  void offer_one(const KeptSample& sample, int64_t label, uint64_t draw, Changes* changes);
-  void put(Class& in, size_t place, const KeptSample& sample, Changes* changes);
-  void keep_balanced(const KeptSample& sample, int64_t label, uint64_t draw, Changes* changes);
+  void offer_one(const ReplaySample& sample, int64_t label, uint64_t draw, Changes* changes);
+  void put(Class& in, size_t place, const ReplaySample& sample, Changes* changes);
+  void keep_balanced(const ReplaySample& sample, int64_t label, uint64_t draw, Changes* changes);
 
   RehearsalOptions options_;
   std::map<int64_t, Class> classes_;

@@ -15,13 +15,13 @@ using Samples = std::vector<Rehearsal::Sample>;
 
 std::set<int64_t> ids_of(const Rehearsal& rehearsal) {
   std::set<int64_t> ids;
-  for (const KeptSample& one : rehearsal.all()) ids.insert(one.id);
+  for (const ReplaySample& one : rehearsal.all()) ids.insert(one.id);
   return ids;
 }
 
 std::vector<int64_t> drawn_of(const Rehearsal& rehearsal, const StepNumber& at) {
   std::vector<int64_t> ids;
-  for (const KeptSample& one : rehearsal.draw(at)) ids.push_back(one.id);
+  for (const ReplaySample& one : rehearsal.draw(at)) ids.push_back(one.id);
   return ids;
 }
 
@@ -145,11 +145,11 @@ TEST(Rehearsal, knows_the_epoch_in_which_a_sample_was_new) {
   Rehearsal rehearsal({.seed = 2, .policy = RehearsalPolicy::kRecent, .capacity = 3, .draws = 3});
   rehearsal.offer({0, 0}, Samples{{7, 0}, {8, 0}});
   const Rehearsal::Changes changes = rehearsal.offer({1, 0}, Samples{{8, 0}, {7, 0}});
-  EXPECT_EQ(changes.entered, (std::vector<KeptSample>{{8, 1}, {7, 1}}));
-  EXPECT_EQ(changes.left, (std::vector<KeptSample>{{7, 0}}));
-  std::vector<KeptSample> drawn = rehearsal.draw({1, 1});
-  std::ranges::sort(drawn, {}, [](const KeptSample& one) { return std::pair(one.id, one.epoch); });
-  EXPECT_EQ(drawn, (std::vector<KeptSample>{{7, 1}, {8, 0}, {8, 1}}));
+  EXPECT_EQ(changes.entered, (std::vector<ReplaySample>{{8, 1}, {7, 1}}));
+  EXPECT_EQ(changes.left, (std::vector<ReplaySample>{{7, 0}}));
+  std::vector<ReplaySample> drawn = rehearsal.draw({1, 1});
+  std::ranges::sort(drawn, {}, [](const ReplaySample& one) { return std::pair(one.id, one.epoch); });
+  EXPECT_EQ(drawn, (std::vector<ReplaySample>{{7, 1}, {8, 0}, {8, 1}}));
 }
 
 TEST(Rehearsal, goes_on_from_what_it_kept_as_if_it_had_not_stopped) {

@@ -24,8 +24,9 @@ Status ScheduleOptions::check() const {
   return {};
 }
 
-Schedule::Schedule(const ScheduleOptions& options, std::shared_ptr<const Deal> deal)
-    : options_(options), global_batch_size_(options.batch_size * options.world_size), deal_(std::move(deal)) {
+Schedule::Schedule(const ScheduleOptions& options, std::shared_ptr<const ShardAssignment> assignment)
+    : options_(options), global_batch_size_(options.batch_size * options.world_size),
+      assignment_(std::move(assignment)) {
   assert(options.check().ok());
 }
 
@@ -64,7 +65,7 @@ void Schedule::rows(const Order::Use& at, int64_t rank, std::vector<Row>* out) c
   if (steps_left(at.position) == 0) return;
   const GlobalBatch batch = global_batch(at);
   std::vector<int64_t> slots;
-  deal_->slots(batch, rank, &slots);
+  assignment_->slots(batch, rank, &slots);
   out->reserve(slots.size());
   for (int64_t slot : slots) out->push_back(row(batch, slot));
 }

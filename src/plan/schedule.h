@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "forebay/status.h"
-#include "plan/deal.h"
 #include "plan/order.h"
+#include "plan/shard_assignment.h"
 
 namespace forebay {
 
@@ -51,7 +51,8 @@ struct Row {
 class Schedule {
  public:
   /// `options` must pass check().
-  explicit Schedule(const ScheduleOptions& options, std::shared_ptr<const Deal> deal = deal_by_count());
+  explicit Schedule(const ScheduleOptions& options,
+                    std::shared_ptr<const ShardAssignment> assignment = assignment_by_count());
 
   const ScheduleOptions& options() const { return options_; }
   /// Steps to the end of the epoch, the same on every rank. kDrop may give 0 before the epoch's
@@ -72,7 +73,7 @@ class Schedule {
 
   ScheduleOptions options_;
   int64_t global_batch_size_;
-  std::shared_ptr<const Deal> deal_;
+  std::shared_ptr<const ShardAssignment> assignment_;
 };
 
 /// Position whose sample replaces the bad one at `position`: another position of [0, epoch_size),

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "plan/test_deals.h"
+#include "plan/test_assignments.h"
 
 namespace forebay {
 namespace {
@@ -207,9 +207,9 @@ TEST(ScheduleTest, nonsense_is_refused_by_name) {
 }
 
 // Promises of the schedule that hold for every shard assignment.
-class ScheduleDealTest : public testing::TestWithParam<DealCase> {};
+class ScheduleAssignmentTest : public testing::TestWithParam<AssignmentCase> {};
 
-TEST_P(ScheduleDealTest, exactly_once_equal_steps) {
+TEST_P(ScheduleAssignmentTest, exactly_once_equal_steps) {
   for (int64_t size : {1, 10, 97, 500}) {
     for (int64_t world : {1, 2, 5, 16}) {
       for (LastPolicy last : kPolicies) {
@@ -233,7 +233,8 @@ TEST_P(ScheduleDealTest, exactly_once_equal_steps) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Deals, ScheduleDealTest, testing::ValuesIn(deal_cases()), deal_case_name);
+INSTANTIATE_TEST_SUITE_P(Assignments, ScheduleAssignmentTest, testing::ValuesIn(assignment_cases()),
+                         assignment_case_name);
 
 TEST(ReplacementTest, is_another_position_of_the_epoch) {
   for (int64_t size : {2, 3, 65, 1000}) {

@@ -16,16 +16,16 @@ void ByteBudget::set_capacity(uint64_t capacity) {
   capacity_ = capacity;
 }
 
-uint64_t ByteBudget::beside() const {
+uint64_t ByteBudget::reclaimable() const {
   uint64_t bytes = 0;
-  for (const Counted& each : counted_) bytes += each.bytes();
+  for (const Account& each : accounts_) bytes += each.bytes();
   return bytes;
 }
 
 uint64_t ByteBudget::not_yet_there() const {
   uint64_t bytes = 0;
-  for (const Counted& each : counted_) {
-    if (each.set_aside > 0) bytes += each.set_aside - std::min(each.set_aside, each.kept->bytes());
+  for (const Account& each : accounts_) {
+    if (each.set_aside > 0) bytes += each.set_aside - std::min(each.set_aside, each.memory->bytes());
   }
   return bytes;
 }
@@ -38,7 +38,7 @@ uint64_t ByteBudget::set_aside() const {
 bool ByteBudget::try_charge(Use use, uint64_t bytes) {
   std::lock_guard lock(mutex_);
   // Reclaimable memory grows by itself, so the sum may exceed the capacity. Then nothing new fits.
-  const uint64_t used = used_ + beside();
+  const uint64_t used = used_ + reclaimable();
   const uint64_t taken = used + set_aside();
   if (taken > capacity_ || bytes > capacity_ - taken) return false;
   used_ += bytes;
@@ -50,7 +50,7 @@ bool ByteBudget::try_charge(Use use, uint64_t bytes) {
 void ByteBudget::charge_existing(Use use, uint64_t bytes) {
   std::lock_guard lock(mutex_);
   used_ += bytes;
-  peak_ = std::max(peak_, used_ + beside());
+  peak_ = std::max(peak_, used_ + reclaimable());
   by_use_[static_cast<size_t>(use)] += bytes;
 }
 
@@ -62,7 +62,7 @@ void ByteBudget::release(Use use, uint64_t bytes) {
   used_ -= bytes;
   by_use_[static_cast<size_t>(use)] -= bytes;
   if (lent_ == 0) return;
-  const uint64_t wanted = used_ + beside() + not_yet_there();
+  const uint64_t wanted = used_ + reclaimable() + not_yet_there();
   lent_ = std::min(lent_, wanted - std::min(wanted, capacity_));
 }
 
@@ -76,44 +76,44 @@ void ByteBudget::move(Use from, Use to, uint64_t bytes) {
 ByteBudget::Snapshot ByteBudget::snapshot() const {
   std::lock_guard lock(mutex_);
   Snapshot now{.capacity = capacity_, .used = used_, .peak = peak_, .by_use = by_use_};
-  for (const Counted& each : counted_) {
+  for (const Account& each : accounts_) {
     const uint64_t bytes = each.bytes();
     now.used += bytes;
-    now.idle += each.kind == Beside::kIdle ? bytes : 0;
+    now.idle += each.kind == Kind::kIdle ? bytes : 0;
     now.by_use[static_cast<size_t>(each.use)] += bytes;
   }
   now.set_aside = set_aside();
   return now;
 }
 
-void ByteBudget::count(Use use, std::shared_ptr<KeptBytes> kept, Beside kind, uint64_t most, uint64_t set_aside) {
+void ByteBudget::open(Account account) {
   std::lock_guard lock(mutex_);
-  counted_.push_back({use, kind, most, set_aside, std::move(kept)});
+  accounts_.push_back(std::move(account));
 }
 
-bool ByteBudget::make_room(Beside kind, uint64_t bytes) {
-  std::vector<Counted> counted;
+bool ByteBudget::reclaim(Kind kind, uint64_t bytes) {
+  std::vector<Account> accounts;
   uint64_t lacking = 0, asked = 0;
   {
     std::lock_guard lock(mutex_);
     // Wraps around for impossible sizes. Then nothing is reclaimed, and try_charge() fails.
-    const uint64_t apart = set_aside(), needed = used_ + beside() + apart + bytes;
+    const uint64_t apart = set_aside(), needed = used_ + reclaimable() + apart + bytes;
     if (needed <= capacity_) return false;
     asked = lacking = needed - capacity_;
-    if (kind == Beside::kEntries) {
+    if (kind == Kind::kEntries) {
       lent_ += std::min(lacking, apart);
       lacking -= std::min(lacking, apart);
     }
-    counted = counted_;
+    accounts = accounts_;
   }
-  // Without the lock: give_back() locks pools and caches, and may return pages to the system, which
+  // Without the lock: reclaim() locks pools and caches, and may return pages to the system, which
   // takes long.
-  for (const Counted& each : counted) {
-    const uint64_t kept = each.kind == kind ? each.kept->bytes() : 0;
+  for (const Account& each : accounts) {
+    const uint64_t kept = each.kind == kind ? each.memory->bytes() : 0;
     if (kept == 0 || lacking == 0) continue;
     // Bytes beyond `most` are counted by other loaders alone, and have to go first.
     const uint64_t uncounted = kept - std::min(kept, each.most);
-    const uint64_t given = each.kept->give_back(uncounted + lacking);
+    const uint64_t given = each.memory->reclaim(uncounted + lacking);
     const uint64_t counts = given - std::min(given, uncounted);
     lacking -= std::min(lacking, counts);
     if (each.set_aside == 0) continue;
@@ -123,11 +123,11 @@ bool ByteBudget::make_room(Beside kind, uint64_t bytes) {
   return lacking < asked;
 }
 
-void ByteBudget::forget_beside() {
+void ByteBudget::close_accounts() {
   // Destroyed after the lock is released: this may be the last reference.
-  std::vector<Counted> forgotten;
+  std::vector<Account> forgotten;
   std::lock_guard lock(mutex_);
-  forgotten.swap(counted_);
+  forgotten.swap(accounts_);
 }
 
 }  // namespace forebay

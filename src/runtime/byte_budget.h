@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "base/kept_bytes.h"
+#include "base/reclaimable_memory.h"
 #include "runtime/fork_guard.h"
 
 namespace forebay {
@@ -21,7 +21,7 @@ constexpr size_t kUses = 9;
 /// A limit on the bytes of a loader, with the bytes charged for each use. All methods may be called
 /// from any thread, and none waits.
 ///
-/// Reclaimable memory (KeptBytes) is shared between loaders. Each loader that uses it counts it in
+/// Reclaimable memory (ReclaimableMemory) is shared between loaders. Each loader that uses it counts it in
 /// full, so that no loader's sum is too low.
 class ByteBudget {
  public:
@@ -49,29 +49,30 @@ class ByteBudget {
 
   /// Kinds of reclaimable memory. Any request may reclaim idle memory. Cache entries are of value,
   /// so only the oldest element may reclaim them.
-  enum class Beside : uint8_t { kIdle, kEntries };
-  /// Counts reclaimable memory from now on, but at most `most` bytes of it. `set_aside` bytes are
-  /// reserved for cache entries before the entries exist. Without the reservation other uses would
-  /// take that memory, and they or the entries would have to be reclaimed again and again.
-  void count(Use use, std::shared_ptr<KeptBytes> kept, Beside kind, uint64_t most = UINT64_MAX, uint64_t set_aside = 0);
+  enum class Kind : uint8_t { kIdle, kEntries };
+  /// Reclaimable memory outside a loader that its budget counts. Other loaders may use it, too.
+  struct Account {
+    Use use;
+    std::shared_ptr<ReclaimableMemory> memory;
+    Kind kind = Kind::kIdle;
+    uint64_t most = UINT64_MAX;  ///< bytes of it that count at most
+    /// Bytes reserved for cache entries before the entries exist. Without the reservation other uses
+    /// would take that memory, and they or the entries would have to be reclaimed again and again.
+    uint64_t set_aside = 0;
+    uint64_t bytes() const { return std::min(memory->bytes(), most); }
+  };
+  /// Counts the memory of the account from now on.
+  void open(Account account);
   /// Reclaims memory of that kind so that `bytes` more fit. For cache entries (the oldest element)
   /// it first lends reserved memory, until as much has been released. Returns whether anything was
   /// reclaimed or lent.
-  bool make_room(Beside kind, uint64_t bytes);
+  bool reclaim(Kind kind, uint64_t bytes);
   /// Stops counting reclaimable memory and drops the references to it.
-  void forget_beside();
+  void close_accounts();
 
  private:
-  struct Counted {
-    Use use;
-    Beside kind;
-    uint64_t most;
-    uint64_t set_aside;
-    std::shared_ptr<KeptBytes> kept;
-    uint64_t bytes() const { return std::min(kept->bytes(), most); }
-  };
   // The caller of these functions holds the lock.
-  uint64_t beside() const;
+  uint64_t reclaimable() const;
   uint64_t not_yet_there() const;  // reserved, less the entries that exist
   uint64_t set_aside() const;      // of that, the part that is not lent
 
@@ -80,7 +81,7 @@ class ByteBudget {
   uint64_t capacity_;
   uint64_t used_ = 0, peak_ = 0, lent_ = 0;
   std::array<uint64_t, kUses> by_use_{};
-  std::vector<Counted> counted_;
+  std::vector<Account> accounts_;
 };
 
 }  // namespace forebay

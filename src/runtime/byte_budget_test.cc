@@ -61,10 +61,10 @@ TEST(ByteBudget, many_threads_never_exceed_it) {
 }
 
 /// Holds that many bytes, and frees `step` at a time.
-struct Kept final : KeptBytes {
+struct Kept final : ReclaimableMemory {
   Kept(uint64_t has, uint64_t at_a_time = 1) : kept(has), step(at_a_time) {}
   uint64_t bytes() const override { return kept; }
-  uint64_t give_back(uint64_t asked) override {
+  uint64_t reclaim(uint64_t asked) override {
     const uint64_t before = kept;
     while (kept > 0 && before - kept < asked) kept -= std::min(kept, step);
     return before - kept;
@@ -75,8 +75,8 @@ struct Kept final : KeptBytes {
 TEST(ByteBudget, what_is_kept_beside_counts_by_its_use) {
   ByteBudget budget(100);
   const auto reads = std::make_shared<Kept>(20), caches = std::make_shared<Kept>(30);
-  budget.count(Use::kReads, reads, ByteBudget::Beside::kIdle);
-  budget.count(Use::kCaches, caches, ByteBudget::Beside::kEntries);
+  budget.open({Use::kReads, reads, ByteBudget::Kind::kIdle});
+  budget.open({Use::kCaches, caches, ByteBudget::Kind::kEntries});
   ASSERT_TRUE(budget.try_charge(Use::kBatches, 50));
   EXPECT_FALSE(budget.try_charge(Use::kBatches, 1));
   const ByteBudget::Snapshot now = budget.snapshot();
@@ -87,7 +87,7 @@ TEST(ByteBudget, what_is_kept_beside_counts_by_its_use) {
   EXPECT_EQ(now.by_use[static_cast<size_t>(Use::kCaches)], 30u);
   reads->kept = 0;
   EXPECT_TRUE(budget.try_charge(Use::kBatches, 20));
-  budget.forget_beside();
+  budget.close_accounts();
   EXPECT_EQ(budget.snapshot().used, 70u);
   EXPECT_EQ(reads.use_count(), 1);
 }
@@ -95,25 +95,25 @@ TEST(ByteBudget, what_is_kept_beside_counts_by_its_use) {
 TEST(ByteBudget, as_much_is_given_back_as_lacks_and_of_one_kind) {
   ByteBudget budget(100);
   const auto reads = std::make_shared<Kept>(40, 8), caches = std::make_shared<Kept>(40);
-  budget.count(Use::kReads, reads, ByteBudget::Beside::kIdle);
-  budget.count(Use::kCaches, caches, ByteBudget::Beside::kEntries);
-  EXPECT_FALSE(budget.make_room(ByteBudget::Beside::kIdle, 20)) << "it is there";
-  EXPECT_TRUE(budget.make_room(ByteBudget::Beside::kIdle, 30));
+  budget.open({Use::kReads, reads, ByteBudget::Kind::kIdle});
+  budget.open({Use::kCaches, caches, ByteBudget::Kind::kEntries});
+  EXPECT_FALSE(budget.reclaim(ByteBudget::Kind::kIdle, 20)) << "it is there";
+  EXPECT_TRUE(budget.reclaim(ByteBudget::Kind::kIdle, 30));
   EXPECT_EQ(reads->kept, 24u);
   EXPECT_EQ(caches->kept, 40u);
-  EXPECT_TRUE(budget.make_room(ByteBudget::Beside::kEntries, 50));
+  EXPECT_TRUE(budget.reclaim(ByteBudget::Kind::kEntries, 50));
   EXPECT_EQ(caches->kept, 26u);
-  EXPECT_TRUE(budget.make_room(ByteBudget::Beside::kIdle, 500));
-  EXPECT_FALSE(budget.make_room(ByteBudget::Beside::kIdle, 500)) << "nothing is left";
+  EXPECT_TRUE(budget.reclaim(ByteBudget::Kind::kIdle, 500));
+  EXPECT_FALSE(budget.reclaim(ByteBudget::Kind::kIdle, 500)) << "nothing is left";
 }
 
 TEST(ByteBudget, what_others_keep_beyond_what_counts_goes_first) {
   ByteBudget budget(100);
   const auto cache = std::make_shared<Kept>(1000);
-  budget.count(Use::kCaches, cache, ByteBudget::Beside::kEntries, 50);
+  budget.open({Use::kCaches, cache, ByteBudget::Kind::kEntries, 50});
   EXPECT_EQ(budget.snapshot().used, 50u);
   ASSERT_TRUE(budget.try_charge(Use::kBatches, 50));
-  EXPECT_TRUE(budget.make_room(ByteBudget::Beside::kEntries, 10));
+  EXPECT_TRUE(budget.reclaim(ByteBudget::Kind::kEntries, 10));
   EXPECT_EQ(cache->kept, 40u);
   EXPECT_TRUE(budget.try_charge(Use::kBatches, 10));
 }
@@ -121,12 +121,12 @@ TEST(ByteBudget, what_others_keep_beyond_what_counts_goes_first) {
 TEST(ByteBudget, what_is_set_aside_for_entries_nobody_takes_before_they_come) {
   ByteBudget budget(100);
   const auto cache = std::make_shared<Kept>(10);
-  budget.count(Use::kCaches, cache, ByteBudget::Beside::kEntries, 50, /*set_aside=*/50);
+  budget.open({Use::kCaches, cache, ByteBudget::Kind::kEntries, 50, /*set_aside=*/50});
   EXPECT_EQ(budget.snapshot().used, 10u);
   EXPECT_EQ(budget.snapshot().set_aside, 40u);
   EXPECT_TRUE(budget.try_charge(Use::kBatches, 50));
   EXPECT_FALSE(budget.try_charge(Use::kBatches, 1));
-  EXPECT_FALSE(budget.make_room(ByteBudget::Beside::kIdle, 1));
+  EXPECT_FALSE(budget.reclaim(ByteBudget::Kind::kIdle, 1));
   cache->kept = 50;
   EXPECT_EQ(budget.snapshot().used, 100u) << "they came, and nobody has to give way";
   EXPECT_EQ(budget.snapshot().set_aside, 0u);
@@ -135,27 +135,27 @@ TEST(ByteBudget, what_is_set_aside_for_entries_nobody_takes_before_they_come) {
 TEST(ByteBudget, what_is_set_aside_is_lent_before_an_entry_goes_and_comes_back_with_what_is_released) {
   ByteBudget budget(100);
   const auto cache = std::make_shared<Kept>(30);
-  budget.count(Use::kCaches, cache, ByteBudget::Beside::kEntries, 50, /*set_aside=*/50);
+  budget.open({Use::kCaches, cache, ByteBudget::Kind::kEntries, 50, /*set_aside=*/50});
   ASSERT_TRUE(budget.try_charge(Use::kBatches, 50));
-  EXPECT_TRUE(budget.make_room(ByteBudget::Beside::kEntries, 15));
+  EXPECT_TRUE(budget.reclaim(ByteBudget::Kind::kEntries, 15));
   EXPECT_EQ(cache->kept, 30u);
   ASSERT_TRUE(budget.try_charge(Use::kBatches, 15));
   EXPECT_FALSE(budget.try_charge(Use::kBatches, 1)) << "no more than was asked for";
-  EXPECT_TRUE(budget.make_room(ByteBudget::Beside::kEntries, 10));
+  EXPECT_TRUE(budget.reclaim(ByteBudget::Kind::kEntries, 10));
   EXPECT_EQ(cache->kept, 25u) << "there was room for half of it";
   ASSERT_TRUE(budget.try_charge(Use::kBatches, 10));
   EXPECT_FALSE(budget.try_charge(Use::kBatches, 1));
   budget.release(Use::kBatches, 25);
   EXPECT_EQ(budget.snapshot().set_aside, 25u);
   EXPECT_FALSE(budget.try_charge(Use::kBatches, 1)) << "the room of what went is for entries again";
-  EXPECT_FALSE(budget.make_room(ByteBudget::Beside::kEntries, 0));
+  EXPECT_FALSE(budget.reclaim(ByteBudget::Kind::kEntries, 0));
 }
 
 TEST(ByteBudget, a_claim_gets_what_only_idles) {
   const auto budget = std::make_shared<ByteBudget>(100);
   const auto reads = std::make_shared<Kept>(60), caches = std::make_shared<Kept>(30);
-  budget->count(Use::kReads, reads, ByteBudget::Beside::kIdle);
-  budget->count(Use::kCaches, caches, ByteBudget::Beside::kEntries);
+  budget->open({Use::kReads, reads, ByteBudget::Kind::kIdle});
+  budget->open({Use::kCaches, caches, ByteBudget::Kind::kEntries});
   std::optional<Claim> claim = Claim::take(budget, Use::kFetched, 50);
   ASSERT_TRUE(claim);
   EXPECT_EQ(reads->kept, 20u);

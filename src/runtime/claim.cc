@@ -9,7 +9,7 @@ namespace {
 // Idle memory of the process is retained only while nobody needs the bytes.
 bool charge(ByteBudget& budget, Use use, uint64_t bytes) {
   return budget.try_charge(use, bytes) ||
-         (budget.make_room(ByteBudget::Beside::kIdle, bytes) && budget.try_charge(use, bytes));
+         (budget.reclaim(ByteBudget::Kind::kIdle, bytes) && budget.try_charge(use, bytes));
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ Result<Buffer> ReadBuffers::acquire(size_t size) {
   if (memory == nullptr) memory = allocate_block(class_bytes(size_class));
   if (memory == nullptr) return out_of_budget(fmt::format("no memory for a read of {} bytes", size), size);
   std::shared_ptr<void> owner(
-      memory, [buffers = shared_from_this(), size_class](void* block) { buffers->take_back(block, size_class); });
+      memory, [buffers = shared_from_this(), size_class](void* block) { buffers->revoke(block, size_class); });
   return Buffer(static_cast<uint8_t*>(memory), size, std::move(owner));
 }
 
@@ -59,7 +59,7 @@ void* ReadBuffers::take(size_t size_class) {
   return memory;
 }
 
-void ReadBuffers::take_back(void* memory, size_t size_class) {
+void ReadBuffers::revoke(void* memory, size_t size_class) {
   const size_t bytes = class_bytes(size_class);
   // In the child of a fork the lock may be held by a thread that does not exist here. A block that
   // cannot be retained is freed at once; otherwise it would evict all idle blocks.
@@ -90,7 +90,7 @@ std::pair<void*, size_t> ReadBuffers::drop_oldest() {
   return {memory, oldest};
 }
 
-uint64_t ReadBuffers::give_back(uint64_t bytes) {
+uint64_t ReadBuffers::reclaim(uint64_t bytes) {
   uint64_t given = 0;
   while (given < bytes) {
     std::unique_lock lock(mutex_);

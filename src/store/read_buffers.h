@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/kept_bytes.h"
+#include "base/reclaimable_memory.h"
 #include "forebay/buffer.h"
 #include "forebay/result.h"
 
@@ -22,7 +22,7 @@ namespace forebay {
 /// Sizes are rounded up to classes, so a block is at most 25 % larger than requested (and at least
 /// kMinBlock). Idle blocks are retained up to `idle_capacity_bytes`; those idle longest are freed
 /// first. Methods may be called from any thread.
-class ReadBuffers final : public KeptBytes, public std::enable_shared_from_this<ReadBuffers> {
+class ReadBuffers final : public ReclaimableMemory, public std::enable_shared_from_this<ReadBuffers> {
  public:
   static constexpr size_t kMinBlock = 4096;
   /// More than any host has; a sparse file may claim as much.
@@ -38,7 +38,7 @@ class ReadBuffers final : public KeptBytes, public std::enable_shared_from_this<
   Result<Buffer> acquire(size_t size);
   uint64_t idle_bytes() const { return idle_bytes_.load(std::memory_order_relaxed); }
   uint64_t bytes() const override { return idle_bytes(); }
-  uint64_t give_back(uint64_t bytes) override;
+  uint64_t reclaim(uint64_t bytes) override;
 
  private:
   struct Idle {
@@ -52,7 +52,7 @@ class ReadBuffers final : public KeptBytes, public std::enable_shared_from_this<
   static size_t class_of(size_t size);
   static size_t class_bytes(size_t size_class);
   void* take(size_t size_class);
-  void take_back(void* memory, size_t size_class);
+  void revoke(void* memory, size_t size_class);
   std::pair<void*, size_t> drop_oldest();  ///< memory and class
 
   const uint64_t capacity_, generation_;

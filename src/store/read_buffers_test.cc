@@ -110,10 +110,10 @@ TEST(ReadBuffers, GivesBackAsMuchAsIsAskedForTheLongestIdleFirst) {
     const Buffer one = buffers->acquire(16'384).value(), two = buffers->acquire(16'384).value();
   }
   ASSERT_EQ(buffers->bytes(), 40'960u);
-  EXPECT_EQ(buffers->give_back(1), 8192u);
+  EXPECT_EQ(buffers->reclaim(1), 8192u);
   EXPECT_EQ(buffers->bytes(), 32'768u);
-  EXPECT_EQ(buffers->give_back(1 << 20), 32'768u);
-  EXPECT_EQ(buffers->give_back(1), 0u);
+  EXPECT_EQ(buffers->reclaim(1 << 20), 32'768u);
+  EXPECT_EQ(buffers->reclaim(1), 0u);
 }
 
 }  // namespace forebay

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/kept_bytes.h"
 #include "base/read_request.h"
+#include "base/reclaimable_memory.h"
 #include "forebay/buffer.h"
 #include "forebay/ledger.h"
 #include "forebay/result.h"
@@ -106,7 +106,7 @@ class Store {
 
   /// Returns the idle memory that is retained for later reads, perhaps shared with other stores;
   /// null if there is none.
-  virtual std::shared_ptr<KeptBytes> idle_memory() const { return nullptr; }
+  virtual std::shared_ptr<ReclaimableMemory> idle_memory() const { return nullptr; }
 
   /// How the object is called in messages: "photos/a.jpg", "s3://bucket/a.jpg".
   virtual std::string display_name(const std::string& key) const = 0;

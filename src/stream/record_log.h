@@ -30,7 +30,7 @@ struct LogRecord {
   Buffer payload = {};
   /// Bytes that somebody else holds for this record, such as a program of the user's.
   uint64_t elsewhere = 0;
-  /// Only its place is here: key and payload are with the rank that reads its partition (DealtLog).
+  /// Only its place is here: key and payload are with the rank that reads its partition (AssignedLog).
   bool away = false;
   /// Bytes in memory while the record waits. The rest of a larger buffer that its payload keeps
   /// alive is not counted.
@@ -108,7 +108,7 @@ class RecordLog {
   /// Whether offset, key and payload are the whole record, so that it can be kept elsewhere.
   virtual bool records_are_whole() const { return true; }
   /// Whether each reader costs a server something, as with a broker: then the ranks of a job share
-  /// the partitions (DealtLog).
+  /// the partitions (AssignedLog).
   virtual bool is_served() const { return false; }
   /// How many partitions one reader should have: a connection each, or all on one.
   virtual size_t partitions_per_reader() const { return 1; }

@@ -14,19 +14,19 @@ constexpr int64_t kOldPositions = int64_t{1} << 54;
 // Appearances of a sample as an old one, told from those in an order, and from replacements.
 constexpr int32_t kOldOccurrences = 1 << 20;
 
-std::vector<int64_t> ids_of_kept(std::span<const KeptSample> samples) {
+std::vector<int64_t> ids_of_kept(std::span<const ReplaySample> samples) {
   std::vector<int64_t> ids;
-  for (const KeptSample& one : samples) ids.push_back(one.id);
+  for (const ReplaySample& one : samples) ids.push_back(one.id);
   return ids;
 }
 
 }  // namespace
 
 RehearsalItinerary::RehearsalItinerary(std::shared_ptr<StepSource> steps, std::shared_ptr<StepSamples> samples,
-                                       const RehearsalOptions& options, int64_t old, int64_t rank,
-                                       std::shared_ptr<KeptResults> results)
-    : steps_(std::move(steps)), samples_(std::move(samples)), results_(std::move(results)), old_(old), rank_(rank),
-      planned_(options), kept_(options) {}
+                                       const RehearsalOptions& options, int64_t replayed, int64_t rank,
+                                       std::shared_ptr<ReplayResults> results)
+    : steps_(std::move(steps)), samples_(std::move(samples)), results_(std::move(results)), replayed_(replayed),
+      rank_(rank), planned_(options), kept_(options) {}
 
 void RehearsalItinerary::pause() {
   const std::lock_guard lock(mutex_);
@@ -58,7 +58,7 @@ void RehearsalItinerary::begin_locked(Rehearsal kept) {
 // What the run before kept and this one does not: nobody will say of it that it left.
 void RehearsalItinerary::let_go_of_others(const Rehearsal& kept) {
   std::set<int64_t> stay;
-  for (const KeptSample& one : kept.all()) stay.insert(one.id);
+  for (const ReplaySample& one : kept.all()) stay.insert(one.id);
   std::vector<int64_t> gone;
   for (const Rehearsal* before : {&kept_, &planned_}) {
     std::ranges::copy_if(ids_of_kept(before->all()), std::back_inserter(gone),
@@ -74,7 +74,7 @@ void RehearsalItinerary::delivered(const Cursor& at) {
     const Planned step = std::move(pending_.front());
     pending_.pop_front();
     const Cursor& of = step.plan.at;
-    samples_->give_back(step.old);
+    samples_->give_back(step.replayed);
     const Rehearsal::Changes changes = kept_.offer({of.epoch, of.step}, step.fresh);
     samples_->let_go(ids_of_kept(changes.left));
     if (results_) results_->let_go(changes.left);
@@ -114,7 +114,7 @@ std::optional<StepPlan> RehearsalItinerary::step(const Cursor& at) {
     return std::nullopt;
   }
   // Before its new samples are offered: a step's old ones are of the steps before it.
-  add_old(*plan);
+  add_replayed(*plan);
   if (!plan->vacant.empty() && planned_.size() == 0) {
     failure_ = Status(Code::kStateMismatch,
                       "old samples stood in for records that had not come, and this run does not have them: give "
@@ -122,7 +122,7 @@ std::optional<StepPlan> RehearsalItinerary::step(const Cursor& at) {
     return std::nullopt;
   }
   const Rehearsal::Changes changes = planned_.offer({plan->at.epoch, plan->at.step}, *fresh);
-  std::vector<int64_t> old = ids_of_kept(plan->old);
+  std::vector<int64_t> old = ids_of_kept(plan->replayed);
   for (const VacantRow& one : plan->vacant) old.push_back(one.sample.id);
   // Now, and not when the step is due, so that nothing on the trainer's way waits for another rank.
   samples_->bring(old);
@@ -135,7 +135,7 @@ std::optional<StepPlan> RehearsalItinerary::step(const Cursor& at) {
 
 // With the lock held.
 std::optional<StepPlan> RehearsalItinerary::once_here(const Planned& step) {
-  const Result<bool> here = samples_->here(step.old);
+  const Result<bool> here = samples_->here(step.replayed);
   if (!here.ok() && failure_.ok()) failure_ = here.status();
   if (!here.ok() || !*here) return std::nullopt;
   held_up_.reset();
@@ -165,30 +165,30 @@ bool RehearsalItinerary::hurry(const Cursor& at) {
 }
 
 // The first draws are for the old samples that each step has, the others for what is missing in this one.
-void RehearsalItinerary::add_old(StepPlan& plan) const {
-  std::vector<KeptSample> drawn = planned_.draw({plan.at.epoch, plan.at.step}, plan.vacant_of_all);
+void RehearsalItinerary::add_replayed(StepPlan& plan) const {
+  std::vector<ReplaySample> drawn = planned_.draw({plan.at.epoch, plan.at.step}, plan.vacant_of_all);
   if (drawn.empty()) return;
-  const std::span<const KeptSample> all(drawn);
+  const std::span<const ReplaySample> all(drawn);
   fill_vacant(plan, all.subspan(static_cast<size_t>(planned_.options().draws)));
   drawn.resize(static_cast<size_t>(planned_.options().draws));
   // Before the rows that only fill the step up, which are repeats and stay last.
   const auto filled = std::find_if(plan.rows.begin(), plan.rows.end(), [](const Row& row) { return row.padding; });
-  plan.old_at = static_cast<size_t>(filled - plan.rows.begin());
+  plan.replayed_at = static_cast<size_t>(filled - plan.rows.begin());
   // Drawn for all ranks at once, so that no two have the same and the draws do not depend on how many there are.
-  const auto first = static_cast<size_t>(rank_ * old_);
+  const auto first = static_cast<size_t>(rank_ * replayed_);
   std::vector<Row> rows;
-  for (size_t i = first; i < first + static_cast<size_t>(old_); ++i) {
-    plan.old.push_back(drawn[i]);
+  for (size_t i = first; i < first + static_cast<size_t>(replayed_); ++i) {
+    plan.replayed.push_back(drawn[i]);
     const int64_t position =
         kOldPositions + plan.at.step * static_cast<int64_t>(drawn.size()) + static_cast<int64_t>(i);
     rows.push_back({position, kOldOccurrences + static_cast<int32_t>(plan.at.step % kOldOccurrences), false});
   }
   plan.rows.insert(filled, rows.begin(), rows.end());
   // Their numbers were of the rows without the old ones.
-  for (VacantRow& one : plan.vacant) one.row += one.row >= plan.old_at ? plan.old.size() : 0;
+  for (VacantRow& one : plan.vacant) one.row += one.row >= plan.replayed_at ? plan.replayed.size() : 0;
 }
 
-void RehearsalItinerary::fill_vacant(StepPlan& plan, std::span<const KeptSample> drawn) const {
+void RehearsalItinerary::fill_vacant(StepPlan& plan, std::span<const ReplaySample> drawn) const {
   for (VacantRow& one : plan.vacant) {
     one.sample = drawn[static_cast<size_t>(one.number)];
     plan.rows[one.row].occurrence = kOldOccurrences + static_cast<int32_t>(plan.at.step % kOldOccurrences);
@@ -196,18 +196,18 @@ void RehearsalItinerary::fill_vacant(StepPlan& plan, std::span<const KeptSample>
 }
 
 std::vector<int64_t> RehearsalItinerary::indices(const StepPlan& step) const {
-  if (step.old.empty()) return steps_->indices(step);
+  if (step.replayed.empty()) return steps_->indices(step);
   // `steps_` knows nothing of old rows, whose positions no order has.
   StepPlan fresh = step;
-  const auto begin = fresh.rows.begin() + static_cast<std::ptrdiff_t>(step.old_at);
-  fresh.rows.erase(begin, begin + static_cast<std::ptrdiff_t>(step.old.size()));
+  const auto begin = fresh.rows.begin() + static_cast<std::ptrdiff_t>(step.replayed_at);
+  fresh.rows.erase(begin, begin + static_cast<std::ptrdiff_t>(step.replayed.size()));
   std::vector<int64_t> indices = steps_->indices(fresh);
-  indices.insert(indices.begin() + static_cast<std::ptrdiff_t>(step.old_at), step.old.size(), 0);
+  indices.insert(indices.begin() + static_cast<std::ptrdiff_t>(step.replayed_at), step.replayed.size(), 0);
   return indices;
 }
 
 int64_t RehearsalItinerary::index(const StepPlan& step, int64_t row) const {
-  return step.is_old(row) ? 0 : steps_->index(step, row);
+  return step.is_replayed(row) ? 0 : steps_->index(step, row);
 }
 
 }  // namespace forebay

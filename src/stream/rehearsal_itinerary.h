@@ -38,14 +38,14 @@ class StepSamples {
 
 /// Who has what steps made of samples while these were new: of those that are kept, and of no
 /// others.
-class KeptResults {
+class ReplayResults {
  public:
-  virtual ~KeptResults() = default;
+  virtual ~ReplayResults() = default;
   /// These are kept from now on, once more each.
-  virtual void hold(std::span<const KeptSample> entered) = 0;
-  virtual void let_go(std::span<const KeptSample> left) = 0;
+  virtual void hold(std::span<const ReplaySample> entered) = 0;
+  virtual void let_go(std::span<const ReplaySample> left) = 0;
   /// These are kept, and no others.
-  virtual void hold_only(std::span<const KeptSample> kept) = 0;
+  virtual void hold_only(std::span<const ReplaySample> kept) = 0;
 };
 
 /// Steps with old samples in them: where a stream had no new ones in time, in their place; and
@@ -54,11 +54,11 @@ class KeptResults {
 /// the steps before it.
 class RehearsalItinerary final : public StepSource {
  public:
-  /// `old`: samples of each step on this rank; `draws` of the options are those of all ranks.
+  /// `replayed`: samples of each step on this rank; `draws` of the options are those of all ranks.
   /// `results`: null where nobody has any.
   RehearsalItinerary(std::shared_ptr<StepSource> steps, std::shared_ptr<StepSamples> samples,
-                     const RehearsalOptions& options, int64_t old, int64_t rank,
-                     std::shared_ptr<KeptResults> results = nullptr);
+                     const RehearsalOptions& options, int64_t replayed, int64_t rank,
+                     std::shared_ptr<ReplayResults> results = nullptr);
 
   /// No step is known from here on, until the run goes on: what is being planned is of the place
   /// before.
@@ -72,7 +72,7 @@ class RehearsalItinerary final : public StepSource {
   /// The replay buffer after the steps that are delivered: part of a state.
   Rehearsal kept() const;
 
-  int64_t batch_size() const override { return steps_->batch_size() + old_; }
+  int64_t batch_size() const override { return steps_->batch_size() + replayed_; }
   std::optional<int64_t> batches(const Cursor& at) const override { return steps_->batches(at); }
   bool epoch_over(const Cursor& at) const override { return steps_->epoch_over(at); }
   bool finished(const Cursor& at) const override { return steps_->finished(at); }
@@ -94,18 +94,18 @@ class RehearsalItinerary final : public StepSource {
   struct Planned {
     StepPlan plan;
     std::vector<Rehearsal::Sample> fresh;
-    std::vector<int64_t> old;  // those of this rank
+    std::vector<int64_t> replayed;  // those of this rank
   };
   void begin_locked(Rehearsal kept);
   void let_go_of_others(const Rehearsal& kept);
   std::optional<StepPlan> once_here(const Planned& step);
-  void add_old(StepPlan& plan) const;
-  void fill_vacant(StepPlan& plan, std::span<const KeptSample> drawn) const;
+  void add_replayed(StepPlan& plan) const;
+  void fill_vacant(StepPlan& plan, std::span<const ReplaySample> drawn) const;
 
   const std::shared_ptr<StepSource> steps_;
   const std::shared_ptr<StepSamples> samples_;
-  const std::shared_ptr<KeptResults> results_;
-  const int64_t old_, rank_;
+  const std::shared_ptr<ReplayResults> results_;
+  const int64_t replayed_, rank_;
   mutable std::mutex mutex_;
   Rehearsal planned_;              // of all steps that were planned
   Rehearsal kept_;                 // of those that are delivered

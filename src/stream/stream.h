@@ -108,7 +108,7 @@ class Stream : private RecordSink {
     std::vector<size_t> waiting;   ///< of each partition, records in no decision
   };
   Stats stats() const;
-  std::shared_ptr<KeptBytes> kept() const { return kept_; }
+  std::shared_ptr<ReclaimableMemory> kept() const { return kept_; }
 
  private:
   using Lock = std::unique_lock<std::mutex>;

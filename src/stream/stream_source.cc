@@ -11,7 +11,7 @@ constexpr uint64_t kExpectedBytes = uint64_t{128} << 10;  // of a file that nobo
 }  // namespace
 
 std::shared_ptr<const StreamSource> StreamSource::over(std::shared_ptr<const Stream> stream,
-                                                       std::shared_ptr<const KeptRecords> kept) const {
+                                                       std::shared_ptr<const ReplayRecords> kept) const {
   auto source = std::make_shared<StreamSource>(log_);
   source->stream_ = std::move(stream);
   source->kept_ = std::move(kept);

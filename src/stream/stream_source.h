@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/source.h"
-#include "stream/kept_records.h"
+#include "stream/replay_records.h"
 #include "stream/stream.h"
 
 namespace forebay {
@@ -19,7 +19,7 @@ class StreamSource final : public SampleSource {
   /// A source that reads the records of `stream`: sample `id` is the record of that number, as long
   /// as it is known and not behind. Records in `kept` can be read for longer.
   std::shared_ptr<const StreamSource> over(std::shared_ptr<const Stream> stream,
-                                           std::shared_ptr<const KeptRecords> kept) const;
+                                           std::shared_ptr<const ReplayRecords> kept) const;
 
   const Schema& schema() const override { return log_->schema(); }
   /// Larger than any number of a record.
@@ -37,7 +37,7 @@ class StreamSource final : public SampleSource {
 
   const std::shared_ptr<const RecordLog> log_;
   std::shared_ptr<const Stream> stream_;
-  std::shared_ptr<const KeptRecords> kept_;
+  std::shared_ptr<const ReplayRecords> kept_;
 };
 
 }  // namespace forebay

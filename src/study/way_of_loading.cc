@@ -5,10 +5,10 @@
 #include <set>
 #include <vector>
 
-#include "plan/deal.h"
 #include "plan/permutation.h"
 #include "plan/placement.h"
 #include "plan/schedule.h"
+#include "plan/shard_assignment.h"
 #include "study/virtual_cluster.h"
 
 namespace forebay {
@@ -61,14 +61,15 @@ class VirtualRun {
         fits_(rows_that_fit(options)), order_(shuffled_order(options.samples, options.seed)),
         placement_(std::make_shared<const Placement>(
             order_, PlacementOptions{.hosts = hosts_, .batch_size = *options.batch_size, .budgets = {fits_.in_all}})),
-        schedule_(schedule_of(options)), deal_(way == WayOfLoading::kLocal ? by_first_reader() : deal_by_count()),
+        schedule_(schedule_of(options)),
+        assignment_(way == WayOfLoading::kLocal ? by_first_reader() : assignment_by_count()),
         sizes_(*options.sample_bytes, options.spread, options.seed), cluster_(options) {
     const auto samples = static_cast<double>(options.samples);
     const double a_host = std::min(1.0, static_cast<double>(fits_.in_all) / samples);
     hits_ = clairvoyant_hits(a_host, options.hosts, kClairvoyantEpochs);
     nobodys_ = std::max(0.0, 1 - a_host * static_cast<double>(options.hosts));
     in_ram_ = fits_.in_all > 0 ? static_cast<double>(fits_.in_ram) / static_cast<double>(fits_.in_all) : 0;
-    const auto own = static_cast<double>(placement_->rows_dealt(0));
+    const auto own = static_cast<double>(placement_->rows_assigned(0));
     spare_ = std::max(0.0, static_cast<double>(fits_.in_ram) - own);
     others_ = samples - own;
   }
@@ -82,9 +83,10 @@ class VirtualRun {
  private:
   // As in the loader: ranks do not know each other's budgets, so each sample counts as cached by
   // the host that reads it first.
-  std::shared_ptr<const Deal> by_first_reader() const {
-    return deal_by_place(order_, std::make_shared<const Placement>(
-                                     order_, PlacementOptions{.hosts = hosts_, .batch_size = *options_.batch_size}));
+  std::shared_ptr<const ShardAssignment> by_first_reader() const {
+    return assignment_by_place(order_,
+                               std::make_shared<const Placement>(
+                                   order_, PlacementOptions{.hosts = hosts_, .batch_size = *options_.batch_size}));
   }
 
   SimulatedEpoch run_epoch(int64_t epoch) {
@@ -108,13 +110,13 @@ class VirtualRun {
 
   // Returns the number of pairs of host and rank between which rows moved.
   int64_t take_step(const GlobalBatch& batch) {
-    deal_->all(batch, &dealt_);
+    assignment_->all(batch, &assigned_);
     ids_.resize(static_cast<size_t>(batch.samples));
     order_->ids_at(batch.epoch, batch.position, ids_);
     int64_t transfers = 0;
     for (int64_t rank = 0; rank < batch.world_size; ++rank) {
       peers_.clear();
-      for (const int64_t slot : dealt_.of(rank))
+      for (const int64_t slot : assigned_.of(rank))
         if (slot < batch.samples) place_row(batch.epoch, ids_[static_cast<size_t>(slot)], hosts_.of_rank(rank));
       std::sort(peers_.begin(), peers_.end());
       transfers += std::unique(peers_.begin(), peers_.end()) - peers_.begin();
@@ -165,14 +167,14 @@ class VirtualRun {
   const std::shared_ptr<const Order> order_;
   const std::shared_ptr<const Placement> placement_;
   const Schedule schedule_;
-  const std::shared_ptr<const Deal> deal_;
+  const std::shared_ptr<const ShardAssignment> assignment_;
   const DrawnSizes sizes_;
   double hits_ = 0, nobodys_ = 0, in_ram_ = 0;
   double spare_ = 0, others_ = 0;  // rows that fit in addition to own ones; rows of other hosts
   double from_peers_ = 0;          // rows, over all hosts
   double copied_ = 0;              // share of other hosts' rows of which a host has a copy
   VirtualCluster cluster_;
-  DealtBatch dealt_;
+  AssignedBatch assigned_;
   std::vector<int64_t> ids_, peers_;
 };
 

@@ -275,7 +275,7 @@ void visit(const Ledger& ledger, LedgerVisitor& visitor) {
   to.counter("batches", ledger.batches, "batches delivered");
   to.counter("samples", ledger.samples, "samples delivered");
   to.counter("errors", ledger.errors, "bad samples that were skipped or replaced");
-  to.counter("retracted", ledger.retracted,
+  to.counter("reclaimed", ledger.reclaimed,
              "elements that gave their bytes back to an older one and were fetched again");
   to.counter("consumer_wait_seconds", ledger.consumer_wait_seconds, "that the consumer waited for batches", "seconds");
   to.group("wait_seconds",

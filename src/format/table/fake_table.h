@@ -311,7 +311,7 @@ class FakeCodecs final : public TableCodecs {
     return Status(Code::kUnsupported, "tables of tests are not written");
   }
   std::string version() const override { return "fake 1"; }
-  KeptBytes& idle_memory() const override {
+  ReclaimableMemory& idle_memory() const override {
     static NothingKept nothing;
     return nothing;
   }
@@ -319,9 +319,9 @@ class FakeCodecs final : public TableCodecs {
   mutable FakeCounts counts;
 
  private:
-  struct NothingKept final : KeptBytes {
+  struct NothingKept final : ReclaimableMemory {
     uint64_t bytes() const override { return 0; }
-    uint64_t give_back(uint64_t) override { return 0; }
+    uint64_t reclaim(uint64_t) override { return 0; }
   };
   const FakeCodec codec_{&counts};
 };

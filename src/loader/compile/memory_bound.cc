@@ -126,7 +126,7 @@ uint64_t chunks_in_batch(const ExecutionPlan& plan, const SizingInput& input) {
     fewest = std::min(fewest, source.chunk_begin(chunk + 1) - source.chunk_begin(chunk));
   const int64_t in_lane = input.batch_size / input.lanes + 1;
   const int64_t blocks = in_lane / std::max<int64_t>(1, std::max<int64_t>(fewest, 1) * input.block) + 3;
-  return plus(times(whole(input.lanes), times(whole(input.block), whole(blocks))), whole(input.old_rows));
+  return plus(times(whole(input.lanes), times(whole(input.block), whole(blocks))), whole(input.replayed_rows));
 }
 
 uint64_t chunks_bound(const ExecutionPlan& plan, const SizingInput& input, int threads) {
@@ -142,7 +142,7 @@ uint64_t chunks_bound(const ExecutionPlan& plan, const SizingInput& input, int t
     longest = std::max(longest, bounds.lists);
   }
   // Chunks of replayed rows are in memory one at a time, in addition to the chunks being mixed.
-  const uint64_t blocks = whole(input.lanes) * whole(input.block) + (input.old_rows > 0 ? 1 : 0);
+  const uint64_t blocks = whole(input.lanes) * whole(input.block) + (input.replayed_rows > 0 ? 1 : 0);
   const bool ragged = std::any_of(plan.outputs.begin(), plan.outputs.end(), [](auto& one) { return !one.row_bytes; });
   const uint64_t values =
       ragged ? times(largest_together(lists, std::min(chunks_in_batch(plan, input), times(whole(input.batch_size), 2))),

@@ -87,7 +87,7 @@ namespace {
 Result<Ordering> order_of(const OpSpec* shuffle, int64_t size, std::optional<std::vector<int64_t>> chunks,
                           uint64_t seed) {
   Ordering ordering;
-  ordering.deal = deal_by_count();
+  ordering.assignment = assignment_by_count();
   ordering.in_groups = chunks.has_value();
   if (!chunks) {
     ordering.order = shuffle != nullptr ? shuffled_order(size, seed) : sequential_order(size);
@@ -100,8 +100,8 @@ Result<Ordering> order_of(const OpSpec* shuffle, int64_t size, std::optional<std
   ordering.block = int_arg(shuffle, "block", kDefaultBlock);
   ordering.lanes = int_arg(shuffle, "lanes", 1);
   if (ordering.lanes > 1) {
-    ordering.deal = deal_by_lane(ordering.lanes);
-    ordering.dealt = "lane";
+    ordering.assignment = assignment_by_lane(ordering.lanes);
+    ordering.assignment_name = "lane";
   }
   FOREBAY_ASSIGN(ordering.order, blockwise_order({.chunk_rows = std::move(*chunks),
                                                   .block = ordering.block,

@@ -6,9 +6,9 @@
 
 #include "pipeline/description.h"
 #include "pipeline/execution_plan.h"
-#include "plan/deal.h"
 #include "plan/order.h"
 #include "plan/packing.h"
+#include "plan/shard_assignment.h"
 
 namespace forebay {
 
@@ -20,11 +20,11 @@ constexpr int64_t kDefaultBlock = 8;
 /// The order of a selection's samples, and how ranks share them.
 struct Ordering {
   std::shared_ptr<const Order> order;
-  std::shared_ptr<const Deal> deal;
-  std::string dealt = "count";  ///< name of the shard assignment in messages about ranks
-  int64_t block = 1;            ///< number of chunks whose rows are mixed
-  int64_t lanes = 1;            ///< number of spans of chunks; a host owns whole spans
-  bool in_groups = false;       ///< rows are read in chunks of many rows
+  std::shared_ptr<const ShardAssignment> assignment;
+  std::string assignment_name = "count";  ///< name of the shard assignment in messages about ranks
+  int64_t block = 1;                      ///< number of chunks whose rows are mixed
+  int64_t lanes = 1;                      ///< number of spans of chunks; a host owns whole spans
+  bool in_groups = false;                 ///< rows are read in chunks of many rows
 };
 
 /// Returns the number of selected rows of each chunk.

@@ -176,7 +176,7 @@ Result<RunnerOptions> size_chunks(const ExecutionPlan& plan, const SizingInput& 
   const uint64_t needed = mixed + once + index;
   const uint64_t busy = (threads - 1) * (largest + sizes.largest_stored) + options.window_bytes + 4 * kMiB;
   // Each replayed row may come from a different row group.
-  const uint64_t second = sizes.together(2 * chunks_mixed(input) + input.old_rows) - mixed;
+  const uint64_t second = sizes.together(2 * chunks_mixed(input) + input.replayed_rows) - mixed;
   const uint64_t limit = memory_of_engine(input);
   const uint64_t wanted = needed + busy + (needed + busy < kModest ? std::min(second, kModest - needed - busy) : 0);
   options.memory = input.memory.value_or(std::max(std::min(wanted, limit), std::min(needed, limit)));
@@ -204,7 +204,7 @@ Result<RunnerOptions> size_chunks(const ExecutionPlan& plan, const SizingInput& 
 
 // Counts all rows of a batch: replayed rows too, and for blocks the mean number of rows in them.
 SizingInput in_rows(const ExecutionPlan& plan, SizingInput input) {
-  input.batch_size += input.old_rows;
+  input.batch_size += input.replayed_rows;
   if (!plan.packing) return input;
   const Packing& packing = *plan.packing->blocks;
   input.packed = packed_bytes(plan, input.batch_size);

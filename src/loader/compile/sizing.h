@@ -15,7 +15,7 @@ struct SizingInput {
   std::optional<uint64_t> memory = {};
   uint64_t caches = 0;             ///< bytes that caches may hold, part of `memory` if that is set
   int64_t batch_size = 1;          ///< rows, or blocks where rows are packed
-  int64_t old_rows = 0;            ///< replayed rows in a batch, in addition to `batch_size`
+  int64_t replayed_rows = 0;       ///< replayed rows in a batch, in addition to `batch_size`
   uint64_t packed = 0;             ///< bytes of a batch's blocks, set by choose_sizes()
   uint64_t classes = 0;            ///< bytes of what a pass over the data set found, without its index
   EngineLimits engine = {};        ///< of this process alone

@@ -71,9 +71,9 @@ TEST(Sizing, memory_for_less_than_one_batch_is_refused_with_the_figure) {
 }
 
 TEST(Sizing, old_rows_count_as_rows_of_the_batch) {
-  EXPECT_EQ(choose_sizes(plan_of(100), {.memory = 3999, .batch_size = 32, .old_rows = 8}).status().code(),
+  EXPECT_EQ(choose_sizes(plan_of(100), {.memory = 3999, .batch_size = 32, .replayed_rows = 8}).status().code(),
             Code::kOutOfBudget);
-  EXPECT_TRUE(choose_sizes(plan_of(100), {.memory = 5000, .batch_size = 32, .old_rows = 8}).ok());
+  EXPECT_TRUE(choose_sizes(plan_of(100), {.memory = 5000, .batch_size = 32, .replayed_rows = 8}).ok());
 }
 
 TEST(Sizing, nonsense_is_refused) {

@@ -38,7 +38,9 @@ bool bool_arg(const OpSpec& op, const char* name) {
 
 int64_t batch_size(const Description& description) { return int_arg(find_step(description, OpRole::kBatch), "n", 1); }
 
-int64_t old_rows(const Description& description) { return int_arg(find_step(description, OpRole::kRehearse), "n", 0); }
+int64_t replayed_rows(const Description& description) {
+  return int_arg(find_step(description, OpRole::kRehearse), "n", 0);
+}
 
 ScheduleOptions schedule_of(const Description& description, int64_t samples, int64_t world_size) {
   return {.epoch_size = samples,

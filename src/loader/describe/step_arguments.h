@@ -19,7 +19,7 @@ bool bool_arg(const OpSpec& op, const char* name);
 /// Returns the number of samples per rank and step; 1 without a `.batch()`.
 int64_t batch_size(const Description& description);
 /// Returns the number of replayed samples per rank and step; 0 without a `.rehearse()`.
-int64_t old_rows(const Description& description);
+int64_t replayed_rows(const Description& description);
 /// Returns the options for dividing `samples` samples into the steps of an epoch.
 ScheduleOptions schedule_of(const Description& description, int64_t samples, int64_t world_size);
 

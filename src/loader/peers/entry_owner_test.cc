@@ -12,7 +12,7 @@ namespace forebay {
 namespace {
 
 // Returns the rank that the schedule gives each position to.
-std::vector<int64_t> dealt(const ScheduleOptions& options) {
+std::vector<int64_t> assigned(const ScheduleOptions& options) {
   std::vector<int64_t> ranks(static_cast<size_t>(options.epoch_size), -1);
   const Schedule schedule(options);
   std::vector<Row> rows;
@@ -45,7 +45,7 @@ OwnerOf owners(const std::shared_ptr<const Order>& order, std::shared_ptr<const 
 TEST(OwnerOf, IsWhereThePositionIsDealtTo) {
   for (uint64_t seed = 0; seed < 300; ++seed) {
     const ScheduleOptions options = options_of(seed);
-    const std::vector<int64_t> ranks = dealt(options);
+    const std::vector<int64_t> ranks = assigned(options);
     const OwnerOf owner_of = owners(sequential_order(options.epoch_size), first_samples(options.epoch_size), options);
     for (int64_t position = 0; position < options.epoch_size; ++position) {
       const int64_t is = ranks[static_cast<size_t>(position)], owner = owner_of(position).host;

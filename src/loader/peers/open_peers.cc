@@ -53,7 +53,7 @@ void tell_run(Job& job, const Description& description, const Source& source, co
                 {"last", batch == nullptr ? "partial" : batch->args.value("last", "partial")},
                 {"ranks", fmt::format("{}", world_size)},
                 {"shuffle", std::move(order)},
-                {"shard_by", ordering.dealt,
+                {"shard_by", ordering.assignment_name,
                  "shard_by='auto' follows the .cache() of each rank, in memory or on disk: give shard_by= and hosts= "
                  "where these "
                  "differ"},

@@ -163,8 +163,8 @@ class PeerCache final : public TieredCache {
     return own_->adopt(entry, std::move(stored));
   }
   const Store* disk() const override { return own_->disk(); }
-  std::shared_ptr<KeptBytes> entries() override { return own_->entries(); }
-  std::shared_ptr<KeptBytes> index() override { return own_->index(); }
+  std::shared_ptr<ReclaimableMemory> entries() override { return own_->entries(); }
+  std::shared_ptr<ReclaimableMemory> index() override { return own_->index(); }
 
  private:
   static bool may_ask(const PeerPlace& place) { return place.store != nullptr && !place.own && place.store->may_ask(); }

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <functional>
 
-#include "loader/compile/kept_beside.h"
 #include "loader/compile/open_step_cache.h"
 #include "loader/compile/ordering.h"
+#include "loader/compile/reclaimable_accounts.h"
 #include "loader/describe/materialized_steps.h"
 #include "loader/describe/step_arguments.h"
 #include "loader/peers/open_peers.h"
@@ -103,7 +103,7 @@ Status DataSetRun::order(RunSetup& setup) {
   FOREBAY_ASSIGN(ordering_,
                  chosen_.order(find_step(description, OpRole::kOrder), source_->as_chunks(), input_.options.seed));
   warn_of_shared_lanes(ordering_, ranks);
-  FOREBAY_RETURN_IF_ERROR(choose_deal(description, schedule_, dealing(ranks), &ordering_));
+  FOREBAY_RETURN_IF_ERROR(choose_assignment(description, schedule_, assignment_request(ranks), &ordering_));
   setup.sizes.block = ordering_.block;
   setup.sizes.lanes = lanes_of_rank(ordering_, ranks);
   setup.sizes.caches += cached_bytes(without_places(caches_), input_.sizes.memory);
@@ -116,24 +116,24 @@ Status DataSetRun::open_steps(RunSetup& setup) {
   if (peers_ && !chosen_.packing) set_owners(*peers_, *setup.plan, ordering_, chosen_.selection, schedule_);
   if (peers_)
     tell_run(*peers_->job(), description, *source_, chosen_, ordering_, options.seed, input_.place.world_size);
-  for (RunnerOptions::Beside& kept : kept_beside(*setup.plan, without_places(caches_), input_.sizes.memory))
-    setup.runner.beside.push_back(std::move(kept));
-  indexed_ = std::make_shared<IndexedItinerary>(ordering_.order, Schedule(schedule_, ordering_.deal), options.seed,
-                                                input_.place.rank, options.epochs, chosen_.packing);
+  for (ByteBudget::Account& account : reclaimable_accounts(*setup.plan, without_places(caches_), input_.sizes.memory))
+    setup.runner.accounts.push_back(std::move(account));
+  indexed_ = std::make_shared<IndexedItinerary>(ordering_.order, Schedule(schedule_, ordering_.assignment),
+                                                options.seed, input_.place.rank, options.epochs, chosen_.packing);
   steps_ = indexed_;
   if (follows_epoch(description.steps().front())) steps_ = std::make_shared<EpochByEpoch>(indexed_);
   return {};
 }
 
 // The launcher's number of hosts is that of the running job, and not of other world sizes.
-DealRequest DataSetRun::dealing(int64_t world_size) const {
+AssignmentRequest DataSetRun::assignment_request(int64_t world_size) const {
   const Place& place = input_.place;
   return {input_.options.shard_by, input_.options.hosts, world_size == place.world_size ? place.hosts : 0};
 }
 
 Result<EpochPlan> DataSetRun::plan(int64_t epoch, int64_t rank, int64_t world_size, int64_t max_steps) const {
   return plan_epoch(input_.description(), source_->as_chunks(), chosen_,
-                    {input_.options.seed, epoch, rank, world_size, max_steps, dealing(world_size)});
+                    {input_.options.seed, epoch, rank, world_size, max_steps, assignment_request(world_size)});
 }
 
 std::shared_ptr<RunSamples> DataSetRun::samples(const SampleLabels& labels) {

@@ -9,8 +9,8 @@
 #include "cache/cache.h"
 #include "loader/peers/peer_group.h"
 #include "loader/run/run.h"
+#include "loader/samples/choose_assignment.h"
 #include "loader/samples/chosen_samples.h"
-#include "loader/samples/dealing.h"
 
 namespace forebay {
 
@@ -31,7 +31,7 @@ class DataSetRun final : public Run {
 
   int64_t size() const override { return chosen_.size(); }
   std::string choice() const override { return chosen_.version; }
-  std::string shard_assignment() const override { return ordering_.dealt; }
+  std::string shard_assignment() const override { return ordering_.assignment_name; }
   Result<EpochPlan> plan(int64_t epoch, int64_t rank, int64_t world_size, int64_t max_steps) const override;
   std::shared_ptr<RunSamples> samples(const SampleLabels& labels) override;
 
@@ -48,7 +48,7 @@ class DataSetRun final : public Run {
  private:
   DataSetRun(const RunInput& input, std::shared_ptr<const Source> source) : input_(input), source_(std::move(source)) {}
   Result<std::shared_ptr<EntryCache>> open_cache(size_t step, const Hash128& cached, uint64_t least_bytes);
-  DealRequest dealing(int64_t world_size) const;
+  AssignmentRequest assignment_request(int64_t world_size) const;
 
   const RunInput& input_;
   const std::shared_ptr<const Source> source_;

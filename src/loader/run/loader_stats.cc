@@ -175,7 +175,7 @@ void add_run(const Runner& runner, Ledger& stats) {
   stats.requests = runner.request_limit();
   stats.batches = run.batches;
   stats.samples = run.samples;
-  stats.retracted = run.retracted;
+  stats.reclaimed = run.reclaimed;
   for (const int64_t part : run.waits_ns) stats.consumer_wait_seconds += static_cast<double>(part) * 1e-9;
   stats.waits = waits_of(run.waits_ns);
   stats.thread_time = threads_of(run);

@@ -32,7 +32,7 @@ void keep_latest(Rehearsal::Class& kept, int64_t capacity) {
 }
 
 // Reads the epoch of each sample. Returns false if the JSON is not a list of that many epochs.
-bool read_epochs(const nlohmann::ordered_json& epochs, std::vector<KeptSample>& kept) {
+bool read_epochs(const nlohmann::ordered_json& epochs, std::vector<ReplaySample>& kept) {
   if (!epochs.is_array() || epochs.size() != kept.size()) return false;
   for (size_t i = 0; i < kept.size(); ++i) {
     if (!epochs[i].is_number_integer() || epochs[i].template get<int64_t>() < 0) return false;
@@ -78,17 +78,17 @@ SaidReplay said_of(const RunInput& input) {
 
 // Opens the store of results for where="here"; null for any other `where`, and without a rehearsal.
 // `memory` is the limit that the user set, of which the store is a part.
-std::shared_ptr<KeptRows> open_results(const Description& description, std::optional<uint64_t> memory) {
+std::shared_ptr<ReplayRows> open_results(const Description& description, std::optional<uint64_t> memory) {
   const OpSpec* const step = find_step(description, OpRole::kRehearse);
   if (step == nullptr || !rehearses_here(*step, catalog())) return nullptr;
   const Args args(step->args, catalog().find(step->name)->args);
   const uint64_t said = args.has("ram") ? args.bytes("ram") : kUsualBytes;
-  return std::make_shared<KeptRows>(std::min({said, memory_limit(), cached_at_most(memory)}));
+  return std::make_shared<ReplayRows>(std::min({said, memory_limit(), cached_at_most(memory)}));
 }
 
 std::vector<int64_t> ids_of(const Rehearsal& rehearsal) {
   std::vector<int64_t> ids;
-  for (const KeptSample& sample : rehearsal.all()) ids.push_back(sample.id);
+  for (const ReplaySample& sample : rehearsal.all()) ids.push_back(sample.id);
   return ids;
 }
 
@@ -133,7 +133,7 @@ Status ReplayRun::choose(RunSetup& setup) {
 
 Status ReplayRun::order(RunSetup& setup) {
   FOREBAY_RETURN_IF_ERROR(run_->order(setup));
-  setup.sizes.old_rows = old_;
+  setup.sizes.replayed_rows = old_;
   if (results_) setup.sizes.caches += results_->most_bytes();
   if (!read_field_.empty()) setup.sizes.classes = SampleClasses::expected_bytes(setup.compile.selection->size());
   return {};
@@ -142,7 +142,7 @@ Status ReplayRun::order(RunSetup& setup) {
 Status ReplayRun::open_steps(RunSetup& setup) {
   FOREBAY_RETURN_IF_ERROR(run_->open_steps(setup));
   if (results_)
-    setup.runner.beside.push_back({Use::kCaches, results_, ByteBudget::Beside::kEntries, results_->most_bytes()});
+    setup.runner.accounts.push_back({Use::kCaches, results_, ByteBudget::Kind::kEntries, results_->most_bytes()});
   SampleLabels labels;
   if (!read_field_.empty()) {
     FOREBAY_ASSIGN(classes_, read_classes(setup.compile, read_field_, input_.sizes, setup.watch));
@@ -212,7 +212,7 @@ std::string ReplayRun::to_json(const Rehearsal& kept) const {
                                  {"classes", nlohmann::ordered_json::array()}};
   for (const auto& [label, one] : kept.classes()) {
     std::vector<int64_t> of_class, epochs;
-    for (const KeptSample& sample : one.kept) {
+    for (const ReplaySample& sample : one.kept) {
       of_class.push_back(sample.id);
       epochs.push_back(sample.epoch);
     }

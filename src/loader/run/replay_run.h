@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "loader/run/kept_rows.h"
+#include "loader/run/replay_rows.h"
 #include "loader/run/run.h"
 #include "loader/samples/sample_classes.h"
 #include "plan/rehearsal.h"
@@ -63,7 +63,7 @@ class ReplayRun final : public Run {
   RehearsalOptions options_;
   int64_t old_ = 0;                               // replayed samples in each step of this rank
   std::string by_, read_field_;                   // field of the class; the same if a pass reads it
-  std::shared_ptr<KeptRows> results_;             // null: replayed samples pass all steps again
+  std::shared_ptr<ReplayRows> results_;           // null: replayed samples pass all steps again
   std::shared_ptr<const SampleClasses> classes_;  // null: no pass had to read classes
   std::shared_ptr<RunSamples> samples_;
   std::shared_ptr<RehearsalItinerary> steps_;

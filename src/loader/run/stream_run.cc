@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "loader/compile/kept_beside.h"
 #include "loader/compile/ordering.h"
+#include "loader/compile/reclaimable_accounts.h"
 #include "loader/describe/check.h"
 #include "loader/describe/step_arguments.h"
 #include "loader/peers/open_job.h"
@@ -88,12 +88,12 @@ DiskRoom disk_room(const Description& description) {
 }
 
 // Null if the system's temporary folder is unusable; then all retained records stay in memory.
-Result<std::shared_ptr<KeptDisk>> kept_disk(const Description& description) {
+Result<std::shared_ptr<ReplayDisk>> kept_disk(const Description& description) {
   const DiskRoom room = disk_room(description);
-  Result<std::unique_ptr<KeptDisk>> disk = KeptDisk::open(room.folder, room.bytes);
-  if (!disk.ok() && !room.asked_for) return std::shared_ptr<KeptDisk>();
+  Result<std::unique_ptr<ReplayDisk>> disk = ReplayDisk::open(room.folder, room.bytes);
+  if (!disk.ok() && !room.asked_for) return std::shared_ptr<ReplayDisk>();
   if (!disk.ok()) return disk.status();
-  return std::shared_ptr<KeptDisk>(*std::move(disk));
+  return std::shared_ptr<ReplayDisk>(*std::move(disk));
 }
 
 Result<std::shared_ptr<SpillSpace>> spill_space(const Description& description, const RecordLog& log) {
@@ -117,7 +117,7 @@ Status check_options(const LoaderOptions& options) {
 
 }  // namespace
 
-/// The records of a stream's steps. Records in the replay buffer are retained by KeptRecords.
+/// The records of a stream's steps. Records in the replay buffer are retained by ReplayRecords.
 class StreamRun::Samples final : public RunSamples {
  public:
   Samples(SampleLabels labels, std::shared_ptr<StreamRun> run) : labels_(std::move(labels)), run_(std::move(run)) {}
@@ -259,7 +259,7 @@ RunTerms StreamRun::terms(const ScheduleOptions& schedule) const {
 void StreamRun::share_reading(const std::shared_ptr<const RecordLog>& log, const StreamOptions& options) {
   const bool keeps = keeps_records(input_.description(), options);
   if (!decisions_ || keeps || options.policy != BufferPolicy::kBlock || !log->is_served()) return;
-  reading_ = std::make_shared<DealtReading>(
+  reading_ = std::make_shared<AssignedReading>(
       log, decisions_, RecordShelf::Limits{options.bytes / kLateShare, options.bytes / kNoteShare});
 }
 
@@ -273,7 +273,7 @@ Status StreamRun::open_kept(std::shared_ptr<const RecordLog> log) {
     if (decisions_) options.share = {input_.place.rank, input_.place.world_size};
   }
   const bool brings = options.disk || options.share.ranks > 1;
-  kept_ = std::make_shared<KeptRecords>(std::move(log), std::move(options));
+  kept_ = std::make_shared<ReplayRecords>(std::move(log), std::move(options));
   if (!brings) return {};
   if (decisions_) decisions_->lend(kept_);
   using Items = Result<std::vector<ResponseItem>>;
@@ -315,12 +315,12 @@ Status StreamRun::order(RunSetup& setup) {
 }
 
 Status StreamRun::open_steps(RunSetup& setup) {
-  std::vector<RunnerOptions::Beside>& beside = setup.runner.beside;
-  for (RunnerOptions::Beside& kept : kept_beside(*setup.plan, {}, input_.sizes.memory))
-    beside.push_back(std::move(kept));
-  beside.push_back({Use::kFetched, stream_->kept(), ByteBudget::Beside::kEntries, bytes()});
-  if (reading_) beside.push_back({Use::kFetched, reading_->bytes(), ByteBudget::Beside::kEntries, bytes()});
-  beside.push_back({Use::kCaches, kept_->bytes(), ByteBudget::Beside::kEntries, bytes()});
+  std::vector<ByteBudget::Account>& accounts = setup.runner.accounts;
+  for (ByteBudget::Account& account : reclaimable_accounts(*setup.plan, {}, input_.sizes.memory))
+    accounts.push_back(std::move(account));
+  accounts.push_back({Use::kFetched, stream_->kept(), ByteBudget::Kind::kEntries, bytes()});
+  if (reading_) accounts.push_back({Use::kFetched, reading_->bytes(), ByteBudget::Kind::kEntries, bytes()});
+  accounts.push_back({Use::kCaches, kept_->bytes(), ByteBudget::Kind::kEntries, bytes()});
   return {};
 }
 

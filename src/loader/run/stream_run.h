@@ -7,10 +7,10 @@
 
 #include "loader/run/run.h"
 #include "stream/journal.h"
-#include "stream/kept_records.h"
-#include "stream/ranks/dealt_reading.h"
+#include "stream/ranks/assigned_reading.h"
 #include "stream/ranks/decisions.h"
 #include "stream/ranks/record_exchange.h"
+#include "stream/replay_records.h"
 #include "stream/stream_itinerary.h"
 #include "stream/stream_source.h"
 
@@ -79,7 +79,7 @@ class StreamRun final : public Run, public std::enable_shared_from_this<StreamRu
   std::shared_ptr<Stream> stream_;
   std::shared_ptr<const Source> source_;
   std::shared_ptr<StreamItinerary> steps_;
-  std::shared_ptr<KeptRecords> kept_;
+  std::shared_ptr<ReplayRecords> kept_;
   StreamPlace beginning_;  // place of a run without a state
   std::stop_source closing_;
   bool repeats_ = false;
@@ -87,7 +87,7 @@ class StreamRun final : public Run, public std::enable_shared_from_this<StreamRu
   mutable std::mutex journal_mutex_;  // guards journal_: any thread may call close()
   std::shared_ptr<JournalWriter> journal_;
   std::shared_ptr<Decisions> decisions_;      // null: one rank, or ranks that repeat a journal
-  std::shared_ptr<DealtReading> reading_;     // null: this rank reads all records itself
+  std::shared_ptr<AssignedReading> reading_;  // null: this rank reads all records itself
   std::unique_ptr<RecordExchange> exchange_;  // null: this rank retains all records, in memory
 };
 

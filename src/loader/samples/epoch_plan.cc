@@ -20,8 +20,8 @@ Result<EpochPlan> plan_epoch(const Description& description, const ChunkSource* 
     return invalid_argument(fmt::format("rank {} cannot be planned in a world of {}: ranks are 0 to {}", request.rank,
                                         request.world_size, request.world_size - 1));
   }
-  FOREBAY_RETURN_IF_ERROR(choose_deal(description, options, request.shard_by, &ordering));
-  const Schedule schedule(options, ordering.deal);
+  FOREBAY_RETURN_IF_ERROR(choose_assignment(description, options, request.shard_by, &ordering));
+  const Schedule schedule(options, ordering.assignment);
   EpochPlan plan{.size = options.epoch_size, .steps = schedule.steps(), .first = {}};
   int64_t position = 0;
   std::vector<Row> rows;

@@ -4,8 +4,8 @@
 
 #include "base/chunk_source.h"
 #include "forebay/loader.h"
+#include "loader/samples/choose_assignment.h"
 #include "loader/samples/chosen_samples.h"
-#include "loader/samples/dealing.h"
 #include "pipeline/description.h"
 
 namespace forebay {
@@ -15,7 +15,7 @@ struct PlanRequest {
   uint64_t seed = 0;
   int64_t epoch = 0, rank = 0, world_size = 1;
   int64_t max_steps = INT64_MAX;  ///< plans only the first `max_steps` steps
-  DealRequest shard_by = {};
+  AssignmentRequest shard_by = {};
 };
 
 /// Computes the samples that one rank gets in an epoch, without reading any. `chunks` are those of

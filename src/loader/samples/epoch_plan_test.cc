@@ -109,7 +109,7 @@ TEST(Ordering, ARankReadsFromNoMoreLanesThanThatSays) {
     for (int64_t world = 1; world <= 9; ++world) {
       Ordering ordering;
       ordering.lanes = lanes;
-      ordering.deal = lanes > 1 ? deal_by_lane(lanes) : deal_by_count();
+      ordering.assignment = lanes > 1 ? assignment_by_lane(lanes) : assignment_by_count();
       const int64_t told = lanes_of_rank(ordering, world);
       EXPECT_GE(told, 1);
       EXPECT_LE(told, lanes);
@@ -117,8 +117,8 @@ TEST(Ordering, ARankReadsFromNoMoreLanesThanThatSays) {
         if (batch * world % lanes != 0) continue;  // rows move between ranks
         for (int64_t rank = 0; rank < world; ++rank) {
           std::vector<int64_t> slots;
-          ordering.deal->slots({.position = 0, .samples = batch * world, .slots = batch * world, .world_size = world},
-                               rank, &slots);
+          ordering.assignment->slots(
+              {.position = 0, .samples = batch * world, .slots = batch * world, .world_size = world}, rank, &slots);
           std::set<int64_t> touched;
           for (const int64_t slot : slots) touched.insert(slot % lanes);
           EXPECT_LE(static_cast<int64_t>(touched.size()), told)

@@ -31,8 +31,8 @@ std::vector<uint32_t> BlockUses::find_blocks(WindowBatch& batch) const {
   int64_t lanes = 1;
   const StepPlan& step = batch.job.step();
   for (size_t number = 0; number < step.rows.size(); ++number) {
-    if (!step.old.empty() && step.is_old(static_cast<int64_t>(number))) {
-      block_of_row.push_back(block_of_old(batch, batch.job.rows()[number].id, of_old));
+    if (!step.replayed.empty() && step.is_replayed(static_cast<int64_t>(number))) {
+      block_of_row.push_back(block_of_replayed(batch, batch.job.rows()[number].id, of_old));
       continue;
     }
     const int64_t position = step.rows[number].position;
@@ -56,10 +56,10 @@ std::vector<uint32_t> BlockUses::find_blocks(WindowBatch& batch) const {
 }
 
 // Each chunk has a block of its own, so that it can be freed while other chunks are still awaited.
-uint32_t BlockUses::block_of_old(WindowBatch& batch, int64_t id, BlocksByChunk& known) const {
+uint32_t BlockUses::block_of_replayed(WindowBatch& batch, int64_t id, BlocksByChunk& known) const {
   const int64_t chunk = chunks_->table().chunk_of(id);
   const auto [at, is_new] = known.try_emplace(chunk, static_cast<uint32_t>(batch.blocks.size()));
-  if (is_new) batch.blocks.push_back(chunks_->table().block_of_old(chunk));
+  if (is_new) batch.blocks.push_back(chunks_->table().block_of_replayed(chunk));
   return at->second;
 }
 
@@ -135,11 +135,11 @@ void BlockUses::widen(const WindowBatch& batch, RowTask& task, const std::vector
 // Only chunks that nothing was begun for are given up. Reads in flight are used.
 void BlockUses::look_again(WindowBatch& batch) const {
   const StepPlan& step = batch.job.step();
-  if (core_.plan->keyed.empty() || step.old.empty()) return;
+  if (core_.plan->keyed.empty() || step.replayed.empty()) return;
   // Read before the look-ups, so that entries that arrive meanwhile are found next time.
   if (const uint64_t arrivals = core_.row_work.arrivals(); std::exchange(batch.looked_again_at, arrivals) == arrivals)
     return;
-  for (size_t i = step.old_at; i < step.old_at + step.old.size(); ++i) {
+  for (size_t i = step.replayed_at; i < step.replayed_at + step.replayed.size(); ++i) {
     RowTask& task = batch.tasks[i];  // one task for each row
     if (!task.is<RowTask::Waiting>() || !task.uses || task.entry.in_cache()) continue;
     if (!batch.block_of(task)->chunks.front()->is<Chunk::Waiting>()) continue;

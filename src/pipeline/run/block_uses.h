@@ -49,7 +49,7 @@ class BlockUses {
  private:
   using BlocksByChunk = std::unordered_map<int64_t, uint32_t>;
   std::vector<uint32_t> find_blocks(WindowBatch& batch) const;
-  uint32_t block_of_old(WindowBatch& batch, int64_t id, BlocksByChunk& known) const;
+  uint32_t block_of_replayed(WindowBatch& batch, int64_t id, BlocksByChunk& known) const;
   void make_tasks(WindowBatch& batch, const std::vector<uint32_t>& block_of_row) const;
   static void unpin(const WindowBatch& batch, RowTask& task);
 

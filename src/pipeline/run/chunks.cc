@@ -213,7 +213,7 @@ std::optional<Claim> Chunks::claim(Use use, uint64_t bytes, const Asker& asker) 
   if (asker.ahead) return core_.memory.leaves_room(bytes) ? core_.memory.take(use, bytes) : std::nullopt;
   std::optional<Claim> taken;
   while (!(taken = core_.memory.take(use, bytes))) {
-    if (asker.others == nullptr || !asker.others->make_room(bytes)) return std::nullopt;
+    if (asker.others == nullptr || !asker.others->reclaim(bytes)) return std::nullopt;
   }
   return taken;
 }
@@ -229,7 +229,7 @@ bool Chunks::get_memory(Chunk::Running& running, uint64_t bytes, const Asker& as
     if (std::optional<BufferPool::Lent> lent = pool.acquire(bytes)) {
       running.memory = std::move(lent->buffer);
       running.rows = std::move(lent->claim);
-    } else if (asker.others == nullptr || !asker.others->make_room(bytes)) {
+    } else if (asker.others == nullptr || !asker.others->reclaim(bytes)) {
       return false;
     }
   }

@@ -17,14 +17,14 @@ namespace forebay {
 
 /// Reclaims memory for an element that lacks it, from younger elements. Chunks calls it without
 /// knowing tasks.
-class RoomMaker {
+class MemoryReclaimer {
  public:
   /// Reclaims memory for `bytes` that were not available. Returns true if the caller should try
   /// again now. Otherwise a running task has to end first.
-  virtual bool make_room(uint64_t bytes) = 0;
+  virtual bool reclaim(uint64_t bytes) = 0;
 
  protected:
-  ~RoomMaker() = default;
+  ~MemoryReclaimer() = default;
 };
 
 /// The chunks (row groups, record batches) of a run. It fetches and decodes them, holds them as
@@ -34,9 +34,9 @@ class Chunks {
  public:
   /// Describes for whom a block is requested.
   struct Asker {
-    uint64_t order = 0;           ///< order on the compute threads
-    bool ahead = false;           ///< for later batches; memory that the window needs is not taken
-    RoomMaker* others = nullptr;  ///< reclaims memory for it; null if nothing may be reclaimed
+    uint64_t order = 0;                 ///< order on the compute threads
+    bool ahead = false;                 ///< for later batches; memory that the window needs is not taken
+    MemoryReclaimer* others = nullptr;  ///< reclaims memory for it; null if nothing may be reclaimed
   };
 
   /// Only for plans with chunks. `is_due` tells whether the batch delivered next needs a chunk.

@@ -93,9 +93,9 @@ TEST(Chunks, a_chunk_whose_reads_find_no_slot_goes_on_when_one_is_free) {
 }
 
 // Releases a claim when it is asked for memory.
-struct Giving final : RoomMaker {
+struct Giving final : MemoryReclaimer {
   explicit Giving(Claim held) : claim(std::move(held)) {}
-  bool make_room(uint64_t bytes) override {
+  bool reclaim(uint64_t bytes) override {
     asked.push_back(bytes);
     const bool had = claim.bytes() > 0;
     claim.give_back();

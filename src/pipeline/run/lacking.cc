@@ -42,7 +42,7 @@ Status no_block_fits(const RunCore& core, const WindowBatch& batch, const RowTas
   uint64_t needed = thread_bytes(core) + task.needs() + bytes + core.plan->batch_bytes(batch.size());
   for (const auto& chunk : block.chunks) needed += chunk->claimed_bytes();
   needed = std::max(needed, least);
-  if (block.old)
+  if (block.replayed)
     return out_of_budget(
                fmt::format("the row group of an old sample needs {} bytes of memory beside one batch and what "
                            "is mixed in it; the budget is {}: raise memory=, or write smaller row groups",

@@ -8,10 +8,10 @@
 
 #include "pipeline/run/block_uses.h"
 #include "pipeline/run/chunks.h"
-#include "pipeline/run/room.h"
+#include "pipeline/run/reclaimer.h"
+#include "pipeline/run/revocation.h"
 #include "pipeline/run/row_tasks.h"
 #include "pipeline/run/run_core.h"
-#include "pipeline/run/taking_back.h"
 #include "pipeline/run/window_batch.h"
 
 // Parts of a run without threads. The test inspects their decisions and carries them out itself.
@@ -90,8 +90,8 @@ struct Parts : StillRun {
       : StillRun(std::move(plan), std::move(steps), std::move(options)),
         chunks(core.plan->chunks ? std::make_unique<Chunks>(core, engine->chunks, [](const Chunk&) { return true; })
                                  : nullptr),
-        uses(core, chunks.get(), rows_per_task), taking_back(core, uses),
-        room(core, chunks.get(), taking_back, batches), tasks(core, uses, taking_back, room, batches),
+        uses(core, chunks.get(), rows_per_task), revocation(core, uses),
+        reclaimer(core, chunks.get(), revocation, batches), tasks(core, uses, revocation, reclaimer, batches),
         rows_per_task_(rows_per_task) {}
 
   /// Adds the next batch of the itinerary to the window.
@@ -109,8 +109,8 @@ struct Parts : StillRun {
   WindowBatches batches;
   const std::unique_ptr<Chunks> chunks;
   const BlockUses uses;
-  const TakingBack taking_back;
-  const Room room;
+  const Revocation revocation;
+  const WindowReclaimer reclaimer;
   RowTasks tasks;
 
  private:

@@ -59,7 +59,7 @@ Step RowTasks::start_fetching(const WindowBatchPtr& batch, RowTask& task, Action
   if (!is_front(batches_, *batch) && !core_.memory.leaves_last_step(fetch.size)) return Step::kNoBytes;
   std::optional<Claim> claim;
   while (!(claim = core_.memory.take(Use::kFetched, fetch.size))) {
-    if (!room_.make(*batch, &task, fetch.size)) return Step::kNoBytes;
+    if (!reclaimer_.reclaim(*batch, &task, fetch.size)) return Step::kNoBytes;
   }
   task.claim = std::move(*claim);
   if (synchronous) {
@@ -75,7 +75,7 @@ Step RowTasks::claim_stored(const WindowBatchPtr& batch, RowTask& task) const {
   if (!reserve_slots(*batch, task)) return Step::kNoBytes;
   std::optional<Claim> claim;
   while (!(claim = core_.memory.take(Use::kFetched, task.fetched.size()))) {
-    if (!room_.make(*batch, &task, task.fetched.size())) return Step::kNoBytes;
+    if (!reclaimer_.reclaim(*batch, &task, task.fetched.size())) return Step::kNoBytes;
   }
   task.claim = std::move(*claim);
   task.at = RowTask::Ready{};
@@ -90,7 +90,7 @@ Step RowTasks::compute(const WindowBatchPtr& batch, RowTask& task, Actions& acti
     const uint64_t more = ready.needs - ready.grant.bytes();
     if (std::optional<Claim> claim = core_.memory.take(Use::kWorking, more)) {
       ready.grant.merge(std::move(*claim));
-    } else if (!room_.make(*batch, &task, more)) {
+    } else if (!reclaimer_.reclaim(*batch, &task, more)) {
       return Step::kNoBytes;
     }
   }
@@ -146,7 +146,7 @@ Step RowTasks::begin_ahead(const WindowBatchPtr& batch, RowTask& task, Actions& 
 bool RowTasks::reserve_slots(WindowBatch& batch, const RowTask& task) const {
   const uint64_t bytes = core_.plan->batch_bytes(batch.size());
   while (!batch.job.has_slots() && !batch.job.acquire_slots(core_.memory.batches())) {
-    if (!room_.make(batch, &task, bytes - batch.job.claimed_bytes())) return false;
+    if (!reclaimer_.reclaim(batch, &task, bytes - batch.job.claimed_bytes())) return false;
   }
   return true;
 }

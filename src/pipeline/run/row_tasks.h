@@ -3,9 +3,9 @@
 #include <cstdint>
 
 #include "pipeline/run/block_uses.h"
-#include "pipeline/run/room.h"
+#include "pipeline/run/reclaimer.h"
+#include "pipeline/run/revocation.h"
 #include "pipeline/run/run_core.h"
-#include "pipeline/run/taking_back.h"
 #include "pipeline/run/window_batch.h"
 
 namespace forebay {
@@ -15,9 +15,9 @@ namespace forebay {
 /// the run's lock guards it.
 class RowTasks {
  public:
-  RowTasks(RunCore& core, const BlockUses& uses, const TakingBack& taking_back, const Room& room,
+  RowTasks(RunCore& core, const BlockUses& uses, const Revocation& revocation, const WindowReclaimer& reclaimer,
            const WindowBatches& batches)
-      : core_(core), uses_(uses), taking_back_(taking_back), room_(room), batches_(batches) {}
+      : core_(core), uses_(uses), revocation_(revocation), reclaimer_(reclaimer), batches_(batches) {}
 
   /// Starts a task that is Waiting. If it can be started, it becomes Fetching, Ready (if it needs
   /// no asynchronous read), WithUser, or Awaiting.
@@ -63,8 +63,8 @@ class RowTasks {
 
   RunCore& core_;
   const BlockUses& uses_;
-  const TakingBack& taking_back_;
-  const Room& room_;
+  const Revocation& revocation_;
+  const WindowReclaimer& reclaimer_;
   const WindowBatches& batches_;
   uint64_t tickets_ = 0;
 };

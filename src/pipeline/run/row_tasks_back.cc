@@ -22,10 +22,10 @@ void RowTasks::on_read(Read& read, Result<Buffer> result) {
   }
   task.at = RowTask::Ready{};
   if (!claim_actual(task, read.take_claim(), result)) {
-    taking_back_.take_back(batch, task);
+    revocation_.revoke(batch, task);
   } else if (result.status().code() == Code::kUnavailable && !is_front(batches_, batch)) {
     // Storage may be available again by the time the batch is due.
-    taking_back_.take_back(batch, task);
+    revocation_.revoke(batch, task);
   } else if (result.ok()) {
     core_.plan->fetch_counters->add(1, result->size(), result->size(), 0);
     task.fetched = std::move(*result);
@@ -74,7 +74,7 @@ void RowTasks::work(const WindowBatchPtr& batch, size_t index, WorkMemory& memor
   const uint64_t own = core_.options.working_bytes_per_thread;
   RowTask& task = batch->tasks[index];
   RunCore::Lock lock(core_.mutex);
-  const bool wanted = !core_.closed && !batch->retracting;
+  const bool wanted = !core_.closed && !batch->revoking;
   auto& running = std::get<RowTask::Running>(task.at);
   running.begun = true;
   const uint64_t granted = running.grant.bytes();
@@ -104,10 +104,10 @@ void RowTasks::failed(const WindowBatchPtr& batch, RowTask& task, Status status,
 
 // `grant`: working memory of the task, which is released.
 void RowTasks::conclude(const WindowBatchPtr& batch, RowTask& task, RowResult result, Claim grant, Actions& actions) {
-  if (batch->retracting || core_.closed) {
+  if (batch->revoking || core_.closed) {
     task.at = RowTask::Waiting{};
     grant.give_back();
-    taking_back_.settle(*batch);
+    revocation_.settle(*batch);
     return;
   }
   task.copied = std::move(result.copied);
@@ -131,9 +131,9 @@ void RowTasks::follow(const WindowBatchPtr& batch, RowTask& task, RowResult& res
       // No underflow, since the task asked for more than the thread's own memory and its grant.
       task.at = RowTask::Ready{.needs = result.needs_bytes - core_.options.working_bytes_per_thread};
       return rests(task);
-    case Verdict::kElsewhere: taking_back_.take_back(*batch, task); return uses_.widen(*batch, task, result.elsewhere);
+    case Verdict::kElsewhere: revocation_.revoke(*batch, task); return uses_.widen(*batch, task, result.elsewhere);
     case Verdict::kCold: return read_later(batch, task, actions);
-    case Verdict::kAgain: return taking_back_.take_back(*batch, task);
+    case Verdict::kAgain: return revocation_.revoke(*batch, task);
     case Verdict::kForeign: return call_user(batch, task);
     case Verdict::kFatal:  // the batch fails without waiting for its other tasks
       if (batch->job.fatal.ok()) {
@@ -149,7 +149,7 @@ void RowTasks::follow(const WindowBatchPtr& batch, RowTask& task, RowResult& res
   finish(*batch, task);
   // The task began before the batch was due and ended after look_at_front() had seen the batch,
   // which it does only once.
-  if (batch->due && std::exchange(batch->unread, false)) taking_back_.retract(*batch);
+  if (batch->due && std::exchange(batch->unread, false)) revocation_.revoke_batch(*batch);
 }
 
 // The object was not in the page cache.
@@ -160,13 +160,13 @@ void RowTasks::read_later(const WindowBatchPtr& batch, RowTask& task, Actions& a
   // and claims it like any read.
   if (!core_.plan->fetches) {
     task.entry_is_cold = true;
-    return taking_back_.take_back(*batch, task);
+    return revocation_.revoke(*batch, task);
   }
   // The task keeps its claim, since younger tasks could take the memory otherwise.
   if (line.has_slot()) {
     read(batch, task, actions);
   } else {
-    taking_back_.take_back(*batch, task);
+    revocation_.revoke(*batch, task);
   }
 }
 

@@ -54,7 +54,7 @@ TEST(RowTasks, the_answer_to_a_read_that_was_taken_back_is_not_wanted) {
   Actions actions;
   parts.tasks.start(batch, task, actions);
   parts.send(actions);
-  parts.taking_back.yield(*batch, task);
+  parts.revocation.yield(*batch, task);
   EXPECT_TRUE(task.is<RowTask::Waiting>());
   EXPECT_EQ(parts.held(Use::kFetched), 1000u) << "the bytes are on their way all the same";
   parts.tasks.start(batch, task, actions);  // another read of the same object
@@ -64,7 +64,7 @@ TEST(RowTasks, the_answer_to_a_read_that_was_taken_back_is_not_wanted) {
   EXPECT_EQ(parts.held(Use::kFetched), 1000u);
   rig.held->answer();
   EXPECT_TRUE(task.is<RowTask::Ready>());
-  EXPECT_EQ(parts.core.retracted, 1);
+  EXPECT_EQ(parts.core.reclaimed, 1);
 }
 
 TEST(RowTasks, storage_that_is_away_matters_only_to_the_batch_in_front) {
@@ -108,9 +108,9 @@ TEST(RowTasks, ahead_of_the_window_only_the_bytes_set_aside_are_fetched) {
 }
 
 /// A cache that may grow to the size set aside for it, and is empty.
-struct EmptyCache final : KeptBytes {
+struct EmptyCache final : ReclaimableMemory {
   uint64_t bytes() const override { return 0; }
-  uint64_t give_back(uint64_t) override { return 0; }
+  uint64_t reclaim(uint64_t) override { return 0; }
 };
 
 TEST(RowTasks, younger_batches_leave_what_the_front_one_needs_to_be_put_together_where_a_cache_would_pay_for_it) {
@@ -120,7 +120,7 @@ TEST(RowTasks, younger_batches_leave_what_the_front_one_needs_to_be_put_together
     rig.options.requests = 64;
     rig.options.ahead_bytes = 20'000;
     const auto cache = std::make_shared<EmptyCache>();
-    if (cached) rig.options.beside = {{Use::kCaches, cache, ByteBudget::Beside::kEntries, 10'000, 10'000}};
+    if (cached) rig.options.accounts = {{Use::kCaches, cache, ByteBudget::Kind::kEntries, 10'000, 10'000}};
     Parts parts = rig.parts();
     parts.core.memory.note_last_step(4000);
     const WindowBatchPtr front = parts.begin(), later = parts.begin();
@@ -165,12 +165,12 @@ TEST(RowTasks, a_task_of_a_batch_that_was_taken_back_waits_again_when_its_thread
   parts.send(actions);
   rig.held->answer();
   parts.tasks.compute(batch, batch->tasks[0], actions);
-  parts.taking_back.retract(*batch);
+  parts.revocation.revoke_batch(*batch);
   EXPECT_TRUE(batch->tasks[0].is<RowTask::Running>()) << "a thread looks into it";
   EXPECT_TRUE(batch->job.has_slots());
   parts.carry_out(actions);
   EXPECT_TRUE(batch->tasks[0].is<RowTask::Waiting>());
-  EXPECT_FALSE(batch->retracting);
+  EXPECT_FALSE(batch->revoking);
   EXPECT_FALSE(batch->job.has_slots());
   parts.core.memory.trim();
   EXPECT_EQ(parts.core.memory.used(), 0u);

@@ -86,7 +86,7 @@ class RunCore {
   std::unique_ptr<Executor::Queue> queue;
   RunTuning tuning;
   bool closed = false;
-  int64_t retracted = 0;  ///< tasks that had begun and were revoked
+  int64_t reclaimed = 0;  ///< tasks that had begun and were revoked
 
   /// Stores notifications. act() or tell_all() sends them once the lock is released.
   void tell(SingleFlight::Told told);

@@ -10,7 +10,7 @@ RunMemory::RunMemory(Memory& memory, const RunnerOptions& options, size_t idle_b
                      std::shared_ptr<BlockSource> blocks)
     : window_bytes_(options.window_bytes), ahead_bytes_(options.ahead_bytes),
       bytes_per_thread_(options.working_bytes_per_thread),
-      has_entries_(std::ranges::any_of(options.beside, [](const auto& each) { return each.set_aside > 0; })),
+      has_entries_(std::ranges::any_of(options.accounts, [](const auto& each) { return each.set_aside > 0; })),
       account_(memory.open({options.memory, options.memory_least, options.memory_together, options.memory_beside})),
       budget_(account_->budget()),
       batch_pool_(std::make_shared<BufferPool>(budget_, idle_buffers, Use::kBatches, std::move(blocks))),
@@ -18,12 +18,11 @@ RunMemory::RunMemory(Memory& memory, const RunnerOptions& options, size_t idle_b
       thread_memory_(
           existing(Use::kWorking, options.working_bytes_per_thread * static_cast<uint64_t>(options.threads))),
       index_memory_(existing(Use::kIndex, options.index_bytes)) {
-  for (const RunnerOptions::Beside& each : options.beside)
-    budget_->count(each.use, each.kept, each.kind, each.most, each.set_aside);
+  for (const ByteBudget::Account& each : options.accounts) budget_->open(each);
 }
 
 bool RunMemory::trim(uint64_t bytes) const {
-  return batch_pool_->trim() || chunk_pool_->trim() || budget_->make_room(ByteBudget::Beside::kIdle, bytes);
+  return batch_pool_->trim() || chunk_pool_->trim() || budget_->reclaim(ByteBudget::Kind::kIdle, bytes);
 }
 
 bool RunMemory::full() const {
@@ -63,7 +62,7 @@ bool RunMemory::set_aside_for_threads(int threads) {
 void RunMemory::close_pools() const {
   batch_pool_->close();
   chunk_pool_->close();
-  budget_->forget_beside();
+  budget_->close_accounts();
 }
 
 }  // namespace forebay

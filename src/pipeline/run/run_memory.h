@@ -20,7 +20,7 @@ class RunMemory {
  public:
   /// `idle_buffers`: number of batch buffers that may wait for reuse. `blocks` gives their memory.
   RunMemory(Memory& memory, const RunnerOptions& options, size_t idle_buffers, std::shared_ptr<BlockSource> blocks);
-  ~RunMemory() { budget_->forget_beside(); }  // batches that the user holds keep the budget alive
+  ~RunMemory() { budget_->close_accounts(); }  // batches that the user holds keep the budget alive
 
   /// Claims bytes of the budget. Nothing if it does not have so many now.
   std::optional<Claim> take(Use use, uint64_t bytes) const { return Claim::take(budget_, use, bytes); }
@@ -32,7 +32,7 @@ class RunMemory {
   /// run until `bytes` more fit. Returns whether there was any.
   bool trim(uint64_t bytes = 0) const;
   /// Drops cache entries until `bytes` more fit. Returns whether any memory was freed or lent.
-  bool drop_cached(uint64_t bytes) const { return budget_->make_room(ByteBudget::Beside::kEntries, bytes); }
+  bool drop_cached(uint64_t bytes) const { return budget_->reclaim(ByteBudget::Kind::kEntries, bytes); }
 
   /// Whether the system refused the last allocation although the budget allowed it.
   bool system_refuses() const { return batch_pool_->refused() || chunk_pool_->refused(); }

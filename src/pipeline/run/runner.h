@@ -58,7 +58,7 @@ class Runner {
 
   struct Stats {
     ByteBudget::Snapshot memory;
-    int64_t batches = 0, samples = 0, retracted = 0;
+    int64_t batches = 0, samples = 0, reclaimed = 0;
     Waits::Parts waits_ns{};             ///< waits of the consumer, by Awaited
     ThreadTime::Parts threads_ns{};      ///< wall time of the compute threads, by Work
     ThreadTime::Parts threads_cpu_ns{};  ///< CPU time of the compute threads, by Work

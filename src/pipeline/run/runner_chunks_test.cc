@@ -239,10 +239,10 @@ TEST(RunnerChunks, closing_in_the_middle_leaves_nothing_behind) {
 }
 
 /// A cache that exceeds all memory after every row, and releases it when asked to.
-class FillsMemory final : public KeptBytes {
+class FillsMemory final : public ReclaimableMemory {
  public:
   uint64_t bytes() const override { return bytes_; }
-  uint64_t give_back(uint64_t) override { return bytes_.exchange(0); }
+  uint64_t reclaim(uint64_t) override { return bytes_.exchange(0); }
   void fill() { bytes_ = uint64_t{1} << 30; }
 
  private:
@@ -254,7 +254,7 @@ TEST(RunnerChunks, a_cache_that_fills_memory_beyond_its_size_makes_no_row_again_
   rig.options.threads = 1;
   rig.options.working_bytes_per_thread = 1000;
   const auto cache = std::make_shared<FillsMemory>();
-  rig.options.beside = {{Use::kCaches, cache, ByteBudget::Beside::kEntries, UINT64_MAX}};
+  rig.options.accounts = {{Use::kCaches, cache, ByteBudget::Kind::kEntries, UINT64_MAX}};
   const auto plan = rig.plan();
   auto chunks = std::make_shared<ChunkPlan>();
   chunks->source = plan->chunks->source;

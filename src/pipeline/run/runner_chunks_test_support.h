@@ -176,7 +176,7 @@ struct ChunkRig {
     const std::shared_ptr<const Order> order =
         blockwise_order({.chunk_rows = rows, .block = block, .lanes = lanes, .seed = 11}).value();
     const Schedule schedule({.epoch_size = order->size(), .batch_size = batch, .world_size = world},
-                            lanes > 1 ? deal_by_lane(lanes) : deal_by_count());
+                            lanes > 1 ? assignment_by_lane(lanes) : assignment_by_count());
     return std::make_shared<IndexedItinerary>(order, schedule, 5, rank, epochs);
   }
   std::shared_ptr<Runner> make() { return std::make_shared<Runner>(engine, plan(), itinerary(), options); }

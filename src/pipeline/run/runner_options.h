@@ -38,14 +38,7 @@ struct RunnerOptions {
   uint64_t index_bytes = 0;               ///< bytes of the data set's index
   /// Memory outside the run that counts in its budget, and that other runs may use, too: cache
   /// entries, idle memory of stores and decoders.
-  struct Beside {
-    Use use;
-    std::shared_ptr<KeptBytes> kept;
-    ByteBudget::Beside kind = ByteBudget::Beside::kIdle;
-    uint64_t most = UINT64_MAX;  ///< bytes that count at most
-    uint64_t set_aside = 0;      ///< bytes reserved for it from the start
-  };
-  std::vector<Beside> beside = {};
+  std::vector<ByteBudget::Account> accounts = {};
   BadSample bad_sample = BadSample::kRaise;
   /// Fields of user code that are (values, offsets) in every batch.
   std::set<std::string> ragged = {};

@@ -42,8 +42,8 @@ Window::Window(Engine& engine, std::shared_ptr<const ExecutionPlan> plan, std::s
                         core_, engine.chunks,
                         [this](const Chunk& chunk) { return !batches_.empty() && has_chunk(*batches_.front(), chunk); })
                   : nullptr),
-      uses_(core_, chunks_.get(), rows_per_task_), taking_back_(core_, uses_),
-      room_(core_, chunks_.get(), taking_back_, batches_), tasks_(core_, uses_, taking_back_, room_, batches_),
+      uses_(core_, chunks_.get(), rows_per_task_), revocation_(core_, uses_),
+      reclaimer_(core_, chunks_.get(), revocation_, batches_), tasks_(core_, uses_, revocation_, reclaimer_, batches_),
       forms_(*core_.plan, core_.steps->batch_size(), options.ragged), consumer_trace_(*core_.plan->trace) {}
 
 std::shared_ptr<Window> Window::make(Engine& engine, std::shared_ptr<const ExecutionPlan> plan,
@@ -57,7 +57,7 @@ bool Window::ready() const {
   if (!batches_.empty()) {
     const WindowBatch& front = *batches_.front();
     // look_at_front() may still revoke an error that came before the batch was due.
-    return front.complete && !front.retracting && (front.due || front.job.fatal.ok());
+    return front.complete && !front.revoking && (front.due || front.job.fatal.ok());
   }
   return finished() || !core_.steps->failure().ok();
 }
@@ -113,7 +113,7 @@ void Window::seek(const Cursor& at) {
 void Window::drop() {
   for (const WindowBatchPtr& batch : batches_) {
     batch->dropped = true;
-    taking_back_.retract(*batch);
+    revocation_.revoke_batch(*batch);
   }
   batches_.clear();
   core_.calls.forget_all();

@@ -9,11 +9,11 @@
 #include "pipeline/field_forms.h"
 #include "pipeline/run/block_uses.h"
 #include "pipeline/run/chunks.h"
-#include "pipeline/run/room.h"
+#include "pipeline/run/reclaimer.h"
+#include "pipeline/run/revocation.h"
 #include "pipeline/run/row_tasks.h"
 #include "pipeline/run/run_core.h"
 #include "pipeline/run/run_trace.h"
-#include "pipeline/run/taking_back.h"
 #include "pipeline/run/waits.h"
 #include "pipeline/run/window_batch.h"
 
@@ -114,8 +114,8 @@ class Window final : private Advancing {
   WindowBatches batches_;
   const std::unique_ptr<Chunks> chunks_;  // null if rows are read one by one
   const BlockUses uses_;
-  const TakingBack taking_back_;
-  const Room room_;
+  const Revocation revocation_;
+  const WindowReclaimer reclaimer_;
   RowTasks tasks_;
   FieldForms forms_;
   Cursor cursor_;               // of the next batch to deliver

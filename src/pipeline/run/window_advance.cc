@@ -44,7 +44,7 @@ void Window::look_at_front() {
   if (chunks_ && !chunks_->forget_transient_errors(front.blocks)) return;
   front.due = true;
   if (!front.complete) return;
-  if (std::exchange(front.unread, false)) taking_back_.retract(front);
+  if (std::exchange(front.unread, false)) revocation_.revoke_batch(front);
   core_.changed.notify_all();
 }
 
@@ -101,21 +101,21 @@ bool Window::advance_chunks(Actions& actions) {
   for (const WindowBatchPtr& batch : batches_) {
     if (batch->rests() || batch->all_done()) continue;
     uses_.look_again(*batch);
-    RoomForBatch room(room_, *batch);
+    BatchReclaimer reclaimer(reclaimer_, *batch);
     const ChunkBlock* first = batch->block_of(batch->oldest()).get();
     const auto moves = [&](const ChunkBlock& block) {
       const bool is_first = &block == first;
       // As many chunks of replayed samples as fit next to the batches are made at once, and always
       // one.
       const Chunks::Asker asker{
-          .order = batch->order(0), .ahead = block.old && !is_first, .others = is_first ? &room : nullptr};
+          .order = batch->order(0), .ahead = block.replayed && !is_first, .others = is_first ? &reclaimer : nullptr};
       return block.users == 0 || block.ready() || chunks_->move_on(block, asker, actions);
     };
     if (!moves(*first)) return !oldest;
     oldest = false;
     for (const ChunkBlockPtr& block : batch->blocks) {
       // Blocks of replayed samples use the memory that is left over, and do not hold up others.
-      if (!moves(*block) && !block->old) return true;
+      if (!moves(*block) && !block->replayed) return true;
     }
   }
   advance_chunks_ahead(actions);
@@ -127,7 +127,7 @@ void Window::advance_chunks_ahead(Actions& actions) {
   if (batches_.empty()) return;
   const std::vector<ChunkBlockPtr> blocks = batches_.back()->blocks;
   for (const ChunkBlockPtr& block : blocks) {
-    if (block->users == 0 || block->old) continue;  // cached, or no block follows
+    if (block->users == 0 || block->replayed) continue;  // cached, or no block follows
     const int64_t next = block->range.first + block->range.step * block->range.count;
     // Blocks of an epoch that will not be run are not read.
     if (next >= core_.steps->order()->size() && core_.steps->finished({block->epoch + 1, 0, 0})) continue;
@@ -160,7 +160,7 @@ bool Window::put_together(const WindowBatchPtr& batch, Actions& actions) {
   const uint64_t needed = job.assembly_bytes();
   core_.memory.note_last_step(needed);
   while (!job.reserve_assembly(pool, needed)) {
-    if (!room_.make(*batch, nullptr, needed)) return false;
+    if (!reclaimer_.reclaim(*batch, nullptr, needed)) return false;
   }
   if (Status status = job.begin_assembly(pool); !status.ok()) {
     take(*batch, std::move(status));
@@ -184,8 +184,8 @@ void Window::post_assembly(const WindowBatchPtr& batch, AssemblyStep step, Actio
     const Turn turn(core_);
     core_.ended();
     --batch->assembling;
-    if (made && !batch->retracting) take(*batch, std::move(*made));
-    taking_back_.settle(*batch);
+    if (made && !batch->revoking) take(*batch, std::move(*made));
+    revocation_.settle(*batch);
   };
   // After the batch's own rows, and before those of younger batches.
   core_.post(actions, batch->order(batch->tasks.size()), Work::kAssembly, work);
@@ -199,7 +199,7 @@ void Window::take(WindowBatch& batch, Result<Batch> made) {
   } else if (batch.job.spoiled().ok()) {
     batch.job.errors.push_back({0, batch.job.rows().front().id, made.status(), /*raise=*/true});
   }
-  for (RowTask& task : batch.tasks) taking_back_.drop_bytes(task);
+  for (RowTask& task : batch.tasks) revocation_.drop_bytes(task);
   uses_.leave_all(batch);
   batch.complete = true;
   if (is_front(batches_, batch)) core_.changed.notify_all();

@@ -87,7 +87,7 @@ struct WindowBatch {
   size_t waiting_from = 0;  ///< no task before this one is Waiting
   size_t untouched = 0;     ///< all tasks from this one on are Waiting
   size_t running = 0;       ///< number of tasks that are Running
-  bool retracting = false;  ///< it is revoked as soon as no compute thread works on it
+  bool revoking = false;    ///< it is revoked as soon as no compute thread works on it
   bool dropped = false;     ///< it was removed from the window
   bool unread = false;      ///< its error says that storage was unavailable to a compute thread
   /// RowWork::arrivals() when its replayed samples were last looked up.
@@ -99,7 +99,7 @@ struct WindowBatch {
 
   int64_t size() const { return static_cast<int64_t>(job.rows().size()); }
   /// Whether nothing can be done for the batch now.
-  bool rests() const { return retracting || complete || assembling > 0; }
+  bool rests() const { return revoking || complete || assembling > 0; }
   bool all_done() const { return done == tasks.size(); }
   /// The oldest task that is not Done. There must be one.
   RowTask& oldest();
@@ -109,7 +109,7 @@ struct WindowBatch {
   const ChunkBlockPtr& block_of(const RowTask& task) const { return task.wider ? task.wider : blocks[task.block]; }
   /// Whether the task's block is released before the batch is done. For replayed samples this makes
   /// memory for one chunk at a time enough.
-  bool leaves_early(const RowTask& task) const { return straddles || (!blocks.empty() && block_of(task)->old); }
+  bool leaves_early(const RowTask& task) const { return straddles || (!blocks.empty() && block_of(task)->replayed); }
   RowPlacement placement(const RowTask& task) const {
     return {blocks.empty() ? nullptr : block_of(task).get(), rows_by_block, leaves_early(task)};
   }

@@ -80,7 +80,7 @@ void carry_counters(const Ledger& before, Ledger& now, bool same_store) {
       before.stores.front().name == now.stores.front().name)
     carry_store(before.stores.front(), now.stores.front());
   for (size_t i = 0; i < std::min(before.chunks.size(), now.chunks.size()); ++i) now.chunks[i] += before.chunks[i];
-  for (const auto counter : {&Ledger::batches, &Ledger::samples, &Ledger::errors, &Ledger::retracted})
+  for (const auto counter : {&Ledger::batches, &Ledger::samples, &Ledger::errors, &Ledger::reclaimed})
     now.*counter += before.*counter;
   now.memory_peak = std::max(now.memory_peak, before.memory_peak);
   now.consumer_wait_seconds += before.consumer_wait_seconds;

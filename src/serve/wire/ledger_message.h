@@ -63,7 +63,7 @@ void fields(Archive& archive, Ledger& value) {
   archive(value.memory_batches, value.memory_fetched, value.memory_working, value.memory_pool, value.memory_chunks,
           value.memory_index, value.memory_caches, value.memory_reads, value.memory_columns);
   archive(value.chunks, value.index_bytes, value.threads, value.requests, value.batches, value.samples, value.errors,
-          value.retracted, value.consumer_wait_seconds, value.waits, value.thread_time, value.thread_cpu, value.tuning,
+          value.reclaimed, value.consumer_wait_seconds, value.waits, value.thread_time, value.thread_cpu, value.tuning,
           value.elapsed_seconds);
 }
 

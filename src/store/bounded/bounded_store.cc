@@ -104,7 +104,7 @@ class Bounded final : public Store {
   }
   std::shared_ptr<RequestSlots> slots() override { return inner_->slots(); }
   std::shared_ptr<void> begin_reading() override { return inner_->begin_reading(); }
-  std::shared_ptr<KeptBytes> idle_memory() const override { return inner_->idle_memory(); }
+  std::shared_ptr<ReclaimableMemory> idle_memory() const override { return inner_->idle_memory(); }
   std::string display_name(const std::string& key) const override { return inner_->display_name(key); }
   StoreStats stats() const override { return inner_->stats(); }
 

@@ -31,7 +31,7 @@ class CurlLoop : public std::enable_shared_from_this<CurlLoop> {
   ~CurlLoop();
 
   void send(HttpRequest request, std::stop_token stop, HttpTransport::Done done);
-  std::shared_ptr<KeptBytes> idle_memory() const { return buffers_; }
+  std::shared_ptr<ReclaimableMemory> idle_memory() const { return buffers_; }
   /// Answers all calls and then ends the thread. If this thread itself calls, it ends after the
   /// current answer.
   void close();

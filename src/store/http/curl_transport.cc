@@ -32,7 +32,7 @@ class CurlTransport final : public HttpTransport {
     }
     loop_->send(std::move(request), std::move(stop), std::move(done));
   }
-  std::shared_ptr<KeptBytes> idle_memory() const override { return loop_->idle_memory(); }
+  std::shared_ptr<ReclaimableMemory> idle_memory() const override { return loop_->idle_memory(); }
 
  private:
   const uint64_t generation_ = process_generation();

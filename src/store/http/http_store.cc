@@ -95,7 +95,7 @@ class Core : public std::enable_shared_from_this<Core> {
     caller_->close();
   }
   StoreStats stats() const;
-  std::shared_ptr<KeptBytes> idle_memory() const { return caller_->idle_memory(); }
+  std::shared_ptr<ReclaimableMemory> idle_memory() const { return caller_->idle_memory(); }
   const std::shared_ptr<RequestSlots>& slots() const { return slots_; }
 
  private:
@@ -414,7 +414,7 @@ class HttpStore final : public Store {
   std::string display_name(const std::string& key) const override { return url_for_messages(key); }
   StoreStats stats() const override { return core_->stats(); }
   std::shared_ptr<RequestSlots> slots() override { return core_->slots(); }
-  std::shared_ptr<KeptBytes> idle_memory() const override { return core_->idle_memory(); }
+  std::shared_ptr<ReclaimableMemory> idle_memory() const override { return core_->idle_memory(); }
 
  private:
   static Status forked(const std::string& key) {

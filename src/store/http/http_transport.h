@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/kept_bytes.h"
+#include "base/reclaimable_memory.h"
 #include "forebay/buffer.h"
 #include "forebay/result.h"
 
@@ -97,7 +97,7 @@ class HttpTransport {
   virtual ~HttpTransport() = default;
   virtual void send(HttpRequest request, std::stop_token stop, Done done) = 0;
   /// Returns the idle memory retained for later answers; null if there is none.
-  virtual std::shared_ptr<KeptBytes> idle_memory() const { return nullptr; }
+  virtual std::shared_ptr<ReclaimableMemory> idle_memory() const { return nullptr; }
 };
 
 }  // namespace forebay

@@ -65,7 +65,7 @@ class CallerCore : public std::enable_shared_from_this<CallerCore> {
         timer_(options_.manual_clock) {}
 
   void call(HttpCall call, std::stop_token stop, HttpCaller::Done done);
-  std::shared_ptr<KeptBytes> idle_memory() const { return transport_->idle_memory(); }
+  std::shared_ptr<ReclaimableMemory> idle_memory() const { return transport_->idle_memory(); }
   void close() {
     calls_.close();
     timer_.close();
@@ -372,7 +372,7 @@ class Caller final : public RetryingCaller {
     core->call(std::move(call), std::move(stop), std::move(done));
   }
   CallerStats stats() const override { return core_->stats(); }
-  std::shared_ptr<KeptBytes> idle_memory() const override { return core_->idle_memory(); }
+  std::shared_ptr<ReclaimableMemory> idle_memory() const override { return core_->idle_memory(); }
   void close() override {
     const auto core = core_;
     core->close();

@@ -62,7 +62,7 @@ class RetryingCaller : public HttpCaller {
  public:
   virtual CallerStats stats() const = 0;
   /// Returns the idle memory of its transport; null if there is none.
-  virtual std::shared_ptr<KeptBytes> idle_memory() const = 0;
+  virtual std::shared_ptr<ReclaimableMemory> idle_memory() const = 0;
   /// Answers all calls in flight, and later ones, with kCancelled. The destructor does the same.
   virtual void close() = 0;
   /// For manual clocks: advances the clock and runs on this thread what is due.

@@ -68,7 +68,7 @@ class LocalStore final : public Store {
     });
   }
 
-  std::shared_ptr<KeptBytes> idle_memory() const override { return core_->buffers; }
+  std::shared_ptr<ReclaimableMemory> idle_memory() const override { return core_->buffers; }
   std::string display_name(const std::string& key) const override { return shown_root_ + key; }
   StoreStats stats() const override { return core_->calls.stats(); }
 

@@ -179,7 +179,7 @@ StoreStats S3Store::stats() const {
   return stats;
 }
 
-std::shared_ptr<KeptBytes> S3Store::idle_memory() const { return caller_ ? caller_->idle_memory() : nullptr; }
+std::shared_ptr<ReclaimableMemory> S3Store::idle_memory() const { return caller_ ? caller_->idle_memory() : nullptr; }
 
 ListingTraits S3Store::listing() const {
   return {.in_ranges = true, .at_once = kListingsInFlight, .boundaries_folder = client_->options().listing_cache};

@@ -32,7 +32,7 @@ class S3Store final : public Store {
   std::string display_name(const std::string& key) const override;
   StoreStats stats() const override;
   std::shared_ptr<void> begin_reading() override;
-  std::shared_ptr<KeptBytes> idle_memory() const override;
+  std::shared_ptr<ReclaimableMemory> idle_memory() const override;
 
   /// Writes an object as S3Writer does.
   Status put(const std::string& key, Buffer bytes, std::stop_token stop, uint64_t part_bytes = 64 << 20);

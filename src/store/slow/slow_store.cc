@@ -47,7 +47,7 @@ class Slow final : public SlowStore {
   }
   std::shared_ptr<RequestSlots> slots() override { return slots_; }
   std::shared_ptr<void> begin_reading() override { return inner_->begin_reading(); }
-  std::shared_ptr<KeptBytes> idle_memory() const override { return inner_->idle_memory(); }
+  std::shared_ptr<ReclaimableMemory> idle_memory() const override { return inner_->idle_memory(); }
   bool remote() const override { return inner_->remote(); }
   ListingTraits listing() const override { return inner_->listing(); }
   std::string display_name(const std::string& key) const override { return inner_->display_name(key); }

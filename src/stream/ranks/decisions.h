@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "cluster/job.h"
-#include "stream/kept_records.h"
-#include "stream/ranks/dealt_log.h"
-#include "stream/ranks/dealt_rows.h"
+#include "stream/ranks/assigned_log.h"
+#include "stream/ranks/assigned_rows.h"
 #include "stream/ranks/followed_decisions.h"
 #include "stream/ranks/stream_service.h"
+#include "stream/replay_records.h"
 #include "stream/stream.h"
 
 namespace forebay {
@@ -40,7 +40,7 @@ class Decisions {
   /// StateMismatch.
   void lead_or_follow(Stream& stream, RunTerms terms = {});
   /// Gives the records that this rank keeps, or reads, to the others from now on.
-  void lend(std::shared_ptr<const KeptRecords> kept) { service_->lend(std::move(kept)); }
+  void lend(std::shared_ptr<const ReplayRecords> kept) { service_->lend(std::move(kept)); }
   void share(std::shared_ptr<RecordShelf> shelf, size_t partitions);
 
   /// Ask a rank and wait, at most for kRankDeadline, for an item for each thing that is wanted:

@@ -27,7 +27,7 @@ struct BeginningWanted {};
 struct SignOfLife {};
 /// Tells a rank that this one will ask for nothing more. The response is empty.
 struct Goodbye {};
-/// Asks for old records that a rank keeps. The items are KeptRecords::bytes_of().
+/// Asks for old records that a rank keeps. The items are ReplayRecords::bytes_of().
 struct RecordsWanted {
   std::vector<int64_t> numbers;
 };

@@ -34,7 +34,7 @@ class RecordExchange {
 
   /// Who is told when records have come, or failure() is another. Before the first bring().
   void on_arrival(std::function<void()> arrived) { arrived_ = std::move(arrived); }
-  /// Those that are not here: of old ones, what KeptRecords::borrow() gave.
+  /// Those that are not here: of old ones, what ReplayRecords::borrow() gave.
   void bring(std::span<const int64_t> numbers);
   /// Nothing is wanted any more; the next ones are of another run.
   void begin_anew();

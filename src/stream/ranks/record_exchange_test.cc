@@ -20,7 +20,7 @@ class RecordExchangeTest : public testing::Test {
  protected:
   void SetUp() override {
     for (int rank = 0; rank < kRanks; ++rank) {
-      kept_.push_back(std::make_shared<KeptRecords>(log_, KeptOptions{.share = {rank, kRanks}}));
+      kept_.push_back(std::make_shared<ReplayRecords>(log_, KeptOptions{.share = {rank, kRanks}}));
       streams_.push_back(std::make_unique<AwaitedStream>(log_, decisions_of(10)));
       streams_.back()->seek(streams_.back()->beginning());
       ASSERT_TRUE(wait_known(*streams_.back(), 30));
@@ -81,7 +81,7 @@ class RecordExchangeTest : public testing::Test {
   std::string place_of(int64_t number) { return "a/" + std::to_string(number + 1); }
 
   std::shared_ptr<MemoryLog> log_ = log_with({100}, 1000);
-  std::vector<std::shared_ptr<KeptRecords>> kept_;
+  std::vector<std::shared_ptr<ReplayRecords>> kept_;
   std::vector<std::unique_ptr<AwaitedStream>> streams_;
   std::atomic<bool> gone_[kRanks];
   std::atomic<size_t> bearable_ = 1000, largest_ = 0;
@@ -257,7 +257,7 @@ TEST_F(RecordExchangeTest, bytes_of_another_record_are_not_taken_for_it) {
 TEST_F(RecordExchangeTest, a_state_brings_each_rank_its_share) {
   for (int rank = 0; rank < kRanks; ++rank) keep(rank, {1, 2, 4, 6});
   const std::string places = kept_[0]->places(std::vector<int64_t>{1, 2, 4, 6});
-  KeptRecords alone(log_), second(log_, {.share = {1, 2}});
+  ReplayRecords alone(log_), second(log_, {.share = {1, 2}});
   ASSERT_TRUE(alone.read_places(places).ok());
   ASSERT_TRUE(second.read_places(places).ok());
   EXPECT_EQ(alone.bytes()->bytes() / 1000, 4u);
@@ -269,8 +269,8 @@ TEST_F(RecordExchangeTest, a_state_brings_each_rank_its_share) {
 // As above, with memory for two records and a disk for three more: one is only in the log.
 TEST_F(RecordExchangeTest, what_memory_has_no_room_for_comes_from_the_disk_and_then_from_the_log) {
   const std::vector<int64_t> own{0, 3, 6, 9, 12, 15};
-  const std::shared_ptr<KeptDisk> disk = *KeptDisk::open(testing::TempDir(), 4'000);
-  kept_[0] = std::make_shared<KeptRecords>(log_, KeptOptions{{0, kRanks}, 2'500, disk});
+  const std::shared_ptr<ReplayDisk> disk = *ReplayDisk::open(testing::TempDir(), 4'000);
+  kept_[0] = std::make_shared<ReplayRecords>(log_, KeptOptions{{0, kRanks}, 2'500, disk});
   exchange_->close();
   exchange_ = std::make_unique<RecordExchange>(kept_[0], [](int, std::span<const int64_t>, const std::stop_token&) {
     return Result<std::vector<ResponseItem>>(unavailable("nobody is asked"));
@@ -301,7 +301,7 @@ TEST_F(RecordExchangeTest, a_state_with_many_records_is_read_by_several_and_one_
   for (int64_t number = 0; number < 30; ++number) all.push_back(number);
   keep(0, all);
   const std::string places = kept_[0]->places(all);
-  KeptRecords other(log_);
+  ReplayRecords other(log_);
   ASSERT_TRUE(other.read_places(places).ok());
   for (const int64_t number : all) EXPECT_EQ(other.record(number)->key, place_of(number));
   log_->trim(0, 5);

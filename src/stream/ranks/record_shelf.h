@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/kept_bytes.h"
+#include "base/reclaimable_memory.h"
 #include "forebay/buffer.h"
 #include "stream/ranks/record_notes.h"
 #include "stream/record_log.h"
@@ -53,7 +53,7 @@ class RecordShelf {
   static uint64_t hash_of(const std::string& offset);
 
   /// Memory beside the stream's.
-  std::shared_ptr<KeptBytes> bytes() const { return bytes_; }
+  std::shared_ptr<ReclaimableMemory> bytes() const { return bytes_; }
   struct Stats {
     int64_t lent = 0;     ///< records that others came for
     int64_t dropped = 0;  ///< and those that they came too late for

@@ -30,7 +30,7 @@ void StreamService::lead(Stream* stream) {
   stream_ = stream;
 }
 
-void StreamService::lend(std::shared_ptr<const KeptRecords> kept) {
+void StreamService::lend(std::shared_ptr<const ReplayRecords> kept) {
   const std::lock_guard lock(mutex_);
   kept_ = std::move(kept);
 }
@@ -123,10 +123,10 @@ Result<Response> StreamService::answer(std::span<const uint8_t> bytes) {
   return Response();
 }
 
-// Not under the lock: KeptRecords::keep() looks at the stream meanwhile, and the stream calls decided()
+// Not under the lock: ReplayRecords::keep() looks at the stream meanwhile, and the stream calls decided()
 // under its own.
 std::vector<FoundItem> StreamService::find_records(const RankRequest& request, const RecordsWanted& wanted) const {
-  const std::shared_ptr<const KeptRecords> kept = under_lock(kept_);
+  const std::shared_ptr<const ReplayRecords> kept = under_lock(kept_);
   const bool same_run = request.run == under_lock(run_);
   std::vector<FoundItem> found(wanted.numbers.size());
   for (size_t i = 0; kept && i < found.size(); ++i) {

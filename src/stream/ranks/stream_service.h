@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "cluster/transport.h"
-#include "stream/kept_records.h"
 #include "stream/ranks/rank_messages.h"
 #include "stream/ranks/record_shelf.h"
+#include "stream/replay_records.h"
 #include "stream/stream.h"
 
 namespace forebay {
@@ -37,7 +37,7 @@ class StreamService final : public Service, public DecisionWitness {
   void know(int rank, int ranks);
   /// The stream that decides for all; null: none any more.
   void lead(Stream* stream);
-  void lend(std::shared_ptr<const KeptRecords> kept);
+  void lend(std::shared_ptr<const ReplayRecords> kept);
   void share(std::shared_ptr<RecordShelf> shelf);
   /// Forgets what was decided before: it is of another run.
   void begin_anew(uint64_t run);
@@ -90,7 +90,7 @@ class StreamService final : public Service, public DecisionWitness {
       decisions_;               // the first record, and a LeaderResponse: the decision, or the end
   std::vector<int64_t> asked_;  // by rank: the first record of the last decision it asked for, or one of these
   std::vector<Time> heard_;     // by rank: when it last asked for anything
-  std::shared_ptr<const KeptRecords> kept_;
+  std::shared_ptr<const ReplayRecords> kept_;
   std::shared_ptr<RecordShelf> shelf_;
 };
 

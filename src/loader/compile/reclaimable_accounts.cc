@@ -1,0 +1,55 @@
+#include "loader/compile/reclaimable_accounts.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "format/table/load_codecs.h"
+#include "loader/compile/open_step_cache.h"
+#include "store/store.h"
+
+namespace forebay {
+
+namespace {
+
+uint64_t limit_of(const TieredCache& cache, std::optional<uint64_t> memory) {
+  // A cache may be shared with another loader whose budget is larger. This loader counts only its
+  // own limit.
+  return std::min(cache.stats().ram.budget_bytes, cached_at_most(memory));
+}
+
+}  // namespace
+
+std::vector<ByteBudget::Account> reclaimable_accounts(const ExecutionPlan& plan,
+                                                      const std::vector<std::shared_ptr<TieredCache>>& caches,
+                                                      std::optional<uint64_t> memory) {
+  std::vector<ByteBudget::Account> accounts;
+  const auto add = [&](Use use, std::shared_ptr<ReclaimableMemory> part, ByteBudget::Kind kind,
+                       uint64_t most = UINT64_MAX, uint64_t set_aside = 0) {
+    if (part) accounts.push_back({use, std::move(part), kind, most, set_aside});
+  };
+  if (const Store* store = plan.store()) add(Use::kReads, store->idle_memory(), ByteBudget::Kind::kIdle);
+  if (plan.chunks) {
+    if (const Result<const TableCodecs*> codecs = load_table_codecs(); codecs.ok()) {
+      // The codecs live as long as the process.
+      add(Use::kColumns, std::shared_ptr<ReclaimableMemory>(std::shared_ptr<void>(), &(*codecs)->idle_memory()),
+          ByteBudget::Kind::kIdle);
+    }
+  }
+  // All caches together may set aside no more than one, or no memory would be left for read-ahead.
+  uint64_t left = cached_at_most(memory);
+  for (const auto& cache : caches) {
+    const uint64_t most = limit_of(*cache, memory), set_aside = std::min(most, left);
+    left -= set_aside;
+    add(Use::kCaches, cache->entries(), ByteBudget::Kind::kEntries, most, set_aside);
+    add(Use::kIndex, cache->index(), ByteBudget::Kind::kEntries);
+  }
+  return accounts;
+}
+
+uint64_t cached_bytes(const std::vector<std::shared_ptr<TieredCache>>& caches, std::optional<uint64_t> memory) {
+  uint64_t bytes = 0;
+  for (const auto& cache : caches) bytes += limit_of(*cache, memory);
+  return bytes;
+}
+
+}  // namespace forebay

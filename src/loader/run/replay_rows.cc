@@ -1,0 +1,143 @@
+#include "loader/run/replay_rows.h"
+
+#include <utility>
+#include <vector>
+
+#include "cache/entry_form.h"
+#include "pipeline/batch_job.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr uint64_t kBesideRow = 400;  // node of the map, fields, overhead of the allocator
+
+}  // namespace
+
+// The id is the low half, since hash maps use that half.
+Hash128 replay_key(const ReplaySample& sample) {
+  return {static_cast<uint64_t>(sample.epoch), static_cast<uint64_t>(sample.id)};
+}
+
+void ReplayRows::hold(std::span<const ReplaySample> entered) {
+  const std::lock_guard lock(mutex_);
+  for (const ReplaySample& sample : entered) ++entries_[replay_key(sample)].times;
+}
+
+void ReplayRows::let_go(std::span<const ReplaySample> left) {
+  std::vector<std::shared_ptr<const Columns>> gone;  // destroyed after the lock is released
+  const std::lock_guard lock(mutex_);
+  for (const ReplaySample& sample : left) {
+    const auto found = entries_.find(replay_key(sample));
+    if (found == entries_.end() || --found->second.times > 0) continue;
+    drop(found->second, gone);
+    entries_.erase(found);
+  }
+}
+
+void ReplayRows::hold_only(std::span<const ReplaySample> kept) {
+  Entries before;  // destroyed after the lock is released
+  const std::lock_guard lock(mutex_);
+  before.swap(entries_);
+  bytes_ = 0;
+  rows_ = 0;
+  for (const ReplaySample& sample : kept) {
+    const Hash128 entry = replay_key(sample);
+    Held& held = entries_[entry];
+    ++held.times;
+    const auto was = before.find(entry);
+    if (held.columns || was == before.end() || !was->second.columns) continue;
+    held.columns = was->second.columns;
+    held.bytes = was->second.bytes;
+    bytes_ += held.bytes;
+    ++rows_;
+  }
+}
+
+std::optional<EntryCache::Found> ReplayRows::find(const EntryRef& entry) {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(entry.key);
+  if (found == entries_.end() || !found->second.columns) return std::nullopt;
+  ++hits_;
+  return Found{found->second.columns, nullptr, {}};
+}
+
+bool ReplayRows::has(const Hash128& entry) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(entry);
+  return found != entries_.end() && found->second.columns;
+}
+
+bool ReplayRows::admits(const Hash128& entry, uint64_t bytes) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(entry);
+  return found != entries_.end() && !found->second.columns && has_room(bytes);
+}
+
+void ReplayRows::put(const EntryRef& ref, std::shared_ptr<const Columns> columns, double /*seconds*/, KeepIn) {
+  const Hash128& entry = ref.key;
+  // The entry gets a block of its own, because `columns` may be a part of larger memory.
+  Result<Buffer> plain = encode_entry(entry, *columns, Compression::kNone);
+  if (!plain.ok()) return;
+  const uint64_t bytes = plain->size() + kBesideRow;
+  Result<Columns> own = decode_entry(entry, std::move(*plain));
+  if (!own.ok()) return;
+  auto row = std::make_shared<const Columns>(std::move(*own));
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(entry);
+  // Meanwhile the sample may have left the buffer, or another thread may have stored its result.
+  if (found == entries_.end() || found->second.columns || !has_room(bytes)) return;
+  found->second.columns = std::move(row);
+  found->second.bytes = bytes;
+  bytes_ += bytes;
+  ++rows_;
+  ++puts_;
+}
+
+Result<std::shared_ptr<const Columns>> ReplayRows::open(const Hash128&, Buffer) {
+  return internal_error("what a rehearsal keeps is in memory alone");
+}
+
+RehearsalStats ReplayRows::stats() const {
+  const std::lock_guard lock(mutex_);
+  return {hits_, made_again_, rows_, bytes_, most_bytes_};
+}
+
+uint64_t ReplayRows::reclaim(uint64_t bytes) {
+  std::vector<std::shared_ptr<const Columns>> gone;
+  uint64_t given = 0;
+  const std::lock_guard lock(mutex_);
+  for (auto at = entries_.begin(); at != entries_.end() && given < bytes; ++at) given += drop(at->second, gone);
+  return given;
+}
+
+// Requires `mutex_`.
+uint64_t ReplayRows::drop(Held& held, std::vector<std::shared_ptr<const Columns>>& gone) {
+  if (!held.columns) return 0;
+  gone.push_back(std::move(held.columns));
+  held.columns.reset();
+  bytes_ -= held.bytes;
+  --rows_;
+  return std::exchange(held.bytes, 0);
+}
+
+std::optional<Identity> ReplayKeys::find(const BatchJob& batch, int64_t row) const {
+  const std::optional<ReplaySample> old = batch.step().replayed_sample(row);
+  return old ? std::optional(Identity(replay_key(*old), /*lasts=*/false)) : std::nullopt;
+}
+
+// A replayed sample whose result is missing is stored, too, such as after a resume, or if another
+// rank had the result.
+std::optional<Identity> ReplayKeys::keep(const BatchJob& batch, int64_t row, std::optional<uint64_t>) const {
+  if (std::optional<Identity> replayed = find(batch, row)) return replayed;
+  const RowJob& job = batch.rows()[static_cast<size_t>(row)];
+  // Replacements and padding never enter the replay buffer.
+  if (job.attempt > 0 || batch.step().rows[static_cast<size_t>(row)].occurrence > 0) return std::nullopt;
+  return Identity(replay_key({job.id, batch.step().at.epoch}), /*lasts=*/false);
+}
+
+void ReplayKeys::made(const BatchJob& batch, int64_t row) const {
+  if (batch.step().is_replayed(row)) rows_->note_made_again();
+}
+
+}  // namespace forebay

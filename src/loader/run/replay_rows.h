@@ -1,0 +1,87 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/entry_cache.h"
+#include "base/reclaimable_memory.h"
+#include "cache/hash_map.h"
+#include "forebay/ledger.h"
+#include "pipeline/keyed_stage.h"
+#include "stream/rehearsal_itinerary.h"
+
+namespace forebay {
+
+/// Cache key of the result that a rehearsal records for a sample.
+Hash128 replay_key(const ReplaySample& sample);
+
+/// Results of the steps before a `.rehearse(where="here")`, for the samples of the replay buffer.
+/// It holds them in memory up to a budget, as long as the sample is in the buffer. A missing result
+/// is computed again, so batches do not depend on the content. The key is epoch and id of the
+/// sample. Thread-safe.
+class ReplayRows final : public EntryCache, public ReplayResults, public ReclaimableMemory {
+ public:
+  explicit ReplayRows(uint64_t most_bytes) : most_bytes_(most_bytes) {}
+
+  void hold(std::span<const ReplaySample> entered) override;
+  void let_go(std::span<const ReplaySample> left) override;
+  void hold_only(std::span<const ReplaySample> kept) override;
+
+  std::optional<Found> find(const EntryRef& entry) override;
+  bool has(const Hash128& entry) const override;
+  /// Whether the sample is in the replay buffer, its result is missing, and `bytes` fit the budget.
+  bool admits(const Hash128& entry, uint64_t bytes) const override;
+  void put(const EntryRef& entry, std::shared_ptr<const Columns> columns, double seconds, KeepIn where) override;
+  /// Fails: every entry is in memory.
+  Result<std::shared_ptr<const Columns>> open(const Hash128& entry, Buffer stored) override;
+
+  /// Incremented by every put(). Lets a caller that missed skip re-checking until it changes.
+  uint64_t puts() const { return puts_; }
+  /// Counts a replayed sample whose result was missing and has been computed again.
+  void note_made_again() { ++made_again_; }
+  RehearsalStats stats() const;
+  uint64_t most_bytes() const { return most_bytes_; }
+  uint64_t bytes() const override { return bytes_; }
+  uint64_t reclaim(uint64_t bytes) override;
+
+ private:
+  struct Held {
+    int64_t times = 0;  // number of times that the sample is in the replay buffer
+    std::shared_ptr<const Columns> columns = {};
+    uint64_t bytes = 0;
+  };
+  using Entries = std::unordered_map<Hash128, Held, HashOfHash>;
+  bool has_room(uint64_t bytes) const { return bytes_ + bytes <= most_bytes_; }
+  uint64_t drop(Held& held, std::vector<std::shared_ptr<const Columns>>& gone);
+
+  const uint64_t most_bytes_;
+  mutable std::mutex mutex_;
+  Entries entries_;  // one for each sample of the replay buffer
+  uint64_t hits_ = 0;
+  std::atomic<uint64_t> made_again_ = 0, puts_ = 0;
+  uint64_t rows_ = 0;                // number of entries with a result
+  std::atomic<uint64_t> bytes_ = 0;  // of these results
+};
+
+/// The keys of a `.rehearse(where="here")`: epoch and id of a sample. It looks up results of
+/// replayed samples only. It stores results of all samples that may be replayed later.
+class ReplayKeys final : public StageKeys {
+ public:
+  explicit ReplayKeys(std::shared_ptr<ReplayRows> rows) : rows_(std::move(rows)) {}
+  std::optional<Identity> find(const BatchJob& batch, int64_t row) const override;
+  std::optional<Identity> keep(const BatchJob& batch, int64_t row, std::optional<uint64_t> version) const override;
+  void made(const BatchJob& batch, int64_t row) const override;
+  uint64_t arrivals() const override { return rows_->puts(); }
+
+ private:
+  const std::shared_ptr<ReplayRows> rows_;
+};
+
+}  // namespace forebay

@@ -1,0 +1,68 @@
+#include "loader/samples/choose_assignment.h"
+
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "loader/describe/check.h"
+#include "loader/describe/step_arguments.h"
+#include "ops/definition/args.h"
+#include "plan/placement.h"
+
+namespace forebay {
+
+namespace {
+
+enum class Keeps { kNothing, kInMemory, kOnDisk };
+
+Keeps what_keeps(const Description& description) {
+  const OpSpec* const cache = find_step(description, OpRole::kKeep);
+  if (cache == nullptr) return Keeps::kNothing;
+  const Args args(cache->args, catalog().find(cache->name)->args);
+  return args.json("disk") == "auto" || args.bytes("disk") > 0 ? Keeps::kOnDisk : Keeps::kInMemory;
+}
+
+// Number of hosts or processes that cache samples; 0 if unknown.
+int64_t keepers(const AssignmentRequest& request, int64_t world_size, Keeps keeps) {
+  // The user's number takes precedence over the launcher's, although it cannot be verified here.
+  if (request.hosts) return *request.hosts;
+  if (world_size == 1 || keeps == Keeps::kInMemory) return world_size;
+  return request.known_hosts;
+}
+
+}  // namespace
+
+Status check_assignment(const AssignmentRequest& request, int64_t world_size) {
+  if (!request.hosts || (*request.hosts >= 1 && *request.hosts <= world_size)) return {};
+  return invalid_argument(fmt::format("hosts is {}; {} rank{} can be on 1 to {} of them", *request.hosts, world_size,
+                                      world_size == 1 ? "" : "s", world_size));
+}
+
+Status choose_assignment(const Description& description, const ScheduleOptions& schedule,
+                         const AssignmentRequest& request, Ordering* ordering) {
+  FOREBAY_RETURN_IF_ERROR(check_assignment(request, schedule.world_size));
+  if (ordering->in_groups || request.shard_by == ShardBy::kCount) return {};
+  const Keeps keeps = what_keeps(description);
+  if (request.shard_by == ShardBy::kAuto && keeps == Keeps::kNothing) return {};
+  const int64_t count = keepers(request, schedule.world_size, keeps);
+  if (count == 0) {
+    if (request.shard_by == ShardBy::kAuto) return {};
+    return invalid_argument(
+        "shard_by='locality' needs to know which ranks share a host, and the launcher does not tell all ranks alike; "
+        "give "
+        "hosts= (how many there are), the same on every rank, or shard_by='count'");
+  }
+  // A single cache has every sample, whichever rank reads it. Assignment by count moves no samples.
+  if (count == 1) return {};
+  // Ranks of one host have consecutive numbers. If they do not divide evenly, the last host has
+  // fewer.
+  const Hosts hosts{schedule.world_size, (schedule.world_size + count - 1) / count};
+  const PlacementOptions options{
+      .hosts = hosts, .batch_size = schedule.batch_size, .pads = schedule.last == LastPolicy::kPad};
+  ordering->assignment =
+      assignment_by_place(ordering->order, std::make_shared<const Placement>(ordering->order, options));
+  ordering->assignment_name = fmt::format("locality, hosts {}", hosts.count());
+  return {};
+}
+
+}  // namespace forebay

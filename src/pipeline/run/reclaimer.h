@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+
+#include "pipeline/run/chunks.h"
+#include "pipeline/run/revocation.h"
+#include "pipeline/run/run_core.h"
+#include "pipeline/run/window_batch.h"
+
+namespace forebay {
+
+/// Reclaims memory for tasks. Any task may cause idle memory to be freed. Only the oldest task that
+/// is not done also gets the memory of cache entries and of younger tasks and batches. This keeps a
+/// run from deadlocking. The window owns it; the run's lock guards it.
+class WindowReclaimer {
+ public:
+  /// `chunks`: null if rows are read one by one.
+  WindowReclaimer(RunCore& core, Chunks* chunks, const Revocation& revocation, WindowBatches& batches)
+      : core_(core), chunks_(chunks), revocation_(revocation), batches_(batches) {}
+
+  /// Reclaims memory for `bytes` that were not available, from elements younger than `task`, the
+  /// youngest first. `task` is null if the batch is being assembled. Returns true if the caller
+  /// should try again now. Otherwise running tasks return memory when they end. If even all memory
+  /// of the run is not enough, the batch fails.
+  bool reclaim(WindowBatch& batch, const RowTask* task, uint64_t bytes) const;
+
+ private:
+  void yield_to(WindowBatch& batch, const RowTask* task, uint64_t bytes) const;
+  bool is_enough(uint64_t bytes) const;
+  bool raise_or_fail(WindowBatch& batch, const RowTask* task, uint64_t bytes) const;
+
+  RunCore& core_;
+  Chunks* const chunks_;
+  const Revocation& revocation_;
+  WindowBatches& batches_;
+};
+
+/// Reclaims memory for the oldest task of a batch, on behalf of Chunks, which knows no tasks.
+class BatchReclaimer final : public MemoryReclaimer {
+ public:
+  BatchReclaimer(const WindowReclaimer& reclaimer, WindowBatch& batch) : reclaimer_(reclaimer), batch_(batch) {}
+  bool reclaim(uint64_t bytes) override { return reclaimer_.reclaim(batch_, &batch_.oldest(), bytes); }
+
+ private:
+  const WindowReclaimer& reclaimer_;
+  WindowBatch& batch_;
+};
+
+}  // namespace forebay

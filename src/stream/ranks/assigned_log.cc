@@ -1,0 +1,246 @@
+#include "stream/ranks/assigned_log.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "stream/pause.h"
+#include "telemetry/log.h"
+
+namespace forebay {
+
+namespace {
+
+using NoteClock = std::chrono::steady_clock;
+
+// Between questions about what is coming: twice as long each time.
+constexpr std::chrono::milliseconds kNotesSoon{1}, kNotesLater{20};
+// Of a rank that does not answer, before its partitions are read here.
+constexpr std::chrono::seconds kNotesPatience{2};
+// A thread each, however many ranks there are.
+constexpr size_t kMostFollowers = 4;
+// Partitions of one request (kMostRankItems); a topic may have thousands.
+constexpr size_t kMostAskedFor = 512;
+// So many ranks are asked as often as kNotesLater says; of more each is asked less often.
+constexpr size_t kAskedOften = 4;
+
+// Partitions of this rank: what is read of them is for all.
+class SharingReader final : public LogReader {
+ public:
+  SharingReader(std::unique_ptr<LogReader> reader, std::shared_ptr<RecordShelf> shelf)
+      : reader_(std::move(reader)), shelf_(std::move(shelf)) {}
+
+  Result<std::vector<LogRecord>> read(const std::vector<size_t>& wanted, const Limits& limits,
+                                      std::stop_token stop) override {
+    FOREBAY_ASSIGN(std::vector<LogRecord> records, reader_->read(wanted, limits, stop));
+    // What came with a stop is read again, by the next run.
+    if (stop.stop_requested()) return records;
+    const std::vector<LogGap> gaps = reader_->take_gaps();
+    gaps_.insert(gaps_.end(), gaps.begin(), gaps.end());
+    if (!records.empty() || !gaps.empty()) shelf_->add(records, gaps);
+    return records;
+  }
+  std::vector<LogGap> take_gaps() override { return std::exchange(gaps_, {}); }
+  std::string troubled() const override { return reader_->troubled(); }
+  int64_t reconnects() const override { return reader_->reconnects(); }
+  uint64_t held_bytes() const override { return reader_->held_bytes(); }
+  bool ended() const override { return reader_->ended(); }
+
+ private:
+  const std::unique_ptr<LogReader> reader_;
+  const std::shared_ptr<RecordShelf> shelf_;
+  std::vector<LogGap> gaps_;
+};
+
+// Partitions of other ranks: which records came, without these; or, once their rank is gone, the records.
+class FollowingReader final : public LogReader {
+ public:
+  FollowingReader(std::shared_ptr<const RecordLog> log, int ranks, AssignedLog::Ask ask,
+                  std::shared_ptr<AssignedLog::Told> told, const std::vector<LogPosition>& from)
+      : log_(std::move(log)), ask_(std::move(ask)), told_(std::move(told)) {
+    for (const LogPosition& position : from) {
+      const int rank = AssignedLog::reader_of(position.partition, ranks);
+      const auto same = [&](const Owner& owner) { return owner.rank == rank; };
+      auto owner = std::find_if(owners_.begin(), owners_.end(), same);
+      if (owner == owners_.end()) owner = owners_.insert(owners_.end(), Owner{rank});
+      owner->partitions.push_back({position.partition, 0, position.after});
+    }
+  }
+
+  Result<std::vector<LogRecord>> read(const std::vector<size_t>& wanted, const Limits& limits,
+                                      std::stop_token stop) override {
+    const NoteClock::time_point until = NoteClock::now() + limits.wait;
+    std::vector<LogRecord> records;
+    for (;;) {
+      for (Owner& owner : owners_) FOREBAY_RETURN_IF_ERROR(read_of(owner, wanted, limits, stop, records));
+      if (stop.stop_requested()) return cancelled("the stream was stopped");
+      if (!records.empty() || !gaps_.empty()) {
+        rest_ = kNotesSoon;
+        return records;
+      }
+      if (NoteClock::now() >= until) return records;
+      pause_for(rest_, stop);
+      rest_ = std::min(2 * rest_, kNotesLater * static_cast<int>(std::max<size_t>(1, owners_.size() / kAskedOften)));
+    }
+  }
+  std::vector<LogGap> take_gaps() override { return std::exchange(gaps_, {}); }
+  std::string troubled() const override {
+    for (const Owner& owner : owners_) {
+      if (owner.direct && !owner.direct->troubled().empty()) return owner.direct->troubled();
+      if (!owner.trouble.empty())
+        return fmt::format("rank {}, which reads '{}': {}", owner.rank,
+                           log_->partitions()[owner.partitions.front().partition], owner.trouble);
+    }
+    return {};
+  }
+  int64_t reconnects() const override {
+    int64_t sum = 0;
+    for (const Owner& owner : owners_) sum += owner.direct ? owner.direct->reconnects() : 0;
+    return sum;
+  }
+  uint64_t held_bytes() const override {
+    uint64_t sum = 0;
+    for (const Owner& owner : owners_) sum += owner.direct ? owner.direct->held_bytes() : 0;
+    return sum;
+  }
+
+ private:
+  struct Followed {
+    size_t partition = 0;
+    uint64_t notes = 0;  // that have come
+    std::string last;    // offset
+  };
+  struct Owner {
+    int rank = 0;
+    std::vector<Followed> partitions = {};
+    std::string trouble = {};
+    NoteClock::time_point since = {};        // with trouble
+    std::unique_ptr<LogReader> direct = {};  // once it is given up
+  };
+
+  Status read_of(Owner& owner, const std::vector<size_t>& wanted, const Limits& limits, const std::stop_token& stop,
+                 std::vector<LogRecord>& records) {
+    std::vector<Followed*> asked;
+    for (Followed& followed : owner.partitions)
+      if (std::find(wanted.begin(), wanted.end(), followed.partition) != wanted.end()) asked.push_back(&followed);
+    if (asked.empty() || stop.stop_requested()) return {};
+    if (owner.direct) return read_direct(owner, asked, limits, stop, records);
+    Status taken;
+    for (size_t at = 0; at < asked.size() && taken.ok(); at += kMostAskedFor)
+      taken = ask_for_notes(owner.rank, std::span(asked).subspan(at, std::min(kMostAskedFor, asked.size() - at)), stop,
+                            records);
+    return stop.stop_requested() ? Status() : note_health(owner, taken);
+  }
+
+  Status ask_for_notes(int rank, std::span<Followed* const> asked, const std::stop_token& stop,
+                       std::vector<LogRecord>& records) {
+    std::vector<NotesPlace> notes;
+    for (const Followed* const followed : asked) notes.push_back({followed->partition, followed->notes});
+    FOREBAY_ASSIGN(const std::vector<ResponseItem> answers, ask_(rank, notes, stop));
+    for (size_t i = 0; i < std::min(asked.size(), answers.size()); ++i) {
+      if (answers[i].state == ResponseItem::State::kAbsent) return forgotten();
+      if (answers[i].state == ResponseItem::State::kHere)
+        FOREBAY_RETURN_IF_ERROR(take_notes(answers[i].body, *asked[i], records));
+    }
+    return {};
+  }
+
+  // It has not waited for this rank.
+  static Status forgotten() { return not_found("it has forgotten what it has read since this rank last asked"); }
+
+  Status take_notes(const Buffer& body, Followed& followed, std::vector<LogRecord>& records) {
+    FOREBAY_ASSIGN(const std::vector<RecordNote> notes, parse_notes(body.span()));
+    for (const RecordNote& note : notes) FOREBAY_RETURN_IF_ERROR(check(note));
+    for (const RecordNote& note : notes) {
+      ++followed.notes;
+      if (note.gap) {
+        gaps_.push_back(
+            {followed.partition, note.missing < 0 ? std::nullopt : std::optional(note.missing), note.offset});
+        continue;
+      }
+      LogRecord record;
+      record.partition = followed.partition;
+      record.offset = note.offset;
+      record.away = true;
+      records.push_back(std::move(record));
+      followed.last = note.offset;
+    }
+    return {};
+  }
+
+  Status check(const RecordNote& note) const {
+    if (note.offset.empty()) return {};
+    return log_->check_offset(note.offset);
+  }
+
+  // A rank that trains no more, or is gone, tells nothing: then what it would have read is read here.
+  Status note_health(Owner& owner, const Status& answered) {
+    if (answered.ok()) {
+      owner.trouble.clear();
+      return {};
+    }
+    const NoteClock::time_point now = NoteClock::now();
+    if (owner.trouble.empty()) owner.since = now;
+    owner.trouble = answered.message();
+    if (answered.code() != Code::kNotFound && now - owner.since < kNotesPatience) return {};
+    if (!(*told_)[static_cast<size_t>(owner.rank)].exchange(true))
+      log_warning(fmt::format("{}: rank {} does not say what it reads ({}); its partitions are read here", log_->name(),
+                              owner.rank, owner.trouble));
+    std::vector<LogPosition> from;
+    for (const Followed& followed : owner.partitions) from.push_back({followed.partition, followed.last});
+    FOREBAY_ASSIGN(owner.direct, log_->read_after(std::move(from)));
+    owner.trouble.clear();
+    return {};
+  }
+
+  Status read_direct(Owner& owner, const std::vector<Followed*>& asked, Limits limits, const std::stop_token& stop,
+                     std::vector<LogRecord>& records) {
+    std::vector<size_t> partitions;
+    for (const Followed* const followed : asked) partitions.push_back(followed->partition);
+    // The others of this thread are not to wait for it.
+    if (owners_.size() > 1) limits.wait = std::min(limits.wait, kNotesLater);
+    FOREBAY_ASSIGN(std::vector<LogRecord> read, owner.direct->read(partitions, limits, stop));
+    const std::vector<LogGap> gaps = owner.direct->take_gaps();
+    gaps_.insert(gaps_.end(), gaps.begin(), gaps.end());
+    std::move(read.begin(), read.end(), std::back_inserter(records));
+    return {};
+  }
+
+  const std::shared_ptr<const RecordLog> log_;
+  const AssignedLog::Ask ask_;
+  const std::shared_ptr<AssignedLog::Told> told_;
+  std::vector<Owner> owners_;
+  std::vector<LogGap> gaps_;
+  std::chrono::milliseconds rest_ = kNotesSoon;
+};
+
+}  // namespace
+
+// Those of this rank as the log has them; those of the others by rank, so that one question is about all that a rank reads.
+std::vector<std::vector<size_t>> AssignedLog::readers() const {
+  std::vector<std::vector<size_t>> groups;
+  for (std::vector<size_t> group : log_->readers()) {
+    std::erase_if(group, [&](size_t partition) { return reader_of(partition, ranks_) != rank_; });
+    if (!group.empty()) groups.push_back(std::move(group));
+  }
+  std::vector<std::vector<size_t>> followers(std::min<size_t>(kMostFollowers, static_cast<size_t>(ranks_)));
+  for (size_t p = 0; p < partitions().size(); ++p) {
+    const int reader = reader_of(p, ranks_);
+    if (reader != rank_) followers[static_cast<size_t>(reader) % followers.size()].push_back(p);
+  }
+  for (std::vector<size_t>& group : followers)
+    if (!group.empty()) groups.push_back(std::move(group));
+  return groups;
+}
+
+// All of `from` are of one of readers(): this rank's, or others'.
+Result<std::unique_ptr<LogReader>> AssignedLog::read_after(std::vector<LogPosition> from) const {
+  if (!from.empty() && reader_of(from.front().partition, ranks_) != rank_)
+    return std::unique_ptr<LogReader>(std::make_unique<FollowingReader>(log_, ranks_, ask_, told_, from));
+  FOREBAY_ASSIGN(std::unique_ptr<LogReader> reader, log_->read_after(std::move(from)));
+  return std::unique_ptr<LogReader>(std::make_unique<SharingReader>(std::move(reader), shelf_));
+}
+
+}  // namespace forebay

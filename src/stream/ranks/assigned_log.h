@@ -1,0 +1,61 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "stream/ranks/rank_messages.h"
+#include "stream/ranks/record_shelf.h"
+#include "stream/record_log.h"
+
+namespace forebay {
+
+/// A log that the ranks of a job read together: each partition is read by one of them, and the
+/// others are told which records came (LogRecord::away). So a broker sends every record once. Where
+/// the rank that reads a partition is gone, does not answer, or has gone on without this one, this
+/// one reads it itself from where it was.
+class AssignedLog final : public RecordLog {
+ public:
+  /// Asks a rank, and waits: Decisions::ask_for_notes().
+  using Ask = std::function<Result<std::vector<ResponseItem>>(int rank, std::span<const NotesPlace> wanted,
+                                                              const std::stop_token& stop)>;
+
+  AssignedLog(std::shared_ptr<const RecordLog> log, int rank, int ranks, std::shared_ptr<RecordShelf> shelf, Ask ask)
+      : log_(std::move(log)), rank_(rank), ranks_(ranks), shelf_(std::move(shelf)), ask_(std::move(ask)),
+        told_(std::make_shared<Told>(static_cast<size_t>(ranks))) {}
+
+  /// The ranks that a warning has said to be given up. Shared by all readers, which come and go.
+  using Told = std::vector<std::atomic<bool>>;
+  /// Who reads a partition.
+  static int reader_of(size_t partition, int ranks) { return static_cast<int>(partition % static_cast<size_t>(ranks)); }
+
+  const Schema& schema() const override { return log_->schema(); }
+  const std::vector<std::string>& partitions() const override { return log_->partitions(); }
+  std::string identity() const override { return log_->identity(); }
+  std::string name() const override { return log_->name(); }
+  std::vector<std::vector<size_t>> readers() const override;
+  Result<std::unique_ptr<LogReader>> read_after(std::vector<LogPosition> from) const override;
+  Result<std::vector<std::string>> ends(std::stop_token stop) const override { return log_->ends(std::move(stop)); }
+  int compare(const std::string& a, const std::string& b) const override { return log_->compare(a, b); }
+  Status check_offset(const std::string& offset) const override { return log_->check_offset(offset); }
+  Store* store() const override { return log_->store(); }
+  std::optional<SampleSource::Fetch> fetch(const LogRecord& record) const override { return log_->fetch(record); }
+  Status load(const LogRecord& record, Buffer fetched, Record& out) const override {
+    return log_->load(record, std::move(fetched), out);
+  }
+
+ private:
+  const std::shared_ptr<const RecordLog> log_;
+  const int rank_, ranks_;
+  const std::shared_ptr<RecordShelf> shelf_;
+  const Ask ask_;
+  const std::shared_ptr<Told> told_;
+};
+
+}  // namespace forebay

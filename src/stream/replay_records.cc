@@ -1,0 +1,317 @@
+#include "stream/replay_records.h"
+
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/hash.h"
+#include "stream/record_bytes.h"
+#include "stream/stream.h"
+
+namespace forebay {
+
+namespace {
+
+// Records that a state names, read at once: each is found by a reader of its own, which mostly waits for its server.
+constexpr size_t kReadAtOnce = 16;
+
+// Of what is kept, how much more for ranks that are some steps behind.
+constexpr uint64_t kLateShare = 8;
+
+}  // namespace
+
+void ReplayRecords::begin(int64_t number) {
+  const std::lock_guard lock(mutex_);
+  // `records_` stays: read_places() has come before, with what the run goes on with.
+  borrowed_.clear();
+  late_.clear();
+  borrowed_bytes_ = late_bytes_ = 0;
+  seen_ = number;
+  count();
+}
+
+Status ReplayRecords::keep(const Stream& stream, std::span<const int64_t> numbers, int64_t seen) {
+  const std::lock_guard lock(mutex_);
+  for (const int64_t number : numbers) {
+    // The stream's lock is taken under this one, so nobody who is called under the stream's may come for this one.
+    const RecordPtr record = stream.record(number);
+    if (!record)
+      return Status(Code::kNotFound,
+                    fmt::format("record {} of {} is gone before it could be kept", number, log_->name()));
+    // The place also of another rank's: any rank may write the state, and each must be able to read all of them again.
+    Kept kept{{record->partition, record->offset, stream.before(number)}, nullptr};
+    if (share().mine(number)) store(*record, kept);
+    Kept& place = records_[number];
+    drop(place);
+    place = std::move(kept);
+  }
+  // With the records, under one lock: will_know() never turns false before bytes_of() has what there is.
+  seen_ = std::max(seen_, seen);
+  count();
+  return {};
+}
+
+// What neither memory nor the disk has room for is read again from the log when a step has it.
+void ReplayRecords::store(const LogRecord& record, Kept& kept) {
+  if (options_.disk && own_bytes_ + record.bytes() > options_.memory_bytes) {
+    kept.slot = options_.disk->write(record_bytes(record));
+    return;
+  }
+  kept.record = std::make_shared<const LogRecord>(record.alone());
+  own_bytes_ += kept.record->bytes();
+}
+
+// Another one comes in its place.
+void ReplayRecords::drop(Kept& kept) {
+  if (kept.record) own_bytes_ -= kept.record->bytes();
+  if (kept.slot) options_.disk->free(*kept.slot);
+  kept = {};
+}
+
+void ReplayRecords::let_go(std::span<const int64_t> numbers) {
+  const std::lock_guard lock(mutex_);
+  for (const int64_t number : numbers) {
+    const auto found = records_.find(number);
+    if (found == records_.end()) continue;
+    if (RecordPtr& record = found->second.record) {
+      own_bytes_ -= record->bytes();
+      late_bytes_ += record->bytes();
+      // Ranks that are some steps behind have planned steps in which it still is.
+      late_.emplace_back(number, std::move(record));
+    }
+    if (found->second.slot) options_.disk->free(*found->second.slot);
+    records_.erase(found);
+  }
+  forget_late();
+  count();
+}
+
+void ReplayRecords::forget_late() {
+  const uint64_t most = share().ranks > 1 ? own_bytes_ / kLateShare : 0;
+  while (!late_.empty() && late_bytes_ > most) {
+    late_bytes_ -= late_.front().second->bytes();
+    late_.pop_front();
+  }
+}
+
+void ReplayRecords::count() { bytes_->set(own_bytes_ + borrowed_bytes_ + late_bytes_); }
+
+bool ReplayRecords::is_kept(int64_t number) const {
+  const std::lock_guard lock(mutex_);
+  return records_.contains(number);
+}
+
+ReplayRecords::RecordPtr ReplayRecords::record(int64_t number) const {
+  const std::lock_guard lock(mutex_);
+  const auto own = records_.find(number);
+  if (own != records_.end() && own->second.record) return own->second.record;
+  const auto borrowed = borrowed_.find(number);
+  return borrowed == borrowed_.end() ? nullptr : borrowed->second.record;
+}
+
+// ---- from rank to rank
+
+std::vector<int64_t> ReplayRecords::borrow(std::span<const int64_t> numbers) {
+  const std::lock_guard lock(mutex_);
+  std::vector<int64_t> missing;
+  for (const int64_t number : numbers) {
+    const auto kept = records_.find(number);
+    if (kept == records_.end() || kept->second.record) continue;
+    Borrowed& borrowed = borrowed_[number];
+    // Another step has it, or waits for it: it is asked for once.
+    if (borrowed.steps++ > 0) continue;
+    borrowed.place = kept->second.place;
+    missing.push_back(number);
+  }
+  return missing;
+}
+
+bool ReplayRecords::here(std::span<const int64_t> numbers) const {
+  const std::lock_guard lock(mutex_);
+  return std::all_of(numbers.begin(), numbers.end(), [&](int64_t number) {
+    const auto found = borrowed_.find(number);
+    return found == borrowed_.end() || found->second.record;
+  });
+}
+
+void ReplayRecords::give_back(std::span<const int64_t> numbers) {
+  const std::lock_guard lock(mutex_);
+  for (const int64_t number : numbers) {
+    const auto found = borrowed_.find(number);
+    if (found == borrowed_.end() || --found->second.steps > 0) continue;
+    if (found->second.record) borrowed_bytes_ -= found->second.record->bytes();
+    borrowed_.erase(found);
+  }
+  count();
+}
+
+void ReplayRecords::lent(int64_t number, RecordPtr record) {
+  const auto found = borrowed_.find(number);
+  if (found == borrowed_.end() || found->second.record) return;  // nobody wants it any more
+  borrowed_bytes_ += record->bytes();
+  found->second.record = std::move(record);
+  count();
+}
+
+Status ReplayRecords::lend(int64_t number, const Buffer& bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto found = borrowed_.find(number);
+  if (found == borrowed_.end()) return {};
+  FOREBAY_ASSIGN(const LogRecord record, parse_record(bytes, found->second.place.partition));
+  if (record.offset != found->second.place.offset)
+    return Status(Code::kCorrupt, fmt::format("another record than {} of {} was lent", number, log_->name()));
+  lent(number, std::make_shared<const LogRecord>(record.alone()));
+  return {};
+}
+
+Status ReplayRecords::read_again(int64_t number, const std::stop_token& stop) {
+  Place place;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = borrowed_.find(number);
+    if (found == borrowed_.end()) return {};
+    place = found->second.place;
+  }
+  // Without the lock, which the steps want: the log may take half a minute.
+  FOREBAY_ASSIGN(RecordPtr record, read_record(*log_, place, stop));
+  const std::lock_guard lock(mutex_);
+  lent(number, std::move(record));
+  return {};
+}
+
+bool ReplayRecords::replacement(int64_t number) {
+  const std::lock_guard lock(mutex_);
+  std::vector<RecordPtr> own;
+  for (const auto& [_, kept] : records_)
+    if (kept.record) own.push_back(kept.record);
+  if (own.empty()) return false;
+  // Spread, so that not one record stands in for all. It differs from rank to rank: no plan depends on it, and it is counted.
+  const uint64_t draw = hash128(fmt::format("replacement {}", number)).low;
+  lent(number, own[draw % own.size()]);
+  return true;
+}
+
+Status ReplayRecords::read_here(int64_t number) {
+  std::optional<ReplayDisk::Slot> slot;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = records_.find(number);
+    if (found != records_.end()) slot = found->second.slot;
+  }
+  if (!slot) return Status(Code::kNotFound, fmt::format("{} of {} is on no disk here", number, log_->name()));
+  FOREBAY_ASSIGN(const Buffer bytes, options_.disk->read(*slot));
+  return lend(number, bytes);
+}
+
+std::optional<Buffer> ReplayRecords::bytes_of(int64_t number) const {
+  RecordPtr record;
+  std::optional<ReplayDisk::Slot> slot;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = records_.find(number);
+    if (found != records_.end()) record = found->second.record, slot = found->second.slot;
+    if (!record && !slot) {
+      const auto late = std::find_if(late_.begin(), late_.end(), [&](const auto& one) { return one.first == number; });
+      if (late != late_.end()) record = late->second;
+    }
+  }
+  // Made into bytes without the lock: payloads may be large, and steps look at what is here.
+  if (record) return record_bytes(*record);
+  if (!slot) return std::nullopt;
+  // It may be let go of while it is read, and another one written there: whoever asked finds out.
+  Result<Buffer> bytes = options_.disk->read(*slot);
+  return bytes.ok() ? std::optional<Buffer>(*std::move(bytes)) : std::nullopt;
+}
+
+bool ReplayRecords::will_know(int64_t number) const {
+  const std::lock_guard lock(mutex_);
+  return share().mine(number) && number >= seen_;
+}
+
+// ---- from the log
+
+std::string ReplayRecords::places(std::span<const int64_t> numbers) const {
+  const std::lock_guard lock(mutex_);
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const int64_t number : numbers) {
+    const auto found = records_.find(number);
+    if (found == records_.end()) continue;
+    const Place& place = found->second.place;
+    json.push_back({number, place.partition, place.offset, place.before});
+  }
+  return json.dump();
+}
+
+Result<std::map<int64_t, ReplayRecords::Kept>> ReplayRecords::parse_places(const std::string& text) const {
+  const auto json = nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const auto wrong = [] { return invalid_argument("this state does not say where its kept records lie"); };
+  if (!json.is_array()) return wrong();
+  std::map<int64_t, Kept> records;
+  for (const auto& one : json) {
+    const bool good = one.is_array() && one.size() == 4 && one[0].is_number_integer() && one[1].is_number_unsigned() &&
+                      one[2].is_string() && one[3].is_string() && one[0].template get<int64_t>() >= 0 &&
+                      one[1].template get<size_t>() < log_->partitions().size();
+    if (!good) return wrong();
+    Place place{one[1].template get<size_t>(), one[2].template get<std::string>(), one[3].template get<std::string>()};
+    // A state is a stranger's text, and compare() takes offsets of this log alone.
+    FOREBAY_RETURN_IF_ERROR(log_->check_offset(place.offset));
+    if (!place.before.empty()) FOREBAY_RETURN_IF_ERROR(log_->check_offset(place.before));
+    records.emplace(one[0].template get<int64_t>(), Kept{std::move(place), nullptr});
+  }
+  return records;
+}
+
+Status ReplayRecords::read_all(const std::vector<Kept*>& wanted) const {
+  std::mutex mutex;
+  size_t next = 0;
+  uint64_t bytes = 0;
+  Status failure;
+  const auto read_some = [&] {
+    std::unique_lock lock(mutex);
+    while (next < wanted.size() && failure.ok()) {
+      Kept& kept = *wanted[next++];
+      lock.unlock();
+      Result<RecordPtr> record = read_record(*log_, kept.place, {});
+      lock.lock();
+      if (!record.ok()) {
+        failure = record.status();
+        return;
+      }
+      bytes += (*record)->bytes();
+      // So that memory bounds what is read, too; the rest is read again when a step has it.
+      if (!options_.disk || bytes <= options_.memory_bytes) kept.record = *std::move(record);
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    try {
+      while (others.size() + 1 < std::min(kReadAtOnce, wanted.size())) others.emplace_back(read_some);
+    } catch (const std::system_error&) {  // no more threads: those that there are do it
+    }
+    read_some();
+  }
+  return failure;
+}
+
+Status ReplayRecords::read_places(const std::string& json) {
+  // All are read before anything changes: after an error what was kept is still kept.
+  FOREBAY_ASSIGN(auto records, parse_places(json));
+  std::vector<Kept*> own;
+  for (auto& [number, kept] : records)
+    if (share().mine(number)) own.push_back(&kept);
+  FOREBAY_RETURN_IF_ERROR(read_all(own));
+  const std::lock_guard lock(mutex_);
+  for (auto& [number, kept] : records_) drop(kept);
+  records_ = std::move(records);
+  own_bytes_ = 0;
+  for (const auto& [number, kept] : records_) own_bytes_ += kept.record ? kept.record->bytes() : 0;
+  count();
+  return {};
+}
+
+}  // namespace forebay

@@ -1,0 +1,124 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/reclaimable_memory.h"
+#include "stream/awaited_records.h"
+#include "stream/read_record.h"
+#include "stream/replay_disk.h"
+#include "stream/stream_bytes.h"
+
+namespace forebay {
+
+class Stream;
+
+/// The share of one rank in the kept records: each record has one owner among the ranks.
+struct KeptShare {
+  int rank = 0, ranks = 1;
+  int owner(int64_t number) const { return static_cast<int>(number % ranks); }
+  bool mine(int64_t number) const { return owner(number) == rank; }
+};
+
+struct KeptOptions {
+  KeptShare share = {};
+  uint64_t memory_bytes = UINT64_MAX;     ///< for this rank's own records; further ones go to the disk
+  std::shared_ptr<ReplayDisk> disk = {};  ///< null: all stay in memory
+};
+
+/// The replay buffer of a stream: records that are kept, by number, although they are behind. Every
+/// rank knows the place of each in the log. Its owner has the record itself, in memory or on disk;
+/// for a step of another rank it is brought. May be used from any thread.
+class ReplayRecords final : public AwaitedRecords {
+ public:
+  explicit ReplayRecords(std::shared_ptr<const RecordLog> log, KeptOptions options = {})
+      : log_(std::move(log)), options_(std::move(options)), bytes_(std::make_shared<StreamBytes>()) {}
+
+  const KeptShare& share() const { return options_.share; }
+  /// The stream goes on with that number; records that were borrowed are forgotten.
+  void begin(int64_t number);
+  /// Keeps records that the stream has now. Records below `seen` that are not kept by then never
+  /// will be. NotFound where the stream has one no more.
+  Status keep(const Stream& stream, std::span<const int64_t> numbers, int64_t seen);
+  void let_go(std::span<const int64_t> numbers);
+  bool is_kept(int64_t number) const;
+  /// A record that is in memory here, because this rank owns it or it was brought. Null for all
+  /// others.
+  std::shared_ptr<const LogRecord> record(int64_t number) const;
+
+  /// The places of these in the log as JSON: number, partition, offset, and an offset before it.
+  std::string places(std::span<const int64_t> numbers) const;
+  /// Keeps those records in place of all others, and reads this rank's own again from the log.
+  /// InvalidArgument for text that places() does not write; NotFound where the log has forgotten a
+  /// record; Unavailable where the log cannot be reached for some seconds.
+  Status read_places(const std::string& json);
+
+  /// A step of this rank has these. Returns those that must be brought, since they are not in
+  /// memory here.
+  std::vector<int64_t> borrow(std::span<const int64_t> numbers);
+  /// All of them are here.
+  bool here(std::span<const int64_t> numbers) const override;
+  /// That step was delivered.
+  void give_back(std::span<const int64_t> numbers);
+
+  // How a borrowed record comes: see AwaitedRecords. The replacement is another record of this rank's own.
+  int owner(int64_t number) const override { return share().owner(number); }
+  int own_rank() const override { return share().rank; }
+  Status lend(int64_t number, const Buffer& bytes) override;
+  Status read_here(int64_t number) override;
+  Status read_again(int64_t number, const std::stop_token& stop) override;
+  bool replacement(int64_t number) override;
+
+  /// A record of this rank's own, for another rank. May wait for the disk. Records stay for a while
+  /// after they were let go of, since other ranks may be some steps behind.
+  std::optional<Buffer> bytes_of(int64_t number) const;
+  /// Whether this rank may still come to keep it.
+  bool will_know(int64_t number) const;
+
+  /// Bytes in memory here; disk_bytes(): on disk.
+  std::shared_ptr<ReclaimableMemory> bytes() const { return bytes_; }
+  uint64_t disk_bytes() const { return options_.disk ? options_.disk->used() : 0; }
+
+ private:
+  using RecordPtr = std::shared_ptr<const LogRecord>;
+  using Place = RecordPlace;
+  struct Kept {
+    Place place;
+    RecordPtr record;  // null: it is on disk, or another rank has it, or only the log
+    std::optional<ReplayDisk::Slot> slot = {};
+  };
+  struct Borrowed {
+    Place place;
+    RecordPtr record;  // null: it has not come
+    int steps = 0;     // that have it
+  };
+  Result<std::map<int64_t, Kept>> parse_places(const std::string& json) const;
+  Status read_all(const std::vector<Kept*>& wanted) const;
+  // With the lock held:
+  void store(const LogRecord& record, Kept& kept);
+  void drop(Kept& kept);
+  void lent(int64_t number, RecordPtr record);
+  void forget_late();
+  void count();
+
+  const std::shared_ptr<const RecordLog> log_;
+  const KeptOptions options_;
+  const std::shared_ptr<StreamBytes> bytes_;
+  mutable std::mutex mutex_;
+  std::map<int64_t, Kept> records_;
+  std::map<int64_t, Borrowed> borrowed_;
+  std::deque<std::pair<int64_t, RecordPtr>> late_;  // own ones that were let go of, the oldest first
+  uint64_t own_bytes_ = 0, borrowed_bytes_ = 0, late_bytes_ = 0;
+  int64_t seen_ = 0;
+};
+
+}  // namespace forebay
