@@ -7,6 +7,7 @@
 
 #include "arrow_codec/arrow_status.h"
 #include "arrow_codec/columns_writer.h"
+#include "arrow_codec/saturating.h"
 
 namespace forebay {
 
@@ -44,11 +45,11 @@ uint64_t field_bytes(const TablePlan& plan, size_t field, int64_t rows, uint64_t
   if (output.role == Output::Role::kValid) return count;
   if (leaf.lists == 0) {
     const size_t width = output.role == Output::Role::kValues ? dtype_size(leaf.dtype) : 1;
-    return count * static_cast<uint64_t>(leaf.elements()) * width;
+    return saturating_times(saturating_times(count, static_cast<uint64_t>(leaf.elements())), width);
   }
   // Arrow's offsets take half the size of ours, its bits an eighth, and its dates half.
   const uint64_t grows = leaf.dtype == DType::kBool ? 8 : leaf.strings() ? 1 : 2;
-  return column_bytes * grows + (count + 1) * sizeof(int64_t);
+  return saturating_plus(saturating_times(column_bytes, grows), saturating_times(count + 1, sizeof(int64_t)));
 }
 
 }  // namespace forebay

@@ -136,6 +136,13 @@ Result<IpcTable::Batch> IpcTable::read_batch(const IpcBlock& block, const arrow:
   return batch;
 }
 
+uint64_t IpcTable::index_bytes() const {
+  uint64_t bytes = batches_.size() * sizeof(Batch);
+  for (const Piece& piece : index_) bytes += piece.bytes.size();
+  for (const Batch& batch : batches_) bytes += batch.columns.size() * sizeof(ByteRange);
+  return bytes;
+}
+
 std::vector<ByteRange> IpcTable::ranges(int64_t group, std::span<const size_t> fields) const {
   std::vector<ByteRange> ranges;
   for (const int column : columns_of(plan_, fields))

@@ -29,6 +29,7 @@ class IpcTable final : public TableFile {
   Origin origin(size_t field) const override { return forebay::origin(plan_, field); }
   bool is_mask(size_t field) const override { return plan_.outputs[field].is_mask(); }
   Status field_status(size_t field) const override { return plan_.leaves[plan_.outputs[field].leaf].status; }
+  uint64_t index_bytes() const override;
   int64_t groups() const override { return static_cast<int64_t>(batches_.size()); }
   int64_t rows(int64_t group) const override { return batches_[static_cast<size_t>(group)].rows; }
   std::vector<ByteRange> ranges(int64_t group, std::span<const size_t> fields) const override;

@@ -11,6 +11,7 @@
 
 #include "arrow_codec/arrow_status.h"
 #include "arrow_codec/byte_ranges.h"
+#include "arrow_codec/saturating.h"
 
 namespace forebay {
 
@@ -22,15 +23,6 @@ constexpr uint64_t kPaddingBytes = 100;  // old writers omit the header of the d
 constexpr uint64_t kPageHeaderBytes = 8;
 constexpr uint64_t kPageValues = INT32_MAX;
 constexpr uint64_t kNumberTextBytes = 24;  // for most numbers; longer ones request more
-
-uint64_t saturating_times(uint64_t a, uint64_t b) {
-  uint64_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
-}
-uint64_t saturating_plus(uint64_t a, uint64_t b) {
-  uint64_t sum = 0;
-  return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
 
 }  // namespace
 

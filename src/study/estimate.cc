@@ -13,7 +13,7 @@ double t_of(size_t freedom) {
   constexpr std::array kTable = {12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23};
   if (freedom <= kTable.size()) return kTable[freedom - 1];
   // Rounded up between the entries, so that intervals are rather too wide.
-  return freedom <= 20 ? 2.2 : freedom <= 60 ? 2.09 : 1.98;
+  return freedom <= 20 ? 2.21 : freedom <= 60 ? 2.09 : 2.0;
 }
 
 Estimate with_bounds(double value, double off) { return {value, std::max(value - off, 0.0), value + off}; }
