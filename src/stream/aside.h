@@ -16,7 +16,7 @@ namespace forebay {
 
 /// Runs `work`, which cannot be interrupted (a library call that waits for a server), on a thread
 /// of its own. Waits for the result until `deadline` (then Unavailable) or until a stop (then
-/// Cancelled). After either, the thread goes on and destroys `work` and its late result, so both
+/// Cancelled). After either, the thread continues and destroys `work` and its late result, so both
 /// may refer only to what they own. `what` names the work in messages.
 template <typename T>
 Result<T> run_aside(std::function<Result<T>()> work, std::chrono::steady_clock::time_point deadline,

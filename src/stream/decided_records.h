@@ -69,7 +69,7 @@ class DecidedRecords {
     Decision decision;
     std::vector<RecordPtr> records;    // in order; null: delivered, or missing
     std::vector<std::string> offsets;  // of records that are delivered
-    // Of each partition: indices in `records`, in the log's order.
+    // For each partition in the log's order: indices in `records`.
     std::vector<std::vector<uint32_t>> in_log;
     std::vector<uint32_t> place_in_log;  // of each record: index in its partition's list
     uint64_t bytes = 0;

@@ -83,8 +83,8 @@ class Decider {
   std::optional<int64_t> end() const { return end_; }
   /// The place of a record that is not delivered.
   StreamPlace place(int64_t number) const;
-  /// For the user's log: the rank or guide that the next decision waits for; nothing if it waits
-  /// for records.
+  /// The rank or guide that the next decision waits for, as text for the user's log. Nothing if it
+  /// waits for records.
   std::optional<std::string> awaited() const;
   const Waiting& waiting() const { return *waiting_; }
   DecidedRecords& decided() { return decided_; }

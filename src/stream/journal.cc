@@ -185,7 +185,7 @@ Result<DecisionGuide::Answer> JournalReader::at(int64_t first) {
     FOREBAY_RETURN_IF_ERROR(read_next());
   }
   while (read_ && read_->first < first) FOREBAY_RETURN_IF_ERROR(read_next());
-  // A journal that was cut off ends the repetition where its last whole line does.
+  // If the journal was cut off, the repetition ends after its last complete line.
   if (!read_) return Answer{Says::kEnd, {}};
   if (read_->first == first) return Answer{Says::kThis, *read_};
   return Status(

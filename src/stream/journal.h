@@ -26,8 +26,8 @@ struct JournalHeader {
   static Result<JournalHeader> from_json(std::string_view text, const std::vector<std::string>& partitions);
 };
 
-/// Writes each decision to a file as it is made, in a line of tens of bytes. With the journal the
-/// run can be repeated exactly, although the arrival of records cannot.
+/// Writes each decision to a file as it is made, in a line of tens of bytes. The journal makes
+/// the run repeatable, although the arrival of records is not.
 ///
 /// A stream calls decided() under its lock; the loader calls flush() from any thread.
 class JournalWriter final : public DecisionWitness {

@@ -20,7 +20,7 @@ constexpr uint64_t kLeastRead = uint64_t{64} << 10;
 constexpr size_t kNamedPartitions = 5;
 constexpr std::chrono::milliseconds kAskAgain{200};
 
-// For messages: "for 12 s", or "so far" if `at_ns` is 0, which means never.
+// Text for messages: "for 12 s", or "so far" if `at_ns` is 0, which means never.
 std::string ago(int64_t at_ns, int64_t now_ns) {
   return at_ns == 0 ? "so far" : fmt::format("for {:.0f} s", static_cast<double>(now_ns - at_ns) * 1e-9);
 }

@@ -68,8 +68,8 @@ class LogReading {
     int64_t arrived = 0, reconnects = 0, trimmed = 0;
   };
   Stats stats() const;
-  /// For the user's log: how many of the `records` for the next batch are there (`waiting` of each
-  /// partition), which partitions give nothing, and why.
+  /// Text for the user's log: how many of the `records` for the next batch have arrived (`waiting`
+  /// of each partition), which partitions give nothing, and why.
   std::string awaited(std::span<const size_t> waiting, size_t records) const;
 
  private:

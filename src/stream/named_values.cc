@@ -36,8 +36,7 @@ Buffer part_of(const Buffer& owner, std::span<const uint8_t> bytes) {
 std::optional<Shape> shape_of_bytes(const Field& field, size_t size) {
   Shape shape = field.shape;
   const bool open = shape[0] == Shape::kUnknown;
-  // For the size of one row. Each dimension is at least 1 (RecordFormat refuses others), so `each`
-  // is not 0.
+  // `each` becomes the size of one row. It is not 0: RecordFormat refuses dimensions below 1.
   if (open) shape[0] = 1;
   const size_t each = static_cast<size_t>(shape.elements()) * dtype_size(field.dtype);
   if (open) shape[0] = static_cast<int64_t>(size / each);

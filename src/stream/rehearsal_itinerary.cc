@@ -102,8 +102,8 @@ std::optional<StepPlan> RehearsalItinerary::step(const Cursor& at) {
   std::optional<StepPlan> plan = steps_->step(at);
   if (!plan) return std::nullopt;
   const std::lock_guard lock(mutex_);
-  // The run leaves this place. The step would be drawn from the buffer of the new place, and offered
-  // to it.
+  // The run leaves this place. The step would be drawn from the buffer of the new place, and
+  // offered to it.
   if (paused_ || begun != begun_) return std::nullopt;
   // The step is planned already. It waits for replayed samples or is requested again, and must not
   // draw and offer twice.

@@ -103,7 +103,7 @@ class ReplayRecords final : public AwaitedRecords {
   };
   Result<std::map<int64_t, Kept>> parse_places(const std::string& json) const;
   Status read_all(const std::vector<Kept*>& wanted) const;
-  // With the lock held:
+  // The caller holds the lock:
   void store(const LogRecord& record, Kept& kept);
   void drop(Kept& kept);
   void lent(int64_t number, RecordPtr record);

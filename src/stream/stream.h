@@ -78,7 +78,7 @@ class Stream : private RecordSink {
   std::optional<int64_t> end() const { return locked()->end(); }
   /// The error after which no more records come.
   Status failure() const { return locked()->failure(); }
-  /// For the user's log: what the next decision waits for, which partitions give nothing, and why.
+  /// Text for the user's log: what is awaited, which partitions give nothing, and why.
   std::string awaited() const;
   /// Reports that the guide has another answer, or that known() may have one for another reason.
   void look_again();
@@ -126,7 +126,7 @@ class Stream : private RecordSink {
   Status take_in(std::vector<LogRecord> records) override;
   void end_of_log() override;
 
-  // With the lock held:
+  // The caller holds the lock:
   void after_news(Lock& lock);
   void notify();
   uint64_t bytes() const;

@@ -27,8 +27,8 @@ class StreamItinerary final : public StepSource {
  public:
   StreamItinerary(std::shared_ptr<Stream> stream, const StreamItineraryOptions& options);
 
-  /// For ranks that read the log together: a step is known only when its records are on this rank,
-  /// too. Called before the first step().
+  /// Used if the ranks read the log together: a step is then known only when its records are on
+  /// this rank, too. Called before the first step().
   void set_records(std::shared_ptr<StepRecords> records) { records_ = std::move(records); }
   /// Sets the stream's record `number` as the position of the run at `at`. Called before the first
   /// step() after a seek of the stream.
