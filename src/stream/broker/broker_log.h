@@ -15,8 +15,8 @@
 namespace forebay {
 
 /// A log of a broker, as the module with the broker's client library reads it. Its payloads are not
-/// parsed yet; FormattedLog (broker_logs.cc) makes a RecordLog of it. The functions promise what
-/// those of RecordLog promise. Immutable; may be used from any thread.
+/// parsed yet; FormattedLog (broker_logs.cc) makes a RecordLog of it. The functions have the
+/// contracts of RecordLog's. Immutable; may be used from any thread.
 class BrokerLog {
  public:
   virtual ~BrokerLog() = default;

@@ -22,8 +22,8 @@ namespace forebay {
 /// has dropped notes that this rank has not fetched, this rank reads the partition itself, after
 /// the last record that it knows.
 ///
-/// Immutable, apart from what the ranks were warned of; may be used from any thread. It shares the
-/// shelf with the service that answers other ranks.
+/// Immutable, apart from the flags of warnings that were logged; may be used from any thread. It
+/// shares the shelf with the service that answers other ranks.
 class AssignedLog final : public RecordLog {
  public:
   /// Requests notes from a rank and waits for the answer: Decisions::ask_for_notes().

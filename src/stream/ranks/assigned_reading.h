@@ -21,7 +21,8 @@ namespace forebay {
 /// to the rank that has the record in a batch. A rank reads from the log itself what it does not
 /// get from another rank.
 ///
-/// Made, attached and closed by the loader, before its threads use it and after they have ended.
+/// Owned by a StreamRun, which attaches the stream before it starts and closes this at its end. A
+/// thread of RecordExchange brings the records.
 class AssignedReading final : public StepRecords {
  public:
   /// `limits`: bytes of records and notes that wait for slower ranks.
@@ -30,9 +31,9 @@ class AssignedReading final : public StepRecords {
 
   /// The log that the stream reads instead of the original one.
   std::shared_ptr<const RecordLog> log() const { return shared_log_; }
-  /// Sets the stream that reads log(). To be called before the stream seeks.
+  /// Sets the stream that reads log(). Call it before the stream seeks.
   void attach(std::shared_ptr<Stream> stream);
-  /// Sets the function that is called when records have arrived. To be called before the first
+  /// Sets the function that is called when records have arrived. Call it before the first
   /// bring().
   void on_arrival(std::function<void()> arrived);
 
@@ -40,7 +41,7 @@ class AssignedReading final : public StepRecords {
   bool here(std::span<const int64_t> numbers) const override { return rows_->here(numbers); }
   std::string awaited() const override { return exchange_->awaited(); }
 
-  /// Begins another run. To be called after Decisions::begin_anew() and before the stream seeks.
+  /// Begins another run. Call it after Decisions::begin_anew() and before the stream seeks.
   void begin_anew() { exchange_->begin_anew(); }
   void close();
 

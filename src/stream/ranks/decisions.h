@@ -22,7 +22,7 @@ namespace forebay {
 /// The part of a rank in a stream that the ranks of a job read together. Rank 0 decides which
 /// records come next. The other ranks request each decision, some tens of bytes, and repeat a
 /// request whose answer is lost. Rank 0 stores a bounded number of decisions for the slowest rank;
-/// when they are full it decides nothing more until that rank has requested the next one. Over the
+/// beyond that number it decides nothing more until that rank has requested the next one. Over the
 /// same connections ranks lend each other records of their replay buffers, and send each other the
 /// records that each of them reads for all.
 ///
@@ -40,9 +40,9 @@ class Decisions {
   /// close(). `terms`: the settings that must be equal on all ranks. On a rank with other settings
   /// the stream fails with StateMismatch.
   void lead_or_follow(Stream& stream, RunTerms terms = {});
-  /// Lets other ranks request the records of this rank's replay buffer, or those that it reads for
-  /// all ranks.
+  /// Lets other ranks request the records of this rank's replay buffer.
   void lend(std::shared_ptr<const ReplayRecords> kept) { service_->lend(std::move(kept)); }
+  /// Lets other ranks request the records that this rank reads for all of them.
   void share(std::shared_ptr<RecordShelf> shelf, size_t partitions);
 
   /// Request records of a rank's replay buffer (RecordsWanted), notes of the records that it has
@@ -55,7 +55,7 @@ class Decisions {
                                                   const std::stop_token& stop) const;
   Result<std::vector<ResponseItem>> ask_for_rows(int rank, std::span<const SharedRow> wanted,
                                                  const std::stop_token& stop) const;
-  /// Begins another run: earlier decisions are dropped. To be called on all ranks, before the
+  /// Begins another run: earlier decisions are dropped. Call it on all ranks, before the
   /// stream seeks.
   void begin_anew();
   void close();

@@ -10,8 +10,8 @@
 
 namespace forebay {
 
-/// What a rank that reads a partition sends to the others, in the partition's order: the offset of
-/// one record, or a gap in the log.
+/// A note from the rank that reads a partition to the other ranks, in the partition's order. It has
+/// the offset of one record, or describes a gap in the log.
 struct RecordNote {
   /// The record's offset. For a gap: that of the first record after it, empty if there is none.
   std::string offset;

@@ -29,15 +29,16 @@ namespace forebay {
 /// shares the replay buffer and the shelf.
 class StreamService final : public Service, public DecisionWitness {
  public:
-  /// All times come from one clock.
+  /// The type of all times, which come from `clock_`.
   using Time = std::chrono::steady_clock::time_point;
   using Clock = std::function<Time()>;
   explicit StreamService(Clock clock = std::chrono::steady_clock::now) : clock_(std::move(clock)) {}
 
-  /// Sets this rank and the number of ranks. To be called before any other rank sends a request.
+  /// Sets this rank and the number of ranks. Call it before any other rank sends a request.
   void know(int rank, int ranks);
   /// Sets the stream that decides for all ranks; null: there is none any more.
   void lead(Stream* stream);
+  /// Set the replay buffer and the shelf whose records other ranks may request.
   void lend(std::shared_ptr<const ReplayRecords> kept);
   void share(std::shared_ptr<RecordShelf> shelf);
   /// Begins another run: drops all earlier decisions.

@@ -11,8 +11,8 @@ namespace forebay {
 
 namespace {
 
-// Payloads of small rows share a block of this size. This saves allocations, and a row that is kept
-// keeps no more than a block alive.
+// Payloads of small rows share a block of this size. This saves allocations, and a row that is
+// stored for long keeps at most one block alive.
 constexpr size_t kBlockBytes = size_t{1} << 10;
 
 }  // namespace

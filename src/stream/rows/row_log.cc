@@ -253,7 +253,7 @@ Result<std::shared_ptr<const RecordLog>> open_row_log(const std::string& pattern
   std::string identity = fmt::format("rows of {} files {} {}", parquet ? "parquet" : "arrow", pattern, request.said);
   for (Field field : first->schema()) {
     identity += "\n" + field.to_string();
-    field.fetched = false;  // it comes with the record
+    field.fetched = false;  // it is part of the record
     schema.push_back(std::move(field));
   }
   return std::shared_ptr<const RecordLog>(std::make_shared<const RowLog>(
