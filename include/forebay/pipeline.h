@@ -252,7 +252,8 @@ class Pipeline {
   /// Tokenizes text as a tokenizer.json says: byte-level BPE, WordPiece or Unigram. This call reads
   /// the file, whose hash is part of the pipeline.
   Pipeline tokenize(std::string_view file, TokenizeOptions options = {}) const;
-  /// Looks ids up in a .npy file whose first axis is the id. This call reads the file for its hash.
+  /// Replaces the ids in a field by rows of a .npy file whose first axis is the id: the shape (n,)
+  /// becomes (n, …). This call reads the file for its hash.
   Pipeline embed(std::string_view table, EmbedOptions options = {}) const;
   /// Packs rows of different lengths into blocks of `length`. The blocks are the samples of all
   /// later steps: the field, `segments` and `positions`, each of the shape (length,). A pass over

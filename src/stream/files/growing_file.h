@@ -20,10 +20,10 @@ class GrowingFile {
   GrowingFile(size_t partition, std::string path, uint64_t begin, bool blank)
       : partition_(partition), path_(std::move(path)), position_(begin), searched_(begin), blank_(blank) {}
 
-  /// Adds complete lines, at most `records` of about `bytes` bytes; none if there are none. NotFound
-  /// if the file is missing, or is shorter than the part that was read, and, after all of its lines
-  /// were read, if its name is gone or belongs to another file. Corrupt if the position is in the
-  /// middle of a line.
+  /// Adds complete lines, at most `records` of about `bytes` bytes; none if there are none.
+  /// NotFound if the file is missing, or is shorter than the part that was read, and, after all of
+  /// its lines were read, if its name is gone or belongs to another file. Corrupt if the position
+  /// is in the middle of a line.
   Status read(size_t records, uint64_t bytes, std::vector<LogRecord>& out);
 
   /// Returns the position after the last complete line of a file; 0 if it has none.
