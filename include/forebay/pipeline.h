@@ -21,50 +21,67 @@ namespace forebay {
 
 class Description;
 
-/// Something wrong with a pipeline: where, what, and the way out.
+/// A mistake in a pipeline, and how to correct it.
 struct Problem {
   std::string op;       ///< "3: random_crop"
   std::string message;  ///< "the field 'image' is still encoded"
   std::string remedy;   ///< "put .decode_image() before it"
 };
 
-/// One array of `fb::arrays`: data in memory (kept alive by `values.buffer`, or by the caller), or a .npy file.
+/// One array of `fb::arrays`: data in memory, or a .npy file. Data in memory belongs to
+/// `values.buffer`, or to the caller, who must then keep it alive.
 struct Array {
-  Tensor values;     ///< first axis is the sample
-  std::string path;  ///< a .npy file, memory-mapped; used when not empty
-  /// `values` are texts: (samples, characters), filled up with zeros, of UTF-8 (uint8) or of code points (uint32).
+  Tensor values;     ///< the first axis counts samples
+  std::string path;  ///< a .npy file, which is memory-mapped; empty: `values` is used
+  /// Whether `values` holds texts, of the shape (samples, characters): UTF-8 (uint8) or code points
+  /// (uint32), padded with zeros.
   bool text = false;
 };
 
-/// One sample as user code sees it: field name → tensor. Bytes and text are uint8 tensors of rank 1, and so are lists of them: see
-/// StringList (string_list.h).
+/// One sample as user code sees it: field name → tensor. Bytes and text are uint8 tensors of
+/// rank 1. Lists of bytes or text are such tensors too, which StringList (string_list.h) reads.
 using Sample = std::map<std::string, Tensor>;
 using MapFunction = std::function<Status(Sample&)>;
-/// True for samples to keep.
+/// Returns true if the sample stays in the data set.
 using FilterFunction = std::function<Result<bool>(const Sample&)>;
 
+/// For images().
 struct ImagesOptions {
+  /// "folder": each folder in the root is a class. "none": all pictures below the root, without
+  /// `label`.
   std::string split_by = "folder";
-  /// The class folders in the order of their labels, such as Loader::classes() of training; empty: all folders, sorted by name. Other
-  /// folders are left out, with a warning.
+  /// The class folders in the order of their labels, for example Loader::classes() of the training
+  /// loader. Other folders are ignored, with a warning. Empty: all folders, sorted by name.
   std::vector<std::string> classes = {};
 };
+
+/// For manifest().
 struct ManifestOptions {
+  /// The folder that paths are relative to. Empty: the folder that contains the list.
   std::string root = {};
-  std::string path = "path";
-  bool header = true;                     ///< of text: the first line names the columns
-  std::vector<std::string> columns = {};  ///< their names where there is no header
-  std::map<std::string, std::string> types =
-      {};  ///< column → "string", "int64", "float32", …; what it looks like if not given
+  std::string path = "path";  ///< the column that holds the paths
+  /// Whether the first line of a CSV, TSV or text list names the columns.
+  bool header = true;
+  std::vector<std::string> columns = {};  ///< column names of a list without a header
+  /// Column → type: "string", "int64", "float32", and so on. A text column without a type here
+  /// becomes numbers or bools if printing these reproduces its text.
+  std::map<std::string, std::string> types = {};
 };
+
+/// For materialized().
 struct MaterializedOptions {
-  /// "check": an error where the data set that it was made of has changed since; "trust": that is not looked at.
+  /// "check": a loader does not open if the original data set can be opened and has changed.
+  /// "trust": the original is not opened.
   std::string original = "check";
 };
-/// One value of a table: what a filter compares with, or what stands in the place of nulls.
+
+/// One value of a table: the operand of a filter, or the replacement of nulls.
 using TableValue = std::variant<bool, int64_t, double, std::string>;
-/// `{"price", ">=", 3.5}`: ==, !=, <, <=, >, >= with one value, "in" and "not in" with several. A null matches nothing. Dates and times
-/// are compared with integers of the column's unit, or with text as in "2026-01-31" or "2026-01-31T12:30:00".
+
+/// One comparison of a filter, such as `{"price", ">=", 3.5}`. The operators ==, !=, <, <=, >, >=
+/// take one value; "in" and "not in" take several. A null matches nothing. Dates and times are
+/// compared with integers of the column's unit, or with text such as "2026-01-31" or
+/// "2026-01-31T12:30:00".
 struct Condition {
   std::string column;
   std::string op;
@@ -75,14 +92,17 @@ struct Condition {
   Condition(std::string name, std::string compare, std::vector<TableValue> among)
       : column(std::move(name)), op(std::move(compare)), values(std::move(among)) {}
 };
-/// What becomes of a null of a table.
+
+/// How a table's nulls are treated. The functions below make the common cases.
 struct Nulls {
-  bool error = true;  ///< its row is bad in itself
-  bool mask = false;  ///< zero or an empty text stands there, and a bool field `<name>_valid` comes with the column
-  std::optional<TableValue> value = {};  ///< stands there, in columns of its kind
-  std::map<std::string, TableValue> by_column =
-      {};                                ///< stands there, in these columns, or in those of a struct by its name
-  std::vector<std::string> masked = {};  ///< columns and structs that have masks, whatever the others have
+  bool error = true;  ///< a row with a null is bad
+  /// Zero or an empty text replaces a null, and a bool field `<name>_valid` is added.
+  bool mask = false;
+  std::optional<TableValue> value = {};  ///< replaces nulls in columns of the value's kind
+  /// Column → the value that replaces its nulls. The name of a struct stands for its members.
+  std::map<std::string, TableValue> by_column = {};
+  /// Columns and structs that are treated as with `mask`, in addition to the rules above.
+  std::vector<std::string> masked = {};
 };
 inline Nulls null_error() { return {}; }
 inline Nulls null_mask() { return {.error = false, .mask = true}; }
@@ -90,52 +110,82 @@ inline Nulls null_value(TableValue value) { return {.error = false, .value = std
 inline Nulls null_values(std::map<std::string, TableValue> by_column) {
   return {.error = false, .by_column = std::move(by_column)};
 }
+
+/// For parquet(), arrow() and arrow_streams().
 struct TableOptions {
-  Fields columns = {};  ///< all if empty; the name of a struct stands for its members
-  /// Rows are kept for which all conditions of at least one list hold; all if there is no list.
+  Fields columns = {};  ///< empty: all; the name of a struct stands for its members
+  /// Lists of conditions. A row is read if all conditions of at least one list hold. Empty: all
+  /// rows are read.
   std::vector<std::vector<Condition>> filter = {};
   Nulls null = {};
-  /// Column → the type that it is read as: "bool", "int8" to "uint64", "float16" to "float64", "string", "bytes", "datetime64[D]" and
-  /// [s] to [ns], "timedelta64[s]" to [ns]. A value that the type does not hold exactly makes its row Corrupt; only decimals and floats
-  /// are rounded where a float is asked for.
+  /// Column → the type to read it as: "bool", "int8" to "uint64", "float16" to "float64", "string",
+  /// "bytes", "datetime64[D]" and [s] to [ns], "timedelta64[s]" to [ns]. A row is Corrupt if the
+  /// type cannot hold its value exactly. Only decimals and floats are rounded, if a float type is
+  /// requested.
   std::map<std::string, std::string> types = {};
-  bool follow = false;  ///< a source without an end: rows of files that appear later, too; local files
+  /// Makes an endless source that also delivers the rows of files that appear later. Only for local
+  /// files.
+  bool follow = false;
 };
+
+/// For text().
 struct TextOptions {
-  std::string by = "line";  ///< what a sample is: a "line" or a "file"
-  bool follow = false;      ///< a source without an end: lines that are written later, too
+  std::string by = "line";  ///< each "line", or each "file", is a sample
+  /// Makes an endless source that also delivers lines that are written later.
+  bool follow = false;
 };
+
+/// For jsonl().
 struct JsonlOptions {
-  std::map<std::string, std::string> fields = {};  ///< member → type; those of the first records if empty
-  Nulls null = {};                                 ///< of what is null or missing; no masks
-  std::string nan = "error";  ///< of NaN and Infinity, which are no JSON; "keep" them as floats, or "null"
-  bool follow = false;        ///< a source without an end: records that are written later, too; wants `fields`
-};
-struct FilesOptions {
-  bool follow = false;  ///< a source without an end: files that appear later, too, each once it is whole
-};
-struct LogOptions {
-  std::map<std::string, std::string> fields = {};  ///< of a record's payload: "bytes", "text", or a dtype
-  std::string format = {};                         ///< of payloads: "bytes", "json" or "fields"
-  std::string start = "beginning";                 ///< or "now"
-  std::string on_trimmed = "error";                ///< or "skip" what the log has forgotten
-  std::vector<int64_t> partition = {};             ///< of Kafka: numbers of those to read; all if empty
-};
-struct WebdatasetOptions {
-  /// Field → extensions: "jpg;png" is the first of them that a sample has. All that there are, by extension, if empty.
+  /// Member → type. Empty: the members of the first records.
   std::map<std::string, std::string> fields = {};
-  Fields optional = {};     ///< a sample may lack these; a bool field `<name>_valid` comes with each
+  Nulls null = {};  ///< treatment of members that are null or missing; no masks
+  /// Treatment of NaN and Infinity, which JSON does not have. "error": the record is bad. "keep":
+  /// they are values of float64 fields. "null": they are null.
+  std::string nan = "error";
+  /// Makes an endless source that also delivers records that are written later. Requires `fields`.
+  bool follow = false;
+};
+
+/// For files().
+struct FilesOptions {
+  /// Makes an endless source that also delivers files that appear later, each once it is complete.
+  bool follow = false;
+};
+
+/// For stream().
+struct LogOptions {
+  /// Field of a payload → "bytes", "text", or a dtype.
+  std::map<std::string, std::string> fields = {};
+  std::string format = {};              ///< of the payloads: "bytes", "text", "json" or "fields"
+  std::string start = "beginning";      ///< "now": only records that arrive after the first use
+  std::string on_trimmed = "error";     ///< "skip": records that the log has deleted are skipped
+  std::vector<int64_t> partition = {};  ///< of Kafka: the numbers to read; empty: all
+};
+
+/// For webdataset().
+struct WebdatasetOptions {
+  /// Field → extensions. "jpg;png" means the first of these extensions that a sample has. Empty:
+  /// one field for each extension in the shards, under the extension's name.
+  std::map<std::string, std::string> fields = {};
+  /// Fields that a sample may lack. A bool field `<name>_valid` is added for each.
+  Fields optional = {};
   ByteSize chunk = "8MiB";  ///< bytes of samples that are read together
-  /// The dot of a file's name that ends the sample's name: "first", so that 1.seg.png is the field seg.png of the sample 1; or "last", for names
-  /// with periods.
+  /// The dot of a file's name that ends the sample's name. "first": 1.seg.png is the field seg.png
+  /// of the sample 1. "last" is for names with periods.
   std::string split = "first";
-  /// Where it is kept what is in the shards: "cache", in the folder of caches; or "beside" each (local files), for all hosts that read them.
+  /// The place of each shard's index. "cache": the host's cache folder. "beside": a file beside the
+  /// shard (local files only), which all hosts that read the shard share.
   std::string index = "cache";
 };
+
+/// For hdf5().
 struct Hdf5Options {
-  std::map<std::string, std::string> fields;  ///< where each is: "/group/data", "/table.member", "/data@attribute"
-  std::optional<int64_t> window = {};         ///< so many rows together are a sample
-  std::optional<int64_t> stride = {};         ///< from one window to the next; the length of a window if not given
+  /// Field → its place in every file: "/group/data", "/table.member" or "/data@attribute".
+  std::map<std::string, std::string> fields;
+  std::optional<int64_t> window = {};  ///< rows of a sample; by default a sample is one row
+  /// Rows between the beginnings of two windows; by default the length of a window.
+  std::optional<int64_t> stride = {};
 };
 
 /// Mean and standard deviation of ImageNet's training pictures, for normalize().
@@ -143,19 +193,22 @@ inline NormalizeOptions imagenet() {
   return {.mean = {0.485, 0.456, 0.406}, .std = {0.229, 0.224, 0.225}, .field = {"image"}};
 }
 
-/// The description of a data set and what is done to it: immutable, cheap to copy, touches no storage. Each call returns a
-/// new one. Nothing is validated before check() or before a Loader is opened.
+/// An immutable description of a data set and the steps that prepare its batches. It is cheap to
+/// copy and may be used from any thread. Describing touches no storage, apart from tokenize() and
+/// embed(), which hash their file. Each method that adds a step returns a new pipeline and leaves
+/// this one unchanged. Mistakes are reported by check(), and when a Loader is opened.
 class Pipeline {
  public:
   Pipeline();
   explicit Pipeline(std::shared_ptr<const Description> description);
 
   Pipeline shuffle(ShuffleOptions options = {}) const;
-  /// What becomes of a stream's records while training does not take them.
+  /// Sets how a stream's records wait for training, and what training gets during an underrun.
   Pipeline buffer(BufferOptions options = {}) const;
-  /// `n` old samples in each batch of a rank, of the `capacity` that are kept of each class.
+  /// Adds `n` replayed samples to each batch of a rank. The replay buffer holds `capacity` samples
+  /// of each class; with policy="balanced" it holds `capacity` samples in total.
   Pipeline rehearse(int64_t n, int64_t capacity, RehearseOptions options = {}) const;
-  /// Only samples whose fields have one of these whole numbers.
+  /// Selects the samples whose fields have one of the given whole numbers.
   Pipeline only(std::map<std::string, std::vector<int64_t>> values) const;
   Pipeline decode_image(DecodeImageOptions options = {}) const;
   Pipeline resize(ImageSize size, ResizeOptions options = {}) const;
@@ -187,30 +240,34 @@ class Pipeline {
   Pipeline hash_bucket(int64_t buckets, HashBucketOptions options) const;
   Pipeline clip(ClipOptions options) const;
   Pipeline log1p(Fields field) const;
-  Pipeline fill_null(TableValue value, Fields field) const;  ///< fields that came with masks `<name>_valid`
+  /// Replaces the nulls of fields that have masks `<name>_valid`.
+  Pipeline fill_null(TableValue value, Fields field) const;
   Pipeline stack(Fields fields, std::string_view name) const;
-  /// (length, …) becomes (windows, n, …).
+  /// Cuts a field into windows: the shape (length, …) becomes (windows, n, …).
   Pipeline window(int64_t n, WindowOptions options) const;
-  /// `<field>_<function>` beside the field: sum, mean, std, rms, min, max, cusum.
+  /// Adds a field `<field>_<function>` for each function: sum, mean, std, rms, min, max or cusum.
   Pipeline aggregate(Fields functions, AggregateOptions options) const;
   Pipeline pad(std::string_view field, double value = 0, PadOptions options = {}) const;
   Pipeline extract_text(ExtractTextOptions options = {}) const;
-  /// A tokenizer.json: byte-level BPE, WordPiece or Unigram. Its hash, which is part of what the pipeline is, is found now.
+  /// Tokenizes text as a tokenizer.json says: byte-level BPE, WordPiece or Unigram. This call reads
+  /// the file, whose hash is part of the pipeline.
   Pipeline tokenize(std::string_view file, TokenizeOptions options = {}) const;
-  /// A .npy file, whose first axis is the id. Its hash is found now.
+  /// Replaces the ids in a field by rows of a .npy file whose first axis is the id: the shape (n,)
+  /// becomes (n, …). This call reads the file for its hash.
   Pipeline embed(std::string_view table, EmbedOptions options = {}) const;
-  /// Rows of different lengths side by side in blocks of `length`, which are the samples from here on: the field, `segments` and
-  /// `positions`, all (length,). Lengths are taken in a pass over all samples before the first batch.
+  /// Packs rows of different lengths into blocks of `length`. The blocks are the samples of all
+  /// later steps: the field, `segments` and `positions`, each of the shape (length,). A pass over
+  /// all samples before the first batch finds the lengths.
   Pipeline pack(int64_t length, PackOptions options = {}) const;
-  /// Keeps what the steps before it made: in memory, then on disk.
+  /// Stores the results of the steps before it for later epochs and runs: in memory, then on disk.
   Pipeline cache(CacheStepOptions options = {}) const;
   Pipeline batch(int64_t n, BatchOptions options = {}) const;
 
-  /// Every problem that can be found without touching storage; empty when there is none.
+  /// Returns every problem that can be found without touching storage; empty if there is none.
   std::vector<Problem> check() const;
-  /// Class names in label order. Reads the listing on first use.
+  /// Reads the listing and returns the class names in the order of their labels.
   Result<std::vector<std::string>> classes(std::stop_token stop = {}) const;
-  /// One line per operator.
+  /// Returns one line per operator.
   std::string to_string() const;
   Result<std::string> to_json() const;
   static Result<Pipeline> from_json(std::string_view text);
@@ -221,43 +278,56 @@ class Pipeline {
   std::shared_ptr<const Description> description_;
 };
 
-/// Sources.
+// Sources. Each function describes one data set or stream and touches no storage.
+
+/// Describes a folder of pictures, with one sub-folder per class.
 Pipeline images(std::string root, ImagesOptions options = {});
-/// A pattern with `*`, `?`, `[a-z]`, `**`, `{a,b}`, `{000..099}`; or files by name, in the order given.
+/// Describes files that are delivered as they are: those that match a pattern, which may contain
+/// `*`, `?`, `[a-z]`, `**`, `{a,b}` and `{000..099}`, or the named ones, in the given order.
 Pipeline files(std::string pattern, FilesOptions options = {});
 Pipeline files(std::vector<std::string> names);
+/// Describes objects that a file lists, one per row: CSV, TSV, a text list, JSONL or Parquet.
 Pipeline manifest(std::string url, ManifestOptions options = {});
-/// A broker's log, a source without an end: redis://, nats:// or kafka://. See docs/streams.md.
+/// Describes a broker's log, an endless source: redis://, nats:// or kafka://. See docs/streams.md.
 Pipeline stream(std::string url, LogOptions options = {});
-/// Lines of text files (field `text`, `key`), or whole files: a pattern, a folder, a file, or files by name. The id counts lines over all files in byte
-/// order of their keys.
+/// Describes text files: each line, or each file, is a sample with the fields `text` and `key`. The
+/// files are given by a pattern, a folder, a file, or names. A line's id is its number over all
+/// files in byte order of their keys.
 Pipeline text(std::string pattern, TextOptions options = {});
 Pipeline text(std::vector<std::string> names, TextOptions options = {});
-/// Records of JSON, one a line: a field for each member, those of objects by dotted names. Types: bool, int64, uint64, float64, text, json (the text of
-/// any value), and lists bool[], int64[], float64[], text[].
+/// Describes JSON records, one per line. Each member is a field; members of objects have dotted
+/// names. Types are bool, int64, uint64, float64, text, json (any value, as its text), and the
+/// lists bool[], int64[], float64[] and text[].
 Pipeline jsonl(std::string pattern, JsonlOptions options = {});
 Pipeline jsonl(std::vector<std::string> names, JsonlOptions options = {});
+/// Describes arrays in memory, or .npy files. Each array is a field; the first axis counts samples.
 Pipeline arrays(std::map<std::string, Array> fields);
-/// Tar shards: a pattern, a folder or a file, or files by name. Files that follow each other and have one base name (up to the first dot,
-/// or the last one: WebdatasetOptions::split) are a sample, links stand for the files that they lead to, extensions are its fields: txt and json text, cls and id int64, all others bytes. `key` is the base name. The id is the
-/// number of the sample over all shards in byte order of their keys.
+/// Describes tar shards, given by a pattern, a folder, a file, or names. Consecutive files with the
+/// same base name are one sample; WebdatasetOptions::split says where a base name ends. Links stand
+/// for the files of the shard that they point to. Each extension is a field: txt and json are text,
+/// cls and id are int64, and most others are bytes. The field `key` is the base name. A
+/// sample's id is its number over all shards in byte order of their keys.
 Pipeline webdataset(std::string pattern, WebdatasetOptions options = {});
 Pipeline webdataset(std::vector<std::string> names, WebdatasetOptions options = {});
-/// What materialize() wrote to that folder: ids, order and fingerprint are those of the pipeline that it was made of.
+/// Describes the output of materialize() in that folder. It has the ids, order and fingerprint of
+/// the pipeline that was materialized.
 Pipeline materialized(std::string url, MaterializedOptions options = {});
-/// Parquet files, and Arrow files ("Feather 2"): a pattern, a folder or a file, or files by name. One field per column, those of structs by
-/// dotted names; folders called name=value are columns too. The id is the number of the row over all files in byte order of their
-/// keys, whatever the filter.
+/// parquet() describes Parquet files, and arrow() Arrow files ("Feather 2"), given by a pattern, a
+/// folder, a file, or names. Each column is a field; members of structs have dotted names. Folders
+/// called name=value are columns too. A row's id is its number over all files in byte order of
+/// their keys; a filter does not change ids.
 Pipeline parquet(std::string pattern, TableOptions options = {});
 Pipeline parquet(std::vector<std::string> names, TableOptions options = {});
 Pipeline arrow(std::string pattern, TableOptions options = {});
 Pipeline arrow(std::vector<std::string> names, TableOptions options = {});
-/// HDF5 files: a pattern, a folder or a file, or files by name. A sample is a row of the data sets (their first axis), or a window of rows,
-/// which lies within one file. The id is the number of the row or window over all files in byte order of their keys.
+/// Describes HDF5 files, given by a pattern, a folder, a file, or names. A sample is a row of the
+/// data sets (along their first axis), or a window of rows, which lies within one file. A sample's
+/// id is the number of its row or window over all files in byte order of their keys.
 Pipeline hdf5(std::string pattern, Hdf5Options options);
 Pipeline hdf5(std::vector<std::string> names, Hdf5Options options);
-/// Tables in memory, one after the other: each an `ArrowArrayStream*` of the Arrow C data interface, which is read to its end and
-/// released here. The memory of its batches is shared.
+/// Describes tables in memory, concatenated. Each stream is an `ArrowArrayStream*` of the Arrow C
+/// data interface, which this call reads to its end and releases. The pipeline shares the memory of
+/// its batches.
 Result<Pipeline> arrow_streams(std::span<void* const> streams, TableOptions options = {});
 
 }  // namespace forebay

@@ -11,27 +11,30 @@
 
 namespace forebay {
 
-/// Which server makes the batches of a SharedLoader.
+/// The server that makes the batches of a SharedLoader.
 struct ShareOptions {
-  /// "auto": that of the host, started where there is none and again where it was killed; else one that runs: its name, or the path
-  /// of its socket (`forebay serve --socket`).
+  /// "auto": the host's server, which is started if none runs, and restarted if it was killed.
+  /// Otherwise the name of a running server, or the path of its socket (`forebay serve --socket`).
   std::string server = "auto";
-  /// 0: this loader has its own order and pace. 1: it gets the batches of whoever asks for the same pipeline, seed and rank, made once
-  /// for all of them; n: and the first one waits until so many are there, a minute at most.
+  /// 0: this loader has its own order and pace. 1: loaders of the same pipeline, seed and rank get
+  /// the same batches, which are made once for all of them. n: the first batch also waits, at most
+  /// a minute, for n loaders.
   int together = 0;
-  /// The program `forebay` that "auto" starts, with what goes before its arguments. Empty: the one on PATH.
+  /// The program `forebay` that "auto" starts, and the words before its arguments. Empty: the
+  /// program on PATH.
   std::vector<std::string> program = {};
 };
 
-/// A BatchLoader whose batches another process makes, for all loaders of this host that ask for them: see `forebay serve`. Its
-/// batches are those of a Loader, to the byte.
+/// A BatchLoader whose batches another process makes for the loaders of this host: see `forebay
+/// serve`. The batches are byte for byte those of a Loader.
 ///
-/// Batches lie in memory of the server that this process can read and not write. A batch goes back when its last tensor goes, also
-/// after close(). In the child of a fork batches are valid for as long as the parent lives.
+/// Batches are in memory of the server that this process can read but not write. The memory of a
+/// batch is released with the batch's last tensor, also after close(). In the child of a fork
+/// batches are valid for as long as the parent lives.
 class SharedLoader final : public BatchLoader {
  public:
-  /// Errors: those of Loader::open(); InvalidArgument for pipelines that hold user code or arrays in memory, and for `peers`; NotFound
-  /// or Unavailable where there is no such server.
+  /// Errors: those of Loader::open(); InvalidArgument for pipelines that hold user code or arrays
+  /// in memory, and for `peers`; NotFound or Unavailable if there is no such server.
   static Result<std::unique_ptr<SharedLoader>> open(const Pipeline& pipeline, LoaderOptions options = {},
                                                     ShareOptions share = {});
   ~SharedLoader() override;
@@ -40,14 +43,15 @@ class SharedLoader final : public BatchLoader {
 
   Status prepare() override;
   void begin_iteration() override;
-  /// Unavailable where the server has gone. With "auto" another one is started, and the next batch is the next one.
+  /// Unavailable if the server has ended. With "auto" another server is started, and the batches
+  /// continue in order.
   Result<std::optional<Batch>> next() override;
   Result<std::optional<Batch>> next_for(std::chrono::milliseconds timeout, bool* timed_out) override;
   void waited_for_interpreter(std::chrono::nanoseconds time) override;
 
   int64_t batches_per_epoch() const override;
   int64_t size() const override;
-  /// The data set without any step; every loader over it opens it anew.
+  /// The data set without any step. Every loader over it opens the data set again.
   Pipeline opened() const override;
   std::vector<FieldDescription> source_fields() const override;
   std::vector<std::string> classes() const override;
@@ -63,7 +67,7 @@ class SharedLoader final : public BatchLoader {
   std::string state() const override;
   Status load_state(const std::string& json, bool strict = true) override;
 
-  /// Counters of the loader in the server. `waits.interpreter` is this process's.
+  /// Counters of the loader in the server; `waits.interpreter` is that of this process.
   Ledger stats() const override;
   Status begin_trace(const std::string& path, uint64_t most_bytes = 100'000'000) override;
   Status end_trace() override;

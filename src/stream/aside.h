@@ -14,10 +14,10 @@
 
 namespace forebay {
 
-/// Runs what nobody can interrupt (a library's calls that wait for a server) on a thread of its
-/// own, and waits for its answer no longer than `deadline` (Unavailable) or a stop (Cancelled).
-/// A caller that stops waiting leaves it behind: a later answer is destroyed there, so it may refer
-/// to nothing that it does not own.
+/// Runs `work`, which cannot be interrupted (a library call that waits for a server), on a thread
+/// of its own. Waits for the result until `deadline` (then Unavailable) or until a stop (then
+/// Cancelled). After either, the thread continues and destroys `work` and its late result, so both
+/// may refer only to what they own. `what` names the work in messages.
 template <typename T>
 Result<T> run_aside(std::function<Result<T>()> work, std::chrono::steady_clock::time_point deadline,
                     const std::stop_token& stop, const char* what) {
@@ -44,9 +44,8 @@ Result<T> run_aside(std::function<Result<T>()> work, std::chrono::steady_clock::
   return unavailable(std::string("no answer yet while ") + what);
 }
 
-/// Shared by whoever uses it; the last to let it go leaves its end to a thread of its own, for a
-/// library may wait there for a server that is gone. Usually that takes a moment, and then nothing
-/// is left.
+/// Makes `parts` shared. They are destroyed on a thread of their own, because a library's
+/// destructor may wait for a server that is gone. The last owner waits for that 200 ms at most.
 template <typename T>
 std::shared_ptr<T> ended_aside(std::unique_ptr<T> parts) {
   return std::shared_ptr<T>(parts.release(), [](T* last) {

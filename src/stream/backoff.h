@@ -5,11 +5,11 @@
 
 namespace forebay {
 
-/// How long to wait before a connection is tried again: longer each time, up to a bound.
+/// Delay before the next attempt to connect. It doubles with each attempt, up to a bound.
 class Backoff {
  public:
   static constexpr std::chrono::milliseconds kFirst{20}, kMost{2000};
-  /// The next wait.
+  /// The delay before the next attempt.
   std::chrono::milliseconds next() {
     const auto wait = wait_;
     wait_ = std::min(wait_ * 2, kMost);

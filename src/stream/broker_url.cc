@@ -82,7 +82,7 @@ Result<BrokerUrl> parse_broker_url(std::string_view text, uint16_t default_port)
   const size_t slash = std::min(rest.find('/'), rest.size());
   std::string_view authority = rest.substr(0, slash);
   rest.remove_prefix(slash);
-  // The last one: a password may have others, which nobody wrote with percent signs.
+  // The last '@' counts: a password may contain others that are not percent-encoded.
   if (const size_t at = authority.rfind('@'); at != std::string_view::npos) {
     FOREBAY_RETURN_IF_ERROR(read_credentials(authority.substr(0, at), url));
     authority.remove_prefix(at + 1);

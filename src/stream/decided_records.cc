@@ -91,7 +91,7 @@ std::string DecidedRecords::before(int64_t number) const {
   const auto at = find(number);
   if (!at) return {};
   const Decided& decided = decisions_[at->first];
-  // Not null: its step is being planned, and only delivered steps move records behind.
+  // Not null: its step is being planned, and only delivered steps release records.
   const LogRecord& record = *decided.records[at->second];
   const uint32_t in_log = decided.place_in_log[at->second];
   if (in_log == 0) return place(decided.decision.first).after[record.partition];
@@ -125,9 +125,9 @@ std::vector<std::vector<DecidedRecords::RecordPtr>> DecidedRecords::move_behind(
     decisions_.pop_front();
   }
   if (decisions_.empty()) return gone;
-  Decided& front = decisions_.front();  // a long one, as of a shuffled window
+  Decided& front = decisions_.front();  // may be a long one, as of a shuffled window
   std::vector<RecordPtr>& records = gone.emplace_back();
-  // Backwards to one that went before, so that each record is met once however often this is called.
+  // Goes backwards up to a released record, so that all calls together visit each record once.
   for (int64_t i = number - front.decision.first - 1; i >= 0 && front.records[static_cast<size_t>(i)]; --i) {
     RecordPtr& record = front.records[static_cast<size_t>(i)];
     const uint64_t bytes = record->bytes();

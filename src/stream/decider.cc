@@ -6,7 +6,7 @@
 namespace forebay {
 
 std::unique_ptr<Waiting> Decider::make_waiting() const {
-  // Whoever follows is told what was dropped, by number alone, and must not drop any record itself.
+  // A stream with a guide learns only how many records were dropped, and must not drop any itself.
   const bool decides = guide_ == nullptr;
   return options_.policy == BufferPolicy::kSample ? waiting_sampled(options_, partitions_, decides)
                                                   : waiting_in_queues(options_, partitions_, decides);
@@ -16,7 +16,7 @@ void Decider::seek(StreamPlace place) {
   given_ = std::move(place.decision);
   place.decision.reset();
   place.sampled = false;
-  // A state's decision is read again as a whole: its order follows from all of its records.
+  // A state's decision is read again as a whole, since its order depends on all of its records.
   if (given_) place.number = given_->first;
   decided_.begin(std::move(place));
   waiting_ = make_waiting();
@@ -24,7 +24,7 @@ void Decider::seek(StreamPlace place) {
   end_.reset();
   failure_ = {};
   tells_after_ = over_ = false;
-  // Who follows wants to know it before anything is read.
+  // Other ranks need to know the beginning before anything is read.
   if (told_ && options_.from_now && decided_.base().begun) told_->begins(decided_.base().after);
   begin_next_decision();
 }
@@ -34,10 +34,11 @@ Decider::Dropped Decider::drop_records() { return {std::exchange(waiting_, make_
 Decider::Beginning Decider::beginning() {
   const StreamPlace& base = decided_.base();
   const bool nowhere = std::ranges::all_of(base.after, [](const std::string& offset) { return offset.empty(); });
-  // A state that stands in the first decision goes on with it, also where the log had nothing when it began.
+  // A run that resumes inside its first decision continues it, even if the log was empty when the
+  // run began.
   if (!options_.from_now || base.number != 0 || (given_ && !guide_)) return Beginning::kKnown;
   if (!base.begun && nowhere) return guide_ ? Beginning::kSaidByGuide : Beginning::kEndOfLog;
-  // Others may not know what this rank's state says.
+  // Other ranks may not know the beginning that this rank has from its state.
   tell_beginning();
   return Beginning::kKnown;
 }
@@ -94,12 +95,12 @@ bool Decider::settle() {
 
 void Decider::fail(Status status) {
   if (failure_.ok()) failure_ = std::move(status);
-  // So that settle() tells of the failure, also where nobody had asked.
+  // Makes settle() report the failure even if known() has not asked for records.
   asked_ = std::max<int64_t>(asked_, 1);
   changed_ = true;
 }
 
-// Whether all records below `end` are decided, or the stream ends before.
+// Returns whether all records below `end` are decided, or the stream ends before them.
 bool Decider::decide_to(int64_t end) {
   while (decided_.end() < end && !end_ && failure_.ok() && decide()) {
   }
@@ -117,7 +118,8 @@ bool Decider::decide() {
   } else if (given_) {
     missing = given_->missing;
   } else if (may_decide()) {
-    // This rank decides, now, and has nothing that it could decide on.
+    // This rank decides, and has no record to decide on: the numbers that the trainer needs are
+    // missing.
     missing = std::max<int64_t>(hurried_ - decided_.end(), 0);
   }
   if (missing == 0) return false;
@@ -127,14 +129,14 @@ bool Decider::decide() {
 
 Result<std::optional<Waiting::Taken>> Decider::next_taken() {
   using Nothing = std::optional<Waiting::Taken>;
-  // The guide had nothing to say when the last decision was done, and may have by now.
+  // The guide had no answer when the last decision was made, and may have one by now.
   if (follows()) begin_next_decision();
   FOREBAY_RETURN_IF_ERROR(failure_);
   if (given_) return given_->missing > 0 ? Nothing() : waiting_->take(*given_);
   if (!may_decide()) return Nothing();
   std::vector<size_t> counts = waiting_->counts();
   const size_t all = std::accumulate(counts.begin(), counts.end(), size_t{0});
-  // Fewer do where no more will come, or where the trainer would have to wait.
+  // A decision may have fewer records if no more will come, or if the trainer would have to wait.
   if (all < options_.decision_records) {
     if (over_ && all == 0) {
       end_ = decided_.end();
@@ -142,21 +144,22 @@ Result<std::optional<Waiting::Taken>> Decider::next_taken() {
     }
     if (all == 0 || !(over_ || decided_.end() < hurried_)) return Nothing();
   }
-  // In proportion to what waits, so that no partition falls behind (decision 51).
+  // Shares are in proportion to the waiting records, so that no partition lags (decision 51).
   FOREBAY_ASSIGN(Waiting::Taken taken,
                  waiting_->take(share_of_decision(std::min(all, options_.decision_records), counts)));
   return Nothing(std::move(taken));
 }
 
-// The records that were taken become the next decision.
+// Makes the next decision from the records that were taken.
 void Decider::accept(Waiting::Taken taken) {
   std::vector<size_t> counts;
   for (const auto& records : taken.records) counts.push_back(records.size());
   Decision decision{decided_.end(), std::move(taken.parts), 0};
-  if (given_) decision.after = given_->after;  // as it was decided, so that states of all ranks say the same
-  // Until the first records are behind, the base is where the run began.
+  if (given_) decision.after = given_->after;  // as first decided: all ranks' states are equal
+  // Until the first records are delivered, the base is where the run began.
   if (std::exchange(tells_after_, false)) decision.after = decided_.base().after;
-  // From seed, number and counts alone: ranks, journals and states find the same order.
+  // The order depends only on seed, number and counts: ranks, journals and states find the same
+  // one.
   const auto order = merge_order(options_.seed, decision.first, counts, options_.shuffled);
   add_decision(std::move(decision), std::move(taken.records), order);
 }
@@ -164,7 +167,8 @@ void Decider::accept(Waiting::Taken taken) {
 void Decider::add_decision(Decision decision, std::vector<std::vector<LogRecord>> records,
                            std::span<const MergedRecord> order) {
   for (const auto& witness : {witness_, told_}) {
-    // A guide's decision is known where it comes from; journals and ranks have a state's decision themselves.
+    // The source of a guide's decision knows it already, and journals and other ranks have a
+    // state's decision themselves.
     if (witness && !given_) witness->decided(decision);
   }
   decided_.add(std::move(decision), std::move(records), order);
@@ -183,7 +187,8 @@ void Decider::begin_next_decision() {
     if (answer->says == DecisionGuide::Says::kThis) given_ = std::move(answer->decision);
     if (answer->says == DecisionGuide::Says::kEnd) end_ = decided_.end();
   }
-  // Fails where a disk does: what the decision drops may have been spilled, and is read to be dropped.
+  // Fails if a disk fails: records that the decision drops may have been spilled, and are read
+  // before they are dropped.
   if (Status begun = waiting_->begin_decision(decided_.end(), given_); !begun.ok()) failure_ = std::move(begun);
 }
 

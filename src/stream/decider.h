@@ -18,67 +18,73 @@
 
 namespace forebay {
 
-/// Decides, decision after decision, which records of a stream come next: from the records that
-/// wait, what the trainer asked for, and a guide's answers. Pure in that it has no thread, lock or
-/// clock: the same calls in the same order give the same decisions.
+/// Decides, decision after decision, which records of a stream come next. It uses the waiting
+/// records, the trainer's requests, and a guide's answers. It has no thread, lock or clock: the
+/// same calls in the same order give the same decisions.
 ///
-/// Owned by a Stream, which calls it under its lock. It owns the records that wait and those that
-/// are decided, and shares guide and witnesses. seek() comes before everything but the setters.
+/// Owned by a Stream, which calls it under its lock. It owns the waiting records and the decided
+/// ones, and shares the guide and the witnesses. seek() must precede all calls but the setters.
 class Decider {
  public:
   Decider(const StreamOptions& options, size_t partitions) : options_(options), partitions_(partitions) {}
 
   void set_guide(std::shared_ptr<DecisionGuide> guide) { guide_ = std::move(guide); }
   void set_told(std::shared_ptr<DecisionWitness> told) { told_ = std::move(told); }
-  /// As Stream::set_witness().
+  /// See Stream::set_witness().
   int64_t set_witness(std::shared_ptr<DecisionWitness> witness, int64_t from);
 
-  /// Goes on from there, without records.
+  /// Drops all records and continues from that place.
   void seek(StreamPlace place);
-  /// All records, for the caller to destroy without a lock, as DecidedRecords::drop_records().
+  /// All records, for the caller to destroy without holding a lock; see
+  /// DecidedRecords::drop_records().
   struct Dropped {
     std::unique_ptr<Waiting> waiting;
     std::vector<std::vector<DecidedRecords::RecordPtr>> decided;
   };
   Dropped drop_records();
 
-  /// Who says where a run of StreamOptions::from_now begins; kKnown of all others. Tells a
-  /// beginning that is known.
+  /// The source of the place where a run of StreamOptions::from_now begins. kKnown for all other
+  /// runs. beginning() also reports a known beginning to the witness.
   enum class Beginning : uint8_t { kKnown, kSaidByGuide, kEndOfLog };
   Beginning beginning();
-  /// The run begins behind these offsets, the ends of the log.
+  /// Sets the beginning of the run to these offsets, the ends of the log.
   void begin_behind(std::vector<std::string> ends);
-  /// The run begins where the guide says. Whether the guide has said that, or never will.
+  /// Sets the beginning of the run to the one that the guide gives. Returns whether the guide has
+  /// given it, or never will.
   bool ask_beginning();
 
-  /// Which of these partitions should be read now.
+  /// Returns those of these partitions that should be read now.
   std::vector<size_t> wanted(std::span<const size_t> partitions) const;
-  /// How much of the memory budget is free.
+  /// Bytes of the memory budget that are free.
   uint64_t free_bytes() const;
-  /// A record that was read, behind the last one of its partition.
+  /// Adds a record that was read, after the last one of its partition.
   Status add(LogRecord record) { return waiting_->add(std::move(record)); }
-  /// No more records will be added: the log has ended.
+  /// Reports that the log has ended: no more records will be added.
   void end_of_log() { over_ = true; }
 
-  /// Whether all records below `end` are decided, or the stream ends before. Decides what it can;
-  /// the rest is asked for until settle() says otherwise.
+  /// Returns whether all records below `end` are decided, or the stream ends before them. Makes the
+  /// decisions that are possible now; the others stay requested until settle() reports them.
   bool known(int64_t end);
-  /// As Stream::hurry().
+  /// See Stream::hurry().
   bool hurry(int64_t end);
-  /// The trainer has no records before those below `end`. Whether more is wanted() for that.
+  /// Reports that the trainer waits for the records below `end` and has none before them. Returns
+  /// whether that makes more records wanted().
   bool awaits(int64_t end) { return std::exchange(awaited_, std::max(awaited_, end)) < end; }
-  /// After any news: decides what was asked for. Whether known() would now say something else.
+  /// Called after each change: makes the decisions that were requested. Returns whether known()
+  /// would now give another answer.
   bool settle();
-  /// Nothing more can be decided. The first reason stays.
+  /// Reports that nothing more can be decided. The first reason stays.
   void fail(Status status);
-  /// Whether wanted() or ask_beginning() may say something else than before the last call of this.
+  /// Returns whether wanted() or ask_beginning() may give another answer than before the previous
+  /// call of take_change().
   bool take_change() { return std::exchange(changed_, false); }
 
   const Status& failure() const { return failure_; }
   std::optional<int64_t> end() const { return end_; }
-  /// The place of a record that is not behind.
+  /// The place of a record that is not delivered.
   StreamPlace place(int64_t number) const;
-  /// The rank or guide that is waited for, for the log; nothing where records are.
+  /// The rank or guide that the next decision waits for, as text for the user's log. Nothing if it
+  /// waits for records.
   std::optional<std::string> awaited() const;
   const Waiting& waiting() const { return *waiting_; }
   DecidedRecords& decided() { return decided_; }
@@ -103,13 +109,13 @@ class Decider {
   std::shared_ptr<DecisionWitness> witness_, told_;
   std::unique_ptr<Waiting> waiting_;
   DecidedRecords decided_;
-  std::optional<Decision> given_;  // the next decision, where it was decided before
-  bool tells_after_ = false;       // the next decision with records says where the run began
+  std::optional<Decision> given_;  // the next decision, if it was made before
+  bool tells_after_ = false;       // the next decision with records states where the run began
   bool over_ = false;              // the log has ended
   bool changed_ = false;
-  int64_t asked_ = 0;    // somebody waits for the records below
-  int64_t awaited_ = 0;  // and for these first of all
-  int64_t hurried_ = 0;  // and without patience
+  int64_t asked_ = 0;    // known() was asked for the records below this number
+  int64_t awaited_ = 0;  // records below this number are read although memory is full
+  int64_t hurried_ = 0;  // records below this number are decided without waiting for missing ones
   std::optional<int64_t> end_;
   Status failure_;
 };

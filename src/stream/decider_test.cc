@@ -16,7 +16,8 @@
 namespace forebay {
 namespace {
 
-// A log that is read into a Decider on the test's own thread, at once: as far as the log goes and the Decider wants.
+// Reads a log into a Decider on the test's own thread, as far as the log goes and the Decider
+// wants.
 class ReadByHand {
  public:
   ReadByHand(std::shared_ptr<MemoryLog> log, const StreamOptions& options)
@@ -53,7 +54,7 @@ class ReadByHand {
   Decider decider;
 
  private:
-  // Whether there was anything.
+  // Returns whether there were any records.
   bool read() {
     const std::vector<size_t> wanted = decider.wanted(partitions_);
     if (wanted.empty()) return false;
@@ -121,7 +122,7 @@ TEST(Decider, what_one_batch_needs_is_read_whatever_it_takes) {
   EXPECT_TRUE(stream.known(64));
 }
 
-// The decision before cannot go, as the step that begins in it is not delivered.
+// The previous decision cannot be released, as the step that begins in it is not delivered.
 TEST(Decider, what_a_batch_needs_of_the_next_window_is_read_beside_a_full_one) {
   const auto log = log_with({300}, 10'000);
   StreamOptions options = decisions_of(100);
@@ -135,7 +136,7 @@ TEST(Decider, what_a_batch_needs_of_the_next_window_is_read_beside_a_full_one) {
   }
 }
 
-// States of all ranks say the same, however far each has come.
+// The states of all ranks must be equal, whatever each rank has delivered.
 TEST(Decider, the_record_before_one_is_known_also_when_it_is_behind) {
   const auto log = log_with({20, 10});
   StreamOptions options = decisions_of(30);
@@ -169,7 +170,8 @@ TEST(Decider, the_rest_of_a_window_comes_in_the_order_that_it_had) {
   EXPECT_EQ(keys(second, 13, 40), keys(first, 13, 40));
 }
 
-// The contract of a checkpoint: at any place, also inside a shuffled window, and with decisions of another size behind it.
+// The contract of a checkpoint holds at any place, inside a shuffled window as well, and with
+// decisions of another size after it.
 TEST(Decider, goes_on_from_any_place_without_loss_and_without_doubles) {
   std::mt19937_64 draw(3);
   for (int trial = 0; trial < 60; ++trial) {
@@ -308,7 +310,8 @@ TEST(Decider, a_full_budget_of_the_disk_makes_records_wait_where_they_are) {
   }
 }
 
-// Each of N records that arrived for a decision of C stays with the probability C / N, whatever its place and its partition.
+// Each of N records that arrived for a decision of C stays with the probability C / N, whatever its
+// place and its partition.
 TEST(Decider, a_sample_is_uniform_over_what_arrived) {
   constexpr int kDecision = 20, kArrived = 100, kRuns = 400;
   std::vector<double> stayed(kArrived);
@@ -338,7 +341,7 @@ TEST(Decider, a_sample_is_uniform_over_what_arrived) {
   EXPECT_LT(chi, 160) << "99 degrees of freedom: above once in 10,000 draws";
 }
 
-// A guide that repeats what a witness was told.
+// A guide that repeats the decisions that it received as a witness.
 class Recorded final : public DecisionWitness, public DecisionGuide {
  public:
   void decided(const Decision& decision) override { decisions.push_back(decision); }
@@ -388,7 +391,7 @@ TEST(Decider, what_was_decided_can_be_repeated_under_every_policy) {
   }
 }
 
-// Records are parts of what one answer of a server brought.
+// The records are parts of one answer of a server.
 TEST(Decider, a_sample_does_not_keep_what_its_records_were_read_with) {
   const auto waiting = waiting_sampled({.decision_records = 4}, 1, true);
   ASSERT_TRUE(waiting->begin_decision(0, std::nullopt).ok());
@@ -402,7 +405,8 @@ TEST(Decider, a_sample_does_not_keep_what_its_records_were_read_with) {
   EXPECT_EQ(owner.use_count(), 1);
 }
 
-// What others dropped must be read, too, and it may be all that a decision has of a partition.
+// Records that other ranks dropped must be read, too. They may be all that a decision has of a
+// partition.
 TEST(Decider, a_decision_that_only_drops_of_a_partition_is_followed_without_room) {
   const auto log = log_with({60, 100}, 500);
   StreamOptions options = decisions_of(50);
@@ -476,7 +480,7 @@ TEST(Decider, numbers_without_records_are_repeated_and_stand_in_states) {
   }
 }
 
-// Its records are read again, which takes a while: until then there is nothing that could be given.
+// The records of the decision are read again. Until that is done, no record can be given.
 TEST(Decider, who_goes_on_inside_a_decision_gets_the_rest_of_it_whatever_the_hurry) {
   for (const BufferPolicy policy : {BufferPolicy::kBlock, BufferPolicy::kDropOldest, BufferPolicy::kSample}) {
     const auto log = log_with({8, 8});
@@ -499,7 +503,7 @@ TEST(Decider, who_goes_on_inside_a_decision_gets_the_rest_of_it_whatever_the_hur
   }
 }
 
-// A guide that has something to say when the test does.
+// A guide that answers when the test lets it.
 class SaidLater final : public DecisionGuide, public DecisionWitness {
  public:
   Result<Answer> at(int64_t) override {

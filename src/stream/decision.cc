@@ -13,9 +13,9 @@ namespace forebay {
 namespace {
 
 using Json = nlohmann::ordered_json;
-// As of JSON's numbers in other languages, and far from where sums overflow.
+// Other languages represent integers of JSON exactly up to here, and sums are far from overflow.
 constexpr int64_t kMostRecords = int64_t{1} << 53;
-constexpr int64_t kMostMissing = int64_t{1} << 24;  // takes memory by its number alone
+constexpr int64_t kMostMissing = int64_t{1} << 24;  // bounds memory: a short text can name many
 constexpr size_t kLongestOffset = 1024;
 
 Status no_decision() {
@@ -67,11 +67,11 @@ Status check_decision(const Decision& decision, size_t partitions) {
       return invalid_argument(fmt::format("a decision names partition {} of {}", part.partition, partitions));
     before = &part;
     if (!is_number(part.taken) || !is_number(part.dropped) || part.last.size() > kLongestOffset) return no_decision();
-    // Each part is below kMostRecords, so that the sum is looked at before it could overflow.
+    // Each part is below kMostRecords, so the sum is checked before it can overflow.
     if ((records += part.taken) >= kMostRecords)
       return invalid_argument("a decision has more records than there can be");
   }
-  // Behind one without records the same would be due again, for ever.
+  // After a decision without records, the same decision would be due again, forever.
   if (records == 0) return invalid_argument("a decision of a stream has no records");
   const bool begins = decision.after.empty() || decision.after.size() == partitions;
   return begins && std::ranges::all_of(decision.after, [](const auto& one) { return one.size() <= kLongestOffset; })

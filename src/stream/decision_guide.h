@@ -10,10 +10,10 @@
 
 namespace forebay {
 
-/// Decisions that were made before, by a journal, or elsewhere, by another rank. A stream with a
-/// guide follows it and decides nothing itself.
+/// Gives decisions that were made before (by a journal) or elsewhere (by another rank). A stream
+/// with a guide follows it and decides nothing itself.
 ///
-/// The stream calls all methods under its lock, so they never wait.
+/// The stream calls all methods under its lock, so they must not wait.
 class DecisionGuide {
  public:
   virtual ~DecisionGuide() = default;
@@ -23,12 +23,12 @@ class DecisionGuide {
     Decision decision;  ///< with kThis
   };
   /// The decision that begins with record `first`. After kLater the guide's owner calls
-  /// Stream::look_again() once there is another answer.
+  /// Stream::look_again() as soon as there is another answer.
   virtual Result<Answer> at(int64_t first) = 0;
-  /// The offsets behind which a run of StreamOptions::from_now begins, where they are known before
-  /// its first decision. The guide's owner calls Stream::look_again() once they are.
+  /// The offsets after which a run of StreamOptions::from_now begins, if they are known before its
+  /// first decision. The guide's owner calls Stream::look_again() as soon as they are.
   virtual std::optional<std::vector<std::string>> beginning() { return std::nullopt; }
-  /// The reason of kLater, for the log.
+  /// The reason of kLater, for the user's log.
   virtual std::string awaited() const { return {}; }
 };
 

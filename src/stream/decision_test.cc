@@ -15,7 +15,7 @@ TEST(Decision, is_read_as_it_is_written) {
     EXPECT_EQ(*Decision::from_json(decision.to_json(), 3), decision);
 }
 
-// The next one would begin with the same number, and be the same line of a journal.
+// The next decision would begin with the same number, and be the same line of a journal.
 TEST(Decision, one_without_records_or_of_other_partitions_is_none) {
   for (const std::string text :
        {R"({"first": 5, "parts": []})", R"({"first": 5, "parts": [[0, "7", 0, 3]]})", R"({"first": 5, "missing": 0})",

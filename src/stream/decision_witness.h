@@ -8,21 +8,21 @@
 
 namespace forebay {
 
-/// Is told of every decision, in order, once it is decided.
+/// Receives every decision of a stream, in order, as soon as it is made.
 ///
-/// The stream calls all methods under its lock, so they never wait.
+/// The stream calls all methods under its lock, so they must not wait.
 class DecisionWitness {
  public:
   virtual ~DecisionWitness() = default;
   virtual void decided(const Decision& decision) = 0;
-  /// The run, of StreamOptions::from_now, begins behind these offsets.
+  /// The run, which is one of StreamOptions::from_now, begins after these offsets.
   virtual void begins(const std::vector<std::string>& /*after*/) {}
-  /// No decision follows the last one, which ended in front of record `first`.
+  /// The stream has ended before record `first`: no further decision follows.
   virtual void ended(int64_t /*first*/) {}
-  /// Whether one more decision may be decided now. The witness's owner calls Stream::look_again()
-  /// when that changes.
+  /// Whether one more decision may be made now. The witness's owner calls Stream::look_again() when
+  /// that changes.
   virtual bool may_decide() { return true; }
-  /// The reason why none may be decided, for the log.
+  /// The reason why no decision may be made, for the user's log.
   virtual std::string awaited() const { return {}; }
 };
 

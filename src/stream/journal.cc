@@ -24,7 +24,8 @@ constexpr int kJournalFormat = 1;
 constexpr std::string_view kKind = "stream journal";
 constexpr std::array<std::string_view, 3> kOnUnderrun = {"wait", "repeat", "rehearse"};
 
-// How far the decisions of an existing journal go that end at or before a place. InvalidArgument where none ends there.
+// Returns the offset in an existing journal at which the decisions before the run's place end.
+// InvalidArgument if no decision ends at that place.
 Result<std::streamoff> end_of_kept(const std::string& path, const JournalHeader& now,
                                    const std::vector<std::string>& partitions) {
   std::ifstream file(path);
@@ -35,11 +36,12 @@ Result<std::streamoff> end_of_kept(const std::string& path, const JournalHeader&
       was.on_underrun != now.on_underrun || was.sampled != now.sampled)
     return invalid_argument(
         fmt::format("{} is the journal of another stream, seed, window or .buffer(); give another path", path));
-  // The decision that a state stands in is in the journal already, and the witness is not told of it again.
+  // The journal already has the decision that a state names, and the witness does not receive it
+  // again.
   const int64_t place = now.place.decided();
   int64_t reached = was.place.decided();
   std::streamoff end = file.tellg();
-  // eof() with a line: it has no end, and was cut off while it was written.
+  // At eof() the line has no end: it was cut off while it was written.
   while (reached < place && std::getline(file, line) && !file.eof()) {
     const Result<Decision> decision = Decision::from_json(line, partitions.size());
     if (!decision.ok() || decision->first != reached) break;
@@ -72,7 +74,7 @@ Result<JournalHeader> JournalHeader::from_json(std::string_view text, const std:
   const auto has = [&](const char* name, auto is) { return json.contains(name) && is(json[name]); };
   const auto is_text = [](const JournalJson& value) { return value.is_string(); };
   const auto is_bool = [](const JournalJson& value) { return value.is_boolean(); };
-  // All is looked at before get(), which throws for another type.
+  // All types are checked before get(), which throws for a wrong one.
   const bool whole = json.is_object() && json.value("forebay", JournalJson()) == kKind && has("log", is_text) &&
                      has("seed", [](const JournalJson& value) { return value.is_number_unsigned(); }) &&
                      has("shuffled", is_bool) && has("sampled", is_bool) && has("place", is_text);
@@ -84,7 +86,7 @@ Result<JournalHeader> JournalHeader::from_json(std::string_view text, const std:
   header.log = json["log"].get<std::string>();
   header.seed = json["seed"].get<uint64_t>();
   header.shuffled = json["shuffled"].get<bool>();
-  // Not in journals of before there was such an option: these waited.
+  // Journals from before this option lack it: their runs waited.
   const JournalJson said = json.value("on_underrun", JournalJson(kOnUnderrun[0]));
   const auto known =
       std::find_if(kOnUnderrun.begin(), kOnUnderrun.end(), [&](std::string_view one) { return said == one; });
@@ -100,7 +102,8 @@ Result<std::shared_ptr<JournalWriter>> JournalWriter::open(const std::string& pa
   auto writer = std::make_shared<JournalWriter>();
   writer->path_ = path;
   std::error_code error;
-  // An empty file is begun anew: a kill may have come before the first line was written.
+  // An empty file is begun anew: the process may have been killed before the first line was
+  // written.
   const bool goes_on = std::filesystem::file_size(path, error) > 0 && !error;
   std::streamoff end = 0;
   if (goes_on) {
@@ -109,7 +112,7 @@ Result<std::shared_ptr<JournalWriter>> JournalWriter::open(const std::string& pa
   writer->file_.reset(std::fopen(path.c_str(), goes_on ? "r+" : "w"));
   if (!writer->file_) return unavailable(fmt::format("{} cannot be written: {}", path, std::strerror(errno)));
   if (goes_on) {
-    // What the run decided behind the state's place it decides anew, and perhaps otherwise.
+    // The run makes the decisions after the state's place again, and may make other ones.
     if (ftruncate(fileno(writer->file_.get()), end) != 0 || fseeko(writer->file_.get(), end, SEEK_SET) != 0)
       return unavailable(fmt::format("{} cannot be written: {}", path, std::strerror(errno)));
     return writer;
@@ -129,7 +132,7 @@ Status JournalWriter::flush() {
   if (std::fflush(file_.get()) != 0) failed_ = true;
   if (!failed_) return {};
   Status failure = unavailable(fmt::format("{} cannot be written: {}", path_, std::strerror(errno)));
-  // The training goes on, and nobody else would hear of it before the run is to be repeated.
+  // Training goes on, and nobody would learn of the error before the run is to be repeated.
   if (!told_.exchange(true))
     log_warning(fmt::format("journal: {}; the run cannot be repeated beyond here", failure.message()));
   return failure;
@@ -162,7 +165,7 @@ Status JournalReader::read_next() {
   std::string line;
   if (!std::getline(file_, line) || file_.eof()) return {};
   Result<Decision> decision = Decision::from_json(line, partitions_);
-  // A line with an end was given: to pass over it would end the run early, as if the journal did.
+  // A complete line was delivered. Skipping it would end the run early, as if the journal ended.
   if (!decision.ok())
     return corrupt(
         fmt::format("{}: the line behind record {} is damaged: '{}'; without it and all that follows, the "
@@ -173,7 +176,8 @@ Status JournalReader::read_next() {
 }
 
 Result<DecisionGuide::Answer> JournalReader::at(int64_t first) {
-  // A seek back, or the first question. Lines are looked for from the beginning: that is rare, and they are short.
+  // This is the first question or a seek back. The search from the beginning is rare, and lines are
+  // short.
   if (!read_ || read_->first > first) {
     file_.clear();
     file_.seekg(begin_);
@@ -181,7 +185,7 @@ Result<DecisionGuide::Answer> JournalReader::at(int64_t first) {
     FOREBAY_RETURN_IF_ERROR(read_next());
   }
   while (read_ && read_->first < first) FOREBAY_RETURN_IF_ERROR(read_next());
-  // A journal that was cut off ends the repetition where its last whole line does.
+  // If the journal was cut off, the repetition ends after its last complete line.
   if (!read_) return Answer{Says::kEnd, {}};
   if (read_->first == first) return Answer{Says::kThis, *read_};
   return Status(

@@ -13,32 +13,32 @@
 
 namespace forebay {
 
-/// The first line of a journal: the run that it is of.
+/// The first line of a journal. It identifies the run.
 struct JournalHeader {
   std::string log;  ///< RecordLog::identity()
   uint64_t seed = 0;
   bool shuffled = false;
   bool sampled = false;
   OnUnderrun on_underrun = OnUnderrun::kWait;
-  StreamPlace place;  ///< of its first record
+  StreamPlace place;  ///< place of the journal's first record
 
   std::string to_json(const std::vector<std::string>& partitions) const;
   static Result<JournalHeader> from_json(std::string_view text, const std::vector<std::string>& partitions);
 };
 
-/// Writes decisions to a file as they are made, a line of tens of bytes each, so that the run can
-/// be repeated exactly although arrival cannot.
+/// Writes each decision to a file as it is made, in a line of tens of bytes. The journal makes
+/// the run repeatable, although the arrival of records is not.
 ///
 /// A stream calls decided() under its lock; the loader calls flush() from any thread.
 class JournalWriter final : public DecisionWitness {
  public:
   /// Begins a journal, or continues one of the same run: its decisions from `header.place` on are
-  /// replaced. InvalidArgument where the file is no journal, is of another run, or ends before that
-  /// place; Unavailable where it cannot be written.
+  /// replaced. InvalidArgument if the file is no journal, belongs to another run, or ends before
+  /// that place. Unavailable if it cannot be written.
   static Result<std::shared_ptr<JournalWriter>> open(const std::string& path, const JournalHeader& header,
                                                      const std::vector<std::string>& partitions);
   void decided(const Decision& decision) override;
-  /// Hands everything written so far to the system. Unavailable where some of it could not be
+  /// Hands all buffered lines to the operating system. Unavailable if any line could not be
   /// written.
   Status flush();
 
@@ -51,15 +51,15 @@ class JournalWriter final : public DecisionWitness {
   std::atomic<bool> failed_ = false, told_ = false;
 };
 
-/// Repeats the decisions of a journal. A last line that was cut off is left out: its decision was
-/// never given.
+/// Repeats the decisions of a journal. A last line that is incomplete is ignored: its decision was
+/// never delivered.
 class JournalReader final : public DecisionGuide {
  public:
-  /// NotFound where there is no such file, InvalidArgument where it is no journal.
+  /// NotFound if there is no such file; InvalidArgument if it is no journal.
   static Result<std::shared_ptr<JournalReader>> open(const std::string& path,
                                                      const std::vector<std::string>& partitions);
   const JournalHeader& header() const { return header_; }
-  /// Corrupt for a whole line that is no decision.
+  /// Corrupt if a complete line is no decision.
   Result<Answer> at(int64_t first) override;
 
  private:
@@ -70,9 +70,9 @@ class JournalReader final : public DecisionGuide {
   size_t partitions_ = 0;
   std::ifstream file_;
   std::streampos begin_;
-  int64_t begins_ = 0;  // the first record that a decision here has
+  int64_t begins_ = 0;  // number of the first record of the first decision
   JournalHeader header_;
-  std::optional<Decision> read_;  // the last line that was
+  std::optional<Decision> read_;  // the decision of the line that was read last
 };
 
 }  // namespace forebay

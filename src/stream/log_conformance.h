@@ -14,43 +14,44 @@
 
 namespace forebay::conformance {
 
-/// A log with somebody who writes to it. Its records have `bytes` as their first field.
+/// A log and a way to write to it. Its records have `bytes` as their first field.
 class LogUnderTest {
  public:
   virtual ~LogUnderTest() = default;
   virtual std::shared_ptr<const RecordLog> log() = 0;
-  /// One record each, in this order.
+  /// Appends one record per payload, in this order.
   virtual void append(size_t partition, const std::vector<std::string>& payloads) = 0;
 };
 
-/// How a log takes part: every promise in log_conformance_test.cc is tried on it.
+/// Describes how to test one kind of log. log_conformance_test.cc tests every promise of RecordLog
+/// on it.
 struct LogDriver {
   std::string name;
-  /// A new log, empty, of so many partitions. Null where the driver's server is not running: its
-  /// tests are skipped, or fail with FOREBAY_REQUIRE_SERVERS=1.
+  /// Makes a new, empty log of that many partitions. Null if the driver's server is not running:
+  /// its tests are skipped, or fail with FOREBAY_REQUIRE_SERVERS=1.
   std::function<std::unique_ptr<LogUnderTest>(size_t partitions)> make;
   size_t most_partitions = 4;
-  size_t many_records = 100'000;  ///< of 3 KB, for the test that compares many
+  size_t many_records = 100'000;  ///< records of 3 KB in the test that compares many
 };
 inline void PrintTo(const LogDriver& driver, std::ostream* out) { *out << driver.name; }
 
-/// Nothing that goes well takes as long.
+/// Longer than anything that succeeds takes.
 constexpr std::chrono::seconds kPatience{30};
 
-/// The first field of a record, its bytes fetched where that is needed.
+/// The first field of a record. Its bytes are fetched first if the log needs that.
 std::string text_of(const RecordLog& log, const LogRecord& record);
 
-/// All of these and not more, read by one reader of all partitions; fails the test when they do not
-/// come.
+/// Reads exactly `count` records with one reader of all partitions. Fails the test if they do not
+/// arrive.
 std::vector<LogRecord> read_count(LogReader& reader, const std::vector<size_t>& wanted, size_t count);
 
-/// The partitions 0, 1, … of the log, from the beginning or behind `after`.
+/// Positions of the partitions 0, 1, … of the log: at the beginning, or after `after`.
 std::vector<LogPosition> positions_of(const RecordLog& log, const std::vector<std::string>& after = {});
 std::vector<size_t> partitions_of(const RecordLog& log);
 
 class LogConformance : public testing::TestWithParam<LogDriver> {
  protected:
-  /// Skips the test where the driver has no server.
+  /// Skips the test if the driver has no server.
   bool begin(size_t partitions = 1);
   std::unique_ptr<LogReader> reader(const std::vector<std::string>& after = {}) const;
 

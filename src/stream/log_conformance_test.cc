@@ -23,7 +23,7 @@ std::vector<std::string> numbered(std::string_view word, size_t count) {
   return texts;
 }
 
-/// About 3 KB, different for each number.
+/// A payload of about 3 KB, different for each number.
 std::string long_payload(size_t number) {
   std::string text = fmt::format("{:08}", number);
   text.resize(3000 + number % 100, static_cast<char>('a' + number % 26));

@@ -15,12 +15,12 @@ namespace forebay {
 
 namespace {
 
-// Of one read, also where the budget is used up: less is not worth the way to a broker.
+// Least size of a read, even if the budget is used up: less is not worth a request to a broker.
 constexpr uint64_t kLeastRead = uint64_t{64} << 10;
 constexpr size_t kNamedPartitions = 5;
 constexpr std::chrono::milliseconds kAskAgain{200};
 
-// How many seconds ago, for messages; 0: never.
+// Text for messages: "for 12 s", or "so far" if `at_ns` is 0, which means never.
 std::string ago(int64_t at_ns, int64_t now_ns) {
   return at_ns == 0 ? "so far" : fmt::format("for {:.0f} s", static_cast<double>(now_ns - at_ns) * 1e-9);
 }
@@ -62,10 +62,10 @@ void LogReading::join() {
   if (thread_.joinable()) thread_.join();
   thread_ = {};
   const std::lock_guard lock(mutex_);
-  held_bytes_.clear();  // with the readers
+  held_bytes_.clear();  // the readers are destroyed
 }
 
-// The first reader's thread has those of the others.
+// Runs on the first reader's thread, which owns the threads of the others.
 void LogReading::read_all(const std::stop_token& stop) {
   const Result<std::vector<std::string>> after = sink_.find_beginning(stop);
   if (!after.ok()) return sink_.fail(after.status());
@@ -74,7 +74,7 @@ void LogReading::read_all(const std::stop_token& stop) {
     positions.emplace_back();
     for (const size_t p : partitions) positions.back().push_back({p, (*after)[p]});
   }
-  // Joined at the end of this function, before what they refer to goes.
+  // These are joined at the end of this function, before `positions` is destroyed.
   std::vector<std::jthread> others;
   try {
     for (size_t reader = 1; reader < positions.size(); ++reader)
@@ -98,7 +98,7 @@ Result<std::vector<std::string>> LogReading::ends(const std::stop_token& stop) {
 }
 
 void LogReading::read(size_t number, const std::vector<LogPosition>& from, const std::stop_token& stop) {
-  // Made, used and destroyed on this thread: clients of brokers are for one thread.
+  // The reader is made, used and destroyed on this thread: clients of brokers are for one thread.
   Result<std::unique_ptr<LogReader>> reader = log_->read_after(from);
   if (!reader.ok()) return sink_.fail(reader.status());
   std::vector<size_t> mine;
@@ -108,20 +108,20 @@ void LogReading::read(size_t number, const std::vector<LogPosition>& from, const
     const RecordSink::Wanted wanted = sink_.wait_wanted(mine, stop);
     if (wanted.partitions.empty()) return;
     LogReader::Limits most;
-    // So that all readers together stay within what is free.
+    // All readers together must stay within the free memory.
     most.bytes = std::min(most.bytes, std::max(kLeastRead, wanted.free_bytes / (2 * readers)));
     Result<std::vector<LogRecord>> records = (*reader)->read(wanted.partitions, most, stop);
-    // What came with the stop is not taken in: a seek reads it again.
+    // Records that come with the stop are not taken in: a seek reads them again.
     if (stop.stop_requested()) return;
     if (!records.ok()) return sink_.fail(records.status());
     if (Status taken = take_in(number, **reader, std::move(*records)); !taken.ok()) return sink_.fail(std::move(taken));
-    // Of all logs only a program's own ends; readers of brokers and files go on.
+    // Only a program's own log ends; readers of brokers and files go on.
   } while (!(*reader)->ended());
   if (--reading_ == 0) sink_.end_of_log();
 }
 
 Status LogReading::take_in(size_t number, LogReader& reader, std::vector<LogRecord> records) {
-  // Before the records: where a gap is an error, what came behind it must not be trained on.
+  // Gaps come before the records: if a gap is an error, no record after it may be trained on.
   FOREBAY_RETURN_IF_ERROR(note_gaps(reader.take_gaps()));
   const int64_t now_ns = clock_();
   {

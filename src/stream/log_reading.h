@@ -17,20 +17,20 @@
 
 namespace forebay {
 
-/// Takes the records that a LogReading reads. Called from its threads, without a lock.
+/// Receives the records that a LogReading reads. Called from its threads, without a lock.
 class RecordSink {
  public:
   virtual ~RecordSink() = default;
-  /// Before anything is read, on one thread: of each partition, the offset that reading begins
-  /// behind.
+  /// Returns for each partition the offset after which reading begins. Called once, on one thread,
+  /// before anything is read.
   virtual Result<std::vector<std::string>> find_beginning(const std::stop_token& stop) = 0;
   struct Wanted {
-    std::vector<size_t> partitions;  ///< none: a stop is requested
-    uint64_t free_bytes = 0;         ///< of memory, for all readers together
+    std::vector<size_t> partitions;  ///< empty: a stop is requested
+    uint64_t free_bytes = 0;         ///< free bytes of the memory budget, for all readers together
   };
-  /// Waits until some of these partitions, which one reader has, should be read.
+  /// Waits until some of these partitions, which belong to one reader, should be read.
   virtual Wanted wait_wanted(std::span<const size_t> partitions, const std::stop_token& stop) = 0;
-  /// Records as they were read, of each partition in its order. A failure ends the reading.
+  /// Takes records as they were read, each partition's in its order. A failure ends the reading.
   virtual Status take_in(std::vector<LogRecord> records) = 0;
   /// All partitions have ended.
   virtual void end_of_log() = 0;
@@ -38,38 +38,38 @@ class RecordSink {
   virtual void fail(Status status) = 0;
 };
 
-/// Reads a log into a sink, on a thread for each reader of the log, and knows what there is to say
-/// of these.
+/// Reads a log into a sink, on one thread per reader of the log, and knows the state of these
+/// readers.
 ///
 /// Owned by a Stream, which is its sink and outlives it. A LogReader is made, used and destroyed on
-/// its own thread. start(), request_stop() and join() are called by one thread at a time; the other
-/// methods from any, also under the sink's lock: this class calls its sink without a lock of its
-/// own.
+/// its own thread. start(), request_stop() and join() are called by one thread at a time. The other
+/// methods may be called from any thread, even under the sink's lock: this class holds no lock of
+/// its own while it calls the sink.
 class LogReading {
  public:
-  /// A point in time of a clock that only goes forward, in nanoseconds.
+  /// A monotonic clock, in nanoseconds.
   using Clock = std::function<int64_t()>;
-  /// `skip_trimmed`: records that the log has forgotten are no error.
+  /// `skip_trimmed`: records that the log has trimmed are no error.
   LogReading(std::shared_ptr<const RecordLog> log, bool skip_trimmed, RecordSink& sink, Clock clock = monotonic_ns);
   ~LogReading();
 
-  /// Begins to read. Unavailable where no thread is to be had.
+  /// Begins to read. Unavailable if no thread can be started.
   Status start();
   void request_stop() { thread_.request_stop(); }
-  /// Waits for the threads, behind request_stop(): at most for what a stop takes the log.
+  /// Waits for the threads after request_stop(), at most as long as the log takes to stop.
   void join();
 
-  /// The log's ends, asked for until it answers. For RecordSink::find_beginning().
+  /// Asks for the log's ends until the log answers. For RecordSink::find_beginning().
   Result<std::vector<std::string>> ends(const std::stop_token& stop);
 
-  /// Memory of the readers, beside the records that the sink has.
+  /// Bytes in the readers' memory, in addition to the records that the sink has.
   uint64_t held_bytes() const;
   struct Stats {
     int64_t arrived = 0, reconnects = 0, trimmed = 0;
   };
   Stats stats() const;
-  /// For the log: that records of so many are there where `records` are wanted, `waiting` of each
-  /// partition; which partitions give nothing, and why.
+  /// Text for the user's log: how many of the `records` for the next batch have arrived (`waiting`
+  /// of each partition), which partitions give nothing, and why.
   std::string awaited(std::span<const size_t> waiting, size_t records) const;
 
  private:
@@ -85,7 +85,7 @@ class LogReading {
   mutable std::mutex mutex_;
   std::vector<std::string> troubles_;  // by reader
   std::vector<uint64_t> held_bytes_;   // by reader
-  std::vector<int64_t> heard_ns_;      // by partition: when it last gave something; 0: not since start()
+  std::vector<int64_t> heard_ns_;      // by partition: time of the last record; 0: none yet
   Stats stats_;
   std::atomic<size_t> reading_ = 0;  // readers whose partitions have not ended
   std::jthread thread_;

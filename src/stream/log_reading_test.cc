@@ -9,7 +9,7 @@
 namespace forebay {
 namespace {
 
-// Takes everything at once, while it is open.
+// Accepts all records at once.
 class Taken final : public RecordSink {
  public:
   explicit Taken(size_t partitions) : after(partitions), records(partitions) {}
@@ -29,7 +29,7 @@ class Taken final : public RecordSink {
   }
   void end_of_log() override { tell("end"); }
   void fail(Status status) override { tell(status.to_string()); }
-  // The end of the log, or a failure.
+  // Waits for the end of the log or a failure, and returns which it was.
   std::string wait() {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, kStreamPatience, [&] { return !told_.empty(); });
@@ -113,7 +113,7 @@ TEST(LogReading, ends_where_its_sink_refuses_records_and_goes_on_after_a_stop) {
   EXPECT_EQ(sink.records[0].size(), 18u);
 }
 
-// At least 64 KiB a read, and all readers together no more than half of what is free.
+// A read has at least 64 KiB, and all readers together at most half of the free memory.
 TEST(LogReading, reads_as_much_at_a_time_as_there_is_room_for) {
   for (const uint64_t free_bytes : {uint64_t{0}, uint64_t{1} << 20}) {
     const auto log = log_with({3'000, 0}, 1'000);

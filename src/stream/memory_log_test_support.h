@@ -13,8 +13,8 @@
 
 namespace forebay {
 
-/// A log in memory: "p/17" is the record of offset "17" (counted from 1) of partition p. What is
-/// not there yet, append() brings.
+/// A log in memory. "p/17" is the record of offset "17" (counted from 1) of partition p. append()
+/// adds records.
 class MemoryLog final : public RecordLog {
  public:
   explicit MemoryLog(size_t partitions, uint64_t record_bytes = 8) : record_bytes_(record_bytes) {
@@ -50,14 +50,14 @@ class MemoryLog final : public RecordLog {
     const std::lock_guard lock(mutex_);
     begins_[partition] = before;
   }
-  /// Records that were read of a partition, by all readers.
+  /// Count of the records of a partition that all readers have read.
   int64_t reads(size_t partition) const {
     const std::lock_guard lock(mutex_);
     return reads_[partition];
   }
 
-  /// Waits until so many readers wait for more than there is: what they read before has been taken
-  /// in.
+  /// Waits until that many readers wait for further records. By then the records that they read
+  /// before have been taken in.
   bool wait_idle(int readers) const {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::seconds(20), [&] { return idle_ == readers; });
@@ -152,7 +152,7 @@ class MemoryLog final : public RecordLog {
   std::vector<int64_t> sizes_, begins_;
   mutable std::vector<int64_t> reads_;
   int64_t appends_ = 0;
-  mutable int idle_ = 0;  // readers that wait since the last of these
+  mutable int idle_ = 0;  // readers that have been waiting since the last append
   bool ended_ = false;
   Status failure_;
 };

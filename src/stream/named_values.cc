@@ -15,7 +15,7 @@ std::string_view text_of_run(std::span<const uint8_t> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// What was found, for a message: printable, and not long.
+/// Bytes for a message: printable and short.
 std::string shown(std::span<const uint8_t> bytes) {
   constexpr size_t kMost = 40;
   const std::string_view text = text_of_run(bytes.first(std::min(bytes.size(), kMost)));
@@ -26,16 +26,17 @@ std::string shown(std::span<const uint8_t> bytes) {
 }
 
 Buffer part_of(const Buffer& owner, std::span<const uint8_t> bytes) {
-  // An empty run may have no address, from which no place could be reckoned.
+  // An empty run may have no address to compute an offset from.
   if (bytes.empty()) return {};
   return owner.slice(static_cast<size_t>(bytes.data() - owner.data()), bytes.size());
 }
 
-/// The shape of so many bytes, its unknown first dimension filled in; nothing where they do not fit.
+/// The shape of a value of that many bytes, with its unknown first dimension filled in. Nothing if
+/// the bytes do not fit.
 std::optional<Shape> shape_of_bytes(const Field& field, size_t size) {
   Shape shape = field.shape;
   const bool open = shape[0] == Shape::kUnknown;
-  // For the size of one row; each dimension is at least 1, so `each` is not 0 (RecordFormat refuses others).
+  // `each` becomes the size of one row. It is not 0: RecordFormat refuses dimensions below 1.
   if (open) shape[0] = 1;
   const size_t each = static_cast<size_t>(shape.elements()) * dtype_size(field.dtype);
   if (open) shape[0] = static_cast<int64_t>(size / each);
@@ -81,7 +82,7 @@ Result<std::vector<NamedValue>> named_values(std::span<const uint8_t> run) {
 }
 
 const std::span<const uint8_t>* find_named(const std::vector<NamedValue>& values, std::string_view name) {
-  // An entry may have a name twice; as in JSON's objects the last one counts.
+  // If an entry has a name twice, the last value counts, as in JSON's objects.
   for (auto at = values.rbegin(); at != values.rend(); ++at) {
     if (at->first == name) return &at->second;
   }

@@ -9,13 +9,14 @@
 
 namespace forebay {
 
-// Offsets that are whole numbers, as decimal text in the one shortest form: positions in files, sequence numbers.
+// Offsets that are whole numbers: positions in files, sequence numbers. Their text is the shortest
+// decimal form.
 
-/// Nothing where it is none, or below `least`.
+/// Nothing if the text is no such number, or the number is below `least`.
 std::optional<uint64_t> number_of_offset(std::string_view offset, uint64_t least = 0);
-/// InvalidArgument, saying of what it is no offset.
+/// InvalidArgument if it is no such offset; the message names `of`.
 Status check_number_offset(std::string_view offset, const std::string& of, uint64_t least = 0);
-/// As RecordLog::compare(), for offsets that are numbers.
+/// See RecordLog::compare(), for offsets that are numbers.
 int compare_number_offsets(std::string_view a, std::string_view b);
 
 }  // namespace forebay

@@ -18,7 +18,7 @@ void put_number(T value, uint8_t* out) {
   std::memcpy(out, &value, sizeof value);
 }
 
-// from_chars(): no locale, no blanks, no sign of plus; nothing behind the number may be left.
+// from_chars() accepts no locale, no blanks and no plus sign. Nothing may follow the number.
 template <typename T>
 bool parse_number(std::string_view text, uint8_t* out) {
   T value{};
@@ -40,7 +40,7 @@ bool parse_bool(std::string_view text, uint8_t* out) {
   return *out == 1 || text == "false" || text == "0";
 }
 
-/// False where T does not hold it.
+/// False if T cannot hold the value.
 template <typename T, typename From>
 bool put_converted(From value, uint8_t* out) {
   if constexpr (std::integral<T>) {
@@ -59,7 +59,7 @@ bool convert_one(From value, DType to, uint8_t* out) {
     case DType::kFloat64: return put_converted<double>(value, out);
     default: break;
   }
-  // Floats become no integers: that would cut off, or need a rule for it.
+  // Floats do not become integers: that would truncate, or need a rule for rounding.
   if constexpr (std::integral<From>) {
     switch (to) {
       case DType::kUint8: return put_converted<uint8_t>(value, out);
@@ -116,7 +116,7 @@ size_t convert_numbers(DType from, const uint8_t* in, size_t count, DType to, ui
   }
   if (from == DType::kInt64) return convert_all<int64_t>(in, count, to, out);
   if (from == DType::kUint64) return convert_all<uint64_t>(in, count, to, out);
-  // JSON's parser gives these four types alone (JsonType).
+  // JSON's parser gives only these four types (JsonType).
   return convert_all<double>(in, count, to, out);
 }
 

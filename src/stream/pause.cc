@@ -6,7 +6,7 @@
 namespace forebay {
 
 bool pause_for(std::chrono::nanoseconds time, std::stop_token stop) {
-  // condition_variable_any alone waits with a stop token, and it wants a lock.
+  // Only condition_variable_any can wait with a stop token, and it needs a lock.
   std::mutex mutex;
   std::condition_variable_any nobody_notifies;
   std::unique_lock lock(mutex);

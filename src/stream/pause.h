@@ -5,7 +5,7 @@
 
 namespace forebay {
 
-/// Waits so long; false, at once, where a stop is requested.
+/// Waits for that time. Returns false at once if a stop is requested.
 bool pause_for(std::chrono::nanoseconds time, std::stop_token stop);
 
 }  // namespace forebay

@@ -9,7 +9,7 @@ namespace forebay {
 
 namespace {
 
-// Between the two threads, so that neither waits for the other with each record.
+// Limits of the queue between the two threads. Neither should wait for the other at each record.
 constexpr size_t kMostPushed = 256;
 constexpr uint64_t kMostPushedBytes = uint64_t{4} << 20;
 
@@ -24,13 +24,14 @@ PushedRecords::PushedRecords() : gone_(std::make_shared<Gone>()) {}
 
 PushedRecords::Pushed PushedRecords::push(std::string offset, std::string key, uint64_t bytes,
                                           std::chrono::milliseconds patience) {
-  // When the last holder of the record lets go of it, its key goes to `gone`.
+  // When the last owner of the record releases it, its key goes to `gone`.
   auto tell = [gone = gone_, key](void*) {
     const std::lock_guard lock(gone->mutex);
     gone->keys.push_back(key);
   };
   std::unique_lock lock(mutex_);
-  // Bounded, so that a Python thread comes back to look for Ctrl-C and for the end of its loader.
+  // The wait is bounded, so that a Python thread can check for Ctrl-C and for the end of its
+  // loader.
   const bool room = changed_.wait_for(
       lock, patience, [&] { return closed_ || (records_.size() < kMostPushed && bytes_ < kMostPushedBytes); });
   if (closed_) return Pushed::kClosed;
@@ -39,7 +40,8 @@ PushedRecords::Pushed PushedRecords::push(std::string offset, std::string key, u
   record.offset = std::move(offset);
   record.key = std::move(key);
   record.elsewhere = bytes;
-  // Without bytes, but with an owner: what copies of the record share, and what goes with the last of them.
+  // The payload has no bytes but an owner. Copies of the record share it, and its deleter runs when
+  // the last of them is destroyed.
   record.payload = Buffer(nullptr, 0, std::shared_ptr<void>(nullptr, std::move(tell)));
   bytes_ += record.bytes();
   records_.push_back(std::move(record));
@@ -61,7 +63,7 @@ void PushedRecords::fail(Status status) {
 }
 
 void PushedRecords::close() {
-  std::deque<LogRecord> records;  // end without the lock: their owners are told
+  std::deque<LogRecord> records;  // destroyed without the lock: each reports its release
   const std::lock_guard lock(mutex_);
   closed_ = true;
   records.swap(records_);
@@ -99,7 +101,7 @@ class PushedLog::Reader final : public LogReader {
       records.back().partition = partition_;
       feed_->records_.pop_front();
     }
-    // What was pushed before the end or the failure is given first.
+    // Records that were pushed before the end or the failure are given first.
     if (records.empty() && feed_->ended_) {
       FOREBAY_RETURN_IF_ERROR(feed_->failure_);
       ended_ = true;
@@ -126,7 +128,7 @@ Result<std::unique_ptr<LogReader>> PushedLog::read_after(std::vector<LogPosition
 }
 
 Result<std::vector<std::string>> PushedLog::ends(std::stop_token) const {
-  // Not reached from Python, which refuses start="now" for programs.
+  // Python never gets here: it refuses start="now" for programs.
   return Status(Code::kUnsupported, fmt::format("{} has no end to begin at: only its program knows one", name_));
 }
 

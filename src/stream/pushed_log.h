@@ -15,27 +15,28 @@
 
 namespace forebay {
 
-/// One partition of a log that a program makes itself, from one position on: a bounded queue
-/// between a thread of the program's, which pushes, and the reader. The contents of a record stay
-/// with the program, under the record's key.
+/// One partition of a log that a program makes itself, read from one position on. It is a bounded
+/// queue between a thread of the program, which pushes, and the reader. The contents of a record
+/// stay with the program, under the record's key.
 class PushedRecords {
  public:
   enum class Pushed : uint8_t { kTaken, kFull, kClosed };
-  /// Pushes the next record, if there is room for it within `patience`. `offset`: reading after the
-  /// record begins with this text.
+  /// Pushes the next record if there is space for it within `patience`. Reading after the record
+  /// begins with the text `offset`.
   Pushed push(std::string offset, std::string key, uint64_t bytes, std::chrono::milliseconds patience);
-  /// The program has no more.
+  /// The program has no more records.
   void end();
-  /// Why it can give no more.
+  /// The program can give no more records, for that reason.
   void fail(Status status);
-  /// Nobody wants more.
+  /// Whether the reader is gone and wants no more records.
   bool closed();
-  /// Keys of the records that nobody will ask for again, since the last call.
+  /// Returns the keys of records that were released since the last call: nobody will ask for them
+  /// again.
   std::vector<std::string> take_gone();
 
  private:
   friend class PushedLog;
-  struct Gone;  // outlives the feed: records tell it when they go
+  struct Gone;  // outlives the queue: records report their release to it
 
   PushedRecords();
   void close();
@@ -49,12 +50,12 @@ class PushedRecords {
   const std::shared_ptr<Gone> gone_;
 };
 
-/// A log of records that a program makes: any iterable with a position. Samples are the program's
-/// own user code, so that the schema is empty and load() gives nothing.
+/// A log of records that a program makes: any iterable with a position. The samples are made by the
+/// program's own code, so the schema is empty and load() gives nothing.
 class PushedLog final : public RecordLog {
  public:
-  /// Asked to push what comes after an offset (empty: all) of a partition, on a thread of its own,
-  /// until push() says kClosed. It does not block.
+  /// Called to push the records after an offset (empty: all) of a partition, on a thread of the
+  /// program's own, until push() returns kClosed. The call itself does not block.
   using Open = std::function<void(size_t partition, const std::string& after, std::shared_ptr<PushedRecords> feed)>;
 
   PushedLog(std::string name, std::vector<std::string> partitions, Open open);

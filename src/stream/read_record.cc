@@ -9,7 +9,8 @@
 namespace forebay {
 
 namespace {
-// Longer than a reader rests between two tries to connect (Backoff::kMost), so that a server that restarts is met again.
+// Longer than a reader waits between two attempts to connect (Backoff::kMost), so that a server
+// that restarts is reached again.
 constexpr std::chrono::seconds kReadAgain{30};
 }  // namespace
 
@@ -18,7 +19,8 @@ Result<std::shared_ptr<const LogRecord>> read_record(const RecordLog& log, const
   const std::string& partition = log.partitions()[place.partition];
   auto until = std::chrono::steady_clock::now() + kReadAgain;
   size_t some = 1;
-  // One that came first was there as its partition was read: what is gone from its beginning is told then.
+  // A partition's first record was there when the partition was read, so a trimmed beginning is a
+  // gap.
   FOREBAY_ASSIGN(const std::unique_ptr<LogReader> reader,
                  log.read_after({{place.partition, place.before, /*known_from_first=*/place.before.empty()}}));
   const auto forgotten = [&] {
@@ -27,7 +29,8 @@ Result<std::shared_ptr<const LogRecord>> read_record(const RecordLog& log, const
                                                log.name(), partition, place.offset));
   };
   for (;;) {
-    // It comes next, or behind what was dropped: more at a time the longer it does not.
+    // The record comes next, or after dropped ones. The longer it does not come, the more are read
+    // at a time.
     LogReader::Limits most;
     most.records = some = std::min(most.records, 2 * some);
     FOREBAY_ASSIGN(std::vector<LogRecord> records, reader->read({place.partition}, most, stop));
@@ -37,10 +40,11 @@ Result<std::shared_ptr<const LogRecord>> read_record(const RecordLog& log, const
       if (order == 0) return std::make_shared<const LogRecord>(record.alone());
       if (order > 0) return forgotten();
     }
-    // Behind what is gone there may be nothing, so that no record ever tells.
+    // There may be no record after a gap, so that only the gap shows the loss.
     for (const LogGap& gap : reader->take_gaps())
       if (gap.until.empty() || log.compare(gap.until, place.offset) > 0) return forgotten();
-    // A reader that has nothing says so every now and then (LogReader::read()), and a stop is an error of its: this ends.
+    // This loop ends: a reader without records returns every now and then (LogReader::read()), and
+    // fails after a stop.
     if (reader->ended() || std::chrono::steady_clock::now() > until)
       return unavailable(fmt::format("{}: '{}' of partition '{}', which was read before, cannot be read again: {}",
                                      log.name(), place.offset, partition,

@@ -12,11 +12,12 @@ namespace forebay {
 struct RecordPlace {
   size_t partition = 0;
   std::string offset;
-  std::string before;  ///< reading it again begins after this offset; empty: with the first record there is
+  /// Reading the record again begins after this offset; empty: at the first record there is.
+  std::string before;
 };
 
-/// Reads a record again. NotFound where the log has forgotten it; Unavailable where the log cannot
-/// be reached for some seconds; Cancelled after a stop.
+/// Reads a record again. NotFound if the log has trimmed it; Unavailable if the log cannot be
+/// reached for some seconds; Cancelled after a stop.
 Result<std::shared_ptr<const LogRecord>> read_record(const RecordLog& log, const RecordPlace& place,
                                                      const std::stop_token& stop);
 

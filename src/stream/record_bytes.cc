@@ -10,14 +10,14 @@ namespace forebay {
 namespace {
 
 struct RecordHead {
-  uint64_t hash;  // of what follows, up to the record's end
+  uint64_t hash;  // of the rest of the record
   uint32_t offset_bytes, key_bytes;
   uint64_t payload_bytes;
   uint64_t size() const { return sizeof(RecordHead) + offset_bytes + key_bytes + payload_bytes; }
 };
 static_assert(sizeof(RecordHead) == kRecordHeadBytes);
 
-// Over lengths and bytes, so that a length that is wrong is found as well.
+// The hash covers lengths and bytes, so that a wrong length is found as well.
 uint64_t hash_of(const uint8_t* record, uint64_t size) {
   constexpr size_t kBehind = sizeof(uint64_t);
   return hash128(std::string_view(reinterpret_cast<const char*>(record) + kBehind, size - kBehind)).low;
@@ -40,7 +40,7 @@ Buffer record_bytes(const LogRecord& record) {
     if (size > 0) std::memcpy(at, data, size);
     at += size;
   };
-  // The hash is over the rest of the head, too, and is filled in last.
+  // The hash also covers the rest of the head, and is filled in last.
   put(&head, sizeof(head));
   put(record.offset.data(), record.offset.size());
   put(record.key.data(), record.key.size());
@@ -56,7 +56,7 @@ Result<LogRecord> parse_record(const Buffer& bytes, size_t partition) {
   const auto wrong = [] { return Status(Code::kCorrupt, "these bytes are no record of a stream"); };
   if (bytes.size() < sizeof(RecordHead)) return wrong();
   const RecordHead head = head_at(bytes.data());
-  // The sum of all three could be too large for its type, and then look right.
+  // The sum of all three could overflow and then look right.
   if (head.payload_bytes > bytes.size() || head.size() != bytes.size()) return wrong();
   if (hash_of(bytes.data(), bytes.size()) != head.hash) return wrong();
   LogRecord record;
@@ -64,7 +64,7 @@ Result<LogRecord> parse_record(const Buffer& bytes, size_t partition) {
   const char* text = reinterpret_cast<const char*>(bytes.data()) + sizeof(head);
   record.offset.assign(text, head.offset_bytes);
   record.key.assign(text + head.offset_bytes, head.key_bytes);
-  // A view, which keeps the block that it was read with; who keeps the record for long takes alone().
+  // A view, which keeps its whole block in memory. Use alone() to retain the record for long.
   record.payload = bytes.slice(bytes.size() - head.payload_bytes, head.payload_bytes);
   return record;
 }

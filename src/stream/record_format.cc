@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// So that sizes in bytes stay far from the end of 64 bits, whatever the dtype.
+// Keeps sizes in bytes far from overflowing 64 bits, whatever the dtype.
 constexpr int64_t kMostElements = int64_t{1} << 36;
 constexpr size_t kMostFields = 10'000;
 constexpr std::pair<PayloadForm, std::string_view> kForms[] = {{PayloadForm::kBytes, "bytes"},
@@ -32,7 +32,7 @@ Result<PayloadForm> form_named(std::string_view word) {
 }
 
 Status no_type(const std::string& name, const Json& given, size_t length) {
-  constexpr size_t kMostShown = 1000;  // writing goes as deep as the text is nested
+  constexpr size_t kMostShown = 1000;  // dump() recurses as deep as the text is nested
   const std::string text = length > kMostShown ? given.type_name() : given.dump(-1, ' ', true);
   return invalid_argument(fmt::format(
       "fields: '{}' is of type {}, which is none; give \"bytes\", \"text\", \"json\", a dtype such as \"int64\", or "
@@ -64,7 +64,7 @@ bool read_array_type(const Json& given, Field& field) {
   return true;
 }
 
-/// Whether it is a type; then it is entered.
+/// Reads a type into `field`. False if it is none.
 bool read_type(const Json& given, Field& field) {
   if (!given.is_string()) return read_array_type(given, field);
   const auto& word = given.get_ref<const std::string&>();
@@ -84,17 +84,17 @@ bool is_floating(DType dtype) {
   return dtype == DType::kFloat16 || dtype == DType::kBfloat16 || dtype == DType::kFloat32 || dtype == DType::kFloat64;
 }
 
-/// What the parser of JSON is to make of the member.
+/// The type as which the parser of JSON should read the member.
 JsonType json_type_of(const Field& field) {
   const bool list = field.shape.rank() > 0;
   if (field.dtype == DType::kBool) return list ? JsonType::kBoolList : JsonType::kBool;
   if (is_floating(field.dtype)) return list ? JsonType::kFloat64List : JsonType::kFloat64;
-  // The parser has no lists of uint64: in a list numbers end with int64.
+  // The parser has no lists of uint64: numbers in a list must fit int64.
   if (list) return JsonType::kInt64List;
   return field.dtype == DType::kUint64 ? JsonType::kUint64 : JsonType::kInt64;
 }
 
-/// What a field of a form may not be, or nothing.
+/// InvalidArgument if the form does not allow such a field.
 Status check_form(PayloadForm form, const Field& field, const Json& given) {
   const bool any_json = given.is_string() && given.get_ref<const std::string&>() == "json";
   if (form == PayloadForm::kJson) {
@@ -117,7 +117,7 @@ Buffer buffer_of_text(std::string_view text) {
   return bytes;
 }
 
-/// One field out of what the parser put in a column of one row.
+/// Makes one field from the parser's column of one row.
 Result<Value> value_of_json(const Field& field, const JsonField& json, ColumnValues column) {
   const Field parsed = field_of_json(json);
   if (parsed.kind == FieldKind::kText) return Value::of_text(std::move(column.values));
@@ -135,7 +135,7 @@ Result<Value> value_of_json(const Field& field, const JsonField& json, ColumnVal
   return Value::of(std::move(tensor));
 }
 
-/// Without the ways out that data sets alone have.
+/// Removes the remedies from a message that only data sets have.
 Status without_arguments(const Status& status) {
   if (status.ok()) return status;
   const std::string& text = status.message();
@@ -174,7 +174,8 @@ Result<RecordFormat> RecordFormat::of(std::string_view form, std::string_view fi
 }
 
 Status RecordFormat::declare(std::string_view fields) {
-  // Its order is the schema's. What is not UTF-8 is no JSON for the parser, so that dump() below does not throw.
+  // Names are in the order of the schema. Text that is not UTF-8 is no JSON to the parser, so
+  // dump() below does not throw.
   const Json given = Json::parse(fields, nullptr, false);
   if (!given.is_object() || given.empty() || given.size() > kMostFields)
     return invalid_argument("fields: no JSON object of names and types");
@@ -213,7 +214,7 @@ Status RecordFormat::load_json(const Buffer& payload, Record& out) const {
   std::vector<JsonColumn> columns;
   columns.reserve(json_fields_.size());
   for (const JsonField& field : json_fields_) columns.emplace_back(field);
-  // The parser takes what is no object for the member `value` of one.
+  // The parser would take anything but an object as the member `value` of one.
   const auto* const begin = reinterpret_cast<const char*>(payload.data());
   const size_t first = std::string_view(begin, payload.size()).find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || begin[first] != '{') return corrupt("no JSON object");

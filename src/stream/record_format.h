@@ -12,38 +12,39 @@ namespace forebay {
 
 /// The form of a payload.
 enum class PayloadForm : uint8_t {
-  kBytes,   ///< itself: the fields `bytes` and `key`
-  kText,    ///< UTF-8: the fields `text` and `key`
+  kBytes,   ///< fields `bytes` (the payload itself) and `key`
+  kText,    ///< fields `text` (UTF-8) and `key`
   kJson,    ///< one JSON object, whose members are fields
   kFields,  ///< named values (named_values.h): fields by name
 };
 
-/// How payloads become fields. Immutable; from any thread.
+/// Makes fields from payloads. Immutable; may be used from any thread.
 ///
 /// `fields` is a JSON object, name → type, in the order of the schema:
 ///
-/// | type                      | in JSON                              | as a named value                           |
-/// |---------------------------|--------------------------------------|--------------------------------------------|
-/// | "bytes"                   | refused: JSON has none               | its bytes                                  |
-/// | "text"                    | a string                             | its bytes, which must be UTF-8             |
-/// | "json"                    | any value, as its text               | refused                                    |
-/// | "int64" (any dtype)       | a number, or true and false          | decimal text, or true, false, 1, 0         |
-/// | ["float32", [2, 3]]       | a list of as many numbers, flat      | elements end to end, little-endian         |
-/// | ["float32", [-1, 3]]      | a list; only [-1] alone              | the first dimension follows from the length |
+/// | type                 | in JSON                        | as a named value                    |
+/// | -------------------- | ------------------------------ | ----------------------------------- |
+/// | "bytes"              | refused: JSON has none         | its bytes                           |
+/// | "text"               | a string                       | its bytes, which must be UTF-8      |
+/// | "json"               | any value, as its text         | refused                             |
+/// | "int64" (any dtype)  | a number, or true and false    | decimal text, or true, false, 1, 0  |
+/// | ["float32", [2, 3]]  | a flat list of as many numbers | elements end to end, little-endian  |
+/// | ["float32", [-1, 3]] | a list; only [-1] alone        | first dimension follows from length |
 ///
-/// Dotted names are members of objects in JSON. What no field names is passed over.
+/// Dotted names are members of objects in JSON. Members that no field names are ignored.
 class RecordFormat {
  public:
-  /// `form`: "bytes", "text", "json" or "fields"; `fields`: as above, empty for none.
-  /// InvalidArgument names what is wrong.
+  /// `form`: "bytes", "text", "json" or "fields"; `fields`: as above, empty for none. The message
+  /// of InvalidArgument names what is wrong.
   static Result<RecordFormat> of(std::string_view form, std::string_view fields);
 
   PayloadForm form() const { return form_; }
   const Schema& schema() const { return schema_; }
   /// The identity of what is declared, for RecordLog::identity().
   const std::string& identity() const { return identity_; }
-  /// Fills `out`. Corrupt, with the field's name and what was found, for a payload that is none.
-  /// Takes no more memory than a few times the payload's size and that of fields of fixed shape.
+  /// Fills `out`. A payload that does not match is Corrupt, with the field's name and what was
+  /// found. Takes no more memory than a few times the size of the payload plus the size of the
+  /// fields of fixed shape.
   Status load(std::string_view key, const Buffer& payload, Record& out) const;
 
  private:
@@ -54,7 +55,7 @@ class RecordFormat {
   PayloadForm form_ = PayloadForm::kBytes;
   Schema schema_;
   std::string identity_;
-  std::vector<JsonField> json_fields_;  ///< kJson: as the parser is to read them
+  std::vector<JsonField> json_fields_;  ///< kJson: the fields, as the parser needs them
   std::shared_ptr<const JsonNames> json_names_;
 };
 

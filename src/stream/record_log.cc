@@ -17,7 +17,7 @@ std::vector<std::vector<size_t>> RecordLog::readers() const {
 
 LogRecord LogRecord::alone() const {
   LogRecord copy = *this;
-  if (payload.empty()) return copy;  // its owner may be what tells a program that it has gone
+  if (payload.empty()) return copy;  // its owner may report the release to a program
   copy.payload = Buffer::allocate(payload.size());
   std::copy(payload.span().begin(), payload.span().end(), copy.payload.data());
   return copy;

@@ -28,9 +28,10 @@ struct LogRecord {
   /// The bytes that RecordLog::load() makes fields of. They may be part of a larger buffer, which
   /// they keep alive.
   Buffer payload = {};
-  /// Bytes that somebody else holds for this record, such as a program of the user's.
+  /// Bytes that are held elsewhere for this record, as by a user's program.
   uint64_t elsewhere = 0;
-  /// Only its place is here: key and payload are with the rank that reads its partition (AssignedLog).
+  /// The record is remote: only its place is here. Key and payload are at the rank that reads its
+  /// partition (AssignedLog).
   bool away = false;
   /// Bytes in memory while the record waits. The rest of a larger buffer that its payload keeps
   /// alive is not counted.
@@ -39,100 +40,101 @@ struct LogRecord {
   LogRecord alone() const;
 };
 
-/// The position where reading a partition begins: after the record of that offset; empty: with the
+/// The position where reading a partition begins: after the record of that offset. Empty: at the
 /// first record there is.
 struct LogPosition {
   size_t partition = 0;
   std::string after;
-  /// The partition's first records were read before, so that trimmed ones are a gap although
-  /// `after` is empty.
+  /// The partition's first records were read before, so trimmed ones are a gap although `after` is
+  /// empty.
   bool known_from_first = false;
 };
 
-/// Records that a partition no longer has, although they come after the offset that was asked for.
+/// Records that a partition no longer has, although they come after the requested offset.
 struct LogGap {
   size_t partition = 0;
-  std::optional<int64_t> records;  ///< how many, where the log can tell
-  std::string until;               ///< offset of the first record that is there; empty: there is none
+  std::optional<int64_t> records;  ///< how many, if the log can tell
+  std::string until;               ///< offset of the first record left; empty: none is left
 };
 
 /// Reads some partitions of a log from given positions on. Made, used and destroyed on one thread.
-/// It makes a lost connection again by itself, for as long as that takes, and meanwhile returns
-/// empty answers.
+/// It restores a lost connection by itself, for as long as that takes, and meanwhile returns no
+/// records.
 class LogReader {
  public:
   struct Limits {
     size_t records = 1024;                ///< at most, of each wanted partition
-    uint64_t bytes = uint64_t{8} << 20;   ///< about, of all: what is begun is read to its end
+    uint64_t bytes = uint64_t{8} << 20;   ///< about, of all; a begun record is read to its end
     std::chrono::milliseconds wait{100};  ///< for the first record
   };
   virtual ~LogReader() = default;
 
-  /// The next records of the wanted partitions (indices of RecordLog::partitions()), of each in its
-  /// order; nothing of others is read from the server, or at most what was under way. Empty after
-  /// `wait`, or while there is no connection (then troubled() says why). Errors end the reading:
-  /// Corrupt, NotFound (the log is gone), InvalidArgument (not permitted, not a log). Cancelled
-  /// after a stop.
+  /// The next records of the wanted partitions (indices of RecordLog::partitions()), each
+  /// partition's in its order. Nothing of other partitions is read from the server, except for what
+  /// was already under way. Empty after `wait`, or while there is no connection; then troubled()
+  /// gives the reason. Errors end the reading: Corrupt, NotFound (the log is gone), InvalidArgument
+  /// (not permitted, or not a log). Cancelled after a stop.
   virtual Result<std::vector<LogRecord>> read(const std::vector<size_t>& wanted, const Limits& limits,
                                               std::stop_token stop) = 0;
-  /// Gaps that were found since the last call: positions that the log has forgotten, and records
-  /// that it forgot before they were read.
+  /// Gaps that were found since the last call: positions that the log has trimmed, and records that
+  /// it trimmed before they were read.
   virtual std::vector<LogGap> take_gaps() { return {}; }
-  /// Why nothing can be read at the moment ("127.0.0.1:6379: Connection refused"); empty while all
-  /// is well.
+  /// The reason why nothing can be read at the moment ("127.0.0.1:6379: Connection refused"). Empty
+  /// if there is none.
   virtual std::string troubled() const { return {}; }
   virtual int64_t reconnects() const { return 0; }
-  /// Bytes in memory for the next records, beside those that were returned.
+  /// Bytes in memory for the next records, in addition to the returned ones.
   virtual uint64_t held_bytes() const { return 0; }
-  /// Its partitions have ended, and all of their records were returned.
+  /// Whether its partitions have ended and all of their records were returned.
   virtual bool ended() const { return false; }
 };
 
-/// A log that others write: partitions, each a sequence of records that grows at its end and may be
-/// forgotten at its beginning. Reading again from the same offset gives the same records as long as
-/// they are kept. Immutable once opened; from any thread.
+/// A log that others write. It has partitions; each is a sequence of records that grows at its end
+/// and may be trimmed at its beginning. Reading again from the same offset gives the same records
+/// until they are trimmed. Immutable once opened; may be used from any thread.
 class RecordLog {
  public:
   virtual ~RecordLog() = default;
 
-  /// The fields that load() gives. Fields that are `fetched` need the object that fetch() names.
+  /// The fields that load() gives. Those that are `fetched` need the object that fetch() names.
   virtual const Schema& schema() const = 0;
-  /// Their names, in an order that all hosts agree on.
+  /// The partitions' names, in an order that all hosts agree on.
   virtual const std::vector<std::string>& partitions() const = 0;
   /// The identity of the log in states: kind, address without credentials, stream, and the declared
   /// fields.
   virtual std::string identity() const = 0;
-  /// For messages: "redis://127.0.0.1:6379/0/clicks", without credentials.
+  /// The log in messages: "redis://127.0.0.1:6379/0/clicks", without credentials.
   virtual std::string name() const = 0;
 
-  /// Whether offset, key and payload are the whole record, so that it can be kept elsewhere.
+  /// Whether offset, key and payload are the whole record, so that it can be stored elsewhere.
   virtual bool records_are_whole() const { return true; }
-  /// Whether each reader costs a server something, as with a broker: then the ranks of a job share
-  /// the partitions (AssignedLog).
+  /// Whether each reader costs a server something, as with a broker. If so, the ranks of a job
+  /// share the partitions (AssignedLog).
   virtual bool is_served() const { return false; }
-  /// How many partitions one reader should have: a connection each, or all on one.
+  /// How many partitions one reader should have, depending on whether each needs a connection.
   virtual size_t partitions_per_reader() const { return 1; }
-  /// The partitions of each reader of a stream. Every partition has one reader.
+  /// The partitions of each reader of a stream. Each partition belongs to exactly one reader.
   virtual std::vector<std::vector<size_t>> readers() const;
-  /// Never waits for the server: read() connects. `from` are different partitions.
+  /// Makes a reader. It never waits for the server: read() connects. All of `from` are different
+  /// partitions.
   virtual Result<std::unique_ptr<LogReader>> read_after(std::vector<LogPosition> from) const = 0;
-  /// The offset of each partition's last record, empty where there is none yet: where a run that
-  /// wants only new records begins.
+  /// The offset of each partition's last record, empty if it has none yet. A run that wants only
+  /// new records begins there.
   virtual Result<std::vector<std::string>> ends(std::stop_token stop) const = 0;
-  /// Negative, 0 or positive as the record of offset `a` comes before, is, or comes after that of
-  /// `b`. Both are of this log.
+  /// Negative, 0 or positive if the record of offset `a` comes before, is, or comes after that of
+  /// `b`. Both must be offsets of this log.
   virtual int compare(const std::string& a, const std::string& b) const = 0;
-  /// InvalidArgument for text that is no offset of this log: from states and journals.
+  /// InvalidArgument if the text is no offset of this log. States and journals contain such text.
   virtual Status check_offset(const std::string& offset) const = 0;
 
   /// The place of a record in messages.
   virtual std::string place_of(const LogRecord& record) const { return record.key; }
 
-  /// The store that fetch() reads from; null where payloads are whole records.
+  /// The store that fetch() reads from; null if payloads are whole records.
   virtual Store* store() const { return nullptr; }
-  /// The object that must be read before load(); nothing where payloads are whole records.
+  /// The object that must be read before load(); nothing if payloads are whole records.
   virtual std::optional<SampleSource::Fetch> fetch(const LogRecord& /*record*/) const { return std::nullopt; }
-  /// Fills `out` (one value per field of schema()). Corrupt for a payload that is none.
+  /// Fills `out` with one value per field of schema(). Corrupt if the payload does not match.
   virtual Status load(const LogRecord& record, Buffer fetched, Record& out) const = 0;
 };
 

@@ -17,7 +17,8 @@ namespace forebay {
 
 namespace {
 
-// The disk gets a segment back as a whole, when all of it is behind: small ones give it back soon, large ones take few descriptors.
+// The disk space of a segment is freed when all of it has been read. Small segments are freed soon;
+// large ones need few descriptors.
 constexpr uint64_t kSegmentBytes = uint64_t{16} << 20;
 constexpr size_t kReadBytes = size_t{1} << 20;
 
@@ -31,7 +32,8 @@ Status not_spilled(const std::string& folder) {
 }  // namespace
 
 Result<std::shared_ptr<SpillSpace>> SpillSpace::open(std::string folder, uint64_t bytes, Write write, Clock clock) {
-  // Not all file systems have files without a name, and some folders are read-only: better told before training than in it.
+  // Some file systems have no files without a name, and some folders are read-only. That is better
+  // reported before training than during it.
   const int probe = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (probe < 0) return not_spilled(folder);
   ::close(probe);
@@ -58,7 +60,7 @@ SpillFile::~SpillFile() {
   }
 }
 
-// By errno. It may have room again later.
+// Decides by errno. A full disk may have space again later.
 Result<bool> SpillFile::not_taken() {
   if (errno != ENOSPC && errno != EDQUOT) return not_spilled(space_->folder_);
   space_->found_full();
@@ -78,7 +80,8 @@ Result<bool> SpillFile::push(const LogRecord& record) {
     FOREBAY_ASSIGN(const bool begun, begin_segment());
     if (!begun) return false;
   }
-  // `written` goes up behind all of it: what a full disk took of a record is written over by the next one.
+  // `written` is increased after the whole record: the next record overwrites what a full disk took
+  // of this one.
   const Buffer bytes = record_bytes(record);
   Segment& segment = segments_.back();
   if (!space_->write_(segment.file, bytes.data(), bytes.size(), segment.written)) return not_taken();
@@ -88,7 +91,7 @@ Result<bool> SpillFile::push(const LogRecord& record) {
   return true;
 }
 
-// So that the next record is in `block_` as a whole.
+// Reads until the next record is in `block_` as a whole.
 Status SpillFile::load() {
   const auto have = [&] { return block_.size() - block_at_; };
   const auto next_size = [&]() -> uint64_t {
@@ -98,7 +101,7 @@ Status SpillFile::load() {
     Segment& segment = segments_.front();
     const uint64_t left = segment.written - segment.read;
     const uint64_t wanted = next_size() - have();
-    // Records never cross segments, so the rest of one that was begun is in this file.
+    // Records never cross segments, so the rest of a begun record is in this file.
     if (wanted > left)
       return Status(Code::kCorrupt,
                     fmt::format("the disk in {} lost records that were spilled to it", space_->folder_));
@@ -125,7 +128,7 @@ Result<LogRecord> SpillFile::pop() {
   block_at_ += size;
   --records_;
   Segment& first = segments_.front();
-  // Also where it is the one that is written to: the next record begins another.
+  // This may be the segment that is written to: the next record then begins another.
   if (first.read == first.written && block_at_ == block_.size()) {
     ::close(first.file);
     space_->used_ -= first.written;
@@ -140,7 +143,7 @@ RecordQueue::RecordQueue(std::shared_ptr<SpillSpace> space, size_t partition)
     : spilled_(space ? std::make_unique<SpillFile>(std::move(space), partition) : nullptr) {}
 
 Status RecordQueue::push(LogRecord record, uint64_t number, bool spill) {
-  // What comes behind records on disk must not overtake them.
+  // A record must not overtake those on disk.
   const bool behind = spilled() > 0 || late() > 0;
   if (spilled_ && (spill || behind)) {
     bool taken = false;

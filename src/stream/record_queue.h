@@ -17,22 +17,22 @@
 
 namespace forebay {
 
-/// Space on a disk for waiting records, shared by the partitions of a stream. Its files have no
-/// names, so that nothing is left when the process ends, in whatever way.
+/// Disk space for waiting records, shared by the partitions of a stream. Its files have no names,
+/// so the system removes them however the process ends.
 class SpillSpace {
  public:
-  /// As write_all().
+  /// See write_all().
   using Write = std::function<bool(int file, const void* bytes, size_t size, uint64_t at)>;
 
   using Clock = std::function<std::chrono::steady_clock::time_point()>;
 
-  /// Opens space in an existing folder, `bytes` at most. Unavailable where nothing can be written.
+  /// Opens space in an existing folder, `bytes` at most. Unavailable if nothing can be written.
   static Result<std::shared_ptr<SpillSpace>> open(std::string folder, uint64_t bytes, Write write = write_all,
                                                   Clock clock = std::chrono::steady_clock::now);
   uint64_t used() const { return used_; }
-  /// Whether a disk that was full is worth another try: some times a second.
+  /// Whether a disk that was full should be tried again, which is so some times a second.
   bool may_try() const { return clock_() >= tries_at_; }
-  /// Whether there is room for the records of one more read.
+  /// Whether there is space for the records of one more read.
   bool has_room() const { return used_ + std::min(bytes_ / 4, kOneRead) < bytes_; }
 
  private:
@@ -47,10 +47,10 @@ class SpillSpace {
   Clock clock_;
   bool told_full_ = false;
   std::chrono::steady_clock::time_point tries_at_;
-  std::atomic<uint64_t> used_ = 0;  // for counters, which do not wait for a stream
+  std::atomic<uint64_t> used_ = 0;  // atomic for counters, which do not wait for the stream's lock
 };
 
-/// Records on disk, first in, first out. For one thread at a time.
+/// Records on disk, first in, first out. Used by one thread at a time.
 class SpillFile {
  public:
   SpillFile(std::shared_ptr<SpillSpace> space, size_t partition) : space_(std::move(space)), partition_(partition) {}
@@ -58,10 +58,10 @@ class SpillFile {
   SpillFile(SpillFile&&) = default;
 
   size_t size() const { return records_; }
-  /// False where the disk is full, Unavailable where it takes nothing for another reason; then it
-  /// is not there.
+  /// Appends a record. False if the disk is full; Unavailable if it fails otherwise. In both cases
+  /// the record is not appended.
   Result<bool> push(const LogRecord& record);
-  /// Corrupt where the disk gives back something else.
+  /// Corrupt if the disk returns other bytes than were written.
   Result<LogRecord> pop();
 
  private:
@@ -77,28 +77,28 @@ class SpillFile {
   size_t partition_;
   std::deque<Segment> segments_;
   size_t records_ = 0;
-  Buffer block_;         // of the first segment, what was read of it
-  size_t block_at_ = 0;  // how much of that is behind
+  Buffer block_;         // the part of the first segment that was read from disk last
+  size_t block_at_ = 0;  // bytes of it that were already returned
 };
 
 /// The waiting records of one partition, first in, first out: the oldest in memory, then those on
-/// disk, then late ones, which came when the disk was full and wait in memory. Used by one thread
-/// at a time.
+/// disk, then late ones. Late records arrived when the disk was full and wait in memory. Used by
+/// one thread at a time.
 class RecordQueue {
  public:
   RecordQueue(std::shared_ptr<SpillSpace> space, size_t partition);
 
   bool empty() const { return size() == 0; }
   size_t size() const { return memory_.size() + spilled() + late_.size(); }
-  /// The number of records that the disk had no room for.
+  /// The number of late records.
   size_t late() const { return late_.size(); }
   /// Bytes in memory.
   uint64_t bytes() const { return bytes_; }
-  /// `spill`: puts the record on disk, if there is one. A record that comes after others on disk
+  /// Appends a record. `spill`: puts it on disk, if there is one. A record after others on disk
   /// goes there in any case.
   Status push(LogRecord record, uint64_t number, bool spill);
   Result<LogRecord> pop();
-  /// Moves late records to the disk, as far as it has room.
+  /// Moves late records to the disk, as far as it has space.
   Status spill_late();
   /// The number of the first record. Only for a queue without a disk, and not empty.
   uint64_t first_number() const { return memory_.front().second; }

@@ -9,9 +9,9 @@ namespace forebay {
 
 namespace {
 
-// Rows that are not of an epoch's order stand behind all that are.
+// Positions of rows that are in no epoch's order. They are above all positions in an order.
 constexpr int64_t kOldPositions = int64_t{1} << 54;
-// Appearances of a sample as an old one, told from those in an order, and from replacements.
+// Occurrences of replayed samples. They differ from those in an order, and from replacements.
 constexpr int32_t kOldOccurrences = 1 << 20;
 
 std::vector<int64_t> ids_of_kept(std::span<const ReplaySample> samples) {
@@ -55,7 +55,8 @@ void RehearsalItinerary::begin_locked(Rehearsal kept) {
   kept_ = std::move(kept);
 }
 
-// What the run before kept and this one does not: nobody will say of it that it left.
+// Releases samples of the previous buffers that the new one lacks: no later step reports that they
+// left.
 void RehearsalItinerary::let_go_of_others(const Rehearsal& kept) {
   std::set<int64_t> stay;
   for (const ReplaySample& one : kept.all()) stay.insert(one.id);
@@ -69,7 +70,7 @@ void RehearsalItinerary::let_go_of_others(const Rehearsal& kept) {
 
 void RehearsalItinerary::delivered(const Cursor& at) {
   const std::lock_guard lock(mutex_);
-  // In the order of the plan, so that `kept_` takes the changes that `planned_` took.
+  // In the order of the plan: `kept_` must take the same changes as `planned_` did.
   while (!pending_.empty() && !(pending_.front().plan.at == at)) {
     const Planned step = std::move(pending_.front());
     pending_.pop_front();
@@ -97,13 +98,15 @@ Status RehearsalItinerary::failure() const {
 
 std::optional<StepPlan> RehearsalItinerary::step(const Cursor& at) {
   const uint64_t begun = begun_;
-  // Without the lock: it may wait for that of a stream.
+  // Called without the lock, since it may wait for a stream's lock.
   std::optional<StepPlan> plan = steps_->step(at);
   if (!plan) return std::nullopt;
   const std::lock_guard lock(mutex_);
-  // The run goes on elsewhere meanwhile: this step would be drawn from what is kept there, and offered to it.
+  // The run leaves this place. The step would be drawn from the buffer of the new place, and
+  // offered to it.
   if (paused_ || begun != begun_) return std::nullopt;
-  // It was planned already, and waits for old samples or is asked for again: draws and offers must not come twice.
+  // The step is planned already. It waits for replayed samples or is requested again, and must not
+  // draw and offer twice.
   for (const Planned& pending : pending_) {
     if (pending.plan.at == plan->at) return once_here(pending);
   }
@@ -113,7 +116,7 @@ std::optional<StepPlan> RehearsalItinerary::step(const Cursor& at) {
     failure_ = fresh.status();
     return std::nullopt;
   }
-  // Before its new samples are offered: a step's old ones are of the steps before it.
+  // Draws before the new samples are offered: replayed samples come from the steps before.
   add_replayed(*plan);
   if (!plan->vacant.empty() && planned_.size() == 0) {
     failure_ = Status(Code::kStateMismatch,
@@ -124,7 +127,8 @@ std::optional<StepPlan> RehearsalItinerary::step(const Cursor& at) {
   const Rehearsal::Changes changes = planned_.offer({plan->at.epoch, plan->at.step}, *fresh);
   std::vector<int64_t> old = ids_of_kept(plan->replayed);
   for (const VacantRow& one : plan->vacant) old.push_back(one.sample.id);
-  // Now, and not when the step is due, so that nothing on the trainer's way waits for another rank.
+  // Requests them now, and not when the step is due, so that the trainer does not wait for another
+  // rank.
   samples_->bring(old);
   failure_ = samples_->keep(*plan, ids_of_kept(changes.entered));
   if (results_) results_->hold(changes.entered);
@@ -133,7 +137,7 @@ std::optional<StepPlan> RehearsalItinerary::step(const Cursor& at) {
   return once_here(pending_.back());
 }
 
-// With the lock held.
+// Returns the step if its replayed samples are here. The caller holds the lock.
 std::optional<StepPlan> RehearsalItinerary::once_here(const Planned& step) {
   const Result<bool> here = samples_->here(step.replayed);
   if (!here.ok() && failure_.ok()) failure_ = here.status();
@@ -145,7 +149,8 @@ std::optional<StepPlan> RehearsalItinerary::once_here(const Planned& step) {
 bool RehearsalItinerary::known(const Cursor& at) {
   {
     const std::lock_guard lock(mutex_);
-    // Behind a failure nothing is known: where a thread plans ahead, it would try again until the trainer comes for the failure.
+    // After a failure nothing is known. Otherwise a thread that plans ahead would try again until
+    // the trainer takes the failure.
     if (paused_ || !failure_.ok() || (held_up_ == at && !once_here(pending_.back()))) return false;
   }
   return steps_->known(at);
@@ -159,22 +164,24 @@ std::string RehearsalItinerary::awaited() const {
 bool RehearsalItinerary::hurry(const Cursor& at) {
   {
     const std::lock_guard lock(mutex_);
-    if (paused_ || planned_.size() == 0 || !failure_.ok()) return false;  // nothing could stand in
+    if (paused_ || planned_.size() == 0 || !failure_.ok()) return false;  // there is no replacement
   }
   return steps_->hurry(at);
 }
 
-// The first draws are for the old samples that each step has, the others for what is missing in this one.
+// The first draws are the replayed samples that each step has. The others replace missing records
+// of this step.
 void RehearsalItinerary::add_replayed(StepPlan& plan) const {
   std::vector<ReplaySample> drawn = planned_.draw({plan.at.epoch, plan.at.step}, plan.vacant_of_all);
   if (drawn.empty()) return;
   const std::span<const ReplaySample> all(drawn);
   fill_vacant(plan, all.subspan(static_cast<size_t>(planned_.options().draws)));
   drawn.resize(static_cast<size_t>(planned_.options().draws));
-  // Before the rows that only fill the step up, which are repeats and stay last.
+  // Replayed rows come before the padding, which repeats rows and stays last.
   const auto filled = std::find_if(plan.rows.begin(), plan.rows.end(), [](const Row& row) { return row.padding; });
   plan.replayed_at = static_cast<size_t>(filled - plan.rows.begin());
-  // Drawn for all ranks at once, so that no two have the same and the draws do not depend on how many there are.
+  // Samples are drawn for all ranks at once, so that no two ranks have the same, and the draws do
+  // not depend on the number of ranks.
   const auto first = static_cast<size_t>(rank_ * replayed_);
   std::vector<Row> rows;
   for (size_t i = first; i < first + static_cast<size_t>(replayed_); ++i) {
@@ -184,7 +191,7 @@ void RehearsalItinerary::add_replayed(StepPlan& plan) const {
     rows.push_back({position, kOldOccurrences + static_cast<int32_t>(plan.at.step % kOldOccurrences), false});
   }
   plan.rows.insert(filled, rows.begin(), rows.end());
-  // Their numbers were of the rows without the old ones.
+  // The row numbers so far do not count the replayed rows.
   for (VacantRow& one : plan.vacant) one.row += one.row >= plan.replayed_at ? plan.replayed.size() : 0;
 }
 
@@ -197,7 +204,7 @@ void RehearsalItinerary::fill_vacant(StepPlan& plan, std::span<const ReplaySampl
 
 std::vector<int64_t> RehearsalItinerary::indices(const StepPlan& step) const {
   if (step.replayed.empty()) return steps_->indices(step);
-  // `steps_` knows nothing of old rows, whose positions no order has.
+  // `steps_` does not know the replayed rows, whose positions are in no order.
   StepPlan fresh = step;
   const auto begin = fresh.rows.begin() + static_cast<std::ptrdiff_t>(step.replayed_at);
   fresh.rows.erase(begin, begin + static_cast<std::ptrdiff_t>(step.replayed.size()));

@@ -15,61 +15,62 @@
 
 namespace forebay {
 
-/// The samples of steps over all ranks, for who keeps some of them.
+/// The samples of steps over all ranks, as RehearsalItinerary uses them for its replay buffer.
 class StepSamples {
  public:
   virtual ~StepSamples() = default;
   /// The new samples of a step in global order: their ids in the source, and labels. An error ends
   /// the run.
   virtual Result<std::vector<Rehearsal::Sample>> of(const StepPlan& step) const = 0;
-  /// Samples of a step that are kept from now on, and such that nobody will ask for again: for
-  /// sources that have a sample once only. An error ends the run.
+  /// Reports samples of a step that enter the replay buffer. A source that has each sample only
+  /// once retains them until let_go(). An error ends the run.
   virtual Status keep(const StepPlan& /*step*/, std::span<const int64_t> /*entered*/) { return {}; }
+  /// Reports samples that no step will have again.
   virtual void let_go(std::span<const int64_t> /*left*/) {}
-  /// Old samples that a step of this rank has, until it is behind: what is elsewhere is brought,
-  /// and the run is told when it is here.
+  /// Reports the replayed samples of a step of this rank. Remote ones are fetched, and the run is
+  /// notified when they have arrived.
   virtual void bring(std::span<const int64_t> /*ids*/) {}
+  /// Reports that the step with these replayed samples is delivered.
   virtual void give_back(std::span<const int64_t> /*ids*/) {}
-  /// All of them can be read. An error ends the run.
+  /// Whether all of them can be read. An error ends the run.
   virtual Result<bool> here(std::span<const int64_t> /*ids*/) const { return true; }
-  /// The samples that are waited for, for the log; empty: none.
+  /// The samples that are awaited, for the user's log; empty if there are none.
   virtual std::string awaited() const { return {}; }
 };
 
-/// Who has what steps made of samples while these were new: of those that are kept, and of no
-/// others.
+/// Results that steps computed for samples when these were new. It has them exactly for the samples
+/// in the replay buffer.
 class ReplayResults {
  public:
   virtual ~ReplayResults() = default;
-  /// These are kept from now on, once more each.
+  /// Retains the results of these samples, which enter the buffer; each call counts.
   virtual void hold(std::span<const ReplaySample> entered) = 0;
   virtual void let_go(std::span<const ReplaySample> left) = 0;
-  /// These are kept, and no others.
+  /// Retains the results of these samples and of no others.
   virtual void hold_only(std::span<const ReplaySample> kept) = 0;
 };
 
-/// Steps with old samples in them: where a stream had no new ones in time, in their place; and
-/// behind the new ones of each step (and before what only fills it up) come some that a Rehearsal
-/// kept, dealt to the ranks in equal parts. A step's old samples are drawn from what was kept of
-/// the steps before it.
+/// Steps with replayed samples. They replace records of a stream that did not arrive in time.
+/// Further ones come after the new samples of each step and before its padding; each rank gets an
+/// equal part of them. The replayed samples of a step are drawn from the replay buffer as it is
+/// after the steps before.
 class RehearsalItinerary final : public StepSource {
  public:
-  /// `replayed`: samples of each step on this rank; `draws` of the options are those of all ranks.
-  /// `results`: null where nobody has any.
+  /// `replayed`: replayed samples of each step on this rank; `draws` of the options are those of
+  /// all ranks. `results` may be null.
   RehearsalItinerary(std::shared_ptr<StepSource> steps, std::shared_ptr<StepSamples> samples,
                      const RehearsalOptions& options, int64_t replayed, int64_t rank,
                      std::shared_ptr<ReplayResults> results = nullptr);
 
-  /// No step is known from here on, until the run goes on: what is being planned is of the place
-  /// before.
+  /// Makes no step known until the run continues: plans that are under way belong to the old place.
   void pause();
-  /// The run goes on somewhere, with that kept. Before the first step() there.
+  /// Continues the run somewhere with that replay buffer. Called before the first step() there.
   void begin_with(Rehearsal kept);
-  /// The same with what is kept of the steps that are delivered.
+  /// Continues the run somewhere with the replay buffer of the delivered steps.
   void begin_elsewhere();
-  /// The batches before `at` are delivered.
+  /// Reports that the batches before `at` are delivered.
   void delivered(const Cursor& at);
-  /// The replay buffer after the steps that are delivered: part of a state.
+  /// The replay buffer after the delivered steps: part of a state.
   Rehearsal kept() const;
 
   int64_t batch_size() const override { return steps_->batch_size() + replayed_; }
@@ -94,7 +95,7 @@ class RehearsalItinerary final : public StepSource {
   struct Planned {
     StepPlan plan;
     std::vector<Rehearsal::Sample> fresh;
-    std::vector<int64_t> replayed;  // those of this rank
+    std::vector<int64_t> replayed;  // numbers of this rank's replayed samples
   };
   void begin_locked(Rehearsal kept);
   void let_go_of_others(const Rehearsal& kept);
@@ -107,13 +108,13 @@ class RehearsalItinerary final : public StepSource {
   const std::shared_ptr<ReplayResults> results_;
   const int64_t replayed_, rank_;
   mutable std::mutex mutex_;
-  Rehearsal planned_;              // of all steps that were planned
-  Rehearsal kept_;                 // of those that are delivered
-  std::deque<Planned> pending_;    // between the two
-  std::optional<Cursor> held_up_;  // the place of the last of them, while old samples of it are elsewhere
+  Rehearsal planned_;              // the buffer after all planned steps
+  Rehearsal kept_;                 // the buffer after the delivered steps
+  std::deque<Planned> pending_;    // the steps that are planned and not delivered
+  std::optional<Cursor> held_up_;  // the place of the last of them, while it awaits remote samples
   Status failure_;
   bool paused_ = false;
-  std::atomic<uint64_t> begun_ = 0;  // how often it went on somewhere
+  std::atomic<uint64_t> begun_ = 0;  // how many times the run continued at another place
 };
 
 }  // namespace forebay

@@ -10,7 +10,7 @@
 namespace forebay {
 namespace {
 
-/// The records of a stream of one rank, and which of them are kept.
+/// The records of a stream of one rank. It notes which of them are in the replay buffer.
 class NotedSamples final : public StepSamples {
  public:
   Result<std::vector<Rehearsal::Sample>> of(const StepPlan& step) const override {
@@ -50,7 +50,7 @@ TEST(RehearsalItinerary, what_another_run_kept_is_let_go_of) {
   EXPECT_EQ(samples->kept, std::set<int64_t>());
 }
 
-/// Samples whose records nobody can read.
+/// Samples whose records cannot be read.
 class UnreadableSamples final : public StepSamples {
  public:
   Result<std::vector<Rehearsal::Sample>> of(const StepPlan&) const override {

@@ -32,7 +32,8 @@ Result<std::unique_ptr<ReplayDisk>> ReplayDisk::open(const std::string& folder, 
   return std::unique_ptr<ReplayDisk>(new ReplayDisk(file, folder, most_bytes));
 }
 
-// In four steps a doubling: a hole is filled by any piece that is up to a quarter smaller, so that holes do not become many.
+// Rounds up to four sizes per doubling. A hole fits any piece that is up to a quarter smaller, so
+// that holes are filled and do not become many.
 uint64_t ReplayDisk::room_for(uint64_t size) {
   if (size <= kLeastRoom) return kLeastRoom;
   const uint64_t step = std::bit_floor(size - 1) / 4;
@@ -62,7 +63,7 @@ std::optional<ReplayDisk::Slot> ReplayDisk::write(const Buffer& piece) {
 
 Result<Buffer> ReplayDisk::read(const Slot& slot) const {
   Buffer piece = Buffer::allocate(slot.size);
-  errno = 0;  // a file that ends too soon sets none
+  errno = 0;  // a file that ends too early sets none
   if (!read_all(file_, piece.data(), slot.size, slot.at))
     return unavailable(fmt::format("the disk in {} does not give back what was kept there: {}", folder_,
                                    errno != 0 ? std::strerror(errno) : "it ends before"));

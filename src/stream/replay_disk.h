@@ -13,28 +13,28 @@
 
 namespace forebay {
 
-/// Space on a disk for pieces that come and go in any order. Its file has no name, so that nothing
-/// is left when the process ends, in whatever way. May be used from any thread.
+/// Disk space for pieces that come and go in any order. Its file has no name, so the system removes
+/// it however the process ends. May be used from any thread.
 class ReplayDisk {
  public:
   /// The place of a piece.
   struct Slot {
     uint64_t at = 0, size = 0;
   };
-  /// Opens space in an existing folder, `most_bytes` at most. Unavailable where nothing can be
+  /// Opens space in an existing folder, `most_bytes` at most. Unavailable if nothing can be
   /// written.
   static Result<std::unique_ptr<ReplayDisk>> open(const std::string& folder, uint64_t most_bytes);
   ~ReplayDisk();
   ReplayDisk(const ReplayDisk&) = delete;
   ReplayDisk& operator=(const ReplayDisk&) = delete;
 
-  /// Nothing where there is no room for the piece, or the disk does not take it.
+  /// Writes a piece. Nothing if there is no space for it, or the disk fails.
   std::optional<Slot> write(const Buffer& piece);
-  /// The piece that was written there; after free() any bytes. Unavailable where the disk does not
-  /// give it.
+  /// Reads a piece. After free() of the slot the bytes are arbitrary. Unavailable if the disk
+  /// fails.
   Result<Buffer> read(const Slot& slot) const;
   void free(const Slot& slot);
-  /// Bytes of pieces that are there, and of holes that later ones fill.
+  /// Bytes of pieces and of the holes between them.
   uint64_t used() const;
 
  private:
@@ -47,7 +47,7 @@ class ReplayDisk {
   const uint64_t most_bytes_;
   mutable std::mutex mutex_;
   uint64_t end_ = 0;
-  std::map<uint64_t, std::vector<uint64_t>> holes_;  // by their size
+  std::map<uint64_t, std::vector<uint64_t>> holes_;  // offsets of holes, by size
 };
 
 }  // namespace forebay

@@ -17,17 +17,19 @@ namespace forebay {
 
 namespace {
 
-// Records that a state names, read at once: each is found by a reader of its own, which mostly waits for its server.
+// Records of a state that are read at the same time. Each has a reader of its own, which mostly
+// waits for its server.
 constexpr size_t kReadAtOnce = 16;
 
-// Of what is kept, how much more for ranks that are some steps behind.
+// Own records are retained after let_go() for ranks that are some steps late, up to 1 / kLateShare
+// of the bytes of those in the buffer.
 constexpr uint64_t kLateShare = 8;
 
 }  // namespace
 
 void ReplayRecords::begin(int64_t number) {
   const std::lock_guard lock(mutex_);
-  // `records_` stays: read_places() has come before, with what the run goes on with.
+  // `records_` stays: read_places() has already set it to the buffer of the new place.
   borrowed_.clear();
   late_.clear();
   borrowed_bytes_ = late_bytes_ = 0;
@@ -38,25 +40,29 @@ void ReplayRecords::begin(int64_t number) {
 Status ReplayRecords::keep(const Stream& stream, std::span<const int64_t> numbers, int64_t seen) {
   const std::lock_guard lock(mutex_);
   for (const int64_t number : numbers) {
-    // The stream's lock is taken under this one, so nobody who is called under the stream's may come for this one.
+    // The stream's lock is taken under this one, so no call under the stream's lock may take this
+    // one.
     const RecordPtr record = stream.record(number);
     if (!record)
       return Status(Code::kNotFound,
                     fmt::format("record {} of {} is gone before it could be kept", number, log_->name()));
-    // The place also of another rank's: any rank may write the state, and each must be able to read all of them again.
+    // Places of other ranks' records are stored, too: any rank may write the state, and each must
+    // be able to read all records again.
     Kept kept{{record->partition, record->offset, stream.before(number)}, nullptr};
     if (share().mine(number)) store(*record, kept);
     Kept& place = records_[number];
     drop(place);
     place = std::move(kept);
   }
-  // With the records, under one lock: will_know() never turns false before bytes_of() has what there is.
+  // Set under the same lock as the records: will_know() must not turn false before bytes_of() finds
+  // them.
   seen_ = std::max(seen_, seen);
   count();
   return {};
 }
 
-// What neither memory nor the disk has room for is read again from the log when a step has it.
+// A record for which neither memory nor the disk has space is read again from the log when a step
+// has it.
 void ReplayRecords::store(const LogRecord& record, Kept& kept) {
   if (options_.disk && own_bytes_ + record.bytes() > options_.memory_bytes) {
     kept.slot = options_.disk->write(record_bytes(record));
@@ -66,7 +72,7 @@ void ReplayRecords::store(const LogRecord& record, Kept& kept) {
   own_bytes_ += kept.record->bytes();
 }
 
-// Another one comes in its place.
+// Frees the memory and the disk space of a record.
 void ReplayRecords::drop(Kept& kept) {
   if (kept.record) own_bytes_ -= kept.record->bytes();
   if (kept.slot) options_.disk->free(*kept.slot);
@@ -81,7 +87,7 @@ void ReplayRecords::let_go(std::span<const int64_t> numbers) {
     if (RecordPtr& record = found->second.record) {
       own_bytes_ -= record->bytes();
       late_bytes_ += record->bytes();
-      // Ranks that are some steps behind have planned steps in which it still is.
+      // Ranks that are some steps late have planned steps that replay it.
       late_.emplace_back(number, std::move(record));
     }
     if (found->second.slot) options_.disk->free(*found->second.slot);
@@ -123,7 +129,7 @@ std::vector<int64_t> ReplayRecords::borrow(std::span<const int64_t> numbers) {
     const auto kept = records_.find(number);
     if (kept == records_.end() || kept->second.record) continue;
     Borrowed& borrowed = borrowed_[number];
-    // Another step has it, or waits for it: it is asked for once.
+    // Another step borrows it already. A record is requested only once.
     if (borrowed.steps++ > 0) continue;
     borrowed.place = kept->second.place;
     missing.push_back(number);
@@ -152,7 +158,7 @@ void ReplayRecords::give_back(std::span<const int64_t> numbers) {
 
 void ReplayRecords::lent(int64_t number, RecordPtr record) {
   const auto found = borrowed_.find(number);
-  if (found == borrowed_.end() || found->second.record) return;  // nobody wants it any more
+  if (found == borrowed_.end() || found->second.record) return;  // no step waits for it any more
   borrowed_bytes_ += record->bytes();
   found->second.record = std::move(record);
   count();
@@ -177,7 +183,7 @@ Status ReplayRecords::read_again(int64_t number, const std::stop_token& stop) {
     if (found == borrowed_.end()) return {};
     place = found->second.place;
   }
-  // Without the lock, which the steps want: the log may take half a minute.
+  // Reads without the lock, which the steps need: the log may take half a minute.
   FOREBAY_ASSIGN(RecordPtr record, read_record(*log_, place, stop));
   const std::lock_guard lock(mutex_);
   lent(number, std::move(record));
@@ -190,7 +196,8 @@ bool ReplayRecords::replacement(int64_t number) {
   for (const auto& [_, kept] : records_)
     if (kept.record) own.push_back(kept.record);
   if (own.empty()) return false;
-  // Spread, so that not one record stands in for all. It differs from rank to rank: no plan depends on it, and it is counted.
+  // The draw spreads the replacements over all records. It differs from rank to rank: no plan
+  // depends on it, and replacements are counted.
   const uint64_t draw = hash128(fmt::format("replacement {}", number)).low;
   lent(number, own[draw % own.size()]);
   return true;
@@ -220,10 +227,12 @@ std::optional<Buffer> ReplayRecords::bytes_of(int64_t number) const {
       if (late != late_.end()) record = late->second;
     }
   }
-  // Made into bytes without the lock: payloads may be large, and steps look at what is here.
+  // Made into bytes without the lock: payloads may be large, and steps need the lock to look for
+  // records.
   if (record) return record_bytes(*record);
   if (!slot) return std::nullopt;
-  // It may be let go of while it is read, and another one written there: whoever asked finds out.
+  // The record may be released during the read, and its slot reused. The rank that asked detects
+  // that.
   Result<Buffer> bytes = options_.disk->read(*slot);
   return bytes.ok() ? std::optional<Buffer>(*std::move(bytes)) : std::nullopt;
 }
@@ -258,7 +267,7 @@ Result<std::map<int64_t, ReplayRecords::Kept>> ReplayRecords::parse_places(const
                       one[1].template get<size_t>() < log_->partitions().size();
     if (!good) return wrong();
     Place place{one[1].template get<size_t>(), one[2].template get<std::string>(), one[3].template get<std::string>()};
-    // A state is a stranger's text, and compare() takes offsets of this log alone.
+    // A state is untrusted text, and compare() takes only offsets of this log.
     FOREBAY_RETURN_IF_ERROR(log_->check_offset(place.offset));
     if (!place.before.empty()) FOREBAY_RETURN_IF_ERROR(log_->check_offset(place.before));
     records.emplace(one[0].template get<int64_t>(), Kept{std::move(place), nullptr});
@@ -283,7 +292,7 @@ Status ReplayRecords::read_all(const std::vector<Kept*>& wanted) const {
         return;
       }
       bytes += (*record)->bytes();
-      // So that memory bounds what is read, too; the rest is read again when a step has it.
+      // Memory limits what is read, too. Further records are read again when a step has them.
       if (!options_.disk || bytes <= options_.memory_bytes) kept.record = *std::move(record);
     }
   };
@@ -291,7 +300,7 @@ Status ReplayRecords::read_all(const std::vector<Kept*>& wanted) const {
     std::vector<std::jthread> others;
     try {
       while (others.size() + 1 < std::min(kReadAtOnce, wanted.size())) others.emplace_back(read_some);
-    } catch (const std::system_error&) {  // no more threads: those that there are do it
+    } catch (const std::system_error&) {  // the existing threads do the rest
     }
     read_some();
   }
@@ -299,7 +308,7 @@ Status ReplayRecords::read_all(const std::vector<Kept*>& wanted) const {
 }
 
 Status ReplayRecords::read_places(const std::string& json) {
-  // All are read before anything changes: after an error what was kept is still kept.
+  // All records are read before anything changes: after an error the buffer is as before.
   FOREBAY_ASSIGN(auto records, parse_places(json));
   std::vector<Kept*> own;
   for (auto& [number, kept] : records)

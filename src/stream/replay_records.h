@@ -22,7 +22,7 @@ namespace forebay {
 
 class Stream;
 
-/// The share of one rank in the kept records: each record has one owner among the ranks.
+/// The part of the replay buffer that one rank owns. Each record has one owner among the ranks.
 struct KeptShare {
   int rank = 0, ranks = 1;
   int owner(int64_t number) const { return static_cast<int>(number % ranks); }
@@ -31,46 +31,46 @@ struct KeptShare {
 
 struct KeptOptions {
   KeptShare share = {};
-  uint64_t memory_bytes = UINT64_MAX;     ///< for this rank's own records; further ones go to the disk
-  std::shared_ptr<ReplayDisk> disk = {};  ///< null: all stay in memory
+  uint64_t memory_bytes = UINT64_MAX;     ///< for this rank's own records; others go to disk
+  std::shared_ptr<ReplayDisk> disk = {};  ///< null: all records stay in memory
 };
 
-/// The replay buffer of a stream: records that are kept, by number, although they are behind. Every
-/// rank knows the place of each in the log. Its owner has the record itself, in memory or on disk;
-/// for a step of another rank it is brought. May be used from any thread.
+/// The replay buffer of a stream: delivered records that may be replayed, by number. Every rank
+/// knows the place of each in the log. Only its owner has the record itself, in memory or on disk.
+/// A step of another rank borrows it. May be used from any thread.
 class ReplayRecords final : public AwaitedRecords {
  public:
   explicit ReplayRecords(std::shared_ptr<const RecordLog> log, KeptOptions options = {})
       : log_(std::move(log)), options_(std::move(options)), bytes_(std::make_shared<StreamBytes>()) {}
 
   const KeptShare& share() const { return options_.share; }
-  /// The stream goes on with that number; records that were borrowed are forgotten.
+  /// Continues the stream at that number. Borrowed records are forgotten.
   void begin(int64_t number);
-  /// Keeps records that the stream has now. Records below `seen` that are not kept by then never
-  /// will be. NotFound where the stream has one no more.
+  /// Adds records that the stream has now. Records below `seen` that are not added by then never
+  /// will be. NotFound if the stream no longer has one of them.
   Status keep(const Stream& stream, std::span<const int64_t> numbers, int64_t seen);
   void let_go(std::span<const int64_t> numbers);
   bool is_kept(int64_t number) const;
-  /// A record that is in memory here, because this rank owns it or it was brought. Null for all
-  /// others.
+  /// A record that is in memory here, because this rank owns or borrows it. Null for all others.
   std::shared_ptr<const LogRecord> record(int64_t number) const;
 
   /// The places of these in the log as JSON: number, partition, offset, and an offset before it.
   std::string places(std::span<const int64_t> numbers) const;
-  /// Keeps those records in place of all others, and reads this rank's own again from the log.
-  /// InvalidArgument for text that places() does not write; NotFound where the log has forgotten a
-  /// record; Unavailable where the log cannot be reached for some seconds.
+  /// Replaces the buffer by those records, and reads this rank's own again from the log.
+  /// InvalidArgument if places() did not write the text; NotFound if the log has trimmed a record;
+  /// Unavailable if the log cannot be reached for some seconds.
   Status read_places(const std::string& json);
 
-  /// A step of this rank has these. Returns those that must be brought, since they are not in
-  /// memory here.
+  /// Borrows these records for a step of this rank. Returns those that must be brought because they
+  /// are not in memory here.
   std::vector<int64_t> borrow(std::span<const int64_t> numbers);
-  /// All of them are here.
+  /// Whether all of them can be read here.
   bool here(std::span<const int64_t> numbers) const override;
-  /// That step was delivered.
+  /// Ends the borrowing: that step is delivered.
   void give_back(std::span<const int64_t> numbers);
 
-  // How a borrowed record comes: see AwaitedRecords. The replacement is another record of this rank's own.
+  // A borrowed record comes in one of these ways: see AwaitedRecords. The replacement is another
+  // record of this rank's own.
   int owner(int64_t number) const override { return share().owner(number); }
   int own_rank() const override { return share().rank; }
   Status lend(int64_t number, const Buffer& bytes) override;
@@ -78,13 +78,13 @@ class ReplayRecords final : public AwaitedRecords {
   Status read_again(int64_t number, const std::stop_token& stop) override;
   bool replacement(int64_t number) override;
 
-  /// A record of this rank's own, for another rank. May wait for the disk. Records stay for a while
-  /// after they were let go of, since other ranks may be some steps behind.
+  /// The bytes of a record of this rank's own, for another rank. May wait for the disk. A record
+  /// can be read for a while after let_go(), since other ranks may be some steps late.
   std::optional<Buffer> bytes_of(int64_t number) const;
-  /// Whether this rank may still come to keep it.
+  /// Whether this rank may still add the record to its part of the buffer.
   bool will_know(int64_t number) const;
 
-  /// Bytes in memory here; disk_bytes(): on disk.
+  /// bytes(): in memory here; disk_bytes(): on disk.
   std::shared_ptr<ReclaimableMemory> bytes() const { return bytes_; }
   uint64_t disk_bytes() const { return options_.disk ? options_.disk->used() : 0; }
 
@@ -93,17 +93,17 @@ class ReplayRecords final : public AwaitedRecords {
   using Place = RecordPlace;
   struct Kept {
     Place place;
-    RecordPtr record;  // null: it is on disk, or another rank has it, or only the log
+    RecordPtr record;  // null: on disk, or owned by another rank, or only in the log
     std::optional<ReplayDisk::Slot> slot = {};
   };
   struct Borrowed {
     Place place;
-    RecordPtr record;  // null: it has not come
-    int steps = 0;     // that have it
+    RecordPtr record;  // null: it has not arrived
+    int steps = 0;     // count of the steps that borrow it
   };
   Result<std::map<int64_t, Kept>> parse_places(const std::string& json) const;
   Status read_all(const std::vector<Kept*>& wanted) const;
-  // With the lock held:
+  // The caller holds the lock:
   void store(const LogRecord& record, Kept& kept);
   void drop(Kept& kept);
   void lent(int64_t number, RecordPtr record);
@@ -116,7 +116,7 @@ class ReplayRecords final : public AwaitedRecords {
   mutable std::mutex mutex_;
   std::map<int64_t, Kept> records_;
   std::map<int64_t, Borrowed> borrowed_;
-  std::deque<std::pair<int64_t, RecordPtr>> late_;  // own ones that were let go of, the oldest first
+  std::deque<std::pair<int64_t, RecordPtr>> late_;  // own records after let_go(), oldest first
   uint64_t own_bytes_ = 0, borrowed_bytes_ = 0, late_bytes_ = 0;
   int64_t seen_ = 0;
 };

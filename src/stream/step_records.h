@@ -6,14 +6,14 @@
 
 namespace forebay {
 
-/// Brings the records that a rank's steps have, where another rank reads them.
+/// Brings the records of this rank's steps that other ranks read.
 class StepRecords {
  public:
   virtual ~StepRecords() = default;
-  /// Begins to bring records that steps of this rank have. The stream knows them.
+  /// Begins to bring records of this rank's steps. They must be decided.
   virtual void bring(std::span<const int64_t> numbers) = 0;
   virtual bool here(std::span<const int64_t> numbers) const = 0;
-  /// The records that are waited for, for the log; empty: none.
+  /// The records that are awaited, for the user's log; empty if there are none.
   virtual std::string awaited() const = 0;
 };
 

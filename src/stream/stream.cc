@@ -7,7 +7,8 @@ namespace forebay {
 Stream::Stream(std::shared_ptr<const RecordLog> log, StreamOptions options)
     : log_(std::move(log)), options_(options), kept_(std::make_shared<StreamBytes>()),
       decider_(options_, log_->partitions().size()), reading_(log_, options_.skip_trimmed, *this) {
-  // All members as after a seek. It gives nothing before the next one, by which guide and witness are set.
+  // Sets all members as a seek does. Nothing is known before the next seek, by which guide and
+  // witness are set.
   decider_.seek(beginning());
 }
 
@@ -29,7 +30,7 @@ void Stream::stop() {
   {
     const Lock lock(mutex_);
     stopped_ = true;
-    // Under the lock: known() has made the threads by now, or finds `stopped_`.
+    // The lock is held: known() has made the threads by now, or will find `stopped_`.
     reading_.request_stop();
   }
   room_.notify_all();
@@ -37,7 +38,7 @@ void Stream::stop() {
 }
 
 void Stream::drop_records() {
-  Decider::Dropped dropped;  // ends without the lock
+  Decider::Dropped dropped;  // destroyed without the lock
   const Lock lock(mutex_);
   dropped = decider_.drop_records();
 }
@@ -48,7 +49,7 @@ bool Stream::await_beginning(std::chrono::milliseconds patience, const std::stop
   return decider_.decided().base().begun;
 }
 
-// A run that wants only what comes now asks where that begins; whoever follows one is told with the first records.
+// A run of StreamOptions::from_now begins at the end of the log, or where its guide says.
 Result<std::vector<std::string>> Stream::find_beginning(const std::stop_token& stop) {
   Lock lock(mutex_);
   switch (decider_.beginning()) {
@@ -85,8 +86,8 @@ void Stream::end_of_log() {
   after_news(lock);
 }
 
-// Decides what was asked for and could not be, on the reader's thread, so that the run is told of whole steps alone.
-// Tells whoever asked; the lock is let go of.
+// Makes the requested decisions on the reader's thread, so that the run is notified only of whole
+// steps. Unlocks, and then notifies the run.
 void Stream::after_news(Lock& lock) {
   const bool tell = !stopped_ && decider_.settle();
   notify();
@@ -102,7 +103,7 @@ void Stream::notify() {
 void Stream::look_again() {
   Lock lock(mutex_);
   if (stopped_) return;
-  room_.notify_all();  // who waits for the beginning
+  room_.notify_all();  // for those that wait for the beginning
   after_news(lock);
 }
 
@@ -145,7 +146,7 @@ std::string Stream::awaited() const {
 }
 
 int64_t Stream::set_witness(std::shared_ptr<DecisionWitness> witness, int64_t from) {
-  // Under one lock with setting it, so that no decision is missed or told twice.
+  // Reported and set under one lock, so that no decision is missed or reported twice.
   const Lock lock(mutex_);
   return decider_.set_witness(std::move(witness), from);
 }
@@ -157,7 +158,8 @@ void Stream::fill(int64_t number, LogRecord whole) {
 }
 
 void Stream::behind(int64_t number) {
-  // Ends without the lock: what a record's end sets off (a program's own object) must not come under it.
+  // Destroyed without the lock: the end of a record may run a program's own code, which must not
+  // run under it.
   std::vector<std::vector<DecidedRecords::RecordPtr>> gone;
   Lock lock(mutex_);
   gone = decider_.decided().move_behind(number);

@@ -20,13 +20,12 @@
 
 namespace forebay {
 
-/// A log as one sequence of records: reads ahead within a memory budget (LogReading), decides
-/// decision after decision which records come next (Decider), and keeps these until they are
-/// behind.
+/// A log as one sequence of records. It reads ahead within a memory budget (LogReading), decides
+/// which records come next (Decider), and holds these until they are delivered.
 ///
-/// Owned by a run of a loader. All methods may be called from any thread, but for those that say
-/// otherwise. One lock guards the Decider; it is held while guide and witnesses are called, and
-/// never while the log is read or on_arrival() and on_behind() are called.
+/// Owned by a run of a loader. All methods may be called from any thread, except where noted. One
+/// lock guards the Decider. It is held while the guide and the witnesses are called, and never
+/// while the log is read or on_arrival() and on_behind() are called.
 class Stream : private RecordSink {
  public:
   Stream(std::shared_ptr<const RecordLog> log, StreamOptions options);
@@ -37,82 +36,84 @@ class Stream : private RecordSink {
   const RecordLog& log() const { return *log_; }
   const StreamOptions& options() const { return options_; }
 
-  /// Before the first seek(): who is told that known() would say something else; who decides; who
-  /// follows what is decided here.
+  /// These are set before the first seek(): the function to call when known() would give another
+  /// answer; the guide that decides instead of this stream; the witness that passes decisions on to
+  /// other ranks.
   void on_arrival(std::function<void()> arrived) { arrived_ = std::move(arrived); }
   void set_guide(std::shared_ptr<DecisionGuide> guide) { decider_.set_guide(std::move(guide)); }
   void set_told(std::shared_ptr<DecisionWitness> told) { decider_.set_told(std::move(told)); }
-  /// Is called with each record that the stream lets go of, without a lock.
+  /// Sets a function that is called, without a lock, with each record that the stream releases.
   void on_behind(std::function<void(const LogRecord&)> behind) { let_go_ = std::move(behind); }
 
-  /// Goes on from there; nothing is known until the first known() after it, which begins to read.
-  /// Not while another seek() or stop() is under way.
+  /// Continues from that place. Nothing is known until the first known() after it, which begins to
+  /// read. Not to be called during another seek() or stop().
   void seek(StreamPlace place);
-  /// Where a run without a state begins.
+  /// The place where a run without a state begins.
   StreamPlace beginning() const;
-  /// Waits until the guide says where a run of StreamOptions::from_now begins, so that place() says
-  /// it, too. Waits for so long at most; whether it is known. After a seek() to beginning(), before
-  /// anything is known.
+  /// Waits until the guide has given the beginning of a run of StreamOptions::from_now, so that
+  /// place() has it, too. Returns after `patience` at the latest; the result is whether the
+  /// beginning is known. Called after a seek() to beginning(), before anything is known.
   bool await_beginning(std::chrono::milliseconds patience, const std::stop_token& stop);
-  /// Ends reading; waits for the readers, at most for what a stop takes them. Nothing is known
+  /// Ends reading. Waits for the readers, at most as long as a stop takes them. Nothing is known
   /// afterwards.
   void stop();
-  /// After stop(): lets go of all records. Places stay, so that a state can still be told.
+  /// Called after stop(): releases all records. Their places remain for a state.
   void drop_records();
 
-  /// Whether all records below `end` are decided, or the stream is known to end before.
+  /// Whether all records below `end` are decided, or the stream is known to end before them.
   bool known(int64_t end);
-  /// Records below are decided, without asking for more.
+  /// The end of the decided records. Unlike known(), does not request more.
   int64_t decided() const { return locked()->decided().end(); }
-  /// The trainer waits for the records below `end` and has none before them: they are read although
-  /// its records of the decision before fill the memory.
+  /// Called when the trainer waits for the records below `end` and has none before them. They are
+  /// then read even if records of the previous decision fill the memory.
   void awaits(int64_t end);
-  /// The trainer waits for the records below `end`, and old ones can replace them. Unless
-  /// `on_underrun` is kWait, a stream that decides takes the records that are there, and decides
-  /// the remaining numbers without records. Whether all below `end` are known now. on_arrival() is
-  /// not called for what this decides.
+  /// Called when the trainer waits for the records below `end` and replayed samples can replace
+  /// them. Unless `on_underrun` is kWait, a stream that decides takes the records that have
+  /// arrived, and decides the remaining numbers without records. Returns whether all below `end`
+  /// are known now. on_arrival() is not called for these decisions.
   bool hurry(int64_t end);
-  /// Numbers in [from, to), which are known, that were decided without records.
+  /// Numbers in [from, to) that were decided without records. All of the range must be known.
   std::vector<int64_t> missing(int64_t from, int64_t to) const { return locked()->decided().missing(from, to); }
-  /// How many records there are in all, where that is known: the log has ended, or the guide.
+  /// The total number of records, if it is known because the log or the guide has ended.
   std::optional<int64_t> end() const { return locked()->end(); }
-  /// Why nothing more will ever come.
+  /// The error after which no more records come.
   Status failure() const { return locked()->failure(); }
-  /// For the log: which partitions give nothing, and why.
+  /// Text for the user's log: what is awaited, which partitions give nothing, and why.
   std::string awaited() const;
-  /// The guide can say more, or the answer of known() may have changed otherwise.
+  /// Reports that the guide has another answer, or that known() may have one for another reason.
   void look_again();
 
-  /// From now on it is told of every decision, those first that are decided and begin at that
-  /// record or later. Null: nobody is. Returns up to which record the witness before was told.
+  /// Reports every decision to that witness from now on. The first ones are decisions that are made
+  /// already and begin at record `from` or later. Null: there is no witness. Returns the number up
+  /// to which decisions were reported to the previous witness.
   int64_t set_witness(std::shared_ptr<DecisionWitness> witness, int64_t from);
 
-  /// One that is known and not behind; null for all others.
+  /// A record that is known and not delivered; null for all others.
   std::shared_ptr<const LogRecord> record(int64_t number) const { return locked()->decided().record(number); }
-  /// An offset that reading a record again can begin behind: of the record before it in its
-  /// partition; empty: it is the first. The same on every rank.
+  /// An offset after which reading a record again can begin: that of the record before it in its
+  /// partition. Empty if it is the first. The same on every rank.
   std::string before(int64_t number) const { return locked()->decided().before(number); }
-  /// A record that is away has come. One that is behind by now is not missed.
+  /// Completes a remote record. A record that is delivered by now is ignored.
   void fill(int64_t number, LogRecord whole);
-  /// Nothing more can come, for that reason.
+  /// Ends the stream with that error.
   void fail(Status status) override;
-  /// Records below that number are not asked for again.
+  /// Reports that the records below that number are delivered: they are not asked for again.
   void behind(int64_t number);
-  /// The place of the record of that number, which is not behind.
+  /// The place of the record of that number, which must not be delivered yet.
   StreamPlace place(int64_t number) const { return locked()->place(number); }
 
   struct Stats {
     int64_t arrived = 0, decided = 0, reconnects = 0, trimmed = 0, missing = 0;
     std::vector<int64_t> dropped;  ///< of each partition, since the stream's beginning
     uint64_t bytes = 0;            ///< in memory
-    std::vector<size_t> waiting;   ///< of each partition, records in no decision
+    std::vector<size_t> waiting;   ///< of each partition, records that are in no decision
   };
   Stats stats() const;
   std::shared_ptr<ReclaimableMemory> kept() const { return kept_; }
 
  private:
   using Lock = std::unique_lock<std::mutex>;
-  /// The Decider for one question, with the lock held as long.
+  /// The Decider for one question. The lock is held until this is destroyed.
   struct Locked {
     const Lock lock;
     const Decider& decider;
@@ -125,7 +126,7 @@ class Stream : private RecordSink {
   Status take_in(std::vector<LogRecord> records) override;
   void end_of_log() override;
 
-  // With the lock held:
+  // The caller holds the lock:
   void after_news(Lock& lock);
   void notify();
   uint64_t bytes() const;
@@ -137,7 +138,7 @@ class Stream : private RecordSink {
   std::function<void(const LogRecord&)> let_go_;
 
   mutable std::mutex mutex_;
-  std::condition_variable_any room_;  // readers may go on, or a beginning is known
+  std::condition_variable_any room_;  // notified when readers may continue or a beginning is known
   Decider decider_;
   bool stopped_ = true, reads_ = false;
   LogReading reading_;  // last: its threads use the rest

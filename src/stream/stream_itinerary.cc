@@ -9,7 +9,7 @@
 namespace forebay {
 
 namespace {
-constexpr int64_t kStepsBrought = 8;  // of rows, ahead of the step that is asked for
+constexpr int64_t kStepsBrought = 8;  // how many steps ahead rows are requested
 }  // namespace
 
 StreamItinerary::StreamItinerary(std::shared_ptr<Stream> stream, const StreamItineraryOptions& options)
@@ -22,7 +22,7 @@ void StreamItinerary::stand(const Cursor& at, int64_t number) {
 }
 
 Cursor StreamItinerary::normalized(const Cursor& at) const {
-  // One place has one form: an epoch's end is the next one's beginning.
+  // Each place has one form: the end of an epoch is the beginning of the next one.
   const bool over = options_.steps_per_epoch && at.step >= *options_.steps_per_epoch;
   return over ? Cursor{at.epoch + 1, 0, 0} : at;
 }
@@ -31,9 +31,9 @@ int64_t StreamItinerary::number_at(const Cursor& requested) const {
   const Cursor at = normalized(requested);
   const std::lock_guard lock(mutex_);
   const Cursor anchor = normalized(anchor_);
-  // Positions count samples, and all ranks' samples of a step are records one after another.
+  // Positions count samples, and the samples of all ranks in a step are consecutive records.
   if (at.epoch == anchor.epoch) return anchored_ + at.position - anchor.position;
-  // Only epochs with an end have others behind them.
+  // Only an epoch with an end is followed by another.
   const int64_t steps = options_.steps_per_epoch.value_or(0);
   const int64_t between = steps - anchor.step + (at.epoch - anchor.epoch - 1) * steps;
   return anchored_ + between * global_batch_ + at.position;
@@ -59,7 +59,7 @@ bool StreamItinerary::known(const Cursor& at) {
   return records_->here(own_numbers(first));
 }
 
-// Of the step that begins with that record.
+// The numbers of this rank's records in the step that begins with record `first`.
 std::vector<int64_t> StreamItinerary::own_numbers(int64_t first) const {
   std::vector<int64_t> numbers;
   const int64_t size = size_at(first);
@@ -70,13 +70,13 @@ std::vector<int64_t> StreamItinerary::own_numbers(int64_t first) const {
   return numbers;
 }
 
-// Also of the next steps that are decided, so that these do not wait for one question each.
+// Requests the rows of the next decided steps, too, so that these need no request each.
 void StreamItinerary::bring_rows(int64_t first) {
   const int64_t until = std::min(stream_->decided(), first + kStepsBrought * global_batch_);
   std::vector<int64_t> numbers;
   {
     const std::lock_guard lock(mutex_);
-    // Whole steps alone: the end of one may be in a decision that is not decided.
+    // Only whole steps: the rest of a step may be in a decision that is not made yet.
     for (brought_ = std::max(brought_, first); brought_ + size_at(brought_) <= until; brought_ += global_batch_) {
       const std::vector<int64_t> own = own_numbers(brought_);
       if (own.empty()) break;
@@ -88,7 +88,7 @@ void StreamItinerary::bring_rows(int64_t first) {
 
 Status StreamItinerary::failure() const {
   Status failure = stream_->failure();
-  // What is wrong with its records is found where the log is not known any more.
+  // The code that finds a corrupt record does not know the log.
   return failure.code() == Code::kCorrupt ? std::move(failure).with_key(stream_->log().name()) : failure;
 }
 
@@ -98,14 +98,14 @@ std::string StreamItinerary::awaited() const {
 }
 
 std::optional<StepPlan> StreamItinerary::step(const Cursor& requested) {
-  // known() before size_at(): by then the end is known where it is near.
+  // known() comes before size_at(): by then the stream's end is known if it is near.
   if (finished(requested) || !known(requested)) return std::nullopt;
   StepPlan plan;
   plan.at = normalized(requested);
   const int64_t size = size_at(number_at(plan.at));
   if (size == 0) return std::nullopt;
   plan.after = normalized({plan.at.epoch, plan.at.position + size, plan.at.step + 1});
-  // The few records in front of a log's end are dealt like the last ones of an epoch.
+  // The few records before a log's end are assigned to ranks like the last ones of an epoch.
   const Schedule schedule({size, options_.batch_size, options_.world_size, options_.last});
   schedule.rows({plan.at.epoch, 0}, options_.rank, &plan.rows);
   for (Row& row : plan.rows) row.position += plan.at.position;
@@ -120,7 +120,7 @@ void StreamItinerary::note_vacant(StepPlan& plan, int64_t size) const {
   if (missing.empty()) return;
   for (size_t row = 0; row < plan.rows.size(); ++row) {
     const int64_t number = from + plan.rows[row].position - plan.at.position;
-    // Its place among all that are missing, on all ranks: by this number the draws are dealt.
+    // The index among the missing rows of all ranks: each draw replaces the row of its index.
     const auto found = std::lower_bound(missing.begin(), missing.end(), number);
     if (found != missing.end() && *found == number) plan.vacant.push_back({row, found - missing.begin()});
   }

@@ -18,24 +18,24 @@ struct StreamItineraryOptions {
   int64_t rank = 0;
   std::optional<int64_t> steps_per_epoch = {};  ///< without it the first epoch has no end
   std::optional<int64_t> epochs = {};
-  LastPolicy last = LastPolicy::kPartial;  ///< of the records that are left where a log ends
+  LastPolicy last = LastPolicy::kPartial;  ///< for the records that remain where a log ends
 };
 
 /// The steps of a stream: each global batch is the next batch_size × world_size records. A step is
-/// known once its records have arrived. May be used from any thread.
+/// known as soon as its records have arrived. May be used from any thread.
 class StreamItinerary final : public StepSource {
  public:
   StreamItinerary(std::shared_ptr<Stream> stream, const StreamItineraryOptions& options);
 
-  /// For ranks that read the log together: a step is known once its records are here, too. Before
-  /// the first step().
+  /// Used if the ranks read the log together: a step is then known only when its records are on
+  /// this rank, too. Called before the first step().
   void set_records(std::shared_ptr<StepRecords> records) { records_ = std::move(records); }
-  /// The stream stands at its record `number` where a run stands at `at`. Before the first step()
-  /// after a seek of the stream.
+  /// Sets the stream's record `number` as the position of the run at `at`. Called before the first
+  /// step() after a seek of the stream.
   void stand(const Cursor& at, int64_t number);
-  /// The record that the step at a place begins with.
+  /// The number of the first record of the step at a place.
   int64_t number_at(const Cursor& at) const;
-  /// The place itself, or the beginning of the next epoch where nothing is left of this one.
+  /// The place itself, or the beginning of the next epoch if this epoch has no steps left.
   Cursor normalized(const Cursor& at) const;
 
   int64_t global_batch() const { return global_batch_; }
@@ -55,8 +55,8 @@ class StreamItinerary final : public StepSource {
   int64_t replacements() const override { return 0; }
   int64_t replacement(int64_t, int64_t position, int64_t) const override { return position; }
 
-  /// The number of records in the step that begins with that record: fewer near the stream's end, 0
-  /// where there is no such step.
+  /// The number of records in the step that begins with that record: fewer near the stream's end,
+  /// and 0 if there is no such step.
   int64_t size_at(int64_t number) const;
 
  private:
@@ -70,8 +70,8 @@ class StreamItinerary final : public StepSource {
   mutable std::mutex mutex_;
   Cursor anchor_;
   int64_t anchored_ = 0;
-  std::shared_ptr<StepRecords> records_;  // null: this rank reads all by itself
-  int64_t brought_ = 0;                   // rows of steps that begin below are on their way, or here
+  std::shared_ptr<StepRecords> records_;  // null: this rank reads all records itself
+  int64_t brought_ = 0;                   // rows of steps that begin below it were requested
 };
 
 }  // namespace forebay

@@ -7,7 +7,7 @@
 namespace forebay {
 
 namespace {
-constexpr uint64_t kExpectedBytes = uint64_t{128} << 10;  // of a file that nobody has seen
+constexpr uint64_t kExpectedBytes = uint64_t{128} << 10;  // estimate for a file not known yet
 }  // namespace
 
 std::shared_ptr<const StreamSource> StreamSource::over(std::shared_ptr<const Stream> stream,
@@ -19,7 +19,7 @@ std::shared_ptr<const StreamSource> StreamSource::over(std::shared_ptr<const Str
 }
 
 std::shared_ptr<const LogRecord> StreamSource::record(int64_t id) const {
-  // A record that is kept is in the stream as well until it is behind.
+  // A record of the replay buffer is in the stream as well until it is delivered.
   std::shared_ptr<const LogRecord> found = stream_ ? stream_->record(id) : nullptr;
   return found || !kept_ ? found : kept_->record(id);
 }
@@ -34,7 +34,7 @@ std::string StreamSource::key(int64_t id) const {
 SampleSource::Fetch StreamSource::fetch(int64_t id) const {
   const std::shared_ptr<const LogRecord> record = this->record(id);
   if (record) return log_->fetch(*record).value_or(Fetch{});
-  // What is reckoned before anything has come; or of a batch that nobody wants any more.
+  // An estimate, for when no record has arrived, or for a batch that is no longer wanted.
   Fetch unknown;
   unknown.store = log_->store();
   unknown.size = kExpectedBytes;

@@ -92,7 +92,7 @@ TEST(Stream, begins_where_the_log_ends_if_it_is_told_to) {
   EXPECT_EQ(stream.place(0).after, (std::vector<std::string>{"100", "7"}));
 }
 
-// Also where that was nothing at all: an empty offset alone would be taken for a place that nobody knows.
+// The log may have been empty then: an empty offset alone would mean that the beginning is unknown.
 TEST(Stream, a_state_of_its_beginning_has_what_came_since) {
   for (const int64_t there : {0, 100}) {
     const auto log = log_with({there});

@@ -17,14 +17,14 @@ namespace forebay {
 using namespace std::chrono_literals;
 constexpr auto kStreamPatience = 20s;
 
-/// A stream that a test waits for, as a run does.
+/// A stream on whose arrivals a test can wait, as a run does.
 class AwaitedStream final : public Stream {
  public:
   AwaitedStream(std::shared_ptr<const RecordLog> log, StreamOptions options)
       : Stream(std::move(log), std::move(options)) {
     on_arrival([this] { arrive(); });
   }
-  ~AwaitedStream() override { stop(); }  // before its threads find no members to tell
+  ~AwaitedStream() override { stop(); }  // its threads use the members
 
   void arrive() {
     const std::lock_guard lock(mutex_);
@@ -35,12 +35,12 @@ class AwaitedStream final : public Stream {
     const std::lock_guard lock(mutex_);
     return arrivals_;
   }
-  /// Until arrive() has been called so often in all.
+  /// Waits until arrive() has been called that many times in all. False after 20 s.
   bool wait_arrivals(int64_t arrivals) {
     std::unique_lock lock(mutex_);
     return arrived_.wait_for(lock, kStreamPatience, [&] { return arrivals_ >= arrivals; });
   }
-  /// Until something is so that arrivals change; false where it never will be.
+  /// Waits until a condition holds that arrivals may change. False if it never will.
   template <typename Condition>
   bool wait_for(Condition condition) {
     for (;;) {
@@ -56,12 +56,12 @@ class AwaitedStream final : public Stream {
   int64_t arrivals_ = 0;
 };
 
-/// Waits until the records below `end` are known; false where they never will be.
+/// Waits until the records below `end` are known. False if they never will be.
 inline bool wait_known(AwaitedStream& stream, int64_t end) {
   return stream.wait_for([&] { return stream.known(end); });
 }
 
-/// `records`: a Stream, or what else has records by number.
+/// The keys of records [from, to). `records`: a Stream, or another class with a record(number).
 template <typename Records>
 std::vector<std::string> keys(const Records& records, int64_t from, int64_t to) {
   std::vector<std::string> keys;

@@ -18,14 +18,14 @@ class Waiting {
  public:
   virtual ~Waiting() = default;
 
-  /// Adds a record that came after the last one of its partition.
+  /// Adds a record that comes after the last one of its partition.
   virtual Status add(LogRecord record) = 0;
-  /// Whether more of a partition should be read now, when decided records take so many bytes.
+  /// Whether more of a partition should be read now, while decided records take that many bytes.
   /// `awaited`: the trainer waits for the next decision.
   virtual bool wants(size_t partition, uint64_t in_decisions, bool awaited) const = 0;
   /// Bytes of these records in memory.
   virtual uint64_t bytes() const = 0;
-  /// How many records of each partition a decision could have now.
+  /// How many records of each partition a decision could take now.
   virtual std::vector<size_t> counts() const = 0;
 
   /// The records of a decision, and the parts that describe it. A partition without taken or
@@ -34,21 +34,21 @@ class Waiting {
     std::vector<DecisionPart> parts;
     std::vector<std::vector<LogRecord>> records;  ///< of each partition
   };
-  /// Takes the next counts[p] records of each partition. A sample is taken as a whole.
+  /// Takes the next counts[p] records of each partition. A sample is always taken as a whole.
   virtual Result<Taken> take(const std::vector<size_t>& counts) = 0;
-  /// Takes the records of a decision that was made before, or elsewhere. Nothing as long as some of
-  /// them have not arrived; Corrupt where the partitions have others now.
+  /// Takes the records of a decision that was made before or elsewhere. Nothing while some of them
+  /// have not arrived; Corrupt if the partitions now have other records.
   virtual Result<std::optional<Taken>> take(const Decision& decided) = 0;
-  /// Begins the decision whose first record has that number. `decided`: the decision, where it was
-  /// made before, or elsewhere.
+  /// Begins the decision whose first record has that number. `decided`: that decision, if it was
+  /// made before or elsewhere.
   virtual Status begin_decision(int64_t first, const std::optional<Decision>& decided) = 0;
 };
 
-/// Waiting records in queues, for all policies but kSample. `decides`: they may drop records by
-/// themselves, and not only those that a decision has dropped.
+/// Waiting records in queues, for all policies but kSample. `decides`: they may drop records
+/// themselves, and not only those that a given decision drops.
 std::unique_ptr<Waiting> waiting_in_queues(const StreamOptions& options, size_t partitions, bool decides);
-/// A sample of the records that arrived since the last decision, for kSample. Without `decides` it
-/// takes in no record before the decision is known.
+/// A sample of the records that arrived since the last decision, for kSample. Without `decides`, no
+/// record enters it before the decision is known.
 std::unique_ptr<Waiting> waiting_sampled(const StreamOptions& options, size_t partitions, bool decides);
 
 }  // namespace forebay

@@ -19,20 +19,23 @@ class Queues final : public Waiting {
 
   Status add(LogRecord record) override {
     const size_t partition = record.partition;
-    // The other half of the budget is for decisions. What the next one needs stays in memory, whatever it takes.
+    // Half of the budget is for waiting records, and half for decisions. Records that the next
+    // decision needs stay in memory, whatever their size.
     const bool full = bytes() + record.bytes() > options_.bytes / 2 && records_ >= options_.decision_records;
     RecordQueue& records = queues_[partition].records;
     FOREBAY_RETURN_IF_ERROR(counted(records, [&] { return records.push(std::move(record), arrivals_++, full); }));
     ++records_;
     FOREBAY_RETURN_IF_ERROR(drop_decided(partition));
-    // What a decision needs stays, whatever it takes.
+    // Records that a decision needs are not dropped, whatever their size.
     while (oldest_go_ && !decided_ && bytes() > options_.bytes && records_ > options_.decision_records)
       FOREBAY_RETURN_IF_ERROR(drop_oldest());
     return {};
   }
 
-  // Half of the room is for whoever comes first; the other half is shared out, so that a fast partition leaves room to slow ones. What the next
-  // decision needs is read in any case once it is waited for: a step may have its first records in the decision before, which then cannot go.
+  // Half of the memory is open to every partition. The other half is divided among them, so that a
+  // fast partition leaves memory to slow ones. Once the next decision is awaited, the records that
+  // it needs are read in any case: a step may begin in the previous decision, whose records cannot
+  // be released then.
   bool wants(size_t partition, uint64_t in_decisions, bool awaited) const override {
     const Queue& queue = queues_[partition];
     if (space_ ? space_->has_room() && late_ == 0 : has_room(queue, in_decisions)) return true;
@@ -53,7 +56,8 @@ class Queues final : public Waiting {
     taken.records.resize(queues_.size());
     for (size_t p = 0; p < queues_.size(); ++p) {
       Queue& queue = queues_[p];
-      // Of a partition that only dropped there is a part, so that places move on behind what is gone.
+      // A partition that only dropped records has a part, too, so that places move past the dropped
+      // records.
       if (counts[p] == 0 && queue.dropped == 0) continue;
       DecisionPart part{p, queue.last_dropped, static_cast<int64_t>(counts[p]), std::exchange(queue.dropped, 0)};
       for (size_t i = 0; i < counts[p]; ++i) {
@@ -69,13 +73,13 @@ class Queues final : public Waiting {
 
   Result<std::optional<Taken>> take(const Decision& decided) override {
     for (const DecisionPart& part : decided.parts) {
-      // All of it or nothing: what is taken out could not be put back.
+      // Takes all of it or nothing: records that were taken out could not be put back.
       if (arrived(part.partition) < part.taken + part.dropped) return std::optional<Taken>();
     }
     std::vector<size_t> counts(queues_.size());
     for (const DecisionPart& part : decided.parts) counts[part.partition] = static_cast<size_t>(part.taken);
     FOREBAY_ASSIGN(Taken taken, take(counts));
-    // Last offsets are compared, which is enough: logs only grow at their ends.
+    // Comparing the last offsets is enough: logs only grow at their ends.
     for (size_t i = 0; i < decided.parts.size(); ++i) {
       if (i < taken.parts.size() && taken.parts[i] == decided.parts[i]) continue;
       return Status(Code::kCorrupt,
@@ -108,20 +112,22 @@ class Queues final : public Waiting {
            (used < options_.bytes && queue.records.bytes() < options_.bytes / (2 * queues_.size()));
   }
 
-  // Behind the last decision, those that were dropped included: a decision says how many of them it did not take.
+  // Counts the records after the last decision, including dropped ones: a decision also says how
+  // many of them it did not take.
   int64_t arrived(size_t partition) const {
     return queues_[partition].dropped + static_cast<int64_t>(queues_[partition].records.size());
   }
 
   const DecisionPart* decided_part(size_t partition) const { return decided_ ? decided_->part(partition) : nullptr; }
 
-  // Also where all that it has of the partition was dropped: these must come to be told from the next ones.
+  // Whether records of the given decision have not arrived. Records that it only drops count, too:
+  // they must arrive to be told apart from the next ones.
   bool misses(size_t partition) const {
     const DecisionPart* const part = decided_part(partition);
     return part != nullptr && arrived(partition) < part->taken + part->dropped;
   }
 
-  // However many these are, they take no room.
+  // Drops records as they arrive, so that they take no memory, however many there are.
   Status drop_decided(size_t partition) {
     const DecisionPart* const part = decided_part(partition);
     Queue& queue = queues_[partition];
@@ -136,7 +142,7 @@ class Queues final : public Waiting {
     return record;
   }
 
-  // Where the disk has room again.
+  // Moves late records to the disk if it may have space again.
   Status spill_late() {
     if (late_ == 0 || !space_->may_try()) return {};
     for (Queue& queue : queues_)
@@ -144,7 +150,7 @@ class Queues final : public Waiting {
     return {};
   }
 
-  // What a queue has in memory, and too late for the disk, changes by what is done with it.
+  // Makes a change to a queue and updates the totals of bytes in memory and of late records.
   template <typename Change>
   std::invoke_result_t<Change> counted(RecordQueue& records, Change change) {
     bytes_ -= records.bytes();
@@ -162,7 +168,8 @@ class Queues final : public Waiting {
     return {};
   }
 
-  // The oldest by arrival over all partitions. Linear in these, for each record that is dropped.
+  // Drops the oldest record of all partitions by arrival. Takes linear time in their number for
+  // each record.
   Status drop_oldest() {
     Queue* oldest = nullptr;
     for (Queue& queue : queues_) {

@@ -12,8 +12,8 @@ namespace forebay {
 
 namespace {
 
-// Of all records that arrived since the last decision, those with the smallest draws stay: a uniform sample, whatever the order of arrival, that
-// can be drawn again from the same records.
+// Retains those records since the last decision that have the smallest draws. That is a uniform
+// sample, whatever the order of arrival, and it can be drawn again from the same records.
 class SampledRecords final : public Waiting {
  public:
   SampledRecords(const StreamOptions& options, size_t partitions, bool decides)
@@ -25,14 +25,14 @@ class SampledRecords final : public Waiting {
       take_in(std::move(record));
     } else {
       bytes_ += record.bytes();
-      // It came with records that were asked for, and is of a later decision.
+      // It arrived with requested records, and belongs to a later decision.
       later_[partition].push_back(std::move(record));
     }
     return {};
   }
 
   bool wants(size_t partition, uint64_t /*in_decisions*/, bool /*awaited*/) const override {
-    // So at most what one read brings waits beside the sample, however fast records arrive.
+    // At most the records of one read wait in addition to the sample, however fast records arrive.
     return later_[partition].empty() && may_take(partition);
   }
 
@@ -44,11 +44,11 @@ class SampledRecords final : public Waiting {
     return counts;
   }
 
-  // All that the sample has: the shares are those of the draws, and no others can be chosen.
+  // Takes the whole sample: the draws determine the shares, and no other records can be chosen.
   Result<Taken> take(const std::vector<size_t>& /*counts*/) override {
     Taken taken;
     taken.records.resize(seen_.size());
-    // Of each partition in the order in which they came.
+    // Restores each partition's order of arrival.
     std::sort(kept_.begin(), kept_.end(), [](const Kept& a, const Kept& b) { return a.number < b.number; });
     for (Kept& kept : kept_) {
       bytes_ -= kept.record.bytes();
@@ -66,7 +66,8 @@ class SampledRecords final : public Waiting {
 
   Result<std::optional<Taken>> take(const Decision& decided) override {
     for (const DecisionPart& part : decided.parts) {
-      // The sample is over so many of each partition. Never more: may_take() lets no others in.
+      // The sample covers that many records of each partition. There are never more: may_take()
+      // admits no others.
       if (seen_[part.partition].records < part.taken + part.dropped) return std::optional<Taken>();
     }
     FOREBAY_ASSIGN(Taken taken, take(std::vector<size_t>()));
@@ -102,7 +103,7 @@ class SampledRecords final : public Waiting {
   };
 
   bool may_take(size_t partition) const {
-    // Whoever follows cannot tell which decision a record is of before it is told.
+    // If a guide decides, a record's decision is not known before the guide gives it.
     if (!decided_) return decides_;
     const DecisionPart* const part = decided_->part(partition);
     return part != nullptr && seen_[partition].records < part->taken + part->dropped;
@@ -114,13 +115,14 @@ class SampledRecords final : public Waiting {
     Seen& seen = seen_[record.partition];
     ++seen.records;
     seen.last = record.offset;
-    // By where it stands, and not by when it came: the draw is the same on every rank and when it is read again.
+    // Drawn by the place of the record, not by its arrival: the draw is the same on every rank, and
+    // when the record is read again.
     Hasher place;
     place.update_value(record.partition);
     place.update(record.offset);
     Kept kept{{}, sampling_draw(options_.seed, first_, place.digest().low), number_++};
     if (kept_.size() >= most() && (kept_.empty() || !(kept < kept_.front()))) return;
-    kept.record = record.alone();  // those that were read with it go
+    kept.record = record.alone();  // releases the other records of the same read
     bytes_ += kept.record.bytes();
     kept_.push_back(std::move(kept));
     std::push_heap(kept_.begin(), kept_.end());
@@ -136,7 +138,7 @@ class SampledRecords final : public Waiting {
   std::optional<Decision> decided_;
   std::vector<Kept> kept_;  // a heap, the largest draw first
   std::vector<Seen> seen_;
-  std::vector<std::deque<LogRecord>> later_;  // of decisions that come
+  std::vector<std::deque<LogRecord>> later_;  // of later decisions
   uint64_t bytes_ = 0, number_ = 0;
 };
 

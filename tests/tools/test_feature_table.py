@@ -36,7 +36,7 @@ def known(tmp_path):
     ("TieredCache* cache;\n", []),
     ("// TieredCache, is_old\n", []),
     ('#include "pipeline/held.h"\nauto a = "TieredCache";\n', []),
-    ("bool b = plan.is_old(1) && role == OpRole::kPack;\n", ["replay", "packing"]),
+    ("bool b = plan.is_replayed(1) && role == OpRole::kPack;\n", ["replay", "packing"]),
     ("bool b = role == OpRole::kPackage;\n", [])])
 def test_a_file_knows_what_it_includes_and_uses(known, text, expected):
     assert known("pipeline/row.cc", {"src/pipeline/row.cc": text}) == expected

@@ -370,7 +370,6 @@ Result<Run::GoOn> StreamRun::load(const Checkpoint& saved) {
 }
 
 // InvalidArgument if the place is malformed; StateMismatch if it is of another stream.
-
 Result<StreamPlace> StreamRun::read_place(const std::string& json) const {
   FOREBAY_ASSIGN(StreamPlace place, StreamPlace::from_json(json, stream_->log().partitions()));
   if (place.decision && place.decision->size() > kLargestDecision)

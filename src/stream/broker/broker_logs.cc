@@ -15,7 +15,7 @@ namespace {
 
 using OpenedRecords = Result<std::shared_ptr<const RecordLog>>;
 
-/// The one value of an entry that is the payload.
+/// Returns the value of an entry that is the payload.
 Result<Buffer> only_value(const Buffer& payload) {
   FOREBAY_ASSIGN(const std::vector<NamedValue> values, named_values(payload.span()));
   const std::span<const uint8_t>* value = values.size() == 1 ? &values[0].second : find_named(values, "data");
@@ -31,10 +31,10 @@ Result<Buffer> only_value(const Buffer& payload) {
   return payload.slice(static_cast<size_t>(value->data() - payload.data()), value->size());
 }
 
-/// Makes fields of what a broker's log has.
+/// A RecordLog that parses the payloads of a broker's log into fields.
 class FormattedLog final : public RecordLog {
  public:
-  /// `entries`: payloads are entries of Redis.
+  /// `entries`: whether payloads are entries of Redis.
   FormattedLog(MadeBrokerLog log, RecordFormat format, bool entries)
       : log_(std::move(log)), format_(std::move(format)),
         only_value_(entries && format_.form() != PayloadForm::kFields) {}
@@ -64,7 +64,7 @@ class FormattedLog final : public RecordLog {
   const bool only_value_;
 };
 
-/// The function of the module libforebay_BROKER.so: see broker_log.h.
+/// Loads the module libforebay_BROKER.so and returns its function: see broker_log.h.
 Result<void*> function_of_broker(std::string_view broker, std::string_view library, std::string_view package) {
   return function_of_module(
       {.file = fmt::format("libforebay_{}.so", broker),

@@ -13,23 +13,23 @@
 
 namespace forebay {
 
-// Logs of brokers. The client library of each is in a module of its own (src/brokers), which the
-// first call loads. All three functions: from any thread; Unsupported, with the module's name and
-// the way out, where the module or its library is missing.
+// Logs of brokers. The client library of each broker is in a module of its own (src/brokers), which
+// the first call loads. All three functions may be called from any thread. They return Unsupported,
+// with the module's name and what to install, if the module or its library is missing.
 
-/// Redis Streams, each a partition. Offsets are ids of entries. With format "fields" an entry's
-/// fields are fields; else the payload is the value of its only field, or of that called `data`.
-/// Asks no server.
+/// Makes a log of Redis Streams, each of which is a partition. Offsets are ids of entries. With
+/// format "fields" the fields of an entry are the record's fields. Otherwise the payload is the
+/// value of the entry's only field, or of its field `data`. This call contacts no server.
 Result<std::shared_ptr<const RecordLog>> redis_log(RedisAddress address, RecordFormat format);
 
-/// A stream of NATS JetStream: one partition, whose offsets are the messages' sequence numbers;
-/// keys are subjects. Asks no server.
+/// Makes a log of a stream of NATS JetStream. Its one partition has the messages' sequence numbers
+/// as offsets and their subjects as keys. This call contacts no server.
 Result<std::shared_ptr<const RecordLog>> nats_log(NatsAddress address, RecordFormat format);
 
-/// A topic of a Kafka cluster, with the partitions that it has now, for which the cluster has to be
-/// asked. One that is away is waited for, as readers do: the log says so after `tell_after`.
-/// NotFound where there is no such topic, InvalidArgument where the cluster refuses, Cancelled
-/// after a stop.
+/// Opens a log of a topic of a Kafka cluster. Asks the cluster for the partitions that the topic
+/// has now. Waits for an unavailable cluster, as readers do, and logs a warning after `tell_after`.
+/// Errors: NotFound if there is no such topic, InvalidArgument if the cluster refuses access,
+/// Cancelled after a stop.
 Result<std::shared_ptr<const RecordLog>> open_kafka_log(
     KafkaAddress address, RecordFormat format, std::stop_token stop,
     std::chrono::milliseconds tell_after = std::chrono::seconds(30));

@@ -12,7 +12,7 @@ namespace forebay {
 
 namespace {
 
-/// Where an option goes that all brokers have; null for others.
+/// Returns the member for an option that all brokers have; null for other options.
 std::string* common_option(const std::string& name, BrokerOptions& options) {
   if (name == "user") return &options.user;
   if (name == "password") return &options.password;
@@ -34,7 +34,7 @@ Status set_broker_option(const std::string& name, const std::string& value, Brok
   std::string* const common = common_option(name, options);
   std::string& place = common != nullptr ? *common : options.own[name];
   if (!place.empty()) return invalid_argument(fmt::format("the URL and storage_options both give the {}", name));
-  // Libraries take C strings, and would use what stands before it.
+  // Libraries take C strings, and would use only the part before the zero byte.
   if (value.find('\0') != std::string::npos) return invalid_argument(fmt::format("{} has a zero byte", name));
   place = value;
   return {};

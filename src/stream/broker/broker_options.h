@@ -11,20 +11,21 @@
 
 namespace forebay {
 
-/// Storage options of a broker: how it is asked, and by whom. None of this is in identities, states
-/// or messages, but for names of files.
+/// Storage options of a broker: credentials and connection settings. They appear in no identity,
+/// state or message, except for names of files.
 struct BrokerOptions {
-  std::string user, password;  ///< those of the URL, too
+  std::string user, password;  ///< from the URL or the options
   TlsOptions tls;
-  bool any_tls = false;                    ///< whether one of them is about TLS
-  std::map<std::string, std::string> own;  ///< what one kind of broker has alone
-  /// An own option; empty where it is not given.
+  bool any_tls = false;                    ///< whether one of `tls` is given
+  std::map<std::string, std::string> own;  ///< options that only this kind of broker has
+  /// The value of an option of `own`; empty if it is not given.
   std::string own_text(const std::string& name) const;
 };
 
-/// `own`: the names that this kind of broker has beside user, password, ca_file, certificate_file
-/// and key_file. InvalidArgument for other names, with the nearest one; for what the URL says
-/// already; and for files that are of no use, which it reads.
+/// Parses and checks the options, and reads the files that they name. `own`: names that this kind
+/// of broker has in addition to user, password, ca_file, certificate_file and key_file.
+/// InvalidArgument for unknown names (the message has the nearest known one), for values that the
+/// URL gives already, and for unusable files.
 Result<BrokerOptions> parse_broker_options(const std::map<std::string, std::string>& options, const BrokerUrl& url,
                                            std::span<const std::string_view> own);
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array<std::string_view, 2> kKafkaOptions = {"sasl_mechanism", "security_protocol"};
 
-/// As librdkafka's settings say it.
+/// Translates options into librdkafka's settings.
 std::map<std::string, std::string> kafka_security(const BrokerOptions& options) {
   const bool sasl = !options.password.empty() || !options.own_text("sasl_mechanism").empty();
   std::string protocol = options.own_text("security_protocol");
@@ -29,7 +29,7 @@ std::map<std::string, std::string> kafka_security(const BrokerOptions& options) 
   set("ssl.certificate.location", options.tls.certificate_file);
   set("ssl.key.location", options.tls.key_file);
   if (!sasl) return settings;
-  // librdkafka's own is GSSAPI, which needs more than a password.
+  // librdkafka's default is GSSAPI, which needs more than a password.
   settings["sasl.mechanism"] = "PLAIN";
   set("sasl.mechanism", options.own_text("sasl_mechanism"));
   set("sasl.username", options.user);
@@ -37,7 +37,8 @@ std::map<std::string, std::string> kafka_security(const BrokerOptions& options) 
   return settings;
 }
 
-/// What is given must be used: nobody's password goes over a connection that they think is safe, or not at all.
+/// Refuses options that the protocol would ignore: a password must not go over a connection that
+/// the user wrongly believes to be encrypted, and must not stay unused.
 Status check_kafka_security(const KafkaAddress& address, const BrokerOptions& options) {
   std::string protocol = address.security.at("security.protocol");
   for (char& c : protocol) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));

@@ -9,23 +9,24 @@
 
 namespace forebay {
 
-/// Which topic of which cluster: "kafka://[user:password@]host[:port][,host[:port]]/TOPIC".
+/// The address of a topic: "kafka://[user:password@]host[:port][,host[:port]]/TOPIC".
 struct KafkaAddress {
   std::string brokers;                          ///< "host:port,host:port"
-  std::map<std::string, std::string> security;  ///< settings of librdkafka's: TLS, SASL, who asks
-  std::string password;                         ///< among them; in no message
+  std::map<std::string, std::string> security;  ///< librdkafka settings: TLS, SASL, credentials
+  std::string password;                         ///< also in `security`; must not appear in messages
   std::string server_names;                     ///< the brokers' hosts, for messages
   bool with_certificate = false;
   std::string topic;
-  std::vector<size_t>
-      partitions;       ///< numbers of those that are read, increasing; empty: all, until it is known which these are
-  bool chosen = false;  ///< whether somebody chose them
-  /// "kafka://host:port/TOPIC", without who asks.
+  /// Numbers of the partitions to read, increasing. Empty: all; they are filled in once the cluster
+  /// has named them.
+  std::vector<size_t> partitions;
+  bool chosen = false;  ///< whether the user chose the partitions
+  /// "kafka://host:port/TOPIC", without credentials.
   std::string name;
 
-  /// `options`: as broker_options.h has them, and security_protocol, sasl_mechanism. What is given
-  /// decides the protocol where that is not: TLS with one of TLS' options, SASL (PLAIN, if nothing
-  /// is said) with a password.
+  /// `options`: those of broker_options.h, security_protocol and sasl_mechanism. Without
+  /// security_protocol the other options decide the protocol: TLS if an option of TLS is given,
+  /// SASL (by default PLAIN) if a password or a mechanism is given.
   static Result<KafkaAddress> parse(std::string_view url, const std::map<std::string, std::string>& options = {});
 };
 

@@ -16,7 +16,7 @@ namespace forebay {
 
 namespace {
 
-// Subjects are words between dots; a blank or a line's end would end the protocol's line.
+// Subjects are words between dots. A blank or a line end would end the protocol's command.
 bool is_nats_name(std::string_view text, std::string_view refused) {
   return !text.empty() && std::ranges::all_of(text, [refused](unsigned char c) {
     return c > ' ' && c != 0x7f && refused.find(static_cast<char>(c)) == std::string_view::npos;
@@ -40,12 +40,12 @@ Status read_who_asks(const BrokerOptions& options, NatsAddress& address) {
   const std::string token = options.own_text("token");
   if (address.nkey.empty() != address.nkey_seed_file.empty())
     return invalid_argument("nkey (U…) and nkey_seed_file belong together: give both or none");
-  // The library would take the one that was set last, and nobody would know which.
+  // The library would silently use the one that was set last.
   const int ways = int{!address.user.empty()} + int{!token.empty()} + int{!address.credentials_file.empty()} +
                    int{!address.nkey.empty()};
   if (ways > 1)
     return invalid_argument("user, token, credentials_file and nkey say who asks, each in its way; give one of them");
-  // In URLs, too, a user without a password is a token.
+  // As in URLs, a user without a password is a token.
   if (!token.empty()) address.user = token;
   FOREBAY_RETURN_IF_ERROR(check_secret_file("credentials_file", address.credentials_file));
   return check_secret_file("nkey_seed_file", address.nkey_seed_file);

@@ -11,21 +11,21 @@
 
 namespace forebay {
 
-/// Which stream of which servers:
+/// The address of a stream:
 /// "nats://[user:password@|token@]host[:port][,host[:port]]/STREAM[/SUBJECT]", or "tls://…".
 struct NatsAddress {
   std::vector<HostPort> servers;
   std::string user, password;  ///< without a password `user` is a token
-  bool secure = false;         ///< never without TLS
+  bool secure = false;         ///< only connections with TLS are allowed
   TlsOptions tls;
-  std::string credentials_file;      ///< of a user: a token that is signed, and the seed that answers for it
+  std::string credentials_file;      ///< a user's signed token and the seed that proves it
   std::string nkey, nkey_seed_file;  ///< a public key, and the file with its seed
   std::string stream;
-  std::string subject;  ///< only messages of these subjects, which may have wildcards; empty: all
-  /// "nats://host:port/STREAM/SUBJECT", without who asks.
+  std::string subject;  ///< subjects of the messages to read, may have wildcards; empty: all
+  /// "nats://host:port/STREAM/SUBJECT", without credentials.
   std::string name;
 
-  /// `options`: as broker_options.h has them, and server_name, token, credentials_file, nkey,
+  /// `options`: those of broker_options.h, server_name, token, credentials_file, nkey and
   /// nkey_seed_file.
   static Result<NatsAddress> parse(std::string_view url, const std::map<std::string, std::string>& options = {});
 };

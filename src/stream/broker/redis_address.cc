@@ -30,7 +30,7 @@ bool is_number(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// Other braces may be part of a name: those of a cluster say which part of it is hashed.
+// Other braces may be part of a name: in a cluster they mark the part of a name that is hashed.
 bool has_range(std::string_view name) {
   const size_t dots = name.find("..");
   return dots != name.npos && name.find('{') < dots && name.find('}', dots) != name.npos;
@@ -58,7 +58,8 @@ Result<RedisAddress> RedisAddress::parse(std::string_view text, const std::map<s
     FOREBAY_ASSIGN(address.database, database_of(url.path[0]));
   }
   if (url.path.back().empty()) return invalid_argument("the URL names no stream");
-  // Braces alone: what a wildcard names could be other streams for the next run, or rank.
+  // Only braces are allowed: a wildcard could name other streams in the next run, or on another
+  // rank.
   FOREBAY_ASSIGN(address.streams, expand_braces(url.path.back()));
   if (const std::string& name = address.streams.front(); address.streams.size() == 1 && has_range(name))
     return invalid_argument(fmt::format("the braces in '{}' are no range; write NAME-{{000..003}}", name));

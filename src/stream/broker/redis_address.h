@@ -12,18 +12,18 @@
 
 namespace forebay {
 
-/// Which streams of which server: "redis[s]://[user:password@]host[:port][/db]/STREAM"; braces in
-/// STREAM name several.
+/// The address of one or more streams: "redis[s]://[user:password@]host[:port][/db]/STREAM". Braces
+/// in STREAM name several streams.
 struct RedisAddress {
   HostPort host;
   std::string user, password;
-  std::optional<TlsOptions> tls;  ///< of "rediss"
+  std::optional<TlsOptions> tls;  ///< set for "rediss"
   int database = 0;
   std::vector<std::string> streams;
-  /// "redis://host:port/0/STREAM", without who asks.
+  /// "redis://host:port/0/STREAM", without credentials.
   std::string name;
 
-  /// `options`: as broker_options.h has them, and server_name.
+  /// `options`: those of broker_options.h, and server_name.
   static Result<RedisAddress> parse(std::string_view url, const std::map<std::string, std::string>& options = {});
 };
 

@@ -14,7 +14,7 @@ namespace forebay {
 namespace {
 
 Status check_readable(const char* option, const std::string& path) {
-  // OpenSSL's errors do not tell a file that cannot be read from one that is no PEM.
+  // OpenSSL's errors do not distinguish an unreadable file from a file that is not PEM.
   std::FILE* const file = std::fopen(path.c_str(), "re");
   if (file == nullptr)
     return invalid_argument(fmt::format("{}: '{}' cannot be read: {}", option, path, std::strerror(errno)));
@@ -22,7 +22,7 @@ Status check_readable(const char* option, const std::string& path) {
   return {};
 }
 
-/// What OpenSSL says was wrong first.
+/// Returns OpenSSL's first error as text.
 std::string tls_words() {
   const char* const words = ERR_reason_error_string(ERR_peek_error());
   ERR_clear_error();
@@ -43,8 +43,9 @@ Status load_own(SSL_CTX* context, const TlsOptions& options) {
   if (SSL_CTX_use_certificate_chain_file(context, certificate.c_str()) != 1)
     return invalid_argument(
         fmt::format("certificate_file: '{}' has no certificate in PEM ({})", certificate, tls_words()));
-  // On the stack: the context outlives it, and so forgets it below.
-  bool asked = false;  // otherwise OpenSSL asks at the terminal
+  // Without a callback OpenSSL asks for a password at the terminal. The context outlives `asked`,
+  // so the pointer to it is cleared below.
+  bool asked = false;
   SSL_CTX_set_default_passwd_cb_userdata(context, &asked);
   SSL_CTX_set_default_passwd_cb(context, [](char*, int, int, void* told) {
     *static_cast<bool*>(told) = true;
@@ -69,10 +70,10 @@ Result<TlsContext> make_tls_context(const TlsOptions& options) {
   ERR_clear_error();
   TlsContext context(SSL_CTX_new(TLS_client_method()));
   if (!context) return unavailable(tls_words());
-  // Older ones are not safe (RFC 8996).
+  // Older versions are not safe (RFC 8996).
   SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
-  // SSL_write() may take a part, as send() does: TlsSocket::send() goes on behind it.
+  // SSL_write() may take only a part, as send() does; TlsSocket::send() continues after it.
   SSL_CTX_set_mode(context.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   FOREBAY_RETURN_IF_ERROR(load_authorities(context.get(), options.ca_file));
   if (!options.certificate_file.empty()) FOREBAY_RETURN_IF_ERROR(load_own(context.get(), options));

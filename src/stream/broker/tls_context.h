@@ -9,12 +9,15 @@
 
 namespace forebay {
 
-/// Whom a server must be, and who says so; and who we are. Files are PEM.
+/// How a server is verified, and the certificate of this client. All files are PEM.
 struct TlsOptions {
-  std::string ca_file;           ///< authorities that may sign the server's certificate; empty: those of the system
-  std::string certificate_file;  ///< ours, with those between it and its authority; empty: none
-  std::string key_file;          ///< its key, without a password
-  std::string server_name;       ///< whom the server's certificate must be for; empty: the host that is connected to
+  /// Authorities that may sign the server's certificate. Empty: those of the system.
+  std::string ca_file;
+  /// This client's certificate, followed by its intermediate certificates. Empty: none.
+  std::string certificate_file;
+  std::string key_file;  ///< key of the certificate, without a password
+  /// The name that the server's certificate must have. Empty: that of the host to connect to.
+  std::string server_name;
 };
 
 struct FreeTlsContext {
@@ -22,8 +25,8 @@ struct FreeTlsContext {
 };
 using TlsContext = std::unique_ptr<SSL_CTX, FreeTlsContext>;
 
-/// For connections that trust nobody without a certificate. Reads the files now: InvalidArgument
-/// names one that is of no use, and says why.
+/// Makes a context for connections that verify the server's certificate. Reads the files.
+/// InvalidArgument for an unusable file, with its name and the reason.
 Result<TlsContext> make_tls_context(const TlsOptions& options);
 
 }  // namespace forebay

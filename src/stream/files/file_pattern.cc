@@ -28,17 +28,18 @@ using OpenFolder = std::unique_ptr<DIR, CloseFolder>;
 
 int64_t nanoseconds_of(const struct ::timespec& time) {
   const int64_t ns = int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-  // Places have no sign (FolderPlace::parse()), and no file is older than 1970.
+  // Places are never negative (FolderPlace::parse()), and no file is older than 1970.
   return std::max<int64_t>(ns, 0);
 }
 
 enum class Entry : uint8_t { kFile, kFolder, kOther };
 
-/// What `name` in the folder is. A link is as young as itself or as the file that it leads to.
+/// Returns the kind of `name` in the folder. The time of a link is the later one of its own and
+/// that of the file that it points to.
 Entry look_at_entry(int folder, const char* name, SeenFile& file) {
   struct ::stat info;
   if (::fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) != 0) return Entry::kOther;
-  // The time of the inode's change: mtime is the user's to set (decision 42).
+  // ctime is used because users can set mtime (decision 42).
   file.changed_ns = nanoseconds_of(info.st_ctim);
   if (S_ISDIR(info.st_mode)) return Entry::kFolder;
   if (S_ISLNK(info.st_mode)) {
@@ -51,14 +52,14 @@ Entry look_at_entry(int folder, const char* name, SeenFile& file) {
 
 Status stopped_looking() { return cancelled("stopped while looking for files"); }
 
-/// Looks through the folders that one pattern may match in.
+/// Scans the folders in which one pattern may match.
 class FolderSearch {
  public:
   FolderSearch(const Glob& glob, const std::stop_token& stop, const std::function<void(SeenFile&&)>& seen)
       : glob_(glob), stop_(stop), seen_(seen) {}
 
   Status run() {
-    // A list of our own and no recursion: folders nest as deep as users like.
+    // An explicit list instead of recursion, since folders may nest to any depth.
     left_.push_back("");
     while (!left_.empty()) {
       const std::string below = std::move(left_.back());
@@ -74,7 +75,7 @@ class FolderSearch {
     const std::string path = glob_.base() + below;
     const OpenFolder folder(::opendir(path.empty() ? "." : path.c_str()));
     if (!folder) {
-      // The folder that the search begins in has to be there.
+      // The folder in which the search begins must exist.
       const bool vanished = !below.empty() && (errno == ENOENT || errno == ENOTDIR);
       return vanished ? Status() : status_of_errno(errno).with_key(path);
     }
@@ -87,7 +88,7 @@ class FolderSearch {
   void look_at_name(int folder, const std::string& below, const char* name) {
     const std::string path = below + name;
     const bool matching = glob_.matches(path);
-    // Before the stat, which costs most: names alone rule most entries out.
+    // Checked before the stat, which costs most: the name alone excludes most entries.
     if (!matching && !glob_.may_match_below(path + '/')) return;
     SeenFile file;
     const Entry entry = look_at_entry(folder, name, file);
@@ -111,7 +112,8 @@ Result<FilePattern> FilePattern::of(std::string pattern) {
     return invalid_argument("the pattern of files is empty, or holds a zero byte");
   FOREBAY_ASSIGN(const std::string escaped, escape_existing(*local_store(""), pattern, {}));
   FOREBAY_ASSIGN(made.alternatives_, expand_braces(escaped));
-  // Up to the last folder without a wildcard: keys are the same however the rest is written.
+  // The base ends at the last folder without a wildcard, so keys do not depend on how the rest is
+  // written.
   made.base_ = pattern_base(escaped);
   made.pattern_ = std::move(pattern);
   return made;
@@ -119,7 +121,7 @@ Result<FilePattern> FilePattern::of(std::string pattern) {
 
 Status FilePattern::scan(const std::stop_token& stop, const std::function<void(SeenFile&&)>& all) const {
   Status unnameable;
-  // Names are offsets and partitions, which states and journals hold as JSON.
+  // Names are part of offsets and partitions, which states and journals store as JSON.
   const std::function<void(SeenFile&&)> seen = [&](SeenFile&& file) {
     if (is_utf8(file.path)) return all(std::move(file));
     unnameable = unsupported("its name is not UTF-8, so that no state could name it; rename it").with_key(file.path);
@@ -139,7 +141,7 @@ Status FilePattern::scan(const std::stop_token& stop, const std::function<void(S
 
 Result<SeenFile> FilePattern::look_at(const std::string& path) {
   SeenFile file{path};
-  // Else kOther with an old error would tell a wrong reason.
+  // Reset, since kOther with an old errno would report a wrong reason.
   errno = 0;
   switch (look_at_entry(AT_FDCWD, path.c_str(), file)) {
     case Entry::kFile: return file;

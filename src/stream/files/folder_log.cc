@@ -11,7 +11,8 @@ namespace forebay {
 
 namespace {
 
-// The payload of a file is its size; its bytes are fetched when a step has it, as those of a data set's files.
+// The payload of a file is its size. Its bytes are fetched when a step needs them, as for files of
+// a data set.
 Buffer payload_of_size(uint64_t size) {
   Buffer payload = Buffer::allocate(sizeof size);
   std::memcpy(payload.data(), &size, sizeof size);
@@ -80,7 +81,7 @@ class FolderLog final : public RecordLog {
     fetch.store = store_.get();
     fetch.size = size_in_payload(record.payload);
     fetch.request.key = pattern_.base() + record.key;
-    // A file that was written to since it was seen has another size, and is told.
+    // If the file was written to since the scan, its size differs, and the read reports an error.
     fetch.request.expected_size = fetch.size;
     return fetch;
   }

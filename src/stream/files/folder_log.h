@@ -9,10 +9,10 @@
 
 namespace forebay {
 
-/// Files that appear in local folders, each a record, in the order of their last change; one
-/// partition. Their bytes are fetched from `store`, where keys are paths. A file that is written
-/// again later comes again; names that end in ".tmp" or ".part", and hidden ones, are left out.
-/// Touches no storage.
+/// Makes a log of the files that appear in local folders. Each file is a record; the one partition
+/// has them in the order of their last change. Their bytes are fetched from `store`, whose keys are
+/// paths. A file that is written again later is another record. Hidden files and files that end in
+/// ".tmp" or ".part" are ignored. This call touches no storage.
 Result<std::shared_ptr<const RecordLog>> folder_log(std::shared_ptr<Store> store, FilePattern pattern,
                                                     RecordFormat format);
 

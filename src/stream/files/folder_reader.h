@@ -9,8 +9,8 @@
 
 namespace forebay {
 
-/// Reads what is in the files of a followed folder, in the order in which they appear, as one
-/// partition. What records a file gives is said by whoever derives from it.
+/// Reads the files of a followed folder as one partition, in the order in which they appear.
+/// Derived classes decide which records a file has.
 class FolderReader : public LogReader {
  public:
   FolderReader(FilePattern pattern, FolderPlace after) : folder_(std::move(pattern), std::move(after)) {}
@@ -19,7 +19,7 @@ class FolderReader : public LogReader {
                                       std::stop_token stop) final;
 
  protected:
-  /// Adds what there is now, within the limits; nothing where no file has settled.
+  /// Adds the records that are available now, within the limits. Adds none if no file has settled.
   virtual Status read_once(const Limits& limits, const std::stop_token& stop, std::vector<LogRecord>& records) = 0;
 
   FollowedFolder folder_;

@@ -9,12 +9,13 @@ namespace forebay {
 
 namespace {
 
-// The earliest stay; the rest is found again by the next look, so that memory does not grow with the folder.
+// Only the earliest files are stored. The next scan finds the others again, so that memory does not
+// grow with the folder.
 constexpr size_t kMostWaiting = 1 << 16;
-// With the time before it a place is an offset, which has less than 1 KB.
+// An offset is a time and a key, and must be below 1 KB.
 constexpr size_t kLongestKey = 900;
 constexpr std::chrono::milliseconds kLookEvery{100};
-constexpr int kShareOfLooking = 10;  ///< of the time, one part at most is spent on looking
+constexpr int kShareOfLooking = 10;  ///< a pause is at least so many times as long as its scan
 
 bool comes_before(const FollowedFolder::Found& a, const FollowedFolder::Found& b) { return a.place < b.place; }
 
@@ -36,7 +37,7 @@ std::optional<FolderPlace> FolderPlace::parse(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + slash, place.changed_ns);
   if (error != std::errc() || end != text.data() + slash || place.changed_ns < 0) return std::nullopt;
   place.key = text.substr(slash + 1);
-  // One form for each place: no zeros before the time.
+  // Each place has one form only: the time has no leading zeros.
   if (place.key.size() > kLongestKey || place.to_string() != text) return std::nullopt;
   return place;
 }
@@ -60,7 +61,8 @@ Result<std::vector<FollowedFolder::Found>> FollowedFolder::next(size_t most, con
     Found one = std::move(waiting_.back());
     waiting_.pop_back();
     after_ = one.place;
-    // What was changed since it was seen comes later, in its new place; what is gone does not come.
+    // A file that was changed since the scan is returned later, in its new place. A file that is
+    // gone is skipped.
     const auto now = FilePattern::look_at(one.file.path);
     if (now.ok() && now->changed_ns == one.file.changed_ns) found.push_back(std::move(one));
   }
@@ -77,7 +79,7 @@ Status FollowedFolder::look(const std::stop_token& stop) {
     latest = std::max(latest, file.changed_ns);
     if (file.changed_ns > until) return;
     Found found{{file.changed_ns, pattern_.key(file.path)}, std::move(file)};
-    // Nothing settles behind what was given, so this is a file that was given before.
+    // No file settles before a file that was returned, so this one was returned before.
     if (found.place <= after_) return;
     if (found.place.key.size() > kLongestKey)
       too_long = unsupported(fmt::format("a name of more than {} bytes", kLongestKey)).with_key(found.file.path);
@@ -85,12 +87,13 @@ Status FollowedFolder::look(const std::stop_token& stop) {
   }));
   FOREBAY_RETURN_IF_ERROR(too_long);
   const Clock::time_point end = Clock::now();
-  // Looks that found nothing newer say nothing that an earlier one did not: the list stays short.
+  // A scan that found nothing newer adds no information, so it is left out and the list stays
+  // short.
   if (latest_.empty() || latest > latest_.back().second) latest_.emplace_back(end, latest);
   std::ranges::sort(waiting_, [](const Found& a, const Found& b) { return b.place < a.place; });
   const auto twice = std::ranges::unique(waiting_, {}, &Found::place);
   waiting_.erase(twice.begin(), twice.end());
-  // A look through a large folder takes long, and rests ten times as long.
+  // After a scan of a large folder, which takes long, the pause is ten times as long.
   look_at_ = end + std::max<Clock::duration>(kLookEvery, (end - begin) * kShareOfLooking);
   return {};
 }
@@ -104,14 +107,16 @@ void FollowedFolder::remember(Found&& found) {
 }
 
 int64_t FollowedFolder::settled_until(Clock::time_point begin, int64_t now_ns) {
-  // A change that an earlier look saw was made before this look began, by the file system's own clock, and what is made after it began is later. With
-  // the time to settle in between, equal times are no question.
+  // A change that an earlier scan saw was made before this scan began, by the file system's own
+  // clock, and changes after the beginning are later. Since kSettle lies in between, times cannot
+  // be equal.
   while (!latest_.empty() && latest_.front().first + kSettle <= begin) {
     latest_settled_ = latest_.front().second;
     if (latest_.size() == 1) break;
     latest_.pop_front();
   }
-  // The far past needs no second look; nothing of the last second is settled, whatever was seen.
+  // Changes of the far past need no second scan. Changes of the last second have not settled in any
+  // case.
   return std::min(std::max(latest_settled_, now_ns - ns_of(kLongAgo)), now_ns - ns_of(kSettle));
 }
 

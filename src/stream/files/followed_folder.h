@@ -15,8 +15,8 @@
 
 namespace forebay {
 
-/// Where a file stands in the order of a followed folder: by its last change, files of one moment
-/// by key.
+/// The place of a file in the order of a followed folder. Files are ordered by their last change,
+/// and by key if they changed at the same time.
 struct FolderPlace {
   int64_t changed_ns = -1;  ///< before all files
   std::string key;
@@ -24,26 +24,26 @@ struct FolderPlace {
 
   /// "1700000000123456789/a/b.jpg".
   std::string to_string() const;
-  /// Nothing for text that is none.
+  /// Returns nothing if the text is not a place.
   static std::optional<FolderPlace> parse(std::string_view text);
 };
 
-/// Names of files that are being written: ".tmp" or ".part" at the end.
+/// Whether the name says that the file is still being written: it ends in ".tmp" or ".part".
 bool is_unfinished_name(std::string_view path);
 
-/// The last of the files that have been left alone for a while; before all files where there is
-/// none.
+/// Returns the last file that has settled, i.e. has not changed for FollowedFolder::kSettle.
+/// Returns the place before all files if there is none.
 Result<FolderPlace> last_settled(const FilePattern& pattern, const std::stop_token& stop);
 
-/// Finds files in the order of their last change, from a place on. A file is given once it and all
-/// that come before it have settled: nothing appears later that would have come before. For one
-/// thread.
+/// Finds files in the order of their last change, after a given place. A file is returned once it
+/// and all files before it have settled, so that no file appears later that belongs before it. For
+/// one thread.
 class FollowedFolder {
  public:
   using Clock = std::chrono::steady_clock;
-  /// How long a file must have been left alone.
+  /// The time that a file must have been unchanged.
   static constexpr std::chrono::milliseconds kSettle{1000};
-  /// A change so long ago has settled, whatever the clocks of file servers say.
+  /// A change that is older than this has settled, however far clocks of file servers differ.
   static constexpr std::chrono::minutes kLongAgo{10};
 
   FollowedFolder(FilePattern pattern, FolderPlace after) : pattern_(std::move(pattern)), after_(std::move(after)) {}
@@ -52,26 +52,27 @@ class FollowedFolder {
     FolderPlace place;
     SeenFile file;
   };
-  /// The next files, so many at most; none where none have settled. Looks through the folder when
-  /// it is time to.
+  /// Returns the next files, at most `most`; none if none have settled. Scans the folder if the
+  /// next scan is due and no found file is left.
   Result<std::vector<Found>> next(size_t most, const std::stop_token& stop);
-  /// Whether next() has more without looking.
+  /// Whether next() has more files without a scan.
   bool has_waiting() const { return !waiting_.empty(); }
-  /// When next() will look again.
+  /// The earliest time of the next scan.
   Clock::time_point looks_at() const { return look_at_; }
 
  private:
   Status look(const std::stop_token& stop);
-  /// All changes up to here had been made, by the file system's own clock, when a look began: that
-  /// look has seen their files.
+  /// Returns the time, of the file system's clock, up to which all changes were made before a scan
+  /// that begins at `begin`. That scan has seen all of their files.
   int64_t settled_until(Clock::time_point begin, int64_t now_ns);
   void remember(Found&& found);
 
   const FilePattern pattern_;
-  FolderPlace after_;           ///< of the last file that was given
-  std::vector<Found> waiting_;  ///< settled, the next one last; while looking a heap with the latest on top
+  FolderPlace after_;  ///< place of the last file that was returned
+  /// Settled files, the next one last. During a scan it is a heap with the latest file on top.
+  std::vector<Found> waiting_;
   Clock::time_point look_at_{};
-  /// When a look had ended, and the latest change that was seen until then.
+  /// End of a scan, and the latest change that was seen until then.
   std::deque<std::pair<Clock::time_point, int64_t>> latest_;
   int64_t latest_settled_ = -1;
 };

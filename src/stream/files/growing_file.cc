@@ -21,7 +21,7 @@ Status lost_file(const std::string& path, const std::string& what) {
   return not_found(what + "; give every file of lines a name of its own, and only ever append to it").with_key(path);
 }
 
-/// As many bytes as there are.
+/// Reads up to `length` bytes, fewer at the end of the file.
 Result<Buffer> read_fully(int fd, const std::string& path, uint64_t begin, uint64_t length) {
   Buffer block = Buffer::allocate(length);
   uint64_t done = 0;
@@ -42,12 +42,12 @@ Status GrowingFile::open() {
   auto file = open_regular(path_, &size);
   if (!file.ok()) return file.status().with_key(path_);
   file_ = std::move(file).value();
-  // Lines are only appended: a file that is shorter than what was read is no longer that file.
+  // Lines are only appended, so a file that is shorter than the part that was read is another file.
   if (size < position_)
     return lost_file(path_, fmt::format("has {} bytes, and {} of it were read before: it was cut, or is another file",
                                         size, position_));
   if (position_ == 0) return {};
-  // A place from a state lies behind a line's end; elsewhere it is of another file.
+  // A position from a state is after the end of a line. Otherwise it belongs to another file.
   FOREBAY_ASSIGN(const Buffer before, read_range(position_ - 1, 1));
   if (before.size() == 1 && before.data()[0] == '\n') return {};
   return corrupt(
@@ -58,7 +58,8 @@ Status GrowingFile::open() {
 }
 
 Status GrowingFile::check_in_place() const {
-  // What is open against what has the name now: logs that are rotated get another file under it.
+  // Compares the open file with the file that has the name now: rotation of logs puts another file
+  // under the name.
   struct ::stat here, named;
   if (::fstat(file_.get(), &here) != 0) return status_of_errno(errno).with_key(path_);
   if (::stat(path_.c_str(), &named) != 0)
@@ -73,7 +74,8 @@ Result<uint64_t> GrowingFile::size() {
   struct ::stat info;
   if (::fstat(file_.get(), &info) != 0) return status_of_errno(errno).with_key(path_);
   const auto size = static_cast<uint64_t>(info.st_size);
-  // Searched, not given: also what was looked through for a line's end was read.
+  // Compared with `searched_`, not with `position_`: the part that was searched for a line's end
+  // was read, too.
   if (size < searched_)
     return lost_file(path_, fmt::format("was cut to {} bytes, when {} of it had been read", size, searched_));
   return size;
@@ -107,7 +109,7 @@ bool GrowingFile::take_lines(const Buffer& block, size_t records, std::vector<Lo
     if (end == nullptr) break;
     auto length = static_cast<size_t>(end - begin);
     const size_t next = at + length + 1;
-    // Lines of Windows: the sign is no part of the line, and positions count it all the same.
+    // Windows line endings: '\r' is not part of the line, but positions count it.
     if (length > 0 && begin[length - 1] == '\r') --length;
     if (blank_ || !is_blank({begin, length})) {
       out.push_back({partition_, fmt::format("{}", base + next), fmt::format("{}:{}", path_, base + at),
@@ -117,7 +119,7 @@ bool GrowingFile::take_lines(const Buffer& block, size_t records, std::vector<Lo
     }
     at = next;
   }
-  // Behind the last whole line that was looked at, blank ones included: offsets of records are behind theirs.
+  // The position after the last complete line of the block, blank lines included.
   position_ = base + at;
   return at > 0;
 }
@@ -126,10 +128,10 @@ Status GrowingFile::read(size_t records, uint64_t bytes, std::vector<LogRecord>&
   const size_t before = out.size();
   while (out.size() == before) {
     FOREBAY_ASSIGN(const uint64_t end, size());
-    // Only where there is nothing new: a file that was replaced is read to its end first.
+    // Checked only if there is nothing new: a file that was replaced is first read to its end.
     if (end == searched_) return check_in_place();
     uint64_t needed = 0;
-    // A line was begun: its end is looked for first, without keeping what lies before it.
+    // A line has begun. Its end is searched for first, without storing the bytes before it.
     if (searched_ > position_) {
       FOREBAY_ASSIGN(needed, find_end(end));
       if (needed == 0) return check_in_place();
@@ -151,7 +153,7 @@ Result<uint64_t> GrowingFile::end_of_lines(const std::string& path) {
     const uint64_t begin = end > kLeastBlock ? end - kLeastBlock : 0;
     FOREBAY_ASSIGN(const Buffer block, read_fully(file->get(), path, begin, end - begin));
     for (size_t i = block.size(); i > 0; --i) {
-      // From behind: what follows the last end is a line that is being written.
+      // Searched backwards: after the last line end there is a line that is still being written.
       if (block.data()[i - 1] == '\n') return begin + i;
     }
     end = begin;

@@ -14,7 +14,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// How long a look at all files may be old: short where they are few.
+/// The pause between two looks at all files, which grows with their number.
 std::chrono::microseconds look_every(size_t files) {
   return std::chrono::microseconds(std::clamp<size_t>(files * 20, 2'000, 50'000));
 }
@@ -106,7 +106,7 @@ Result<std::shared_ptr<const RecordLog>> open_line_log(const FilePattern& patter
                                                        std::stop_token stop) {
   std::vector<std::string> paths;
   FOREBAY_RETURN_IF_ERROR(pattern.scan(stop, [&](SeenFile&& file) { paths.push_back(std::move(file.path)); }));
-  // In byte order, whatever order folders give: ranks must agree on partitions.
+  // Sorted by bytes, since ranks must agree on partitions and folders have no fixed order.
   std::ranges::sort(paths);
   const auto twice = std::ranges::unique(paths);
   paths.erase(twice.begin(), twice.end());

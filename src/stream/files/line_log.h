@@ -8,9 +8,9 @@
 
 namespace forebay {
 
-/// Lines of files that grow, each file a partition: those that match now, in byte order of their
-/// names. A record is a line, its offset the position in bytes behind it. Files that match later
-/// are not read. NotFound where nothing matches. Looks at the folder.
+/// Opens a log of the lines of growing files. Each file that matches now is a partition, in byte
+/// order of their names. A record is a line; its offset is the position in bytes after the line.
+/// Files that match later are not read. Scans the folder. NotFound if nothing matches.
 Result<std::shared_ptr<const RecordLog>> open_line_log(const FilePattern& pattern, RecordFormat format,
                                                        std::stop_token stop);
 

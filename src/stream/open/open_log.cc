@@ -46,7 +46,7 @@ OpenedLog open_kafka(const LogAddress& address, const std::stop_token& stop) {
 
 OpenedLog open_files_log(const LogAddress& address, const std::stop_token& stop) {
   FOREBAY_ASSIGN(StoreAndPath place, open_store(address.url, address.storage));
-  // A bucket's name: its objects have neither an order of appearance nor an end that grows.
+  // A store with a name is a bucket, whose objects have no order of appearance and cannot grow.
   if (!place.name.empty())
     return unsupported(
         fmt::format("{}: growing files and folders are followed on local file systems only", url_scheme(address.url)));

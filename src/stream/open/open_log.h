@@ -13,30 +13,31 @@
 
 namespace forebay {
 
-/// Where a log is, and what is in it, as users say it.
+/// The address of a log and the format of its records, as users give them.
 struct LogAddress {
   /// "redis://…", "nats://…", "kafka://…", or a pattern of files.
   std::string url;
-  /// "bytes", "text", "json" or "fields"; empty: with `fields` "fields" of Redis and else "json",
-  /// without them "bytes" ("text" for lines).
+  /// "bytes", "text", "json" or "fields". The default with `fields` is "fields" for Redis and
+  /// "json" for other logs. Without `fields` it is "text" for lines and "bytes" for other logs.
   std::string format = {};
-  /// JSON, as RecordFormat has it.
+  /// JSON, for RecordFormat.
   std::string fields = {};
-  /// For files: each file is a record, and not each line.
+  /// For files: each file is a record, instead of each line.
   bool whole_files = false;
   /// For Parquet and Arrow files: their rows are the records.
   std::optional<RowRequest> rows = {};
-  /// For Kafka: the partitions of the topic that are read, in increasing order; all if empty.
+  /// For Kafka: the partitions of the topic to read, in increasing order. Empty: all.
   std::vector<size_t> partitions = {};
-  StorageOptions storage = {};  ///< of files; and of brokers, as broker_options.h has them
+  StorageOptions storage = {};  ///< of files, or of brokers (broker_options.h)
 };
 
-/// InvalidArgument, with the way out, where partitions of such a log cannot be chosen.
+/// InvalidArgument if partitions of such a log cannot be chosen; the message has the alternative.
 Status check_choice_of_partitions(std::string_view url);
 
-/// The one place that knows the schemes of logs. Unsupported for those that are none, and for those
-/// whose client library this build is without, which it names. Looks at files and asks Kafka for
-/// its partitions (up to half a minute, then Unavailable); asks nobody else.
+/// Opens a log by its URL. It is the one place that knows the schemes of logs. Scans folders, and
+/// asks Kafka for its partitions, for which it waits if need be; contacts no other server. Errors:
+/// Unsupported if the scheme is not one of a log, or if this build lacks its client library (the
+/// message names it); those of the log.
 Result<std::shared_ptr<const RecordLog>> open_log(const LogAddress& address, std::stop_token stop = {});
 
 }  // namespace forebay

@@ -15,18 +15,18 @@ namespace {
 
 using NoteClock = std::chrono::steady_clock;
 
-// Between questions about what is coming: twice as long each time.
+// The pause between requests for notes doubles each time.
 constexpr std::chrono::milliseconds kNotesSoon{1}, kNotesLater{20};
-// Of a rank that does not answer, before its partitions are read here.
+// A rank that does not answer for so long is given up: its partitions are read here.
 constexpr std::chrono::seconds kNotesPatience{2};
-// A thread each, however many ranks there are.
+// Each follower takes a thread, so their number does not grow with the ranks.
 constexpr size_t kMostFollowers = 4;
 // Partitions of one request (kMostRankItems); a topic may have thousands.
 constexpr size_t kMostAskedFor = 512;
-// So many ranks are asked as often as kNotesLater says; of more each is asked less often.
+// If one reader follows more ranks than this, the longest pause grows with their number.
 constexpr size_t kAskedOften = 4;
 
-// Partitions of this rank: what is read of them is for all.
+// Reads partitions of this rank, and adds their records to the shelf for the other ranks.
 class SharingReader final : public LogReader {
  public:
   SharingReader(std::unique_ptr<LogReader> reader, std::shared_ptr<RecordShelf> shelf)
@@ -35,7 +35,7 @@ class SharingReader final : public LogReader {
   Result<std::vector<LogRecord>> read(const std::vector<size_t>& wanted, const Limits& limits,
                                       std::stop_token stop) override {
     FOREBAY_ASSIGN(std::vector<LogRecord> records, reader_->read(wanted, limits, stop));
-    // What came with a stop is read again, by the next run.
+    // The next run reads these records again.
     if (stop.stop_requested()) return records;
     const std::vector<LogGap> gaps = reader_->take_gaps();
     gaps_.insert(gaps_.end(), gaps.begin(), gaps.end());
@@ -54,7 +54,8 @@ class SharingReader final : public LogReader {
   std::vector<LogGap> gaps_;
 };
 
-// Partitions of other ranks: which records came, without these; or, once their rank is gone, the records.
+// Follows partitions of other ranks: returns their records without payload, as notes report them.
+// Once a rank is given up, it reads the rank's partitions itself.
 class FollowingReader final : public LogReader {
  public:
   FollowingReader(std::shared_ptr<const RecordLog> log, int ranks, AssignedLog::Ask ask,
@@ -109,15 +110,15 @@ class FollowingReader final : public LogReader {
  private:
   struct Followed {
     size_t partition = 0;
-    uint64_t notes = 0;  // that have come
-    std::string last;    // offset
+    uint64_t notes = 0;  // received
+    std::string last;    // offset of the last record
   };
   struct Owner {
     int rank = 0;
     std::vector<Followed> partitions = {};
     std::string trouble = {};
-    NoteClock::time_point since = {};        // with trouble
-    std::unique_ptr<LogReader> direct = {};  // once it is given up
+    NoteClock::time_point since = {};        // since when `trouble` is set
+    std::unique_ptr<LogReader> direct = {};  // set once the rank is given up
   };
 
   Status read_of(Owner& owner, const std::vector<size_t>& wanted, const Limits& limits, const std::stop_token& stop,
@@ -147,7 +148,7 @@ class FollowingReader final : public LogReader {
     return {};
   }
 
-  // It has not waited for this rank.
+  // The other rank has not waited for this one.
   static Status forgotten() { return not_found("it has forgotten what it has read since this rank last asked"); }
 
   Status take_notes(const Buffer& body, Followed& followed, std::vector<LogRecord>& records) {
@@ -175,7 +176,8 @@ class FollowingReader final : public LogReader {
     return log_->check_offset(note.offset);
   }
 
-  // A rank that trains no more, or is gone, tells nothing: then what it would have read is read here.
+  // A rank that has stopped training, or is gone, sends no notes. Its partitions are then read
+  // here.
   Status note_health(Owner& owner, const Status& answered) {
     if (answered.ok()) {
       owner.trouble.clear();
@@ -199,7 +201,7 @@ class FollowingReader final : public LogReader {
                      std::vector<LogRecord>& records) {
     std::vector<size_t> partitions;
     for (const Followed* const followed : asked) partitions.push_back(followed->partition);
-    // The others of this thread are not to wait for it.
+    // The same thread follows other ranks, which must not wait.
     if (owners_.size() > 1) limits.wait = std::min(limits.wait, kNotesLater);
     FOREBAY_ASSIGN(std::vector<LogRecord> read, owner.direct->read(partitions, limits, stop));
     const std::vector<LogGap> gaps = owner.direct->take_gaps();
@@ -218,7 +220,8 @@ class FollowingReader final : public LogReader {
 
 }  // namespace
 
-// Those of this rank as the log has them; those of the others by rank, so that one question is about all that a rank reads.
+// Partitions of this rank are grouped as the log groups them. Partitions of other ranks are grouped
+// by rank, so that one request covers all that a rank reads.
 std::vector<std::vector<size_t>> AssignedLog::readers() const {
   std::vector<std::vector<size_t>> groups;
   for (std::vector<size_t> group : log_->readers()) {
@@ -235,7 +238,7 @@ std::vector<std::vector<size_t>> AssignedLog::readers() const {
   return groups;
 }
 
-// All of `from` are of one of readers(): this rank's, or others'.
+// `from` is one group of readers(), so either all of its partitions are this rank's or none is.
 Result<std::unique_ptr<LogReader>> AssignedLog::read_after(std::vector<LogPosition> from) const {
   if (!from.empty() && reader_of(from.front().partition, ranks_) != rank_)
     return std::unique_ptr<LogReader>(std::make_unique<FollowingReader>(log_, ranks_, ask_, told_, from));

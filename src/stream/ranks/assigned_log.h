@@ -16,13 +16,17 @@
 
 namespace forebay {
 
-/// A log that the ranks of a job read together: each partition is read by one of them, and the
-/// others are told which records came (LogRecord::away). So a broker sends every record once. Where
-/// the rank that reads a partition is gone, does not answer, or has gone on without this one, this
-/// one reads it itself from where it was.
+/// A log that the ranks of a job read together. One rank reads each partition and sends notes of
+/// its records to the others, whose readers return them without payload (LogRecord::away). A broker
+/// thus sends every record once. If the rank that reads a partition is gone, does not answer, or
+/// has dropped notes that this rank has not fetched, this rank reads the partition itself, after
+/// the last record that it knows.
+///
+/// Immutable, apart from the flags of warnings that were logged; may be used from any thread. It
+/// shares the shelf with the service that answers other ranks.
 class AssignedLog final : public RecordLog {
  public:
-  /// Asks a rank, and waits: Decisions::ask_for_notes().
+  /// Requests notes from a rank and waits for the answer: Decisions::ask_for_notes().
   using Ask = std::function<Result<std::vector<ResponseItem>>(int rank, std::span<const NotesPlace> wanted,
                                                               const std::stop_token& stop)>;
 
@@ -30,9 +34,10 @@ class AssignedLog final : public RecordLog {
       : log_(std::move(log)), rank_(rank), ranks_(ranks), shelf_(std::move(shelf)), ask_(std::move(ask)),
         told_(std::make_shared<Told>(static_cast<size_t>(ranks))) {}
 
-  /// The ranks that a warning has said to be given up. Shared by all readers, which come and go.
+  /// For each rank, whether the warning that its partitions are read here was logged. Shared by all
+  /// readers, which are made anew for each run.
   using Told = std::vector<std::atomic<bool>>;
-  /// Who reads a partition.
+  /// The rank that reads a partition.
   static int reader_of(size_t partition, int ranks) { return static_cast<int>(partition % static_cast<size_t>(ranks)); }
 
   const Schema& schema() const override { return log_->schema(); }

@@ -10,7 +10,7 @@ AssignedReading::AssignedReading(std::shared_ptr<const RecordLog> log, std::shar
       shelf_(std::make_shared<RecordShelf>(log_->partitions().size(), ranks_->rank(), ranks_->ranks(), limits)),
       shared_log_(std::make_shared<AssignedLog>(
           log_, ranks_->rank(), ranks_->ranks(), shelf_,
-          // Not a share of it: whoever reads ends before the ranks part.
+          // A plain pointer suffices: the readers end before Decisions is closed.
           [ranks = ranks_.get()](int rank, std::span<const NotesPlace> wanted, const std::stop_token& stop) {
             return ranks->ask_for_notes(rank, wanted, stop);
           })) {}

@@ -16,27 +16,32 @@
 
 namespace forebay {
 
-/// How the ranks of a job read one log together: each partition is read by one rank, which tells
-/// the others what came, and each record goes to the rank that has it in a batch. Whatever a rank
-/// does not get from another it reads from the log.
+/// The part of this rank in reading one log together with the other ranks of a job. One rank reads
+/// each partition and sends notes of its records to the others. The payload of a record goes only
+/// to the rank that has the record in a batch. A rank reads from the log itself what it does not
+/// get from another rank.
+///
+/// Owned by a StreamRun, which attaches the stream before it starts and closes this at its end. A
+/// thread of RecordExchange brings the records.
 class AssignedReading final : public StepRecords {
  public:
-  /// `limits`: of what is kept for ranks that are behind.
+  /// `limits`: bytes of records and notes that wait for slower ranks.
   AssignedReading(std::shared_ptr<const RecordLog> log, std::shared_ptr<Decisions> ranks, RecordShelf::Limits limits);
   ~AssignedReading() override { close(); }
 
-  /// The log that the stream reads in place of the whole one.
+  /// The log that the stream reads instead of the original one.
   std::shared_ptr<const RecordLog> log() const { return shared_log_; }
-  /// The stream of that log. Before it seeks.
+  /// Sets the stream that reads log(). Call it before the stream seeks.
   void attach(std::shared_ptr<Stream> stream);
-  /// Who is told when records have come. Before the first bring().
+  /// Sets the function that is called when records have arrived. Call it before the first
+  /// bring().
   void on_arrival(std::function<void()> arrived);
 
   void bring(std::span<const int64_t> numbers) override;
   bool here(std::span<const int64_t> numbers) const override { return rows_->here(numbers); }
   std::string awaited() const override { return exchange_->awaited(); }
 
-  /// Before the stream seeks, behind Decisions::begin_anew().
+  /// Begins another run. Call it after Decisions::begin_anew() and before the stream seeks.
   void begin_anew() { exchange_->begin_anew(); }
   void close();
 

@@ -26,7 +26,7 @@ std::vector<int64_t> AssignedRows::missing(std::span<const int64_t> numbers) con
 
 int AssignedRows::owner(int64_t number) const {
   const std::shared_ptr<const LogRecord> record = stream_->record(number);
-  // Of one that is behind there is nothing to bring.
+  // A record that was delivered need not be brought.
   return record ? AssignedLog::reader_of(record->partition, ranks_) : rank_;
 }
 
@@ -43,7 +43,8 @@ Status AssignedRows::lend(int64_t number, const Buffer& bytes) {
   FOREBAY_ASSIGN(LogRecord record, parse_record(bytes, place->partition));
   if (record.offset != place->offset)
     return {Code::kCorrupt, fmt::format("another record than '{}' of {} came", place->offset, log_->name())};
-  // Not alone(): of an answer all is this rank's, and behind at about the same time.
+  // alone() is not needed: all records of an answer are this rank's, and are released at about the
+  // same time.
   stream_->fill(number, std::move(record));
   return {};
 }
@@ -63,7 +64,7 @@ std::vector<SharedRow> AssignedRows::asked_for(std::span<const int64_t> numbers)
   std::vector<SharedRow> asked;
   for (const int64_t number : numbers) {
     const std::shared_ptr<const LogRecord> record = stream_->record(number);
-    // One that is behind by now is asked for in vain.
+    // A record that was delivered in the meantime gets an empty request, which finds nothing.
     asked.push_back(record ? SharedRow{record->partition, RecordShelf::hash_of(record->offset)} : SharedRow{});
   }
   return asked;

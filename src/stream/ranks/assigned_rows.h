@@ -12,17 +12,17 @@
 
 namespace forebay {
 
-/// The records of this rank's batches that another rank reads: away in the stream, until they are
-/// brought.
+/// The records of this rank's batches that another rank reads. They are remote in the stream
+/// (LogRecord::away) until RecordExchange brings them. May be used from any thread.
 class AssignedRows final : public AwaitedRecords {
  public:
-  /// `log`: as it is, and not as the ranks share it. The stream must live as long.
+  /// `log`: the original log, not the AssignedLog over it.
   AssignedRows(std::shared_ptr<const RecordLog> log, std::shared_ptr<Stream> stream, std::shared_ptr<RecordShelf> shelf,
                int rank, int ranks)
       : log_(std::move(log)), stream_(std::move(stream)), shelf_(std::move(shelf)), rank_(rank), ranks_(ranks) {}
 
-  /// A step of this rank has these, which the stream knows: those of them that are away. What this
-  /// rank has read itself nobody else will ask for.
+  /// Returns which of these records, of a step of this rank, are remote. The others were read by
+  /// this rank; they leave the shelf, since no other rank will request them.
   std::vector<int64_t> missing(std::span<const int64_t> numbers) const;
 
   int owner(int64_t number) const override;
@@ -33,7 +33,7 @@ class AssignedRows final : public AwaitedRecords {
   Status read_again(int64_t number, const std::stop_token& stop) override;
   bool replacement(int64_t /*number*/) override { return false; }
 
-  /// How others are asked for these.
+  /// The names of these records in requests to other ranks.
   std::vector<SharedRow> asked_for(std::span<const int64_t> numbers) const;
 
  private:

@@ -13,7 +13,7 @@ namespace forebay {
 namespace {
 
 constexpr std::chrono::milliseconds kGoodbyeDeadline{200};
-constexpr std::chrono::seconds kLookForOthers{1};  // whether a rank that the others wait for is there
+constexpr std::chrono::seconds kLookForOthers{1};  // between checks for a silent rank
 
 }  // namespace
 
@@ -37,7 +37,7 @@ void Decisions::lead_or_follow(Stream& stream, RunTerms terms) {
   }
 }
 
-// Without this nothing would happen any more where nothing can be decided: who could ask or read waits for that.
+// If nothing can be decided any more, all ranks wait and no other call would find the silent rank.
 void Decisions::watch_others(Stream& stream, const std::stop_token& stop) const {
   while (pause_for(kLookForOthers, stop)) {
     if (Status heard = service_->check_heard(); !heard.ok()) stream.fail(std::move(heard));
@@ -75,7 +75,7 @@ Result<std::vector<ResponseItem>> Decisions::ask_for_rows(int rank, std::span<co
 }
 
 void Decisions::begin_anew() {
-  // All ranks count alike, so that a request of one run never finds an answer of another.
+  // All ranks have the same count, so a request of one run never gets an answer of another.
   ++run_;
   service_->begin_anew(run_);
   if (followed_) followed_->begin_anew(run_);
@@ -87,14 +87,15 @@ void Decisions::close() {
   watching_.request_stop();
   if (watching_.joinable()) watching_.join();
   say_goodbye();
-  // The others may not have asked for the last decisions: they ask ahead, and then need nobody.
+  // Other ranks may not have requested the last decisions yet. Once they have all of them, they no
+  // longer need this rank.
   service_->linger();
   service_->lead(nullptr);
-  // Waits for calls of the service that are under way, which may still call the stream.
+  // Waits for calls of the service in progress, which may still call the stream.
   job_->close();
 }
 
-// So that those who have something for this rank do not wait for it.
+// Ranks that hold records for this rank need not wait for it any longer.
 void Decisions::say_goodbye() {
   std::vector<std::future<void>> heard;
   for (int to = 0; to < readers_; ++to) {

@@ -19,14 +19,15 @@
 
 namespace forebay {
 
-/// The part of a rank in a stream that the ranks of a job read together: rank 0 decides which
-/// records come next, and the others ask it for each decision, some tens of bytes; an answer that
-/// is lost is asked for again. Rank 0 keeps as many decisions as the slowest rank may lag behind,
-/// and decides no more before that rank has asked. Over the same connections ranks lend each other
-/// records of their replay buffers, and give each other the records that each reads for all.
+/// The part of a rank in a stream that the ranks of a job read together. Rank 0 decides which
+/// records come next. The other ranks request each decision, some tens of bytes, and repeat a
+/// request whose answer is lost. Rank 0 stores a bounded number of decisions for the slowest rank;
+/// beyond that number it decides nothing more until that rank has requested the next one. Over the
+/// same connections ranks lend each other records of their replay buffers, and send each other the
+/// records that each of them reads for all.
 ///
-/// Made and closed by the loader; its threads and the stream's ask other ranks through it. It
-/// shares the job, whose listener serves `service`, and ends that listener in close().
+/// Made and closed by the loader. Threads of the loader and of the stream use it to ask other
+/// ranks. It shares the job, whose listener serves `service`, and ends that listener in close().
 class Decisions {
  public:
   Decisions(std::shared_ptr<Job> job, std::shared_ptr<StreamService> service);
@@ -35,25 +36,27 @@ class Decisions {
   int rank() const { return job_->rank(); }
   int ranks() const { return job_->ranks(); }
   const std::shared_ptr<Job>& job() const { return job_; }
-  /// From now on `stream` decides for all (rank 0), or follows. The stream must live until close().
-  /// `terms`: what all ranks must have alike; a rank that has not gets the stream's failure,
-  /// StateMismatch.
+  /// Makes `stream` decide for all ranks (rank 0), or follow rank 0. The stream must live until
+  /// close(). `terms`: the settings that must be equal on all ranks. On a rank with other settings
+  /// the stream fails with StateMismatch.
   void lead_or_follow(Stream& stream, RunTerms terms = {});
-  /// Gives the records that this rank keeps, or reads, to the others from now on.
+  /// Lets other ranks request the records of this rank's replay buffer.
   void lend(std::shared_ptr<const ReplayRecords> kept) { service_->lend(std::move(kept)); }
+  /// Lets other ranks request the records that this rank reads for all of them.
   void share(std::shared_ptr<RecordShelf> shelf, size_t partitions);
 
-  /// Ask a rank and wait, at most for kRankDeadline, for an item for each thing that is wanted:
-  /// records that it keeps, notes of what it has read, and rows of that (RecordsWanted,
-  /// NotesWanted, RowsWanted). Errors of Transport::call(), and Corrupt for what is no such
-  /// response.
+  /// Request records of a rank's replay buffer (RecordsWanted), notes of the records that it has
+  /// read (NotesWanted), or such records (RowsWanted). They wait at most for kRankDeadline and
+  /// return one item for each element of the request. Errors: those of Transport::call(), and
+  /// Corrupt for a malformed response.
   Result<std::vector<ResponseItem>> ask_for_records(int rank, std::span<const int64_t> numbers,
                                                     const std::stop_token& stop) const;
   Result<std::vector<ResponseItem>> ask_for_notes(int rank, std::span<const NotesPlace> wanted,
                                                   const std::stop_token& stop) const;
   Result<std::vector<ResponseItem>> ask_for_rows(int rank, std::span<const SharedRow> wanted,
                                                  const std::stop_token& stop) const;
-  /// Before the stream seeks, on all ranks alike: what was decided before is of another run.
+  /// Begins another run: earlier decisions are dropped. Call it on all ranks, before the
+  /// stream seeks.
   void begin_anew();
   void close();
 
@@ -65,11 +68,11 @@ class Decisions {
 
   const std::shared_ptr<Job> job_;
   const std::shared_ptr<StreamService> service_;
-  std::shared_ptr<FollowedDecisions> followed_;  // null: of rank 0
+  std::shared_ptr<FollowedDecisions> followed_;  // null on rank 0
   std::atomic<uint64_t> run_ = 0;
-  int readers_ = 1;  // ranks below that are asked for anything
+  int readers_ = 1;  // only ranks below this number get requests
   bool closed_ = false;
-  std::jthread watching_;  // of rank 0: whether the others are there
+  std::jthread watching_;  // on rank 0: checks that the other ranks are alive
 };
 
 }  // namespace forebay

@@ -9,11 +9,11 @@ namespace forebay {
 
 namespace {
 
-constexpr size_t kMostTold = 1024;  // decisions that were not needed yet
-// Between questions, while what comes is not decided yet.
+constexpr size_t kMostTold = 1024;  // decisions that were received ahead of need
+// Pauses between requests for a decision that is not made yet.
 constexpr std::chrono::milliseconds kShortestRest{1}, kLongestRest{20};
 constexpr std::chrono::seconds kSignOfLife{
-    10};  // who needs nothing asks that often, so that rank 0 knows that it is there
+    10};  // interval at which a rank that needs nothing reports to rank 0 that it is alive
 
 bool are_of(const RecordLog& log, const std::vector<std::string>& offsets) {
   return std::ranges::all_of(offsets,
@@ -54,7 +54,7 @@ Result<DecisionGuide::Answer> FollowedDecisions::at(int64_t first) {
     const auto& [number, decision] = told_.front();
     return decision ? Answer{Says::kThis, *decision} : Answer{Says::kEnd, {}};
   }
-  // After begin_anew(), or where a state's own decision led past what was asked for.
+  // This happens after begin_anew(), and if a state's own decision ends past the requested record.
   if (next_ != first) {
     told_.clear();
     ended_ = false;
@@ -79,7 +79,8 @@ bool FollowedDecisions::wants_more() const {
   return wants_beginning() || (next_ && !ended_ && told_.size() < kMostTold);
 }
 
-// Ahead of what is needed, so that nobody waits for an answer, or for a rank that has come to its end and is gone.
+// Decisions are requested ahead of need, so that the stream does not wait for an answer, or for a
+// rank 0 that has finished and left.
 void FollowedDecisions::ask_on(std::stop_token stop) {
   std::unique_lock lock(mutex_);
   auto rest = kShortestRest;
@@ -93,14 +94,14 @@ void FollowedDecisions::ask_on(std::stop_token stop) {
     const Result<Buffer> response = checks ? Buffer() : ask(asked, stop);
     lock.lock();
     if (stop.stop_requested()) return;
-    if (!wants) continue;  // as long as nothing is needed rank 0 may be silent
-    // begin_anew() or at() came meanwhile: the answer is of another run, or of another place of this one.
+    if (!wants) continue;  // while nothing is needed rank 0 may be silent
+    // begin_anew() or at() was called in the meantime: the answer is for another run or record.
     if (!is_current(asked)) continue;
     const bool news = checks ? check_run(same) : take(asked, response);
     if (news) {
       rest = kShortestRest;
       lock.unlock();
-      // It calls at(), which takes this lock under the stream's.
+      // look_again() calls at(), which takes this lock while the stream holds its own.
       stream_.look_again();
       lock.lock();
     } else {
@@ -110,7 +111,7 @@ void FollowedDecisions::ask_on(std::stop_token stop) {
   }
 }
 
-// Nothing is read before the beginning is known, so nothing is decided either.
+// The beginning comes first: rank 0 reads and decides nothing before it is known.
 RankRequest FollowedDecisions::request() const {
   RankRequest request{job_->rank(), run_, BeginningWanted{}};
   if (!wants_beginning()) request.what = DecisionWanted{*next_};
@@ -122,7 +123,7 @@ bool FollowedDecisions::is_current(const RankRequest& asked) const {
   return asked.run == run_ && (decision == nullptr || next_ == decision->first);
 }
 
-// A response that was damaged on the way is none.
+// A response that was damaged in transfer counts as a failed call.
 Result<Buffer> FollowedDecisions::ask(const RankRequest& request, const std::stop_token& stop) const {
   FOREBAY_ASSIGN(Buffer response, job_->ask(0, kStreamServiceName, encode_rank_request(request),
                                             {kMostLeaderBytes, kRankDeadline}, stop));
@@ -131,10 +132,11 @@ Result<Buffer> FollowedDecisions::ask(const RankRequest& request, const std::sto
   return response;
 }
 
-// True where rank 0 has been silent for too long.
+// Returns true if rank 0 has been silent for too long.
 bool FollowedDecisions::note_heard(const Status& answered) {
   const auto now = std::chrono::steady_clock::now();
-  // From the first call that failed on: with enough told there may have been none for long.
+  // The silence begins with the first failed call: with many decisions in store there may have been
+  // no call for long.
   if (answered.ok() || trouble_.empty()) heard_ = now;
   trouble_ = answered.message();
   if (now - heard_ <= patience_) return false;
@@ -143,10 +145,10 @@ bool FollowedDecisions::note_heard(const Status& answered) {
   return true;
 }
 
-// Rank 0 is in another run of the loader. All ranks may be about to load a state, one after the other, but
-// they are not for ever.
+// Rank 0 is in another run of the loader. Ranks may load a state one after the other, so this is an
+// error only if it lasts.
 void FollowedDecisions::note_elsewhere(uint64_t run) {
-  // All begin with one, when they open.
+  // Every rank counts the run that begins when its loader opens, before any state is loaded.
   const auto loads = [](uint64_t count) { return fmt::format("{} time(s)", count - std::min<uint64_t>(count, 1)); };
   trouble_ = fmt::format(
       "it has loaded a state {}, and rank {} {}: load the same states on all ranks, and start all "
@@ -159,14 +161,15 @@ void FollowedDecisions::note_elsewhere(uint64_t run) {
 }
 
 bool FollowedDecisions::check_run(const Result<bool>& same) {
-  // Rank 0 is asked again, and refuses again, wherever this loader goes.
+  // Later runs check again, and rank 0 refuses again.
   if (same.status().code() == Code::kStateMismatch) failure_ = same.status();
   if (!failure_.ok() || note_heard(same.status())) return true;
   same_run_ = same.ok() && *same;
   return same_run_;
 }
 
-// Whether it is known now what comes, or that nothing will.
+// Returns whether the answer changes what the stream knows: the next decision, the end, or a
+// failure.
 bool FollowedDecisions::take(const RankRequest& request, const Result<Buffer>& answer) {
   if (note_heard(answer.status())) return true;
   if (!answer.ok()) return false;
@@ -181,7 +184,7 @@ bool FollowedDecisions::take(const RankRequest& request, const Result<Buffer>& a
     return !failure_.ok();
   }
   elsewhere_since_.reset();
-  // It is not decided yet, for which there is no limit. A stream may be quiet for days.
+  // Waiting for a decision has no limit: a stream may be quiet for days.
   if (std::holds_alternative<NotYet>(*response)) return false;
   const auto* const decision = std::get_if<DecisionWanted>(&request.what);
   return decision == nullptr ? take_beginning(*std::move(response))

@@ -19,18 +19,20 @@
 
 namespace forebay {
 
-/// Follows what rank 0 decides, for the stream of another rank. A thread of its own asks for it
-/// ahead of what is needed, once rank 0 has told the same settings (Job::ask_run()).
+/// The guide of a stream that follows the decisions of rank 0. A thread of its own requests them
+/// ahead of need, once rank 0 has confirmed that both ranks have the same settings
+/// (Job::ask_run()).
 ///
 /// The stream calls at() and beginning() under its lock and must outlive stop().
 class FollowedDecisions final : public DecisionGuide {
  public:
-  /// `patience`: with a rank 0 that is silent, or has gone elsewhere than this rank.
+  /// `patience`: how long rank 0 may be silent, or in another run than this rank, before the stream
+  /// fails.
   FollowedDecisions(std::shared_ptr<Job> job, Stream& stream, std::chrono::milliseconds patience = kLongestSilence);
   ~FollowedDecisions() override { stop(); }
   void stop();
 
-  /// Forgets what was told: the next decisions are of another run.
+  /// Drops the decisions that were received: the next ones are of another run.
   void begin_anew(uint64_t run);
   Result<Answer> at(int64_t first) override;
   std::optional<std::vector<std::string>> beginning() override;
@@ -59,11 +61,12 @@ class FollowedDecisions final : public DecisionGuide {
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   uint64_t run_ = 0;
-  bool same_run_ = false;  // as rank 0 has
+  bool same_run_ = false;  // rank 0 has confirmed that it has the same settings
   bool asks_beginning_ = false;
   std::optional<std::vector<std::string>> beginning_;
-  std::optional<int64_t> next_;                                   // what is asked for
-  std::deque<std::pair<int64_t, std::optional<Decision>>> told_;  // and was not needed yet; nothing: the end
+  std::optional<int64_t> next_;  // first record of the decision to request
+  // Decisions that were received ahead of need, by first record; nothing: the stream's end.
+  std::deque<std::pair<int64_t, std::optional<Decision>>> told_;
   bool ended_ = false;
   Status failure_;
   std::string trouble_;

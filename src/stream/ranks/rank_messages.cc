@@ -18,7 +18,7 @@ struct Overloaded : Ts... {
 Status no_request() { return corrupt("a message of a rank asks for nothing that ranks have"); }
 Status no_leader_response() { return corrupt("a message of rank 0 says nothing of what comes next"); }
 
-// Takes memory for what is there, whatever number is told.
+// Memory grows with the bytes that are there, not with the count in the message.
 template <typename T, typename Take>
 std::vector<T> take_list(ByteReader& in, Take take) {
   std::vector<T> list;
@@ -32,7 +32,7 @@ void put_list(ByteWriter& out, const std::vector<T>& list, Put put) {
   for (const T& each : list) put(each);
 }
 
-// In the order of the variant.
+// Alternatives are numbered in the order of the variant.
 template <typename Variant, size_t I = 0, typename Take>
 bool take_alternative(size_t index, Variant& into, Take take) {
   if constexpr (I < std::variant_size_v<Variant>) {

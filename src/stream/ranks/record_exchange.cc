@@ -10,12 +10,14 @@ namespace forebay {
 
 namespace {
 
-// Between questions about what is coming: twice as long each time. A request is 8 bytes a record.
+// The pause between requests for records that are not there yet doubles each time. A request takes
+// 8 bytes for each record.
 constexpr std::chrono::milliseconds kAskSoon{1}, kAskLater{20};
-constexpr std::chrono::seconds kAskPatience{10};  // with a rank that is some steps behind
-// Fewer than a question may have (kMostRankItems): its answer must be here as a whole before the deadline.
-constexpr size_t kMostAskedAtOnce = 256;  // of one rank
-// An answer that was not here by then may have been too large: a quarter is asked for next.
+constexpr std::chrono::seconds kAskPatience{10};  // with a rank that is some steps slower
+// Records of one request to one rank. The limit is lower than kMostRankItems, because the whole
+// answer must arrive before the deadline.
+constexpr size_t kMostAskedAtOnce = 256;
+// A request that failed after this time may have been too large: the next one has a quarter of it.
 constexpr std::chrono::milliseconds kTakesLong{500};
 constexpr size_t kFewer = 4;
 
@@ -66,10 +68,12 @@ void RecordExchange::work(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (changed_.wait(lock, stop, [&] { return !wanted_.empty() && failure_.ok(); })) {
     const uint64_t run = run_;
-    // begin_anew() may come while the lock is open: what is found out then is of a run that is over.
+    // If begin_anew() is called while the lock is released, the results belong to a run that is
+    // over.
     std::map<int, std::vector<Wanted>> asked = next();
     lock.unlock();
-    // Without the lock: a question takes up to a second, and reading one record again up to half a minute.
+    // Done without the lock: a request takes up to a second, reading one record again up to half a
+    // minute.
     Status failure;
     try {
       failure = bring_asked(asked, stop);
@@ -92,7 +96,7 @@ void RecordExchange::work(const std::stop_token& stop) {
   }
 }
 
-// Why one of them will never come.
+// Returns the reason why one of the records can never be brought.
 Status RecordExchange::bring_asked(std::map<int, std::vector<Wanted>>& asked, const std::stop_token& stop) {
   Status failure;
   for (auto& [owner, records] : asked) {
@@ -123,7 +127,8 @@ void RecordExchange::read_disk(std::vector<Wanted>& records) {
 
 void RecordExchange::ask_owner(int owner, std::vector<Wanted>& records, const std::stop_token& stop) {
   auto& [health, most] = owners_[owner];
-  // One that failed is left out for a while (PeerHealth), and what it keeps is read again without a question.
+  // A rank that failed is backed off (PeerHealth): its records are read again from the log
+  // meanwhile.
   if (!health.begin(clock_().time_since_epoch())) return;
   std::vector<int64_t> numbers;
   for (const Wanted& record : records) numbers.push_back(record.number);
@@ -141,7 +146,8 @@ void RecordExchange::ask_owner(int owner, std::vector<Wanted>& records, const st
   }
   health.answered();
   most = std::min(2 * most, kMostAskedAtOnce);
-  // What it neither has nor will have stays unknown, and is read again; so is what came damaged.
+  // A record that the rank does not have and will not have stays kUnknown and is read again from
+  // the log; so does a record that arrived damaged.
   for (size_t i = 0; i < records.size(); ++i) {
     const ResponseItem& one = (*answer)[i];
     if (one.state == ResponseItem::State::kHere && records_->lend(records[i].number, one.body).ok())
@@ -155,7 +161,8 @@ Status RecordExchange::do_without_owner(Wanted& record, const std::stop_token& s
   const Status read = records_->read_again(record.number, stop);
   if (read.ok()) {
     record.outcome = Outcome::kReread;
-    // Only of what the log has forgotten. Where it cannot be reached the run ends, and goes on from a state with the right records.
+    // Only a record that the log has deleted gets a replacement. If the log cannot be reached, the
+    // run ends, and can be resumed from a state with the right records.
   } else if (read.code() == Code::kNotFound && records_->replacement(record.number)) {
     record.outcome = Outcome::kLost;
   } else {
@@ -164,13 +171,14 @@ Status RecordExchange::do_without_owner(Wanted& record, const std::stop_token& s
   return {};
 }
 
-// Whether something has come.
+// Returns whether a record has arrived.
 bool RecordExchange::settle(const std::map<int, std::vector<Wanted>>& asked) {
   bool news = false;
   for (const auto& [owner, records] : asked) {
     for (const Wanted& record : records) {
       if (record.outcome == Outcome::kUnknown || record.outcome == Outcome::kLater) continue;
-      // The step that had it may be behind by now, and the next one want it again: what was lent has gone with the first.
+      // The step that needed it may be over, while the next one needs it again: the bytes that were
+      // lent were released with the first step.
       if (!records_->here(std::span(&record.number, 1))) continue;
       if (wanted_.erase(record.number) == 0) continue;
       stats_.lent += record.outcome == Outcome::kLent ? 1 : 0;

@@ -19,12 +19,16 @@
 
 namespace forebay {
 
-/// Brings records that steps of this rank wait for from its disk and from the ranks that have them,
-/// on a thread of its own. One whose rank is gone, or has it not any more, is read again from the
-/// log; for one that the log has forgotten, too, another may stand in, and is counted.
+/// Brings the records that steps of this rank wait for, from its own disk and from the ranks that
+/// have them. A record whose rank is gone, or no longer has it, is read again from the log. A
+/// record that the log has deleted, too, may get a replacement, which is counted.
+///
+/// Methods may be called from any thread. A thread of its own does the work, and calls `ask` and
+/// the arrival function without a lock.
 class RecordExchange {
  public:
-  /// Asks a rank for records, and waits: Decisions::ask_for_records().
+  /// Requests records from a rank and waits for the answer: Decisions::ask_for_records() or
+  /// ask_for_rows().
   using Ask = std::function<Result<std::vector<ResponseItem>>(int rank, std::span<const int64_t> numbers,
                                                               const std::stop_token& stop)>;
   using Time = std::chrono::steady_clock::time_point;
@@ -32,17 +36,19 @@ class RecordExchange {
   RecordExchange(std::shared_ptr<AwaitedRecords> records, Ask ask, Clock clock = std::chrono::steady_clock::now);
   ~RecordExchange() { close(); }
 
-  /// Who is told when records have come, or failure() is another. Before the first bring().
+  /// Sets the function that is called when records have arrived or failure() has changed. To be
+  /// called before the first bring().
   void on_arrival(std::function<void()> arrived) { arrived_ = std::move(arrived); }
-  /// Those that are not here: of old ones, what ReplayRecords::borrow() gave.
+  /// Begins to bring records that are not in memory here. For replayed samples these are what
+  /// ReplayRecords::borrow() returned.
   void bring(std::span<const int64_t> numbers);
-  /// Nothing is wanted any more; the next ones are of another run.
+  /// Drops all records that are waited for: the next ones are of another run.
   void begin_anew();
   void close();
 
-  /// Why a record will never come.
+  /// The reason why a record can never be brought; ok if there is none.
   Status failure() const;
-  /// The records that are waited for, for the log; empty: none.
+  /// Describes the records that are waited for, for log messages; empty if there are none.
   std::string awaited() const;
 
   struct Stats {
@@ -71,9 +77,9 @@ class RecordExchange {
   std::function<void()> arrived_;
   struct Owner {
     PeerHealth health;
-    size_t most = 256;  // records of one question
+    size_t most = 256;  // records of one request
   };
-  std::map<int, Owner> owners_;  // of the thread alone
+  std::map<int, Owner> owners_;  // used by the thread alone
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::map<int64_t, Time> wanted_;

@@ -6,7 +6,7 @@ namespace forebay {
 
 namespace {
 
-// | kind (1) | bytes of the offset (2) | of a gap: how many (8) | offset |
+// | kind (1) | bytes of the offset (2) | gaps only: missing records (8) | offset |
 constexpr uint8_t kRecordNote = 0, kGapNote = 1;
 constexpr size_t kNoteHead = 3, kCountBytes = 8;
 

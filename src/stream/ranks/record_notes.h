@@ -10,18 +10,19 @@
 
 namespace forebay {
 
-/// A note of a rank that reads a partition for the others, in the partition's order: the offset of a
-/// record, or that some are missing.
+/// A note from the rank that reads a partition to the other ranks, in the partition's order. It has
+/// the offset of one record, or describes a gap in the log.
 struct RecordNote {
-  std::string offset;  ///< of a record; of a gap, of the first record behind it, empty where there is none
+  /// The record's offset. For a gap: that of the first record after it, empty if there is none.
+  std::string offset;
   bool gap = false;
-  int64_t missing = -1;  ///< of a gap: how many records, where the log can tell
+  int64_t missing = -1;  ///< records in the gap; -1: unknown
   friend bool operator==(const RecordNote&, const RecordNote&) = default;
 };
 
-/// Three bytes a record and its offset.
+/// A record takes its offset and three bytes.
 Buffer encode_notes(std::span<const RecordNote> notes);
-/// Corrupt for what encode_notes() does not make.
+/// Corrupt for bytes that encode_notes() does not make.
 Result<std::vector<RecordNote>> parse_notes(std::span<const uint8_t> bytes);
 
 }  // namespace forebay

@@ -9,7 +9,7 @@
 namespace forebay {
 
 namespace {
-constexpr size_t kMostNotes = 1024;  // of one answer
+constexpr size_t kMostNotes = 1024;  // in one answer
 constexpr size_t kFewLate = 64;
 uint64_t bytes_of(const RecordNote& note) { return sizeof(RecordNote) + note.offset.size(); }
 uint64_t place_bytes_of(const LogRecord& record) { return record.bytes() - record.payload.size(); }
@@ -26,7 +26,7 @@ void RecordShelf::begin_anew(uint64_t seeks) {
   for (Partition& partition : partitions_) {
     partition = {};
     partition.asked.assign(static_cast<size_t>(ranks_), 0);
-    partition.asked[static_cast<size_t>(rank_)] = UINT64_MAX;  // asks nobody
+    partition.asked[static_cast<size_t>(rank_)] = UINT64_MAX;  // this rank needs no notes
   }
   late_.clear();
   late_rows_ = 0;
@@ -40,7 +40,7 @@ void RecordShelf::note(size_t partition, RecordNote note) {
   note_bytes_ += bytes_of(note);
   Partition& of = partitions_[partition];
   of.notes.push_back(std::move(note));
-  // A rank that is gone, or reads by itself by now, never asks for them.
+  // A rank that is gone, or reads the partition itself by now, never fetches them.
   while (note_bytes_ > limits_.note_bytes && of.notes.size() > 1) forget_notes(of, of.first_note + 1);
 }
 
@@ -71,7 +71,7 @@ std::optional<RecordShelf::Row> RecordShelf::take_out(size_t partition, uint64_t
 }
 
 void RecordShelf::taken(const LogRecord& record) {
-  std::optional<Row> gone;  // ends without the lock
+  std::optional<Row> gone;  // destroyed after the lock is released
   const std::lock_guard lock(mutex_);
   gone = take_out(record.partition, hash_of(record.offset));
 }
@@ -81,7 +81,7 @@ void RecordShelf::behind(const LogRecord& record) {
   auto& rows = partitions_[record.partition].rows;
   const auto found = rows.find(hash_of(record.offset));
   if (found == rows.end() || found->second.late) return;
-  // Its neighbours in a larger buffer have gone, and must not stay for its sake.
+  // A copy, so that this record does not keep the larger buffer of its neighbours alive.
   found->second = {record.alone(), true};
   late_bytes_ += found->second.record.payload.size();
   ++late_rows_;
@@ -104,7 +104,7 @@ void RecordShelf::forget_late() {
     }
     late_.pop_front();
   }
-  // Most have been fetched in the meantime, where ranks keep up with each other.
+  // If ranks keep up with each other, most late records were fetched in the meantime.
   if (late_.size() > kFewLate + 2 * late_rows_) std::erase_if(late_, [&](const Late& late) { return !is_late(late); });
 }
 

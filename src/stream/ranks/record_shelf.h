@@ -17,58 +17,61 @@
 
 namespace forebay {
 
-/// The records that this rank reads of a stream for all ranks: for each partition notes of what
-/// came, in order, for all ranks, and the records themselves, each for the one rank that has it in a
-/// batch. While the stream has a record only its place takes memory here. After that, records that
-/// their rank has not fetched yet are kept up to a limit, and so are notes that not all ranks have,
-/// since a rank may be gone. A rank that comes too late reads the log. May be used from any thread.
+/// The records that this rank reads for all ranks of a stream. Each partition has notes of its
+/// records, in order, which every rank fetches. The records themselves wait for the one rank that
+/// has them in a batch. As long as the stream holds a record, the shelf shares its payload. After
+/// that, records that were not fetched stay up to a limit. Notes that not all ranks have fetched
+/// stay up to a limit, too, since a rank may be gone. A rank that comes too late reads the log.
+///
+/// May be used from any thread. Shared by the log that this rank reads and by the service that
+/// answers the others.
 class RecordShelf {
  public:
   struct Limits {
-    uint64_t late_bytes = 0;  ///< of records that the stream has let go of
-    uint64_t note_bytes = 0;  ///< of what not all ranks have been told
+    uint64_t late_bytes = 0;  ///< records that the stream has released
+    uint64_t note_bytes = 0;  ///< notes that not all ranks have fetched
   };
   RecordShelf(size_t partitions, int rank, int ranks, Limits limits);
 
-  /// Forgets everything: the next records are of another run.
+  /// Drops everything: the next records are of another run.
   void begin_anew(uint64_t seeks);
 
-  /// As they were read, before the stream has them.
+  /// Adds records and gaps in the order in which they were read, before the stream gets them.
   void add(const std::vector<LogRecord>& records, const std::vector<LogGap>& gaps);
-  /// This rank has it in a batch of its own.
+  /// Removes a record that this rank itself has in a batch.
   void taken(const LogRecord& record);
-  /// The stream lets go of it.
+  /// The stream has released this record. If it was not fetched yet, it now counts as late.
   void behind(const LogRecord& record);
 
-  /// For another rank, which has all notes below `from`: those behind, some hundreds at a time.
-  /// Nothing where there are none yet, or of another run; none, in an answer of no bytes, where
-  /// those are forgotten.
+  /// Returns the notes from number `from` on, at most a thousand, for another rank, which has all
+  /// notes before. Returns nothing if there are none yet or the run is another one, and an empty
+  /// buffer if these notes were dropped.
   std::optional<Buffer> notes(uint64_t seeks, int rank, size_t partition, uint64_t from);
-  /// For another rank: record_bytes() of a record, which nobody will ask for again. Nothing where
-  /// it is not here any more.
+  /// Removes a record and returns its record_bytes(), for the one rank that needs it. Returns
+  /// nothing if the record is no longer here.
   std::optional<Buffer> row(uint64_t seeks, size_t partition, uint64_t offset_hash);
-  /// The stream has gone past a record that another rank has not come for.
+  /// Whether the stream has released a record that another rank has not fetched.
   bool is_awaited() const;
-  /// How rows are asked for.
+  /// The hash of an offset, by which ranks request a record.
   static uint64_t hash_of(const std::string& offset);
 
-  /// Memory beside the stream's.
+  /// Bytes of memory in addition to the stream's.
   std::shared_ptr<ReclaimableMemory> bytes() const { return bytes_; }
   struct Stats {
-    int64_t lent = 0;     ///< records that others came for
-    int64_t dropped = 0;  ///< and those that they came too late for
+    int64_t lent = 0;     ///< records that other ranks fetched
+    int64_t dropped = 0;  ///< records that were dropped before they were fetched
   };
   Stats stats() const;
 
  private:
   struct Row {
     LogRecord record;
-    bool late = false;  // the stream has it no more
+    bool late = false;  // the stream has released it
   };
   struct Partition {
-    uint64_t first_note = 0;  // how many notes all ranks have
+    uint64_t first_note = 0;  // number of the first element of `notes`
     std::deque<RecordNote> notes;
-    std::vector<uint64_t> asked;  // of each other rank: how many it has
+    std::vector<uint64_t> asked;  // for each other rank: how many notes it has fetched
     std::unordered_map<uint64_t, Row> rows;
   };
   struct Late {
@@ -88,9 +91,9 @@ class RecordShelf {
   mutable std::mutex mutex_;
   uint64_t seeks_ = 0;
   std::vector<Partition> partitions_;
-  std::deque<Late> late_;  // the oldest first; some have been fetched meanwhile
+  std::deque<Late> late_;  // oldest first; includes some that were fetched in the meantime
   size_t late_rows_ = 0;
-  // Bytes: of all rows but for their payloads; of the payloads of late ones; of notes.
+  // Bytes of all rows without their payloads, of the payloads of late rows, and of notes.
   uint64_t place_bytes_ = 0, late_bytes_ = 0, note_bytes_ = 0;
   Stats stats_;
 };

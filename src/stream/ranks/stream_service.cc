@@ -10,11 +10,13 @@ namespace forebay {
 
 namespace {
 
-constexpr size_t kMostAhead = 1024;         // decisions that are decided and not asked for by all
-constexpr std::chrono::seconds kLinger{5};  // for ranks that have not asked for the last decisions yet
-constexpr std::chrono::seconds kLongestUnheard{
-    60};                                     // of a rank that the others wait for; one that lives asks for something
-constexpr std::chrono::seconds kHoldOut{2};  // and for those that have not come for what was read for them
+constexpr size_t kMostAhead = 1024;  // decisions that not all ranks have requested
+// The time that linger() waits for ranks that have not requested the last decisions yet.
+constexpr std::chrono::seconds kLinger{5};
+// Longest silence of a rank that the others wait for. A rank that is alive always sends requests.
+constexpr std::chrono::seconds kLongestUnheard{60};
+// The time that linger() then waits for ranks that have not fetched the records read for them.
+constexpr std::chrono::seconds kHoldOut{2};
 
 }  // namespace
 
@@ -107,7 +109,7 @@ Status StreamService::check_heard() const {
 
 Result<Response> StreamService::answer(std::span<const uint8_t> bytes) {
   FOREBAY_ASSIGN(const RankRequest request, parse_rank_request(bytes));
-  // It lives, whatever it asks for and of which run.
+  // The rank is alive, even if its request is of another run.
   note_heard(request.rank);
   if (const auto* decision = std::get_if<DecisionWanted>(&request.what))
     return Response{find_decision(request, decision->first)};
@@ -123,8 +125,8 @@ Result<Response> StreamService::answer(std::span<const uint8_t> bytes) {
   return Response();
 }
 
-// Not under the lock: ReplayRecords::keep() looks at the stream meanwhile, and the stream calls decided()
-// under its own.
+// Done without the lock: ReplayRecords::keep() reads the stream under its own lock, and the stream
+// calls decided() under its own.
 std::vector<FoundItem> StreamService::find_records(const RankRequest& request, const RecordsWanted& wanted) const {
   const std::shared_ptr<const ReplayRecords> kept = under_lock(kept_);
   const bool same_run = request.run == under_lock(run_);
@@ -137,7 +139,7 @@ std::vector<FoundItem> StreamService::find_records(const RankRequest& request, c
   return found;
 }
 
-// A shelf knows its run by itself: what it gives belongs together with what it forgets.
+// The shelf compares the run itself, under the lock with which it drops the notes of a run.
 std::vector<FoundItem> StreamService::find_notes(const RankRequest& request, const NotesWanted& wanted) const {
   const std::shared_ptr<RecordShelf> shelf = under_lock(shelf_);
   std::vector<FoundItem> found;
@@ -158,7 +160,7 @@ std::vector<FoundItem> StreamService::find_rows(const RankRequest& request, cons
   std::vector<FoundItem> found;
   for (const SharedRow& row : wanted.rows)
     found.push_back({shelf ? shelf->row(request.run, row.partition, row.offset_hash) : std::nullopt});
-  // Under the lock, or linger() could look, miss this, and then wait.
+  // With the lock held, since linger() could otherwise miss this between its check and its wait.
   const std::lock_guard lock(mutex_);
   asked_for_.notify_all();
   return found;
@@ -174,13 +176,13 @@ Buffer StreamService::find_decision(const RankRequest& request, int64_t first) {
     const auto decision = std::lower_bound(decisions_.begin(), decisions_.end(), first,
                                            [](const auto& one, int64_t sought) { return one.first < sought; });
     if (decision == decisions_.end()) return encode_leader_response(NotYet{});
-    // A later one is there, so this one never will be.
+    // A later decision exists, so none will ever begin at `first`.
     if (decision->first != first) return encode_leader_response(NoSuchDecision{});
     response = decision->second;
     to_tell = note_asked(request.rank, first);
   }
-  // Not under the lock, which the stream takes under its own. The stream is alive: Decisions::close() waits
-  // for these calls before it goes.
+  // Called without the lock, which the stream takes while it holds its own. The stream is alive:
+  // Decisions::close() waits for these calls before the stream is destroyed.
   if (to_tell != nullptr) to_tell->look_again();
   return response;
 }
@@ -208,7 +210,8 @@ void StreamService::note_heard(int rank) {
   if (is_other_rank(rank)) heard_[static_cast<size_t>(rank)] = clock_();
 }
 
-// Called under the lock, as all below. Before its run has begun rank 0 is in none, and will be.
+// Called with the lock held, as are all functions below. Before rank 0 has begun its run, the
+// answer is not known yet.
 std::optional<LeaderResponse> StreamService::elsewhere(const RankRequest& request) const {
   if (request.run == run_) return std::nullopt;
   return run_ > 0 ? LeaderResponse(InAnotherRun{run_}) : NotYet{};
@@ -220,7 +223,7 @@ int StreamService::slowest() const {
 
 bool StreamService::is_other_rank(int rank) const { return rank != rank_ && static_cast<size_t>(rank) < asked_.size(); }
 
-// The stream that may decide more now, if that is news.
+// Returns the stream if it may decide again now and could not before; null otherwise.
 Stream* StreamService::note_asked(int rank, int64_t first) {
   int64_t& asked = asked_[static_cast<size_t>(rank)];
   asked = std::max(asked, first);
@@ -228,9 +231,10 @@ Stream* StreamService::note_asked(int rank, int64_t first) {
   return forget_what_all_have() ? stream_ : nullptr;
 }
 
-// A rank that asks for a decision has all before it. True where more may be decided now.
+// A rank that requests a decision has all earlier ones. Returns true if more may be decided now and
+// could not be before.
 bool StreamService::forget_what_all_have() {
-  // Before all have asked it is kNever, and nothing is forgotten.
+  // Until all ranks have sent a request the minimum is kNever, and nothing is dropped.
   const int64_t least = *std::min_element(asked_.begin() + 1, asked_.end());
   const bool full = decisions_.size() >= kMostAhead;
   while (!decisions_.empty() && decisions_.front().first < least) decisions_.pop_front();

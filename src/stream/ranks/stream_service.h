@@ -21,31 +21,33 @@
 
 namespace forebay {
 
-/// Serves the other ranks of a stream: old records that this rank keeps, what it reads of a shared
-/// log, and, on rank 0, what it has decided.
+/// Answers the requests of the other ranks of a stream: for records of this rank's replay buffer,
+/// for notes and records of a log that the ranks read together, and, on rank 0, for decisions.
 ///
-/// Called from the threads of the transport and, under its lock, by the stream that decides. It
-/// refers to that stream, which lead(nullptr) ends, and shares the rest.
+/// The transport's threads call answer(). The stream that decides calls the methods of
+/// DecisionWitness under its own lock. The service refers to that stream until lead(nullptr), and
+/// shares the replay buffer and the shelf.
 class StreamService final : public Service, public DecisionWitness {
  public:
-  /// A point in time of any one clock, for all methods alike.
+  /// The type of all times, which come from `clock_`.
   using Time = std::chrono::steady_clock::time_point;
   using Clock = std::function<Time()>;
   explicit StreamService(Clock clock = std::chrono::steady_clock::now) : clock_(std::move(clock)) {}
 
-  /// Before the others may ask for anything that matters.
+  /// Sets this rank and the number of ranks. Call it before any other rank sends a request.
   void know(int rank, int ranks);
-  /// The stream that decides for all; null: none any more.
+  /// Sets the stream that decides for all ranks; null: there is none any more.
   void lead(Stream* stream);
+  /// Set the replay buffer and the shelf whose records other ranks may request.
   void lend(std::shared_ptr<const ReplayRecords> kept);
   void share(std::shared_ptr<RecordShelf> shelf);
-  /// Forgets what was decided before: it is of another run.
+  /// Begins another run: drops all earlier decisions.
   void begin_anew(uint64_t run);
-  /// Unavailable where a rank that has asked for nothing for long is all that keeps more from being
-  /// decided.
+  /// Unavailable if no more can be decided until the slowest rank requests a decision, and that
+  /// rank has been silent for long.
   Status check_heard() const;
-  /// Waits some seconds at most until all others have been told all that was decided, and have come
-  /// for what was read for them, or have left.
+  /// Waits, at most some seconds, until all other ranks have requested all decisions and have
+  /// fetched the records that were read for them, or have left.
   void linger();
 
   void decided(const Decision& decision) override;
@@ -86,10 +88,11 @@ class StreamService final : public Service, public DecisionWitness {
   int rank_ = 0;
   uint64_t run_ = 0;
   std::optional<StreamBeginning> beginning_;
-  std::deque<std::pair<int64_t, Buffer>>
-      decisions_;               // the first record, and a LeaderResponse: the decision, or the end
-  std::vector<int64_t> asked_;  // by rank: the first record of the last decision it asked for, or one of these
-  std::vector<Time> heard_;     // by rank: when it last asked for anything
+  // Decisions by first record, each as an encoded LeaderResponse; the last one may be the end.
+  std::deque<std::pair<int64_t, Buffer>> decisions_;
+  // By rank: first record of the last decision that it requested, or one of the constants above.
+  std::vector<int64_t> asked_;
+  std::vector<Time> heard_;  // by rank: time of its last request
   std::shared_ptr<const ReplayRecords> kept_;
   std::shared_ptr<RecordShelf> shelf_;
 };

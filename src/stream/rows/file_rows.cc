@@ -11,7 +11,8 @@ namespace forebay {
 
 namespace {
 
-// Payloads of small rows lie together in so much memory: fewer allocations, and whoever keeps one row keeps no more than that.
+// Payloads of small rows share a block of this size. This saves allocations, and a row that is
+// stored for long keeps at most one block alive.
 constexpr size_t kBlockBytes = size_t{1} << 10;
 
 }  // namespace
@@ -21,7 +22,7 @@ Result<std::shared_ptr<const ChunkSource>> open_file_table(std::shared_ptr<Opene
   DataFiles files;
   files.base = reading.pattern.base();
   files.files.push_back({path, file->size(), 0});
-  // What is open already: the table must not be opened by name again, which may be another file's by now.
+  // The table reads the open file, since its name may belong to another file by now.
   files.store = std::move(file);
   return open_table_files(std::move(files), reading.request, *reading.codecs, stop);
 }
@@ -30,7 +31,7 @@ FileRows::FileRows(FolderPlace place, std::shared_ptr<OpenedFile> file, std::sha
                    int64_t first, const RowReading& reading, const RowPayload& payload)
     : place_(std::move(place)), file_(std::move(file)), table_(std::move(table)), reading_(reading), payload_(payload),
       next_(first), last_(table_->size() - 1) {
-  // The last row that is given has the file's place, so that it is known before the first one is.
+  // The last row has the file's place as its offset, so it must be known before the first row.
   while (last_ >= 0 && !keeps(last_)) --last_;
   skip_left_out();
 }
@@ -45,7 +46,7 @@ void FileRows::skip_left_out() {
 }
 
 LogRecord FileRows::record_of(int64_t row, Buffer payload) const {
-  // A bad row group's record stands at its last row, which may lie behind the last one that is kept.
+  // The record of a bad row group is at the group's last row, which may be after `last_`.
   const RowPlace at{place_, row >= last_ ? RowPlace::kLast : row};
   return {0, at.to_string(), table_->key(row), std::move(payload)};
 }
@@ -68,14 +69,14 @@ Result<Columns> FileRows::decode(int64_t chunk, const std::stop_token& stop) con
                                      bytes, reading_.most_group_bytes),
                          bytes);
   Result<std::vector<Buffer>> fetched = fetch(chunk, stop);
-  // What somebody wrote meanwhile may look like damage, or like data.
+  // Bytes that were written in the meantime may look like damage, or like data.
   FOREBAY_RETURN_IF_ERROR(file_->check_unwritten());
   if (!fetched.ok()) return fetched.status();
   WorkMemory memory(reading_.most_group_bytes - bytes);
   return table_->decode(chunk, std::move(*fetched), memory);
 }
 
-// A group that cannot be read is one record, in the place of its last row.
+// A row group that cannot be read is one record, in the place of its last row.
 Status FileRows::load_group(const std::stop_token& stop, std::vector<LogRecord>& out) {
   while (table_->chunk_begin(chunk_ + 1) <= next_) ++chunk_;
   group_begin_ = table_->chunk_begin(chunk_);
@@ -100,9 +101,9 @@ const Status* FileRows::bad_row(int64_t row) const {
   return bad == group_->bad_rows->end() ? nullptr : &bad->second;
 }
 
-// The next rows of the group, their payloads side by side.
+// Adds the next rows of the group, with their payloads in one block.
 uint64_t FileRows::take_block(size_t records, uint64_t bytes, std::vector<LogRecord>& out) {
-  std::vector<std::pair<int64_t, size_t>> rows;  // and their bytes; 0: a bad one
+  std::vector<std::pair<int64_t, size_t>> rows;  // row and its bytes; 0: a bad row
   size_t size = 0;
   while (next_ <= std::min(last_, group_end_ - 1) && rows.size() < records &&
          size < std::min<uint64_t>(bytes, kBlockBytes)) {

@@ -16,30 +16,31 @@
 
 namespace forebay {
 
-/// How the files of one log become rows. Lives as long as the log.
+/// The rules by which the files of one log become rows. Lives as long as the log.
 struct RowReading {
   FilePattern pattern;
-  TableRequest request;  ///< with the model, once there is one
+  TableRequest request;  ///< its `model` is set once the first file was opened
   const TableCodecs* codecs = nullptr;
   uint64_t most_group_bytes = 0;  ///< RowRequest::most_group_bytes
 };
 
-/// Opens one file of a followed folder as a table of its own, from what is open already. Errors are
-/// those of tables.
+/// Opens one file of a followed folder as a table of its own. Reads the open file and never looks
+/// its name up again. Errors are those of tables.
 Result<std::shared_ptr<const ChunkSource>> open_file_table(std::shared_ptr<OpenedFile> file, const std::string& path,
                                                            const RowReading& reading, const std::stop_token& stop);
 
-/// The rows of one file as records, from one row on, row group by row group: one at a time is in
-/// memory. For one thread.
+/// The rows of one file as records, beginning at a given row. One row group at a time is in memory.
+/// For one thread.
 class FileRows {
  public:
-  /// `place` stands in the offsets. `first`: the row that comes first. `table` must be of the
-  /// schema that `payload` has.
+  /// `place`: the file's place, for offsets. `first`: the first row to return. `table` must have
+  /// the schema of `payload`.
   FileRows(FolderPlace place, std::shared_ptr<OpenedFile> file, std::shared_ptr<const ChunkSource> table, int64_t first,
            const RowReading& reading, const RowPayload& payload);
 
-  /// Adds the next ones, of so many bytes about; a row group that is damaged is one record, which
-  /// says so. An error, OutOfBudget or Unavailable, has nothing to do with the data.
+  /// Adds at most `records` further rows of about `bytes` bytes. A damaged row group is one record,
+  /// whose load() returns the error. Other errors, such as OutOfBudget or Unavailable, are not
+  /// caused by the data, and are returned.
   Status take(size_t records, uint64_t bytes, const std::stop_token& stop, std::vector<LogRecord>& out);
   bool done() const { return next_ > last_; }
   /// Decoded columns in memory.
@@ -60,9 +61,9 @@ class FileRows {
   const std::shared_ptr<const ChunkSource> table_;
   const RowReading& reading_;
   const RowPayload& payload_;
-  int64_t next_ = 0;   ///< row
-  int64_t last_ = -1;  ///< the last row that the source keeps
-  int64_t chunk_ = 0;  ///< that `next_` is in, or an earlier one
+  int64_t next_ = 0;   ///< next row
+  int64_t last_ = -1;  ///< last row that the filter keeps
+  int64_t chunk_ = 0;  ///< row group of `next_`, or an earlier one
   std::optional<Columns> group_;
   int64_t group_begin_ = 0, group_end_ = 0;
   uint64_t group_bytes_ = 0;

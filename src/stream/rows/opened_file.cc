@@ -18,11 +18,11 @@ Result<std::shared_ptr<OpenedFile>> OpenedFile::open(const std::string& path) {
   return opened;
 }
 
-// Its time of change says less: a file that is renamed or removed has another one.
+// ctime does not serve here: it also changes when the file is renamed or removed.
 Status OpenedFile::check_unwritten() const {
   struct ::stat now{};
   if (::fstat(file_.get(), &now) != 0) return status_of_errno(errno).with_key(path_);
-  // As good as the file system's clock: what is written within one tick, at the same size, is not seen.
+  // Limited by the file system's clock: a write within one tick that keeps the size is not noticed.
   const bool same = now.st_size == opened_.st_size && now.st_mtim.tv_sec == opened_.st_mtim.tv_sec &&
                     now.st_mtim.tv_nsec == opened_.st_mtim.tv_nsec;
   if (same) return {};

@@ -10,16 +10,16 @@
 
 namespace forebay {
 
-/// A store of one file, which stays open: it is read to its end also where its name is gone
-/// meanwhile, or is another file's. Its one key is its path. Reads are answered on the calling
-/// thread.
+/// A store of one file, which stays open. The file can be read to its end even if its name is
+/// removed or given to another file. The store's only key is the file's path. Reads are answered on
+/// the calling thread.
 class OpenedFile final : public Store {
  public:
-  /// NotFound, Unsupported for what is no regular file, InvalidArgument without the right.
+  /// Errors: NotFound, Unsupported if it is not a regular file, InvalidArgument without permission.
   static Result<std::shared_ptr<OpenedFile>> open(const std::string& path);
 
   uint64_t size() const { return static_cast<uint64_t>(opened_.st_size); }
-  /// Corrupt where somebody has written to it since it was opened.
+  /// Corrupt if the file was written to since it was opened.
   Status check_unwritten() const;
 
   void read(const ReadRequest& request, std::stop_token stop, ReadDone done) override;

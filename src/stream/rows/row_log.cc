@@ -17,13 +17,13 @@ namespace forebay {
 namespace {
 
 constexpr std::chrono::seconds kUntilOneSettles{30};
-// A folder full of what is no table must not be read through.
+// A folder full of files that are no tables must not be read to its end.
 constexpr int kFirstFilesTried = 16;
 
-/// Whether a file or a folder on the way to it is none of the user's.
+/// Whether the name of a file, or of a folder on its path, marks it as not being data.
 bool lies_aside(std::string_view key) {
   while (true) {
-    // Each folder on the way: _temporary/0/part.parquet is aside as a whole.
+    // Each folder on the path counts: everything below _temporary/ is skipped.
     const size_t slash = key.find('/');
     if (is_aside(key.substr(0, slash))) return true;
     if (slash == std::string_view::npos) return false;
@@ -39,7 +39,8 @@ std::string pattern_of_folder(const std::string& pattern, TableRequest::Format f
                      parquet ? "{.parquet,.parq,.pq}" : "{.arrow,.feather,.ipc,.ftr}");
 }
 
-/// What a file's columns lack to be those of the log. Types and names were compared when it was opened; masks of nulls are there or not.
+/// Corrupt if a file has other fields than the log. Names and types were compared when it was
+/// opened, so only masks of nulls can differ.
 Status check_same_fields(const Schema& first, const Schema& found) {
   for (size_t i = 0; i < std::max(first.size(), found.size()); ++i) {
     if (i < first.size() && i < found.size() && first[i].to_string() == found[i].to_string()) continue;
@@ -49,29 +50,30 @@ Status check_same_fields(const Schema& first, const Schema& found) {
   return {};
 }
 
-/// One file, if it is still the one that stands at that place.
+/// One file, opened if it is still the file of that place.
 struct OpenedPlace {
-  std::shared_ptr<OpenedFile> file;  ///< null: it is gone, or was changed
+  std::shared_ptr<OpenedFile> file;  ///< null if it is gone or was changed
   std::shared_ptr<const ChunkSource> table;
-  Status status;  ///< what is wrong with its data
+  Status status;  ///< error of its data
 };
 
 Result<OpenedPlace> open_place(const FolderPlace& place, const RowReading& reading, const Schema* schema,
                                const std::stop_token& stop) {
   const std::string path = reading.pattern.base() + place.key;
   OpenedPlace opened;
-  // Opened before it is looked at: if the name still has the place's time then, this is the file of that place.
+  // Opened before its time is read: if the name still has the place's time then, the open file is
+  // the file of that place.
   Result<std::shared_ptr<OpenedFile>> file = OpenedFile::open(path);
   if (!file.ok() && !is_data_error(file.status().code())) return file.status();
   const Result<SeenFile> now = FilePattern::look_at(path);
   if (!file.ok() || !now.ok() || now->changed_ns != place.changed_ns) return opened;
   opened.file = std::move(*file);
   Result<std::shared_ptr<const ChunkSource>> table = open_file_table(opened.file, path, reading, stop);
-  // First: what looks like damage may be a file that is being written.
+  // Checked first, since a file that is being written may look damaged.
   opened.status = opened.file->check_unwritten();
   if (opened.status.ok()) opened.status = table.status();
-  // Of a pipeline that was checked with the first file, what does not fit is the file.
-  // With the first file the request itself may be wrong, which is the user's to know at once.
+  // The request was checked with the first file, so a later file that does not fit it is bad. With
+  // the first file itself the request may be wrong, which is reported at once.
   if (opened.status.code() == Code::kInvalidArgument && reading.request.model)
     opened.status = corrupt(opened.status.message()).with_key(path);
   if (opened.status.ok() && schema != nullptr) opened.status = check_same_fields(*schema, (*table)->schema());
@@ -91,12 +93,13 @@ class RowsReader final : public FolderReader {
  public:
   RowsReader(std::shared_ptr<const RowLogParts> log, RowPlace after)
       : FolderReader(log->reading.pattern, after.file), log_(std::move(log)) {
-    // Behind a file's last row its file is not needed, and reading begins with the next one.
+    // After a file's last row that file is not needed; reading begins with the next file.
     if (after.row != RowPlace::kLast) begun_ = std::move(after);
   }
 
   uint64_t held_bytes() const override { return rows_ ? rows_->held_bytes() : 0; }
-  /// A bad file is told with the step that it is in, for which the other records may never come.
+  /// A bad file is also reported here: the step that contains it may wait forever for other
+  /// records.
   std::string troubled() const override { return trouble_; }
 
  private:
@@ -118,14 +121,14 @@ class RowsReader final : public FolderReader {
     return {};
   }
 
-  /// Whether there was a file.
+  /// Returns whether there was a file.
   Result<bool> begin_file(const std::stop_token& stop, std::vector<LogRecord>& records) {
     if (begun_) {
       const RowPlace at = *std::exchange(begun_, std::nullopt);
       return begin_at(at.file, at.row + 1, stop, records);
     }
     FOREBAY_ASSIGN(std::vector<FollowedFolder::Found> found, folder_.next(1, stop));
-    // The next one was changed or is gone: those behind it may be there.
+    // If the next file was changed or is gone, those after it may be available.
     if (found.empty()) return folder_.has_waiting();
     if (lies_aside(found[0].place.key)) return true;
     return begin_at(found[0].place, 0, stop, records);
@@ -135,7 +138,7 @@ class RowsReader final : public FolderReader {
                         std::vector<LogRecord>& records) {
     FOREBAY_ASSIGN(OpenedPlace opened, open_place(place, log_->reading, &log_->payload.schema(), stop));
     const std::string path = log_->reading.pattern.base() + place.key;
-    // Without a row given it only vanished: then it never was a part of the log.
+    // A file that vanished before any of its rows was returned was never part of the log.
     if (!opened.file && row > 0)
       opened.status =
           not_found(fmt::format("was removed or changed after its row {} was given, with all behind it; "
@@ -143,7 +146,7 @@ class RowsReader final : public FolderReader {
                                 row - 1));
     trouble_ = opened.status.ok() ? "" : fmt::format("{}: {}", path, opened.status.message());
     if (!opened.status.ok())
-      // In the place of the file's last row, so that reading goes on behind the file.
+      // The place of the file's last row, so that reading continues after the file.
       records.push_back({0, RowPlace{place}.to_string(), path, RowPayload::of_error(opened.status)});
     if (opened.table)
       rows_.emplace(place, std::move(opened.file), std::move(opened.table), row, log_->reading, log_->payload);
@@ -151,9 +154,9 @@ class RowsReader final : public FolderReader {
   }
 
   const std::shared_ptr<const RowLogParts> log_;
-  std::optional<RowPlace> begun_;  ///< a file that was read up to here
+  std::optional<RowPlace> begun_;  ///< last row that was read of a partly read file
   std::optional<FileRows> rows_;
-  std::string trouble_;  ///< with the last file
+  std::string trouble_;  ///< error of the last file; empty if it is good
 };
 
 class RowLog final : public RecordLog {
@@ -205,7 +208,7 @@ Result<bool> has_files(const FilePattern& pattern, const std::stop_token& stop) 
   return any;
 }
 
-/// The first file that can be read, in their order.
+/// Opens the first file in the log's order that can be read.
 Result<std::shared_ptr<const ChunkSource>> first_table(const RowReading& reading, const std::stop_token& stop) {
   FOREBAY_ASSIGN(const bool any, has_files(reading.pattern, stop));
   if (!any)
@@ -213,7 +216,7 @@ Result<std::shared_ptr<const ChunkSource>> first_table(const RowReading& reading
         fmt::format("nothing matches '{}' yet, and the first file says which columns there are; write a "
                     "file with these columns and no rows",
                     reading.pattern.text()));
-  // The log's own order, so that all ranks take the same file for the first.
+  // Uses the log's order, so that all ranks take the same file as the first.
   FollowedFolder folder(reading.pattern, {});
   const auto end = FollowedFolder::Clock::now() + kUntilOneSettles;
   Status first_bad;
@@ -250,7 +253,7 @@ Result<std::shared_ptr<const RecordLog>> open_row_log(const std::string& pattern
   std::string identity = fmt::format("rows of {} files {} {}", parquet ? "parquet" : "arrow", pattern, request.said);
   for (Field field : first->schema()) {
     identity += "\n" + field.to_string();
-    field.fetched = false;  // it comes with the record
+    field.fetched = false;  // it is part of the record
     schema.push_back(std::move(field));
   }
   return std::shared_ptr<const RecordLog>(std::make_shared<const RowLog>(

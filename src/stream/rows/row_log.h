@@ -10,23 +10,23 @@
 
 namespace forebay {
 
-/// The rows to take from the files of a folder.
+/// The rows to read from the files of a folder.
 struct RowRequest {
   TableRequest table;  ///< its format and selection
-  std::string said;    ///< the same in words, for RecordLog::identity()
-  /// A row group that takes more memory than that, decoded, is OutOfBudget.
+  std::string said;    ///< the same as text, for RecordLog::identity()
+  /// The largest decoded row group, in bytes. A larger one is OutOfBudget.
   uint64_t most_group_bytes = uint64_t{2} << 30;
 };
 
-/// The rows of Parquet and Arrow files that appear in local folders: file after file in the order
-/// of their last change (FollowedFolder), in each row after row; one partition. The columns are
-/// those of the first file there. What is wrong with a file, a row group or a row is a record of
-/// its own, in its place, whose load() says it. Names that other systems leave aside (is_aside())
-/// are passed over.
+/// Opens a log of the rows of Parquet and Arrow files that appear in local folders. Its one
+/// partition has file after file in the order of their last change (FollowedFolder), and row after
+/// row in each file. The first file decides the columns. A bad file, row group or row is a record
+/// in its place, whose load() returns the error. Names that other systems leave next to data
+/// (is_aside()) are skipped.
 ///
-/// `pattern` may be a folder: the files below it, by their endings. Looks at the folder and reads
-/// the first file's index. NotFound where there is no file; Unavailable where none has been left
-/// alone for a second in half a minute.
+/// `pattern` may be a folder, which means the files below it that have the format's endings. Scans
+/// the folder and reads the footer of the first file. NotFound if there is no file; Unavailable if
+/// no file remains unchanged for a second within half a minute.
 Result<std::shared_ptr<const RecordLog>> open_row_log(const std::string& pattern, RowRequest request,
                                                       const TableCodecs& codecs, std::stop_token stop);
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kWord = sizeof(uint64_t);
 
-// A multiple of eight: views of any dtype are aligned where the payload is.
+// Returns a multiple of 8, so that views of any dtype are aligned if the payload is.
 size_t padded(size_t bytes) { return (bytes + kWord - 1) / kWord * kWord; }
 
 uint64_t word_at(const Buffer& bytes, size_t at) {
@@ -20,7 +20,7 @@ uint64_t word_at(const Buffer& bytes, size_t at) {
   return word;
 }
 
-// Whoever computes with elements wants them where the machine does; on disk records stand anywhere.
+// Values must be aligned for computing; records that were read from disk may begin at any byte.
 Buffer aligned_payload(const Buffer& payload) {
   if (reinterpret_cast<uintptr_t>(payload.data()) % kWord == 0) return payload;
   Buffer copy = Buffer::allocate(payload.size());
@@ -80,7 +80,7 @@ void RowPayload::write(const Columns& columns, int64_t row, uint8_t* out) const 
       out += kWord;
     }
     if (size > 0) std::memcpy(out, column.values.data() + begin, size);
-    // The padding, too: equal rows are equal bytes, and nothing of what memory held before is told to others.
+    // Padding is cleared, so that equal rows are equal bytes and old memory is not sent to others.
     std::memset(out + size, 0, padded(size) - size);
     out += padded(size);
   }
@@ -108,7 +108,7 @@ Status RowPayload::read(const Buffer& given, const std::string& key, Record& out
       size = word_at(payload, at);
       at += kWord;
     }
-    // A size that is cut off may be any number, also one that padding makes small.
+    // A damaged size may be any number, also one for which padded() overflows.
     if (size > payload.size() - at || padded(size) > payload.size() - at || size % places_[i].each != 0)
       return cut_off();
     out.push_back(value_in(schema_[i], payload.slice(at, size), places_[i].each));

@@ -11,35 +11,36 @@
 
 namespace forebay {
 
-/// One row of columns as a run of bytes, and back. It is whole in itself, so that it may be kept,
-/// sent to disk, and outlive the columns. Immutable; from any thread.
+/// Encodes one row of columns as a sequence of bytes, and decodes it. The bytes are self-contained,
+/// so they may be stored, written to disk, and outlive the columns. Immutable; may be used from any
+/// thread.
 ///
-/// A row is 8 bytes of zero, then its fields in the order of the schema, each padded to 8 bytes: of
-/// fixed shape as it is, all others behind their length in bytes (8 bytes). What is wrong with a
-/// row stands in its place: its code (8 bytes), then the message.
+/// A row is 8 zero bytes and then its fields in the order of the schema, each padded to 8 bytes. A
+/// field of fixed shape is its values; any other field is its length in bytes (8 bytes) and then
+/// its values. A bad row is instead its error's code (8 bytes) and message.
 class RowPayload {
  public:
   explicit RowPayload(Schema schema);
 
   const Schema& schema() const { return schema_; }
-  /// How many bytes write() fills; a multiple of 8.
+  /// The number of bytes that write() fills, a multiple of 8.
   size_t bytes(const Columns& columns, int64_t row) const;
   void write(const Columns& columns, int64_t row, uint8_t* out) const;
   static Buffer of_error(const Status& status);
 
-  /// Fills `out` with views of the payload. What is wrong with the row, with `key`, where that is
-  /// what it holds; Corrupt for what write() does not write.
+  /// Fills `out` with views of the payload. Returns the row's error, with `key`, if the payload
+  /// holds one; Corrupt for bytes that write() does not write.
   Status read(const Buffer& payload, const std::string& key, Record& out) const;
 
  private:
   struct Place {
-    size_t fixed = 0;  ///< bytes of a row of fixed shape
-    size_t each = 1;   ///< of all others, bytes of what offsets count
+    size_t fixed = 0;  ///< fields of fixed shape: bytes of a row
+    size_t each = 1;   ///< other fields: bytes of one element, which offsets count
     bool varies = false;
   };
   const Schema schema_;
   std::vector<Place> places_;
-  size_t fixed_bytes_ = 0;  ///< of a row whose fields of varying length are empty
+  size_t fixed_bytes_ = 0;  ///< bytes of a row whose fields of varying length are empty
 };
 
 }  // namespace forebay

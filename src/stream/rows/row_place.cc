@@ -10,7 +10,7 @@ std::string RowPlace::to_string() const {
   return row == kLast ? file.to_string() : fmt::format("{}#{}/{}", file.changed_ns, row, file.key);
 }
 
-// The key may hold any sign, so that the number stands before it.
+// The row number precedes the key, since a key may contain any character.
 std::optional<RowPlace> RowPlace::parse(std::string_view text) {
   RowPlace place;
   const std::string_view head = text.substr(0, text.find('/'));
