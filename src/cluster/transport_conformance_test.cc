@@ -39,7 +39,9 @@ TransportDriver tls_driver() {
   return {"Tls", [] {
             static const JobCertificates certificates;
             // Allows for hundreds of handshakes at once on a busy machine.
-            return http_peer_transport({.tls = certificates.tls(), .connect_timeout = std::chrono::seconds(20)});
+            return http_peer_transport({.server = {.patience = std::chrono::seconds(20)},
+                                        .tls = certificates.tls(),
+                                        .connect_timeout = std::chrono::seconds(20)});
           }};
 }
 
