@@ -13,8 +13,8 @@ namespace forebay {
 
 /// For Pipeline::batch().
 struct BatchOptions {
-  /// What becomes of an epoch's tail. "partial": dealt out in sizes that differ by one at most;
-  /// "drop": left out; "pad": filled up with repeats, which `batch.padding` counts.
+  /// Treatment of an epoch's tail. "partial": divided among the ranks, in sizes that differ by one
+  /// at most; "drop": left out; "pad": filled up with repeats, which `batch.padding` counts.
   std::string last = "partial";
   /// Fields that a Dataset or `.map` makes, of rows that differ in length: `(values, offsets)` in
   /// every batch.
@@ -290,7 +290,7 @@ struct MelSpectrogramOptions {
   std::string mel_scale = "htk";
   /// Frame i has sample `i * hop_length` in its middle; else it begins there.
   bool center = true;
-  /// With `center`, what lies outside: "reflect", or "constant" for zeros.
+  /// Samples outside of the sound, used if `center`: "reflect", or "constant" for zeros.
   std::string pad_mode = "reflect";
   /// "db" for `10 * log10(max(x, 1e-10))`, "ln" for `ln(x + 1e-6)`.
   std::string log = {};
@@ -322,9 +322,9 @@ struct MfccOptions {
   std::string mel_scale = "htk";
   /// Frame i has sample `i * hop_length` in its middle; else it begins there.
   bool center = true;
-  /// With `center`, what lies outside: "reflect", or "constant" for zeros.
+  /// Samples outside of the sound, used if `center`: "reflect", or "constant" for zeros.
   std::string pad_mode = "reflect";
-  /// Of `ln(x + 1e-6)` in place of decibels.
+  /// Compute from `ln(x + 1e-6)` instead of decibels.
   bool log_mels = false;
   /// A field that holds sound, or a list of them.
   Fields field = {"audio"};
@@ -362,7 +362,7 @@ struct SpecAugmentOptions {
   int64_t freq_mask_param = 27;
   /// Largest share of the frames that one stretch has.
   double p = 1.0;
-  /// What stands there; behind `log="db"`, -100 is silence.
+  /// Number in the masked places; after `log="db"`, -100 is silence.
   double value = 0.0;
   /// A field that holds spectra, or a list of them.
   Fields field = {"audio"};
@@ -373,7 +373,7 @@ struct EmbedOptions {
   /// The field of integers, which stays; padded with `.pad(field, length=...)` where rows differ in
   /// length.
   std::string field = "tokens";
-  /// What the field of rows is called.
+  /// Name of the field of rows.
   std::string into = "embedding";
   /// Xxh3-128 of the file, part of the pipeline's fingerprint; by default the file is read now. A
   /// loader refuses another file with StateMismatch.
@@ -395,7 +395,7 @@ struct PackOptions {
   /// Blocks that a row may still go into; the fullest is closed where there would be more. More
   /// leave less padding.
   int64_t open_blocks = 64;
-  /// Where no row stands.
+  /// Number in places that no row fills.
   double pad_value = 0.0;
 };
 
@@ -403,9 +403,9 @@ struct PackOptions {
 struct TokenizeOptions {
   /// The field of str; the ids take its place.
   std::string field = "text";
-  /// What the field of ids is called.
+  /// Name of the field of ids.
   std::string into = "tokens";
-  /// With the ids that the tokenizer puts around each text, as `encode(add_special_tokens=...)`.
+  /// Adds the ids that the tokenizer puts around each text, as `encode(add_special_tokens=...)`.
   bool special = true;
   /// Ids of a text at most, these included, as `enable_truncation(max_length)`: what is beyond them
   /// is cut off; all by default.
@@ -429,7 +429,7 @@ struct BufferOptions {
   ByteSize disk = "10GiB";
   /// The folder on disk, with "spill"; by default the system's for temporary files.
   std::string dir = {};
-  /// What a step has where training waits for it. "wait": it waits until a whole batch has come.
+  /// The rows of a step if training waits for it. "wait": it waits until a whole batch has come.
   /// Else it has the records that have come, and old ones in the place of the others: "repeat": of
   /// the latest step that had new ones; "rehearse": of those that .rehearse() keeps, which says in
   /// `batch["rehearsed"]` which they are. Old records have the ids that they had. They are drawn at
@@ -456,7 +456,7 @@ struct RehearseOptions {
   /// again. What the steps before made is kept in memory, so that they need not run again; results
   /// never depend on whether it is. `rehearsed` is a field of the samples from here on.
   std::string where = "raw";
-  /// With where="here", bytes of memory for that, on each rank; 2 GiB if not given, 0 for none.
+  /// Bytes of memory for the results on each rank if where="here"; 2 GiB if not given, 0 for none.
   std::optional<ByteSize> ram = {};
 };
 

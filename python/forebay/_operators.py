@@ -48,8 +48,8 @@ class Operators(Appending):
 
         Args:
             n: samples per batch and rank.
-            last: what becomes of an epoch's tail. "partial": dealt out in sizes that differ by one at most; "drop":
-                left out; "pad": filled up with repeats, which `batch.padding` counts.
+            last: treatment of an epoch's tail. "partial": divided among the ranks, in sizes that differ by one at most;
+                "drop": left out; "pad": filled up with repeats, which `batch.padding` counts.
             ragged: fields that a Dataset or `.map` makes, of rows that differ in length: `(values, offsets)` in every
                 batch.
         """
@@ -174,7 +174,7 @@ class Operators(Appending):
 
         Args:
             field: the field; its first axis alone may differ from sample to sample.
-            value: what to fill up with; NaN and infinities for fields of floats.
+            value: number to fill up with; NaN and infinities for fields of floats.
             length: the length of every row. By default that of the longest in the batch, which depends on the batch
                 size and the ranks: what was filled up then is no part of `forebay.digest`.
         """
@@ -602,7 +602,7 @@ class Operators(Appending):
             norm: "slaney" divides each band by its width in Hz.
             mel_scale: "htk" or "slaney".
             center: frame i has sample `i * hop_length` in its middle; else it begins there.
-            pad_mode: with `center`, what lies outside: "reflect", or "constant" for zeros.
+            pad_mode: samples outside of the sound, used if `center`: "reflect", or "constant" for zeros.
             log: "db" for `10 * log10(max(x, 1e-10))`, "ln" for `ln(x + 1e-6)`.
             field: a field that holds sound, or a list of them.
         """
@@ -661,8 +661,8 @@ class Operators(Appending):
             norm: "slaney" divides each band by its width in Hz.
             mel_scale: "htk" or "slaney".
             center: frame i has sample `i * hop_length` in its middle; else it begins there.
-            pad_mode: with `center`, what lies outside: "reflect", or "constant" for zeros.
-            log_mels: of `ln(x + 1e-6)` in place of decibels.
+            pad_mode: samples outside of the sound, used if `center`: "reflect", or "constant" for zeros.
+            log_mels: compute from `ln(x + 1e-6)` instead of decibels.
             field: a field that holds sound, or a list of them.
         """
         return self._then(
@@ -736,7 +736,7 @@ class Operators(Appending):
             time_mask_param: a stretch is shorter than so many frames.
             freq_mask_param: and than so many bands.
             p: largest share of the frames that one stretch has.
-            value: what stands there; behind `log="db"`, -100 is silence.
+            value: number in the masked places; after `log="db"`, -100 is silence.
             field: a field that holds spectra, or a list of them.
         """
         return self._then(
@@ -763,7 +763,7 @@ class Operators(Appending):
             table: a .npy file; its first axis is the id.
             field: the field of integers, which stays; padded with `.pad(field, length=...)` where rows differ in
                 length.
-            into: what the field of rows is called.
+            into: name of the field of rows.
             hash: xxh3-128 of the file, part of the pipeline's fingerprint; by default the file is read now. A loader
                 refuses another file with StateMismatch.
         """
@@ -814,7 +814,7 @@ class Operators(Appending):
                 which is InvalidArgument: leave them out by `.select("tokens")` before. `key` goes without a word.
             open_blocks: blocks that a row may still go into; the fullest is closed where there would be more. More
                 leave less padding.
-            pad_value: where no row stands.
+            pad_value: number in places that no row fills.
         """
         return self._then(
             "pack",
@@ -844,8 +844,8 @@ class Operators(Appending):
                 characters (Llama 2, Mistral, Gemma, ...), WordPiece (BERT, ...) or Unigram (T5, XLNet, XLM-R, ...). Its
                 `truncation` and `padding` are not looked at: see `max_length` and `.pad`.
             field: the field of str; the ids take its place.
-            into: what the field of ids is called.
-            special: with the ids that the tokenizer puts around each text, as `encode(add_special_tokens=...)`.
+            into: name of the field of ids.
+            special: adds the ids that the tokenizer puts around each text, as `encode(add_special_tokens=...)`.
             max_length: ids of a text at most, these included, as `enable_truncation(max_length)`: what is beyond them
                 is cut off; all by default.
             hash: xxh3-128 of the file, part of the pipeline's fingerprint; by default the file is read now. A loader
@@ -882,7 +882,7 @@ class Operators(Appending):
             bytes: bytes of records in memory, as a number or "256MiB". What one batch needs is read in any case.
             disk: bytes of records on disk, with "spill"; beyond it records wait where they are.
             dir: the folder on disk, with "spill"; by default the system's for temporary files.
-            on_underrun: what a step has where training waits for it. "wait": it waits until a whole batch has come.
+            on_underrun: the rows of a step if training waits for it. "wait": it waits until a whole batch has come.
                 Else it has the records that have come, and old ones in the place of the others: "repeat": of the latest
                 step that had new ones; "rehearse": of those that .rehearse() keeps, which says in `batch["rehearsed"]`
                 which they are. Old records have the ids that they had. They are drawn at random, by the seed, and are
@@ -936,7 +936,7 @@ class Operators(Appending):
                 done anew; random steps before it are not drawn again. What the steps before made is kept in memory, so
                 that they need not run again; results never depend on whether it is. `rehearsed` is a field of the
                 samples from here on.
-            ram: with where="here", bytes of memory for that, on each rank; 2 GiB if not given, 0 for none.
+            ram: bytes of memory for the results on each rank if where="here"; 2 GiB if not given, 0 for none.
         """
         return self._then(
             "rehearse",

@@ -71,7 +71,8 @@ before, or `ragged=`, decides it beforehand. With n=1 they are arrays.)",
        .args =
            {{"n", ArgType::kInt, true, nullptr, "samples per batch and rank"},
             {"last", ArgType::kText, false, "partial",
-             "what becomes of an epoch's tail. \"partial\": dealt out in sizes that differ by one at most; \"drop\": "
+             "treatment of an epoch's tail. \"partial\": divided among the ranks, in sizes that differ by one at most; "
+             "\"drop\": "
              "left out; \"pad\": filled up with repeats, which `batch.padding` counts."},
             {"ragged", ArgType::kFields, false, nullptr,
              "fields that a Dataset or `.map` makes, of rows that differ in length: `(values, offsets)` in every batch",

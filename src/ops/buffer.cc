@@ -40,7 +40,7 @@ OpDef buffer_op() {
                 {"dir", ArgType::kPath, false, nullptr,
                  "the folder on disk, with \"spill\"; by default the system's for temporary files", ArgForm::kNamed},
                 {"on_underrun", ArgType::kText, false, "wait",
-                 "what a step has where training waits for it. \"wait\": it waits until a whole batch has come. Else "
+                 "the rows of a step if training waits for it. \"wait\": it waits until a whole batch has come. Else "
                  "it has the records that have come, and old ones in the place of the others: \"repeat\": of the "
                  "latest step that had new ones; \"rehearse\": of those that .rehearse() keeps, which says in "
                  "`batch[\"rehearsed\"]` which they are. Old records have the ids that they had. They are drawn at "

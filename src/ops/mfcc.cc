@@ -29,7 +29,8 @@ Result<std::unique_ptr<RecordOp>> compile_mfcc(const Args& args, const Schema& b
 std::vector<ArgDef> mfcc_args() {
   std::vector<ArgDef> args = mel_args();
   args.insert(args.begin(), {"n_mfcc", ArgType::kInt, false, 40, "coefficients, `n_mels` at most"});
-  args.push_back({"log_mels", ArgType::kBool, false, false, "of `ln(x + 1e-6)` in place of decibels", ArgForm::kNamed});
+  args.push_back(
+      {"log_mels", ArgType::kBool, false, false, "compute from `ln(x + 1e-6)` instead of decibels", ArgForm::kNamed});
   args.push_back(sound_field_arg());
   return args;
 }

@@ -103,7 +103,8 @@ empty. InvalidArgument where a row is not as long as when the lengths were taken
                          "blocks that a row may still go into; the fullest is closed where there would be more. More "
                          "leave less padding.",
                          ArgForm::kNamed}),
-                implied({"pad_value", ArgType::kFloat, false, 0.0, "where no row stands", ArgForm::kNamed})},
+                implied(
+                    {"pad_value", ArgType::kFloat, false, 0.0, "number in places that no row fills", ArgForm::kNamed})},
        .infer = infer_pack,
        .role = OpRole::kPack,
        .uses = pack_uses});

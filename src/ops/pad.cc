@@ -216,7 +216,7 @@ OpDef pad_op() {
                   .args = {{"field", ArgType::kText, true, nullptr,
                             "the field; its first axis alone may differ from sample to sample"},
                            {"value", ArgType::kNumberOrWord, false, 0.0,
-                            "what to fill up with; NaN and infinities for fields of floats"},
+                            "number to fill up with; NaN and infinities for fields of floats"},
                            {"length", ArgType::kInt, false, nullptr,
                             "the length of every row. By default that of the longest in the batch, which depends on "
                             "the batch size and the ranks: what was filled up then is no part of `forebay.digest`."}},

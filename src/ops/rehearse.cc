@@ -72,7 +72,7 @@ again: a `.cache()` makes that cheap. Of tables and tar shards that takes their 
                          "results never depend on whether it is. `rehearsed` is a field of the samples from here on.",
                          ArgForm::kNamed}),
                 {"ram", ArgType::kBytes, false, nullptr,
-                 "with where=\"here\", bytes of memory for that, on each rank; 2 GiB if not given, 0 for none",
+                 "bytes of memory for the results on each rank if where=\"here\"; 2 GiB if not given, 0 for none",
                  ArgForm::kNamed}},
        .random = false,
        .infer = infer_rehearse,

@@ -112,7 +112,7 @@ std::vector<ArgDef> mel_args() {
       named("mel_scale", ArgType::kText, "htk", "\"htk\" or \"slaney\""),
       named("center", ArgType::kBool, true, "frame i has sample `i * hop_length` in its middle; else it begins there"),
       named("pad_mode", ArgType::kText, "reflect",
-            "with `center`, what lies outside: \"reflect\", or \"constant\" for zeros")};
+            "samples outside of the sound, used if `center`: \"reflect\", or \"constant\" for zeros")};
 }
 
 MelPlan::Spec mel_spec(const Args& args, int64_t rate) {

@@ -156,7 +156,7 @@ Corrupt, with the id and its place, for an id that the table does not have.)",
                 implied({"field", ArgType::kText, false, "tokens",
                          "the field of integers, which stays; padded with `.pad(field, length=...)` where rows differ "
                          "in length"}),
-                implied({"into", ArgType::kText, false, "embedding", "what the field of rows is called"}),
+                implied({"into", ArgType::kText, false, "embedding", "name of the field of rows"}),
                 {"hash", ArgType::kFileHash, false, nullptr,
                  "xxh3-128 of the file, part of the pipeline's fingerprint; by default the file is read now. A loader "
                  "refuses another file with StateMismatch."}},
