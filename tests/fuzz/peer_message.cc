@@ -46,8 +46,8 @@ static void read_rank_request(std::span<const uint8_t> bytes) {
 static void read_leader(size_t partitions, const uint8_t* data, size_t size) {
   const auto response = parse_leader_response(with_checksum("fbstrld1", data, size).span(), partitions);
   require(response.ok() || response.status().code() == Code::kCorrupt, "what is no response of rank 0 is Corrupt");
-  if (response.ok() && std::holds_alternative<Chunk>(*response))
-    require(std::get<Chunk>(*response).size() > 0, "a chunk has records");
+  if (response.ok() && std::holds_alternative<Decision>(*response))
+    require(std::get<Decision>(*response).size() > 0, "a decision has records");
   const auto run = parse_run(with_checksum("fbrunrs1", data, size).span());
   require(run.ok() || run.status().code() == Code::kCorrupt, "what are no settings is Corrupt");
 }

@@ -27,13 +27,16 @@ inline void read_table(const TableCodec& codec, std::string_view file) {
   };
   const auto bytes = codec.index_bytes(tail(16).span(), file.size());
   if (!bytes.ok()) return;
-  const auto ranges = codec.index_ranges(tail(*bytes).span(), file.size());
-  if (!ranges.ok()) return;
   std::vector<TableFile::Piece> more;
-  for (const ByteRange& range : *ranges) more.push_back(piece_of(file, range));
-  NullPolicy nulls;
-  nulls.kind = file.size() % 2 == 0 ? NullPolicy::Kind::kMask : NullPolicy::Kind::kError;
-  const auto table = codec.open(tail(*bytes), file.size(), nulls, more);
+  while (true) {
+    const auto ranges = codec.index_ranges(tail(*bytes).span(), file.size(), more);
+    if (!ranges.ok()) return;
+    if (ranges->empty()) break;
+    for (const ByteRange& range : *ranges) more.push_back(piece_of(file, range));
+  }
+  TableReading reading;
+  reading.nulls.kind = file.size() % 2 == 0 ? NullPolicy::Kind::kMask : NullPolicy::Kind::kError;
+  const auto table = codec.open(tail(*bytes), file.size(), reading, more);
   if (!table.ok()) return;
   std::vector<size_t> fields((*table)->schema().size());
   for (size_t i = 0; i < fields.size(); ++i) fields[i] = i;
