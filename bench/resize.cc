@@ -42,7 +42,7 @@ SimdLevel use_level(const benchmark::State& state) {
 }
 
 void levels(benchmark::internal::Benchmark* bench) {
-  bench->ArgName("simd")->Chunk(benchmark::kMicrosecond);
+  bench->ArgName("simd")->Unit(benchmark::kMicrosecond);
   for (int level = 0; level <= static_cast<int>(best_simd_level()); ++level) bench->Arg(level);
 }
 

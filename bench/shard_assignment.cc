@@ -35,7 +35,7 @@ void assign_batch(benchmark::State& state, bool by_place) {
 void by_count(benchmark::State& state) { assign_batch(state, false); }
 void by_place(benchmark::State& state) { assign_batch(state, true); }
 
-BENCHMARK(by_count)->Args({32768, 1024, 4})->Chunk(benchmark::kMicrosecond);
+BENCHMARK(by_count)->Args({32768, 1024, 4})->Unit(benchmark::kMicrosecond);
 BENCHMARK(by_place)
     ->Args({256, 4, 1})
     ->Args({256, 8, 8})
@@ -43,7 +43,7 @@ BENCHMARK(by_place)
     ->Args({32768, 1024, 1})
     ->Args({32768, 1024, 4})
     ->Args({131072, 1024, 4})
-    ->Chunk(benchmark::kMicrosecond);
+    ->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace forebay

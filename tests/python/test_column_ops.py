@@ -188,7 +188,7 @@ def test_clip_is_numpy_clip(tmp_path, dtype):
 
 
 @pytest.mark.parametrize("dtype", NUMBERS)
-def test_log1p_is_within_a_chunk_of_the_last_place(tmp_path, dtype):
+def test_log1p_is_within_a_unit_of_the_last_place(tmp_path, dtype):
     x = numbers(dtype)
     out = "float64" if dtype == "float64" else "float32"
     for source in (fb.arrays(x=x), table_of(tmp_path / "table", {"x": x})):

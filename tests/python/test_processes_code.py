@@ -45,7 +45,7 @@ class Square(Shape):
         return self.side / 2
 
     @classmethod
-    def chunk(cls):
+    def unit(cls):
         return cls(1)
 
     @staticmethod
@@ -80,7 +80,7 @@ def check(sample):
 def everything(sample):
     big = Big(3)
     big.extra = 1
-    assert big.area() == 270 and Square.chunk().half == 0.5 and Square.name() == "square" and Square(1) < Square(2)
+    assert big.area() == 270 and Square.unit().half == 0.5 and Square.name() == "square" and Square(1) < Square(2)
     assert isinstance(big, Shape) and set(Shape.kinds) >= {"Square", "Big"}
     try:
         Shape()

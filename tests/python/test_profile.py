@@ -233,7 +233,7 @@ def test_a_host_that_there_cannot_be_is_told(found, given, message):
         found.predict(**given)
 
 
-def test_times_are_read_with_their_chunks():
+def test_times_are_read_with_their_units():
     from forebay.profiling import _duration
 
     assert [_duration(given) for given in ("60s", "1.5min", "500 ms", "1h", 7, "7")] == [60, 90, 0.5, 3600, 7, 7]

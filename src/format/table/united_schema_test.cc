@@ -180,7 +180,7 @@ TEST(UnitedSchema, another_type_is_told_with_both_files_and_both_types) {
   }
 }
 
-TEST(UnitedSchema, times_in_other_chunks_are_not_one_column) {
+TEST(UnitedSchema, times_in_other_units_are_not_one_column) {
   const auto seconds = stub_of({"t"}), millis = stub_of({"t"}), spans = stub_of({"t"});
   seconds->times[0] = {86'400, true};
   millis->times[0] = {86'400'000, true};
