@@ -16,7 +16,7 @@
 namespace forebay {
 
 /// Properties of the samples after a cut, inferred from a few of them.
-struct LookedAt {
+struct DataProperties {
   std::shared_ptr<const Source> source;
   std::vector<int64_t> chunks;  ///< first rows of chunks, and the end; empty if read one by one
   std::vector<StoredField> fields;
@@ -32,12 +32,12 @@ using OpenChangedLoader = std::function<Result<std::shared_ptr<Loader>>(const Ch
 
 /// Runs the steps up to the cut for a few samples. InvalidArgument if the data set is empty, or if
 /// a filter chooses rows of it.
-Result<LookedAt> look_at_some(const Description& description, size_t cut, StoredFormat format,
-                              const OpenChangedLoader& open, const TrialContext& context);
+Result<DataProperties> inspect_samples(const Description& description, size_t cut, StoredFormat format,
+                                       const OpenChangedLoader& open, const TrialContext& context);
 
 /// Returns the manifest of the data to write, without shards. `codecs_version` is
 /// TableCodecs::version().
-MaterializedManifest manifest_of(const Description& description, size_t cut, const LookedAt& data,
+MaterializedManifest manifest_of(const Description& description, size_t cut, const DataProperties& data,
                                  const MaterializeOptions& options, const std::string& codecs_version);
 
 /// Whether the finished data is the wanted one; with `any_version`, also of an earlier version of

@@ -1,4 +1,4 @@
-#include "materialize/kept_samples.h"
+#include "materialize/finished_samples.h"
 
 #include <algorithm>
 #include <utility>
@@ -26,20 +26,21 @@ Result<Value> as_stored(Value value) {
   return Value{FieldKind::kTensor, Tensor{DType::kUint8, picture->shape(), {}}, picture->file(), nullptr};
 }
 
-std::optional<Hash128> lasting_identity(const Source& source, int64_t id) {
-  const std::optional<Identity> identity = source.identity(id);
-  return identity && identity->lasting ? std::optional(identity->hash) : std::nullopt;
-}
-
 }  // namespace
 
-Result<KeptSamples> KeptSamples::open(StoreAndPath folder, const MaterializedManifest& finished,
-                                      const std::vector<StoredField>& fields, const TableCodecs& codecs,
-                                      std::stop_token stop) {
+Result<FinishedSamples> FinishedSamples::open(StoreAndPath folder, const MaterializedManifest& finished,
+                                              const std::vector<StoredField>& fields, const TableCodecs& codecs,
+                                              std::stop_token stop) {
   FOREBAY_ASSIGN(std::shared_ptr<const Source> source, open_materialized(folder, finished, codecs, stop));
-  KeptSamples kept(std::move(source));
-  if (!same_values(finished.fields, fields)) return kept;
-  const auto* chunks = kept.source_->as_chunks();
+  FinishedSamples reused(std::move(source));
+  if (same_values(finished.fields, fields))
+    FOREBAY_RETURN_IF_ERROR(reused.read_identities_of(folder, finished, codecs, std::move(stop)));
+  return reused;
+}
+
+Status FinishedSamples::read_identities_of(const StoreAndPath& folder, const MaterializedManifest& finished,
+                                           const TableCodecs& codecs, std::stop_token stop) {
+  const auto* chunks = source_->as_chunks();
   // The root of a bucket has an empty path, and a path may be given with its slash.
   const bool joined = folder.path.empty() || folder.path.ends_with('/');
   const std::string prefix = joined ? folder.path : folder.path + "/";
@@ -59,18 +60,18 @@ Result<KeptSamples> KeptSamples::open(StoreAndPath folder, const MaterializedMan
     // Samples without identities are unknown, and are made again. That only costs time.
     const ShardIdentities identities = file.ok() ? read_identities(*file, count, codecs) : ShardIdentities(count);
     for (size_t i = 0; i < count; ++i)
-      if (identities[i]) kept.numbers_.emplace(*identities[i], first + static_cast<int64_t>(i));
+      if (identities[i]) numbers_.emplace(*identities[i], first + static_cast<int64_t>(i));
   }
-  return kept;
+  return {};
 }
 
-std::optional<int64_t> KeptSamples::find(const std::optional<Hash128>& identity) const {
+std::optional<int64_t> FinishedSamples::find(const std::optional<Hash128>& identity) const {
   if (!identity) return std::nullopt;
   const auto found = numbers_.find(*identity);
   return found == numbers_.end() ? std::nullopt : std::optional(found->second);
 }
 
-Result<Record> KeptSamples::sample(int64_t number) const {
+Result<Record> FinishedSamples::sample(int64_t number) const {
   const SampleSource::Fetch fetch = source_->as_samples()->fetch(number);
   Buffer fetched;
   if (fetch.store != nullptr) {
@@ -84,7 +85,7 @@ Result<Record> KeptSamples::sample(int64_t number) const {
   return record;
 }
 
-Result<Columns> KeptSamples::chunk(int64_t number) const {
+Result<Columns> FinishedSamples::chunk(int64_t number) const {
   const auto& chunks = *source_->as_chunks();
   const ChunkSource::ChunkFetch fetch = chunks.chunk_fetch(number);
   std::vector<Buffer> fetched;
@@ -94,44 +95,6 @@ Result<Columns> KeptSamples::chunk(int64_t number) const {
   }
   WorkMemory memory;
   return chunks.decode(number, std::move(fetched), memory);
-}
-
-Origins::Origins(int64_t count, const std::function<std::optional<int64_t>(int64_t)>& kept) {
-  kept_.resize(static_cast<size_t>(count), -1);
-  for (int64_t number = 0; number < count; ++number) {
-    const std::optional<int64_t> there = kept(number);
-    if (there)
-      kept_[static_cast<size_t>(number)] = *there;
-    else
-      fresh_.push_back(number);
-  }
-  if (static_cast<int64_t>(fresh_.size()) == count) kept_.clear();
-}
-
-std::optional<int64_t> Origins::kept(int64_t number) const {
-  if (kept_.empty() || kept_[static_cast<size_t>(number)] < 0) return std::nullopt;
-  return kept_[static_cast<size_t>(number)];
-}
-
-int64_t Origins::rank(int64_t number) const {
-  if (kept_.empty()) return number;
-  return std::lower_bound(fresh_.begin(), fresh_.end(), number) - fresh_.begin();
-}
-
-int64_t Origins::kept_rows(int64_t first, int64_t end, const std::vector<int64_t>& chunks) const {
-  int64_t rows = 0;
-  for (int64_t id = first; chunks.empty() && id < end; ++id) rows += kept(id) ? 1 : 0;
-  for (size_t chunk = 0; chunk + 1 < chunks.size(); ++chunk)
-    if (chunks[chunk] >= first && chunks[chunk] < end && kept(static_cast<int64_t>(chunk)))
-      rows += chunks[chunk + 1] - chunks[chunk];
-  return rows;
-}
-
-Origins origins_of(const Source& source, bool in_chunks, const KeptSamples& kept) {
-  const auto* chunks = in_chunks ? source.as_chunks() : nullptr;
-  return Origins(chunks != nullptr ? chunks->chunks() : source.size(), [&](int64_t number) {
-    return kept.find(chunks != nullptr ? chunks->chunk_identity(number) : lasting_identity(source, number));
-  });
 }
 
 }  // namespace forebay

@@ -1,4 +1,4 @@
-#include "materialize/s3_place.h"
+#include "materialize/s3_location.h"
 
 #include <algorithm>
 #include <atomic>
@@ -18,9 +18,9 @@ namespace {
 
 constexpr S3UploadOptions kInParts{};
 
-class S3Place final : public WritingPlace {
+class S3Location final : public OutputLocation {
  public:
-  S3Place(std::shared_ptr<S3Client> client, std::string prefix, std::stop_token stop)
+  S3Location(std::shared_ptr<S3Client> client, std::string prefix, std::stop_token stop)
       : writer_(std::move(client), kInParts), prefix_(std::move(prefix)), stop_(std::move(stop)) {}
 
   std::string name() const override { return writer_.name(prefix_); }
@@ -118,16 +118,17 @@ class S3Place final : public WritingPlace {
 
 }  // namespace
 
-Result<std::shared_ptr<WritingPlace>> s3_place(const UrlPlace& place, const StorageOptions& options,
-                                               std::stop_token stop) {
+Result<std::shared_ptr<OutputLocation>> s3_location(const UrlPlace& location, const StorageOptions& options,
+                                                    std::stop_token stop) {
   StorageOptions own = options;
   std::erase_if(own, [](const auto& option) { return is_link_option(option.first); });
   FOREBAY_ASSIGN(const std::shared_ptr<Store> opened,
-                 open_s3_store(place.store.substr(std::string_view("s3://").size()), own));
+                 open_s3_store(location.store.substr(std::string_view("s3://").size()), own));
   const auto store = std::dynamic_pointer_cast<S3Store>(opened);
-  std::string prefix = place.path;
+  std::string prefix = location.path;
   if (!prefix.empty() && !prefix.ends_with('/')) prefix += '/';
-  return std::shared_ptr<WritingPlace>(std::make_shared<S3Place>(store->client(), std::move(prefix), std::move(stop)));
+  return std::shared_ptr<OutputLocation>(
+      std::make_shared<S3Location>(store->client(), std::move(prefix), std::move(stop)));
 }
 
 }  // namespace forebay

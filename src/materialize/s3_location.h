@@ -3,7 +3,7 @@
 #include <memory>
 #include <stop_token>
 
-#include "materialize/writing_place.h"
+#include "materialize/output_location.h"
 
 namespace forebay {
 
@@ -13,7 +13,7 @@ namespace forebay {
 /// A killed writer leaves parts of incomplete uploads. The next writer of the same object aborts
 /// them, and clear() aborts those of all names that materialised data has. Nothing else below
 /// the prefix is touched.
-Result<std::shared_ptr<WritingPlace>> s3_place(const UrlPlace& place, const StorageOptions& options,
-                                               std::stop_token stop);
+Result<std::shared_ptr<OutputLocation>> s3_location(const UrlPlace& location, const StorageOptions& options,
+                                                    std::stop_token stop);
 
 }  // namespace forebay

@@ -10,12 +10,12 @@
 
 namespace forebay {
 
-/// Runs work on a thread of its own, such as calls to a remote place, and polls for the caller
+/// Runs work on a thread of its own, such as calls to a bucket, and polls for the caller
 /// meanwhile. A request to stop, or an exception of poll(), requests a stop of `stop`. The work
 /// must then end soon; the exception is rethrown after it has ended.
-class Aside {
+class BackgroundCalls {
  public:
-  Aside(const TrialContext& context, std::stop_source stop) : context_(context), stop_(std::move(stop)) {}
+  BackgroundCalls(const TrialContext& context, std::stop_source stop) : context_(context), stop_(std::move(stop)) {}
 
   template <typename Work>
   auto operator()(Work work) const {

@@ -3,12 +3,12 @@
 #include <memory>
 #include <string>
 
-#include "materialize/writing_place.h"
+#include "materialize/output_location.h"
 
 namespace forebay {
 
 /// A local folder, which is created if it is missing. A file gets its name once its content is on
 /// disk.
-std::shared_ptr<WritingPlace> local_place(std::string folder);
+std::shared_ptr<OutputLocation> local_location(std::string folder);
 
 }  // namespace forebay

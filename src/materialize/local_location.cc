@@ -1,4 +1,4 @@
-#include "materialize/local_place.h"
+#include "materialize/local_location.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -86,9 +86,9 @@ bool name_unless_there(const std::string& writing, const fs::path& path) {
   return errno != ENOENT && ::rename(writing.c_str(), path.c_str()) == 0;
 }
 
-class LocalPlace final : public WritingPlace {
+class LocalLocation final : public OutputLocation {
  public:
-  explicit LocalPlace(std::string folder) : folder_(std::move(folder)) {}
+  explicit LocalLocation(std::string folder) : folder_(std::move(folder)) {}
 
   std::string name() const override { return folder_; }
   std::string name_of(const std::string& file) const override { return (fs::path(folder_) / file).string(); }
@@ -182,8 +182,8 @@ class LocalPlace final : public WritingPlace {
 
 }  // namespace
 
-std::shared_ptr<WritingPlace> local_place(std::string folder) {
-  return std::make_shared<LocalPlace>(std::move(folder));
+std::shared_ptr<OutputLocation> local_location(std::string folder) {
+  return std::make_shared<LocalLocation>(std::move(folder));
 }
 
 }  // namespace forebay

@@ -15,22 +15,22 @@
 
 namespace forebay {
 
-/// A place to which materialised data is written: files with names such as
+/// Folder or bucket prefix to which materialised data is written: files with names such as
 /// "_index/part-00001.arrow". Any number of processes may write at once, and may be killed at any
 /// moment. Calls block; errors name the file.
-class WritingPlace {
+class OutputLocation {
  public:
   /// Opens a local folder, or s3://bucket/prefix with the `options` of its store, without any
   /// access yet. Unsupported for other URLs.
-  static Result<std::shared_ptr<WritingPlace>> open(const std::string& url, const StorageOptions& options,
-                                                    std::stop_token stop);
-  virtual ~WritingPlace() = default;
+  static Result<std::shared_ptr<OutputLocation>> open(const std::string& url, const StorageOptions& options,
+                                                      std::stop_token stop);
+  virtual ~OutputLocation() = default;
 
-  /// Names of the place, and of a file in it, for messages.
+  /// Names of the location, and of a file in it, for messages.
   virtual std::string name() const = 0;
   virtual std::string name_of(const std::string& file) const = 0;
 
-  /// Prepares the place for writing. Deletes the remains of killed writers, as far as they differ
+  /// Prepares the location for writing. Deletes the remains of killed writers, as far as they differ
   /// from writes in progress.
   virtual Status make() const = 0;
   /// Return the content or the size of each file; nothing for a missing one. For small files.
@@ -39,7 +39,7 @@ class WritingPlace {
   /// Writes a file. It is durable when the call returns. Others see the old or the new content, but
   /// no part. Unavailable if it cannot be written; files that were written before stay.
   virtual Status write(const std::string& file, const BufferChain& bytes) const = 0;
-  /// The same, unless the file exists. If the place cannot tell, the last of several concurrent
+  /// The same, unless the file exists. If the location cannot tell, the last of several concurrent
   /// writers wins, so read the file again.
   virtual Status write_new(const std::string& file, const BufferChain& bytes) const = 0;
   /// Deletes these files. Missing ones are ignored.
@@ -49,6 +49,6 @@ class WritingPlace {
   virtual void clear() const = 0;
 };
 
-Result<std::optional<std::string>> read_file(const WritingPlace& place, const std::string& file);
+Result<std::optional<std::string>> read_file(const OutputLocation& location, const std::string& file);
 
 }  // namespace forebay

@@ -13,16 +13,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Buffer place_bytes(std::string_view text) {
+Buffer location_bytes(std::string_view text) {
   Buffer bytes = Buffer::allocate(text.size());
   std::ranges::copy(text, bytes.data());
   return bytes;
 }
 
-class WritingPlaceTest : public testing::Test {
+class OutputLocationTest : public testing::Test {
  protected:
   Result<UnfinishedFolder> open(const std::string& steps = "[1]", const std::string& how = "{\"b\":[0,2]}") {
-    return UnfinishedFolder::open(place_, {manifest({}, steps).to_json(), how});
+    return UnfinishedFolder::open(location_, {manifest({}, steps).to_json(), how});
   }
   static MaterializedManifest manifest(const std::vector<StoredShard>& shards, const std::string& steps = "[]") {
     MaterializedManifest manifest;
@@ -36,14 +36,14 @@ class WritingPlaceTest : public testing::Test {
 
   WorkingFolder scratch_ = *WorkingFolder::make();
   std::string folder_ = scratch_.path() + "/made";
-  std::shared_ptr<WritingPlace> place_ = *WritingPlace::open(folder_, {}, {});
+  std::shared_ptr<OutputLocation> location_ = *OutputLocation::open(folder_, {}, {});
 };
 
-TEST_F(WritingPlaceTest, AShardIsDoneOnceItsFilesAndItsEntryAreThere) {
+TEST_F(OutputLocationTest, AShardIsDoneOnceItsFilesAndItsEntryAreThere) {
   const UnfinishedFolder folder = open().value();
   const std::vector<int64_t> shards = {0, 1, 2};
   EXPECT_EQ(folder.done(shards).value(), std::vector<std::optional<StoredShard>>(3));
-  const StoredShard stored = folder.put(1, 5, {place_bytes("data"), place_bytes("index")}).value();
+  const StoredShard stored = folder.put(1, 5, {location_bytes("data"), location_bytes("index")}).value();
   const auto done = folder.done(shards).value();
   EXPECT_EQ(done[1], stored);
   EXPECT_FALSE(done[0] || done[2]);
@@ -51,7 +51,7 @@ TEST_F(WritingPlaceTest, AShardIsDoneOnceItsFilesAndItsEntryAreThere) {
   EXPECT_FALSE(folder.done(shards).value()[1]) << "the file is another";
 }
 
-TEST_F(WritingPlaceTest, TheFirstOfThoseThatBeginSaysHow) {
+TEST_F(OutputLocationTest, TheFirstOfThoseThatBeginSaysHow) {
   constexpr int kWriters = 8;
   std::vector<std::string> how(kWriters);
   std::vector<std::thread> writers;
@@ -65,39 +65,39 @@ TEST_F(WritingPlaceTest, TheFirstOfThoseThatBeginSaysHow) {
   EXPECT_EQ(how[0].substr(0, 5), "{\"b\":");
 }
 
-TEST_F(WritingPlaceTest, WhatIsAnotherIsRefusedAndWhatIsDamagedIsBegunAgain) {
+TEST_F(OutputLocationTest, WhatIsAnotherIsRefusedAndWhatIsDamagedIsBegunAgain) {
   ASSERT_TRUE(open().ok());
   EXPECT_EQ(open("[2]").status().code(), Code::kInvalidArgument);
   std::ofstream(folder_ + "/_unfinished/job.json") << "{\"wha";
   EXPECT_TRUE(open("[2]").ok());
 }
 
-TEST_F(WritingPlaceTest, WhatKilledWritersLeftGoesAndWhatIsBeingWrittenStays) {
+TEST_F(OutputLocationTest, WhatKilledWritersLeftGoesAndWhatIsBeingWrittenStays) {
   ASSERT_TRUE(open().ok());
   std::ofstream(folder_ + "/_unfinished/0123.writing") << "half";
   ASSERT_TRUE(open().ok());
   EXPECT_FALSE(fs::exists(folder_ + "/_unfinished/0123.writing"));
 }
 
-TEST_F(WritingPlaceTest, OnceFinishedNothingElseIsLeft) {
+TEST_F(OutputLocationTest, OnceFinishedNothingElseIsLeft) {
   const UnfinishedFolder folder = open().value();
-  EXPECT_FALSE(UnfinishedFolder::finished(*place_).value());
-  const StoredShard stored = folder.put(0, 5, {place_bytes("data"), {}}).value();
+  EXPECT_FALSE(UnfinishedFolder::finished(*location_).value());
+  const StoredShard stored = folder.put(0, 5, {location_bytes("data"), {}}).value();
   ASSERT_TRUE(folder.finish(manifest({stored})).ok());
-  EXPECT_EQ(UnfinishedFolder::finished(*place_).value()->shards, std::vector<StoredShard>{stored});
-  EXPECT_EQ(UnfinishedFolder::steps_of(*place_).value(), "[]");
+  EXPECT_EQ(UnfinishedFolder::finished(*location_).value()->shards, std::vector<StoredShard>{stored});
+  EXPECT_EQ(UnfinishedFolder::steps_of(*location_).value(), "[]");
   std::vector<std::string> left;
   for (const auto& entry : fs::directory_iterator(folder_)) left.push_back(entry.path().filename().string());
   std::ranges::sort(left);
   EXPECT_EQ(left, (std::vector<std::string>{"_identities", "_manifest.json", "part-00000.arrow"}));
 }
 
-TEST(WritingPlaces, SayWhatCannotBeWrittenTo) {
+TEST(OutputLocations, SayWhatCannotBeWrittenTo) {
   for (const char* url : {"https://host/x", "http://host/x"})
-    EXPECT_EQ(WritingPlace::open(url, {}, {}).status().code(), Code::kUnsupported) << url;
-  EXPECT_EQ(WritingPlace::open("", {}, {}).status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(WritingPlace::open("s3://ab/x", {}, {}).status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(WritingPlace::open("/proc/1/none", {}, {}).value()->make().code(), Code::kNotFound);
+    EXPECT_EQ(OutputLocation::open(url, {}, {}).status().code(), Code::kUnsupported) << url;
+  EXPECT_EQ(OutputLocation::open("", {}, {}).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(OutputLocation::open("s3://ab/x", {}, {}).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(OutputLocation::open("/proc/1/none", {}, {}).value()->make().code(), Code::kNotFound);
 }
 
 }  // namespace
