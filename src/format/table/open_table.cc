@@ -280,7 +280,7 @@ Result<std::shared_ptr<const ChunkSource>> open_table_files(DataFiles files, con
   data->decoded_by = decoded_by(codecs, request.selection.reading);
   data->partitions = std::move(partitions);
   Files masked;
-  data->shelf = opened.shelf;
+  data->cache = opened.cache;
   for (size_t i = 0; i < opened.files.size(); ++i) {
     DataFile& entry = files.files[i];
     masked.push_back(std::move(opened.files[i].masked));

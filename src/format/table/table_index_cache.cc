@@ -1,6 +1,4 @@
-#include "format/table/table_shelf.h"
-
-#include <zstd.h>
+#include "format/table/table_index_cache.h"
 
 #include <algorithm>
 #include <cstring>
@@ -31,11 +29,11 @@ class PerField {
 /// Saturating sum, because damaged files may claim any size.
 uint64_t sum(uint64_t a, uint64_t b) { return b > UINT64_MAX - a ? UINT64_MAX : a + b; }
 
-class ShelvedTable final : public TableFile {
+class CachedTable final : public TableFile {
  public:
-  ShelvedTable(std::shared_ptr<TableShelf> shelf, std::shared_ptr<const StoredIndex> index, const TableFile& open,
-               std::span<const std::string> bounded)
-      : shelf_(std::move(shelf)), index_(std::move(index)), shape_(shelf_->shape_of(open)),
+  CachedTable(std::shared_ptr<TableIndexCache> cache, std::shared_ptr<const StoredIndex> index, const TableFile& open,
+              std::span<const std::string> bounded)
+      : cache_(std::move(cache)), index_(std::move(index)), shape_(cache_->shape_of(open)),
         bounded_(bounded.begin(), bounded.end()) {
     std::vector<uint64_t> fetched, decoded;
     for (int64_t group = 0; group < open.groups(); ++group) {
@@ -64,9 +62,9 @@ class ShelvedTable final : public TableFile {
   bool is_mask(size_t field) const override { return shape_->masks[field]; }
   Origin origin(size_t field) const override { return shape_->origins[field]; }
   Result<std::shared_ptr<const TableFile>> with_reading(const TableReading& reading) const override {
-    std::shared_ptr<TableShelf> shelf = shelf_->with_types(reading);
-    FOREBAY_ASSIGN(auto open, shelf->open(*index_));
-    return put_on_shelf(std::move(shelf), index_, std::move(open), bounded_);
+    std::shared_ptr<TableIndexCache> cache = cache_->with_types(reading);
+    FOREBAY_ASSIGN(auto open, cache->open(*index_));
+    return with_cached_index(std::move(cache), index_, std::move(open), bounded_);
   }
   int64_t groups() const override { return static_cast<int64_t>(rows_.size()); }
   int64_t rows(int64_t group) const override { return rows_[static_cast<size_t>(group)]; }
@@ -84,19 +82,19 @@ class ShelvedTable final : public TableFile {
   FieldBounds bounds(int64_t group, size_t field) const override {
     if (const auto known = bounds_.find(field); known != bounds_.end())
       return known->second[static_cast<size_t>(group)];
-    const auto open = shelf_->get(index_);
+    const auto open = cache_->get(index_);
     return open.ok() ? (*open)->bounds(group, field) : FieldBounds();
   }
 
   // An index that was opened once can be opened again. If that fails, decode() reports the error.
   std::vector<ByteRange> ranges(int64_t group, std::span<const size_t> fields) const override {
-    const auto open = shelf_->get(index_);
+    const auto open = cache_->get(index_);
     return open.ok() ? (*open)->ranges(group, fields) : std::vector<ByteRange>();
   }
 
   Result<Columns> decode(int64_t group, std::span<const size_t> fields, std::span<const Piece> pieces,
                          WorkMemory& memory) const override {
-    FOREBAY_ASSIGN(const auto open, shelf_->get(index_));
+    FOREBAY_ASSIGN(const auto open, cache_->get(index_));
     return open->decode(group, fields, pieces, memory);
   }
 
@@ -108,7 +106,7 @@ class ShelvedTable final : public TableFile {
   }
 
  private:
-  const std::shared_ptr<TableShelf> shelf_;
+  const std::shared_ptr<TableIndexCache> cache_;
   const std::shared_ptr<const StoredIndex> index_;
   const std::shared_ptr<const TableShape> shape_;
   const std::vector<std::string> bounded_;
@@ -119,42 +117,12 @@ class ShelvedTable final : public TableFile {
 
 }  // namespace
 
-StoredIndex::StoredIndex(const Buffer& tail, std::span<const TableFile::Piece> more, uint64_t file_size)
-    : tail_bytes_(tail.size()), file_size_(file_size) {
-  std::string all(reinterpret_cast<const char*>(tail.data()), tail.size());
-  for (const TableFile::Piece& piece : more) {
-    places_.push_back({piece.offset, piece.bytes.size()});
-    all.append(reinterpret_cast<const char*>(piece.bytes.data()), piece.bytes.size());
-  }
-  all_bytes_ = all.size();
-  // The fast level: footers shrink to a fraction at any level, and each is unpacked many times.
-  packed_.resize(ZSTD_compressBound(all.size()));
-  const size_t size = ZSTD_compress(packed_.data(), packed_.size(), all.data(), all.size(), 1);
-  // A constructor cannot return an error. open() fails instead, because the empty data does not
-  // unpack.
-  packed_ = ZSTD_isError(size) ? std::string() : packed_.substr(0, size);
-  packed_.shrink_to_fit();
-}
-
-Result<std::shared_ptr<const TableFile>> StoredIndex::open(const TableCodec& codec, const TableReading& reading) const {
-  Buffer all = Buffer::allocate(all_bytes_);
-  const size_t size = ZSTD_decompress(all.data(), all.size(), packed_.data(), packed_.size());
-  if (ZSTD_isError(size) || size != all_bytes_) return internal_error("a table's index was not kept");
-  std::vector<TableFile::Piece> more;
-  uint64_t begin = tail_bytes_;
-  for (const ByteRange& place : places_) {
-    more.push_back({place.offset, all.slice(begin, place.length)});
-    begin += place.length;
-  }
-  return codec.open(all.slice(0, tail_bytes_), file_size_, reading, more);
-}
-
-Result<TableShelf::Open> TableShelf::get(const std::shared_ptr<const StoredIndex>& index) const {
+Result<TableIndexCache::Open> TableIndexCache::get(const std::shared_ptr<const StoredIndex>& index) const {
   {
     const std::lock_guard lock(mutex_);
-    if (const auto found = places_.find(index.get()); found != places_.end()) {
-      // Moves the entry to the front. Iterators in places_ stay valid.
-      kept_.splice(kept_.begin(), kept_, found->second);
+    if (const auto found = entries_.find(index.get()); found != entries_.end()) {
+      // Moves the entry to the front. Iterators in entries_ stay valid.
+      open_.splice(open_.begin(), open_, found->second);
       return found->second->open;
     }
   }
@@ -165,24 +133,24 @@ Result<TableShelf::Open> TableShelf::get(const std::shared_ptr<const StoredIndex
   return opened;
 }
 
-void TableShelf::put(const StoredIndex* index, Open open) const {
-  std::vector<Open> away;  // destroyed after the lock is released
+void TableIndexCache::put(const StoredIndex* index, Open open) const {
+  std::vector<Open> evicted;  // destroyed after the lock is released
   const std::lock_guard lock(mutex_);
-  if (places_.contains(index)) return;
-  kept_.push_front({index, std::move(open), 0});
-  kept_.front().bytes = kept_.front().open->index_bytes();
-  bytes_ += kept_.front().bytes;
-  places_[index] = kept_.begin();
+  if (entries_.contains(index)) return;
+  open_.push_front({index, std::move(open), 0});
+  open_.front().bytes = open_.front().open->index_bytes();
+  bytes_ += open_.front().bytes;
+  entries_[index] = open_.begin();
   // The entry just added stays, however large, because nothing could be decoded without it.
-  while (bytes_ > budget_bytes_ && kept_.size() > 1) {
-    bytes_ -= kept_.back().bytes;
-    places_.erase(kept_.back().index);
-    away.push_back(std::move(kept_.back().open));
-    kept_.pop_back();
+  while (bytes_ > budget_bytes_ && open_.size() > 1) {
+    bytes_ -= open_.back().bytes;
+    entries_.erase(open_.back().index);
+    evicted.push_back(std::move(open_.back().open));
+    open_.pop_back();
   }
 }
 
-std::shared_ptr<const TableShape> TableShelf::shape_of(const TableFile& file) {
+std::shared_ptr<const TableShape> TableIndexCache::shape_of(const TableFile& file) {
   TableShape shape{file.schema(), file.unmapped(), {}, {}, {}, {}};
   std::string text;
   for (size_t i = 0; i < shape.schema.size(); ++i) {
@@ -207,26 +175,26 @@ std::shared_ptr<const TableShape> TableShelf::shape_of(const TableFile& file) {
   return known;
 }
 
-std::shared_ptr<TableShelf> TableShelf::with_types(const TableReading& reading) {
+std::shared_ptr<TableIndexCache> TableIndexCache::with_types(const TableReading& reading) {
   const std::lock_guard lock(mutex_);
-  auto& other = others_[column_types_text(reading.types)];
-  if (!other) other = std::make_shared<TableShelf>(codec_, reading, budget_bytes_);
+  auto& other = by_types_[column_types_text(reading.types)];
+  if (!other) other = std::make_shared<TableIndexCache>(codec_, reading, budget_bytes_);
   return other;
 }
 
-uint64_t TableShelf::open_bytes() const {
+uint64_t TableIndexCache::open_bytes() const {
   const std::lock_guard lock(mutex_);
   uint64_t bytes = bytes_;
-  for (const auto& [types, other] : others_) bytes += other->open_bytes();
+  for (const auto& [types, other] : by_types_) bytes += other->open_bytes();
   return bytes;
 }
 
-std::shared_ptr<const TableFile> put_on_shelf(std::shared_ptr<TableShelf> shelf,
-                                              std::shared_ptr<const StoredIndex> index,
-                                              std::shared_ptr<const TableFile> open,
-                                              std::span<const std::string> bounded) {
-  auto shelved = std::make_shared<ShelvedTable>(shelf, index, *open, bounded);
-  shelf->put(index.get(), std::move(open));
+std::shared_ptr<const TableFile> with_cached_index(std::shared_ptr<TableIndexCache> cache,
+                                                   std::shared_ptr<const StoredIndex> index,
+                                                   std::shared_ptr<const TableFile> open,
+                                                   std::span<const std::string> bounded) {
+  auto shelved = std::make_shared<CachedTable>(cache, index, *open, bounded);
+  cache->put(index.get(), std::move(open));
   return shelved;
 }
 

@@ -1,4 +1,4 @@
-#include "format/table/table_shelf.h"
+#include "format/table/table_index_cache.h"
 
 #include <gtest/gtest.h>
 
@@ -21,8 +21,8 @@ struct Shelved {
   std::shared_ptr<const TableFile> open, shelved;
 };
 
-struct ShelfTest : testing::Test {
-  Shelved add(const std::shared_ptr<TableShelf>& shelf, const FakeTable& table) {
+struct TableIndexCacheTest : testing::Test {
+  Shelved add(const std::shared_ptr<TableIndexCache>& cache, const FakeTable& table) {
     const std::string bytes = table.to_bytes();
     Buffer all = Buffer::allocate(bytes.size());
     std::memcpy(all.data(), bytes.data(), bytes.size());
@@ -32,7 +32,7 @@ struct ShelfTest : testing::Test {
     made.index = std::make_shared<const StoredIndex>(tail, std::span<const TableFile::Piece>(), bytes.size());
     made.open = codec.open(tail, bytes.size(), {}, {}).value();
     const std::string bounded[] = {"b"};
-    made.shelved = put_on_shelf(shelf, made.index, made.open, bounded);
+    made.shelved = with_cached_index(cache, made.index, made.open, bounded);
     return made;
   }
 
@@ -42,9 +42,9 @@ struct ShelfTest : testing::Test {
 
 }  // namespace
 
-TEST_F(ShelfTest, a_table_on_the_shelf_says_what_it_said_when_it_was_open) {
-  const auto shelf = std::make_shared<TableShelf>(codec, NullPolicy(), 0);
-  const Shelved one = add(shelf, numbers(0)), other = add(shelf, numbers(100));
+TEST_F(TableIndexCacheTest, a_table_on_the_shelf_says_what_it_said_when_it_was_open) {
+  const auto cache = std::make_shared<TableIndexCache>(codec, NullPolicy(), 0);
+  const Shelved one = add(cache, numbers(0)), other = add(cache, numbers(100));
   EXPECT_EQ(&one.shelved->schema(), &other.shelved->schema()) << "what files have in common is kept once";
   for (int64_t group = 0; group < 3; ++group) {
     EXPECT_EQ(one.shelved->rows(group), one.open->rows(group));
@@ -58,10 +58,10 @@ TEST_F(ShelfTest, a_table_on_the_shelf_says_what_it_said_when_it_was_open) {
   }
 }
 
-TEST_F(ShelfTest, plans_open_nothing_and_what_was_used_last_stays_open) {
+TEST_F(TableIndexCacheTest, plans_open_nothing_and_what_was_used_last_stays_open) {
   // The budget holds two of the fake codec's files.
-  const auto shelf = std::make_shared<TableShelf>(codec, NullPolicy(), 2000);
-  const Shelved tables[] = {add(shelf, numbers(0)), add(shelf, numbers(10)), add(shelf, numbers(20))};
+  const auto cache = std::make_shared<TableIndexCache>(codec, NullPolicy(), 2000);
+  const Shelved tables[] = {add(cache, numbers(0)), add(cache, numbers(10)), add(cache, numbers(20))};
   const size_t field = 0;
   const int before = counts.opened;
   for (const Shelved& table : tables) {
@@ -76,7 +76,7 @@ TEST_F(ShelfTest, plans_open_nothing_and_what_was_used_last_stays_open) {
   EXPECT_EQ(counts.opened, before + 1);
   tables[2].shelved->ranges(0, std::span(&field, 1));
   EXPECT_EQ(counts.opened, before + 1);
-  EXPECT_LE(shelf->open_bytes(), 2000u);
+  EXPECT_LE(cache->open_bytes(), 2000u);
 }
 
 }  // namespace forebay

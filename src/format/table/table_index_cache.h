@@ -11,23 +11,9 @@
 #include <vector>
 
 #include "base/table_codec.h"
+#include "format/table/stored_index.h"
 
 namespace forebay {
-
-/// The compressed bytes of a file's index, at most a twentieth of the size of the opened index.
-class StoredIndex {
- public:
-  StoredIndex(const Buffer& tail, std::span<const TableFile::Piece> more, uint64_t file_size);
-
-  Result<std::shared_ptr<const TableFile>> open(const TableCodec& codec, const TableReading& reading) const;
-  uint64_t bytes() const { return packed_.capacity() + places_.capacity() * sizeof(ByteRange); }
-
- private:
-  std::string packed_;
-  uint64_t tail_bytes_, all_bytes_, file_size_;
-  /// Ranges of the pieces in the file; their bytes follow the tail.
-  std::vector<ByteRange> places_;
-};
 
 /// Properties that files of the same schema share.
 struct TableShape {
@@ -41,17 +27,17 @@ struct TableShape {
 
 /// Cache of the opened indices of a table's files. The most recently used ones stay open, within a
 /// budget in bytes. The others are opened again from their stored bytes. Any thread may use it.
-class TableShelf {
+class TableIndexCache {
  public:
   using Open = std::shared_ptr<const TableFile>;
   static constexpr uint64_t kOpenBytes = uint64_t{64} << 20;
 
-  TableShelf(const TableCodec& codec, TableReading reading, uint64_t open_bytes = kOpenBytes)
+  TableIndexCache(const TableCodec& codec, TableReading reading, uint64_t open_bytes = kOpenBytes)
       : codec_(codec), reading_(std::move(reading)), budget_bytes_(open_bytes) {}
 
   /// A cache for files that are read with other column types; there is one for each set of types.
   /// Its open indices have a budget of their own.
-  std::shared_ptr<TableShelf> with_types(const TableReading& reading);
+  std::shared_ptr<TableIndexCache> with_types(const TableReading& reading);
   Result<Open> open(const StoredIndex& index) const { return index.open(codec_, reading_); }
 
   Result<Open> get(const std::shared_ptr<const StoredIndex>& index) const;
@@ -62,7 +48,7 @@ class TableShelf {
   uint64_t open_bytes() const;
 
  private:
-  struct Kept {
+  struct OpenIndex {
     const StoredIndex* index;
     Open open;
     uint64_t bytes;
@@ -71,19 +57,19 @@ class TableShelf {
   const TableReading reading_;
   const uint64_t budget_bytes_;
   mutable std::mutex mutex_;
-  mutable std::list<Kept> kept_;  ///< most recently used first
-  mutable std::map<const StoredIndex*, std::list<Kept>::iterator> places_;
+  mutable std::list<OpenIndex> open_;  ///< most recently used first
+  mutable std::map<const StoredIndex*, std::list<OpenIndex>::iterator> entries_;
   mutable uint64_t bytes_ = 0;
   std::map<std::string, std::shared_ptr<const TableShape>> shapes_;
-  std::map<std::string, std::shared_ptr<TableShelf>> others_;  ///< by column_types_text()
+  std::map<std::string, std::shared_ptr<TableIndexCache>> by_types_;  ///< by column_types_text()
 };
 
 /// Wraps a file so that its opened index may be dropped from memory. The data that plans need, and
 /// the bounds of the fields `bounded`, stay in memory; everything else opens the index through
-/// `shelf`.
-std::shared_ptr<const TableFile> put_on_shelf(std::shared_ptr<TableShelf> shelf,
-                                              std::shared_ptr<const StoredIndex> index,
-                                              std::shared_ptr<const TableFile> open,
-                                              std::span<const std::string> bounded);
+/// `cache`.
+std::shared_ptr<const TableFile> with_cached_index(std::shared_ptr<TableIndexCache> cache,
+                                                   std::shared_ptr<const StoredIndex> index,
+                                                   std::shared_ptr<const TableFile> open,
+                                                   std::span<const std::string> bounded);
 
 }  // namespace forebay

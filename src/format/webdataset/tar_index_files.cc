@@ -1,4 +1,4 @@
-#include "format/webdataset/kept_indexes.h"
+#include "format/webdataset/tar_index_files.h"
 
 #include <filesystem>
 
@@ -10,25 +10,25 @@ namespace forebay {
 
 namespace {
 
-constexpr IndexKind kTarKind = {"tarindex", KeptIndexes::kMostFileBytes, KeptIndexes::kMostFiles};
+constexpr IndexKind kTarKind = {"tarindex", TarIndexFiles::kMostFileBytes, TarIndexFiles::kMostFiles};
 
 /// An index next to its shard omits the folder, so that both can be moved together.
-std::string known_as(const KeptIndexes::Shard& shard, bool beside, NameSplit split) {
+std::string known_as(const TarIndexFiles::Shard& shard, bool beside, NameSplit split) {
   const std::string name = beside ? std::filesystem::path(shard.name).filename().string() : shard.name;
   return fmt::format("{} {}{}\n{}\n", shard.size, shard.version, split == NameSplit::kLastDot ? " last" : "", name);
 }
 
 }  // namespace
 
-KeptIndexes::KeptIndexes(std::string folder, bool beside, NameSplit split)
+TarIndexFiles::TarIndexFiles(std::string folder, bool beside, NameSplit split)
     : files_(kTarKind, beside ? "" : std::move(folder)), beside_(beside), split_(split) {}
 
-std::string KeptIndexes::path(const Shard& shard) const {
+std::string TarIndexFiles::path(const Shard& shard) const {
   if (beside_) return fmt::format("{}{}{}", shard.name, split_ == NameSplit::kLastDot ? ".last" : "", kBeside);
   return files_.path(known_as(shard, beside_, split_));
 }
 
-std::optional<TarIndex> KeptIndexes::load(const Shard& shard) const {
+std::optional<TarIndex> TarIndexFiles::load(const Shard& shard) const {
   if (shard.version == 0) return std::nullopt;
   using State = LoadedIndex::State;
   const std::string identity = known_as(shard, beside_, split_);
@@ -40,7 +40,7 @@ std::optional<TarIndex> KeptIndexes::load(const Shard& shard) const {
   return index;
 }
 
-void KeptIndexes::save(const Shard& shard, const TarIndex& index) const {
+void TarIndexFiles::save(const Shard& shard, const TarIndex& index) const {
   if (shard.version == 0) return;
   const std::string identity = known_as(shard, beside_, split_);
   if (!beside_)
@@ -49,12 +49,12 @@ void KeptIndexes::save(const Shard& shard, const TarIndex& index) const {
     unwritten_.add(path(shard));
 }
 
-void KeptIndexes::Trouble::add(const std::string& path) {
+void TarIndexFiles::Trouble::add(const std::string& path) {
   const std::lock_guard lock(mutex);
   if (count++ == 0) first = path;
 }
 
-void KeptIndexes::tell() const {
+void TarIndexFiles::tell() const {
   const auto told = [](const Trouble& trouble, std::string_view what) {
     if (trouble.count > 0)
       log_warning(fmt::format("{} of the indexes beside shards {} ({}{})", trouble.count.load(), what, trouble.first,

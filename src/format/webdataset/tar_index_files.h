@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "format/files/index_files.h"
+#include "format/webdataset/sample_name.h"
 #include "format/webdataset/tar_index.h"
 
 namespace forebay {
@@ -17,7 +18,7 @@ namespace forebay {
 /// hosts that read them (`a.tar.tarindex`, readable by all). Damaged and stale files next to shards
 /// are reported in a warning and replaced. A shard is identified by its name, size and version;
 /// nothing is saved for a shard without a version.
-class KeptIndexes {
+class TarIndexFiles {
  public:
   /// Ending of index files that lie next to their shards.
   static constexpr std::string_view kBeside = ".tarindex";
@@ -25,7 +26,7 @@ class KeptIndexes {
   static constexpr size_t kMostFiles = 16'384;
 
   /// If `folder` is empty, nothing is saved or found.
-  explicit KeptIndexes(std::string folder, bool beside = false, NameSplit split = NameSplit::kFirstDot);
+  explicit TarIndexFiles(std::string folder, bool beside = false, NameSplit split = NameSplit::kFirstDot);
   struct Shard {
     std::string name;  ///< display name in messages
     uint64_t size = 0;

@@ -1,4 +1,4 @@
-#include "format/hdf5/kept_values.h"
+#include "format/hdf5/preloaded_values.h"
 
 #include <algorithm>
 #include <cstring>
@@ -19,7 +19,7 @@ Status too_many_kept() {
   return unsupported(
       fmt::format("values of varying length of more than {} MiB in one file; write them as texts of fixed length, or "
                   "the numbers end to end with a data set of offsets",
-                  kHdf5MostKeptBytes >> 20));
+                  kHdf5MostPreloadedBytes >> 20));
 }
 
 /// The bytes that a reference in the file stands for.
@@ -86,7 +86,7 @@ class Varying {
  private:
   Status take(uint64_t bytes) {
     taken_ += bytes + sizeof(int64_t);
-    return taken_ > kHdf5MostKeptBytes ? too_many_kept() : Status();
+    return taken_ > kHdf5MostPreloadedBytes ? too_many_kept() : Status();
   }
 
   Hdf5Metadata& file_;
@@ -103,12 +103,12 @@ Result<ColumnValues> read_hdf5_varying(Hdf5Metadata& file, const Hdf5DataSet& da
                                        uint64_t& taken) {
   const uint64_t reference = column.leaf.bytes, rows = data.rows();
   if (column.leaf.bytes < 8u + file.sizes().address) return hdf5_damaged("a value of varying length");
-  if (rows > kHdf5MostKeptBytes / reference) return too_many_kept();
+  if (rows > kHdf5MostPreloadedBytes / reference) return too_many_kept();
   // At least the rows of a chunk, because a longer chunk would be inflated once per part.
   const uint64_t at_once = std::max<uint64_t>(1, std::max(kRowsAtOnce, data.chunk.empty() ? 0 : data.chunk[0]));
   Varying varying(file, column, taken);
   Hdf5Filtering filtering;
-  WorkMemory memory(2 * kHdf5MostKeptBytes);
+  WorkMemory memory(2 * kHdf5MostPreloadedBytes);
   const Hdf5Stored stored = [&](uint64_t address, uint64_t bytes) { return file.read(address, bytes); };
   for (uint64_t first = 0; first < rows; first += at_once) {
     const uint64_t count = std::min(at_once, rows - first);
@@ -143,16 +143,16 @@ Status hdf5_constant(Hdf5Metadata& file, const Hdf5Attribute& attribute, Hdf5Col
       return unsupported("an attribute of several texts has no place in a row; name one that is a single text");
     column.field.kind = FieldKind::kText;
     std::string_view value;
-    Buffer kept;
+    Buffer preloaded;
     if (leaf.kind == Hdf5Type::Kind::kString) {
       value = hdf5_text(leaf, attribute.values.data());
     } else {
       Hdf5GlobalHeap heap;
-      FOREBAY_ASSIGN(kept, follow_reference(file, heap, attribute.values.data(), leaf));
-      value = as_text(kept);
+      FOREBAY_ASSIGN(preloaded, follow_reference(file, heap, attribute.values.data(), leaf));
+      value = as_text(preloaded);
     }
     if (!is_utf8(value)) return corrupt("the attribute's text is not UTF-8");
-    column.kept = one_value(value.data(), value.size(), true);
+    column.preloaded = one_value(value.data(), value.size(), true);
     return {};
   }
   FOREBAY_ASSIGN(column.numbers, Hdf5Numbers::of(leaf));
@@ -160,9 +160,9 @@ Status hdf5_constant(Hdf5Metadata& file, const Hdf5Attribute& attribute, Hdf5Col
   column.field.dtype = column.numbers.dtype();
   for (const int64_t dim : dims) column.field.shape.push_back(dim);
   const uint64_t count = attribute.values.size() / leaf.bytes;
-  column.kept = one_value(nullptr, 0, false);
-  column.kept.values = Buffer::allocate(count * dtype_size(column.field.dtype));
-  if (count > 0) column.numbers.convert(attribute.values.data(), leaf.bytes, count, 1, column.kept.values.data());
+  column.preloaded = one_value(nullptr, 0, false);
+  column.preloaded.values = Buffer::allocate(count * dtype_size(column.field.dtype));
+  if (count > 0) column.numbers.convert(attribute.values.data(), leaf.bytes, count, 1, column.preloaded.values.data());
   return {};
 }
 
