@@ -140,8 +140,8 @@ class ImageFolderOpener {
     if (known || report.extensions.size() < kMaxExtensionKinds) ++report.extensions[std::move(extension)];
     // Pages arrive in any order. Keeping the smallest names makes the report the same on every run.
     auto& examples = report.not_images;
-    const auto place = std::ranges::upper_bound(examples, key, std::less<std::string_view>());
-    if (place != examples.end() || examples.size() < kExamples) examples.emplace(place, key);
+    const auto position = std::ranges::upper_bound(examples, key, std::less<std::string_view>());
+    if (position != examples.end() || examples.size() < kExamples) examples.emplace(position, key);
     if (examples.size() > kExamples) examples.pop_back();
   }
 

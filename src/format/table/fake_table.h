@@ -59,14 +59,14 @@ class FakeTableFile final : public TableFile {
       field.dtype = static_cast<DType>(column["dtype"].get<int>());
       field.fetched = true;
       schema_.push_back(field);
-      places_.push_back({i, false});
+      columns_of_fields_.push_back({i, false});
       if (nulls_.kind != NullPolicy::Kind::kMask || !column["nullable"]) continue;
       Field valid;
       valid.name = field.name + nulls_.mask_ending;
       valid.dtype = DType::kBool;
       valid.fetched = true;
       schema_.push_back(valid);
-      places_.push_back({i, true});
+      columns_of_fields_.push_back({i, true});
     }
   }
 
@@ -82,14 +82,14 @@ class FakeTableFile final : public TableFile {
     const std::string& name = schema_[field].name;
     std::vector<std::string> structs;
     if (const size_t dot = name.find('.'); dot != std::string::npos) structs.push_back(name.substr(0, dot));
-    return {places_[field].second ? field - 1 : field, std::move(structs), false, false};
+    return {columns_of_fields_[field].second ? field - 1 : field, std::move(structs), false, false};
   }
   std::optional<TimeType> time_type(size_t field) const override {
-    const int64_t ticks = index_["columns"][places_[field].first]["ticks"];
-    return ticks == 0 || places_[field].second ? std::nullopt : std::optional(TimeType{ticks, true});
+    const int64_t ticks = index_["columns"][columns_of_fields_[field].first]["ticks"];
+    return ticks == 0 || columns_of_fields_[field].second ? std::nullopt : std::optional(TimeType{ticks, true});
   }
 
-  bool is_mask(size_t field) const override { return places_[field].second; }
+  bool is_mask(size_t field) const override { return columns_of_fields_[field].second; }
 
   std::vector<ByteRange> ranges(int64_t group, std::span<const size_t> fields) const override {
     std::map<uint64_t, uint64_t> ranges;
@@ -112,7 +112,7 @@ class FakeTableFile final : public TableFile {
   FieldBounds bounds(int64_t group, size_t field) const override {
     FieldBounds bounds;
     const Json& chunk = chunk_of(group, field);
-    if (!chunk.contains("nulls") || places_[field].second) return bounds;
+    if (!chunk.contains("nulls") || columns_of_fields_[field].second) return bounds;
     bounds.nulls = chunk["nulls"].get<int64_t>();
     if (chunk.contains("min")) {
       bounds.min = bound(chunk["min"]);
@@ -142,7 +142,7 @@ class FakeTableFile final : public TableFile {
  private:
   static size_t at(int64_t group) { return static_cast<size_t>(group); }
   const Json& chunk_of(int64_t group, size_t field) const {
-    return index_["groups"][at(group)]["chunks"][places_[field].first];
+    return index_["groups"][at(group)]["chunks"][columns_of_fields_[field].first];
   }
   static FieldBounds::Bound bound(const Json& value) {
     if (value.is_string()) return value.get<std::string>();
@@ -173,7 +173,7 @@ class FakeTableFile final : public TableFile {
 
   ColumnValues column_of(size_t field, const std::string& chunk, int64_t rows, std::map<int64_t, Status>& bad) const {
     const auto count = static_cast<size_t>(rows);
-    if (places_[field].second) return {buffer(chunk.substr(0, count)), {}};
+    if (columns_of_fields_[field].second) return {buffer(chunk.substr(0, count)), {}};
     std::string values = chunk.substr(count);
     const NullPolicy::Value& instead = nulls_.value;
     const auto* number = std::get_if<int64_t>(&instead);
@@ -187,11 +187,11 @@ class FakeTableFile final : public TableFile {
     if (schema_[field].kind == FieldKind::kTensor) return {buffer(values), {}};
     std::vector<int64_t> offsets{0};
     std::string texts;
-    for (size_t row = 0, place = 0; row < count; ++row) {
+    for (size_t row = 0, position = 0; row < count; ++row) {
       int64_t length = 0;
-      std::memcpy(&length, values.data() + place, sizeof length);
-      texts += values.substr(place + sizeof length, static_cast<size_t>(length));
-      place += sizeof length + static_cast<size_t>(length);
+      std::memcpy(&length, values.data() + position, sizeof length);
+      texts += values.substr(position + sizeof length, static_cast<size_t>(length));
+      position += sizeof length + static_cast<size_t>(length);
       offsets.push_back(static_cast<int64_t>(texts.size()));
     }
     return {buffer(texts), buffer({reinterpret_cast<const char*>(offsets.data()), offsets.size() * sizeof(int64_t)})};
@@ -202,7 +202,7 @@ class FakeTableFile final : public TableFile {
   FakeCounts* const counts_;
   Schema schema_;
   // Per field: its column, and whether it is the column's mask.
-  std::vector<std::pair<size_t, bool>> places_;
+  std::vector<std::pair<size_t, bool>> columns_of_fields_;
 };
 
 inline std::string FakeTable::to_bytes() const {

@@ -163,18 +163,18 @@ class FilterPass {
   }
 
   Matches decide(const RowCondition& condition, size_t chunk) const {
-    const TableChunk& place = data_.chunks[chunk];
+    const TableChunk& chunk_data = data_.chunks[chunk];
     if (const PartitionColumn* partition = partition_of(condition)) {
-      if (partition->is_null(place.part)) return Matches::kNone;
+      if (partition->is_null(chunk_data.part)) return Matches::kNone;
       const bool matches = partition->is_integer
-                               ? match_value(condition, partition->integers[place.part])
-                               : match_value(condition, std::string_view(*partition->texts[place.part]));
+                               ? match_value(condition, partition->integers[chunk_data.part])
+                               : match_value(condition, std::string_view(*partition->texts[chunk_data.part]));
       return matches ? Matches::kAll : Matches::kNone;
     }
     const TableFile& file = file_of(chunk);
     const std::optional<size_t> field = field_of(condition, file);
     if (!field) return Matches::kNone;
-    return match_bounds(condition, file.schema()[*field], file.bounds(place.group, *field), data_.rows(chunk));
+    return match_bounds(condition, file.schema()[*field], file.bounds(chunk_data.group, *field), data_.rows(chunk));
   }
 
   void apply(const RowCondition& condition, size_t chunk, const Columns& columns, std::span<const size_t> fields,

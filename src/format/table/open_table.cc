@@ -254,9 +254,9 @@ Result<Hash128> sample_content(const TableSource& source) {
 
 Result<std::shared_ptr<const ChunkSource>> open_table(StoreAndPath at, const TableRequest& request,
                                                       const TableCodecs& codecs, std::stop_token stop) {
-  DataPlace place{request.is_list, request.names, kArrowEndings};
-  if (request.format == TableRequest::Format::kParquet) place.endings = kParquetEndings;
-  FOREBAY_ASSIGN(DataFiles files, find_data_files(std::move(at), place, stop));
+  DataLocation location{request.is_list, request.names, kArrowEndings};
+  if (request.format == TableRequest::Format::kParquet) location.endings = kParquetEndings;
+  FOREBAY_ASSIGN(DataFiles files, find_data_files(std::move(at), location, stop));
   return open_table_files(std::move(files), request, codecs, std::move(stop));
 }
 
