@@ -166,7 +166,7 @@ Result<IpcStream> walk_ipc_stream(std::span<const TableFile::Piece> pieces, uint
       stream.blocks.batches.push_back(step.block);
     } else {
       return unsupported(fmt::format(
-          "the Arrow stream holds a message of kind {}, which is no record batch; write a table", step.message.type));
+          "expected a record batch in the Arrow stream, found a message of kind {}; write a table", step.message.type));
     }
     offset += step.block.head_bytes + step.block.body_bytes;
   }

@@ -198,7 +198,9 @@ int bench_verb(const Arguments& arguments, const Console& console) {
          {"--on-error", "--max-errors", "--storage-option", "--requests", "--memory", "--steps-per-epoch"}) {
       if (line.app().count(name) > 0)
         return line.misuse(
-            fmt::format("cannot have {} together with --against: other loaders have no such thing", name), console);
+            fmt::format("cannot have {} together with --against: other loaders do not have it; leave one of them out",
+                        name),
+            console);
     }
     return compare(arguments, console);
   }

@@ -46,7 +46,7 @@ Result<std::vector<EntryRequest>> parse_entry_request(std::span<const uint8_t> b
     const auto kind = in.take<uint8_t>();
     if (has_element > 1 || element < 0 || (has_element == 0 && element != 0) ||
         kind > static_cast<uint8_t>(EntryRequest::Kind::kVersion))
-      return corrupt("a request names what is no entry");
+      return corrupt("a request has a malformed entry");
     if (has_element == 1) each.element = element;
     each.kind = static_cast<EntryRequest::Kind>(kind);
   }

@@ -35,7 +35,7 @@ void PeerClient::read(PeerRead read) {
 void PeerClient::failed(const std::string& why, bool there) {
   if (health_.failed(now(), there))
     log_warning(
-        fmt::format("peer {} is left out for a while ({}); what it has is read from storage", host_.address, why));
+        fmt::format("peer {} is backed off for a while ({}); its entries are read from storage", host_.address, why));
   std::deque<PeerRead> waiting;
   std::vector<Announced> announced;
   {

@@ -33,8 +33,8 @@ std::string describe_extensions(const std::map<std::string, uint64_t>& extension
   return text;
 }
 
-constexpr LeftOutKind kOtherFolders{"other_folders", "folder is none of classes= and is left out",
-                                    "folders are none of classes= and are left out",
+constexpr LeftOutKind kOtherFolders{"other_folders", "folder is not in classes= and is left out",
+                                    "folders are not in classes= and are left out",
                                     "add them to classes=, or move them away"};
 
 /// The class folder that contains a key, if a folder does.

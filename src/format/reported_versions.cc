@@ -29,7 +29,7 @@ void ReportedVersions::set_if_unknown(int64_t id, uint64_t found) {
 void ReportedVersions::warn_no_version(std::string_view name) {
   if (warned_.exchange(true)) return;
   log_warning(fmt::format(
-      "cache: the server tells no version of '{}' to go by (no ETag, and no Last-Modified before this second): what is "
+      "cache: the server reports no version of '{}' (no ETag, and no Last-Modified before this second): what is "
       "made of such objects is kept in memory only, and for this run",
       name));
 }

@@ -29,7 +29,7 @@ constexpr const char* kBeside[] = {"_index", "_identities"};
 
 Status not_written(const std::string& path) {
   const Code code = errno == ENOENT ? Code::kNotFound : Code::kUnavailable;
-  return Status(code, fmt::format("cannot be written: {}; what is done stays there, and the same command goes on",
+  return Status(code, fmt::format("cannot be written: {}; finished files stay; run the same command again to continue",
                                   std::strerror(errno)))
       .with_key(path);
 }

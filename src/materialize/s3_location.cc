@@ -70,8 +70,8 @@ class S3Location final : public OutputLocation {
 
   static Status told(Status status) {
     if (status.code() != Code::kUnavailable) return status;
-    return Status(Code::kUnavailable, fmt::format("cannot be written: {}; what is done stays there, and the same "
-                                                  "command goes on",
+    return Status(Code::kUnavailable, fmt::format("cannot be written: {}; finished files stay; run the same "
+                                                  "command again to continue",
                                                   status.message()))
         .with_key(status.key());
   }
@@ -106,8 +106,8 @@ class S3Location final : public OutputLocation {
   // Warns once: credentials without the permission fail alike for every shard.
   void tell_once(const Status& status) const {
     if (status.ok() || status.code() == Code::kCancelled || told_.exchange(true)) return;
-    log_warning(fmt::format("{}: what killed writers may have left there cannot be looked at or taken away ({})",
-                            name(), status.message()));
+    log_warning(
+        fmt::format("{}: remains of killed writers cannot be listed or deleted ({})", name(), status.message()));
   }
 
   mutable S3Writer writer_;

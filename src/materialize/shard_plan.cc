@@ -19,7 +19,7 @@ Result<ShardPlan> ShardPlan::from_json(const std::string& text, int64_t rows) {
   }
   if (plan.begins.size() < 2 || plan.begins.front() != 0 || plan.begins.back() != rows ||
       !std::is_sorted(plan.begins.begin(), plan.begins.end()))
-    return corrupt("what was begun here is damaged; remove the folder _unfinished in it, and run this again");
+    return corrupt("the unfinished data is damaged; remove its folder _unfinished, and run the same command again");
   return plan;
 }
 

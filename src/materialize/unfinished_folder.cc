@@ -82,7 +82,7 @@ Status UnfinishedFolder::begin() {
   const std::string wanted = nlohmann::json::parse(job_.what).dump();
   if (!begun.job || begun.job->what != wanted)
     return invalid_argument(
-               "holds something else that was begun there: another pipeline, cut or version of the data; give another "
+               "holds unfinished data of another pipeline, cut or version of the data; give another "
                "folder, or remove this one")
         .with_key(location_->name());
   job_ = *begun.job;

@@ -235,7 +235,7 @@ TEST_F(UnfinishedFolderOf, WhereNothingCanBeWrittenThatIsToldWithTheWayOn) {
   fs::remove_all(folder_);
   const auto put = folder->put(0, 1, files_of(0));
   EXPECT_EQ(put.status().code(), Code::kNotFound);
-  EXPECT_NE(put.status().to_string().find("the same command goes on"), std::string::npos);
+  EXPECT_NE(put.status().to_string().find("run the same command again to continue"), std::string::npos);
 }
 
 TEST_F(UnfinishedFolderOf, AFullDiskIsToldAndLeavesNoHalfFile) {

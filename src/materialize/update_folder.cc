@@ -117,7 +117,8 @@ Status publish_folder_update(const std::string& folder) {
     fs::remove_all(from);
   } catch (const fs::filesystem_error& failed) {
     return Status(Code::kUnavailable,
-                  fmt::format("cannot be brought up to date: {}; the same command goes on", failed.code().message()))
+                  fmt::format("cannot be brought up to date: {}; run the same command again to continue",
+                              failed.code().message()))
         .with_key(folder);
   }
   return {};

@@ -142,7 +142,7 @@ std::vector<ScanPart> load_or_divide(std::span<LineFile> files, const OpenLinesO
   return parts;
 }
 
-Status scan_lines(Store& store, std::span<LineFile> files, const std::vector<ScanPart>& parts,
+Status scan_parts(Store& store, std::span<LineFile> files, const std::vector<ScanPart>& parts,
                   const OpenLinesOptions& options, Scans& scans, std::stop_token stop) {
   ReadingJobsOptions jobs;
   jobs.bytes = [&](size_t job) { return parts[job].blocks * options.block_bytes; };
@@ -176,7 +176,7 @@ Result<std::vector<std::vector<LineSlice>>> scan_files(Store& store, std::span<L
   Scans scans(files.size());
   const LineIndexFiles saved(store, options);
   const std::vector<ScanPart> parts = load_or_divide(files, options, saved, slices, scans);
-  FOREBAY_RETURN_IF_ERROR(scan_lines(store, files, parts, options, scans, stop));
+  FOREBAY_RETURN_IF_ERROR(scan_parts(store, files, parts, options, scans, stop));
   // The scan also finds the form of each file. Files of other forms are read again from the
   // beginning, because their blocks cannot be scanned in any order.
   std::vector<size_t> in_sequence;

@@ -108,8 +108,7 @@ Result<MaterializedManifest> read_manifest(const StoreAndPath& folder, std::stop
   if (text.status().code() == Code::kNotFound)
     return not_found(
                "has no finished materialised data (no _manifest.json); if `materialize` was stopped there, run the "
-               "same command "
-               "again, and it goes on")
+               "same command again to continue")
         .with_key(folder.store->display_name(folder.path));
   if (!text.ok()) return text.status();
   Result<MaterializedManifest> manifest =

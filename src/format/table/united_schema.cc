@@ -494,8 +494,7 @@ class Uniting {
       text += fmt::format("\n  and {} more differences", differences_.size() - kDifferencesNamed);
     if (!unlike_.empty() && !in_.first_decides)
       text += fmt::format(
-          "\nSay what the column is read as with types={{'{}': 'string'}} or another type that holds all values",
-          unlike_);
+          "\nGive the column a type with types={{'{}': 'string'}} or another type that holds all values", unlike_);
     return invalid_argument(text +
                             "\nName the columns that all have alike with columns=, or make a pipeline for each kind");
   }

@@ -12,13 +12,13 @@ namespace forebay {
 
 namespace {
 
-constexpr size_t kMostNameBytes = 200;  // limit of a name in a message
+constexpr size_t kMostSkippedNameBytes = 200;  // limit of a name in a message
 
 }  // namespace
 
 void SampleGrouper::skip(TarIndex::SkippedKind why, const std::string& name) {
   TarIndex::Skipped& out = index_.skipped[why];
-  if (out.count++ == 0) out.first = name.substr(0, kMostNameBytes);
+  if (out.count++ == 0) out.first = name.substr(0, kMostSkippedNameBytes);
 }
 
 void SampleGrouper::begin_sample(std::string_view base) {
