@@ -127,6 +127,41 @@ Result<ColumnValues> read_hdf5_varying(Hdf5Metadata& file, const Hdf5DataSet& da
   return varying.done();
 }
 
+namespace {
+
+Status text_constant(Hdf5Metadata& file, const Hdf5Attribute& attribute, const Hdf5Type& leaf, Hdf5Column& column) {
+  if (attribute.space.elements() != 1 || attribute.type.kind == Hdf5Type::Kind::kArray)
+    return unsupported("a row cannot hold an attribute of several texts; name an attribute of a single text");
+  column.field.kind = FieldKind::kText;
+  std::string_view value;
+  Buffer bytes;
+  if (leaf.kind == Hdf5Type::Kind::kString) {
+    value = hdf5_text(leaf, attribute.values.data());
+  } else {
+    Hdf5GlobalHeap heap;
+    FOREBAY_ASSIGN(bytes, follow_reference(file, heap, attribute.values.data(), leaf));
+    value = as_text(bytes);
+  }
+  if (!is_utf8(value)) return corrupt("the attribute's text is not UTF-8");
+  column.preloaded = one_value(value.data(), value.size(), true);
+  return {};
+}
+
+Status numeric_constant(const Hdf5Attribute& attribute, const Hdf5Type& leaf, const std::vector<int64_t>& dims,
+                        Hdf5Column& column) {
+  FOREBAY_ASSIGN(column.numbers, Hdf5Numbers::of(leaf));
+  if (dims.size() >= Shape::kMaxRank) return unsupported("the attribute has more axes than a batch has room for");
+  column.field.dtype = column.numbers.dtype();
+  for (const int64_t dim : dims) column.field.shape.push_back(dim);
+  const uint64_t count = attribute.values.size() / leaf.bytes;
+  column.preloaded = one_value(nullptr, 0, false);
+  column.preloaded.values = Buffer::allocate(count * dtype_size(column.field.dtype));
+  if (count > 0) column.numbers.convert(attribute.values.data(), leaf.bytes, count, 1, column.preloaded.values.data());
+  return {};
+}
+
+}  // namespace
+
 Status hdf5_constant(Hdf5Metadata& file, const Hdf5Attribute& attribute, Hdf5Column& column) {
   if (attribute.space.empty) return unsupported("the attribute is empty");
   Hdf5Type leaf = attribute.type;
@@ -138,32 +173,7 @@ Status hdf5_constant(Hdf5Metadata& file, const Hdf5Attribute& attribute, Hdf5Col
   }
   const bool text =
       leaf.kind == Hdf5Type::Kind::kString || (leaf.kind == Hdf5Type::Kind::kVarying && leaf.varying_string);
-  if (text) {
-    if (attribute.space.elements() != 1 || attribute.type.kind == Hdf5Type::Kind::kArray)
-      return unsupported("an attribute of several texts has no place in a row; name one that is a single text");
-    column.field.kind = FieldKind::kText;
-    std::string_view value;
-    Buffer preloaded;
-    if (leaf.kind == Hdf5Type::Kind::kString) {
-      value = hdf5_text(leaf, attribute.values.data());
-    } else {
-      Hdf5GlobalHeap heap;
-      FOREBAY_ASSIGN(preloaded, follow_reference(file, heap, attribute.values.data(), leaf));
-      value = as_text(preloaded);
-    }
-    if (!is_utf8(value)) return corrupt("the attribute's text is not UTF-8");
-    column.preloaded = one_value(value.data(), value.size(), true);
-    return {};
-  }
-  FOREBAY_ASSIGN(column.numbers, Hdf5Numbers::of(leaf));
-  if (dims.size() >= Shape::kMaxRank) return unsupported("the attribute has more axes than a batch has room for");
-  column.field.dtype = column.numbers.dtype();
-  for (const int64_t dim : dims) column.field.shape.push_back(dim);
-  const uint64_t count = attribute.values.size() / leaf.bytes;
-  column.preloaded = one_value(nullptr, 0, false);
-  column.preloaded.values = Buffer::allocate(count * dtype_size(column.field.dtype));
-  if (count > 0) column.numbers.convert(attribute.values.data(), leaf.bytes, count, 1, column.preloaded.values.data());
-  return {};
+  return text ? text_constant(file, attribute, leaf, column) : numeric_constant(attribute, leaf, dims, column);
 }
 
 }  // namespace forebay

@@ -38,6 +38,11 @@ struct FakeTable {
   size_t gap_bytes = 0;  ///< between column chunks
 
   std::string to_bytes() const;
+
+ private:
+  /// Appends the values of a column and returns the entry of the index.
+  nlohmann::json append_chunk(const std::vector<std::vector<Cell>>& group, size_t column, std::string& file) const;
+  static nlohmann::json append_value(const Column& column, const Cell& cell, std::string& values);
 };
 
 /// Counts of calls of a fake codec.
@@ -219,51 +224,57 @@ inline std::string FakeTable::to_bytes() const {
   std::string file;
   for (const auto& group : groups) {
     Json chunks = Json::array();
-    for (size_t c = 0; c < columns.size(); ++c) {
-      std::string valid, values;
-      Json min, max;
-      int64_t nulls = 0;
-      for (const auto& row : group) {
-        const Cell& cell = row[c];
-        const bool null = std::holds_alternative<std::monostate>(cell);
-        valid += null ? '\0' : '\1';
-        nulls += null ? 1 : 0;
-        Json value;
-        if (columns[c].text) {
-          const std::string text = null ? "" : std::get<std::string>(cell);
-          const auto length = static_cast<int64_t>(text.size());
-          values.append(reinterpret_cast<const char*>(&length), sizeof length) += text;
-          value = text;
-        } else if (columns[c].dtype == DType::kInt64) {
-          const int64_t number = null ? 0 : std::get<int64_t>(cell);
-          values.append(reinterpret_cast<const char*>(&number), sizeof number);
-          value = number;
-        } else {
-          const double number = null ? 0 : std::get<double>(cell);
-          const auto single = static_cast<float>(number);
-          if (columns[c].dtype == DType::kFloat32)
-            values.append(reinterpret_cast<const char*>(&single), sizeof single);
-          else
-            values.append(reinterpret_cast<const char*>(&number), sizeof number);
-          value = number;
-        }
-        if (null || (value.is_number_float() && std::isnan(value.get<double>()))) continue;
-        if (min.is_null() || value < min) min = value;
-        if (max.is_null() || value > max) max = value;
-      }
-      Json chunk = {{"offset", file.size()}, {"length", valid.size() + values.size()}};
-      if (statistics) chunk["nulls"] = nulls;
-      if (statistics && !min.is_null()) {
-        chunk["min"] = min;
-        chunk["max"] = max;
-      }
-      file += valid + values + std::string(gap_bytes, '.');
-      chunks.push_back(chunk);
-    }
+    for (size_t c = 0; c < columns.size(); ++c) chunks.push_back(append_chunk(group, c, file));
     index["groups"].push_back({{"rows", group.size()}, {"chunks", chunks}});
   }
   const std::string text = index.dump();
   return file + text + fmt::format("{:08}FAKE", text.size());
+}
+
+inline nlohmann::json FakeTable::append_chunk(const std::vector<std::vector<Cell>>& group, size_t column,
+                                              std::string& file) const {
+  std::string valid, values;
+  nlohmann::json min, max;
+  int64_t nulls = 0;
+  for (const auto& row : group) {
+    const bool null = std::holds_alternative<std::monostate>(row[column]);
+    valid += null ? '\0' : '\1';
+    nulls += null ? 1 : 0;
+    const nlohmann::json value = append_value(columns[column], row[column], values);
+    if (null || (value.is_number_float() && std::isnan(value.get<double>()))) continue;
+    if (min.is_null() || value < min) min = value;
+    if (max.is_null() || value > max) max = value;
+  }
+  nlohmann::json chunk = {{"offset", file.size()}, {"length", valid.size() + values.size()}};
+  if (statistics) chunk["nulls"] = nulls;
+  if (statistics && !min.is_null()) {
+    chunk["min"] = min;
+    chunk["max"] = max;
+  }
+  file += valid + values + std::string(gap_bytes, '.');
+  return chunk;
+}
+
+inline nlohmann::json FakeTable::append_value(const Column& column, const Cell& cell, std::string& values) {
+  const bool null = std::holds_alternative<std::monostate>(cell);
+  if (column.text) {
+    const std::string text = null ? "" : std::get<std::string>(cell);
+    const auto length = static_cast<int64_t>(text.size());
+    values.append(reinterpret_cast<const char*>(&length), sizeof length) += text;
+    return text;
+  }
+  if (column.dtype == DType::kInt64) {
+    const int64_t number = null ? 0 : std::get<int64_t>(cell);
+    values.append(reinterpret_cast<const char*>(&number), sizeof number);
+    return number;
+  }
+  const double number = null ? 0 : std::get<double>(cell);
+  const auto single = static_cast<float>(number);
+  if (column.dtype == DType::kFloat32)
+    values.append(reinterpret_cast<const char*>(&single), sizeof single);
+  else
+    values.append(reinterpret_cast<const char*>(&number), sizeof number);
+  return number;
 }
 
 /// Codec of files that FakeTable::to_bytes() makes. Counts opened files in `counts`.
