@@ -105,8 +105,8 @@ Status ParquetTable::check_pages(const Group& group, std::span<const size_t> lea
   return {};
 }
 
-/// Reads the leaves of one row group with Arrow. A reader is opened when the first leaf needs it. One
-/// thread uses it.
+/// Reads the leaves of one row group with Arrow. A reader is opened when the first leaf needs it.
+/// One thread uses it.
 class ParquetTable::LeafReader {
  public:
   /// How values are read.

@@ -14,8 +14,8 @@ struct CheckedPipeline {
   int exit_code = 0;  ///< if there is no pipeline
 };
 
-/// Reads the pipeline of a file and checks it. Reports an error, or all problems of the pipeline with
-/// their remedies, before anything is opened.
+/// Reads the pipeline of a file and checks it. Reports an error, or all problems of the pipeline
+/// with their remedies, before anything is opened.
 CheckedPipeline read_checked_pipeline(const std::string& path, bool json, const Console& console);
 
 }  // namespace forebay

@@ -344,7 +344,7 @@ class Materialization {
   const std::stop_source stop_;  ///< stops calls to the output location
   const BackgroundCalls in_background_{context_, stop_};
   std::shared_ptr<OutputLocation> location_, target_;  ///< target_ receives the shards
-  std::string below_;                                  ///< folder of `target_` in a bucket; for updates
+  std::string below_;                                  ///< folder of an update in a bucket
   Place rank_;
   const TableCodecs* codecs_ = nullptr;
   std::optional<size_t> cut_;

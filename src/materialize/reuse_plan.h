@@ -15,8 +15,8 @@ namespace forebay {
 class ReusePlan {
  public:
   ReusePlan() = default;  ///< all have to be made
-  /// `count` is the number of samples or chunks. `reused` returns the number in the finished data, if
-  /// any.
+  /// `count` is the number of samples or chunks. `reused` returns the number in the finished data,
+  /// if any.
   ReusePlan(int64_t count, const std::function<std::optional<int64_t>(int64_t)>& reused);
 
   std::optional<int64_t> reused(int64_t number) const;

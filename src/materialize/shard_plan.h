@@ -20,8 +20,8 @@ struct ShardPlan {
 };
 
 /// Plans the shards. `boundaries` are the rows at which a shard may begin, from 0 to the number of
-/// rows; empty means any row. It plans `shards` shards, as far as the boundaries allow, or else shards
-/// of about `bytes_a_shard` bytes.
+/// rows; empty means any row. It plans `shards` shards, as far as the boundaries allow, or else
+/// shards of about `bytes_a_shard` bytes.
 ShardPlan plan_shards(int64_t rows, const std::vector<int64_t>& boundaries, double bytes_a_row,
                       std::optional<int64_t> shards, uint64_t bytes_a_shard = uint64_t{64} << 20);
 

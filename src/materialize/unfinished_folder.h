@@ -15,8 +15,8 @@
 
 namespace forebay {
 
-/// Output location to which any number of processes write shards. The job and the finished shards are
-/// listed below `_unfinished`. A shard is there completely or not at all, whenever a writer is
+/// Output location to which any number of processes write shards. The job and the finished shards
+/// are listed below `_unfinished`. A shard is there completely or not at all, whenever a writer is
 /// killed; the next writer deletes the remains of killed ones. The methods are const, and block.
 class UnfinishedFolder {
  public:
@@ -28,7 +28,8 @@ class UnfinishedFolder {
     std::string what;  ///< equal for equal results: a MaterializedManifest without shards
     std::string how;   ///< JSON, fixed when the job begins: the assignment of rows to shards
   };
-  /// InvalidArgument if the location holds another job. NotFound or Unavailable if it cannot be made.
+  /// InvalidArgument if the location holds another job. NotFound or Unavailable if it cannot be
+  /// made.
   static Result<UnfinishedFolder> open(Location location, Job job);
 
   const Job& job() const { return job_; }

@@ -11,7 +11,8 @@ namespace forebay {
 /// intact meanwhile.
 std::string update_folder(const std::string& folder);
 
-/// Makes that folder and its subfolders. From then on publish_folder_update() does not delete it as empty.
+/// Makes that folder and its subfolders. From then on publish_folder_update() does not delete it as
+/// empty.
 Status begin_update(const std::string& folder);
 
 /// If the update is finished, moves it into the place of the old data. If it is unfinished or

@@ -38,7 +38,8 @@ size_t next_frame(MpegBytes bytes, size_t position, uint32_t stream) {
   return size > 0 && stream_bits(rest) == stream ? size : 0;
 }
 
-/// True if two consecutive frames, or one that ends with the data, follow anywhere after `position`.
+/// True if two consecutive frames, or one that ends with the data, follow anywhere after
+/// `position`.
 bool goes_on(MpegBytes bytes, size_t position, uint32_t stream) {
   for (; position + 4 <= bytes.size(); ++position) {
     if (bytes[position] != 0xff) continue;

@@ -77,7 +77,8 @@ class HttpPeers final : public Transport {
           });
     transport_->send(request_to(host, service, std::move(body), limits), pending->ended->get_token(),
                      [pending](Result<HttpResponse> response) {
-                       // Both the caller's stop and the deadline request this stop; only the caller's is Cancelled.
+                       // Both the caller's stop and the deadline request this stop; only the
+                       // caller's is Cancelled.
                        const bool late = pending->ended->stop_requested() && !pending->stop.stop_requested();
                        Result<Buffer> judged = judge_response(pending->host, std::move(response), late);
                        const Done answer = std::exchange(pending->done, nullptr);
@@ -88,8 +89,8 @@ class HttpPeers final : public Transport {
  private:
   struct PendingCall {
     std::string host;
-    std::shared_ptr<std::stop_source> ended = std::make_shared<std::stop_source>();  ///< by deadline or caller
-    std::stop_token stop;                                                            ///< the caller's
+    std::shared_ptr<std::stop_source> ended = std::make_shared<std::stop_source>();
+    std::stop_token stop;  ///< the caller's; `ended` also follows the deadline
     std::unique_ptr<std::stop_callback<std::function<void()>>> on_stop;
     Done done;
   };

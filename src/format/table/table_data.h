@@ -53,7 +53,7 @@ struct TableData {
   std::string base;              ///< as DataFiles::base
   std::string group_word;        ///< a chunk in messages, such as "row group"
   std::vector<TablePart> parts;
-  std::shared_ptr<const TableIndexCache> cache;  ///< indices of the files; null for tables in memory
+  std::shared_ptr<const TableIndexCache> cache;  ///< opened indices; null for tables in memory
   std::vector<PartitionColumn> partitions;
   std::vector<PartitionNull> partition_nulls;
   UnitedSchema schema;

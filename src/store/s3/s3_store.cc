@@ -214,8 +214,8 @@ void S3Store::read_version(const ReadRequest& request, std::stop_token stop, con
                 [core = core_, request, answer](Result<HttpResponse> head) {
                   if (!head.ok()) return answer(version_failure(head.status()));
                   const std::string_view etag = head->header("etag");
-                  // If the object is pinned to another version, none is reported: the object is then
-                  // read, and the read reports the change.
+                  // If the object is pinned to another version, none is reported: the object is
+                  // then read, and the read reports the change.
                   if (core->pins.check(request.key, etag).ok()) tell_version(request, version_of_etag(etag));
                   answer(Buffer());
                 });
