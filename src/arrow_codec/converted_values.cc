@@ -188,13 +188,13 @@ Result<LeafValues> with_numbers(const arrow::Array& array, Visit visit) {
   const arrow::ArrayData& data = *array.data();
   const uint8_t* from = data.buffers[1]->data();
   const auto values = [&]<typename T>(T) {
-    return visit([from, &data](int64_t place) {
-      return loaded_as<T>(from + static_cast<size_t>(data.offset + place) * sizeof(T));
+    return visit([from, &data](int64_t index) {
+      return loaded_as<T>(from + static_cast<size_t>(data.offset + index) * sizeof(T));
     });
   };
   switch (array.type_id()) {
     case Type::BOOL:
-      return visit([from, &data](int64_t place) { return arrow::bit_util::GetBit(from, data.offset + place); });
+      return visit([from, &data](int64_t index) { return arrow::bit_util::GetBit(from, data.offset + index); });
     case Type::UINT8: return values(uint8_t{});
     case Type::INT8: return values(int8_t{});
     case Type::UINT16: return values(uint16_t{});
@@ -234,9 +234,9 @@ class Converted {
     uint8_t* exact = exact_.data();
     bool all = true;
     for (const Segment& segment : segments) {
-      for (int64_t place = segment.start; place < segment.start + segment.length; ++place, ++to, ++exact) {
+      for (int64_t index = segment.start; index < segment.start + segment.length; ++index, ++to, ++exact) {
         T value{};
-        *exact = put(place, value) ? 1 : 0;
+        *exact = put(index, value) ? 1 : 0;
         all = all && *exact != 0;
         std::memcpy(static_cast<void*>(to), &value, sizeof value);
       }
@@ -252,7 +252,7 @@ template <typename To>
 Result<LeafValues> numbers(const arrow::Array& array, std::span<const Segment> segments, int64_t count) {
   return with_numbers(array, [&](auto get) -> Result<LeafValues> {
     FOREBAY_ASSIGN(Converted<To> out, Converted<To>::of(count));
-    return std::move(out).fill(segments, [&](int64_t place, To& to) { return convert(get(place), to); });
+    return std::move(out).fill(segments, [&](int64_t index, To& to) { return convert(get(index), to); });
   });
 }
 
@@ -261,9 +261,9 @@ Result<LeafValues> decimals(const arrow::Array& array, std::span<const Segment> 
   const auto& fixed = static_cast<const arrow::FixedSizeBinaryArray&>(array);
   const int32_t scale = static_cast<const arrow::DecimalType&>(*array.type()).scale();
   FOREBAY_ASSIGN(Converted<To> out, Converted<To>::of(count));
-  return std::move(out).fill(segments, [&](int64_t place, To& to) {
+  return std::move(out).fill(segments, [&](int64_t index, To& to) {
     // A null element may hold a number that does not fit.
-    return array.IsNull(place) || convert_decimal(Decimal(fixed.GetValue(place)), scale, round, to);
+    return array.IsNull(index) || convert_decimal(Decimal(fixed.GetValue(index)), scale, round, to);
   });
 }
 
@@ -271,8 +271,8 @@ template <typename To>
 Result<LeafValues> parsed(const arrow::Array& array, std::span<const Segment> segments, int64_t count) {
   FOREBAY_ASSIGN(const StringViews views, StringViews::of(array));
   FOREBAY_ASSIGN(Converted<To> out, Converted<To>::of(count));
-  return std::move(out).fill(segments, [&](int64_t place, To& to) {
-    const std::span<const uint8_t> bytes = views[place];
+  return std::move(out).fill(segments, [&](int64_t index, To& to) {
+    const std::span<const uint8_t> bytes = views[index];
     return parse(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()), to);
   });
 }
@@ -301,8 +301,8 @@ Result<LeafValues> times(const arrow::Array& array, std::span<const Segment> seg
       return internal_error("times are no integers");
     } else {
       FOREBAY_ASSIGN(Converted<int64_t> out, Converted<int64_t>::of(count));
-      return std::move(out).fill(segments, [&](int64_t place, int64_t& ticks) {
-        const auto value = static_cast<int64_t>(get(place));
+      return std::move(out).fill(segments, [&](int64_t index, int64_t& ticks) {
+        const auto value = static_cast<int64_t>(get(index));
         if (finer) return !__builtin_mul_overflow(value, factor, &ticks);
         ticks = value / factor;
         return value % factor == 0;
@@ -349,23 +349,23 @@ void append_value(T value, std::string& out) {
 }
 
 template <typename Decimal>
-void append_decimal(const arrow::Array& array, int64_t place, std::string& out) {
+void append_decimal(const arrow::Array& array, int64_t index, std::string& out) {
   const auto& fixed = static_cast<const arrow::FixedSizeBinaryArray&>(array);
-  out += plain_text(Decimal(fixed.GetValue(place)), static_cast<const arrow::DecimalType&>(*array.type()).scale());
+  out += plain_text(Decimal(fixed.GetValue(index)), static_cast<const arrow::DecimalType&>(*array.type()).scale());
 }
 
 }  // namespace
 
-void append_text(const arrow::Array& array, int64_t place, std::string& out) {
+void append_text(const arrow::Array& array, int64_t index, std::string& out) {
   switch (array.type_id()) {
-    case Type::DECIMAL32: return append_decimal<arrow::Decimal32>(array, place, out);
-    case Type::DECIMAL64: return append_decimal<arrow::Decimal64>(array, place, out);
-    case Type::DECIMAL128: return append_decimal<arrow::Decimal128>(array, place, out);
-    case Type::DECIMAL256: return append_decimal<arrow::Decimal256>(array, place, out);
+    case Type::DECIMAL32: return append_decimal<arrow::Decimal32>(array, index, out);
+    case Type::DECIMAL64: return append_decimal<arrow::Decimal64>(array, index, out);
+    case Type::DECIMAL128: return append_decimal<arrow::Decimal128>(array, index, out);
+    case Type::DECIMAL256: return append_decimal<arrow::Decimal256>(array, index, out);
     default: break;
   }
   (void)with_numbers(array, [&](auto get) -> Result<LeafValues> {
-    append_value(get(place), out);
+    append_value(get(index), out);
     return LeafValues{};
   });
 }

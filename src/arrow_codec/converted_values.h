@@ -21,7 +21,7 @@ Result<LeafValues> converted_values(const arrow::Array& array, std::span<const S
 
 /// Appends an element of an array of bools, integers, floats or decimals as text: all digits of a
 /// decimal, or the shortest text that reads back as the same float.
-void append_text(const arrow::Array& array, int64_t place, std::string& out);
+void append_text(const arrow::Array& array, int64_t index, std::string& out);
 
 /// Combines two readings of INT96 timestamps into `ticks` per second: `seconds`, which never
 /// overflow, and `nanoseconds`, which may. Writes to `out`, and clears the byte of a value in

@@ -48,9 +48,9 @@ class FlatBytes {
   /// A vector with `width` bytes per element. Empty if the field is absent, nullopt if it extends
   /// outside of the buffer.
   std::optional<Vector> vector(uint64_t table, unsigned number, uint64_t width) const {
-    const auto place = field(table, number);
-    if (!place) return Vector{};
-    const auto begin = follow(*place);
+    const auto position = field(table, number);
+    if (!position) return Vector{};
+    const auto begin = follow(*position);
     if (!begin) return std::nullopt;
     const auto size = read<uint32_t>(*begin);
     if (!size || *size > (bytes_.size() - *begin - sizeof(uint32_t)) / width) return std::nullopt;

@@ -90,8 +90,8 @@ Status Walk::mark(Test is_null) {
   }
   uint8_t* slot = valid_.data();
   for (const Segment& segment : segments_) {
-    for (int64_t place = segment.start; place < segment.start + segment.length; ++place, ++slot) {
-      if (is_null(place)) *slot = 0;
+    for (int64_t index = segment.start; index < segment.start + segment.length; ++index, ++slot) {
+      if (is_null(index)) *slot = 0;
     }
   }
   return {};
@@ -104,9 +104,9 @@ Status Walk::add_validity() {
     const auto& coded = static_cast<const arrow::DictionaryArray&>(*array_);
     const arrow::Array& entries = *coded.dictionary();
     if (entries.null_count() > 0)
-      FOREBAY_RETURN_IF_ERROR(mark([&](int64_t place) {
-        if (coded.IsNull(place)) return true;
-        const int64_t entry = coded.GetValueIndex(place);
+      FOREBAY_RETURN_IF_ERROR(mark([&](int64_t index) {
+        if (coded.IsNull(index)) return true;
+        const int64_t entry = coded.GetValueIndex(index);
         // An index out of bounds is not a null. Gathering the values reports it as an error.
         return entry >= 0 && entry < entries.length() && entries.IsNull(entry);
       }));
@@ -117,7 +117,7 @@ Status Walk::add_validity() {
 Status Walk::add_bitmap() {
   const uint8_t* bits = array_->null_bitmap_data();
   const int64_t offset = array_->offset();
-  if (!valid_.empty()) return mark([=](int64_t place) { return !arrow::bit_util::GetBit(bits, offset + place); });
+  if (!valid_.empty()) return mark([=](int64_t index) { return !arrow::bit_util::GetBit(bits, offset + index); });
   FOREBAY_ASSIGN(valid_, take_memory(static_cast<size_t>(slots_)));
   uint8_t* to = valid_.data();
   for (const Segment& segment : segments_) {
@@ -168,9 +168,9 @@ Status Walk::descend(Ends ends, std::shared_ptr<arrow::Array> values) {
   int64_t total = 0, slot = 0;
   *out++ = 0;
   for (const Segment& segment : segments_) {
-    for (int64_t place = segment.start; place < segment.start + segment.length; ++place, ++slot) {
+    for (int64_t index = segment.start; index < segment.start + segment.length; ++index, ++slot) {
       if (valid_.empty() || valid_.data()[slot] != 0) {
-        const auto [begin, end] = ends(place);
+        const auto [begin, end] = ends(index);
         if (begin < 0 || end < begin || end > values->length()) return corrupt("a list lies outside of its elements");
         // Adjacent lists are one segment, so most columns stay a single view.
         if (inner.empty() || inner.back().start + inner.back().length != begin) {
@@ -293,8 +293,8 @@ Status Walk::copied_strings() {
   const auto each = [&](auto&& visit) {
     int64_t slot = 0;
     for (const Segment& segment : segments_) {
-      for (int64_t place = segment.start; place < segment.start + segment.length; ++place, ++slot)
-        visit(valid_.empty() || valid_.data()[slot] != 0 ? views[place] : fill);
+      for (int64_t index = segment.start; index < segment.start + segment.length; ++index, ++slot)
+        visit(valid_.empty() || valid_.data()[slot] != 0 ? views[index] : fill);
     }
   };
   auto* offset = reinterpret_cast<int64_t*>(offsets.data());

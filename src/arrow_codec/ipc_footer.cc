@@ -75,8 +75,8 @@ Result<IpcBatchHead> read_ipc_batch_head(std::span<const uint8_t> head, uint64_t
   IpcBatchHead out;
   // Message.fbs, RecordBatch: length, nodes, buffers, compression, variadicBufferCounts. An absent
   // field has its default, 0.
-  if (const auto place = message.field(batch, 0)) {
-    const auto rows = message.read<int64_t>(*place);
+  if (const auto position = message.field(batch, 0)) {
+    const auto rows = message.read<int64_t>(*position);
     if (!rows || *rows < 0) return damaged();
     out.rows = *rows;
   }

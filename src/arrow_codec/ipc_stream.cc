@@ -55,13 +55,13 @@ std::optional<Message> read_message(const FlatBytes& flat) {
   const auto version = flat.field(*table, 0), type = flat.field(*table, 1), header = flat.field(*table, 2);
   const auto body = flat.field(*table, 3);
   if (!type || !header) return std::nullopt;
-  const auto place = flat.follow(*header);
+  const auto header_at = flat.follow(*header);
   const auto known_type = flat.read<uint8_t>(*type);
   const std::optional<int64_t> length = body ? flat.read<int64_t>(*body) : std::optional<int64_t>(0);
   const std::optional<int16_t> known_version =
       version ? flat.read<int16_t>(*version) : std::optional<int16_t>(int16_t{0});
-  if (!place || !known_type || !length || *length < 0 || !known_version) return std::nullopt;
-  return Message{*known_type, *known_version, *place, static_cast<uint64_t>(*length)};
+  if (!header_at || !known_type || !length || *length < 0 || !known_version) return std::nullopt;
+  return Message{*known_type, *known_version, *header_at, static_cast<uint64_t>(*length)};
 }
 
 uint64_t prefix_of(std::span<const uint8_t> head) {
@@ -166,7 +166,7 @@ Result<IpcStream> walk_ipc_stream(std::span<const TableFile::Piece> pieces, uint
       stream.blocks.batches.push_back(step.block);
     } else {
       return unsupported(fmt::format(
-          "the Arrow stream holds a message of kind {}, which is no record batch; write a table", step.message.type));
+          "expected a record batch in the Arrow stream, found a message of kind {}; write a table", step.message.type));
     }
     offset += step.block.head_bytes + step.block.body_bytes;
   }

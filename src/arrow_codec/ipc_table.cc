@@ -173,29 +173,37 @@ Result<Columns> IpcTable::decode(int64_t group, std::span<const size_t> fields, 
   FOREBAY_RETURN_IF_ERROR(memory.reserve(transient));
   Allowance allowance(expected + transient, memory);
   try {
-    std::vector<Piece> all(index_);
-    all.insert(all.end(), pieces.begin(), pieces.end());
-    auto options = read_options();
-    // Buffers of other columns must not be accessed, because their bytes were not fetched.
-    options.included_fields = columns_of(plan_, fields);
-    const auto file = std::make_shared<PieceFile>(all, file_size_);
-    auto reader = arrow::ipc::RecordBatchFileReader::Open(file, options);
-    if (!reader.ok()) return from_arrow(reader.status(), kArrowFile);
-    auto read = (*reader)->ReadRecordBatch(static_cast<int>(group));
-    if (!allowance.refusal().ok()) return allowance.refusal();
-    if (!read.ok()) return from_arrow(read.status(), kArrowFile);
-    if ((*read)->num_rows() != batch.rows || (*read)->num_columns() != static_cast<int>(options.included_fields.size()))
-      return corrupt("a batch of the Arrow file is not what the index says");
-    size_t columns = 0;
-    for (const Leaf& leaf : plan_.leaves) columns = std::max(columns, leaf.column + 1);
-    std::vector<std::shared_ptr<arrow::Array>> arrays(columns);
-    for (size_t i = 0; i < options.included_fields.size(); ++i)
-      arrays[static_cast<size_t>(options.included_fields[i])] = (*read)->column(static_cast<int>(i));
+    FOREBAY_ASSIGN(const arrow::ArrayVector arrays, read_arrays(group, columns_of(plan_, fields), pieces, allowance));
     return batch_columns(plan_, fields, batch.rows, arrays, false);
   } catch (const std::exception& error) {
     if (!allowance.refusal().ok()) return allowance.refusal();
     return from_exception(error, kArrowFile);
   }
+}
+
+Result<arrow::ArrayVector> IpcTable::read_arrays(int64_t group, std::vector<int> columns, std::span<const Piece> pieces,
+                                                 const Allowance& allowance) const {
+  std::vector<Piece> all(index_);
+  all.insert(all.end(), pieces.begin(), pieces.end());
+  auto options = read_options();
+  // Buffers of other columns must not be accessed, because their bytes were not fetched.
+  options.included_fields = std::move(columns);
+  const auto file = std::make_shared<PieceFile>(all, file_size_);
+  auto reader = arrow::ipc::RecordBatchFileReader::Open(file, options);
+  if (!reader.ok()) return from_arrow(reader.status(), kArrowFile);
+  auto read = (*reader)->ReadRecordBatch(static_cast<int>(group));
+  if (!allowance.refusal().ok()) return allowance.refusal();
+  if (!read.ok()) return from_arrow(read.status(), kArrowFile);
+  const arrow::RecordBatch& batch = **read;
+  if (batch.num_rows() != batches_[static_cast<size_t>(group)].rows ||
+      batch.num_columns() != static_cast<int>(options.included_fields.size()))
+    return corrupt("a batch of the Arrow file is not what the index says");
+  size_t count = 0;
+  for (const Leaf& leaf : plan_.leaves) count = std::max(count, leaf.column + 1);
+  arrow::ArrayVector arrays(count);
+  for (size_t i = 0; i < options.included_fields.size(); ++i)
+    arrays[static_cast<size_t>(options.included_fields[i])] = batch.column(static_cast<int>(i));
+  return arrays;
 }
 
 }  // namespace forebay

@@ -11,6 +11,8 @@
 
 namespace forebay {
 
+class Allowance;
+
 /// An Arrow file whose index has been read. Its groups are the file's record batches. Immutable;
 /// any thread may decode.
 ///
@@ -47,6 +49,9 @@ class IpcTable final : public TableFile {
 
   IpcTable() = default;
   Status read_batches(const IpcFooter& footer, const arrow::Schema& schema);
+  /// Reads these columns of a batch. Other elements of the result are null.
+  Result<arrow::ArrayVector> read_arrays(int64_t group, std::vector<int> columns, std::span<const Piece> pieces,
+                                         const Allowance& allowance) const;
   Result<Batch> read_batch(const IpcBlock& block, const arrow::Schema& schema) const;
 
   std::vector<Piece> index_;

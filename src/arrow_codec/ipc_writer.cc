@@ -54,11 +54,11 @@ Result<std::vector<std::vector<ByteRange>>> places_of_values(const BufferChain& 
   FOREBAY_ASSIGN(const uint64_t index, IpcCodec().index_bytes(tail.span(), file.size()));
   const Buffer described = file.together(file.size() - index, index - kMagicBytes);
   FOREBAY_ASSIGN(const IpcFooter footer, read_ipc_footer(described.span(), file.size()));
-  std::vector<std::vector<ByteRange>> places;
+  std::vector<std::vector<ByteRange>> ranges;
   for (const IpcBlock& block : footer.batches) {
     const Buffer bytes = file.together(block.offset, block.head_bytes);
     FOREBAY_ASSIGN(const IpcBatchHead head, read_ipc_batch_head(bytes.span(), block.body_bytes));
-    std::vector<ByteRange>& columns = places.emplace_back();
+    std::vector<ByteRange>& columns = ranges.emplace_back();
     size_t buffer = 0;
     for (const auto& field : schema.fields()) {
       buffer += buffers_of(*field->type());
@@ -68,7 +68,7 @@ Result<std::vector<std::vector<ByteRange>>> places_of_values(const BufferChain& 
       columns.push_back({block.offset + block.head_bytes + values.offset, values.length});
     }
   }
-  return places;
+  return ranges;
 }
 
 // Estimate of the bytes that write_ipc_file() copies for uncompressed columns.

@@ -237,44 +237,61 @@ Status note_bad_text(const FlatLeaf& flat, const Leaf& leaf, BadRows& bad) {
   return note_without(flat, leaf, good, last, reason, bad);
 }
 
-Result<FlatLeaf> join(const std::vector<FlatLeaf>& parts) {
-  FlatLeaf all;
-  const size_t levels = parts[0].slots.size();
-  all.slots.assign(levels, 0);
+namespace {
+
+Result<Buffer> join_values(const std::vector<FlatLeaf>& parts) {
   uint64_t bytes = 0;
-  for (const FlatLeaf& part : parts) {
-    for (size_t level = 0; level < levels; ++level) all.slots[level] += part.slots[level];
-    bytes += part.values.size();
-  }
-  all.owned = true;
-  FOREBAY_ASSIGN(all.values, take_memory(bytes));
-  uint8_t* to = all.values.data();
+  for (const FlatLeaf& part : parts) bytes += part.values.size();
+  FOREBAY_ASSIGN(Buffer values, take_memory(bytes));
+  uint8_t* to = values.data();
   for (const FlatLeaf& part : parts) {
     if (!part.values.empty()) std::memcpy(to, part.values.data(), part.values.size());
     to += part.values.size();
   }
+  return values;
+}
+
+Result<Buffer> join_valid(const std::vector<FlatLeaf>& parts, size_t level, int64_t slots) {
+  FOREBAY_ASSIGN(Buffer valid, take_memory(static_cast<size_t>(slots)));
+  std::memset(valid.data(), 1, valid.size());
+  size_t at = 0;
+  for (const FlatLeaf& part : parts) {
+    if (!part.valid[level].empty()) std::memcpy(valid.data() + at, part.valid[level].data(), part.valid[level].size());
+    at += static_cast<size_t>(part.slots[level]);
+  }
+  return valid;
+}
+
+Result<Buffer> join_offsets(const std::vector<FlatLeaf>& parts, size_t list, int64_t slots) {
+  FOREBAY_ASSIGN(Buffer offsets, take_memory(static_cast<size_t>(slots + 1) * sizeof(int64_t)));
+  auto* out = reinterpret_cast<int64_t*>(offsets.data());
+  int64_t base = 0;
+  for (const FlatLeaf& part : parts) {
+    const int64_t part_slots = part.slots[list];
+    for (int64_t slot = 0; slot < part_slots; ++slot) *out++ = base + part.offset(list)[slot];
+    base += part.offset(list)[part_slots];
+  }
+  *out = base;
+  return offsets;
+}
+
+}  // namespace
+
+Result<FlatLeaf> join(const std::vector<FlatLeaf>& parts) {
+  FlatLeaf all;
+  const size_t levels = parts[0].slots.size();
+  all.slots.assign(levels, 0);
+  for (const FlatLeaf& part : parts)
+    for (size_t level = 0; level < levels; ++level) all.slots[level] += part.slots[level];
+  all.owned = true;
+  FOREBAY_ASSIGN(all.values, join_values(parts));
   FOREBAY_ASSIGN(all.exact, join_exact(parts, all.slots.back()));
   for (size_t level = 0; level < levels; ++level) {
-    FOREBAY_ASSIGN(Buffer valid, take_memory(static_cast<size_t>(all.slots[level])));
-    std::memset(valid.data(), 1, valid.size());
-    size_t at = 0;
-    for (const FlatLeaf& part : parts) {
-      if (!part.valid[level].empty())
-        std::memcpy(valid.data() + at, part.valid[level].data(), part.valid[level].size());
-      at += static_cast<size_t>(part.slots[level]);
-    }
+    FOREBAY_ASSIGN(Buffer valid, join_valid(parts, level, all.slots[level]));
     all.valid.push_back(std::move(valid));
   }
   for (size_t list = 0; list < parts[0].offsets.size(); ++list) {
-    FOREBAY_ASSIGN(Buffer offsets, take_memory(static_cast<size_t>(all.slots[list] + 1) * sizeof(int64_t)));
-    auto* out = reinterpret_cast<int64_t*>(offsets.data());
-    int64_t base = 0;
-    for (const FlatLeaf& part : parts) {
-      const int64_t slots = part.slots[list];
-      for (int64_t slot = 0; slot < slots; ++slot) *out++ = base + part.offset(list)[slot];
-      base += part.offset(list)[slots];
-    }
-    *out = base;
+    FOREBAY_ASSIGN(Buffer offsets, join_offsets(parts, list, all.slots[list]));
     all.offsets.push_back(std::move(offsets));
   }
   return all;

@@ -111,10 +111,10 @@ Result<ColumnType> leaf_type(const arrow::DataType& type) {
     case Type::DICTIONARY: {
       const auto values = storage_type(static_cast<const arrow::DictionaryType&>(type).value_type());
       if (values->id() == Type::DICTIONARY || values->id() == Type::NA)
-        return unsupported(fmt::format("of type {}, whose values are none", type.ToString()));
+        return unsupported(fmt::format("of type {}, whose values have no type", type.ToString()));
       return leaf_type(*values);
     }
-    default: return unsupported(fmt::format("of type {}, which has no place in a batch", type.ToString()));
+    default: return unsupported(fmt::format("of type {}, which a batch cannot hold", type.ToString()));
   }
 }
 

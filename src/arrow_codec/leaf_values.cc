@@ -24,7 +24,7 @@ Result<LeafValues> computed(std::span<const Segment> segments, int64_t count, Ge
   FOREBAY_ASSIGN(Buffer out, take_memory(static_cast<size_t>(count) * sizeof(T)));
   auto* to = reinterpret_cast<T*>(out.data());
   for (const Segment& segment : segments) {
-    for (int64_t place = segment.start; place < segment.start + segment.length; ++place) *to++ = get(place);
+    for (int64_t index = segment.start; index < segment.start + segment.length; ++index) *to++ = get(index);
   }
   return LeafValues{std::move(out), true};
 }
@@ -32,16 +32,16 @@ Result<LeafValues> computed(std::span<const Segment> segments, int64_t count, Ge
 Result<LeafValues> copied(const arrow::ArrayData& data, std::span<const Segment> segments, int64_t count, size_t width,
                           bool owned) {
   const std::shared_ptr<arrow::Buffer>& buffer = data.buffers[1];
-  const auto place = [&](int64_t at) { return static_cast<size_t>(data.offset + at) * width; };
+  const auto index = [&](int64_t at) { return static_cast<size_t>(data.offset + at) * width; };
   // Foreign memory (C data interface) may be unaligned, but values are read as numbers later.
   const bool aligned = reinterpret_cast<uintptr_t>(buffer->data()) % width == 0;
   if (segments.size() == 1 && aligned)
-    return LeafValues{forebay_view(buffer).slice(place(segments[0].start), static_cast<size_t>(count) * width), owned};
+    return LeafValues{forebay_view(buffer).slice(index(segments[0].start), static_cast<size_t>(count) * width), owned};
   FOREBAY_ASSIGN(Buffer out, take_memory(static_cast<size_t>(count) * width));
   uint8_t* to = out.data();
   for (const Segment& segment : segments) {
     const size_t bytes = static_cast<size_t>(segment.length) * width;
-    std::memcpy(to, buffer->data() + place(segment.start), bytes);
+    std::memcpy(to, buffer->data() + index(segment.start), bytes);
     to += bytes;
   }
   return LeafValues{std::move(out), true};
@@ -60,17 +60,17 @@ Result<LeafValues> gathered(const arrow::DictionaryArray& array, std::span<const
   const Buffer& dictionary = values.bytes;
   const int64_t entries = array.dictionary()->length();
   int64_t wrong = 0;
-  FOREBAY_ASSIGN(LeafValues out, computed<T>(segments, count, [&](int64_t place) {
+  FOREBAY_ASSIGN(LeafValues out, computed<T>(segments, count, [&](int64_t index) {
                    // Checked before the index, because nulls may have any index.
-                   if (array.IsNull(place)) return T{};
-                   const int64_t entry = array.GetValueIndex(place);
+                   if (array.IsNull(index)) return T{};
+                   const int64_t entry = array.GetValueIndex(index);
                    if (entry < 0 || entry >= entries) return ++wrong, T{};
                    return loaded<T>(dictionary.data() + static_cast<size_t>(entry) * sizeof(T));
                  }));
   if (wrong > 0) return corrupt(fmt::format("{} values point outside of their dictionary", wrong));
   if (values.exact.empty()) return out;
-  FOREBAY_ASSIGN(LeafValues exact, computed<uint8_t>(segments, count, [&](int64_t place) -> uint8_t {
-                   return array.IsNull(place) ? 1 : values.exact.data()[array.GetValueIndex(place)];
+  FOREBAY_ASSIGN(LeafValues exact, computed<uint8_t>(segments, count, [&](int64_t index) -> uint8_t {
+                   return array.IsNull(index) ? 1 : values.exact.data()[array.GetValueIndex(index)];
                  }));
   out.exact = std::move(exact.bytes);
   return out;
@@ -142,8 +142,8 @@ Result<LeafValues> leaf_values(const arrow::Array& array, std::span<const Segmen
     case Type::DATE32:
     case Type::TIME32: {
       const uint8_t* from = data.buffers[1]->data();
-      return computed<int64_t>(segments, count, [&](int64_t place) {
-        return int64_t{loaded<int32_t>(from + static_cast<size_t>(data.offset + place) * sizeof(int32_t))};
+      return computed<int64_t>(segments, count, [&](int64_t index) {
+        return int64_t{loaded<int32_t>(from + static_cast<size_t>(data.offset + index) * sizeof(int32_t))};
       });
     }
     default: return copied(data, segments, count, dtype_size(to.dtype), owned);

@@ -45,7 +45,7 @@ class StringViews {
  public:
   /// Corrupt if an offset leads outside of the array.
   static Result<StringViews> of(const arrow::Array& array);
-  std::span<const uint8_t> operator[](int64_t place) const { return views_[static_cast<size_t>(place)]; }
+  std::span<const uint8_t> operator[](int64_t index) const { return views_[static_cast<size_t>(index)]; }
 
  private:
   std::vector<std::span<const uint8_t>> views_;

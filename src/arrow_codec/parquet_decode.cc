@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include <arrow/array.h>
@@ -104,6 +105,53 @@ Status ParquetTable::check_pages(const Group& group, std::span<const size_t> lea
   return {};
 }
 
+/// Reads the leaves of one row group with Arrow. A reader is opened when the first leaf needs it.
+/// One thread uses it.
+class ParquetTable::LeafReader {
+ public:
+  /// How values are read.
+  enum Form : uint8_t {
+    kStored,   ///< with the Arrow schema of the footer, if there is one
+    kPlain,    ///< with Parquet's own types
+    kSeconds,  ///< 96-bit timestamps in seconds instead of nanoseconds
+  };
+
+  LeafReader(std::span<const Piece> pieces, uint64_t file_size, int64_t group, const Allowance& allowance)
+      : pieces_(pieces), file_size_(file_size), group_(static_cast<int>(group)), allowance_(allowance) {}
+
+  /// What is being read, for messages.
+  const std::string& subject() const { return subject_; }
+  void set_leaf(const std::string& name) { subject_ = fmt::format("the column '{}'", name); }
+
+  bool is_open(Form form) const { return readers_[form] != nullptr; }
+  Status open(Form form, const std::shared_ptr<parquet::FileMetaData>& footer) {
+    const auto int96 = form == kSeconds ? arrow::TimeUnit::SECOND : arrow::TimeUnit::NANO;
+    FOREBAY_ASSIGN(readers_[form], arrow_reader(open_reader(pieces_, file_size_, footer), int96));
+    return {};
+  }
+
+  /// Returns the values of the leaf with this number in the file. Its form has to be open.
+  Result<arrow::ArrayVector> read(Form form, int leaf) {
+    auto table = readers_[form]->ReadRowGroup(group_, {leaf});
+    if (!allowance_.refusal().ok()) return allowance_.refusal();
+    if (!table.ok()) return from_arrow(table.status(), subject_);
+    if ((*table)->num_columns() != 1)
+      return corrupt(fmt::format("{}: expected one column, found {}", subject_, (*table)->num_columns()));
+    const auto chunks = (*table)->column(0);
+    // From here on no other object holds the arrays, so nulls can be filled in place.
+    *table = nullptr;
+    return chunks->chunks();
+  }
+
+ private:
+  const std::span<const Piece> pieces_;
+  const uint64_t file_size_;
+  const int group_;
+  const Allowance& allowance_;
+  std::string subject_ = "the Parquet file";
+  std::array<std::unique_ptr<parquet::arrow::FileReader>, 3> readers_;
+};
+
 Result<Columns> ParquetTable::decode(int64_t number, std::span<const size_t> fields, std::span<const Piece> pieces,
                                      WorkMemory& memory) const {
   const Group& group = groups_[static_cast<size_t>(number)];
@@ -112,55 +160,42 @@ Result<Columns> ParquetTable::decode(int64_t number, std::span<const size_t> fie
   FOREBAY_RETURN_IF_ERROR(memory.reserve(transient));
   Allowance allowance(cost(number, fields).decoded_bytes + transient, memory);
   ColumnsWriter writer(plan_, fields, group.rows);
-  std::string what = "the Parquet file";
+  LeafReader reader(pieces, file_size_, number, allowance);
   try {
     FOREBAY_RETURN_IF_ERROR(check_pages(group, leaves, pieces));
-    const auto open = [&](const std::shared_ptr<parquet::FileMetaData>& footer, arrow::TimeUnit::type int96) {
-      return arrow_reader(open_reader(pieces, file_size_, footer), int96);
-    };
-    FOREBAY_ASSIGN(const auto reader, open(footer_, arrow::TimeUnit::NANO));
-    std::unique_ptr<parquet::arrow::FileReader> in_seconds, plain;
-    const auto read = [&](parquet::arrow::FileReader& from, size_t leaf) -> Result<arrow::ArrayVector> {
-      auto table = from.ReadRowGroup(static_cast<int>(number), {plan_.leaves[leaf].number});
-      if (!allowance.refusal().ok()) return allowance.refusal();
-      if (!table.ok()) return from_arrow(table.status(), what);
-      if ((*table)->num_columns() != 1) return corrupt(what + ": is not one column");
-      const auto chunks = (*table)->column(0);
-      // From here on no other object holds the arrays, so nulls can be filled in place.
-      *table = nullptr;
-      return chunks->chunks();
-    };
+    FOREBAY_RETURN_IF_ERROR(reader.open(LeafReader::kStored, footer_));
     // Leaves are converted one by one, so that two columns are never in Arrow's form at once.
     for (const size_t leaf : leaves) {
-      what = fmt::format("the column '{}'", plan_.leaves[leaf].name);
-      const bool as_plain = plain_footer_ != nullptr && read_plain(plan_.leaves[leaf], group.chunks[leaf]);
-      const auto read_as_plain = [&]() -> Result<arrow::ArrayVector> {
-        if (plain == nullptr) {
-          FOREBAY_ASSIGN(plain, open(plain_footer_ ? plain_footer_ : plain_footer(), arrow::TimeUnit::NANO));
-        }
-        return read(*plain, leaf);
-      };
-      Result<arrow::ArrayVector> made = as_plain ? read_as_plain() : read(*reader, leaf);
-      // A dictionary may expand to more than 2 GiB of strings, and old writers do not state the
-      // size.
-      const bool may_be_large = plan_.leaves[leaf].own.kind != FieldKind::kTensor && !plan_.leaves[leaf].steps.empty();
-      if (!as_plain && may_be_large && made.status().code() == Code::kUnsupported) made = read_as_plain();
-      FOREBAY_ASSIGN(const arrow::ArrayVector chunks, std::move(made));
-      if (!plan_.leaves[leaf].int96) {
-        FOREBAY_RETURN_IF_ERROR(writer.add(leaf, chunks, true));
-        continue;
-      }
-      if (in_seconds == nullptr) {
-        FOREBAY_ASSIGN(in_seconds, open(as_plain ? plain_footer_ : footer_, arrow::TimeUnit::SECOND));
-      }
-      FOREBAY_ASSIGN(const arrow::ArrayVector seconds, read(*in_seconds, leaf));
-      FOREBAY_RETURN_IF_ERROR(writer.add_int96(leaf, seconds, chunks));
+      reader.set_leaf(plan_.leaves[leaf].name);
+      FOREBAY_RETURN_IF_ERROR(decode_leaf(leaf, group.chunks[leaf], reader, writer));
     }
     return writer.finish();
   } catch (const std::exception& error) {
     if (!allowance.refusal().ok()) return allowance.refusal();
-    return from_exception(error, what);
+    return from_exception(error, reader.subject());
   }
+}
+
+Status ParquetTable::decode_leaf(size_t number, const Chunk& chunk, LeafReader& reader, ColumnsWriter& writer) const {
+  const Leaf& leaf = plan_.leaves[number];
+  const bool as_plain = plain_footer_ != nullptr && read_plain(leaf, chunk);
+  Result<arrow::ArrayVector> values =
+      as_plain ? read_as_plain(leaf, reader) : reader.read(LeafReader::kStored, leaf.number);
+  // A dictionary may expand to more than 2 GiB of strings, and old writers do not state the size.
+  const bool may_be_large = leaf.own.kind != FieldKind::kTensor && !leaf.steps.empty();
+  if (!as_plain && may_be_large && values.status().code() == Code::kUnsupported) values = read_as_plain(leaf, reader);
+  FOREBAY_ASSIGN(const arrow::ArrayVector chunks, std::move(values));
+  if (!leaf.int96) return writer.add(number, chunks, true);
+  if (!reader.is_open(LeafReader::kSeconds))
+    FOREBAY_RETURN_IF_ERROR(reader.open(LeafReader::kSeconds, as_plain ? plain_footer_ : footer_));
+  FOREBAY_ASSIGN(const arrow::ArrayVector seconds, reader.read(LeafReader::kSeconds, leaf.number));
+  return writer.add_int96(number, seconds, chunks);
+}
+
+Result<arrow::ArrayVector> ParquetTable::read_as_plain(const Leaf& leaf, LeafReader& reader) const {
+  if (!reader.is_open(LeafReader::kPlain))
+    FOREBAY_RETURN_IF_ERROR(reader.open(LeafReader::kPlain, plain_footer_ ? plain_footer_ : plain_footer()));
+  return reader.read(LeafReader::kPlain, leaf.number);
 }
 
 }  // namespace forebay

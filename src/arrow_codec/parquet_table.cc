@@ -113,40 +113,54 @@ Status ParquetTable::read_groups() {
 
 Result<ParquetTable::Chunk> ParquetTable::read_chunk(const parquet::RowGroupMetaData& group, const Leaf& leaf) const {
   const auto metadata = group.ColumnChunk(leaf.number);
-  Chunk chunk;
   if (!metadata->file_path().empty()) return unsupported("its values are in another file");
   const int64_t values = metadata->num_values(), stored = metadata->total_uncompressed_size();
-  const int64_t length = metadata->total_compressed_size();
-  int64_t begin = metadata->data_page_offset();
-  if (metadata->has_dictionary_page() && metadata->dictionary_page_offset() > 0)
-    // Writers put it before the data pages, but the format does not require that. Some write 0 if
-    // there is none.
-    begin = std::min(begin, metadata->dictionary_page_offset());
-  if (values < 0 || stored < 0 || length < 0 || begin < 0) return corrupt("a size or an offset is negative");
-  chunk.range = {static_cast<uint64_t>(begin), static_cast<uint64_t>(length)};
-  if (chunk.range.length > file_size_ || chunk.range.offset > file_size_ - chunk.range.length)
-    return corrupt(fmt::format("{} bytes at {} are outside of the file, which has {}", length, begin, file_size_));
-  if (footer_->writer_version().VersionLt(parquet::ApplicationVersion::PARQUET_816_FIXED_VERSION()))
-    chunk.range.length += std::min(kPaddingBytes, file_size_ - chunk.range.offset - chunk.range.length);
+  Chunk chunk;
+  FOREBAY_ASSIGN(chunk.range, chunk_range(*metadata));
+  if (values < 0 || stored < 0) return corrupt("a size or an offset is negative");
   chunk.values = static_cast<uint64_t>(values);
   chunk.stored_bytes = static_cast<uint64_t>(stored);
-  if (chunk.values > saturating_times(chunk.range.length / kPageHeaderBytes + 1, kPageValues))
-    return corrupt(fmt::format("claims {} values in {} bytes", values, length));
-  const parquet::ColumnDescriptor& column = *footer_->schema()->Column(leaf.number);
-  // Without lists there is one value or null per row; with lists there is at least one.
-  if (column.max_repetition_level() == 0 ? values != group.num_rows() : values < group.num_rows())
-    return corrupt(fmt::format("has {} values for {} rows", values, group.num_rows()));
-  if (leaf.strings()) {
-    chunk.string_bytes = chunk.stored_bytes;
-    if (column.physical_type() == parquet::Type::FIXED_LEN_BYTE_ARRAY) {
-      chunk.string_bytes = saturating_times(chunk.values, static_cast<uint64_t>(column.type_length()));
-    } else if (const auto sizes = metadata->size_statistics(); sizes && sizes->unencoded_byte_array_data_bytes) {
-      chunk.string_bytes = static_cast<uint64_t>(std::max<int64_t>(0, *sizes->unencoded_byte_array_data_bytes));
-    } else if (leaf.own.kind == FieldKind::kTensor) {
-      chunk.string_bytes = saturating_times(chunk.values, kNumberTextBytes);
-    }
-  }
+  FOREBAY_RETURN_IF_ERROR(check_values(chunk, group, leaf));
+  if (leaf.strings()) chunk.string_bytes = string_bytes(*metadata, chunk, leaf);
   return chunk;
+}
+
+Result<ByteRange> ParquetTable::chunk_range(const parquet::ColumnChunkMetaData& chunk) const {
+  const int64_t length = chunk.total_compressed_size();
+  int64_t begin = chunk.data_page_offset();
+  if (chunk.has_dictionary_page() && chunk.dictionary_page_offset() > 0)
+    // Writers put it before the data pages, but the format does not require that. Some write 0 if
+    // there is none.
+    begin = std::min(begin, chunk.dictionary_page_offset());
+  if (length < 0 || begin < 0) return corrupt("a size or an offset is negative");
+  ByteRange range{static_cast<uint64_t>(begin), static_cast<uint64_t>(length)};
+  if (range.length > file_size_ || range.offset > file_size_ - range.length)
+    return corrupt(fmt::format("{} bytes at {} are outside of the file, which has {}", length, begin, file_size_));
+  if (footer_->writer_version().VersionLt(parquet::ApplicationVersion::PARQUET_816_FIXED_VERSION()))
+    range.length += std::min(kPaddingBytes, file_size_ - range.offset - range.length);
+  return range;
+}
+
+Status ParquetTable::check_values(const Chunk& chunk, const parquet::RowGroupMetaData& group, const Leaf& leaf) const {
+  if (chunk.values > saturating_times(chunk.range.length / kPageHeaderBytes + 1, kPageValues))
+    return corrupt(fmt::format("claims {} values in {} bytes", chunk.values, chunk.range.length));
+  const auto rows = static_cast<uint64_t>(group.num_rows());
+  // Without lists there is one value or null per row; with lists there is at least one.
+  const bool lists = footer_->schema()->Column(leaf.number)->max_repetition_level() > 0;
+  if (lists ? chunk.values < rows : chunk.values != rows)
+    return corrupt(fmt::format("has {} values for {} rows", chunk.values, rows));
+  return {};
+}
+
+uint64_t ParquetTable::string_bytes(const parquet::ColumnChunkMetaData& metadata, const Chunk& chunk,
+                                    const Leaf& leaf) const {
+  const parquet::ColumnDescriptor& column = *footer_->schema()->Column(leaf.number);
+  if (column.physical_type() == parquet::Type::FIXED_LEN_BYTE_ARRAY)
+    return saturating_times(chunk.values, static_cast<uint64_t>(column.type_length()));
+  if (const auto sizes = metadata.size_statistics(); sizes && sizes->unencoded_byte_array_data_bytes)
+    return static_cast<uint64_t>(std::max<int64_t>(0, *sizes->unencoded_byte_array_data_bytes));
+  if (leaf.own.kind == FieldKind::kTensor) return saturating_times(chunk.values, kNumberTextBytes);
+  return chunk.stored_bytes;
 }
 
 std::vector<size_t> ParquetTable::leaves_of(std::span<const size_t> fields) const {

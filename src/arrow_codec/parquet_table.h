@@ -6,6 +6,7 @@
 #include <arrow/type_fwd.h>
 #include <parquet/metadata.h>
 
+#include "arrow_codec/columns_writer.h"
 #include "arrow_codec/table_plan.h"
 #include "base/table_codec.h"
 
@@ -58,11 +59,17 @@ class ParquetTable final : public TableFile {
   Status make_plan(const TableReading& reading);
   Status read_groups();
   Result<Chunk> read_chunk(const parquet::RowGroupMetaData& group, const Leaf& leaf) const;
+  Result<ByteRange> chunk_range(const parquet::ColumnChunkMetaData& chunk) const;
+  Status check_values(const Chunk& chunk, const parquet::RowGroupMetaData& group, const Leaf& leaf) const;
+  uint64_t string_bytes(const parquet::ColumnChunkMetaData& metadata, const Chunk& chunk, const Leaf& leaf) const;
   /// Leaves that these fields need, ascending.
   std::vector<size_t> leaves_of(std::span<const size_t> fields) const;
   uint64_t decoded_bytes(const Group& group, size_t field) const;
   uint64_t transient_bytes(const Group& group, std::span<const size_t> leaves) const;
   Status check_pages(const Group& group, std::span<const size_t> leaves, std::span<const Piece> pieces) const;
+  class LeafReader;
+  Status decode_leaf(size_t number, const Chunk& chunk, LeafReader& reader, ColumnsWriter& writer) const;
+  Result<arrow::ArrayVector> read_as_plain(const Leaf& leaf, LeafReader& reader) const;
 
   /// Strings in structs and lists are read with 64-bit offsets if they have at least this many
   /// bytes in a row group.

@@ -43,7 +43,7 @@ arrow::Result<Buffer> PieceFile::find(uint64_t position) const {
   // The last piece that begins at or before the position. Earlier pieces can reach it only if
   // pieces overlap.
   auto next = std::upper_bound(pieces_.begin(), pieces_.end(), position,
-                               [](uint64_t place, const TableFile::Piece& piece) { return place < piece.offset; });
+                               [](uint64_t offset, const TableFile::Piece& piece) { return offset < piece.offset; });
   while (next != pieces_.begin()) {
     const TableFile::Piece& piece = *--next;
     const uint64_t inside = position - piece.offset;

@@ -108,10 +108,10 @@ uint8_t* RecyclingPool::take_idle(size_t size_class) {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (lock.owns_lock() && size_class < by_class_.size() && !by_class_[size_class].empty()) {
       // The most recently used, whose pages are most likely in a CPU cache.
-      const auto place = by_class_[size_class].back();
+      const auto newest = by_class_[size_class].back();
       by_class_[size_class].pop_back();
-      uint8_t* block = place->memory;
-      by_age_.erase(place);
+      uint8_t* block = newest->memory;
+      by_age_.erase(newest);
       idle_.fetch_sub(class_bytes(size_class), std::memory_order_relaxed);
       return block;
     }

@@ -252,8 +252,8 @@ class FieldWriter {
   }
 
   Status put(Field field, Output output) {
-    const auto [place, is_new] = owners_.emplace(field.name, output);
-    if (!is_new) return two_of(field.name, place->second, output);
+    const auto [known, is_new] = owners_.emplace(field.name, output);
+    if (!is_new) return two_of(field.name, known->second, output);
     plan_.schema.push_back(std::move(field));
     plan_.outputs.push_back(output);
     return {};
@@ -285,8 +285,8 @@ class FieldWriter {
 static void leave_out_shadowed(TablePlan& plan) {
   std::map<std::string, size_t> fewest_structs;
   for (const Leaf& leaf : plan.leaves) {
-    const auto [place, is_new] = fewest_structs.emplace(leaf.name, leaf.structs.size());
-    if (!is_new) place->second = std::min(place->second, leaf.structs.size());
+    const auto [known, is_new] = fewest_structs.emplace(leaf.name, leaf.structs.size());
+    if (!is_new) known->second = std::min(known->second, leaf.structs.size());
   }
   std::erase_if(plan.leaves, [&](const Leaf& leaf) {
     const bool shadowed = leaf.structs.size() > fewest_structs.at(leaf.name);

@@ -35,11 +35,11 @@ class ByteWriter {
     put(static_cast<uint32_t>(text.size()));
     bytes_.append(text);
   }
-  /// Overwrites a number that was put at offset `place`.
+  /// Overwrites a number that was put at offset `offset`.
   template <typename T>
     requires std::is_arithmetic_v<T>
-  void put_at(size_t place, T value) {
-    std::memcpy(bytes_.data() + place, &value, sizeof value);
+  void put_at(size_t offset, T value) {
+    std::memcpy(bytes_.data() + offset, &value, sizeof value);
   }
   const std::string& bytes() const { return bytes_; }
 

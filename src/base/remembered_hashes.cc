@@ -3,10 +3,10 @@
 namespace forebay {
 
 std::optional<Hash128> RememberedHashes::find(int64_t i) const {
-  const Place* const places = table();
-  if (places == nullptr) return std::nullopt;
+  const Slot* const slots = table();
+  if (slots == nullptr) return std::nullopt;
   // Relaxed, because every writer stores the same hash: two halves that are present match.
-  const Hash128 hash{places[i].high.load(std::memory_order_relaxed), places[i].low.load(std::memory_order_relaxed)};
+  const Hash128 hash{slots[i].high.load(std::memory_order_relaxed), slots[i].low.load(std::memory_order_relaxed)};
   if (hash.high == 0 || hash.low == 0) return std::nullopt;
   return hash;
 }
@@ -14,11 +14,11 @@ std::optional<Hash128> RememberedHashes::find(int64_t i) const {
 void RememberedHashes::keep(int64_t i, const Hash128& hash) {
   if (i >= count_) return;
   std::call_once(once_, [this] {
-    places_ = std::make_unique<Place[]>(static_cast<size_t>(count_));
-    shown_.store(places_.get(), std::memory_order_release);
+    slots_ = std::make_unique<Slot[]>(static_cast<size_t>(count_));
+    shown_.store(slots_.get(), std::memory_order_release);
   });
-  places_[static_cast<size_t>(i)].high.store(hash.high, std::memory_order_relaxed);
-  places_[static_cast<size_t>(i)].low.store(hash.low, std::memory_order_relaxed);
+  slots_[static_cast<size_t>(i)].high.store(hash.high, std::memory_order_relaxed);
+  slots_[static_cast<size_t>(i)].low.store(hash.low, std::memory_order_relaxed);
 }
 
 }  // namespace forebay

@@ -21,18 +21,18 @@ class RememberedHashes {
   std::optional<Hash128> find(int64_t i) const;
   /// Stores a hash. Callers that store the same number twice must store the same hash.
   void keep(int64_t i, const Hash128& hash);
-  uint64_t bytes() const { return table() != nullptr ? static_cast<uint64_t>(count_) * sizeof(Place) : 0; }
+  uint64_t bytes() const { return table() != nullptr ? static_cast<uint64_t>(count_) * sizeof(Slot) : 0; }
 
  private:
-  struct Place {
+  struct Slot {
     std::atomic<uint64_t> high{0}, low{0};  ///< 0: absent (a hash with such a half is never found)
   };
-  const Place* table() const { return shown_.load(std::memory_order_acquire); }
+  const Slot* table() const { return shown_.load(std::memory_order_acquire); }
 
   const int64_t count_;
   std::once_flag once_;
-  std::unique_ptr<Place[]> places_;
-  std::atomic<Place*> shown_{nullptr};
+  std::unique_ptr<Slot[]> slots_;
+  std::atomic<Slot*> shown_{nullptr};
 };
 
 }  // namespace forebay

@@ -239,7 +239,7 @@ Result<std::shared_ptr<Tiers>> make_tiers(const CacheOptions& options, const std
       return invalid_argument("cache: " + opened.status().message());
     } else {
       off = opened.status().message();
-      log_warning(fmt::format("the disk cache at {} is off ({}); the run goes on without it", dir, off));
+      log_warning(fmt::format("the disk cache at {} is off ({}); the run continues without it", dir, off));
     }
   }
   return std::make_shared<Tiers>(options, std::move(disk), std::move(off));

@@ -290,7 +290,7 @@ void DiskTier::say_once(std::string_view what, std::string_view why) {
   const std::lock_guard lock(why_mutex_);
   if (!why_off_.empty()) return;
   why_off_ = why;
-  log_warning(fmt::format("the disk cache at {} {} ({}); the run goes on without it", folder_.path(), what, why));
+  log_warning(fmt::format("the disk cache at {} {} ({}); the run continues without it", folder_.path(), what, why));
 }
 
 void DiskTier::raise_budget(uint64_t bytes) {

@@ -145,7 +145,7 @@ Status take_bad_row(ByteReader& in, int64_t rows, std::map<int64_t, Status>& fou
   std::string message = in.take_text(), key = in.take_text(), op = in.take_text();
   const auto has = in.take<uint8_t>();
   if (!in.ok() || row < 0 || row >= rows || code == 0 || code > static_cast<uint8_t>(Code::kInternal))
-    return bad("has a bad row that is none");
+    return bad("has an invalid bad row");
   Status status(static_cast<Code>(code), std::move(message));
   if (!key.empty()) status = std::move(status).with_key(std::move(key));
   if (!op.empty()) status = std::move(status).with_operator(std::move(op));

@@ -14,6 +14,7 @@
 
 #include "base/byte_size.h"
 #include "base/clock.h"
+#include "cli/checked_pipeline.h"
 #include "cli/command_line.h"
 #include "cli/failure.h"
 #include "cli/files.h"
@@ -197,25 +198,24 @@ int bench_verb(const Arguments& arguments, const Console& console) {
          {"--on-error", "--max-errors", "--storage-option", "--requests", "--memory", "--steps-per-epoch"}) {
       if (line.app().count(name) > 0)
         return line.misuse(
-            fmt::format("cannot have {} together with --against: other loaders have no such thing", name), console);
+            fmt::format("cannot have {} together with --against: other loaders do not have it; leave one of them out",
+                        name),
+            console);
     }
     return compare(arguments, console);
   }
   LoaderOptions options = flags.options();
   if (!options.epochs) options.epochs = 2;  // the first one and a later one
 
-  const Result<std::string> text = read_text(path);
-  if (!text.ok()) return report_failure(text.status(), line.json(), console);
-  const Result<Pipeline> pipeline = read_pipeline(path, *text);
-  if (!pipeline.ok()) return report_failure(pipeline.status(), line.json(), console);
-  if (const auto problems = pipeline->check(); !problems.empty())
-    return report_problems(path, problems, line.json(), console);
-  if (Status ends = check_ends(*pipeline, options); !ends.ok()) return report_failure(ends, line.json(), console);
+  const CheckedPipeline checked = read_checked_pipeline(path, line.json(), console);
+  if (!checked.pipeline) return checked.exit_code;
+  if (Status ends = check_ends(*checked.pipeline, options); !ends.ok())
+    return report_failure(ends, line.json(), console);
 
   const Interrupt interrupt;
   Measured measured;
   for (int round = 0; round < rounds; ++round) {
-    if (Status done = measure_round(*pipeline, options, interrupt.token(), measured); !done.ok())
+    if (Status done = measure_round(*checked.pipeline, options, interrupt.token(), measured); !done.ok())
       return report_failure(done, line.json(), console);
   }
   print(measured, rounds, line.json(), console);

@@ -83,7 +83,7 @@ std::optional<int> CommandLine::parse(const Arguments& arguments, const Console&
   } catch (const CLI::ExtrasError&) {
     return misuse("was given more arguments than it takes", console);
   } catch (const CLI::ParseError& e) {
-    return misuse(fmt::format("cannot go on: {}", e.what()), console);
+    return misuse(fmt::format("failed: {}", e.what()), console);
   }
   return std::nullopt;
 }

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/checked_pipeline.h"
 #include "cli/command_line.h"
 #include "cli/failure.h"
 #include "cli/files.h"
@@ -50,11 +51,7 @@ Status apply(const Diagnosis& diagnosis, const DiagnoseFlags& flags, const Conso
   return {};
 }
 
-}  // namespace
-
-int diagnose_verb(const Arguments& arguments, const Console& console) {
-  CommandLine line("diagnose", "What holds a pipeline up, what to change, and what that gains, by trying it.");
-  DiagnoseFlags flags;
+void add_options(CommandLine& line, DiagnoseFlags& flags) {
   line.app().add_option("pipeline", flags.pipeline, "a pipeline as JSON; - is standard input")->required();
   line.app()
       .add_option("--step", flags.step_ms,
@@ -66,19 +63,22 @@ int diagnose_verb(const Arguments& arguments, const Console& console) {
   line.app().add_flag("--verify", flags.verify,
                       "make the first change and measure its gain once more, over all samples");
   line.app().add_option("--report", flags.report, "write what was found as one HTML page here")->type_name("FILE.html");
+}
+
+}  // namespace
+
+int diagnose_verb(const Arguments& arguments, const Console& console) {
+  CommandLine line("diagnose", "What holds a pipeline up, what to change, and what that gains, by trying it.");
+  DiagnoseFlags flags;
+  add_options(line, flags);
   const LoaderFlags loader(line, LoaderFlags::Which::kAll);
   if (const auto code = line.parse(arguments, console)) return *code;
   flags.json = line.json();
   if (flags.apply > 0 && flags.output.empty())
     return line.misuse("was asked to --apply a change, but not where; give --output FILE", console);
 
-  const Result<std::string> text = read_text(flags.pipeline);
-  if (!text.ok()) return report_failure(text.status(), flags.json, console);
-  const Result<Pipeline> pipeline = read_pipeline(flags.pipeline, *text);
-  if (!pipeline.ok()) return report_failure(pipeline.status(), flags.json, console);
-  // Reports all problems before anything is opened; diagnose() would report only the first.
-  if (const auto problems = pipeline->check(); !problems.empty())
-    return report_problems(flags.pipeline, problems, flags.json, console);
+  const CheckedPipeline checked = read_checked_pipeline(flags.pipeline, flags.json, console);
+  if (!checked.pipeline) return checked.exit_code;
 
   if (!flags.report.empty()) {
     // Checked before minutes of measuring, not after.
@@ -89,7 +89,7 @@ int diagnose_verb(const Arguments& arguments, const Console& console) {
   DiagnoseOptions options{.loader = loader.options(), .step = trainer_of(flags.step_ms, interrupt.token())};
   options.stop = interrupt.token();
   options.verify = flags.verify;
-  const Result<Diagnosis> diagnosis = diagnose(*pipeline, options);
+  const Result<Diagnosis> diagnosis = diagnose(*checked.pipeline, options);
   if (!diagnosis.ok()) return report_failure(diagnosis.status(), flags.json, console);
   if (flags.json)
     print_json(SortedJson::parse(to_json(*diagnosis)), console);

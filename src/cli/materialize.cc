@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "base/byte_size.h"
+#include "cli/checked_pipeline.h"
 #include "cli/command_line.h"
 #include "cli/failure.h"
 #include "cli/files.h"
@@ -77,38 +78,42 @@ Result<FileDescriptor> file_of(const std::string& text) {
 
 SortedJson optional_json(const auto& value) { return value ? SortedJson(*value) : SortedJson(); }
 
+SortedJson ray_job(const std::string& pipeline, const MaterializeFlags& flags, const MaterializeOptions& options,
+                   bool json) {
+  return {{"pipeline", pipeline},
+          {"url", flags.folder},
+          {"cut", options.cut},
+          {"format", options.format},
+          {"compression", options.compression},
+          {"quality", optional_json(options.quality)},
+          {"limit", optional_json(options.limit)},
+          {"restart_markers", options.restart_markers},
+          {"update", options.update},
+          {"shards", optional_json(options.shards)},
+          {"workers", optional_json(flags.workers)},
+          {"threads", optional_json(options.loader.threads)},
+          {"memory", optional_json(options.loader.memory)},
+          {"storage_options", options.loader.storage_options},
+          {"url_options", optional_json(options.url_options)},
+          {"apply", flags.apply},
+          {"json", json}};
+}
+
+// Replaces this process, so that signals and the exit code are those of Python.
 int run_on_ray(const Pipeline& pipeline, const MaterializeFlags& flags, const MaterializeOptions& options, bool json,
                const Console& console) {
   const Result<std::string> text = pipeline.to_json();
   if (!text.ok()) return report_failure(text.status(), json, console);
-  SortedJson job = {{"pipeline", *text},
-                    {"url", flags.folder},
-                    {"cut", options.cut},
-                    {"format", options.format},
-                    {"compression", options.compression},
-                    {"quality", optional_json(options.quality)},
-                    {"limit", optional_json(options.limit)},
-                    {"restart_markers", options.restart_markers},
-                    {"update", options.update},
-                    {"shards", optional_json(options.shards)},
-                    {"workers", optional_json(flags.workers)},
-                    {"threads", optional_json(options.loader.threads)},
-                    {"memory", optional_json(options.loader.memory)},
-                    {"storage_options", options.loader.storage_options},
-                    {"url_options", optional_json(options.url_options)},
-                    {"apply", flags.apply},
-                    {"json", json}};
+  const Result<FileDescriptor> file = file_of(ray_job(*text, flags, options, json).dump());
+  if (!file.ok()) return report_failure(file.status(), json, console);
   const char* named = std::getenv("FOREBAY_PYTHON");
   const std::string python = named != nullptr && *named != '\0' ? named : "python3";
-  const Result<FileDescriptor> file = file_of(job.dump());
-  if (!file.ok()) return report_failure(file.status(), json, console);
   std::vector<std::string> words = {python, "-c", kOnRay, fmt::format("{}", file->get())};
   std::vector<char*> raw;
   for (std::string& word : words) raw.push_back(word.data());
   raw.push_back(nullptr);
   // Buffered output would be lost with this process.
   std::fflush(nullptr);
-  // Replaces this process, so that signals and the exit code are those of Python.
   ::execvp(python.c_str(), raw.data());
   return report_failure(
       invalid_argument(fmt::format("--engine ray needs Python, but '{}' cannot be run ({}); FOREBAY_PYTHON names "
@@ -117,52 +122,72 @@ int run_on_ray(const Pipeline& pipeline, const MaterializeFlags& flags, const Ma
       json, console);
 }
 
+void add_options(CommandLine& line, MaterializeFlags& flags, MaterializeOptions& options) {
+  CLI::App& app = line.app();
+  app.add_option("pipeline", flags.pipeline, "a pipeline as JSON; - is standard input")->required();
+  app.add_option("folder", flags.folder, "a folder or s3://bucket/prefix; work begun there is continued")->required();
+  app.add_option("--cut", options.cut,
+                 "the last step to run: its name, last, or best: the one that `forebay profile` finds fastest in files")
+      ->capture_default_str();
+  app.add_option("--format", options.format,
+                 "arrow; parquet, for tables; wds: tar files; or jpeg: tar files with pictures as JPEG")
+      ->check(CLI::IsMember({"arrow", "parquet", "wds", "jpeg"}))
+      ->capture_default_str();
+  line.add_number("--quality", options.quality, 1, 100, "with --format jpeg: the quality; 90 if not given");
+  line.add_number("--limit", options.limit, 1, 65'500,
+                  "with --format jpeg: make pictures smaller until no side has more pixels");
+  app.add_flag("--restart-markers", options.restart_markers,
+               "with --format jpeg: keep pictures as they are and add a restart marker after each row of blocks; "
+               "pixels stay the same");
+  app.add_flag("--update", options.update, "bring existing data up to date: make only new samples");
+  app.add_option("--compression", options.compression, "compression of tables")->check(CLI::IsMember({"lz4", "zstd"}));
+  line.add_number("--shards", options.shards, 1, 1'000'000, "number of files; by default files of 64 MiB");
+  line.add_number("--rank", options.rank, 0, 1'000'000,
+                  "write only every --world-th file, from this one on; by default as torchrun, Slurm or MPI say");
+  line.add_number("--world", options.world_size, 1, 1'000'000,
+                  "number of runs that share the work, each with its --rank; by default likewise");
+  app.add_option("--apply", flags.apply, "write the pipeline that reads the result here")->type_name("OUT.json");
+  app.add_option("--engine", flags.engine, "ray: on a running Ray cluster, or else on one started here")
+      ->check(CLI::IsMember({"ray"}));
+  line.add_number("--workers", flags.workers, 1, 100'000, "with --engine ray: shards made at the same time");
+}
+
+// An option that was given and does not apply to --engine ray.
+std::optional<std::string> option_not_for_ray(CommandLine& line) {
+  for (const char* option : {"--rank", "--world", "--on-error", "--max-errors", "--requests", "--seed"}) {
+    if (line.app().get_option_no_throw(option) != nullptr && line.app().count(option) > 0) return option;
+  }
+  return std::nullopt;
+}
+
+Result<Materialized> materialize_with_progress(const Pipeline& pipeline, const MaterializeFlags& flags,
+                                               MaterializeOptions options, bool json, const Console& console) {
+  // Its destructor clears the bar before anything else is printed.
+  std::optional<Progress> progress;
+  options.progress = [&](const MaterializeProgress& now) {
+    // Created late, because the first report tells how many samples there are.
+    if (!progress) progress.emplace(console, "writing", now.samples, json);
+    progress->update(now.samples_done, [&] {
+      const double rate = static_cast<double>(now.samples_done) / std::max(now.seconds, 1e-9);
+      return fmt::format("{:.0f} s left", static_cast<double>(now.samples - now.samples_done) / std::max(rate, 1e-9));
+    });
+  };
+  return materialize(pipeline, flags.folder, options);
+}
+
 }  // namespace
 
 int materialize_verb(const Arguments& arguments, const Console& console) {
-  CommandLine line("materialize", "Runs the steps that give the same in each epoch once, and writes what they give.");
+  CommandLine line("materialize", "Runs the steps that give the same in each epoch once, and writes their output.");
   MaterializeFlags flags;
   MaterializeOptions options;
-  line.app().add_option("pipeline", flags.pipeline, "a pipeline as JSON; - is standard input")->required();
-  line.app()
-      .add_option("folder", flags.folder, "a folder or s3://bucket/prefix; what was begun there is gone on with")
-      ->required();
-  line.app()
-      .add_option("--cut", options.cut,
-                  "behind which step: its name, last, or best: the one that `forebay profile` finds fastest in files")
-      ->capture_default_str();
-  line.app()
-      .add_option("--format", options.format,
-                  "arrow; parquet, of tables; wds: tar files; or jpeg: the same, pictures as JPEG")
-      ->check(CLI::IsMember({"arrow", "parquet", "wds", "jpeg"}))
-      ->capture_default_str();
-  line.add_number("--quality", options.quality, 1, 100, "of jpeg; 90 if not given");
-  line.add_number("--limit", options.limit, 1, 65'500, "of jpeg: make pictures smaller until no side has more pixels");
-  line.app().add_flag(
-      "--restart-markers", options.restart_markers,
-      "of jpeg: pictures as they are, with a restart marker behind each row of blocks; pixels stay the same");
-  line.app().add_flag("--update", options.update, "bring what is there up to date: make only what is new");
-  line.app().add_option("--compression", options.compression, "of tables")->check(CLI::IsMember({"lz4", "zstd"}));
-  line.add_number("--shards", options.shards, 1, 1'000'000, "so many files; else of 64 MiB each");
-  line.add_number("--rank", options.rank, 0, 1'000'000,
-                  "write only every --world-th file, from this one on; else as torchrun, Slurm or MPI say");
-  line.add_number("--world", options.world_size, 1, 1'000'000,
-                  "so many runs share the work, each with its --rank; else likewise");
-  line.app().add_option("--apply", flags.apply, "write the pipeline that reads it here")->type_name("OUT.json");
+  add_options(line, flags, options);
   const StorageFlags url_options(line, "--url-option", "for the store that is written to; else --storage-option is");
-  line.app()
-      .add_option("--engine", flags.engine, "ray: on the cluster of Ray that there is, else on one started here")
-      ->check(CLI::IsMember({"ray"}));
-  line.add_number("--workers", flags.workers, 1, 100'000, "with --engine ray: so many shards at a time");
   const LoaderFlags loader(line, LoaderFlags::Which::kAll);
   if (const auto code = line.parse(arguments, console)) return *code;
 
-  const Result<std::string> text = read_text(flags.pipeline);
-  if (!text.ok()) return report_failure(text.status(), line.json(), console);
-  const Result<Pipeline> pipeline = read_pipeline(flags.pipeline, *text);
-  if (!pipeline.ok()) return report_failure(pipeline.status(), line.json(), console);
-  if (const auto problems = pipeline->check(); !problems.empty())
-    return report_problems(flags.pipeline, problems, line.json(), console);
+  const CheckedPipeline checked = read_checked_pipeline(flags.pipeline, line.json(), console);
+  if (!checked.pipeline) return checked.exit_code;
   if (!flags.apply.empty()) {
     if (Status writable = check_writable(flags.apply); !writable.ok())
       return report_failure(writable, line.json(), console);
@@ -170,27 +195,15 @@ int materialize_verb(const Arguments& arguments, const Console& console) {
 
   options.loader = loader.options();
   if (url_options.given()) options.url_options = url_options.options();
-  for (const char* of_one : {"--rank", "--world", "--on-error", "--max-errors", "--requests", "--seed"}) {
-    if (!flags.engine.empty() && line.app().get_option_no_throw(of_one) != nullptr && line.app().count(of_one) > 0)
-      return line.misuse(fmt::format("{} is not for --engine ray, which deals shards to tasks itself", of_one),
-                         console);
+  if (!flags.engine.empty()) {
+    if (const std::optional<std::string> option = option_not_for_ray(line))
+      return line.misuse(fmt::format("{} does not apply to --engine ray; leave one of them out", *option), console);
+    return run_on_ray(*checked.pipeline, flags, options, line.json(), console);
   }
-  if (!flags.engine.empty()) return run_on_ray(*pipeline, flags, options, line.json(), console);
   if (flags.workers) return report_failure(invalid_argument("--workers is for --engine ray"), line.json(), console);
   const Interrupt interrupt;
   options.stop = interrupt.token();
-  std::optional<Progress> progress;
-  options.progress = [&](const MaterializeProgress& now) {
-    // Created late, because the first report tells how many samples there are.
-    if (!progress) progress.emplace(console, "writing", now.samples, line.json());
-    progress->update(now.samples_done, [&] {
-      const double rate = static_cast<double>(now.samples_done) / std::max(now.seconds, 1e-9);
-      return fmt::format("{:.0f} s left", static_cast<double>(now.samples - now.samples_done) / std::max(rate, 1e-9));
-    });
-  };
-  const Result<Materialized> made = materialize(*pipeline, flags.folder, options);
-  // Clears the bar before anything else is printed.
-  progress.reset();
+  const Result<Materialized> made = materialize_with_progress(*checked.pipeline, flags, options, line.json(), console);
   if (!made.ok()) return report_failure(made.status(), line.json(), console);
   if (line.json())
     print_json(json_of(*made), console);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cli/checked_pipeline.h"
 #include "cli/command_line.h"
 #include "cli/failure.h"
 #include "cli/files.h"
@@ -103,76 +104,80 @@ int report_mixing(const Pipeline& pipeline, const PlanOptions& options, std::sto
   return kDone;
 }
 
-}  // namespace
+int report_job(const Pipeline& pipeline, const PlanOptions& options, std::stop_token stop, const Console& console) {
+  const Result<JobPlan> job = plan_job(pipeline, {*options.hosts, options.ranks_per_host, options.plan.seed,
+                                                  options.storage, std::move(stop), options.plan.shard_by.shard_by});
+  if (!job.ok()) return report_failure(job.status(), options.json, console);
+  if (options.json)
+    print_json(job_to_json(*job), console);
+  else
+    print_job(*job, console);
+  return kDone;
+}
 
-int plan_verb(const Arguments& arguments, const Console& console) {
-  CommandLine line("plan", "Which samples (by id) go to a rank at each step of an epoch, from the seed alone.");
-  PlanOptions options;
-  CLI::App& app = line.app();
-  constexpr int64_t kMany = int64_t{1} << 62;
-  app.add_option("pipeline", options.pipeline, "a pipeline as JSON; - is standard input")->required();
-  line.add_number("--epoch", options.plan.epoch, 0, kMany, "which epoch")->capture_default_str();
-  line.add_number("--rank", options.plan.rank, 0, kMany, "which rank")->capture_default_str();
-  line.add_number("--world", options.plan.world_size, 1, 1 << 30, "how many ranks there are")->capture_default_str();
-  line.add_seed(options.plan.seed, "as for run");
-  line.add_number("--size", options.size, 0, kMany, "samples in the data set; else its listing is read");
-  line.add_number("--steps", options.plan.max_steps, 0, kMany, "only the first so many steps");
-  line.add_number("--hosts", options.hosts, 1, 1 << 20,
-                  "what a job on so many hosts reads from where, in place of steps");
-  line.add_number("--ranks-per-host", options.ranks_per_host, 1, 1 << 20, "with --hosts")->capture_default_str();
-  std::string shard_by = "auto";
-  add_shard_by(line, shard_by);
-  app.add_flag("--mixing", options.mixing, "for tables: how well blocks of row groups mix, beside a flat shuffle");
-  const StorageFlags storage(line);
-  if (const auto code = line.parse(arguments, console)) return *code;
-  options.json = line.json();
-  options.storage = storage.options();
-  options.plan.shard_by.shard_by = shard_by_named(shard_by);
-  if (options.plan.rank >= options.plan.world_size) {
-    return line.misuse(
-        fmt::format("was asked for rank {} of {}; ranks count from 0", options.plan.rank, options.plan.world_size),
-        console);
-  }
-
-  if (options.hosts && *options.hosts * options.ranks_per_host > kMostRanks) {
-    return line.misuse(fmt::format("was asked for {} ranks (--hosts times --ranks-per-host); give at most {}",
-                                   *options.hosts * options.ranks_per_host, kMostRanks),
-                       console);
-  }
-
-  if (options.mixing && options.hosts) return line.misuse("--mixing and --hosts are two questions; ask one", console);
-  for (const char* of_steps : {"--size", "--epoch", "--rank", "--world", "--steps"}) {
-    if (options.hosts && app.count(of_steps) > 0)
-      return line.misuse(fmt::format("{} says nothing with --hosts; leave one of them out", of_steps), console);
-  }
-
-  const Result<std::string> text = read_text(options.pipeline);
-  if (!text.ok()) return report_failure(text.status(), options.json, console);
-  const Result<Pipeline> pipeline = read_pipeline(options.pipeline, *text);
-  if (!pipeline.ok()) return report_failure(pipeline.status(), options.json, console);
-  if (const auto problems = pipeline->check(); !problems.empty())
-    return report_problems(options.pipeline, problems, options.json, console);
-
-  const Interrupt interrupt;
-  if (options.mixing) return report_mixing(*pipeline, options, interrupt.token(), console);
-  if (options.hosts) {
-    const Result<JobPlan> job =
-        plan_job(*pipeline, {*options.hosts, options.ranks_per_host, options.plan.seed, options.storage,
-                             interrupt.token(), options.plan.shard_by.shard_by});
-    if (!job.ok()) return report_failure(job.status(), options.json, console);
-    if (options.json)
-      print_json(job_to_json(*job), console);
-    else
-      print_job(*job, console);
-    return kDone;
-  }
-  const Result<EpochPlan> plan = make_plan(*pipeline, options, interrupt.token());
+int report_steps(const Pipeline& pipeline, PlanOptions& options, std::stop_token stop, const Console& console) {
+  const Result<EpochPlan> plan = make_plan(pipeline, options, std::move(stop));
   if (!plan.ok()) return report_failure(plan.status(), options.json, console);
   if (options.json)
     print_json(plan_to_json(*plan, options.plan), console);
   else
     print_plan(*plan, options.plan, console);
   return kDone;
+}
+
+void add_options(CommandLine& line, PlanOptions& options) {
+  constexpr int64_t kMany = int64_t{1} << 62;
+  CLI::App& app = line.app();
+  app.add_option("pipeline", options.pipeline, "a pipeline as JSON; - is standard input")->required();
+  line.add_number("--epoch", options.plan.epoch, 0, kMany, "number of the epoch")->capture_default_str();
+  line.add_number("--rank", options.plan.rank, 0, kMany, "number of the rank")->capture_default_str();
+  line.add_number("--world", options.plan.world_size, 1, 1 << 30, "number of ranks")->capture_default_str();
+  line.add_seed(options.plan.seed, "as for run");
+  line.add_number("--size", options.size, 0, kMany, "samples in the data set; by default its listing is read");
+  line.add_number("--steps", options.plan.max_steps, 0, kMany, "print at most this number of steps");
+  line.add_number("--hosts", options.hosts, 1, 1 << 20,
+                  "number of hosts of a job: print what each reads and from where, instead of steps");
+  line.add_number("--ranks-per-host", options.ranks_per_host, 1, 1 << 20, "with --hosts")->capture_default_str();
+  app.add_flag("--mixing", options.mixing,
+               "for tables: how well blocks of row groups mix, compared with a flat shuffle");
+}
+
+// Returns the rule that the options violate, or nothing.
+std::string violated_rule(const CLI::App& app, const PlanOptions& options) {
+  if (options.plan.rank >= options.plan.world_size)
+    return fmt::format("was asked for rank {} of {}; ranks count from 0", options.plan.rank, options.plan.world_size);
+  if (options.hosts && *options.hosts * options.ranks_per_host > kMostRanks)
+    return fmt::format("was asked for {} ranks (--hosts times --ranks-per-host); give at most {}",
+                       *options.hosts * options.ranks_per_host, kMostRanks);
+  if (options.mixing && options.hosts) return "cannot have --mixing together with --hosts; leave one of them out";
+  for (const char* of_steps : {"--size", "--epoch", "--rank", "--world", "--steps"}) {
+    if (options.hosts && app.count(of_steps) > 0)
+      return fmt::format("{} says nothing with --hosts; leave one of them out", of_steps);
+  }
+  return "";
+}
+
+}  // namespace
+
+int plan_verb(const Arguments& arguments, const Console& console) {
+  CommandLine line("plan", "Which samples (by id) go to a rank at each step of an epoch, from the seed alone.");
+  PlanOptions options;
+  add_options(line, options);
+  std::string shard_by = "auto";
+  add_shard_by(line, shard_by);
+  const StorageFlags storage(line);
+  if (const auto code = line.parse(arguments, console)) return *code;
+  options.json = line.json();
+  options.storage = storage.options();
+  options.plan.shard_by.shard_by = shard_by_named(shard_by);
+  if (const std::string rule = violated_rule(line.app(), options); !rule.empty()) return line.misuse(rule, console);
+
+  const CheckedPipeline checked = read_checked_pipeline(options.pipeline, options.json, console);
+  if (!checked.pipeline) return checked.exit_code;
+  const Interrupt interrupt;
+  if (options.mixing) return report_mixing(*checked.pipeline, options, interrupt.token(), console);
+  if (options.hosts) return report_job(*checked.pipeline, options, interrupt.token(), console);
+  return report_steps(*checked.pipeline, options, interrupt.token(), console);
 }
 
 }  // namespace forebay

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/byte_size.h"
+#include "cli/checked_pipeline.h"
 #include "cli/command_line.h"
 #include "cli/failure.h"
 #include "cli/files.h"
@@ -55,11 +56,7 @@ Status write_what_was_asked_for(const Profile& profile, const ProfileFlags& flag
   return flags.apply.empty() ? Status() : apply(profile, flags, console);
 }
 
-}  // namespace
-
-int profile_verb(const Arguments& arguments, const Console& console) {
-  CommandLine line("profile", "Which steps to run once and keep, and which each epoch, by trying it on some samples.");
-  ProfileFlags flags;
+void add_options(CommandLine& line, ProfileFlags& flags) {
   line.app().add_option("pipeline", flags.pipeline, "a pipeline as JSON; - is standard input")->required();
   line.add_number("--samples", flags.samples, 1, INT64_MAX, "how many are tried; else 1 in 100, and at least 1,000");
   line.app()
@@ -81,15 +78,19 @@ int profile_verb(const Arguments& arguments, const Console& console) {
       .add_option("--store-latency-ms", flags.latency_ms, "also predict it for a store that answers after so long")
       ->check(CLI::PositiveNumber);
   line.app().add_option("--store-bandwidth", flags.bandwidth, "and gives so many bytes a second, such as 100MB");
+}
+
+}  // namespace
+
+int profile_verb(const Arguments& arguments, const Console& console) {
+  CommandLine line("profile", "Which steps to run once and keep, and which each epoch, by trying it on some samples.");
+  ProfileFlags flags;
+  add_options(line, flags);
   const LoaderFlags loader(line, LoaderFlags::Which::kAll);
   if (const auto code = line.parse(arguments, console)) return *code;
 
-  const Result<std::string> text = read_text(flags.pipeline);
-  if (!text.ok()) return report_failure(text.status(), line.json(), console);
-  const Result<Pipeline> pipeline = read_pipeline(flags.pipeline, *text);
-  if (!pipeline.ok()) return report_failure(pipeline.status(), line.json(), console);
-  if (const auto problems = pipeline->check(); !problems.empty())
-    return report_problems(flags.pipeline, problems, line.json(), console);
+  const CheckedPipeline checked = read_checked_pipeline(flags.pipeline, line.json(), console);
+  if (!checked.pipeline) return checked.exit_code;
   for (const std::string& file : {flags.report, flags.apply}) {
     if (file.empty()) continue;
     if (Status writable = check_writable(file); !writable.ok()) return report_failure(writable, line.json(), console);
@@ -102,7 +103,7 @@ int profile_verb(const Arguments& arguments, const Console& console) {
   options.files = trying_files(flags.files);
   const Result<Elsewhere> where = elsewhere_of(flags);
   if (!where.ok()) return report_failure(where.status(), line.json(), console);
-  Result<Profile> found = profile(*pipeline, options);
+  Result<Profile> found = profile(*checked.pipeline, options);
   if (found.ok() && flags.elsewhere()) {
     // The measured figures are printed before the predicted ones.
     if (!line.json()) fmt::print(console.out, "{}\n", to_text(*found));

@@ -7,6 +7,7 @@
 
 #include "base/byte_size.h"
 #include "base/clock.h"
+#include "cli/checked_pipeline.h"
 #include "cli/command_line.h"
 #include "cli/failure.h"
 #include "cli/files.h"
@@ -49,7 +50,7 @@ class Run {
     }
     if (!options_.ids.empty()) {
       ids_.reset(std::fopen(options_.ids.c_str(), "w"));
-      if (!ids_) return unavailable("cannot be written; give a place where you may write").with_key(options_.ids);
+      if (!ids_) return unavailable("cannot be written; give a path that you may write to").with_key(options_.ids);
     }
     return options_.trace.empty() ? Status() : ranks_->first().begin_trace(options_.trace);
   }
@@ -190,6 +191,27 @@ class Run {
   RunHistory history_;
 };
 
+void add_options(CommandLine& line, RunOptions& options) {
+  line.add_number("--ranks", options.ranks, 1, 1024,
+                  "number of ranks, all in this process; --threads and --memory are for each")
+      ->capture_default_str();
+  line.app().add_option("--state", options.state, "save the state here after every step")->type_name("FILE");
+  line.app()
+      .add_option("--resume", options.resume, "continue from this state; the digest is of the remaining samples")
+      ->type_name("FILE");
+  line.app()
+      .add_option("--ids", options.ids, "write the samples' ids here, one a line, in global order")
+      ->type_name("FILE");
+  line.app().add_flag("--stats", options.stats, "print the counters of each rank at the end (docs/stats.md)");
+  line.app()
+      .add_option("--trace", options.trace, "write a trace of the first rank here, for ui.perfetto.dev; at most 100 MB")
+      ->type_name("FILE");
+  line.app()
+      .add_option("--report", options.report,
+                  "write what the first rank waited for, and what to change, as one HTML page here")
+      ->type_name("FILE.html");
+}
+
 }  // namespace
 
 int run_verb(const Arguments& arguments, const Console& console) {
@@ -197,37 +219,16 @@ int run_verb(const Arguments& arguments, const Console& console) {
   RunOptions options;
   line.app().add_option("pipeline", options.pipeline, "a pipeline as JSON; - is standard input")->required();
   const LoaderFlags flags(line, LoaderFlags::Which::kStreams);
-  line.add_number("--ranks", options.ranks, 1, 1024, "so many ranks, all here; --threads and --memory are for each")
-      ->capture_default_str();
-  line.app().add_option("--state", options.state, "save the state here after every step")->type_name("FILE");
-  line.app()
-      .add_option("--resume", options.resume, "go on from this state; the digest is of what is left")
-      ->type_name("FILE");
-  line.app()
-      .add_option("--ids", options.ids, "write the samples' ids here, one a line, in global order")
-      ->type_name("FILE");
-  line.app().add_flag("--stats", options.stats, "at the end all that each rank has counted (docs/stats.md)");
-  line.app()
-      .add_option("--trace", options.trace,
-                  "write what happens when (of the first rank) here, for ui.perfetto.dev; at most 100 MB")
-      ->type_name("FILE");
-  line.app()
-      .add_option("--report", options.report,
-                  "write what the run waited for, and what to change (of the first rank), as one HTML page here")
-      ->type_name("FILE.html");
+  add_options(line, options);
   if (const auto code = line.parse(arguments, console)) return *code;
   options.json = line.json();
   options.loader = flags.options();
   // Without a number the loader would never end.
   if (!options.loader.epochs) options.loader.epochs = 1;
 
-  const Result<std::string> text = read_text(options.pipeline);
-  if (!text.ok()) return report_failure(text.status(), options.json, console);
-  const Result<Pipeline> pipeline = read_pipeline(options.pipeline, *text);
-  if (!pipeline.ok()) return report_failure(pipeline.status(), options.json, console);
-  if (const auto problems = pipeline->check(); !problems.empty())
-    return report_problems(options.pipeline, problems, options.json, console);
-  if (Status ends = check_ends(*pipeline, options.loader); !ends.ok())
+  const CheckedPipeline checked = read_checked_pipeline(options.pipeline, options.json, console);
+  if (!checked.pipeline) return checked.exit_code;
+  if (Status ends = check_ends(*checked.pipeline, options.loader); !ends.ok())
     return report_failure(ends, options.json, console);
 
   if (!options.report.empty()) {
@@ -236,7 +237,7 @@ int run_verb(const Arguments& arguments, const Console& console) {
   }
   const Interrupt interrupt;
   Run run(options, console);
-  Status status = run.open(*pipeline, interrupt.token());
+  Status status = run.open(*checked.pipeline, interrupt.token());
   if (status.ok()) status = run.run();
   if (!status.ok()) return report_failure(status, options.json, console);
   run.print();

@@ -10,34 +10,34 @@ namespace forebay {
 namespace {
 
 constexpr std::string_view kEntryRequest = "fbentrq1", kEntryResponse = "fbentrs1";
-constexpr uint64_t kWantedEntryBytes = 8 + 8 + 8 + 1 + 8 + 1;
+constexpr uint64_t kEntryRequestBytes = 8 + 8 + 8 + 1 + 8 + 1;
 
-std::vector<uint64_t> most_of_entries(std::span<const WantedEntry> wanted) {
+std::vector<uint64_t> most_of_entries(std::span<const EntryRequest> wanted) {
   std::vector<uint64_t> most;
   most.reserve(wanted.size());
-  for (const WantedEntry& each : wanted) most.push_back(each.most_bytes);
+  for (const EntryRequest& each : wanted) most.push_back(each.most_bytes);
   return most;
 }
 
 }  // namespace
 
-Buffer encode_entry_request(std::span<const WantedEntry> wanted) {
+Buffer encode_entry_request(std::span<const EntryRequest> wanted) {
   MessageFields out(kEntryRequest);
-  out.reserve(kWantedEntryBytes * wanted.size());
-  for (const WantedEntry& each : wanted)
+  out.reserve(kEntryRequestBytes * wanted.size());
+  for (const EntryRequest& each : wanted)
     out.put_all(each.key.high, each.key.low, each.most_bytes, uint8_t{each.element.has_value()},
                 each.element.value_or(0), each.kind);
   return out.done();
 }
 
-Result<std::vector<WantedEntry>> parse_entry_request(std::span<const uint8_t> bytes) {
+Result<std::vector<EntryRequest>> parse_entry_request(std::span<const uint8_t> bytes) {
   FOREBAY_ASSIGN(const std::string_view fields, read_fields(bytes, kEntryRequest));
-  const size_t count = fields.size() / kWantedEntryBytes;
+  const size_t count = fields.size() / kEntryRequestBytes;
   if (count > kMostEntries)
     return corrupt(fmt::format("expected a request for at most {} entries, found {}", kMostEntries, count));
   ByteReader in(fields);
-  std::vector<WantedEntry> wanted(count);
-  for (WantedEntry& each : wanted) {
+  std::vector<EntryRequest> wanted(count);
+  for (EntryRequest& each : wanted) {
     each.key.high = in.take<uint64_t>();
     each.key.low = in.take<uint64_t>();
     each.most_bytes = in.take<uint64_t>();
@@ -45,40 +45,40 @@ Result<std::vector<WantedEntry>> parse_entry_request(std::span<const uint8_t> by
     const auto element = in.take<int64_t>();
     const auto kind = in.take<uint8_t>();
     if (has_element > 1 || element < 0 || (has_element == 0 && element != 0) ||
-        kind > static_cast<uint8_t>(WantedEntry::Kind::kVersion))
-      return corrupt("a request names what is no entry");
+        kind > static_cast<uint8_t>(EntryRequest::Kind::kVersion))
+      return corrupt("a request has a malformed entry");
     if (has_element == 1) each.element = element;
-    each.kind = static_cast<WantedEntry::Kind>(kind);
+    each.kind = static_cast<EntryRequest::Kind>(kind);
   }
   FOREBAY_RETURN_IF_ERROR(check_all_read(in));
   return wanted;
 }
 
-Response encode_entry_response(std::span<const WantedEntry> wanted, std::vector<FoundItem> found) {
+Response encode_entry_response(std::span<const EntryRequest> wanted, std::vector<FoundItem> found) {
   return encode_items(kEntryResponse, most_of_entries(wanted), std::move(found));
 }
 
-Result<std::vector<ResponseItem>> parse_entry_response(std::span<const WantedEntry> wanted, const Buffer& response) {
+Result<std::vector<ResponseItem>> parse_entry_response(std::span<const EntryRequest> wanted, const Buffer& response) {
   return parse_items(kEntryResponse, most_of_entries(wanted), response);
 }
 
-uint64_t most_entry_response_bytes(std::span<const WantedEntry> wanted) {
+uint64_t most_entry_response_bytes(std::span<const EntryRequest> wanted) {
   return most_items_bytes(most_of_entries(wanted));
 }
 
 Result<Response> EntryService::answer(std::span<const uint8_t> request) {
-  FOREBAY_ASSIGN(const std::vector<WantedEntry> wanted, parse_entry_request(request));
+  FOREBAY_ASSIGN(const std::vector<EntryRequest> wanted, parse_entry_request(request));
   std::vector<FoundItem> found;
   found.reserve(wanted.size());
-  for (const WantedEntry& each : wanted) found.push_back(find(each));
+  for (const EntryRequest& each : wanted) found.push_back(find(each));
   return encode_entry_response(wanted, std::move(found));
 }
 
-FoundItem EntryService::find(const WantedEntry& wanted) const {
+FoundItem EntryService::find(const EntryRequest& wanted) const {
   FoundItem found;
   // coming() goes first: an entry that is made between the two calls is then found by the second.
   if (wanted.element) found.coming = source_->coming(*wanted.element);
-  if (wanted.kind == WantedEntry::Kind::kEntry) {
+  if (wanted.kind == EntryRequest::Kind::kEntry) {
     found.body = source_->entry(wanted.key);
   } else if (const std::optional<uint64_t> version =
                  wanted.element ? source_->version(wanted.key, *wanted.element) : std::nullopt) {

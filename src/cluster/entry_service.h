@@ -18,7 +18,7 @@ inline constexpr std::string_view kEntryServiceName = "entries";
 inline constexpr size_t kMostEntries = 1024;
 
 /// A cache entry, or a sample's version, that a host requests from another.
-struct WantedEntry {
+struct EntryRequest {
   enum class Kind : uint8_t {
     kEntry,    ///< `key` is the entry's key
     kVersion,  ///< `key` is the name of sample `element`; the answer is eight bytes
@@ -27,19 +27,19 @@ struct WantedEntry {
   uint64_t most_bytes = 0;              ///< a larger entry is not sent; the answer gives its size
   std::optional<int64_t> element = {};  ///< sample or chunk that the entry belongs to, if known
   Kind kind = Kind::kEntry;
-  friend bool operator==(const WantedEntry&, const WantedEntry&) = default;
+  friend bool operator==(const EntryRequest&, const EntryRequest&) = default;
 };
 
 /// Encodes a request for at most kMostEntries entries.
-Buffer encode_entry_request(std::span<const WantedEntry> wanted);
+Buffer encode_entry_request(std::span<const EntryRequest> wanted);
 /// Parses a request. Bytes that encode_entry_request() cannot produce are Corrupt. Allocates memory
 /// only for the entries that the request contains.
-Result<std::vector<WantedEntry>> parse_entry_request(std::span<const uint8_t> bytes);
-Response encode_entry_response(std::span<const WantedEntry> wanted, std::vector<FoundItem> found);
+Result<std::vector<EntryRequest>> parse_entry_request(std::span<const uint8_t> bytes);
+Response encode_entry_response(std::span<const EntryRequest> wanted, std::vector<FoundItem> found);
 /// Returns one item for each wanted entry, in order. Errors are those of parse_items().
-Result<std::vector<ResponseItem>> parse_entry_response(std::span<const WantedEntry> wanted, const Buffer& response);
+Result<std::vector<ResponseItem>> parse_entry_response(std::span<const EntryRequest> wanted, const Buffer& response);
 /// Returns the size of the longest valid response.
-uint64_t most_entry_response_bytes(std::span<const WantedEntry> wanted);
+uint64_t most_entry_response_bytes(std::span<const EntryRequest> wanted);
 
 /// The cache entries that a host serves to the others of its job. The transport's threads call it
 /// and may wait for a disk in it. Arguments come from other hosts unchecked: keys may be any, and
@@ -64,7 +64,7 @@ class EntryService final : public Service {
   Result<Response> answer(std::span<const uint8_t> request) override;
 
  private:
-  FoundItem find(const WantedEntry& wanted) const;
+  FoundItem find(const EntryRequest& wanted) const;
 
   const std::shared_ptr<EntrySource> source_;
 };

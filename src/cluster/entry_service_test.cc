@@ -16,7 +16,7 @@ using EntryState = ResponseItem::State;
 
 /// A request and the entries that a host has for it, drawn from a seed.
 struct EntryExchange {
-  std::vector<WantedEntry> wanted;
+  std::vector<EntryRequest> wanted;
   std::vector<FoundItem> found;
 
   Buffer response() const { return joined(encode_entry_response(wanted, found)); }
@@ -28,9 +28,9 @@ EntryExchange exchange_of(uint64_t seed) {
   const size_t entries = random() % 12;
   for (size_t i = 0; i < entries; ++i) {
     const uint64_t size = random() % 300;
-    WantedEntry wanted{{random(), random()}, random() % 4 == 0 ? size / 2 : size + random() % 3};
+    EntryRequest wanted{{random(), random()}, random() % 4 == 0 ? size / 2 : size + random() % 3};
     if (random() % 2 == 0) wanted.element = static_cast<int64_t>(random() >> 1);
-    if (random() % 2 == 0) wanted.kind = WantedEntry::Kind::kVersion;
+    if (random() % 2 == 0) wanted.kind = EntryRequest::Kind::kVersion;
     made.wanted.push_back(wanted);
     if (random() % 3 == 0) {
       made.found.emplace_back();
@@ -141,7 +141,7 @@ TEST(EntryMessages, EveryOtherLengthIsCorrupt) {
 
 // A host that has the token can compute checksums.
 TEST(EntryMessages, FieldsThatLieAreCorrupt) {
-  const std::vector<WantedEntry> wanted = {{{1, 2}, 64}};
+  const std::vector<EntryRequest> wanted = {{{1, 2}, 64}};
   const auto response_with = [&](uint32_t count, uint8_t state, uint64_t length) {
     ByteWriter fields;
     fields.put(count);
@@ -178,7 +178,7 @@ TEST(EntryMessages, FieldsThatLieAreCorrupt) {
 }
 
 TEST(EntryMessages, TheLongestRequestFitsAndSumsDoNotOverflow) {
-  const std::vector<WantedEntry> wanted(kMostEntries, WantedEntry{{1, 1}, UINT64_MAX});
+  const std::vector<EntryRequest> wanted(kMostEntries, EntryRequest{{1, 1}, UINT64_MAX});
   EXPECT_LE(encode_entry_request(wanted).size(), kMostRequestBytes);
   EXPECT_GE(most_entry_response_bytes(wanted), uint64_t{kMostEntries} << 40);
 }
@@ -194,15 +194,15 @@ TEST(EntryServiceTest, AnswersForEntriesVersionsAndWhatIsComing) {
   source->put({1, 1}, "bytes");
   source->announce(9, 4);
   EntryService service(source);
-  using Kind = WantedEntry::Kind;
-  const std::vector<WantedEntry> wanted = {{{1, 1}, 100},
-                                           {{1, 1}, 4},
-                                           {{2, 2}, 100},
-                                           {{2, 2}, 100, 9},
-                                           {{7, 7}, 8, 3, Kind::kVersion},
-                                           {{7, 7}, 8, 4, Kind::kVersion},
-                                           {{7, 7}, 8, {}, Kind::kVersion},
-                                           {{1, 1}, 100, 1, Kind::kVersion}};
+  using Kind = EntryRequest::Kind;
+  const std::vector<EntryRequest> wanted = {{{1, 1}, 100},
+                                            {{1, 1}, 4},
+                                            {{2, 2}, 100},
+                                            {{2, 2}, 100, 9},
+                                            {{7, 7}, 8, 3, Kind::kVersion},
+                                            {{7, 7}, 8, 4, Kind::kVersion},
+                                            {{7, 7}, 8, {}, Kind::kVersion},
+                                            {{1, 1}, 100, 1, Kind::kVersion}};
   const Result<Response> response = service.answer(encode_entry_request(wanted).span());
   ASSERT_TRUE(response.ok()) << response.status().to_string();
   const auto items = parse_entry_response(wanted, joined(*response));

@@ -56,7 +56,7 @@ RunCheck* Job::check() const {
 
 Status Job::check_run() {
   RunCheck* const check = this->check();
-  return check == nullptr ? Status() : check->look(job_now());
+  return check == nullptr ? Status() : check->poll(job_now());
 }
 
 Result<bool> Job::ask_run(const std::stop_token& stop) {

@@ -57,7 +57,7 @@ class Job {
   /// them with their own.
   void set_run(RunTerms terms);
   /// Returns StateMismatch if this rank is known to have other settings than rank 0. Does not wait
-  /// (RunCheck::look()).
+  /// (RunCheck::poll()).
   Status check_run();
   /// Asks rank 0 and waits for its answer (RunCheck::ask()). Rank 0 itself gets true. May be called
   /// after set_run() only.

@@ -90,14 +90,14 @@ Status use_certificate(SSL_CTX* context, const std::string& text, const std::str
 }
 
 Status use_key(SSL_CTX* context, const std::string& text, const JobTlsFiles& files) {
-  bool asked = false;  // without a callback OpenSSL would ask at the terminal
-  const auto no_password = [](char*, int, int, void* told) {
-    *static_cast<bool*>(told) = true;
+  bool password_requested = false;  // without a callback OpenSSL would ask at the terminal
+  const auto no_password = [](char*, int, int, void* requested) {
+    *static_cast<bool*>(requested) = true;
     return -1;
   };
   const std::unique_ptr<EVP_PKEY, FreeTlsObject> key(
-      PEM_read_bio_PrivateKey(pem_in(text).get(), nullptr, no_password, &asked));
-  if (asked) {
+      PEM_read_bio_PrivateKey(pem_in(text).get(), nullptr, no_password, &password_requested));
+  if (password_requested) {
     ERR_clear_error();
     return invalid_argument(
         fmt::format("{}: '{}' has a password; give a key without one, which only you may read (openssl pkey -in …)",

@@ -32,9 +32,9 @@ uint64_t fields_checksum(std::span<const uint8_t> message) {
   return hash128(message.data() + kLengthAt, message.size() - kLengthAt).low;
 }
 
-uint64_t number_at(std::span<const uint8_t> bytes, size_t place) {
+uint64_t number_at(std::span<const uint8_t> bytes, size_t offset) {
   uint64_t number = 0;
-  std::memcpy(&number, bytes.data() + place, sizeof number);
+  std::memcpy(&number, bytes.data() + offset, sizeof number);
   return number;
 }
 

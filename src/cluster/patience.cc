@@ -4,42 +4,42 @@
 
 namespace forebay {
 
-bool Patience::coming(Wait& wait, uint64_t left, Time now) {
+bool Patience::announced(Wait& wait, uint64_t work_left, Time now) {
   const std::lock_guard lock(mutex_);
-  if (!wait.begun) {
+  if (!wait.started) {
     // While it is uncertain whether the host makes progress, only one caller waits.
-    if (!makes_.begin(now)) return false;
-    wait = {true, now, left};
+    if (!progress_health_.begin(now)) return false;
+    wait = {true, now, work_left};
     return true;
   }
-  if (left < wait.left) {
-    got_on_ = now;
-    makes_.answered();
+  if (work_left < wait.work_left) {
+    last_progress_ = now;
+    progress_health_.answered();
   }
-  wait.left = left;
+  wait.work_left = work_left;
   // Any progress counts: the host may be busy with elements that precede this one.
-  if (now - std::max(got_on_, wait.since) >= limits_.standstill) {
-    (void)makes_.failed(now);
+  if (now - std::max(last_progress_, wait.since) >= limits_.standstill) {
+    (void)progress_health_.failed(now);
     return false;
   }
-  if (now - wait.since < limits_.in_all) return true;
-  makes_.abandoned();
+  if (now - wait.since < limits_.total) return true;
+  progress_health_.abandoned();
   return false;
 }
 
 void Patience::decided(const Wait& wait, Time now) {
-  if (!wait.begun) return;
+  if (!wait.started) return;
   const std::lock_guard lock(mutex_);
-  got_on_ = now;
-  makes_.answered();
+  last_progress_ = now;
+  progress_health_.answered();
 }
 
 void Patience::abandoned(const Wait& wait) {
-  if (wait.begun) makes_.abandoned();
+  if (wait.started) progress_health_.abandoned();
 }
 
-std::chrono::nanoseconds pause_after(int times_asked) {
-  return std::chrono::milliseconds(5) * (1 << std::clamp(times_asked - 1, 0, 5));
+std::chrono::nanoseconds retry_delay(int attempts) {
+  return std::chrono::milliseconds(5) * (1 << std::clamp(attempts - 1, 0, 5));
 }
 
 }  // namespace forebay

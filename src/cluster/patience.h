@@ -11,7 +11,7 @@ namespace forebay {
 struct PatienceLimits {
   /// A host that makes no progress for this time is considered stalled.
   std::chrono::nanoseconds standstill = std::chrono::seconds(2);
-  std::chrono::nanoseconds in_all = std::chrono::seconds(30);  ///< longest wait for one entry
+  std::chrono::nanoseconds total = std::chrono::seconds(30);  ///< longest wait for one entry
 };
 
 /// Decides how long to wait for entries that another host has announced. A caller waits for an
@@ -25,13 +25,13 @@ class Patience {
 
   /// State of the wait for one entry.
   struct Wait {
-    bool begun = false;
+    bool started = false;
     Time since{0};
-    uint64_t left = 0;  ///< work before the entry, as the host last reported it
+    uint64_t work_left = 0;  ///< work before the entry, as the host last reported it
   };
-  /// The host announces the entry, with `left` work before it. Returns false if waiting any longer
-  /// is not worthwhile.
-  bool coming(Wait& wait, uint64_t left, Time now);
+  /// The host announces the entry, with `work_left` work before it. Returns false if waiting any
+  /// longer is not worthwhile.
+  bool announced(Wait& wait, uint64_t work_left, Time now);
   /// The host has the entry, or will not have it: either way it made progress.
   void decided(const Wait& wait, Time now);
   /// The caller stops waiting for the entry.
@@ -40,12 +40,12 @@ class Patience {
  private:
   const PatienceLimits limits_;
   std::mutex mutex_;
-  PeerHealth makes_;
-  Time got_on_{0};
+  PeerHealth progress_health_;
+  Time last_progress_{0};
 };
 
-/// Returns the pause before the next request for an entry that was requested `times_asked` times: 5
+/// Returns the pause before the next request for an entry that was requested `attempts` times: 5
 /// ms, doubled each time, at most 160 ms.
-std::chrono::nanoseconds pause_after(int times_asked);
+std::chrono::nanoseconds retry_delay(int attempts);
 
 }  // namespace forebay

@@ -7,39 +7,39 @@ namespace forebay {
 
 bool PeerHealth::may_ask(Time now) const {
   const std::lock_guard lock(mutex_);
-  return well_ || (!trying_ && now >= until_);
+  return healthy_ || (!probing_ && now >= backed_off_until_);
 }
 
 bool PeerHealth::begin(Time now) {
   const std::lock_guard lock(mutex_);
-  if (well_) return true;
-  if (trying_ || now < until_) return false;
-  trying_ = true;
+  if (healthy_) return true;
+  if (probing_ || now < backed_off_until_) return false;
+  probing_ = true;
   return true;
 }
 
 void PeerHealth::answered() {
   const std::lock_guard lock(mutex_);
-  well_ = reached_ = true;
-  trying_ = told_ = false;
-  rest_ = kFirstRest;
+  healthy_ = reached_ = true;
+  probing_ = failure_logged_ = false;
+  backoff_ = kFirstBackoff;
 }
 
 void PeerHealth::abandoned() {
   const std::lock_guard lock(mutex_);
-  trying_ = false;
+  probing_ = false;
 }
 
 bool PeerHealth::failed(Time now, bool there) {
   const std::lock_guard lock(mutex_);
-  const bool news = std::exchange(well_, false);
+  const bool news = std::exchange(healthy_, false);
   // Calls that were in flight together fail together, which counts as one failure.
-  if (!news && !std::exchange(trying_, false)) return false;
-  until_ = now + rest_;
-  rest_ = std::min(2 * rest_, kLongestRest);
+  if (!news && !std::exchange(probing_, false)) return false;
+  backed_off_until_ = now + backoff_;
+  backoff_ = std::min(2 * backoff_, kLongestBackoff);
   reached_ |= there;
   if (!first_failure_) first_failure_ = now;
-  return (reached_ || now - *first_failure_ >= kMayBeStarting) && !std::exchange(told_, true);
+  return (reached_ || now - *first_failure_ >= kMayBeStarting) && !std::exchange(failure_logged_, true);
 }
 
 }  // namespace forebay

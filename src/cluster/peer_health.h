@@ -9,12 +9,12 @@ namespace forebay {
 
 /// Tracks whether a host is worth calling. It is only advice and never an input of the plan. A host
 /// that fails is backed off: for one second, and for twice as long after each further failure, up
-/// to kLongestRest. After that one request probes it, and only the answer to that request lets
+/// to kLongestBackoff. After that one request probes it, and only the answer to that request lets
 /// others through. Methods may be called from any thread.
 class PeerHealth {
  public:
   using Time = std::chrono::nanoseconds;  ///< of any one clock
-  static constexpr Time kFirstRest = std::chrono::seconds(1), kLongestRest = std::chrono::seconds(30),
+  static constexpr Time kFirstBackoff = std::chrono::seconds(1), kLongestBackoff = std::chrono::seconds(30),
                         kMayBeStarting = std::chrono::seconds(10);
 
   /// Returns whether a call is worth trying now. Changes nothing.
@@ -32,11 +32,11 @@ class PeerHealth {
 
  private:
   mutable std::mutex mutex_;
-  bool well_ = true;
-  bool trying_ = false;  ///< a request is probing the host
+  bool healthy_ = true;
+  bool probing_ = false;  ///< a request is probing the host
   bool reached_ = false;
-  bool told_ = false;  ///< failures since the last answer have been logged
-  Time until_{0}, rest_ = kFirstRest;
+  bool failure_logged_ = false;  ///< failures since the last answer have been logged
+  Time backed_off_until_{0}, backoff_ = kFirstBackoff;
   std::optional<Time> first_failure_;
 };
 

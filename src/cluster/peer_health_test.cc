@@ -30,7 +30,7 @@ TEST(PeerHealth, WhoFailedIsLeftOutAndThenTriedByOneAlone) {
 
 TEST(PeerHealth, RestsDoubleUpToTheLongestAndBeginAnewAfterAnAnswer) {
   PeerHealth health;
-  PeerHealth::Time now{0}, rest = PeerHealth::kFirstRest;
+  PeerHealth::Time now{0}, rest = PeerHealth::kFirstBackoff;
   health.answered();
   EXPECT_TRUE(health.failed(now));
   for (int i = 0; i < 10; ++i) {
@@ -38,14 +38,14 @@ TEST(PeerHealth, RestsDoubleUpToTheLongestAndBeginAnewAfterAnAnswer) {
     now += rest;
     EXPECT_TRUE(health.begin(now));
     EXPECT_FALSE(health.failed(now)) << "no news";
-    rest = std::min(2 * rest, PeerHealth::kLongestRest);
+    rest = std::min(2 * rest, PeerHealth::kLongestBackoff);
   }
-  EXPECT_EQ(rest, PeerHealth::kLongestRest);
+  EXPECT_EQ(rest, PeerHealth::kLongestBackoff);
   now += rest;
   EXPECT_TRUE(health.begin(now));
   health.answered();
   EXPECT_TRUE(health.failed(now));
-  EXPECT_TRUE(health.may_ask(now + PeerHealth::kFirstRest));
+  EXPECT_TRUE(health.may_ask(now + PeerHealth::kFirstBackoff));
 }
 
 TEST(PeerHealth, FailuresOfRequestsThatWereUnderWayTogetherAreOne) {
@@ -60,13 +60,13 @@ TEST(PeerHealth, WhoWasNeverReachedMayBeStartingAndIsToldOfLaterAndOnce) {
   PeerHealth health;
   PeerHealth::Time now = seconds(100);
   int told = 0;
-  for (PeerHealth::Time rest = PeerHealth::kFirstRest; now < seconds(200); rest *= 2) {
+  for (PeerHealth::Time rest = PeerHealth::kFirstBackoff; now < seconds(200); rest *= 2) {
     ASSERT_TRUE(health.begin(now));
     if (health.failed(now)) {
       ++told;
       EXPECT_GE(now, seconds(100) + PeerHealth::kMayBeStarting);
     }
-    now += std::min(rest, PeerHealth::kLongestRest);
+    now += std::min(rest, PeerHealth::kLongestBackoff);
   }
   EXPECT_EQ(told, 1);
   ASSERT_TRUE(health.begin(now));

@@ -21,8 +21,8 @@ class PeerPace {
   PeerPace(uint64_t least, uint64_t first, uint64_t most) : least_(least), most_(most), allowed_(first) {}
 
   uint64_t allowed() const { return allowed_; }
-  /// Records an answer. `asked_all`: about as much as allowed was in flight.
-  void answered(Time asked, Time now, uint64_t bytes, bool asked_all);
+  /// Records an answer. `fills_allowance`: about as much as allowed was in flight.
+  void answered(Time sent_at, Time now, uint64_t bytes, bool fills_allowance);
   /// Records a failed call: the allowance falls to the least, because the host's speed is now
   /// unknown.
   void failed(Time now);

@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 constexpr std::string_view kRunRequest = "fbrunrq1";
 const CallLimits kRunLimits(uint64_t{1} << 20, 1000ms);
 // Pauses between questions while rank 0 is unavailable or has not set its settings yet.
-constexpr RunCheck::Time kShortestPause = 50ms, kLongestPause = 5s;
+constexpr RunCheck::Time kShortestDelay = 50ms, kLongestDelay = 5s;
 
 Buffer run_request() { return MessageFields(kRunRequest).done(); }
 
@@ -31,11 +31,11 @@ Result<Response> RunService::answer(std::span<const uint8_t> request) {
   return Response{encode_run(terms_)};
 }
 
-struct RunCheck::Known {
-  Known(int of, RunTerms own) : rank(of), terms(std::move(own)) {}
+struct RunCheck::LeaderTerms {
+  LeaderTerms(int of, RunTerms own) : rank(of), terms(std::move(own)) {}
 
   // Returns whether the answer has the settings of rank 0. If so, `same` is set.
-  Result<bool> take(const Result<Buffer>& answer) {
+  Result<bool> compare(const Result<Buffer>& answer) {
     FOREBAY_RETURN_IF_ERROR(answer.status());
     FOREBAY_ASSIGN(const std::optional<RunTerms> leader, parse_run(answer->span()));
     if (!leader) return false;
@@ -47,41 +47,42 @@ struct RunCheck::Known {
   const int rank;
   const RunTerms terms;
   std::mutex mutex;
-  std::optional<Status> same;  ///< not set: the settings of rank 0 are unknown
-  bool asked = false;          ///< by look(), whose answer is still in flight
-  Time pause = kShortestPause;
-  std::optional<Time> asks_again;
+  std::optional<Status> same;      ///< not set: the settings of rank 0 are unknown
+  bool request_in_flight = false;  ///< by poll(), whose answer is still in flight
+  Time delay = kShortestDelay;
+  std::optional<Time> next_request;
 };
 
 RunCheck::RunCheck(std::shared_ptr<Transport> transport, PeerHost leader, int rank, RunTerms terms)
     : transport_(std::move(transport)), leader_(std::move(leader)),
-      known_(std::make_shared<Known>(rank, std::move(terms))) {}
+      leader_terms_(std::make_shared<LeaderTerms>(rank, std::move(terms))) {}
 
-Status RunCheck::look(Time now) {
+Status RunCheck::poll(Time now) {
   {
-    const std::lock_guard lock(known_->mutex);
-    if (known_->same) return *known_->same;
-    if (known_->asked || (known_->asks_again && now < *known_->asks_again)) return {};
-    known_->asked = true;
-    known_->asks_again = now + known_->pause;
-    known_->pause = std::min(2 * known_->pause, kLongestPause);
+    const std::lock_guard lock(leader_terms_->mutex);
+    if (leader_terms_->same) return *leader_terms_->same;
+    if (leader_terms_->request_in_flight || (leader_terms_->next_request && now < *leader_terms_->next_request))
+      return {};
+    leader_terms_->request_in_flight = true;
+    leader_terms_->next_request = now + leader_terms_->delay;
+    leader_terms_->delay = std::min(2 * leader_terms_->delay, kLongestDelay);
   }
   transport_->call(leader_, kRunServiceName, run_request(), kRunLimits, stop_.get_token(),
-                   [known = known_](const Result<Buffer>& answer) {
+                   [terms = leader_terms_](const Result<Buffer>& answer) {
                      // A malformed answer is the fault of a bad peer and no error of this rank.
-                     (void)known->take(answer);
-                     const std::lock_guard lock(known->mutex);
-                     known->asked = false;
+                     (void)terms->compare(answer);
+                     const std::lock_guard lock(terms->mutex);
+                     terms->request_in_flight = false;
                    });
   return {};
 }
 
 Result<bool> RunCheck::ask(const std::stop_token& stop) {
   {
-    const std::lock_guard lock(known_->mutex);
-    if (known_->same) return known_->same->ok() ? Result<bool>(true) : *known_->same;
+    const std::lock_guard lock(leader_terms_->mutex);
+    if (leader_terms_->same) return leader_terms_->same->ok() ? Result<bool>(true) : *leader_terms_->same;
   }
-  return known_->take(call_and_wait(*transport_, leader_, kRunServiceName, run_request(), kRunLimits, stop));
+  return leader_terms_->compare(call_and_wait(*transport_, leader_, kRunServiceName, run_request(), kRunLimits, stop));
 }
 
 }  // namespace forebay

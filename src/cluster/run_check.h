@@ -28,7 +28,7 @@ class RunService final : public Service {
 };
 
 /// Finds out whether a rank has the same settings as rank 0. Asks rank 0 until it has given its
-/// settings. It is not an error if rank 0 is unavailable, or if its answer to look() is malformed.
+/// settings. It is not an error if rank 0 is unavailable, or if its answer to poll() is malformed.
 /// Methods may be called from any thread.
 class RunCheck {
  public:
@@ -40,18 +40,18 @@ class RunCheck {
 
   /// Returns StateMismatch once rank 0 is known to have other settings, and OK before. Does not
   /// wait: it asks rank 0 in the background, after growing pauses.
-  Status look(Time now);
+  Status poll(Time now);
   /// Asks rank 0 and waits for its answer. Returns whether rank 0 has the same settings; false if
-  /// it has not set them yet. Errors: StateMismatch as in look(), those of Transport::call(), and
+  /// it has not set them yet. Errors: StateMismatch as in poll(), those of Transport::call(), and
   /// Corrupt for a malformed answer.
   Result<bool> ask(const std::stop_token& stop);
 
  private:
-  struct Known;
+  struct LeaderTerms;
 
   const std::shared_ptr<Transport> transport_;
   const PeerHost leader_;
-  const std::shared_ptr<Known> known_;  ///< outlives the check if an answer is late
+  const std::shared_ptr<LeaderTerms> leader_terms_;  ///< outlives the check if an answer is late
   std::stop_source stop_;
 };
 

@@ -21,8 +21,8 @@ RunTerms terms_of(const std::string& seed, const std::string& samples = "21") {
 class RunCheckTest : public testing::Test {
  protected:
   /// Lets `check` ask now, and lets rank 0 answer.
-  Status look(RunCheck& check) {
-    const Status said = check.look(now_);
+  Status poll(RunCheck& check) {
+    const Status said = check.poll(now_);
     pass(1s);
     return said;
   }
@@ -46,15 +46,15 @@ class RunCheckTest : public testing::Test {
 TEST_F(RunCheckTest, a_rank_that_has_other_settings_than_rank_0_is_told_what_differs) {
   leader_->set_terms(terms_of("7"));
   const auto same = check_of(1, terms_of("7")), other = check_of(2, terms_of("8", "20"));
-  EXPECT_TRUE(look(*other).ok()) << "the answer is on its way";
+  EXPECT_TRUE(poll(*other).ok()) << "the answer is on its way";
   for (int times = 0; times < 2; ++times) {
-    const Status told = look(*other);
+    const Status told = poll(*other);
     EXPECT_EQ(told.code(), Code::kStateMismatch);
     EXPECT_EQ(told.message(),
               "rank 2 has another run than rank 0: seed=8 (7 there), samples=20 (21 there); give all ranks the same");
   }
   EXPECT_EQ(other->ask({}).status().code(), Code::kStateMismatch) << "known without a question";
-  for (int times = 0; times < 3; ++times) EXPECT_TRUE(look(*same).ok());
+  for (int times = 0; times < 3; ++times) EXPECT_TRUE(poll(*same).ok());
   EXPECT_TRUE(*same->ask({}));
   EXPECT_EQ(listening_->stats().calls, 2u) << "one for each rank";
 }
@@ -75,18 +75,18 @@ TEST_F(RunCheckTest, nobody_waits_for_a_rank_0_that_is_not_there_or_sets_its_ter
   const auto other = check_of(2, terms_of("8"));
   for (const HostHealth health : {HostHealth::kDead, HostHealth::kFrozen, HostHealth::kWell}) {
     network_->set_health("a:1", health);
-    for (int times = 0; times < 5; ++times) EXPECT_TRUE(look(*other).ok());
+    for (int times = 0; times < 5; ++times) EXPECT_TRUE(poll(*other).ok());
   }
   leader_->set_terms(terms_of("7"));
   pass(10s);  // the longest pause
-  EXPECT_TRUE(look(*other).ok());
-  EXPECT_EQ(look(*other).code(), Code::kStateMismatch);
+  EXPECT_TRUE(poll(*other).ok());
+  EXPECT_EQ(poll(*other).code(), Code::kStateMismatch);
 }
 
 TEST_F(RunCheckTest, rank_0_is_asked_less_and_less_often) {
   const auto other = check_of(1, terms_of("7"));
   for (int millisecond = 0; millisecond < 20'000; millisecond += 10) {
-    EXPECT_TRUE(other->look(now_).ok());
+    EXPECT_TRUE(other->poll(now_).ok());
     pass(10ms);
   }
   EXPECT_EQ(listening_->stats().calls, 10u) << "after 0, 50, 150, … 6350 and then each 5000 ms";
@@ -96,13 +96,13 @@ TEST_F(RunCheckTest, nonsense_of_rank_0_is_nobodys_error) {
   network_->set_link({.flips = 1});
   leader_->set_terms(terms_of("7"));
   const auto other = check_of(1, terms_of("8"));
-  for (int times = 0; times < 5; ++times) EXPECT_TRUE(look(*other).ok());
+  for (int times = 0; times < 5; ++times) EXPECT_TRUE(poll(*other).ok());
 }
 
 TEST_F(RunCheckTest, one_may_go_while_its_call_is_on_its_way) {
   network_->set_health("a:1", HostHealth::kFrozen);
   auto other = check_of(1, terms_of("7"));
-  EXPECT_TRUE(other->look(now_).ok());
+  EXPECT_TRUE(other->poll(now_).ok());
   other.reset();
   pass(10s);
 }

@@ -38,7 +38,7 @@ class JsonTree : public nlohmann::json_sax<nlohmann::json> {
   bool parse_error(size_t, const std::string&, const nlohmann::detail::exception&) override { return false; }
 
  private:
-  Json* place(Json value) {
+  Json* insert(Json value) {
     if (open_.empty()) return &(made = std::move(value));
     Json& in = *open_.back();
     if (in.is_object()) return &(in[key_] = std::move(value));
@@ -46,11 +46,11 @@ class JsonTree : public nlohmann::json_sax<nlohmann::json> {
     return &in.back();
   }
   bool put(Json value) {
-    place(std::move(value));
+    insert(std::move(value));
     return true;
   }
   bool open(Json value) {
-    open_.push_back(place(std::move(value)));
+    open_.push_back(insert(std::move(value)));
     return true;
   }
   bool close() {

@@ -185,9 +185,9 @@ Status Rows::hash_sample(Hasher& hasher) const {
   for (int64_t k = 0; k < rows; ++k) {
     // 128 bits, because there may be 2^63 rows. The first and the last row are always included.
     const int64_t i = rows == 1 ? 0 : static_cast<int64_t>(static_cast<__int128>(count() - 1) * k / (rows - 1));
-    const size_t places = (row_bytes_ - window) / item + 1;
+    const size_t windows = (row_bytes_ - window) / item + 1;
     // Multiples of the golden ratio spread the windows evenly over a row, and equally in every run.
-    const size_t begin = static_cast<size_t>(static_cast<uint64_t>(k) * 0x9E3779B97F4A7C15u % places) * item;
+    const size_t begin = static_cast<size_t>(static_cast<uint64_t>(k) * 0x9E3779B97F4A7C15u % windows) * item;
     const auto take = [&] { copy(i, begin, window, bytes); };
     if (view_.file) {
       FOREBAY_RETURN_IF_ERROR(of_arrays(view_.file->read(take)));

@@ -122,8 +122,8 @@ Status ColumnBuilder::add_wanted(std::string_view cell, uint64_t line) {
   const size_t at = wanted_values_.size();
   wanted_values_.resize(at + dtype_size(wanted_->dtype));
   if (write_cell(cell, wanted_->dtype, wanted_values_.data() + at)) return {};
-  return corrupt(fmt::format("line {}: '{}' is '{}', which is no {} as types= wants it; correct it, or give \"string\"",
-                             line, name_, cell, dtype_name(wanted_->dtype)));
+  return corrupt(fmt::format("line {}: '{}' is '{}', but types= expects {}; correct it, or give \"string\"", line,
+                             name_, cell, dtype_name(wanted_->dtype)));
 }
 
 Status ColumnBuilder::keep_exact(int64_t whole, bool is_unsigned, uint64_t line) const {

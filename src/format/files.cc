@@ -101,20 +101,20 @@ Result<std::unique_ptr<Source>> open_files(std::shared_ptr<Store> store, const s
   return make_source(std::move(store), base, std::move(keys).sorted());
 }
 
-Result<std::unique_ptr<Source>> open_file_list(StoreAndPath place, std::vector<std::string> names, std::stop_token stop,
-                                               bool keep_versions) {
+Result<std::unique_ptr<Source>> open_file_list(StoreAndPath location, std::vector<std::string> names,
+                                               std::stop_token stop, bool keep_versions) {
   if (names.empty()) return invalid_argument("the list of files is empty");
-  Store& store = *place.store;
+  Store& store = *location.store;
   const std::string first = names[0];
   KeyTableBuilder keys(keep_versions);
   for (std::string& name : names) {
-    FOREBAY_ASSIGN(name, parse_listed(name, first, place.name));
+    FOREBAY_ASSIGN(name, parse_listed(name, first, location.name));
     keys.add(name, 0);
   }
   // Asking for each name would cost as many requests as an epoch, so a missing object is reported
   // when it is read.
   if (store.remote())
-    return make_source(place.store, "", std::move(keys).in_order(), SizesAre::kUnknown, keep_versions);
+    return make_source(location.store, "", std::move(keys).in_order(), SizesAre::kUnknown, keep_versions);
   int64_t found = 0;
   FOREBAY_RETURN_IF_ERROR(stat_all(
       store, static_cast<int64_t>(names.size()), [&](int64_t i) { return names[static_cast<size_t>(i)]; },
@@ -129,7 +129,7 @@ Result<std::unique_ptr<Source>> open_file_list(StoreAndPath place, std::vector<s
     return not_found(fmt::format("none of the {} files exists, e.g. '{}'; the nearest folder that does is '{}'",
                                  names.size(), names[0], nearest_folder(store, names[0])));
   }
-  return make_source(place.store, "", std::move(keys).in_order());
+  return make_source(location.store, "", std::move(keys).in_order());
 }
 
 }  // namespace forebay

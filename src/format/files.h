@@ -28,11 +28,11 @@ Result<std::unique_ptr<Source>> open_files(std::shared_ptr<Store> store, const s
                                            std::stop_token stop, bool keep_versions = false,
                                            DataWarnings* warnings = nullptr);
 
-/// Opens files by name: paths or URLs, all in the store `place`. No character in a name is special.
-/// The id is the index in the list, and the key is the name as given. On a local store opening
-/// fails if none of the files exists; otherwise a missing file is an error when it is read. Remote
-/// stores are not asked about each file.
-Result<std::unique_ptr<Source>> open_file_list(StoreAndPath place, std::vector<std::string> names, std::stop_token stop,
-                                               bool keep_versions = false);
+/// Opens files by name: paths or URLs, all in the store `location`. No character in a name is
+/// special. The id is the index in the list, and the key is the name as given. On a local store
+/// opening fails if none of the files exists; otherwise a missing file is an error when it is read.
+/// Remote stores are not asked about each file.
+Result<std::unique_ptr<Source>> open_file_list(StoreAndPath location, std::vector<std::string> names,
+                                               std::stop_token stop, bool keep_versions = false);
 
 }  // namespace forebay

@@ -33,8 +33,8 @@ std::string describe_extensions(const std::map<std::string, uint64_t>& extension
   return text;
 }
 
-constexpr LeftOutKind kOtherFolders{"other_folders", "folder is none of classes= and is left out",
-                                    "folders are none of classes= and are left out",
+constexpr LeftOutKind kOtherFolders{"other_folders", "folder is not in classes= and is left out",
+                                    "folders are not in classes= and are left out",
                                     "add them to classes=, or move them away"};
 
 /// The class folder that contains a key, if a folder does.
@@ -140,8 +140,8 @@ class ImageFolderOpener {
     if (known || report.extensions.size() < kMaxExtensionKinds) ++report.extensions[std::move(extension)];
     // Pages arrive in any order. Keeping the smallest names makes the report the same on every run.
     auto& examples = report.not_images;
-    const auto place = std::ranges::upper_bound(examples, key, std::less<std::string_view>());
-    if (place != examples.end() || examples.size() < kExamples) examples.emplace(place, key);
+    const auto position = std::ranges::upper_bound(examples, key, std::less<std::string_view>());
+    if (position != examples.end() || examples.size() < kExamples) examples.emplace(position, key);
     if (examples.size() > kExamples) examples.pop_back();
   }
 

@@ -103,8 +103,8 @@ struct PathRule {
   Status check(std::string_view path) const {
     if (!url_scheme(path).empty()) {
       if (confined) return invalid_argument(fmt::format("'{}' is a URL, but root= was given", url_for_messages(path)));
-      FOREBAY_ASSIGN(const UrlPlace place, parse_url(path));
-      if (place.store == store) return {};
+      FOREBAY_ASSIGN(const UrlPlace location, parse_url(path));
+      if (location.store == store) return {};
       return invalid_argument(
           fmt::format("'{}' lies in another store than the objects before it; a manifest is of one store "
                       "(one bucket): make one for each",
@@ -127,10 +127,10 @@ struct PathRule {
 std::string folder_of(std::string_view key) { return std::string(key.substr(0, key.rfind('/') + 1)); }
 
 /// "https://host/" of a URL; "" for keys of a bucket and for paths.
-std::string top_of(const StoreAndPath& place) {
-  if (place.name != "http") return {};
-  const size_t host = place.path.find("://") + 3;
-  return place.path.substr(0, std::min(place.path.find('/', host), place.path.size())) + "/";
+std::string top_of(const StoreAndPath& location) {
+  if (location.name != "http") return {};
+  const size_t host = location.path.find("://") + 3;
+  return location.path.substr(0, std::min(location.path.find('/', host), location.path.size())) + "/";
 }
 
 /// The store of the objects, and how paths become its keys.
@@ -141,9 +141,9 @@ struct Objects {
 
 Result<StoreAndPath> open_url(const StoreAndPath& manifest, const std::string& url,
                               const OpenManifestOptions& options) {
-  FOREBAY_ASSIGN(UrlPlace place, parse_url(url));
-  if (url_scheme(url).empty() || place.store == manifest.name) {
-    return StoreAndPath{manifest.store, std::move(place.path), manifest.name};
+  FOREBAY_ASSIGN(UrlPlace location, parse_url(url));
+  if (url_scheme(url).empty() || location.store == manifest.name) {
+    return StoreAndPath{manifest.store, std::move(location.path), manifest.name};
   }
   if (!options.open_elsewhere)
     return unsupported(fmt::format("'{}' lies in another store than the manifest", url_for_messages(url)));
@@ -160,9 +160,9 @@ Result<Objects> find_objects(const StoreAndPath& manifest, const ColumnBuilder& 
     return objects;
   }
   if (const std::string first(paths.text(0)); !url_scheme(first).empty()) {
-    FOREBAY_ASSIGN(StoreAndPath place, open_url(manifest, first, options));
-    objects.store = place.store;
-    objects.rule.store = place.name;
+    FOREBAY_ASSIGN(StoreAndPath location, open_url(manifest, first, options));
+    objects.store = location.store;
+    objects.rule.store = location.name;
   }
   // Query and fragment of a URL are not part of its folders, but a local name may contain '?' and
   // '#'.
@@ -225,23 +225,24 @@ SizesAre take_sizes(const std::vector<Column>& columns, KeyTableBuilder& keys) {
   return SizesAre::kKnown;
 }
 
-Result<ManifestTable> read_table(const StoreAndPath& place, ManifestFormat format, const ManifestLayout& layout,
+Result<ManifestTable> read_table(const StoreAndPath& location, ManifestFormat format, const ManifestLayout& layout,
                                  const std::stop_token& stop) {
   FOREBAY_RETURN_IF_ERROR(check_manifest_layout(format, layout));
-  FOREBAY_ASSIGN(const ObjectInfo info, stat_wait(*place.store, place.path, stop));
+  FOREBAY_ASSIGN(const ObjectInfo info, stat_wait(*location.store, location.path, stop));
   if (format != ManifestFormat::kParquet)
-    return parse_manifest(format, layout, PieceReader(*place.store, place.path, info.size, stop));
+    return parse_manifest(format, layout, PieceReader(*location.store, location.path, info.size, stop));
   FOREBAY_ASSIGN(const TableCodecs* codecs, load_table_codecs());
-  return read_table_manifest(place, info, layout, *codecs, stop);
+  return read_table_manifest(location, info, layout, *codecs, stop);
 }
 
-Result<std::unique_ptr<Source>> open(const StoreAndPath& place, const OpenManifestOptions& options,
+Result<std::unique_ptr<Source>> open(const StoreAndPath& location, const OpenManifestOptions& options,
                                      std::stop_token stop) {
-  const std::string name = place.name == "http" ? place.path.substr(0, place.path.find_first_of("?#")) : place.path;
+  const std::string name =
+      location.name == "http" ? location.path.substr(0, location.path.find_first_of("?#")) : location.path;
   FOREBAY_ASSIGN(const ManifestFormat format, manifest_format(name));
-  FOREBAY_ASSIGN(ManifestTable table, read_table(place, format, options.layout, stop));
-  FOREBAY_ASSIGN(Objects objects, find_objects(place, table.paths, options));
-  FOREBAY_ASSIGN(KeyTableBuilder keys, keys_of(table.paths, objects.rule, place, options.keep_versions));
+  FOREBAY_ASSIGN(ManifestTable table, read_table(location, format, options.layout, stop));
+  FOREBAY_ASSIGN(Objects objects, find_objects(location, table.paths, options));
+  FOREBAY_ASSIGN(KeyTableBuilder keys, keys_of(table.paths, objects.rule, location, options.keep_versions));
   SizesAre sizes = SizesAre::kKnown;
   if (objects.store->remote()) {
     sizes = take_sizes(table.columns, keys);
@@ -257,10 +258,10 @@ Result<std::unique_ptr<Source>> open(const StoreAndPath& place, const OpenManife
 
 }  // namespace
 
-Result<std::unique_ptr<Source>> open_manifest(StoreAndPath place, const OpenManifestOptions& options,
+Result<std::unique_ptr<Source>> open_manifest(StoreAndPath location, const OpenManifestOptions& options,
                                               std::stop_token stop) {
-  auto opened = open(place, options, std::move(stop));
-  if (!opened.ok()) return opened.status().with_key(place.store->display_name(place.path));
+  auto opened = open(location, options, std::move(stop));
+  if (!opened.ok()) return opened.status().with_key(location.store->display_name(location.path));
   return opened;
 }
 

@@ -67,7 +67,7 @@ struct OpenManifestOptions {
 /// is the row number. On a local store opening fails if none of the objects exists; otherwise a
 /// missing object is an error when it is read, to which the error policy applies. Remote stores are
 /// not asked about each object; their sizes come from an integer column `size` if there is one.
-Result<std::unique_ptr<Source>> open_manifest(StoreAndPath place, const OpenManifestOptions& options,
+Result<std::unique_ptr<Source>> open_manifest(StoreAndPath location, const OpenManifestOptions& options,
                                               std::stop_token stop);
 
 }  // namespace forebay

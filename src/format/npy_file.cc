@@ -186,10 +186,8 @@ uint32_t little_endian(std::span<const uint8_t> bytes) {
   return value;
 }
 
-}  // namespace
-
-Result<NpyHeader> parse_npy_header(std::span<const uint8_t> head, uint64_t file_bytes) {
-  static_assert(std::endian::native == std::endian::little);
+// The part of `head` that describes the array. The data follows it.
+Result<std::span<const uint8_t>> header_text(std::span<const uint8_t> head, uint64_t file_bytes) {
   const size_t compared = std::min(head.size(), kNpyMagic.size());
   if (compared > 0 && std::memcmp(head.data(), kNpyMagic.data(), compared) != 0)
     return wrong_file("an .npy file", head, file_bytes);
@@ -200,13 +198,18 @@ Result<NpyHeader> parse_npy_header(std::span<const uint8_t> head, uint64_t file_
   const size_t length_bytes = major == 1 ? 2 : 4;
   if (head.size() < 8 + length_bytes) return corrupt("ends inside the header");
   const size_t text_bytes = little_endian(head.subspan(8, length_bytes));
-  const size_t offset = 8 + length_bytes + text_bytes;
   if (text_bytes > kMaxHeaderBytes)
     return corrupt(fmt::format("has a header of {} bytes; 1 MiB is allowed", text_bytes));
-  if (offset > head.size()) return corrupt("ends inside the header");
+  if (8 + length_bytes + text_bytes > head.size()) return corrupt("ends inside the header");
+  return head.subspan(8 + length_bytes, text_bytes);
+}
 
-  const auto* text = reinterpret_cast<const char*>(head.data()) + 8 + length_bytes;
-  HeaderText header{std::string_view(text, text_bytes)};
+}  // namespace
+
+Result<NpyHeader> parse_npy_header(std::span<const uint8_t> head, uint64_t file_bytes) {
+  static_assert(std::endian::native == std::endian::little);
+  FOREBAY_ASSIGN(const std::span<const uint8_t> text, header_text(head, file_bytes));
+  HeaderText header{std::string_view(reinterpret_cast<const char*>(text.data()), text.size())};
   if (!header.parse()) return corrupt("the header is not the dictionary that NumPy writes");
   NpyHeader result;
   FOREBAY_ASSIGN(const ElementType element, dtype_of(header.descr));
@@ -225,12 +228,12 @@ Result<NpyHeader> parse_npy_header(std::span<const uint8_t> head, uint64_t file_
     return unsupported(fmt::format("has {} dimensions; {} are allowed", header.shape.size(), Shape::kMaxRank));
   }
   FOREBAY_ASSIGN(const uint64_t bytes, checked_bytes(header.shape, result.dtype));
-  if (bytes > file_bytes - offset) {
-    return corrupt(
-        fmt::format("is shorter than its shape: {} bytes of data, {} are needed", file_bytes - offset, bytes));
+  result.data_offset = static_cast<size_t>(text.data() - head.data()) + text.size();
+  if (bytes > file_bytes - result.data_offset) {
+    return corrupt(fmt::format("is shorter than its shape: {} bytes of data, {} are needed",
+                               file_bytes - result.data_offset, bytes));
   }
   for (const uint64_t dim : header.shape) result.shape.push_back(static_cast<int64_t>(dim));
-  result.data_offset = offset;
   return result;
 }
 

@@ -14,7 +14,7 @@ constexpr uint64_t kFirstGuessBytes = 256 << 10, kLeastGuessBytes = 64 << 10;
 ObjectSource::ObjectSource(std::shared_ptr<Store> store, std::function<std::string(std::string_view)> store_key,
                            KeyTable keys, std::vector<Column> columns, SizesAre sizes, bool learns_versions)
     : store_(std::move(store)), store_key_(std::move(store_key)), keys_(std::move(keys)), columns_(std::move(columns)),
-      sizes_(sizes), seen_(learns_versions ? std::make_unique<SeenVersions>(keys_.size()) : nullptr) {
+      sizes_(sizes), seen_(learns_versions ? std::make_unique<ReportedVersions>(keys_.size()) : nullptr) {
   Field bytes, key;
   bytes.name = "bytes";
   bytes.kind = FieldKind::kBytes;
@@ -63,12 +63,12 @@ std::optional<Identity> ObjectSource::identity(int64_t id) const {
   return hasher.digest();
 }
 
-// `found` is a result of SeenVersions::find().
+// `found` is a result of ReportedVersions::find().
 Identity ObjectSource::seen_as(int64_t id, uint64_t found) const {
   Hasher hasher;
   hash_object(hasher, key(id), keys_, id, found);
   hash_columns(id, hasher);
-  return Identity(hasher.digest(), /*lasts=*/SeenVersions::is_version(found));
+  return Identity(hasher.digest(), /*lasts=*/ReportedVersions::is_version(found));
 }
 
 Hash128 ObjectSource::name(int64_t id) const {
@@ -79,7 +79,7 @@ Hash128 ObjectSource::name(int64_t id) const {
 }
 
 std::optional<SampleSource::Fetch> ObjectSource::ask(int64_t id) const {
-  if (!seen_->unheard(id)) return std::nullopt;
+  if (!seen_->is_unknown(id)) return std::nullopt;
   Fetch fetch;
   fetch.store = store_.get();
   fetch.request.key = store_key_(keys_.key(id));
@@ -88,7 +88,7 @@ std::optional<SampleSource::Fetch> ObjectSource::ask(int64_t id) const {
 }
 
 void ObjectSource::answered(int64_t id, uint64_t version) const {
-  if (version == 0) return seen_->set_in_vain(id);
+  if (version == 0) return seen_->set_unavailable(id);
   seen_->set(id, version);
 }
 
@@ -96,8 +96,8 @@ Identity ObjectSource::learn(int64_t id, uint64_t version) const {
   const std::optional<uint64_t> before = seen_->find(id);
   // A number, also one from another host, is not replaced, so that entries made with it are found
   // again.
-  if (version != 0 || !before || SeenVersions::is_version(*before)) seen_->set(id, version);
-  if (version == 0) seen_->tell_of_none(key(id));
+  if (version != 0 || !before || ReportedVersions::is_version(*before)) seen_->set(id, version);
+  if (version == 0) seen_->warn_no_version(key(id));
   return seen_as(id, *seen_->find(id));
 }
 

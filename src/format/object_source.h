@@ -9,7 +9,7 @@
 #include "base/source.h"
 #include "format/column.h"
 #include "format/files/key_table.h"
-#include "format/seen_versions.h"
+#include "format/reported_versions.h"
 #include "store/store.h"
 
 namespace forebay {
@@ -50,7 +50,7 @@ class ObjectSource final : public SampleSource, private LearnedVersions {
   void answered(int64_t id, uint64_t version) const override;
   Identity learn(int64_t id, uint64_t version) const override;
   std::optional<uint64_t> learned(int64_t id) const override { return seen_->find(id); }
-  void tell(int64_t id, uint64_t learned) const override { seen_->set_if_unheard(id, learned); }
+  void tell(int64_t id, uint64_t learned) const override { seen_->set_if_unknown(id, learned); }
   Identity seen_as(int64_t id, uint64_t found) const;
   void hash_columns(int64_t id, Hasher& hasher) const;
 
@@ -62,7 +62,7 @@ class ObjectSource final : public SampleSource, private LearnedVersions {
   const SizesAre sizes_;
   mutable std::atomic<uint64_t> seen_objects_{0}, seen_bytes_{0}, largest_seen_{0};
   /// Null if the table has the versions or they are not needed.
-  const std::unique_ptr<SeenVersions> seen_;
+  const std::unique_ptr<ReportedVersions> seen_;
   Schema schema_;
   Hash128 version_;
 };

@@ -120,40 +120,47 @@ Result<Columns> read_chunk(const ChunkSource& source, int64_t chunk, const std::
   return source.decode(chunk, std::move(fetched), memory);
 }
 
+// The error of the first bad row, if there is one. `begin` is the number of the first row.
+Status first_bad_row(const Columns& read, int64_t begin) {
+  if (!read.bad_rows || read.bad_rows->empty()) return {};
+  const auto& [row, status] = *read.bad_rows->begin();
+  // The remedy null= applies to tables only, so it is removed.
+  const std::string problem = status.message().substr(0, status.message().find("; give null="));
+  return Status(status.code(), fmt::format("row {}: {}; fill it in, or leave the row or the column out of the manifest",
+                                           begin + row + 1, problem));
+}
+
+Status add_paths(const ColumnValues& paths, int64_t rows, int64_t begin, const std::string& name,
+                 ManifestTable& table) {
+  for (int64_t row = 0; row < rows; ++row) {
+    const std::string_view text(reinterpret_cast<const char*>(paths.values.data()) + paths.offset()[row],
+                                static_cast<size_t>(paths.offset()[row + 1] - paths.offset()[row]));
+    const auto number = static_cast<uint64_t>(begin + row + 1);
+    if (text.empty()) return corrupt(fmt::format("row {}: '{}' is empty", number, name));
+    FOREBAY_RETURN_IF_ERROR(table.paths.add(text, number));
+  }
+  return {};
+}
+
 }  // namespace
 
-Result<ManifestTable> read_table_manifest(const StoreAndPath& place, const ObjectInfo& file,
-                                          const ManifestLayout& layout, const TableCodecs& codecs,
-                                          const std::stop_token& stop) {
-  DataFiles files{place.store, place.path, {{place.path, file.size, file.version}}};
+Result<ManifestTable> read_table_manifest(const StoreAndPath& at, const ObjectInfo& file, const ManifestLayout& layout,
+                                          const TableCodecs& codecs, const std::stop_token& stop) {
+  DataFiles files{at.store, at.path, {{at.path, file.size, file.version}}};
   FOREBAY_ASSIGN(const auto source, open_table_files(std::move(files), {}, codecs, stop));
   if (source->size() == 0) return not_found("the manifest has no rows");
-  const std::string& path_column = layout.path_column;
-  FOREBAY_ASSIGN(std::vector<Growing> columns, columns_of(source->schema(), path_column));
+  FOREBAY_ASSIGN(std::vector<Growing> columns, columns_of(source->schema(), layout.path_column));
   FOREBAY_RETURN_IF_ERROR(check_manifest_types(layout, names_of(columns)));
   ManifestTable table;
-  const size_t path = *source->schema().find(path_column);
+  const size_t path = *source->schema().find(layout.path_column);
   for (int64_t chunk = 0; chunk < source->chunks(); ++chunk) {
     FOREBAY_ASSIGN(const Columns read, read_chunk(*source, chunk, stop));
-    if (read.bad_rows && !read.bad_rows->empty()) {
-      const auto& [row, status] = *read.bad_rows->begin();
-      // The remedy null= applies to tables only, so it is removed.
-      const std::string what = status.message().substr(0, status.message().find("; give null="));
-      return Status(status.code(),
-                    fmt::format("row {}: {}; fill it in, or leave the row or the column out of the manifest",
-                                source->chunk_begin(chunk) + row + 1, what));
-    }
+    const int64_t begin = source->chunk_begin(chunk);
+    FOREBAY_RETURN_IF_ERROR(first_bad_row(read, begin));
     for (size_t i = 0; i < columns.size(); ++i) {
       if (i != path) columns[i].add(read.values[i], read.rows);
     }
-    const ColumnValues& paths = read.values[path];
-    for (int64_t row = 0; row < read.rows; ++row) {
-      const std::string_view text(reinterpret_cast<const char*>(paths.values.data()) + paths.offset()[row],
-                                  static_cast<size_t>(paths.offset()[row + 1] - paths.offset()[row]));
-      const auto number = static_cast<uint64_t>(source->chunk_begin(chunk) + row + 1);
-      if (text.empty()) return corrupt(fmt::format("row {}: '{}' is empty", number, path_column));
-      FOREBAY_RETURN_IF_ERROR(table.paths.add(text, number));
-    }
+    FOREBAY_RETURN_IF_ERROR(add_paths(read.values[path], read.rows, begin, layout.path_column, table));
   }
   for (size_t i = 0; i < columns.size(); ++i) {
     if (i == path) continue;

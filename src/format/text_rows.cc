@@ -47,7 +47,7 @@ Result<Buffer> text_of_row(std::span<const uint8_t> row, DType dtype) {
   std::string text;
   for (size_t i = 0; i < count; ++i) {
     if (!append_character(code_point(row, i), text))
-      return unsupported(fmt::format("the text has U+{:04X}, which is no character", code_point(row, i)));
+      return unsupported(fmt::format("the text has U+{:04X}, which is not a valid character", code_point(row, i)));
   }
   return buffer_of({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
 }

@@ -20,7 +20,7 @@ Status check_options(const MaterializeOptions& options);
 /// a format that can hold them; InvalidArgument for a reserved name.
 Status check_format(const MaterializeOptions& options, const std::vector<StoredField>& fields, bool in_chunks);
 
-/// InvalidArgument if the finished data at a place may not be replaced: it has other steps, or
+/// InvalidArgument if the finished data at a location may not be replaced: it has other steps, or
 /// `update` is not set.
 Status check_may_follow(bool same_steps, bool update);
 

@@ -34,7 +34,7 @@ Pipeline unpacked(const Description& description) {
 }
 
 // Converts a step number of a profile, which leaves caches out, into one of the description.
-size_t with_caches(const Description& description, size_t place) {
+size_t step_with_caches(const Description& description, size_t place) {
   for (size_t i = 0; i < description.steps().size(); ++i) {
     if (catalog().has_role(description.steps()[i], OpRole::kKeep)) continue;
     if (place-- == 0) return i;
@@ -51,12 +51,12 @@ Result<size_t> best_cut(const Pipeline& pipeline, const MaterializeOptions& opti
   how.files = trying_files("materialized", options);
   FOREBAY_ASSIGN(const Profile found, profile(unpacked(pipeline.description()), how));
   for (const Strategy& strategy : found.strategies)
-    if (strategy.tier == StrategyTier::kFiles) return with_caches(pipeline.description(), *strategy.behind);
+    if (strategy.tier == StrategyTier::kFiles) return step_with_caches(pipeline.description(), *strategy.behind);
   for (const Strategy& strategy : found.strategies)
     if (strategy.tier == StrategyTier::kDisk && strategy.compression == options.compression)
-      return with_caches(pipeline.description(), *strategy.behind);
+      return step_with_caches(pipeline.description(), *strategy.behind);
   for (const Strategy& strategy : found.strategies)
-    if (strategy.behind) return with_caches(pipeline.description(), *strategy.behind);
+    if (strategy.behind) return step_with_caches(pipeline.description(), *strategy.behind);
   return invalid_argument("no cut could be tried; name one with cut=");
 }
 
@@ -142,7 +142,7 @@ Changed before_cut(const Description& description, size_t cut, int64_t batch, st
   return changed;
 }
 
-Changed behind_cut(const Description& description, size_t cut, const std::string& folder) {
+Changed pipeline_after_cut(const Description& description, size_t cut, const std::string& folder) {
   Changed changed;
   changed.steps.places.push_back(SIZE_MAX);
   add(changed, step_named("materialized", {{"url", folder}}));

@@ -30,6 +30,6 @@ Status check_cut(const Description& description, size_t cut);
 Changed before_cut(const Description& description, size_t cut, int64_t batch, std::shared_ptr<const Source> source = {},
                    std::optional<int64_t> samples = {});
 /// Returns the steps that read the folder, followed by those after the cut.
-Changed behind_cut(const Description& description, size_t cut, const std::string& folder);
+Changed pipeline_after_cut(const Description& description, size_t cut, const std::string& folder);
 
 }  // namespace forebay

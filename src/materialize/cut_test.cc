@@ -69,7 +69,7 @@ TEST(Cut, ASourceThatIsOpenIsAskedForNoVersions) {
 TEST(Cut, BehindItTheOrderStaysAndWhatWasKeptBeforeDoesNot) {
   const Pipeline pipeline =
       images("/p").shuffle().cache({.ram = uint64_t{1}}).decode_image().resize(8).random_flip().batch(2);
-  const Changed behind = behind_cut(pipeline.description(), 4, "/made");
+  const Changed behind = pipeline_after_cut(pipeline.description(), 4, "/made");
   EXPECT_EQ(names_of(behind.description), (Names{"materialized", "shuffle", "random_flip", "batch"}));
   EXPECT_EQ(behind.steps.places, (std::vector<size_t>{SIZE_MAX, 1, SIZE_MAX, SIZE_MAX, SIZE_MAX, 2, 3}));
 }

@@ -12,12 +12,13 @@
 #include "format/table/load_codecs.h"
 #include "loader/compile/cache_place.h"
 #include "loader/peers/distributed.h"
-#include "materialize/aside.h"
+#include "materialize/background_calls.h"
 #include "materialize/check_format.h"
 #include "materialize/cut.h"
-#include "materialize/kept_samples.h"
-#include "materialize/local_place.h"
-#include "materialize/looked_at.h"
+#include "materialize/data_properties.h"
+#include "materialize/local_location.h"
+#include "materialize/output_location.h"
+#include "materialize/reuse_plan.h"
 #include "materialize/row_feed.h"
 #include "materialize/shard_maker.h"
 #include "materialize/shard_plan.h"
@@ -25,7 +26,6 @@
 #include "materialize/unfinished_folder.h"
 #include "materialize/update_folder.h"
 #include "materialize/update_prefix.h"
-#include "materialize/writing_place.h"
 #include "runtime/host.h"
 #include "study/few_samples.h"
 #include "study/trial.h"
@@ -36,9 +36,9 @@ namespace {
 
 constexpr double kBetweenProgress = 0.2;  // seconds
 
-class Materializing {
+class Materialization {
  public:
-  Materializing(const Pipeline& pipeline, std::string folder, MaterializeOptions options)
+  Materialization(const Pipeline& pipeline, std::string folder, MaterializeOptions options)
       : description_(pipeline.description()), folder_(std::move(folder)), options_(std::move(options)) {
     loader_options_.epochs.reset();
     loader_options_.rank = 0;
@@ -49,18 +49,18 @@ class Materializing {
   Status open() {
     FOREBAY_RETURN_IF_ERROR(check_options(options_));
     FOREBAY_ASSIGN(rank_, find_place(options_.rank, options_.world_size, process_environment()));
-    FOREBAY_ASSIGN(place_, WritingPlace::open(folder_, place_options(), stop_.get_token()));
-    target_ = place_;
-    FOREBAY_RETURN_IF_ERROR(aside_([&] { return settle(); }));
+    FOREBAY_ASSIGN(location_, OutputLocation::open(folder_, location_options(), stop_.get_token()));
+    target_ = location_;
+    FOREBAY_RETURN_IF_ERROR(in_background_([&] { return publish(); }));
     FOREBAY_ASSIGN(codecs_, load_table_codecs());
-    Status begun = begin_behind_a_cut();
+    Status begun = begin_at_cut();
     if (begun.code() != Code::kInvalidArgument || options_.cut != "best" || !begun_) return begun;
     // Ranks that begin at once may each measure another cut as the best. The first one
     // decides.
     FOREBAY_ASSIGN(const std::optional<std::string> steps,
-                   aside_([&] { return UnfinishedFolder::steps_of(*target_); }));
+                   in_background_([&] { return UnfinishedFolder::steps_of(*target_); }));
     const std::optional<size_t> theirs = steps ? cut_of(description_, *steps) : std::nullopt;
-    return theirs && theirs != cut_ ? begin_behind_a_cut() : begun;
+    return theirs && theirs != cut_ ? begin_at_cut() : begun;
   }
 
   // Shards that this rank has to write.
@@ -76,14 +76,14 @@ class Materializing {
     int64_t samples = 0;
     for (const int64_t shard : of)
       if (shard >= 0 && shard < shards())
-        samples += origins_.kept_rows(begin_of(shard), begin_of(shard + 1), data_.chunks);
+        samples += reuse_.reused_rows(begin_of(shard), begin_of(shard + 1), data_.chunks);
     return samples;
   }
 
   Status write(std::span<const int64_t> shards) {
     if (shards.empty()) return {};
     FOREBAY_RETURN_IF_ERROR(open_if_needed());
-    ShardPutter putter(*unfinished_, aside_);
+    ShardPutter putter(*unfinished_, in_background_);
     for (const int64_t shard : shards) {
       Result<ShardFiles> files = maker_->make(shard);
       if (!files.ok() && files.status().key().empty())
@@ -104,58 +104,58 @@ class Materializing {
     if (shard < 0 || shard >= shards())
       return invalid_argument(fmt::format("there is no shard {}: there are {}", shard, shards()));
     if (finished_) return {};
-    FOREBAY_ASSIGN(const auto done, aside_([&] { return unfinished_->done({&shard, 1}); }));
+    FOREBAY_ASSIGN(const auto done, in_background_([&] { return unfinished_->done({&shard, 1}); }));
     return done.front() ? Status() : write({&shard, 1});
   }
 
   // Writes the manifest if all shards are done.
   Result<Materialized> end() {
     if (loader_) loader_->close();
-    if (!finished_) FOREBAY_RETURN_IF_ERROR(aside_([&] { return finish(); }));
-    return told();
+    if (!finished_) FOREBAY_RETURN_IF_ERROR(in_background_([&] { return finish(); }));
+    return result();
   }
 
   // Another process may have finished the same data, and deleted `_unfinished`, while this one
   // failed.
   Result<Materialized> end_after(const Status& failed) {
     if (!begun_ || failed.code() == Code::kCancelled) return failed;
-    const auto others = aside_([&] { return finished_by_others(); });
+    const auto others = in_background_([&] { return finished_by_others(); });
     if (!others.ok() || !*others) return failed;
-    take_what_is_there(**others);
-    return told();
+    adopt_finished(**others);
+    return result();
   }
 
  private:
-  const StorageOptions& place_options() const {
+  const StorageOptions& location_options() const {
     return options_.url_options ? *options_.url_options : options_.loader.storage_options;
   }
   bool is_local() const { return url_scheme(folder_).empty() || url_scheme(folder_) == "file"; }
 
   // Moves a finished update into the place of the old data.
-  Status settle() const {
-    if (is_local()) return settle_update(place_->name());
-    return below_.empty() ? erase_replaced(*place_) : publish_update(*place_, *target_, below_);
+  Status publish() const {
+    if (is_local()) return publish_folder_update(location_->name());
+    return below_.empty() ? erase_replaced(*location_) : publish_update(*location_, *target_, below_);
   }
 
-  Status begin_behind_a_cut() {
+  Status begin_at_cut() {
     FOREBAY_ASSIGN(const std::optional<std::string> steps,
-                   aside_([&] { return UnfinishedFolder::steps_of(*target_); }));
+                   in_background_([&] { return UnfinishedFolder::steps_of(*target_); }));
     FOREBAY_ASSIGN(cut_, find_cut(description_, options_, steps));
     FOREBAY_RETURN_IF_ERROR(check_cut(description_, *cut_));
     if (options_.restart_markers) FOREBAY_RETURN_IF_ERROR(check_restart_markers(description_, *cut_));
     FOREBAY_ASSIGN(
-        data_, look_at_some(
+        data_, inspect_samples(
                    description_, *cut_, format(), [this](const Changed& changed) { return open(changed); }, context_));
     FOREBAY_RETURN_IF_ERROR(check_format(options_, data_.fields, data_.in_chunks()));
     FOREBAY_ASSIGN(const std::optional<MaterializedManifest> finished,
-                   aside_([&] { return UnfinishedFolder::finished(*place_); }));
+                   in_background_([&] { return UnfinishedFolder::finished(*location_); }));
     if (finished && is_finished_of(manifest(), *finished)) {
-      take_what_is_there(*finished);
+      adopt_finished(*finished);
       return {};
     }
-    if (finished) FOREBAY_RETURN_IF_ERROR(follow(*finished));
+    if (finished) FOREBAY_RETURN_IF_ERROR(update_from(*finished));
     begun_ = true;
-    return aside_([&] { return begin(); });
+    return in_background_([&] { return begin(); });
   }
 
   StoredFormat format() const { return *stored_format(options_.format); }
@@ -164,7 +164,7 @@ class Materializing {
     return manifest_of(description_, *cut_, data_, options_, codecs_->version());
   }
 
-  void take_what_is_there(const MaterializedManifest& finished) {
+  void adopt_finished(const MaterializedManifest& finished) {
     shards_ = finished.shards;
     plan_.begins.resize(shards_.size() + 1);
     mine_.clear();
@@ -174,35 +174,35 @@ class Materializing {
 
   // Returns the manifest if this data is finished by now.
   Result<std::optional<MaterializedManifest>> finished_by_others() const {
-    FOREBAY_RETURN_IF_ERROR(settle());
-    FOREBAY_ASSIGN(std::optional<MaterializedManifest> finished, UnfinishedFolder::finished(*place_));
+    FOREBAY_RETURN_IF_ERROR(publish());
+    FOREBAY_ASSIGN(std::optional<MaterializedManifest> finished, UnfinishedFolder::finished(*location_));
     if (finished && !is_finished_of(manifest(), *finished)) finished.reset();
     return finished;
   }
 
-  // The finished data is different: begins an update of it, or fails.
-  Status follow(const MaterializedManifest& finished) {
+  // Begins an update of finished data that differs from the wanted data, or fails.
+  Status update_from(const MaterializedManifest& finished) {
     const bool same_steps = is_finished_of(manifest(), finished, /*any_version=*/true);
     FOREBAY_RETURN_IF_ERROR(check_may_follow(same_steps, options_.update).with_key(folder_));
-    FOREBAY_RETURN_IF_ERROR(begin_the_update());
+    FOREBAY_RETURN_IF_ERROR(start_update());
     // User code is called by its own ids, so a source of only the new samples would be wrong.
     if (!description_.steps().front().attachment_name.empty()) return {};
-    FOREBAY_ASSIGN(StoreAndPath place, open_store(folder_, is_local() ? StorageOptions() : place_options()));
-    FOREBAY_ASSIGN(KeptSamples kept,
-                   KeptSamples::open(std::move(place), finished, data_.fields, *codecs_, options_.stop));
-    kept_.emplace(std::move(kept));
-    origins_ = origins_of(*data_.source, data_.in_chunks(), *kept_);
+    FOREBAY_ASSIGN(StoreAndPath folder, open_store(folder_, is_local() ? StorageOptions() : location_options()));
+    FOREBAY_ASSIGN(FinishedSamples reusable,
+                   FinishedSamples::open(std::move(folder), finished, data_.fields, *codecs_, options_.stop));
+    finished_samples_.emplace(std::move(reusable));
+    reuse_ = reuse_plan_of(*data_.source, data_.in_chunks(), *finished_samples_);
     return {};
   }
 
-  Status begin_the_update() {
+  Status start_update() {
     if (is_local()) {
-      target_ = local_place(update_folder(place_->name()));
-      return begin_update(place_->name());
+      target_ = local_location(update_folder(location_->name()));
+      return begin_update(location_->name());
     }
     below_ = update_below(manifest());
     const std::string url = folder_.ends_with('/') ? folder_ : folder_ + "/";
-    FOREBAY_ASSIGN(target_, WritingPlace::open(url + below_, place_options(), stop_.get_token()));
+    FOREBAY_ASSIGN(target_, OutputLocation::open(url + below_, location_options(), stop_.get_token()));
     return {};
   }
 
@@ -212,7 +212,7 @@ class Materializing {
     const bool another = folder.status().code() == Code::kInvalidArgument;
     if (!another || !options_.update || !is_local()) return folder;
     // It was begun with another version of the data, so its shards are useless.
-    give_up_unfinished(place_->name());
+    delete_unfinished(location_->name());
     return UnfinishedFolder::open(target_, job);
   }
 
@@ -225,9 +225,14 @@ class Materializing {
     FOREBAY_ASSIGN(const std::optional<MaterializedManifest> others, finished_by_others());
     if (others) {
       target_->clear();
-      take_what_is_there(*others);
+      adopt_finished(*others);
       return {};
     }
+    return divide_shards();
+  }
+
+  // Finds the shards that are not done, and those of them that this rank has to write.
+  Status divide_shards() {
     FOREBAY_ASSIGN(const std::vector<std::optional<StoredShard>> done, unfinished_->done(all_shards()));
     for (const int64_t shard : all_shards()) {
       if (done[static_cast<size_t>(shard)]) {
@@ -257,14 +262,15 @@ class Materializing {
   Status open_maker() {
     const int64_t batch = data_.batch();
     const std::shared_ptr<const Source> fresh =
-        origins_.any_kept() ? chosen_of(data_.source, origins_.fresh()) : data_.source;
+        reuse_.any_reused() ? chosen_of(data_.source, reuse_.fresh()) : data_.source;
     if (fresh->size() > 0) {
       FOREBAY_ASSIGN(loader_, open(before_cut(description_, *cut_, batch, fresh)));
     }
     feed_.emplace(loader_, context_, batch);
-    what_ = manifest();
-    maker_.emplace(ShardMaker::From{what_, plan_, data_.chunks, *data_.source, *codecs_, origins_,
-                                    kept_ ? &*kept_ : nullptr, options_.loader.threads.value_or(usable_cores())},
+    manifest_ = manifest();
+    maker_.emplace(ShardMaker::From{manifest_, plan_, data_.chunks, *data_.source, *codecs_, reuse_,
+                                    finished_samples_ ? &*finished_samples_ : nullptr,
+                                    options_.loader.threads.value_or(usable_cores())},
                    *feed_, [this](int64_t samples) { advance(samples); });
     return {};
   }
@@ -273,7 +279,7 @@ class Materializing {
     if (!written) return;
     ++progress_.shards_done;
     progress_.bytes += written->bytes;
-    tell(/*always=*/true);
+    report_progress(/*always=*/true);
   }
 
   Status finish() {
@@ -285,7 +291,7 @@ class Materializing {
       MaterializedManifest all = manifest();
       all.shards = shards_;
       FOREBAY_RETURN_IF_ERROR(unfinished_->finish(all));
-      return settle();
+      return publish();
     }
     // Other ranks have not finished yet, or have finished all in the meantime.
     FOREBAY_ASSIGN(const std::optional<MaterializedManifest> finished, finished_by_others());
@@ -293,30 +299,30 @@ class Materializing {
     return {};
   }
 
-  Materialized told() const {
-    Materialized told;
-    told.cut = description_.steps()[*cut_].name;
-    told.samples = data_.source->size();
-    told.shards = plan_.shards();
-    told.written = progress_.samples_done;
-    told.reused = reused(written_);
-    for (const StoredShard& shard : shards_) told.shard_bytes.push_back(shard.bytes), told.bytes += shard.bytes;
-    told.complete = static_cast<int64_t>(shards_.size()) == plan_.shards();
-    told.seconds = seconds();
-    const Changed behind = behind_cut(description_, *cut_, folder_);
-    told.pipeline = Pipeline(std::make_shared<const Description>(behind.description));
-    told.steps = behind.steps;
-    return told;
+  Materialized result() const {
+    Materialized result;
+    result.cut = description_.steps()[*cut_].name;
+    result.samples = data_.source->size();
+    result.shards = plan_.shards();
+    result.written = progress_.samples_done;
+    result.reused = reused(written_);
+    for (const StoredShard& shard : shards_) result.shard_bytes.push_back(shard.bytes), result.bytes += shard.bytes;
+    result.complete = static_cast<int64_t>(shards_.size()) == plan_.shards();
+    result.seconds = seconds();
+    const Changed behind = pipeline_after_cut(description_, *cut_, folder_);
+    result.pipeline = Pipeline(std::make_shared<const Description>(behind.description));
+    result.steps = behind.steps;
+    return result;
   }
 
   void advance(int64_t samples) {
     progress_.samples_done += samples;
-    tell(/*always=*/false);
+    report_progress(/*always=*/false);
   }
 
-  void tell(bool always) {
-    if (!options_.progress || (!always && seconds() - told_at_ < kBetweenProgress)) return;
-    told_at_ = progress_.seconds = seconds();
+  void report_progress(bool always) {
+    if (!options_.progress || (!always && seconds() - reported_at_ < kBetweenProgress)) return;
+    reported_at_ = progress_.seconds = seconds();
     options_.progress(progress_);
   }
 
@@ -335,34 +341,34 @@ class Materializing {
   LoaderOptions loader_options_ = options_.loader;
   const TrialContext context_{{}, options_.stop, options_.poll};
   const int64_t begun_ns_ = monotonic_ns();
-  const std::stop_source stop_;  ///< stops calls to the place
-  const Aside aside_{context_, stop_};
-  std::shared_ptr<WritingPlace> place_, target_;  ///< target_ receives the shards
-  std::string below_;                             ///< folder of `target_` in a bucket; for updates
+  const std::stop_source stop_;  ///< stops calls to the output location
+  const BackgroundCalls in_background_{context_, stop_};
+  std::shared_ptr<OutputLocation> location_, target_;  ///< target_ receives the shards
+  std::string below_;                                  ///< folder of an update in a bucket
   Place rank_;
   const TableCodecs* codecs_ = nullptr;
   std::optional<size_t> cut_;
-  LookedAt data_;
-  std::optional<KeptSamples> kept_;  ///< finished data that an update reuses
-  Origins origins_;
+  DataProperties data_;
+  std::optional<FinishedSamples> finished_samples_;  ///< finished data that an update reuses
+  ReusePlan reuse_;
   std::optional<UnfinishedFolder> unfinished_;
   ShardPlan plan_;
   std::vector<int64_t> left_, mine_;  ///< unfinished shards; those of this rank
   std::shared_ptr<Loader> loader_;
   std::optional<RowFeed> feed_;
-  MaterializedManifest what_;
+  MaterializedManifest manifest_;
   std::optional<ShardMaker> maker_;
   bool begun_ = false, finished_ = false;
   std::vector<int64_t> written_;
   std::vector<StoredShard> shards_;
   MaterializeProgress progress_;
-  double told_at_ = 0;
+  double reported_at_ = 0;
 };
 
 }  // namespace
 
 struct Materializer::Work {
-  Materializing materializing;
+  Materialization materialization;
 };
 
 Materializer::Materializer(std::unique_ptr<Work> work) : work_(std::move(work)) {}
@@ -374,31 +380,31 @@ Result<std::unique_ptr<Materializer>> Materializer::open(const Pipeline& pipelin
   alone.rank = 0;
   alone.world_size = 1;
   alone.progress = {};
-  auto work = std::unique_ptr<Work>(new Work{Materializing(pipeline, folder, std::move(alone))});
-  FOREBAY_RETURN_IF_ERROR(work->materializing.open());
+  auto work = std::unique_ptr<Work>(new Work{Materialization(pipeline, folder, std::move(alone))});
+  FOREBAY_RETURN_IF_ERROR(work->materialization.open());
   return std::unique_ptr<Materializer>(new Materializer(std::move(work)));
 }
 
-int64_t Materializer::shards() const { return work_->materializing.shards(); }
-std::vector<int64_t> Materializer::left() const { return work_->materializing.left(); }
-int64_t Materializer::samples(const std::vector<int64_t>& of) const { return work_->materializing.samples(of); }
-int64_t Materializer::reused(const std::vector<int64_t>& of) const { return work_->materializing.reused(of); }
-Status Materializer::begin() { return work_->materializing.open_if_needed(); }
-Status Materializer::write(int64_t shard) { return work_->materializing.write_unless_done(shard); }
+int64_t Materializer::shards() const { return work_->materialization.shards(); }
+std::vector<int64_t> Materializer::left() const { return work_->materialization.left(); }
+int64_t Materializer::samples(const std::vector<int64_t>& of) const { return work_->materialization.samples(of); }
+int64_t Materializer::reused(const std::vector<int64_t>& of) const { return work_->materialization.reused(of); }
+Status Materializer::begin() { return work_->materialization.open_if_needed(); }
+Status Materializer::write(int64_t shard) { return work_->materialization.write_unless_done(shard); }
 
 Result<Materialized> Materializer::end() {
-  Result<Materialized> made = work_->materializing.end();
-  return made.ok() ? std::move(made) : work_->materializing.end_after(made.status());
+  Result<Materialized> made = work_->materialization.end();
+  return made.ok() ? std::move(made) : work_->materialization.end_after(made.status());
 }
 
 Result<Materialized> materialize(const Pipeline& pipeline, const std::string& folder,
                                  const MaterializeOptions& options) {
-  Materializing materializing(pipeline, folder, options);
-  Status written = materializing.open();
-  if (written.ok()) written = materializing.write(materializing.mine());
-  if (!written.ok()) return materializing.end_after(written);
-  Result<Materialized> made = materializing.end();
-  return made.ok() ? std::move(made) : materializing.end_after(made.status());
+  Materialization materialization(pipeline, folder, options);
+  Status written = materialization.open();
+  if (written.ok()) written = materialization.write(materialization.mine());
+  if (!written.ok()) return materialization.end_after(written);
+  Result<Materialized> made = materialization.end();
+  return made.ok() ? std::move(made) : materialization.end_after(made.status());
 }
 
 }  // namespace forebay

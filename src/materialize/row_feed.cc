@@ -27,7 +27,7 @@ Status RowFeed::go_to(int64_t id) {
 
 Status RowFeed::fetch() {
   for (;;) {
-    if (context_.stop.stop_requested()) return cancelled("stopped; the same command goes on");
+    if (context_.stop.stop_requested()) return cancelled("stopped; run the same command again to continue");
     if (context_.poll) context_.poll();
     bool timed_out = false;
     FOREBAY_ASSIGN(std::optional<Batch> batch, loader_->next_for(kLook, &timed_out));

@@ -32,8 +32,8 @@ ShardIdentities identities_of_samples(const Source& source, int64_t first, int64
 
 ShardMaker::ShardMaker(From from, RowFeed& feed, std::function<void(int64_t)> advanced)
     : from_(from), feed_(feed), advanced_(std::move(advanced)) {
-  if (from_.chunks.empty() || !from_.origins.any_kept()) return;
-  fresh_ = from_.origins.fresh();
+  if (from_.chunks.empty() || !from_.reuse.any_reused()) return;
+  fresh_ = from_.reuse.fresh();
   for (const int64_t chunk : fresh_)
     fresh_rows_.push_back(fresh_rows_.back() + from_.chunks[static_cast<size_t>(chunk) + 1] -
                           from_.chunks[static_cast<size_t>(chunk)]);
@@ -46,7 +46,7 @@ Result<ShardFiles> ShardMaker::make(int64_t shard) {
 }
 
 Status ShardMaker::add_fresh(int64_t first, int64_t end, std::vector<Record>& samples) {
-  FOREBAY_RETURN_IF_ERROR(feed_.go_to(from_.origins.rank(first)));
+  FOREBAY_RETURN_IF_ERROR(feed_.go_to(from_.reuse.rank(first)));
   RowCopies copies(from_.manifest.fields, end - first, memory_);
   for (int64_t left = end - first; left > 0;) {
     FOREBAY_ASSIGN(const RowFeed::Rows rows, feed_.next(left));
@@ -66,15 +66,15 @@ Result<ShardFiles> ShardMaker::of_samples(int64_t first, int64_t end) {
   std::vector<Record> samples;
   samples.reserve(static_cast<size_t>(end - first));
   for (int64_t id = first; id < end;) {
-    if (const auto there = from_.origins.kept(id)) {
-      FOREBAY_ASSIGN(Record record, from_.kept->sample(*there));
+    if (const auto there = from_.reuse.reused(id)) {
+      FOREBAY_ASSIGN(Record record, from_.finished->sample(*there));
       samples.push_back(std::move(record));
       advanced_(1);
       ++id;
       continue;
     }
     int64_t next = id + 1;
-    while (next < end && !from_.origins.kept(next)) ++next;
+    while (next < end && !from_.reuse.reused(next)) ++next;
     FOREBAY_RETURN_IF_ERROR(add_fresh(id, next, samples));
     id = next;
   }
@@ -88,7 +88,7 @@ Result<ShardFiles> ShardMaker::of_samples(int64_t first, int64_t end) {
 }
 
 int64_t ShardMaker::rank_of_chunk(int64_t chunk) const {
-  if (!from_.origins.any_kept()) return from_.chunks[static_cast<size_t>(chunk)];
+  if (!from_.reuse.any_reused()) return from_.chunks[static_cast<size_t>(chunk)];
   const auto at = std::lower_bound(fresh_.begin(), fresh_.end(), chunk);
   return fresh_rows_[static_cast<size_t>(at - fresh_.begin())];
 }
@@ -114,8 +114,8 @@ Result<ShardFiles> ShardMaker::of_chunks(int64_t first, int64_t end) {
     const int64_t at = from_.chunks[static_cast<size_t>(chunk)], next = from_.chunks[static_cast<size_t>(chunk) + 1];
     if (at == next) continue;  // chunks without rows are not written
     identities.push_back(source.chunk_identity(chunk));
-    if (const auto there = from_.origins.kept(chunk)) {
-      FOREBAY_ASSIGN(Columns columns, from_.kept->chunk(*there));
+    if (const auto there = from_.reuse.reused(chunk)) {
+      FOREBAY_ASSIGN(Columns columns, from_.finished->chunk(*there));
       batches.push_back(with_ids(std::move(columns), from_.manifest.fields, at));
       advanced_(next - at);
     } else {

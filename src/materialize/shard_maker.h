@@ -8,7 +8,7 @@
 #include "base/table_codec.h"
 #include "format/materialized/manifest.h"
 #include "format/materialized/sample_shard.h"
-#include "materialize/kept_samples.h"
+#include "materialize/reuse_plan.h"
 #include "materialize/row_feed.h"
 #include "materialize/shard_plan.h"
 #include "store/read_buffers.h"
@@ -25,9 +25,9 @@ class ShardMaker {
     const std::vector<int64_t>& chunks;  ///< first rows of chunks, and the end; empty for samples
     const Source& source;
     const TableCodecs& codecs;
-    const Origins& origins;
-    const KeptSamples* kept = nullptr;  ///< null if nothing is reused
-    int threads = 1;                    ///< threads that encode pictures
+    const ReusePlan& reuse;
+    const FinishedSamples* finished = nullptr;  ///< null if nothing is reused
+    int threads = 1;                            ///< threads that encode pictures
   };
   /// `feed` reads the samples that have to be made. `advanced` is called with the number of samples
   /// done.

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "materialize/aside.h"
+#include "materialize/background_calls.h"
 #include "materialize/unfinished_folder.h"
 
 namespace forebay {
@@ -15,11 +15,12 @@ namespace forebay {
 /// are in memory.
 class ShardPutter {
  public:
-  ShardPutter(const UnfinishedFolder& folder, const Aside& aside) : folder_(folder), aside_(aside) {}
+  ShardPutter(const UnfinishedFolder& folder, const BackgroundCalls& in_background)
+      : folder_(folder), in_background_(in_background) {}
 
   /// Waits for the write in progress. The write is stopped first if all work should end.
   ~ShardPutter() {
-    if (under_way_.valid() && (aside_.to_end() || std::uncaught_exceptions() > 0)) aside_.end();
+    if (under_way_.valid() && (in_background_.to_end() || std::uncaught_exceptions() > 0)) in_background_.end();
   }
   ShardPutter(const ShardPutter&) = delete;
   ShardPutter& operator=(const ShardPutter&) = delete;
@@ -34,14 +35,14 @@ class ShardPutter {
   /// Waits for the write in progress, and returns its result, if any.
   Result<std::optional<StoredShard>> wait() {
     if (!under_way_.valid()) return std::optional<StoredShard>();
-    aside_.wait(under_way_);
+    in_background_.wait(under_way_);
     FOREBAY_ASSIGN(StoredShard stored, under_way_.get());
     return std::optional(std::move(stored));
   }
 
  private:
   const UnfinishedFolder& folder_;
-  const Aside& aside_;
+  const BackgroundCalls& in_background_;
   std::future<Result<StoredShard>> under_way_;  ///< declared last: its destructor waits
 };
 

@@ -74,11 +74,11 @@ double bytes_in(const std::string& folder) {
 bool is_of_this_host(const std::string& url) { return url_scheme(url).empty() || url_scheme(url) == "file"; }
 
 // Returns the free bytes at that place; infinite in a store.
-double room_at(const std::string& url) {
+double free_bytes_at(const std::string& url) {
   std::error_code none;
-  fs::path place = fs::absolute(url, none);
-  while (!none && !fs::exists(place, none) && place.has_relative_path()) place = place.parent_path();
-  const fs::space_info space = fs::space(place, none);
+  fs::path existing = fs::absolute(url, none);
+  while (!none && !fs::exists(existing, none) && existing.has_relative_path()) existing = existing.parent_path();
+  const fs::space_info space = fs::space(existing, none);
   return none || !is_of_this_host(url) ? std::numeric_limits<double>::infinity() : static_cast<double>(space.available);
 }
 
@@ -128,10 +128,10 @@ Result<TriedFiles> try_files(const FilesToTry& files, const std::string& below, 
   tried.steps = std::move(written.steps);
   // A folder for each cut, so that files of one cut are not read for another.
   const std::string answer = fmt::format("{}/{}", below, options.cut);
-  tried.answer = pipeline_of(behind_cut(description, files.behind, answer).description);
+  tried.answer = pipeline_of(pipeline_after_cut(description, files.behind, answer).description);
   tried.command = fmt::format("forebay materialize PIPELINE.json {} --cut {}", quoted(answer), options.cut);
   tried.size = all->size();
-  tried.room = room_at(below);
+  tried.room = free_bytes_at(below);
   tried.in_store = !is_of_this_host(below);
   return tried;
 }

@@ -28,40 +28,40 @@ std::optional<UnfinishedFolder::Job> parse_job(const std::string& text) {
 }
 
 // Whether a job was begun, and the job if it is readable.
-struct Begun {
+struct JobFile {
   bool there = false;
   std::optional<UnfinishedFolder::Job> job;
 };
-Result<Begun> read_job(const WritingPlace& place) {
-  FOREBAY_ASSIGN(const std::optional<std::string> text, read_file(place, job_file()));
-  return Begun{text.has_value(), text ? parse_job(*text) : std::nullopt};
+Result<JobFile> read_job(const OutputLocation& location) {
+  FOREBAY_ASSIGN(const std::optional<std::string> text, read_file(location, job_file()));
+  return JobFile{text.has_value(), text ? parse_job(*text) : std::nullopt};
 }
 
 }  // namespace
 
-Result<std::optional<MaterializedManifest>> UnfinishedFolder::finished(const WritingPlace& place) {
+Result<std::optional<MaterializedManifest>> UnfinishedFolder::finished(const OutputLocation& location) {
   const std::string file(kManifestName);
-  FOREBAY_ASSIGN(const std::optional<std::string> text, read_file(place, file));
+  FOREBAY_ASSIGN(const std::optional<std::string> text, read_file(location, file));
   if (!text) return std::optional<MaterializedManifest>();
   Result<MaterializedManifest> manifest = MaterializedManifest::from_json(*text);
-  if (!manifest.ok()) return Status(manifest.status()).with_key(place.name_of(file));
-  place.clear();
+  if (!manifest.ok()) return Status(manifest.status()).with_key(location.name_of(file));
+  location.clear();
   return std::optional(std::move(*manifest));
 }
 
-Result<std::optional<std::string>> UnfinishedFolder::steps_of(const WritingPlace& place) {
+Result<std::optional<std::string>> UnfinishedFolder::steps_of(const OutputLocation& location) {
   const auto steps = [](const std::string& manifest) -> std::optional<std::string> {
     const Result<MaterializedManifest> read = MaterializedManifest::from_json(manifest);
     return read.ok() ? std::optional(read->steps) : std::nullopt;
   };
-  FOREBAY_ASSIGN(const std::optional<std::string> text, read_file(place, std::string(kManifestName)));
+  FOREBAY_ASSIGN(const std::optional<std::string> text, read_file(location, std::string(kManifestName)));
   if (text) return steps(*text);
-  FOREBAY_ASSIGN(const Begun begun, read_job(place));
+  FOREBAY_ASSIGN(const JobFile begun, read_job(location));
   return begun.job ? steps(begun.job->what) : std::nullopt;
 }
 
-Result<UnfinishedFolder> UnfinishedFolder::open(Place place, Job job) {
-  UnfinishedFolder opened(std::move(place), std::move(job));
+Result<UnfinishedFolder> UnfinishedFolder::open(Location location, Job job) {
+  UnfinishedFolder opened(std::move(location), std::move(job));
   FOREBAY_ASSIGN(const MaterializedManifest what, MaterializedManifest::from_json(opened.job_.what));
   opened.format_ = what.format;
   FOREBAY_RETURN_IF_ERROR(opened.begin());
@@ -69,22 +69,22 @@ Result<UnfinishedFolder> UnfinishedFolder::open(Place place, Job job) {
 }
 
 Status UnfinishedFolder::begin() {
-  FOREBAY_RETURN_IF_ERROR(place_->make());
-  FOREBAY_ASSIGN(Begun begun, read_job(*place_));
+  FOREBAY_RETURN_IF_ERROR(location_->make());
+  FOREBAY_ASSIGN(JobFile begun, read_job(*location_));
   if (!begun.job) {
     const nlohmann::json json = {{"what", nlohmann::json::parse(job_.what)}, {"how", nlohmann::json::parse(job_.how)}};
     const Buffer text = bytes_of_text(json.dump(1) + "\n");
     // If several processes begin at once, the first one decides. A damaged job is overwritten.
-    FOREBAY_RETURN_IF_ERROR(begun.there ? place_->write(job_file(), text) : place_->write_new(job_file(), text));
-    FOREBAY_ASSIGN(begun, read_job(*place_));
+    FOREBAY_RETURN_IF_ERROR(begun.there ? location_->write(job_file(), text) : location_->write_new(job_file(), text));
+    FOREBAY_ASSIGN(begun, read_job(*location_));
   }
   // Parsed and dumped like the text that was read, so that both have the same form.
   const std::string wanted = nlohmann::json::parse(job_.what).dump();
   if (!begun.job || begun.job->what != wanted)
     return invalid_argument(
-               "holds something else that was begun there: another pipeline, cut or version of the data; give another "
+               "holds unfinished data of another pipeline, cut or version of the data; give another "
                "folder, or remove this one")
-        .with_key(place_->name());
+        .with_key(location_->name());
   job_ = *begun.job;
   return {};
 }
@@ -92,7 +92,7 @@ Status UnfinishedFolder::begin() {
 Result<std::vector<std::optional<StoredShard>>> UnfinishedFolder::done(std::span<const int64_t> shards) const {
   std::vector<std::string> entries;
   for (const int64_t shard : shards) entries.push_back(shard_entry(shard));
-  FOREBAY_ASSIGN(const std::vector<std::optional<std::string>> texts, place_->read(entries));
+  FOREBAY_ASSIGN(const std::vector<std::optional<std::string>> texts, location_->read(entries));
   std::vector<std::optional<StoredShard>> found(shards.size());
   std::vector<std::string> files;
   std::vector<std::pair<size_t, uint64_t>> wanted;  // per file: index in `found`, and size
@@ -106,7 +106,7 @@ Result<std::vector<std::optional<StoredShard>>> UnfinishedFolder::done(std::span
     files.push_back(index_file(shards[i]));
     wanted.emplace_back(i, entry->index_bytes);
   }
-  FOREBAY_ASSIGN(const std::vector<std::optional<uint64_t>> sizes, place_->sizes(files));
+  FOREBAY_ASSIGN(const std::vector<std::optional<uint64_t>> sizes, location_->sizes(files));
   // An entry may have outlived its file. Only sizes are compared: reading all files to compare
   // checksums would cost as much as making them.
   for (size_t i = 0; i < files.size(); ++i)
@@ -119,21 +119,21 @@ Result<StoredShard> UnfinishedFolder::put(int64_t shard, int64_t rows, const Sha
   entry.rows = rows;
   entry.bytes = files.data.size();
   entry.checksum = files.data.hash();
-  FOREBAY_RETURN_IF_ERROR(place_->write(shard_file(shard, format_), files.data));
+  FOREBAY_RETURN_IF_ERROR(location_->write(shard_file(shard, format_), files.data));
   if (!files.index.empty()) {
     entry.index_bytes = files.index.size();
     entry.index_checksum = hash128(files.index.data(), files.index.size());
-    FOREBAY_RETURN_IF_ERROR(place_->write(index_file(shard), files.index));
+    FOREBAY_RETURN_IF_ERROR(location_->write(index_file(shard), files.index));
   }
-  FOREBAY_RETURN_IF_ERROR(place_->write(identities_file(shard), files.identities));
+  FOREBAY_RETURN_IF_ERROR(location_->write(identities_file(shard), files.identities));
   // The entry is written last, so that a reader that finds it also finds the files.
-  FOREBAY_RETURN_IF_ERROR(place_->write(shard_entry(shard), bytes_of_text(to_json(entry))));
+  FOREBAY_RETURN_IF_ERROR(location_->write(shard_entry(shard), bytes_of_text(to_json(entry))));
   return entry;
 }
 
 Status UnfinishedFolder::finish(const MaterializedManifest& manifest) const {
-  FOREBAY_RETURN_IF_ERROR(place_->write(std::string(kManifestName), bytes_of_text(manifest.to_json())));
-  place_->clear();
+  FOREBAY_RETURN_IF_ERROR(location_->write(std::string(kManifestName), bytes_of_text(manifest.to_json())));
+  location_->clear();
   return {};
 }
 

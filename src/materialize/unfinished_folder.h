@@ -11,16 +11,16 @@
 #include "forebay/result.h"
 #include "format/materialized/manifest.h"
 #include "format/materialized/sample_shard.h"
-#include "materialize/writing_place.h"
+#include "materialize/output_location.h"
 
 namespace forebay {
 
-/// A place to which any number of processes write shards. The job and the finished shards are
-/// listed below `_unfinished`. A shard is there completely or not at all, whenever a writer is
+/// Output location to which any number of processes write shards. The job and the finished shards
+/// are listed below `_unfinished`. A shard is there completely or not at all, whenever a writer is
 /// killed; the next writer deletes the remains of killed ones. The methods are const, and block.
 class UnfinishedFolder {
  public:
-  using Place = std::shared_ptr<const WritingPlace>;
+  using Location = std::shared_ptr<const OutputLocation>;
 
   /// Description of the data to make. If a job with the same `what` was begun before, its `how`
   /// applies.
@@ -28,16 +28,17 @@ class UnfinishedFolder {
     std::string what;  ///< equal for equal results: a MaterializedManifest without shards
     std::string how;   ///< JSON, fixed when the job begins: the assignment of rows to shards
   };
-  /// InvalidArgument if the place holds another job. NotFound or Unavailable if it cannot be made.
-  static Result<UnfinishedFolder> open(Place place, Job job);
+  /// InvalidArgument if the location holds another job. NotFound or Unavailable if it cannot be
+  /// made.
+  static Result<UnfinishedFolder> open(Location location, Job job);
 
   const Job& job() const { return job_; }
   /// Returns the manifest if all shards are finished. Then also deletes the remains of killed
   /// writers.
-  static Result<std::optional<MaterializedManifest>> finished(const WritingPlace& place);
+  static Result<std::optional<MaterializedManifest>> finished(const OutputLocation& location);
   /// Returns the MaterializedManifest::steps of finished or begun data; nothing if there is none,
   /// or if it is damaged.
-  static Result<std::optional<std::string>> steps_of(const WritingPlace& place);
+  static Result<std::optional<std::string>> steps_of(const OutputLocation& location);
 
   /// Returns for each of these shards its entry, or nothing if it is not done.
   Result<std::vector<std::optional<StoredShard>>> done(std::span<const int64_t> shards) const;
@@ -47,10 +48,10 @@ class UnfinishedFolder {
   Status finish(const MaterializedManifest& manifest) const;
 
  private:
-  explicit UnfinishedFolder(Place place, Job job) : place_(std::move(place)), job_(std::move(job)) {}
+  explicit UnfinishedFolder(Location location, Job job) : location_(std::move(location)), job_(std::move(job)) {}
   Status begin();
 
-  Place place_;
+  Location location_;
   Job job_;
   StoredFormat format_ = StoredFormat::kArrow;
 };

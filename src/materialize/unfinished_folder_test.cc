@@ -19,7 +19,7 @@
 
 #include <gtest/gtest.h>
 
-#include "materialize/local_place.h"
+#include "materialize/local_location.h"
 #include "study/working_folder.h"
 
 namespace forebay {
@@ -49,7 +49,7 @@ MaterializedManifest manifest_of(int64_t size) {
 class UnfinishedFolderOf : public testing::Test {
  protected:
   Result<UnfinishedFolder> open(int64_t size = 3) {
-    return UnfinishedFolder::open(local_place(folder_),
+    return UnfinishedFolder::open(local_location(folder_),
                                   {manifest_of(7).to_json(), R"({"begins":[0,1,2,)" + std::to_string(size) + "]}"});
   }
   static std::optional<StoredShard> done(const UnfinishedFolder& folder, int64_t shard) {
@@ -72,7 +72,7 @@ class UnfinishedFolderOf : public testing::Test {
 
   WorkingFolder scratch_ = *WorkingFolder::make();
   const std::string folder_ = scratch_.path() + "/new/made";
-  const std::shared_ptr<WritingPlace> place_ = local_place(folder_);
+  const std::shared_ptr<OutputLocation> location_ = local_location(folder_);
 };
 
 TEST_F(UnfinishedFolderOf, WhatIsPutIsDoneAndStaysWhateverComes) {
@@ -102,7 +102,7 @@ TEST_F(UnfinishedFolderOf, WhoComesLaterGoesOnWithTheDivisionOfTheFirst) {
 TEST_F(UnfinishedFolderOf, AnotherJobIsRefusedAndChangesNothing) {
   ASSERT_TRUE(open()->put(0, 1, files_of(0)).ok());
   const auto before = files();
-  const auto other = UnfinishedFolder::open(local_place(folder_), {manifest_of(5).to_json(), "{}"});
+  const auto other = UnfinishedFolder::open(local_location(folder_), {manifest_of(5).to_json(), "{}"});
   EXPECT_EQ(other.status().code(), Code::kInvalidArgument);
   EXPECT_EQ(files(), before);
 }
@@ -124,22 +124,22 @@ TEST_F(UnfinishedFolderOf, DamagedEntriesAndJobsAreAsIfNothingWasBegun) {
     std::ofstream(folder_ + "/_unfinished/part-00000.json") << text;
     EXPECT_FALSE(done(*open(), 0)) << text;
     std::ofstream(folder_ + "/_unfinished/job.json") << text;
-    EXPECT_FALSE(*UnfinishedFolder::steps_of(*place_)) << text;
+    EXPECT_FALSE(*UnfinishedFolder::steps_of(*location_)) << text;
     EXPECT_TRUE(open().ok()) << text;
   }
 }
 
 TEST_F(UnfinishedFolderOf, OnceFinishedThereIsAManifestAndNothingUnfinished) {
   const Result<UnfinishedFolder> folder = open();
-  EXPECT_FALSE(*UnfinishedFolder::finished(*place_));
-  EXPECT_EQ(*UnfinishedFolder::steps_of(*place_), manifest_of(0).steps) << "of what was begun, too";
+  EXPECT_FALSE(*UnfinishedFolder::finished(*location_));
+  EXPECT_EQ(*UnfinishedFolder::steps_of(*location_), manifest_of(0).steps) << "of what was begun, too";
   MaterializedManifest manifest = manifest_of(3);
   for (int64_t shard = 0; shard < 3; ++shard) manifest.shards.push_back(*folder->put(shard, 1, files_of(shard)));
   ASSERT_TRUE(folder->finish(manifest).ok());
   EXPECT_FALSE(fs::exists(folder_ + "/_unfinished"));
   EXPECT_EQ(files().size(), 3 * 3 + 3U) << "shards, indices, what they are of, two folders of those, the manifest";
-  EXPECT_EQ((*UnfinishedFolder::finished(*place_))->to_json(), manifest.to_json());
-  EXPECT_EQ(*UnfinishedFolder::steps_of(*place_), manifest.steps);
+  EXPECT_EQ((*UnfinishedFolder::finished(*location_))->to_json(), manifest.to_json());
+  EXPECT_EQ(*UnfinishedFolder::steps_of(*location_), manifest.steps);
 }
 
 TEST_F(UnfinishedFolderOf, WhatAWriterLeftThatWasKilledAfterTheManifestGoes) {
@@ -152,17 +152,17 @@ TEST_F(UnfinishedFolderOf, WhatAWriterLeftThatWasKilledAfterTheManifestGoes) {
   fs::create_directories(folder_ + "/_unfinished");
   fs::create_directories(folder_ + "/_index");
   std::ofstream(folder_ + "/_unfinished/0000.writing") << "half";
-  ASSERT_TRUE(*UnfinishedFolder::finished(*place_));
+  ASSERT_TRUE(*UnfinishedFolder::finished(*location_));
   EXPECT_EQ(files(), done);
 }
 
 TEST_F(UnfinishedFolderOf, ADamagedManifestIsToldWithItsName) {
   ASSERT_TRUE(open().ok());
   std::ofstream(folder_ + "/_manifest.json") << "{";
-  const auto found = UnfinishedFolder::finished(*place_);
+  const auto found = UnfinishedFolder::finished(*location_);
   EXPECT_EQ(found.status().code(), Code::kCorrupt);
   EXPECT_NE(found.status().to_string().find("_manifest.json"), std::string::npos);
-  EXPECT_FALSE(*UnfinishedFolder::steps_of(*place_));
+  EXPECT_FALSE(*UnfinishedFolder::steps_of(*location_));
 }
 
 TEST_F(UnfinishedFolderOf, FilesOfKilledWritersGoAndThoseOfLivingOnesStay) {
@@ -227,14 +227,15 @@ TEST_F(UnfinishedFolderOf, WhateverMomentAWriterIsKilledAtShardsAreWhole) {
 TEST_F(UnfinishedFolderOf, WhereNothingCanBeWrittenThatIsToldWithTheWayOn) {
   const std::string in_the_way = scratch_.path() + "/file";
   std::ofstream(in_the_way) << "x";
-  const auto below_a_file = UnfinishedFolder::open(local_place(in_the_way + "/made"), {manifest_of(0).to_json(), "{}"});
+  const auto below_a_file =
+      UnfinishedFolder::open(local_location(in_the_way + "/made"), {manifest_of(0).to_json(), "{}"});
   EXPECT_EQ(below_a_file.status().code(), Code::kUnavailable);
   EXPECT_NE(below_a_file.status().to_string().find("made"), std::string::npos);
   const Result<UnfinishedFolder> folder = open();
   fs::remove_all(folder_);
   const auto put = folder->put(0, 1, files_of(0));
   EXPECT_EQ(put.status().code(), Code::kNotFound);
-  EXPECT_NE(put.status().to_string().find("the same command goes on"), std::string::npos);
+  EXPECT_NE(put.status().to_string().find("run the same command again to continue"), std::string::npos);
 }
 
 TEST_F(UnfinishedFolderOf, AFullDiskIsToldAndLeavesNoHalfFile) {

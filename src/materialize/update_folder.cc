@@ -86,7 +86,7 @@ void remove_empty(const fs::path& update) {
 std::string update_folder(const std::string& folder) { return (fs::path(folder) / "_update").string(); }
 
 Status begin_update(const std::string& folder) {
-  // settle_update() holds the lock, too, from its check to its deletion.
+  // publish_folder_update() holds the lock, too, from its check to its deletion.
   const FolderLock lock{fs::path(folder)};
   const fs::path update(update_folder(folder));
   std::error_code failed;
@@ -96,7 +96,7 @@ Status begin_update(const std::string& folder) {
   return Status(Code::kUnavailable, fmt::format("cannot be made: {}", failed.message())).with_key(update.string());
 }
 
-Status settle_update(const std::string& folder) {
+Status publish_folder_update(const std::string& folder) {
   const fs::path to(folder), from(update_folder(folder));
   std::error_code none;
   if (!fs::is_directory(from, none)) return {};
@@ -117,13 +117,14 @@ Status settle_update(const std::string& folder) {
     fs::remove_all(from);
   } catch (const fs::filesystem_error& failed) {
     return Status(Code::kUnavailable,
-                  fmt::format("cannot be brought up to date: {}; the same command goes on", failed.code().message()))
+                  fmt::format("cannot be brought up to date: {}; run the same command again to continue",
+                              failed.code().message()))
         .with_key(folder);
   }
   return {};
 }
 
-void give_up_unfinished(const std::string& folder) {
+void delete_unfinished(const std::string& folder) {
   std::error_code ignored;
   fs::remove_all(update_folder(folder), ignored);
   fs::remove_all(fs::path(folder) / kUnfinishedFolder, ignored);

@@ -53,7 +53,7 @@ TEST_F(UpdateFolder, WhatIsFinishedTakesThePlaceOfAllThatWasThere) {
     finish(folder_, before, "old");
     std::ofstream(folder_ + "/mine.txt") << "a file of the user's";
     finish(update_, 3, "new");
-    ASSERT_TRUE(settle_update(folder_).ok());
+    ASSERT_TRUE(publish_folder_update(folder_).ok());
     fs::remove(folder_ + "/mine.txt");
     finish(scratch_.path() + "/scratch", 3, "new");
     EXPECT_EQ(files(folder_), files(scratch_.path() + "/scratch"));
@@ -65,9 +65,9 @@ TEST_F(UpdateFolder, WhatIsNotFinishedChangesNothing) {
   fs::create_directories(update_ + "/_unfinished");
   std::ofstream(update_ + "/part-00000.arrow") << "new";
   const auto before = files(folder_);
-  ASSERT_TRUE(settle_update(folder_).ok());
+  ASSERT_TRUE(publish_folder_update(folder_).ok());
   EXPECT_EQ(files(folder_), before);
-  EXPECT_TRUE(settle_update(scratch_.path() + "/not there").ok());
+  EXPECT_TRUE(publish_folder_update(scratch_.path() + "/not there").ok());
 }
 
 // Another rank is about to write the first shard of the update.
@@ -75,7 +75,7 @@ TEST_F(UpdateFolder, FoldersOfWhatIsBegunStayWhileTheyAreEmpty) {
   finish(folder_, 2, "old");
   for (const char* part : {"_unfinished", "_index", "_identities"}) fs::create_directories(fs::path(update_) / part);
   const auto before = files(folder_);
-  ASSERT_TRUE(settle_update(folder_).ok());
+  ASSERT_TRUE(publish_folder_update(folder_).ok());
   EXPECT_EQ(files(folder_), before);
 }
 
@@ -89,11 +89,11 @@ TEST_F(UpdateFolder, WhoeverIsKilledInItIsFollowedByTheNext) {
     finish(update_, 3, "new");
     fs::remove(folder_ + "/_manifest.json");
     for (size_t i = 0; i < moved; ++i) fs::rename(fs::path(update_) / moves[i], fs::path(folder_) / moves[i]);
-    ASSERT_TRUE(settle_update(folder_).ok());
+    ASSERT_TRUE(publish_folder_update(folder_).ok());
     EXPECT_EQ(files(folder_), files(scratch_.path() + "/scratch")) << moved;
   }
   fs::create_directories(update_ + "/_index");  // killed before the last folder was removed
-  ASSERT_TRUE(settle_update(folder_).ok());
+  ASSERT_TRUE(publish_folder_update(folder_).ok());
   EXPECT_EQ(files(folder_), files(scratch_.path() + "/scratch"));
 }
 
@@ -101,7 +101,7 @@ TEST_F(UpdateFolder, SeveralMayDoItAtOnce) {
   finish(folder_, 9, "old");
   finish(update_, 8, "new");
   std::vector<std::thread> movers;
-  for (int i = 0; i < 4; ++i) movers.emplace_back([&] { EXPECT_TRUE(settle_update(folder_).ok()); });
+  for (int i = 0; i < 4; ++i) movers.emplace_back([&] { EXPECT_TRUE(publish_folder_update(folder_).ok()); });
   for (std::thread& mover : movers) mover.join();
   finish(scratch_.path() + "/scratch", 8, "new");
   EXPECT_EQ(files(folder_), files(scratch_.path() + "/scratch"));
@@ -112,7 +112,7 @@ TEST_F(UpdateFolder, GivingUpLeavesWhatIsFinished) {
   const auto before = files(folder_);
   fs::create_directories(update_ + "/_unfinished");
   fs::create_directories(folder_ + "/_unfinished");
-  give_up_unfinished(folder_);
+  delete_unfinished(folder_);
   EXPECT_EQ(files(folder_), before);
 }
 
@@ -122,7 +122,7 @@ TEST_F(UpdateFolder, WhatIsBegunIsNotTakenForLeftOver) {
   for (int round = 0; round < 300; ++round) {
     fs::remove_all(update_);
     fs::create_directories(update_ + "/_index");
-    std::jthread settling([&] { EXPECT_TRUE(settle_update(folder_).ok()); });
+    std::jthread settling([&] { EXPECT_TRUE(publish_folder_update(folder_).ok()); });
     ASSERT_TRUE(begin_update(folder_).ok());
     settling.join();
     for (const char* part : {"_unfinished", "_index", "_identities"})

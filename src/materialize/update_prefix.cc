@@ -31,35 +31,35 @@ std::vector<std::string> files_of(const MaterializedManifest& manifest) {
 
 }  // namespace
 
-Status erase_replaced(const WritingPlace& place) {
+Status erase_replaced(const OutputLocation& location) {
   const std::string name(kReplacedName);
-  FOREBAY_ASSIGN(const std::optional<std::string> text, read_file(place, name));
+  FOREBAY_ASSIGN(const std::optional<std::string> text, read_file(location, name));
   if (!text) return {};
   const Result<MaterializedManifest> replaced = MaterializedManifest::from_json(*text);
   if (replaced.ok()) {
-    FOREBAY_ASSIGN(const std::optional<std::string> now, read_file(place, std::string(kManifestName)));
+    FOREBAY_ASSIGN(const std::optional<std::string> now, read_file(location, std::string(kManifestName)));
     const Result<MaterializedManifest> current =
         now ? MaterializedManifest::from_json(*now) : Result<MaterializedManifest>(MaterializedManifest());
     if (!now || !current.ok()) return {};
     if (current->below == replaced->below) return {};  // not replaced yet
-    FOREBAY_RETURN_IF_ERROR(place.erase(files_of(*replaced)));
+    FOREBAY_RETURN_IF_ERROR(location.erase(files_of(*replaced)));
   }
-  return place.erase({&name, 1});
+  return location.erase({&name, 1});
 }
 
-Status publish_update(const WritingPlace& place, const WritingPlace& target, const std::string& below) {
+Status publish_update(const OutputLocation& location, const OutputLocation& target, const std::string& below) {
   FOREBAY_ASSIGN(std::optional<MaterializedManifest> made, UnfinishedFolder::finished(target));
   if (!made) return {};
   made->below = below;
-  FOREBAY_ASSIGN(const std::optional<MaterializedManifest> now, UnfinishedFolder::finished(place));
+  FOREBAY_ASSIGN(const std::optional<MaterializedManifest> now, UnfinishedFolder::finished(location));
   if (!now || now->below != below) {
-    FOREBAY_RETURN_IF_ERROR(erase_replaced(place));  // of an earlier update
+    FOREBAY_RETURN_IF_ERROR(erase_replaced(location));  // of an earlier update
     // Written before the new manifest, so that the old files can be found if this process is
     // killed.
-    if (now) FOREBAY_RETURN_IF_ERROR(place.write(std::string(kReplacedName), bytes_of_manifest(*now)));
-    FOREBAY_RETURN_IF_ERROR(place.write(std::string(kManifestName), bytes_of_manifest(*made)));
+    if (now) FOREBAY_RETURN_IF_ERROR(location.write(std::string(kReplacedName), bytes_of_manifest(*now)));
+    FOREBAY_RETURN_IF_ERROR(location.write(std::string(kManifestName), bytes_of_manifest(*made)));
   }
-  return erase_replaced(place);
+  return erase_replaced(location);
 }
 
 }  // namespace forebay

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "format/materialized/manifest.h"
-#include "materialize/writing_place.h"
+#include "materialize/output_location.h"
 
 namespace forebay {
 
@@ -11,11 +11,11 @@ namespace forebay {
 /// folder of their own (MaterializedManifest::below), like a separate data set. One write of the
 /// manifest then makes readers use them. The old files are deleted after that.
 
-/// Publishes the update in `target`, the folder `below` of `place`, if it is finished. If a process
-/// is killed in it, the next caller completes it. Several processes may call it at once.
-Status publish_update(const WritingPlace& place, const WritingPlace& target, const std::string& below);
+/// Publishes the update in `target`, the folder `below` of `location`, if it is finished. If a
+/// process is killed in it, the next caller completes it. Several processes may call it at once.
+Status publish_update(const OutputLocation& location, const OutputLocation& target, const std::string& below);
 
 /// Deletes files that an update replaced, if the process that published it did not get to do so.
-Status erase_replaced(const WritingPlace& place);
+Status erase_replaced(const OutputLocation& location);
 
 }  // namespace forebay

@@ -76,9 +76,9 @@ class Cast final : public RecordOp {
     // Saturation makes every value fit.
     if (saturates_) return {};
     const int64_t count = tensor.shape.elements();
-    const auto place = first_unfit(tensor.dtype, tensor.buffer.data(), dtype_, count, rounding);
-    if (!place) return {};
-    return does_not_fit(name, unfit_text(tensor.dtype, tensor.buffer.data(), dtype_, *place, tensor.shape.rank() == 0));
+    const auto unfit = first_unfit(tensor.dtype, tensor.buffer.data(), dtype_, count, rounding);
+    if (!unfit) return {};
+    return does_not_fit(name, unfit_text(tensor.dtype, tensor.buffer.data(), dtype_, *unfit, tensor.shape.rank() == 0));
   }
 
   std::vector<CastField> fields_;

@@ -40,9 +40,9 @@ struct Line {
 
   int64_t size() const { return static_cast<int64_t>(turns.size()) - 1; }
   const Turn& operator[](int64_t turn) const { return turns[static_cast<size_t>(turn)]; }
-  int64_t turn_holding(int64_t place) const {
+  int64_t turn_holding(int64_t row) const {
     const std::span<const Turn> real(turns.data(), turns.size() - 1);
-    return static_cast<int64_t>(part_holding(real, place, [](const Turn& turn) { return turn.begin; }));
+    return static_cast<int64_t>(part_holding(real, row, [](const Turn& turn) { return turn.begin; }));
   }
 };
 
@@ -53,17 +53,17 @@ struct Block {
   Permutation rows;
 
   int64_t size() const { return end - begin; }
-  int64_t id_at(const Line& line, int64_t place) const {
+  int64_t id_at(const Line& line, int64_t row) const {
     int64_t id = 0;
-    ids_at(line, place, {&id, 1});
+    ids_at(line, row, {&id, 1});
     return id;
   }
-  // Computes the ids at consecutive places from `place` on. One loop applies the permutation, and
+  // Computes the ids at consecutive places from `row` on. One loop applies the permutation, and
   // the next maps to ids, so that neither loop waits for its own results.
-  void ids_at(const Line& line, int64_t place, std::span<int64_t> ids) const {
+  void ids_at(const Line& line, int64_t row, std::span<int64_t> ids) const {
     const Permutation mixed = rows;  // a copy, so that it stays in registers
     const int64_t from = begin;
-    for (size_t i = 0; i < ids.size(); ++i) ids[i] = from + mixed.at(place - from + static_cast<int64_t>(i));
+    for (size_t i = 0; i < ids.size(); ++i) ids[i] = from + mixed.at(row - from + static_cast<int64_t>(i));
     const std::span<const Line::Turn> turns(&line[first_turn], static_cast<size_t>(last_turn - first_turn));
     for (int64_t& id : ids)
       id += turns[part_holding(turns, id, [](const Line::Turn& turn) { return turn.begin; })].to_id;
@@ -92,9 +92,9 @@ class BlockwiseOrder final : public Order {
   int64_t id_at(int64_t epoch, int64_t position) const override {
     assert(position >= 0 && position < size());
     const auto line = line_of(epoch);
-    const int64_t lane = position % lanes_, place = lane_begin(lane) + position / lanes_;
-    const Block block = block_holding(*line, lane, place);
-    return block.id_at(*line, place);
+    const int64_t lane = position % lanes_, row = lane_begin(lane) + position / lanes_;
+    const Block block = block_holding(*line, lane, row);
+    return block.id_at(*line, row);
   }
 
   int64_t position_of(int64_t epoch, int64_t id) const override {
@@ -105,8 +105,8 @@ class BlockwiseOrder final : public Order {
     const int64_t mixed = id - (*line)[line->chunks.position_of(chunk)].to_id;
     const int64_t lane = lane_holding(mixed);
     const Block block = block_holding(*line, lane, mixed);
-    const int64_t place = block.begin + block.rows.position_of(mixed - block.begin);
-    return (place - lane_begin(lane)) * lanes_ + lane;
+    const int64_t row = block.begin + block.rows.position_of(mixed - block.begin);
+    return (row - lane_begin(lane)) * lanes_ + lane;
   }
 
   void ids_at(int64_t epoch, int64_t begin, std::span<int64_t> ids) const override {
@@ -138,25 +138,25 @@ class BlockwiseOrder final : public Order {
   void lane_ids(const Line& line, int64_t begin, int64_t first, std::span<int64_t> ids) const {
     const int64_t lane = (begin + first) % lanes_;
     const auto step = static_cast<size_t>(lanes_);
-    int64_t place = lane_begin(lane) + (begin + first) / lanes_;
-    Block block = block_holding(line, lane, place);
+    int64_t row = lane_begin(lane) + (begin + first) / lanes_;
+    Block block = block_holding(line, lane, row);
     std::array<int64_t, 256> some;
     for (auto i = static_cast<size_t>(first); i < ids.size();) {
-      if (place == block.end) block = block_holding(line, lane, place);
+      if (row == block.end) block = block_holding(line, lane, row);
       const size_t left = (ids.size() - i + step - 1) / step;
-      const size_t count = std::min({some.size(), left, static_cast<size_t>(block.end - place)});
-      block.ids_at(line, place, {some.data(), count});
+      const size_t count = std::min({some.size(), left, static_cast<size_t>(block.end - row)});
+      block.ids_at(line, row, {some.data(), count});
       for (size_t j = 0; j < count; ++j, i += step) ids[i] = some[j];
-      place += static_cast<int64_t>(count);
+      row += static_cast<int64_t>(count);
     }
   }
 
   // The first size() % lanes_ lanes are one row longer than the others.
   int64_t lane_begin(int64_t lane) const { return lane * (size() / lanes_) + std::min(lane, size() % lanes_); }
-  int64_t lane_holding(int64_t place) const {
+  int64_t lane_holding(int64_t row) const {
     const int64_t shorter = size() / lanes_, longer_lanes = size() % lanes_;
     const int64_t in_longer = longer_lanes * (shorter + 1);
-    return place < in_longer ? place / (shorter + 1) : longer_lanes + (place - in_longer) / shorter;
+    return row < in_longer ? row / (shorter + 1) : longer_lanes + (row - in_longer) / shorter;
   }
 
   // A block within its lane: its number, and its turns relative to the lane's first one.
@@ -174,12 +174,12 @@ class BlockwiseOrder final : public Order {
     return {small + whole, ramped + whole * block_, block_};
   }
 
-  Block block_holding(const Line& line, int64_t lane, int64_t place) const {
+  Block block_holding(const Line& line, int64_t lane, int64_t row) const {
     const int64_t lane_first = lane_begin(lane), lane_end = lane_begin(lane + 1);
     // Blocks are counted from the lane's first chunk, so that no lane depends on the cuts of
     // others.
     const int64_t lane_turn = line.turn_holding(lane_first);
-    const Turns turns = turns_holding(line.epoch, line.turn_holding(place) - lane_turn);
+    const Turns turns = turns_holding(line.epoch, line.turn_holding(row) - lane_turn);
     const int64_t first_turn = lane_turn + turns.first;
     // Compared in this form because first_turn + count overflows for a huge block=.
     const int64_t last_turn = turns.count < line.size() - first_turn ? first_turn + turns.count : line.size();
@@ -214,13 +214,13 @@ class BlockwiseOrder final : public Order {
     const auto chunks = static_cast<int64_t>(starts_.size()) - 1;
     auto line = std::make_shared<Line>(Line{epoch, Permutation(chunks, chunks_root_.child(epoch)), {}});
     line->turns.reserve(starts_.size());
-    int64_t place = 0;
+    int64_t row = 0;
     for (int64_t turn = 0; turn < chunks; ++turn) {
       const auto chunk = static_cast<size_t>(line->chunks.at(turn));
-      line->turns.push_back({place, starts_[chunk] - place});
-      place += starts_[chunk + 1] - starts_[chunk];
+      line->turns.push_back({row, starts_[chunk] - row});
+      row += starts_[chunk + 1] - starts_[chunk];
     }
-    line->turns.push_back({place, 0});
+    line->turns.push_back({row, 0});
     return line;
   }
 

@@ -67,9 +67,9 @@ std::vector<size_t> share_of_decision(size_t size, std::span<const size_t> waiti
   return share;
 }
 
-uint64_t sampling_draw(uint64_t seed, int64_t first, uint64_t place) {
+uint64_t sampling_draw(uint64_t seed, int64_t first, uint64_t record) {
   const PermutationKey key = key_of_decision(seed, first);
-  const PhiloxCounter drawn = philox4x32({low_word(place), high_word(place), low_word(key.b), high_word(key.b)},
+  const PhiloxCounter drawn = philox4x32({low_word(record), high_word(record), low_word(key.b), high_word(key.b)},
                                          {low_word(key.a), high_word(key.a)});
   return join_words(drawn[0], drawn[1]);
 }

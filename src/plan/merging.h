@@ -32,7 +32,7 @@ std::vector<size_t> share_of_decision(size_t size, std::span<const size_t> waiti
 
 /// Random number of an arrived record, for decisions that take a sample of the records: they take
 /// those with the smallest numbers. The sample is uniform, needs no state, and does not depend on
-/// the order of arrival. `place` is a hash of partition and offset.
-uint64_t sampling_draw(uint64_t seed, int64_t first, uint64_t place);
+/// the order of arrival. `record` is a hash of partition and offset.
+uint64_t sampling_draw(uint64_t seed, int64_t first, uint64_t record);
 
 }  // namespace forebay

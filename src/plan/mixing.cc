@@ -13,7 +13,7 @@ constexpr int64_t kPairs = 20'000, kBatches = 256, kRowsLookedAt = 1 << 20;
 
 // The `index`-th of `take` places among `all`: every place, or places spread by the golden ratio,
 // which is not in phase with any size of chunks or blocks.
-int64_t place(int64_t index, int64_t take, int64_t all) {
+int64_t spread(int64_t index, int64_t take, int64_t all) {
   if (take == all) return index;
   __extension__ using Product = unsigned __int128;
   const uint64_t fraction = static_cast<uint64_t>(index) * 0x9e3779b97f4a7c15u;
@@ -24,7 +24,7 @@ double mean_distance(const Order& order, int64_t epoch) {
   const int64_t pairs = order.size() - 1, taken = std::min(pairs, kPairs);
   double sum = 0;
   for (int64_t i = 0; i < taken; ++i) {
-    const int64_t id = place(i, taken, pairs);
+    const int64_t id = spread(i, taken, pairs);
     sum += std::abs(static_cast<double>(order.position_of(epoch, id)) -
                     static_cast<double>(order.position_of(epoch, id + 1)));
   }
@@ -44,7 +44,7 @@ void look_at_batches(const Order& order, const MixingOptions& options, Mixing& m
   const std::vector<int64_t> ends = chunk_ends(options.chunk_rows);
   std::vector<int64_t> ids(static_cast<size_t>(rows));
   for (int64_t i = 0; i < taken; ++i) {
-    order.ids_at(options.epoch, place(i, taken, batches) * rows, ids);
+    order.ids_at(options.epoch, spread(i, taken, batches) * rows, ids);
     std::unordered_map<int64_t, int64_t> counts;
     int64_t largest = 0;
     for (const int64_t id : ids)

@@ -37,20 +37,20 @@ uint64_t rehearsal_below(uint64_t bits, uint64_t bound) {
 /// needs a set of some dozens of numbers.
 class ChosenNumbers {
  public:
-  explicit ChosenNumbers(size_t most) : places_(std::bit_ceil(2 * most + 1), kNone) {}
+  explicit ChosenNumbers(size_t most) : slots_(std::bit_ceil(2 * most + 1), kNone) {}
   /// Returns false if the number is in the set.
   bool insert(uint64_t number) {
-    const size_t mask = places_.size() - 1;
+    const size_t mask = slots_.size() - 1;
     size_t at = static_cast<size_t>(number * UINT64_C(0x9E3779B97F4A7C15) >> 32) & mask;
-    for (; places_[at] != kNone; at = (at + 1) & mask)
-      if (places_[at] == number) return false;
-    places_[at] = number;
+    for (; slots_[at] != kNone; at = (at + 1) & mask)
+      if (slots_[at] == number) return false;
+    slots_[at] = number;
     return true;
   }
 
  private:
   static constexpr uint64_t kNone = UINT64_MAX;
-  std::vector<uint64_t> places_;
+  std::vector<uint64_t> slots_;
 };
 
 // Draws `count` different numbers of [0, size), in random order: Floyd's algorithm, then a shuffle.
@@ -94,14 +94,14 @@ std::vector<ReplaySample> Rehearsal::draw(const StepNumber& at, int64_t more) co
   if (all == 0) return {};
   const StepDraws draws(options_.seed, at, PermutationKey::Use::kRehearsed);
   const auto wanted = static_cast<uint64_t>(options_.draws + more);
-  std::vector<uint64_t> places = different(draws, std::min(wanted, all), all);
-  for (uint64_t i = places.size(); i < wanted; ++i) places.push_back(rehearsal_below(draws.at(2 * all + i), all));
+  std::vector<uint64_t> slots = different(draws, std::min(wanted, all), all);
+  for (uint64_t i = slots.size(); i < wanted; ++i) slots.push_back(rehearsal_below(draws.at(2 * all + i), all));
   std::vector<ReplaySample> drawn;
-  for (const uint64_t place : places) {
-    const auto behind = std::upper_bound(begins.begin(), begins.end(), place,
+  for (const uint64_t slot : slots) {
+    const auto behind = std::upper_bound(begins.begin(), begins.end(), slot,
                                          [](uint64_t sought, const auto& begin) { return sought < begin.first; });
     const auto& [begin, of] = *std::prev(behind);
-    drawn.push_back(of->kept[place - begin]);
+    drawn.push_back(of->kept[slot - begin]);
   }
   return drawn;
 }
@@ -131,16 +131,16 @@ void Rehearsal::offer_one(const ReplaySample& sample, int64_t label, uint64_t dr
   } else if (options_.policy == RehearsalPolicy::kRecent) {
     put(own, static_cast<size_t>(own.next), sample, changes);
     own.next = (own.next + 1) % options_.capacity;
-  } else if (const uint64_t place = rehearsal_below(draw, static_cast<uint64_t>(own.seen)); place < capacity) {
-    put(own, place, sample, changes);
+  } else if (const uint64_t slot = rehearsal_below(draw, static_cast<uint64_t>(own.seen)); slot < capacity) {
+    put(own, slot, sample, changes);
   }
 }
 
-void Rehearsal::put(Class& in, size_t place, const ReplaySample& sample, Changes* changes) {
-  if (place == in.kept.size()) {
+void Rehearsal::put(Class& in, size_t slot, const ReplaySample& sample, Changes* changes) {
+  if (slot == in.kept.size()) {
     in.kept.push_back(sample);
   } else {
-    const ReplaySample old = std::exchange(in.kept[place], sample);
+    const ReplaySample old = std::exchange(in.kept[slot], sample);
     if (std::erase(changes->entered, old) == 0) changes->left.push_back(old);
   }
   changes->entered.push_back(sample);
@@ -154,13 +154,13 @@ void Rehearsal::keep_balanced(const ReplaySample& sample, int64_t label, uint64_
     put(own, own.kept.size(), sample, changes);
   } else if (!own.largest_once) {
     Class& largest = std::max_element(classes_.begin(), classes_.end(), larger)->second;
-    const uint64_t place = rehearsal_below(draw, largest.kept.size());
-    const ReplaySample old = std::exchange(largest.kept[place], largest.kept.back());
+    const uint64_t slot = rehearsal_below(draw, largest.kept.size());
+    const ReplaySample old = std::exchange(largest.kept[slot], largest.kept.back());
     largest.kept.pop_back();
     if (std::erase(changes->entered, old) == 0) changes->left.push_back(old);
     put(own, own.kept.size(), sample, changes);
-  } else if (const uint64_t place = rehearsal_below(draw, static_cast<uint64_t>(own.seen)); place < own.kept.size()) {
-    put(own, place, sample, changes);
+  } else if (const uint64_t slot = rehearsal_below(draw, static_cast<uint64_t>(own.seen)); slot < own.kept.size()) {
+    put(own, slot, sample, changes);
   }
   // Only while the buffer is full does it matter which classes were the largest. In all, each
   // sample takes a few passes over the classes.

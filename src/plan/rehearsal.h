@@ -80,7 +80,7 @@ class Rehearsal {
 
  private:
   void offer_one(const ReplaySample& sample, int64_t label, uint64_t draw, Changes* changes);
-  void put(Class& in, size_t place, const ReplaySample& sample, Changes* changes);
+  void put(Class& in, size_t slot, const ReplaySample& sample, Changes* changes);
   void keep_balanced(const ReplaySample& sample, int64_t label, uint64_t draw, Changes* changes);
 
   RehearsalOptions options_;

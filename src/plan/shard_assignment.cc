@@ -26,14 +26,14 @@ class AssignmentByLane final : public ShardAssignment {
     const EqualPart run = equal_part(batch.slots, batch.world_size, rank);
     const int64_t end = run.begin + run.length;
     out->clear();
-    int64_t place = 0;  // in the batch sorted by lane
-    for (int64_t lane = 0; lane < lanes_ && place < end; ++lane) {
+    int64_t position = 0;  // in the batch sorted by lane
+    for (int64_t lane = 0; lane < lanes_ && position < end; ++lane) {
       // The lane's first slot in the batch. The batch need not begin at lane 0.
       const int64_t first = (lane - batch.position % lanes_ + lanes_) % lanes_;
       const int64_t count = first < batch.samples ? (batch.samples - first - 1) / lanes_ + 1 : 0;
-      for (int64_t i = std::max<int64_t>(run.begin - place, 0); i < count && place + i < end; ++i)
+      for (int64_t i = std::max<int64_t>(run.begin - position, 0); i < count && position + i < end; ++i)
         out->push_back(first + i * lanes_);
-      place += count;
+      position += count;
     }
     // Repeats come after all lanes, so their places are their slots.
     for (int64_t slot = std::max(batch.samples, run.begin); slot < end; ++slot) out->push_back(slot);

@@ -29,8 +29,8 @@ struct ChunkForm {
   }
 };
 
-bool is_named(AudioBytes bytes, size_t place, const char* name) {
-  return bytes.size() >= place + 4 && std::memcmp(bytes.data() + place, name, 4) == 0;
+bool is_named(AudioBytes bytes, size_t position, const char* name) {
+  return bytes.size() >= position + 4 && std::memcmp(bytes.data() + position, name, 4) == 0;
 }
 
 ChunkForm form_of(AudioBytes bytes, std::string_view format) {
@@ -41,14 +41,14 @@ ChunkForm form_of(AudioBytes bytes, std::string_view format) {
   return form;
 }
 
-uint64_t number_at(AudioBytes bytes, size_t place, size_t size, bool big_endian) {
+uint64_t number_at(AudioBytes bytes, size_t position, size_t size, bool big_endian) {
   uint64_t number = 0;
-  for (size_t i = 0; i < size; ++i) number |= uint64_t{bytes[place + i]} << 8 * (big_endian ? size - 1 - i : i);
+  for (size_t i = 0; i < size; ++i) number |= uint64_t{bytes[position + i]} << 8 * (big_endian ? size - 1 - i : i);
   return number;
 }
 
-SoundView patched(AudioBytes bytes, size_t place, size_t size, bool big_endian, uint64_t value) {
-  SoundView view{bytes.size(), place, size, {}};
+SoundView patched(AudioBytes bytes, size_t position, size_t size, bool big_endian, uint64_t value) {
+  SoundView view{bytes.size(), position, size, {}};
   if (size == 4) value = std::min<uint64_t>(value, 0xffffffff);
   for (size_t i = 0; i < size; ++i) view.patch[i] = static_cast<uint8_t>(value >> 8 * (big_endian ? size - 1 - i : i));
   return view;
@@ -58,9 +58,9 @@ Status cut_short(uint64_t says, uint64_t has) {
   return corrupt(fmt::format("the header says {} bytes of samples, and {} are there", says, has));
 }
 
-Status second_recording(std::string_view format, size_t place) {
+Status second_recording(std::string_view format, size_t position) {
   return unsupported(
-      fmt::format("a second {} recording begins at byte {}; cut it into files of one recording", format, place));
+      fmt::format("a second {} recording begins at byte {}; cut it into files of one recording", format, position));
 }
 
 class SoundChunks {
@@ -69,33 +69,35 @@ class SoundChunks {
       : bytes_(bytes), format_(format), form_(form_of(bytes, format)) {}
 
   Result<SoundView> check() {
-    for (size_t place = form_.first; place + form_.header() <= bytes_.size();) {
-      const uint64_t length = length_at(place), left = bytes_.size() - place - form_.header();
-      FOREBAY_RETURN_IF_ERROR(look_at(place, left));
-      if (is_samples(place)) return samples(place, length, left);
+    for (size_t position = form_.first; position + form_.header() <= bytes_.size();) {
+      const uint64_t length = length_at(position), left = bytes_.size() - position - form_.header();
+      FOREBAY_RETURN_IF_ERROR(look_at(position, left));
+      if (is_samples(position)) return samples(position, length, left);
       // Nothing can be found after a chunk that extends beyond the file. If no samples precede it,
       // there are none.
       if (length > left) break;
-      place = next(place, length);
+      position = next(position, length);
     }
     return corrupt("ends before its samples begin");
   }
 
  private:
-  uint64_t length_at(size_t place) const {
-    const uint64_t length = number_at(bytes_, place + form_.id_bytes, form_.length_bytes, form_.big_endian);
+  uint64_t length_at(size_t position) const {
+    const uint64_t length = number_at(bytes_, position + form_.id_bytes, form_.length_bytes, form_.big_endian);
     return form_.counts_itself ? length - std::min<uint64_t>(length, form_.header()) : length;
   }
-  bool is_samples(size_t place) const { return is_named(bytes_, place, "data") || is_named(bytes_, place, "SSND"); }
-  size_t next(size_t place, uint64_t length) const {
-    const uint64_t end = place + form_.header() + length;
+  bool is_samples(size_t position) const {
+    return is_named(bytes_, position, "data") || is_named(bytes_, position, "SSND");
+  }
+  size_t next(size_t position, uint64_t length) const {
+    const uint64_t end = position + form_.header() + length;
     return static_cast<size_t>((end + form_.rounded - 1) / form_.rounded * form_.rounded);
   }
 
-  Status look_at(size_t place, uint64_t left) {
-    if (is_named(bytes_, place, "ds64") && left >= 16) long_length_ = place + form_.header() + 8;
-    if (format_ != "CAF" && is_named(bytes_, place, "fmt ") && left >= 2) {
-      const uint64_t coding = number_at(bytes_, place + form_.header(), 2, form_.big_endian);
+  Status look_at(size_t position, uint64_t left) {
+    if (is_named(bytes_, position, "ds64") && left >= 16) long_length_ = position + form_.header() + 8;
+    if (format_ != "CAF" && is_named(bytes_, position, "fmt ") && left >= 2) {
+      const uint64_t coding = number_at(bytes_, position + form_.header(), 2, form_.big_endian);
       if (std::ranges::find(kWavCodings, coding) == std::end(kWavCodings)) {
         return unsupported(
             fmt::format("WAV with samples coded as {:#06x}; PCM, float, A-law, µ-law, ADPCM and GSM are read", coding));
@@ -104,51 +106,53 @@ class SoundChunks {
     return {};
   }
 
-  Result<SoundView> samples(size_t place, uint64_t length, uint64_t left) const {
+  Result<SoundView> samples(size_t position, uint64_t length, uint64_t left) const {
     // RF64 stores the length elsewhere, in 64 bits.
     if (long_length_ > 0 && length == 0xffffffff) {
       const uint64_t said = number_at(bytes_, long_length_, 8, false);
       if (said == 0 || said >= kUnknownLongSize) return patched(bytes_, long_length_, 8, false, left);
       if (said > left) return cut_short(said, left);
-      return behind(place, said);
+      return behind(position, said);
     }
-    if (form_.is_unknown(length) || (length == 0 && !are_chunks(place + form_.header()))) {
-      return patched(bytes_, place + form_.id_bytes, form_.length_bytes, form_.big_endian,
+    if (form_.is_unknown(length) || (length == 0 && !are_chunks(position + form_.header()))) {
+      return patched(bytes_, position + form_.id_bytes, form_.length_bytes, form_.big_endian,
                      left + (form_.counts_itself ? form_.header() : 0));
     }
     if (length > left) return cut_short(length, left);
-    return behind(place, length);
+    return behind(position, length);
   }
 
-  bool begins_recording(size_t place) const {
-    return (is_named(bytes_, place, "RIFF") && is_named(bytes_, place + 8, "WAVE")) ||
-           (is_named(bytes_, place, "FORM") && is_named(bytes_, place + 8, "AIFF")) ||
-           is_named(bytes_, place, "RF64") || is_named(bytes_, place, "caff") || is_named(bytes_, place, "riff");
+  bool begins_recording(size_t position) const {
+    return (is_named(bytes_, position, "RIFF") && is_named(bytes_, position + 8, "WAVE")) ||
+           (is_named(bytes_, position, "FORM") && is_named(bytes_, position + 8, "AIFF")) ||
+           is_named(bytes_, position, "RF64") || is_named(bytes_, position, "caff") ||
+           is_named(bytes_, position, "riff");
   }
 
   /// A second recording after the first would be lost silently.
-  Result<SoundView> behind(size_t place, uint64_t length) const {
-    const size_t end = place + form_.header() + static_cast<size_t>(length);
+  Result<SoundView> behind(size_t position, uint64_t length) const {
+    const size_t end = position + form_.header() + static_cast<size_t>(length);
     if (begins_recording(end)) return second_recording(format_, end);
-    for (place = next(place, length); place + form_.header() <= bytes_.size(); place = next(place, length)) {
-      if (begins_recording(place)) return second_recording(format_, place);
-      length = length_at(place);
-      if (length > bytes_.size() - place - form_.header()) break;
+    for (position = next(position, length); position + form_.header() <= bytes_.size();
+         position = next(position, length)) {
+      if (begins_recording(position)) return second_recording(format_, position);
+      length = length_at(position);
+      if (length > bytes_.size() - position - form_.header()) break;
     }
     // libsndfile reads everything that follows in such a file as samples.
     return SoundView{format_ == "W64" ? end : bytes_.size(), 0, 0, {}};
   }
 
   /// True if chunks follow up to the end of the file. A length of 0 then means 0.
-  bool are_chunks(size_t place) const {
-    if (place == bytes_.size()) return true;
-    while (place + form_.header() <= bytes_.size()) {
+  bool are_chunks(size_t position) const {
+    if (position == bytes_.size()) return true;
+    while (position + form_.header() <= bytes_.size()) {
       const auto is_letter = [](uint8_t byte) { return byte >= ' ' && byte < 0x7f; };
-      if (!std::ranges::all_of(bytes_.subspan(place, 4), is_letter)) return false;
-      place = next(place, std::min<uint64_t>(length_at(place), bytes_.size()));
+      if (!std::ranges::all_of(bytes_.subspan(position, 4), is_letter)) return false;
+      position = next(position, std::min<uint64_t>(length_at(position), bytes_.size()));
     }
     // The last chunk may lack its padding byte.
-    return place == bytes_.size() || place == bytes_.size() + 1;
+    return position == bytes_.size() || position == bytes_.size() + 1;
   }
 
   const AudioBytes bytes_;

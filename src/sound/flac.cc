@@ -44,24 +44,24 @@ class Pieces {
   size_t take(uint8_t* out, size_t size) {
     size_t given = 0;
     while (given < size && piece_ < pieces_.size()) {
-      const AudioBytes rest = pieces_[piece_].subspan(place_);
+      const AudioBytes rest = pieces_[piece_].subspan(position_);
       const size_t now = std::min(size - given, rest.size());
       std::copy_n(rest.data(), now, out + given);
       given += now;
-      place_ += now;
-      if (now == rest.size()) ++piece_, place_ = 0;
+      position_ += now;
+      if (now == rest.size()) ++piece_, position_ = 0;
     }
     taken_ += given;
     return given;
   }
-  /// Returns up to `most` bytes from `place` on.
-  std::vector<uint8_t> from(uint64_t place, size_t most) const {
+  /// Returns up to `most` bytes from `position` on.
+  std::vector<uint8_t> from(uint64_t position, size_t most) const {
     std::vector<uint8_t> bytes;
     for (const AudioBytes piece : pieces_) {
-      const uint64_t before = std::min<uint64_t>(place, piece.size());
+      const uint64_t before = std::min<uint64_t>(position, piece.size());
       const AudioBytes rest = piece.subspan(before);
       bytes.insert(bytes.end(), rest.begin(), rest.begin() + std::min(most - bytes.size(), rest.size()));
-      place -= before;
+      position -= before;
     }
     return bytes;
   }
@@ -69,7 +69,7 @@ class Pieces {
  private:
   std::vector<AudioBytes> pieces_;
   uint64_t size_ = 0, taken_ = 0;
-  size_t piece_ = 0, place_ = 0;
+  size_t piece_ = 0, position_ = 0;
 };
 
 bool begins_with(std::span<const uint8_t> bytes, std::string_view text) {
@@ -83,7 +83,7 @@ class FlacReader final : public AudioReader {
 
   Status begin() {
     if (!decoder_) return out_of_budget("the system has no memory left", 0);
-    const auto status = FLAC__stream_decoder_init_stream(decoder_.get(), read_bytes, nullptr, tell_place, nullptr,
+    const auto status = FLAC__stream_decoder_init_stream(decoder_.get(), read_bytes, nullptr, tell_position, nullptr,
                                                          nullptr, write_frame, take_metadata, take_error, this);
     if (status != FLAC__STREAM_DECODER_INIT_STATUS_OK) return internal_error("the FLAC decoder does not start");
     const bool read = FLAC__stream_decoder_process_until_end_of_metadata(decoder_.get()) != 0;
@@ -103,19 +103,19 @@ class FlacReader final : public AudioReader {
 
   Status read_frames(AudioSink& sink) override {
     sink_ = &sink;
-    note_place();
+    note_position();
     // After the last sample there may be tags, which are not frames.
     while (error_.ok() && !(info_.frames && given_ >= *info_.frames)) {
       const int64_t before = given_;
       if (FLAC__stream_decoder_process_single(decoder_.get()) == 0 && error_.ok())
         error_ = corrupt(fmt::format("cannot be decoded behind sample {}", given_));
       if (FLAC__stream_decoder_get_state(decoder_.get()) == FLAC__STREAM_DECODER_END_OF_STREAM) break;
-      if (given_ > before) note_place();
+      if (given_ > before) note_position();
     }
     return check_rest();
   }
 
-  void note_place() {
+  void note_position() {
     if (FLAC__stream_decoder_get_decode_position(decoder_.get(), &frames_end_) == 0) frames_end_ = bytes_.size();
   }
 
@@ -171,8 +171,8 @@ class FlacReader final : public AudioReader {
     return *size == 0 ? FLAC__STREAM_DECODER_READ_STATUS_END_OF_STREAM : FLAC__STREAM_DECODER_READ_STATUS_CONTINUE;
   }
 
-  static FLAC__StreamDecoderTellStatus tell_place(const FLAC__StreamDecoder*, FLAC__uint64* place, void* self) {
-    *place = static_cast<FlacReader*>(self)->bytes_.taken();
+  static FLAC__StreamDecoderTellStatus tell_position(const FLAC__StreamDecoder*, FLAC__uint64* position, void* self) {
+    *position = static_cast<FlacReader*>(self)->bytes_.taken();
     return FLAC__STREAM_DECODER_TELL_STATUS_OK;
   }
 

@@ -36,21 +36,21 @@ struct DeleteMp3Decoder {
 
 struct ByteCursor {
   AudioBytes bytes;
-  size_t place = 0;
+  size_t position = 0;
 
   static ssize_t read(void* self, void* out, size_t size) {
     auto& cursor = *static_cast<ByteCursor*>(self);
-    size = std::min(size, cursor.bytes.size() - cursor.place);
-    if (size > 0) std::memcpy(out, cursor.bytes.data() + cursor.place, size);
-    cursor.place += size;
+    size = std::min(size, cursor.bytes.size() - cursor.position);
+    if (size > 0) std::memcpy(out, cursor.bytes.data() + cursor.position, size);
+    cursor.position += size;
     return static_cast<ssize_t>(size);
   }
   static off_t seek(void* self, off_t offset, int whence) {
     auto& cursor = *static_cast<ByteCursor*>(self);
     const auto end = static_cast<off_t>(cursor.bytes.size());
-    const off_t to = offset + (whence == SEEK_SET ? 0 : whence == SEEK_CUR ? static_cast<off_t>(cursor.place) : end);
+    const off_t to = offset + (whence == SEEK_SET ? 0 : whence == SEEK_CUR ? static_cast<off_t>(cursor.position) : end);
     if (to < 0 || to > end) return -1;
-    cursor.place = static_cast<size_t>(to);
+    cursor.position = static_cast<size_t>(to);
     return to;
   }
 };

@@ -31,20 +31,21 @@ uint32_t big_endian(const uint8_t* at) {
   return uint32_t{at[0]} << 24 | uint32_t{at[1]} << 16 | uint32_t{at[2]} << 8 | at[3];
 }
 
-/// Size of the frame of the stream at `place`; 0 if none begins there.
-size_t next_frame(MpegBytes bytes, size_t place, uint32_t stream) {
-  const MpegBytes rest = bytes.subspan(place);
+/// Size of the frame of the stream at `position`; 0 if none begins there.
+size_t next_frame(MpegBytes bytes, size_t position, uint32_t stream) {
+  const MpegBytes rest = bytes.subspan(position);
   const size_t size = mpeg_frame_bytes(rest);
   return size > 0 && stream_bits(rest) == stream ? size : 0;
 }
 
-/// True if two consecutive frames, or one that ends with the data, follow anywhere after `place`.
-bool goes_on(MpegBytes bytes, size_t place, uint32_t stream) {
-  for (; place + 4 <= bytes.size(); ++place) {
-    if (bytes[place] != 0xff) continue;
-    const size_t size = next_frame(bytes, place, stream);
-    if (size == 0 || size > bytes.size() - place) continue;
-    if (place + size == bytes.size() || next_frame(bytes, place + size, stream) != 0) return true;
+/// True if two consecutive frames, or one that ends with the data, follow anywhere after
+/// `position`.
+bool goes_on(MpegBytes bytes, size_t position, uint32_t stream) {
+  for (; position + 4 <= bytes.size(); ++position) {
+    if (bytes[position] != 0xff) continue;
+    const size_t size = next_frame(bytes, position, stream);
+    if (size == 0 || size > bytes.size() - position) continue;
+    if (position + size == bytes.size() || next_frame(bytes, position + size, stream) != 0) return true;
   }
   return false;
 }

@@ -50,22 +50,22 @@ bool checksum_fits(OggBytes page) {
   return value == little_endian(&page[kChecksumAt]);
 }
 
-Status page_error(size_t place, std::string_view what) {
-  return corrupt(fmt::format("Ogg: at byte {}: {}", place, what));
+Status page_error(size_t position, std::string_view what) {
+  return corrupt(fmt::format("Ogg: at byte {}: {}", position, what));
 }
 
-/// The page at `place`; nullopt if no page begins there.
-Result<std::optional<OggPage>> page_at(OggBytes bytes, size_t place) {
-  const OggBytes rest = bytes.subspan(place);
+/// The page at `position`; nullopt if no page begins there.
+Result<std::optional<OggPage>> page_at(OggBytes bytes, size_t position) {
+  const OggBytes rest = bytes.subspan(position);
   if (rest.size() < 4 || std::memcmp(rest.data(), "OggS", 4) != 0) return std::optional<OggPage>();
   constexpr std::string_view kCut = "the file ends inside a page: it was cut off";
   if (rest.size() < kPageHeaderBytes || rest.size() < kPageHeaderBytes + rest[kSegmentsAt])
-    return page_error(place, kCut);
+    return page_error(position, kCut);
   const size_t segments = rest[kSegmentsAt], header = kPageHeaderBytes + segments;
   const OggBytes lengths = rest.subspan(kPageHeaderBytes, segments);
   const size_t size = header + std::accumulate(lengths.begin(), lengths.end(), size_t{0});
-  if (size > rest.size()) return page_error(place, kCut);
-  if (!checksum_fits(rest.first(size))) return page_error(place, "a page whose checksum does not fit");
+  if (size > rest.size()) return page_error(position, kCut);
+  if (!checksum_fits(rest.first(size))) return page_error(position, "a page whose checksum does not fit");
   return std::optional(OggPage{rest.first(size), rest.subspan(header, size - header), little_endian(&rest[kSerialAt]),
                                little_endian(&rest[kSequenceAt]), (rest[5] & kFirstPage) != 0,
                                (rest[5] & kLastPage) != 0});
@@ -108,14 +108,14 @@ class OggFile {
   explicit OggFile(OggBytes bytes) : bytes_(bytes) {}
 
   Result<std::vector<OggStream>> find() {
-    while (place_ < bytes_.size()) {
-      FOREBAY_ASSIGN(const std::optional<OggPage> page, page_at(bytes_, place_));
+    while (position_ < bytes_.size()) {
+      FOREBAY_ASSIGN(const std::optional<OggPage> page, page_at(bytes_, position_));
       if (!page) {
         FOREBAY_RETURN_IF_ERROR(check_rest());
         break;
       }
       FOREBAY_RETURN_IF_ERROR(page->first ? begin_stream(*page) : take_page(*page));
-      place_ += page->whole.size();
+      position_ += page->whole.size();
     }
     for (const Open& open : open_) {
       if (open.sound()) return page_error(bytes_.size(), kNoLastPage);
@@ -149,13 +149,13 @@ class OggFile {
     for (const Open& open : open_) {
       if (!open.sound()) continue;
       if (open.goes_on)
-        return page_error(place_,
+        return page_error(position_,
                           "a stream begins before the last page of the one before, which is marked: pages are missing");
       return unsupported(fmt::format(
           "Ogg with several streams of sound side by side, the second at byte {}; write each to a file of its own",
-          place_));
+          position_));
     }
-    streams_.push_back({*codec->read, bytes_.subspan(place_), {page.payload}});
+    streams_.push_back({*codec->read, bytes_.subspan(position_), {page.payload}});
     open_.push_back({page.serial, page.sequence, streams_.size() - 1, false});
     if (page.last) open_.pop_back();
     return {};
@@ -163,11 +163,11 @@ class OggFile {
 
   Status take_page(const OggPage& page) {
     const auto open = std::ranges::find(open_, page.serial, &Open::serial);
-    if (open == open_.end()) return page_error(place_, "a page of a stream that has not begun, or has ended");
+    if (open == open_.end()) return page_error(position_, "a page of a stream that has not begun, or has ended");
     if (open->sound()) {
       if (page.sequence != open->sequence + 1)
-        return page_error(place_, fmt::format("page {} follows page {} of its stream: pages are missing", page.sequence,
-                                              open->sequence));
+        return page_error(position_, fmt::format("page {} follows page {} of its stream: pages are missing",
+                                                 page.sequence, open->sequence));
       streams_[*open->stream].payloads.push_back(page.payload);
     }
     open->sequence = page.sequence;
@@ -178,29 +178,29 @@ class OggFile {
 
   /// After the last page there may be tags or padding, but no part of a page.
   Status check_rest() const {
-    const OggBytes rest = bytes_.subspan(place_);
-    if (place_ == 0) return corrupt("Ogg: no page begins the file");
+    const OggBytes rest = bytes_.subspan(position_);
+    if (position_ == 0) return corrupt("Ogg: no page begins the file");
     const auto open = std::ranges::find_if(open_, &Open::sound);
-    if (open != open_.end()) return page_error(place_, "bytes that are no page, before the last page of the stream");
+    if (open != open_.end()) return page_error(position_, "bytes that are no page, before the last page of the stream");
     const std::string_view text(reinterpret_cast<const char*>(rest.data()), rest.size());
     if (text.find("OggS") != std::string_view::npos)
-      return page_error(place_, "bytes that are no page, and then pages");
+      return page_error(position_, "bytes that are no page, and then pages");
     if (rest.size() < 4 && std::string_view("OggS").starts_with(text))
-      return page_error(place_, "the file ends inside a page: it was cut off");
+      return page_error(position_, "the file ends inside a page: it was cut off");
     return {};
   }
 
   std::vector<OggStream> finish() {
     for (size_t i = 0; i < streams_.size(); ++i) {
       OggBytes& range = streams_[i].range;
-      const uint8_t* const end = i + 1 < streams_.size() ? streams_[i + 1].range.data() : bytes_.data() + place_;
+      const uint8_t* const end = i + 1 < streams_.size() ? streams_[i + 1].range.data() : bytes_.data() + position_;
       range = range.first(static_cast<size_t>(end - range.data()));
     }
     return std::move(streams_);
   }
 
   OggBytes bytes_;
-  size_t place_ = 0;
+  size_t position_ = 0;
   std::vector<OggStream> streams_;
   std::vector<Open> open_;
   std::string_view other_;  // codec of the first unreadable stream

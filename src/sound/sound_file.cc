@@ -23,25 +23,25 @@ struct CloseSoundFile {
 struct SoundCursor {
   AudioBytes bytes;
   SoundView view;
-  sf_count_t place = 0;
+  sf_count_t position = 0;
 
   sf_count_t size() const { return static_cast<sf_count_t>(bytes.size()); }
   static sf_count_t length(void* self) { return static_cast<SoundCursor*>(self)->size(); }
-  static sf_count_t tell(void* self) { return static_cast<SoundCursor*>(self)->place; }
+  static sf_count_t tell(void* self) { return static_cast<SoundCursor*>(self)->position; }
   static sf_count_t write(const void*, sf_count_t, void*) { return 0; }
   static sf_count_t seek(sf_count_t offset, int whence, void* self) {
     auto& cursor = *static_cast<SoundCursor*>(self);
-    const sf_count_t from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? cursor.place : cursor.size();
+    const sf_count_t from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? cursor.position : cursor.size();
     // Limited to 0 up to the end, so that no sum of untrusted numbers overflows.
     if (offset > cursor.size() - from || offset < -from) return -1;
-    return cursor.place = from + offset;
+    return cursor.position = from + offset;
   }
   static sf_count_t read(void* out, sf_count_t size, void* self) {
     auto& cursor = *static_cast<SoundCursor*>(self);
-    size = std::clamp<sf_count_t>(size, 0, cursor.size() - cursor.place);
-    if (size > 0) std::memcpy(out, cursor.bytes.data() + cursor.place, static_cast<size_t>(size));
-    cursor.show_patch(static_cast<uint8_t*>(out), static_cast<size_t>(cursor.place), static_cast<size_t>(size));
-    cursor.place += size;
+    size = std::clamp<sf_count_t>(size, 0, cursor.size() - cursor.position);
+    if (size > 0) std::memcpy(out, cursor.bytes.data() + cursor.position, static_cast<size_t>(size));
+    cursor.show_patch(static_cast<uint8_t*>(out), static_cast<size_t>(cursor.position), static_cast<size_t>(size));
+    cursor.position += size;
     return size;
   }
   void show_patch(uint8_t* out, size_t from, size_t size) const {

@@ -19,7 +19,7 @@ bool CallTable::enter(std::shared_ptr<CallBase> call) {
   in_flight_.fetch_add(1, std::memory_order_relaxed);
   const std::lock_guard lock(mutex_);
   CallBase& entered = *call;
-  entered.place_ = calls_.insert(calls_.end(), std::move(call));
+  entered.position_ = calls_.insert(calls_.end(), std::move(call));
   return !closed_;
 }
 
@@ -35,7 +35,7 @@ void CallTable::count(const CallBase& call, std::optional<uint64_t> bytes, bool 
 void CallTable::leave(CallBase& call) {
   const std::lock_guard lock(mutex_);
   // The caller holds another reference, so nothing is destroyed under the lock.
-  calls_.erase(call.place_);
+  calls_.erase(call.position_);
   if (closed_) left_.notify_all();
 }
 

@@ -45,7 +45,7 @@ class CallBase {
   std::atomic<bool> answered_{false};
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   Asked asked_ = Asked::kRead;
-  std::list<std::shared_ptr<CallBase>>::iterator place_;
+  std::list<std::shared_ptr<CallBase>>::iterator position_;
 };
 
 template <typename T>

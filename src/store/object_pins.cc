@@ -28,7 +28,7 @@ ObjectPins::Pin* ObjectPins::find(uint64_t key) {
   return found == ways + kWays ? nullptr : found;
 }
 
-ObjectPins::Pin* ObjectPins::place_for(uint64_t key) {
+ObjectPins::Pin* ObjectPins::slot_for(uint64_t key) {
   if (pins_.empty()) pins_.resize(std::min(kFirstPlaces, capacity_));
   while (true) {
     Pin* const ways = &pins_[(key & (pins_.size() / kWays - 1)) * kWays];
@@ -47,7 +47,7 @@ void ObjectPins::grow() {
   old.swap(pins_);
   // Each set is split into two, so that none can overflow.
   for (const Pin& pin : old) {
-    if (pin.key != 0) *place_for(pin.key) = pin;
+    if (pin.key != 0) *slot_for(pin.key) = pin;
   }
 }
 
@@ -63,7 +63,7 @@ Status ObjectPins::check(std::string_view key, std::string_view tag) {
   }
   // Two objects of the same hash would look like one that changed; with a million objects, less
   // than once in 10^7 runs.
-  *place_for(key_hash) = {key_hash, tag_hash};
+  *slot_for(key_hash) = {key_hash, tag_hash};
   ++used_;
   return {};
 }

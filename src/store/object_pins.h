@@ -39,7 +39,7 @@ class ObjectPins {
   };
   static constexpr size_t kWays = 8;  ///< places that a key may occupy
   Pin* find(uint64_t key);
-  Pin* place_for(uint64_t key);
+  Pin* slot_for(uint64_t key);
   void grow();
 
   const size_t capacity_;

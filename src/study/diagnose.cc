@@ -87,10 +87,10 @@ class Study {
  private:
   // Measures the pipeline as it is.
   Status look_at_it() {
-    std::vector<size_t> places(description_.steps().size());
+    std::vector<size_t> positions(description_.steps().size());
     // No step moves: these numbers lead to the user's functions.
-    for (size_t i = 0; i < places.size(); ++i) places[i] = i;
-    FOREBAY_ASSIGN(as_it_is_, open({description_, {std::move(places)}}, loader_options_));
+    for (size_t i = 0; i < positions.size(); ++i) positions[i] = i;
+    FOREBAY_ASSIGN(as_it_is_, open({description_, {std::move(positions)}}, loader_options_));
     // Timed separately, since it includes opening files, filters and the start of all threads.
     FOREBAY_RETURN_IF_ERROR(take_one(*as_it_is_, context_));
     diagnosis_.first_batch_seconds = seconds();

@@ -437,10 +437,10 @@ class Profiling {
   static uint64_t disk_room() {
     const Result<std::string> folder = default_cache_folder();
     std::error_code none;
-    std::filesystem::path place = folder.ok() ? *folder : std::filesystem::temp_directory_path(none).string();
+    std::filesystem::path existing = folder.ok() ? *folder : std::filesystem::temp_directory_path(none).string();
     // The folder need not exist yet: its file system is that of the next existing parent.
-    while (!std::filesystem::exists(place, none) && place.has_relative_path()) place = place.parent_path();
-    const std::filesystem::space_info space = std::filesystem::space(place, none);
+    while (!std::filesystem::exists(existing, none) && existing.has_relative_path()) existing = existing.parent_path();
+    const std::filesystem::space_info space = std::filesystem::space(existing, none);
     // If the free space is unknown, it does not limit the strategy.
     return none ? UINT64_MAX : space.available;
   }
@@ -450,7 +450,7 @@ class Profiling {
   ChangedSteps behind_plain(const ChangedSteps& steps) const {
     ChangedSteps both;
     // Composes two moves: original to plain, plain to changed.
-    for (const size_t place : plain_.steps.places) both.places.push_back(steps.places[place]);
+    for (const size_t position : plain_.steps.places) both.places.push_back(steps.places[position]);
     return both;
   }
 

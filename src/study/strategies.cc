@@ -28,20 +28,20 @@ Json cache_args(const Strategy& strategy, uint64_t bytes) {
   return args;
 }
 
-std::vector<size_t> places_of(const Description& description, const Strategy& kind) {
+std::vector<size_t> cut_steps(const Description& description, const Strategy& kind) {
   if (kind.tier != StrategyTier::kFiles) {
     // Checked with a size other than 0, which would mean no cache.
     return cache_places(description, cache_args(kind, UINT64_C(1) << 30));
   }
   // A result that may be cached in memory may be written to files, as in materialize_cuts().
-  std::vector<size_t> places = cache_places(description, {{"ram", UINT64_C(1) << 30}, {"disk", 0}});
+  std::vector<size_t> steps = cache_places(description, {{"ram", UINT64_C(1) << 30}, {"disk", 0}});
   // A cut is named by its step, and a name means the last step of that name.
-  std::erase_if(places, [&](size_t place) {
-    return std::any_of(places.begin(), places.end(), [&](size_t later) {
-      return later > place && description.steps()[later].name == description.steps()[place].name;
+  std::erase_if(steps, [&](size_t step) {
+    return std::any_of(steps.begin(), steps.end(), [&](size_t later) {
+      return later > step && description.steps()[later].name == description.steps()[step].name;
     });
   });
-  return places;
+  return steps;
 }
 
 // If all are equal, each gets 1; this also avoids a division by 0.
@@ -96,10 +96,10 @@ std::vector<Strategy> strategies_for(const Description& description, bool files)
   for (const auto& [tier, compression] : kKinds) {
     if (tier == StrategyTier::kFiles && !files) continue;
     const Strategy kind{.name = {}, .behind = {}, .tier = tier, .compression = compression};
-    const std::vector<size_t> places = places_of(description, kind);
-    for (auto place = places.rbegin(); place != places.rend(); ++place)
-      strategies.push_back({.name = name_of(description, *place, tier, compression),
-                            .behind = *place,
+    const std::vector<size_t> steps = cut_steps(description, kind);
+    for (auto step = steps.rbegin(); step != steps.rend(); ++step)
+      strategies.push_back({.name = name_of(description, *step, tier, compression),
+                            .behind = *step,
                             .tier = tier,
                             .compression = compression});
   }

@@ -41,7 +41,7 @@ std::vector<Part> parts_of(const WaitStats& waits) {
       {waits.user, "it was with your own function", Cause::kUser},
       {waits.interpreter, "it was done; another thread had Python's lock", Cause::kInterpreter},
       {waits.arrival, "the stream had not given enough records", Cause::kArrival},
-      {waits.plan, "nothing had been begun", Cause::kPlan},
+      {waits.plan, "no element had started", Cause::kPlan},
   };
   // Stable, so that equal parts have the same order on every run.
   std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.seconds > b.seconds; });

@@ -46,7 +46,7 @@ Result<std::shared_ptr<Trace>> Trace::create(const std::string& path, uint64_t m
   // The flag "e" closes the file in children of fork and exec.
   FILE* file = std::fopen(path.c_str(), "we");
   if (file == nullptr)
-    return unavailable(fmt::format("cannot be written ({}); give a place where you may write", std::strerror(errno)))
+    return unavailable(fmt::format("cannot be written ({}); give a path that you may write to", std::strerror(errno)))
         .with_key(path);
   return std::shared_ptr<Trace>(new Trace(file, path, most_bytes));
 }

@@ -53,7 +53,7 @@ static void read_leader(size_t partitions, const uint8_t* data, size_t size) {
 }
 
 static void read_entries(size_t count, const uint8_t* data, size_t size) {
-  std::vector<WantedEntry> wanted(count);
+  std::vector<EntryRequest> wanted(count);
   for (size_t i = 0; i < count; ++i) wanted[i] = {{i, i}, i % 2 == 0 ? UINT64_MAX : 100 * i};
   const size_t fields = size < 200 ? size : 200;
   Buffer body = Buffer::allocate(size - fields);

@@ -346,7 +346,7 @@ def test_a_dead_store_tells_how_to_go_on_and_the_same_call_does(ceph, faults, se
         if now["shards_done"] == 2:
             faults.outage(600, "503")
 
-    with pytest.raises(fb.Unavailable, match="what is done stays there, and the same command goes on") as caught:
+    with pytest.raises(fb.Unavailable, match="finished files stay; run the same command again to continue") as caught:
         fb.materialize(pipeline, ceph.url("dead"), cut="last", shards=5, url_options=options, progress=progress)
     assert caught.value.key.startswith(ceph.url("dead"))
     faults.reset()

@@ -43,7 +43,7 @@ def test_a_full_disk_tells_how_to_go_on_and_going_on_works(tmp_path):
     process = writer("numbers", folder, 2, preexec_fn=limit)
     _, err = process.communicate()
     assert process.returncode != 0
-    assert "Unavailable" in err and "part-00000.arrow" in err and "the same command goes on" in err
+    assert "Unavailable" in err and "part-00000.arrow" in err and "run the same command again to continue" in err
     assert not list(folder.rglob("*.writing"))
     written("numbers", folder, 2)
     written("numbers", tmp_path / "whole", 2)

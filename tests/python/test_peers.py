@@ -78,7 +78,7 @@ def test_a_killed_peer_costs_reads_from_storage_and_nothing_else(photos):
         for epoch in range(2, 8):  # what it will need of the next ones it may have asked for already
             samples = hosts.epoch([first])
             assert samples.items() <= expected[epoch].items() and len(samples) >= 10
-        assert "is left out for a while" in first.close()
+        assert "is backed off for a while" in first.close()
 
 
 def test_a_peer_that_is_killed_and_comes_back_is_used_again(photos):
@@ -108,7 +108,7 @@ def test_a_frozen_peer_is_given_up_and_storage_read_instead(photos):
             samples = hosts.epoch([first])
             assert samples.items() <= expected[epoch].items() and len(samples) >= 10
         second.process.send_signal(signal.SIGCONT)
-        assert "is left out for a while" in first.close()
+        assert "is backed off for a while" in first.close()
 
 
 @pytest.mark.parametrize("flip", [0.3, 1.0])

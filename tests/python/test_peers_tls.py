@@ -51,8 +51,8 @@ def test_from_a_host_that_is_not_let_in_nothing_comes_and_storage_is_read(photos
             assert hosts.epoch() == expected[epoch]
         assert [host.peer_hits() for host in hosts.hosts] == [0, 0]
         messages = hosts.hosts[0].close()
-        assert f"peer {addresses[1]} is left out for a while" in messages and said in messages
-        assert f"peer {addresses[0]} is left out for a while" in hosts.hosts[1].close()
+        assert f"peer {addresses[1]} is backed off for a while" in messages and said in messages
+        assert f"peer {addresses[0]} is backed off for a while" in hosts.hosts[1].close()
 
 
 @pytest.mark.parametrize("missing", NAMES)

@@ -239,7 +239,7 @@ def test_what_a_launcher_hands_out_is_checked(photos, monkeypatch):
     monkeypatch.setattr(_rendezvous, "meet", lambda card, rank, world: [card, "nonsense\n"])
     from peering import pipeline
 
-    with pytest.raises(fb.Corrupt, match="not what a host of a job tells of itself"):
+    with pytest.raises(fb.Corrupt, match="expected the card of a host of a job"):
         fb.Loader(pipeline(str(photos)), rank=0, world_size=2, peers="launcher")
 
 

@@ -64,17 +64,38 @@ class HttpPeers final : public Transport {
 
   void call(const PeerHost& host, std::string_view service, Buffer body, const CallLimits& limits, std::stop_token stop,
             Done done) override {
-    struct Asking {
-      std::string host;
-      std::shared_ptr<std::stop_source> late = std::make_shared<std::stop_source>();
-      std::stop_token stop;
-      std::unique_ptr<std::stop_callback<std::function<void()>>> on_stop;
-      Done done;
-    };
-    auto asking = std::make_shared<Asking>();
-    asking->host = host.address;
-    asking->stop = stop;
-    asking->done = std::move(done);
+    auto pending = std::make_shared<PendingCall>();
+    pending->host = host.address;
+    pending->stop = stop;
+    pending->done = std::move(done);
+    deadlines_->add(pending->ended, limits.in_all);
+    if (stop.stop_possible())
+      pending->on_stop =
+          std::make_unique<std::stop_callback<std::function<void()>>>(std::move(stop), [ended = pending->ended] {
+            const auto owned = ended;  // the answers that this triggers may destroy this function
+            owned->request_stop();
+          });
+    transport_->send(request_to(host, service, std::move(body), limits), pending->ended->get_token(),
+                     [pending](Result<HttpResponse> response) {
+                       // Both the caller's stop and the deadline request this stop; only the
+                       // caller's is Cancelled.
+                       const bool late = pending->ended->stop_requested() && !pending->stop.stop_requested();
+                       Result<Buffer> judged = judge_response(pending->host, std::move(response), late);
+                       const Done answer = std::exchange(pending->done, nullptr);
+                       answer(std::move(judged));
+                     });
+  }
+
+ private:
+  struct PendingCall {
+    std::string host;
+    std::shared_ptr<std::stop_source> ended = std::make_shared<std::stop_source>();
+    std::stop_token stop;  ///< the caller's; `ended` also follows the deadline
+    std::unique_ptr<std::stop_callback<std::function<void()>>> on_stop;
+    Done done;
+  };
+
+  HttpRequest request_to(const PeerHost& host, std::string_view service, Buffer body, const CallLimits& limits) {
     HttpRequest request;
     request.method = "POST";
     request.url = fmt::format("{}://{}{}{}", options_.tls ? "https" : "http", host.address, kServicePath, service);
@@ -84,23 +105,9 @@ class HttpPeers final : public Transport {
     request.body = std::move(body);
     request.max_body_bytes = limits.most_bytes;
     request.connection = connection(limits.silence);
-    deadlines_->add(asking->late, limits.in_all);
-    if (stop.stop_possible())
-      asking->on_stop =
-          std::make_unique<std::stop_callback<std::function<void()>>>(std::move(stop), [late = asking->late] {
-            const auto kept = late;  // the answers that this triggers may destroy this function
-            kept->request_stop();
-          });
-    transport_->send(std::move(request), asking->late->get_token(), [asking](Result<HttpResponse> response) {
-      // Both the caller's stop and the deadline request this stop; only the caller's is Cancelled.
-      const bool late = asking->late->stop_requested() && !asking->stop.stop_requested();
-      Result<Buffer> judged = judge_response(asking->host, std::move(response), late);
-      const Done answer = std::exchange(asking->done, nullptr);
-      answer(std::move(judged));
-    });
+    return request;
   }
 
- private:
   // Requests share connections only if they have the same options object, so there is one object
   // for each `silence`, of which there are few.
   std::shared_ptr<const HttpConnectionOptions> connection(std::chrono::milliseconds silence) {

@@ -57,12 +57,12 @@ struct Served {
   enum Kind { kStranger, kOldGeneration, kMalformed, kTooMany, kSpeaksTls, kNoTls };
   void refuse(int kind, std::string_view what) {
     refused.fetch_add(1, std::memory_order_relaxed);
-    if (told[static_cast<size_t>(kind)].exchange(true)) return;
+    if (logged[static_cast<size_t>(kind)].exchange(true)) return;
     log_warning(fmt::format("the peers' server at {} refused {}; more of that kind are only counted", address, what));
   }
 
  private:
-  std::array<std::atomic<bool>, static_cast<size_t>(kNoTls) + NoTls::kKinds> told{};
+  std::array<std::atomic<bool>, static_cast<size_t>(kNoTls) + NoTls::kKinds> logged{};
 };
 
 /// One connection, which serves one request after another. Keeps itself alive while an operation is

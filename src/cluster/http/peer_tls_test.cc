@@ -201,7 +201,7 @@ TEST_F(PeerTlsTest, WhatAHostWithoutTlsHasIsLeftToStorage) {
   }
   EXPECT_FALSE(store->may_ask());
   const std::string words =
-      fmt::format("peer {0} is left out for a while ({0} does not speak TLS", listening_->address());
+      fmt::format("peer {0} is backed off for a while ({0} does not speak TLS", listening_->address());
   const std::vector<std::string> lines = log();
   EXPECT_EQ(
       std::ranges::count_if(lines, [&](const std::string& line) { return line.find(words) != std::string::npos; }), 1);

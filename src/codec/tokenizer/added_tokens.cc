@@ -59,7 +59,7 @@ const AddedToken* AddedTokens::next(std::string_view text, size_t& at) const {
   return nullptr;
 }
 
-AddedTokens::Place AddedTokens::place_of(const AddedToken& token, std::string_view text, size_t begin, size_t end,
+AddedTokens::Match AddedTokens::match_at(const AddedToken& token, std::string_view text, size_t begin, size_t end,
                                          size_t free_from) {
   if (token.alone &&
       ((begin > 0 && word_at(text, char_before(text, begin))) || (end < text.size() && word_at(text, end))))

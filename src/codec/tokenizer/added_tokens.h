@@ -40,10 +40,10 @@ class AddedTokens {
       const AddedToken* const token = next(text, at);
       if (token == nullptr) break;
       size_t end = at + token->text.size();
-      if (const Place place = place_of(*token, text, at, end, begin); place.taken) {
-        if (place.begin > begin) between(begin, place.begin);
+      if (const Match match = match_at(*token, text, at, end, begin); match.taken) {
+        if (match.begin > begin) between(begin, match.begin);
         found(token->id);
-        begin = place.end;
+        begin = match.end;
       }
       at = end;
     }
@@ -51,12 +51,12 @@ class AddedTokens {
   }
 
  private:
-  struct Place {
+  struct Match {
     bool taken = true;
     size_t begin = 0, end = 0;
   };
   const AddedToken* next(std::string_view text, size_t& at) const;
-  static Place place_of(const AddedToken& token, std::string_view text, size_t begin, size_t end, size_t free_from);
+  static Match match_at(const AddedToken& token, std::string_view text, size_t begin, size_t end, size_t free_from);
 
   std::array<std::vector<AddedToken>, 256> by_first_;  ///< longest first
   bool empty_ = true;

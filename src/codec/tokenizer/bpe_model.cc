@@ -1,3 +1,5 @@
+#include "codec/tokenizer/bpe_model.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -5,7 +7,6 @@
 
 #include "codec/tokenizer/bpe_vocabulary.h"
 #include "codec/tokenizer/file_parts.h"
-#include "codec/tokenizer/piece_models.h"
 #include "codec/tokenizer/unicode_class.h"
 
 namespace forebay {
@@ -27,7 +28,7 @@ Result<std::unique_ptr<PieceModel>> BpeModel::read(const nlohmann::json& model) 
   made->ignores_merges_ = says(model, "ignore_merges", false);
   if (says(model, "byte_fallback", false)) {
     for (int byte = 0; byte < 256; ++byte)
-      made->of_byte_.push_back(made->pieces_.find(fmt::format("<0x{:02X}>", byte)));
+      made->byte_ids_.push_back(made->pieces_.find(fmt::format("<0x{:02X}>", byte)));
   }
   return std::unique_ptr<PieceModel>(std::move(made));
 }
@@ -39,9 +40,9 @@ int32_t BpeModel::find(std::string_view character, bool first, bool last) const 
 }
 
 bool BpeModel::put_bytes(std::string_view character, std::vector<int32_t>& tokens) const {
-  const auto known = [&](char byte) { return of_byte_[static_cast<uint8_t>(byte)] != ByteTrie::kNone; };
-  if (of_byte_.empty() || !std::ranges::all_of(character, known)) return false;
-  for (const char byte : character) tokens.push_back(of_byte_[static_cast<uint8_t>(byte)]);
+  const auto known = [&](char byte) { return byte_ids_[static_cast<uint8_t>(byte)] != ByteTrie::kNone; };
+  if (byte_ids_.empty() || !std::ranges::all_of(character, known)) return false;
+  for (const char byte : character) tokens.push_back(byte_ids_[static_cast<uint8_t>(byte)]);
   return true;
 }
 

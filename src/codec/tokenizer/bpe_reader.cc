@@ -60,9 +60,9 @@ class BpeTokenizerReader {
     std::unordered_map<std::string, char> byte_of;
     for (size_t byte = 0; byte < names.size(); ++byte) {
       byte_of[names[byte]] = static_cast<char>(byte);
-      made_->of_byte_[byte] = id_or_none(names[byte]);
-      made_->of_last_byte_[byte] = suffix.empty() ? made_->of_byte_[byte] : id_or_none(names[byte] + suffix);
-      const bool missing = made_->of_byte_[byte] == BpeTokenizer::kNone;
+      made_->byte_ids_[byte] = id_or_none(names[byte]);
+      made_->last_byte_ids_[byte] = suffix.empty() ? made_->byte_ids_[byte] : id_or_none(names[byte] + suffix);
+      const bool missing = made_->byte_ids_[byte] == BpeTokenizer::kNone;
       // The fallback would use the UTF-8 bytes of the byte's name.
       if (missing && falls_back && ids_.contains("<0x00>"))
         return other_kind(fmt::format("has no token for the byte {} and falls back to others", byte));

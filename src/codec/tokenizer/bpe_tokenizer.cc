@@ -54,7 +54,7 @@ void BpeTokenizer::encode_word(std::string_view word, Scratch& scratch, std::vec
   scratch.word.clear();
   bool was_unknown = false;
   for (size_t i = 0; i < word.size(); ++i) {
-    const int32_t id = (i + 1 == word.size() ? of_last_byte_ : of_byte_)[static_cast<uint8_t>(word[i])];
+    const int32_t id = (i + 1 == word.size() ? last_byte_ids_ : byte_ids_)[static_cast<uint8_t>(word[i])];
     const bool unknown = id == kNone;
     if (!unknown)
       scratch.word.push_back(id);

@@ -37,9 +37,9 @@ class BpeTokenizer final : public TextTokenizer {
   void encode_word(std::string_view word, Scratch& scratch, std::vector<int32_t>& ids) const;
 
   static constexpr int32_t kNone = -1;
-  std::array<int32_t, 256> of_byte_{};       ///< kNone if the byte is unknown
-  std::array<int32_t, 256> of_last_byte_{};  ///< for bytes at the end of a word
-  std::optional<int32_t> unknown_;           ///< if absent, unknown bytes are dropped
+  std::array<int32_t, 256> byte_ids_{};       ///< kNone if the byte is unknown
+  std::array<int32_t, 256> last_byte_ids_{};  ///< for bytes at the end of a word
+  std::optional<int32_t> unknown_;            ///< if absent, unknown bytes are dropped
   bool fuses_unknown_ = false;
   WordCutter cutter_;  ///< applied before the pattern
   MergeTable merges_;

@@ -26,7 +26,7 @@ void ByteTrie::add(std::string_view text, int32_t value) {
 }
 
 void ByteTrie::put(Slot slot) {
-  size_t at = place(slot.key);
+  size_t at = first_slot(slot.key);
   while (slots_[at].key != kEmpty) at = (at + 1) & (slots_.size() - 1);
   slots_[at] = slot;
 }

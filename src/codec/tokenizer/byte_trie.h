@@ -20,7 +20,7 @@ class ByteTrie {
 
   uint32_t next(uint32_t node, char byte) const {
     const uint64_t key = key_of(node, byte);
-    for (size_t at = place(key);; at = (at + 1) & (slots_.size() - 1)) {
+    for (size_t at = first_slot(key);; at = (at + 1) & (slots_.size() - 1)) {
       if (slots_[at].key == key) return slots_[at].node;
       if (slots_[at].key == kEmpty) return kNowhere;
     }
@@ -47,7 +47,7 @@ class ByteTrie {
   static uint64_t key_of(uint32_t node, char byte) {
     return static_cast<uint64_t>(node) << 8 | static_cast<uint8_t>(byte);
   }
-  size_t place(uint64_t key) const {
+  size_t first_slot(uint64_t key) const {
     key *= 0x9e3779b97f4a7c15;
     return static_cast<size_t>(key ^ key >> 32) & (slots_.size() - 1);
   }

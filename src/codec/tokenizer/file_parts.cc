@@ -51,7 +51,7 @@ Result<int32_t> id_of(const json& value) {
 namespace {
 
 Status put(std::vector<int32_t>& ids, const json& pair) {
-  if (!pair.is_array() || pair.size() != 2) return no_tokenizer("its post_processor is none");
+  if (!pair.is_array() || pair.size() != 2) return no_tokenizer("its post_processor is malformed");
   FOREBAY_ASSIGN(const int32_t id, id_of(pair[1]));
   ids.push_back(id);
   return {};

@@ -96,7 +96,7 @@ MergeTable::MergeTable(size_t merges) : slots_(std::bit_ceil(2 * merges + 2)), m
 
 void MergeTable::add(int32_t left, int32_t right, Merge merge) {
   const uint64_t key = key_of(left, right);
-  size_t at = place(key);
+  size_t at = first_slot(key);
   // Terminates, because at most half of the slots are taken.
   while (slots_[at].key != key && slots_[at].key != kEmpty) at = (at + 1) & mask_;
   slots_[at] = {key, merge};

@@ -20,7 +20,7 @@ class MergeTable {
   void add(int32_t left, int32_t right, Merge merge);
   Merge find(int32_t left, int32_t right) const {
     const uint64_t key = key_of(left, right);
-    for (size_t at = place(key);; at = (at + 1) & mask_) {
+    for (size_t at = first_slot(key);; at = (at + 1) & mask_) {
       if (slots_[at].key == key) return slots_[at].merge;
       if (slots_[at].key == kEmpty) return {};
     }
@@ -35,7 +35,7 @@ class MergeTable {
   static uint64_t key_of(int32_t left, int32_t right) {
     return static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32 | static_cast<uint32_t>(right);
   }
-  size_t place(uint64_t key) const {
+  size_t first_slot(uint64_t key) const {
     key *= 0x9e3779b97f4a7c15;
     return static_cast<size_t>(key ^ key >> 32) & mask_;
   }

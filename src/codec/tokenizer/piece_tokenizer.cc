@@ -4,8 +4,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "codec/tokenizer/bpe_model.h"
 #include "codec/tokenizer/file_parts.h"
 #include "codec/tokenizer/unicode_class.h"
+#include "codec/tokenizer/unigram_model.h"
+#include "codec/tokenizer/wordpiece_model.h"
 
 namespace forebay {
 

@@ -5,7 +5,7 @@
 
 #include "codec/tokenizer/added_tokens.h"
 #include "codec/tokenizer/normalizer.h"
-#include "codec/tokenizer/piece_models.h"
+#include "codec/tokenizer/piece_model.h"
 #include "codec/tokenizer/text_tokenizer.h"
 #include "codec/tokenizer/word_cutter.h"
 

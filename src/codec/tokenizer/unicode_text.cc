@@ -154,9 +154,9 @@ Lower lower(uint32_t code) {
 void decompose(uint32_t code, bool compatible, std::vector<uint32_t>& out) {
   if (code < 0x80) return out.push_back(code);
   if (code >= kSyllables && code < kSyllables + kSyllableCount) {
-    const uint32_t place = code - kSyllables, tail = place % kTailCount;
-    out.push_back(kLeads + place / (kVowelCount * kTailCount));
-    out.push_back(kVowels + place / kTailCount % kVowelCount);
+    const uint32_t syllable = code - kSyllables, tail = syllable % kTailCount;
+    out.push_back(kLeads + syllable / (kVowelCount * kTailCount));
+    out.push_back(kVowels + syllable / kTailCount % kVowelCount);
     if (tail != 0) out.push_back(kTails + tail);
     return;
   }

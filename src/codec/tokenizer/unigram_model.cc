@@ -1,3 +1,5 @@
+#include "codec/tokenizer/unigram_model.h"
+
 #include <algorithm>
 #include <limits>
 
@@ -5,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "codec/tokenizer/file_parts.h"
-#include "codec/tokenizer/piece_models.h"
 #include "codec/tokenizer/unicode_class.h"
 
 namespace forebay {
@@ -38,20 +39,30 @@ Result<std::unique_ptr<PieceModel>> UnigramModel::read(const nlohmann::json& mod
   made->unknown_score_ = least - kUnknownPenalty;
   if (says(model, "byte_fallback", false)) {
     for (int byte = 0; byte < 256; ++byte)
-      made->of_byte_.push_back(made->pieces_.find(fmt::format("<0x{:02X}>", byte)));
+      made->byte_ids_.push_back(made->pieces_.find(fmt::format("<0x{:02X}>", byte)));
   }
   return std::unique_ptr<PieceModel>(std::move(made));
 }
 
 void UnigramModel::encode(std::string_view word, std::vector<int32_t>& ids) const {
-  std::vector<Best> best(word.size() + 1);
+  const std::vector<PathEnd> best = best_paths(word);
+  const std::vector<uint32_t> begins = piece_begins(best);
+  for (size_t i = begins.size(); i-- > 0;) {
+    const size_t end = i == 0 ? word.size() : begins[i - 1];
+    put(word.substr(begins[i], end - begins[i]), ids);
+  }
+}
+
+// Viterbi's algorithm: finds, for each byte of the word, the best way to divide all before it.
+std::vector<UnigramModel::PathEnd> UnigramModel::best_paths(std::string_view word) const {
+  std::vector<PathEnd> best(word.size() + 1);
   const auto offer = [&](size_t begin, size_t end, double score, int32_t id) {
     // Of equal sums the first one found wins, as in the package.
     if (best[end].begin == UINT32_MAX || score > best[end].score) best[end] = {score, static_cast<uint32_t>(begin), id};
   };
   for (size_t at = 0; at < word.size();) {
-    const size_t one = at + char_at(word, at).length;
-    const double till_here = best[at].score;
+    const size_t next = at + char_at(word, at).length;
+    const double score = best[at].score;
     bool single = false;
     uint32_t node = ByteTrie::kRoot;
     for (size_t end = at; end < word.size();) {
@@ -59,17 +70,21 @@ void UnigramModel::encode(std::string_view word, std::vector<int32_t>& ids) cons
       if (node == ByteTrie::kNowhere) break;
       const int32_t id = pieces_.value(node);
       if (id == ByteTrie::kNone) continue;
-      offer(at, end, scores_[static_cast<size_t>(id)] + till_here, id);
-      single |= end == one;
+      offer(at, end, scores_[static_cast<size_t>(id)] + score, id);
+      single |= end == next;
     }
     // Ensures that there is always a way to the end of the word.
-    if (!single) offer(at, one, unknown_score_ + till_here, unknown_);
-    at = one;
+    if (!single) offer(at, next, unknown_score_ + score, unknown_);
+    at = next;
   }
-  // Goes back from the end and collects where pieces begin. Adjacent unknown pieces become one.
+  return best;
+}
+
+// Goes back from the end of the word. Adjacent unknown pieces become one.
+std::vector<uint32_t> UnigramModel::piece_begins(const std::vector<PathEnd>& best) const {
   std::vector<uint32_t> begins;
   bool was_unknown = false;
-  for (size_t end = word.size(); end > 0; end = best[end].begin) {
+  for (size_t end = best.size() - 1; end > 0; end = best[end].begin) {
     const bool is_unknown = best[end].id == unknown_;
     if (is_unknown && was_unknown)
       begins.back() = best[end].begin;
@@ -77,17 +92,14 @@ void UnigramModel::encode(std::string_view word, std::vector<int32_t>& ids) cons
       begins.push_back(best[end].begin);
     was_unknown = is_unknown;
   }
-  for (size_t i = begins.size(); i-- > 0;) {
-    const size_t end = i == 0 ? word.size() : begins[i - 1];
-    put(word.substr(begins[i], end - begins[i]), ids);
-  }
+  return begins;
 }
 
 void UnigramModel::put(std::string_view piece, std::vector<int32_t>& ids) const {
   if (const int32_t id = pieces_.find(piece); id != ByteTrie::kNone) return ids.push_back(id);
-  const auto known = [&](char byte) { return of_byte_[static_cast<uint8_t>(byte)] != ByteTrie::kNone; };
-  if (of_byte_.empty() || !std::ranges::all_of(piece, known)) return ids.push_back(unknown_);
-  for (const char byte : piece) ids.push_back(of_byte_[static_cast<uint8_t>(byte)]);
+  const auto known = [&](char byte) { return byte_ids_[static_cast<uint8_t>(byte)] != ByteTrie::kNone; };
+  if (byte_ids_.empty() || !std::ranges::all_of(piece, known)) return ids.push_back(unknown_);
+  for (const char byte : piece) ids.push_back(byte_ids_[static_cast<uint8_t>(byte)]);
 }
 
 }  // namespace forebay

@@ -1,10 +1,11 @@
+#include "codec/tokenizer/wordpiece_model.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "codec/tokenizer/file_parts.h"
-#include "codec/tokenizer/piece_models.h"
 
 namespace forebay {
 
@@ -24,7 +25,7 @@ Result<std::unique_ptr<PieceModel>> WordPieceModel::read(const nlohmann::json& m
   made->unknown_ = made->pieces_.find(name);
   if (made->unknown_ == ByteTrie::kNone) return no_tokenizer(fmt::format("its vocab lacks the unk_token '{}'", name));
   const auto& prefix = member(model, "continuing_subword_prefix");
-  made->going_on_ = made->pieces_.walk(prefix.is_string() ? text_of(prefix) : "##");
+  made->continuations_ = made->pieces_.walk(prefix.is_string() ? text_of(prefix) : "##");
   const auto& most = member(model, "max_input_chars_per_word");
   if (!most.is_null()) {
     FOREBAY_ASSIGN(const int32_t chars, id_of(most));
@@ -38,7 +39,7 @@ void WordPieceModel::encode(std::string_view word, std::vector<int32_t>& ids) co
   const size_t begin = ids.size();
   bool known = static_cast<size_t>(chars) <= most_chars_;
   for (size_t at = 0; known && at < word.size();) {
-    uint32_t node = at == 0 ? ByteTrie::kRoot : going_on_;
+    uint32_t node = at == 0 ? ByteTrie::kRoot : continuations_;
     size_t end = at;
     int32_t id = ByteTrie::kNone;
     for (size_t i = at; node != ByteTrie::kNowhere && i < word.size(); ++i) {

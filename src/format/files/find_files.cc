@@ -37,7 +37,7 @@ bool ends_in(std::string_view name, std::span<const std::string_view> endings) {
 /// State of a search for files.
 struct Search {
   Store& store;
-  const DataPlace& place;
+  const DataLocation& location;
   std::stop_token stop;
   DataWarnings* warnings;
   FoundFiles found = {};
@@ -75,7 +75,7 @@ Status search_folder(Search& search, const std::string& folder) {
     for (ObjectInfo& object : page.objects) {
       const std::string_view name = last_name(object.key);
       if (is_aside(name)) continue;
-      if (ends_in(name, search.place.endings))
+      if (ends_in(name, search.location.endings))
         take_file(search, object);
       else if (object.dead_link)
         leave_out_link(search, object.key, folder);
@@ -155,13 +155,13 @@ Result<std::string> look_up(Search& search, const std::string& name) {
     return nothing_matches(store, name, name, name + "x");
   return not_found(
       fmt::format("no file that ends in {} below '{}'; files of other names are found by a pattern such as '{}**'",
-                  fmt::join(search.place.endings, ", "), store.display_name(base), base));
+                  fmt::join(search.location.endings, ", "), store.display_name(base), base));
 }
 
-Result<DataFiles> find_pattern(StoreAndPath at, const DataPlace& place, std::stop_token stop) {
+Result<DataFiles> find_pattern(StoreAndPath at, const DataLocation& location, std::stop_token stop) {
   FOREBAY_ASSIGN(const std::string pattern, escape_existing(*at.store, at.path, stop));
   FOREBAY_ASSIGN(const std::vector<std::string> alternatives, expand_braces(pattern));
-  Search search{*at.store, place, stop, at.warnings};
+  Search search{*at.store, location, stop, at.warnings};
   // Braces count as special, because the names in them may be partition folders.
   std::string base = pattern_base(pattern);
   bool by_name = true;
@@ -224,10 +224,10 @@ bool is_aside(std::string_view name) {
          name.ends_with(".crc");
 }
 
-Result<DataFiles> find_data_files(StoreAndPath at, const DataPlace& place, std::stop_token stop) {
-  if (place.is_list) return find_list(std::move(at), place.names);
+Result<DataFiles> find_data_files(StoreAndPath at, const DataLocation& location, std::stop_token stop) {
+  if (location.is_list) return find_list(std::move(at), location.names);
   if (at.name == "http") return find_urls(std::move(at));
-  return find_pattern(std::move(at), place, std::move(stop));
+  return find_pattern(std::move(at), location, std::move(stop));
 }
 
 }  // namespace forebay

@@ -33,7 +33,7 @@ struct DataFiles {
 };
 
 /// Says how find_data_files() reads its place.
-struct DataPlace {
+struct DataLocation {
   bool is_list = false;
   std::vector<std::string> names;  ///< for a list: paths or URLs without special characters
   /// Name endings of the files to take from a folder: ".parquet", ….
@@ -55,6 +55,6 @@ bool is_aside(std::string_view name);
 /// Errors: NotFound for a dead link that is named like a file of the data set, or that may have
 /// been a folder with such files; Unsupported for folders of Delta, Iceberg and Hudi tables
 /// (lake_folders.h).
-Result<DataFiles> find_data_files(StoreAndPath at, const DataPlace& place, std::stop_token stop);
+Result<DataFiles> find_data_files(StoreAndPath at, const DataLocation& location, std::stop_token stop);
 
 }  // namespace forebay

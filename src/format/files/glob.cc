@@ -92,13 +92,13 @@ std::vector<std::string_view> split(std::string_view path) {
 
 /// The pattern positions that are possible after these names; position i means that the parts
 /// before i are consumed.
-std::vector<bool> places_after(const std::vector<std::string>& parts, const std::vector<std::string_view>& names) {
+std::vector<bool> parts_after(const std::vector<std::string>& parts, const std::vector<std::string_view>& names) {
   // All positions are tracked at once, without backtracking, so a pattern with many "**" takes at
   // most the product of both lengths.
   std::vector<bool> at(parts.size() + 1, false);
-  const auto skip_stars = [&](std::vector<bool>& places) {
+  const auto skip_stars = [&](std::vector<bool>& reachable) {
     for (size_t i = 0; i < parts.size(); ++i) {
-      if (places[i] && parts[i] == "**") places[i + 1] = true;
+      if (reachable[i] && parts[i] == "**") reachable[i + 1] = true;
     }
   };
   at[0] = true;
@@ -129,11 +129,11 @@ Glob::Glob(std::string_view pattern) {
   if (!parts_.empty() && parts_.back() == "**") parts_.emplace_back("*");
 }
 
-bool Glob::matches(std::string_view path) const { return places_after(parts_, split(path)).back(); }
+bool Glob::matches(std::string_view path) const { return parts_after(parts_, split(path)).back(); }
 
 bool Glob::may_match_below(std::string_view folder) const {
-  const std::vector<bool> places = places_after(parts_, split(folder));
-  return std::find(places.begin(), places.end() - 1, true) != places.end() - 1;
+  const std::vector<bool> reachable = parts_after(parts_, split(folder));
+  return std::find(reachable.begin(), reachable.end() - 1, true) != reachable.end() - 1;
 }
 
 }  // namespace forebay

@@ -14,7 +14,7 @@
 
 #include "format/files/listing_boundaries.h"
 #include "format/lines/line_index_files.h"
-#include "format/webdataset/kept_indexes.h"
+#include "format/webdataset/tar_index_files.h"
 #include "store/memory/memory_store.h"
 #include "store/scratch_folder.h"
 
@@ -59,8 +59,8 @@ TarIndex small_tar_index() {
 }
 
 IndexUser tar_user(const std::string& folder, bool beside) {
-  const auto files = std::make_shared<KeptIndexes>(beside ? "" : folder + "/tar", beside);
-  const auto shard = [=](int i) { return KeptIndexes::Shard{folder + "/" + std::to_string(i) + ".tar", 4096, 7}; };
+  const auto files = std::make_shared<TarIndexFiles>(beside ? "" : folder + "/tar", beside);
+  const auto shard = [=](int i) { return TarIndexFiles::Shard{folder + "/" + std::to_string(i) + ".tar", 4096, 7}; };
   return {beside ? "tar beside" : "tar", [=](int i) { files->save(shard(i), small_tar_index()); },
           [=](int i) { return files->load(shard(i)).has_value(); }, [=](int i) { return files->path(shard(i)); }};
 }

@@ -65,9 +65,9 @@ Status unknown_option(const std::string& name, std::string_view what, std::strin
   return invalid_argument(fmt::format("there is no storage option '{}'; {} have: {}", name, what, known));
 }
 
-Result<std::shared_ptr<Store>> store_of(const UrlPlace& place, const StorageOptions& options) {
-  if (place.store == "http") return open_http_store(place.path, options);
-  if (!place.store.empty()) return open_s3_store(place.store.substr(std::string_view("s3://").size()), options);
+Result<std::shared_ptr<Store>> store_of(const UrlPlace& location, const StorageOptions& options) {
+  if (location.store == "http") return open_http_store(location.path, options);
+  if (!location.store.empty()) return open_s3_store(location.store.substr(std::string_view("s3://").size()), options);
   if (!options.empty()) return unknown_option(options.begin()->first, "local files", "");
   return std::shared_ptr<Store>(local_store(""));
 }
@@ -107,8 +107,8 @@ Result<UrlPlace> parse_url(std::string_view url) {
 }
 
 Result<std::string> parse_listed(std::string_view url, std::string_view first, std::string_view store) {
-  FOREBAY_ASSIGN(UrlPlace place, parse_url(url));
-  if (place.store == store) return std::move(place.path);
+  FOREBAY_ASSIGN(UrlPlace location, parse_url(url));
+  if (location.store == store) return std::move(location.path);
   return invalid_argument(
       fmt::format("'{}' lies in another store than '{}', the first of the list; a list is of one store (one bucket): "
                   "make a pipeline for each",
@@ -116,7 +116,7 @@ Result<std::string> parse_listed(std::string_view url, std::string_view first, s
 }
 
 Result<StoreAndPath> open_store(std::string_view url, const StorageOptions& options, std::optional<int> most) {
-  FOREBAY_ASSIGN(UrlPlace place, parse_url(url));
+  FOREBAY_ASSIGN(UrlPlace location, parse_url(url));
   // Options of a simulated link apply to every store; the scheme checks the others.
   StorageOptions own = options, link;
   for (auto at = own.begin(); at != own.end();) {
@@ -125,10 +125,10 @@ Result<StoreAndPath> open_store(std::string_view url, const StorageOptions& opti
     else
       ++at;
   }
-  FOREBAY_ASSIGN(std::shared_ptr<Store> store, store_of(place, own));
+  FOREBAY_ASSIGN(std::shared_ptr<Store> store, store_of(location, own));
   FOREBAY_ASSIGN(store, imitate_link(std::move(store), link));
   if (most && *most > 0 && store->remote()) store = bounded_store(std::move(store), *most);
-  return StoreAndPath{std::move(store), std::move(place.path), std::move(place.store)};
+  return StoreAndPath{std::move(store), std::move(location.path), std::move(location.store)};
 }
 
 }  // namespace forebay

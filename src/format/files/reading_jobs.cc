@@ -75,9 +75,9 @@ class JobRun : public std::enable_shared_from_this<JobRun> {
   void advance(std::shared_ptr<Running> running) {
     if (!failed()) {
       if (!running->job) running->job = make_(running->number);
-      Result<JobWish> wish = running->job->step(std::exchange(running->input, {}));
-      if (!wish.ok()) fail(wish.status());
-      if (wish.ok() && !wish->nothing()) return ask(std::move(running), std::move(*wish));
+      Result<NextReads> next = running->job->step(std::exchange(running->input, {}));
+      if (!next.ok()) fail(next.status());
+      if (next.ok() && !next->nothing()) return ask(std::move(running), std::move(*next));
     }
     running->job.reset();
     const std::lock_guard lock(mutex_);
@@ -86,27 +86,27 @@ class JobRun : public std::enable_shared_from_this<JobRun> {
     changed_.notify_all();
   }
 
-  void ask(std::shared_ptr<Running> running, JobWish wish) {
+  void ask(std::shared_ptr<Running> running, NextReads next) {
     // Set before the first request, because an answer may come at once and must not look like the
     // last one.
-    running->awaited = wish.reads.size() + (wish.stat ? 1 : 0);
-    running->input.buffers.resize(wish.reads.size());
+    running->awaited = next.reads.size() + (next.stat ? 1 : 0);
+    running->input.buffers.resize(next.reads.size());
     const auto self = shared_from_this();
-    if (wish.stat) {
-      store_.stat(*wish.stat, stop_.get_token(), [self, running](Result<ObjectInfo> info) {
+    if (next.stat) {
+      store_.stat(*next.stat, stop_.get_token(), [self, running](Result<ObjectInfo> info) {
         self->answered(running, info.status(), [&](JobInput& input) { input.info = std::move(*info); });
       });
     }
-    for (size_t i = 0; i < wish.reads.size(); ++i) {
+    for (size_t i = 0; i < next.reads.size(); ++i) {
       const auto done = [self, running, i](Result<Buffer> bytes) {
         self->answered(running, bytes.status(), [&](JobInput& input) { input.buffers[i] = std::move(*bytes); });
       };
       // Data in the page cache is read without handing over to another thread.
-      std::optional<Result<Buffer>> now = store_.reads_now() ? store_.read_now(wish.reads[i]) : std::nullopt;
+      std::optional<Result<Buffer>> now = store_.reads_now() ? store_.read_now(next.reads[i]) : std::nullopt;
       if (now)
         done(std::move(*now));
       else
-        store_.read(wish.reads[i], stop_.get_token(), done);
+        store_.read(next.reads[i], stop_.get_token(), done);
     }
   }
 

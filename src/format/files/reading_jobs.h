@@ -22,7 +22,7 @@ struct JobInput {
 
 /// What a job needs before its next step: reads, or the size of an object. If it is empty, the job
 /// is done.
-struct JobWish {
+struct NextReads {
   std::vector<ReadRequest> reads;
   std::optional<std::string> stat;
   bool nothing() const { return reads.empty() && !stat; }
@@ -35,7 +35,7 @@ class ReadingJob {
  public:
   virtual ~ReadingJob() = default;
   /// The first step gets an empty input. An error ends all jobs.
-  virtual Result<JobWish> step(JobInput input) = 0;
+  virtual Result<NextReads> step(JobInput input) = 0;
 };
 
 /// Limits of the jobs that run at the same time.

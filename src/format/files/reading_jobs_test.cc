@@ -57,16 +57,16 @@ class GatheringStore : public Store {
 class TwoSteps final : public ReadingJob {
  public:
   explicit TwoSteps(std::atomic<int>& done) : done_(done) {}
-  Result<JobWish> step(JobInput input) override {
+  Result<NextReads> step(JobInput input) override {
     if (!input.status.ok()) return input.status;
-    if (step_++ == 0) return JobWish{{}, "x"};
+    if (step_++ == 0) return NextReads{{}, "x"};
     if (step_ == 2) {
       EXPECT_EQ(input.info->size, 5u);
-      return JobWish{{{"x", ByteRange{0, 1}, {}, {}}}, {}};
+      return NextReads{{{"x", ByteRange{0, 1}, {}, {}}}, {}};
     }
     EXPECT_EQ(input.buffers.size(), 1u);
     ++done_;
-    return JobWish();
+    return NextReads();
   }
 
  private:
@@ -99,7 +99,7 @@ TEST(ReadingJobs, memory_bounds_how_many_run_and_a_large_one_runs_alone) {
       const std::lock_guard lock(mutex);
       --running;
     }
-    Result<JobWish> step(JobInput input) override { return inner.step(std::move(input)); }
+    Result<NextReads> step(JobInput input) override { return inner.step(std::move(input)); }
     TwoSteps inner;
     std::mutex& mutex;
     size_t& running;
@@ -117,9 +117,9 @@ TEST(ReadingJobs, the_first_error_ends_them_all) {
   std::atomic<int> made{0};
   struct Failing final : ReadingJob {
     explicit Failing(bool f) : fails(f) {}
-    Result<JobWish> step(JobInput) override {
+    Result<NextReads> step(JobInput) override {
       if (fails) return corrupt("job five");
-      return JobWish{{{"x", ByteRange{0, 1}, {}, {}}}, {}};
+      return NextReads{{{"x", ByteRange{0, 1}, {}, {}}}, {}};
     }
     bool fails;
   };

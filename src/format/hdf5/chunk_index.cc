@@ -53,22 +53,22 @@ class ChunkReader {
     return {};
   }
 
-  bool reaches_beyond(const std::vector<uint64_t>& place) const {
+  bool reaches_beyond(const std::vector<uint64_t>& cell) const {
     for (size_t axis = 0; axis < axes_; ++axis) {
-      if ((place[axis] + 1) * data_.chunk[axis] > data_.space.dims[axis]) return true;
+      if ((cell[axis] + 1) * data_.chunk[axis] > data_.space.dims[axis]) return true;
     }
     return false;
   }
 
-  /// Adds the chunk at `place` in the grid. Chunks outside of the data set remain after it shrank.
-  Status add(const std::vector<uint64_t>& place, uint64_t address, uint64_t stored, uint32_t skipped) {
+  /// Adds the chunk at `cell` in the grid. Chunks outside of the data set remain after it shrank.
+  Status add(const std::vector<uint64_t>& cell, uint64_t address, uint64_t stored, uint32_t skipped) {
     if (address == kHdf5Nowhere) return {};
     uint64_t number = 0;
     for (size_t axis = 0; axis < axes_; ++axis) {
-      if (place[axis] >= data_.grid(axis)) return {};
-      number = number * data_.grid(axis) + place[axis];
+      if (cell[axis] >= data_.grid(axis)) return {};
+      number = number * data_.grid(axis) + cell[axis];
     }
-    if (filtered_ && index_.whole_at_edges && reaches_beyond(place)) {
+    if (filtered_ && index_.whole_at_edges && reaches_beyond(cell)) {
       skipped = UINT32_MAX;
       stored = whole_bytes_;
     }
@@ -100,24 +100,24 @@ class ChunkReader {
     if (in.failed() || type != 1) return hdf5_damaged("the tree of a data set's chunks is missing");
     FOREBAY_ASSIGN(const Buffer entries, file_.read(address + head_bytes, count * (key_bytes + size)));
     Hdf5Cursor each = file_.cursor(entries);
-    std::vector<uint64_t> place(axes_);
+    std::vector<uint64_t> cell(axes_);
     for (uint16_t i = 0; i < count; ++i) {
       const uint32_t stored = each.u32(), skipped = each.u32();
       for (size_t axis = 0; axis < axes_; ++axis) {
         const uint64_t begin = each.u64();
         if (begin % data_.chunk[axis] != 0) return hdf5_damaged("a chunk begins inside another one");
-        place[axis] = begin / data_.chunk[axis];
+        cell[axis] = begin / data_.chunk[axis];
       }
       // The key has one axis more than the data set, for bytes within an element; it is always 0.
       each.skip(8);
       const uint64_t child = each.address();
-      FOREBAY_RETURN_IF_ERROR(level == 0 ? add(place, child, stored, skipped) : old_tree(child, depth + 1));
+      FOREBAY_RETURN_IF_ERROR(level == 0 ? add(cell, child, stored, skipped) : old_tree(child, depth + 1));
     }
     return {};
   }
 
   Status tree() {
-    std::vector<uint64_t> place(axes_);
+    std::vector<uint64_t> cell(axes_);
     const uint64_t size = file_.sizes().address;
     return walk_hdf5_tree(file_, index_.address, [&](const Hdf5Tree& of, std::span<const uint8_t> record) -> Status {
       Hdf5Cursor in(record, file_.sizes());
@@ -127,8 +127,8 @@ class ChunkReader {
       const uint64_t address = in.address();
       const uint64_t stored = filtered_ ? in.number(record.size() - fixed) : whole_bytes_;
       const uint32_t skipped = filtered_ ? in.u32() : 0;
-      for (uint64_t& each : place) each = in.u64();
-      return add(place, address, stored, skipped);
+      for (uint64_t& each : cell) each = in.u64();
+      return add(cell, address, stored, skipped);
     });
   }
 
@@ -150,13 +150,13 @@ class ChunkReader {
 
   std::vector<uint64_t> place_of(uint64_t slot) const {
     const std::vector<size_t> order = axes_in_order();
-    std::vector<uint64_t> place(axes_);
+    std::vector<uint64_t> cell(axes_);
     for (size_t i = axes_; i-- > 0;) {
       const uint64_t most = i == 0 ? kHdf5NoEnd : std::max<uint64_t>(1, most_along(order[i]));
-      place[order[i]] = slot % most;
+      cell[order[i]] = slot % most;
       slot /= most;
     }
-    return place;
+    return cell;
   }
 
   /// No chunk in slots from here on lies inside the data set.

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "base/suggest.h"
-#include "format/hdf5/kept_values.h"
 #include "format/hdf5/links.h"
+#include "format/hdf5/preloaded_values.h"
 
 namespace forebay {
 
@@ -28,8 +28,8 @@ class Resolver {
     // Checked before any value of variable length is read, which takes time and memory per row.
     FOREBAY_RETURN_IF_ERROR(agree(fields));
     for (Hdf5Column& column : result_.columns) {
-      if (const Status kept = keep(column); !kept.ok())
-        return Status(kept.code(), fmt::format("the field '{}': {}", column.field.name, kept.message()));
+      if (const Status preloaded = preload(column); !preloaded.ok())
+        return Status(preloaded.code(), fmt::format("the field '{}': {}", column.field.name, preloaded.message()));
     }
     return std::move(result_);
   }
@@ -70,7 +70,7 @@ class Resolver {
 
   Result<size_t> data_set(const Hdf5Object& object, const std::string& path) {
     // Compared by address, because links may name one data set in several ways.
-    if (const auto known = places_.find(object.address); known != places_.end()) return known->second;
+    if (const auto known = data_numbers_.find(object.address); known != data_numbers_.end()) return known->second;
     FOREBAY_ASSIGN(Hdf5DataSet data, open_hdf5_data_set(file_, object.header, path));
     if (data.space.empty || data.space.dims.empty()) {
       return invalid_argument(
@@ -78,7 +78,7 @@ class Resolver {
                       data.space.empty ? "empty" : "a single value"));
     }
     result_.data.push_back(std::move(data));
-    return places_[object.address] = result_.data.size() - 1;
+    return data_numbers_[object.address] = result_.data.size() - 1;
   }
 
   Status take_data(Hdf5Column& column, const Hdf5Object& object, const std::string& path, std::string_view members) {
@@ -156,7 +156,7 @@ class Resolver {
         field.dtype = column.numbers.dtype();
       }
     }
-    if (field.kind == FieldKind::kTensor && column.from != Hdf5Column::From::kKept)
+    if (field.kind == FieldKind::kTensor && column.from != Hdf5Column::From::kPreloaded)
       FOREBAY_RETURN_IF_ERROR(shape(field, dims));
     column.leaf = std::move(leaf);
     return {};
@@ -194,7 +194,7 @@ class Resolver {
       return unsupported(
           "rows of several values of varying length have no place in a batch; write each column as a data set of its "
           "own");
-    column.from = Hdf5Column::From::kKept;
+    column.from = Hdf5Column::From::kPreloaded;
     if (leaf.varying_string) {
       column.field.kind = FieldKind::kText;
       return {};
@@ -233,17 +233,17 @@ class Resolver {
                     result_.data.front().path, result_.rows, differ, fields.size()));
   }
 
-  Status keep(Hdf5Column& column) {
-    if (column.from != Hdf5Column::From::kKept) return {};
-    FOREBAY_ASSIGN(column.kept, read_hdf5_varying(file_, result_.data[column.data], column, kept_bytes_));
+  Status preload(Hdf5Column& column) {
+    if (column.from != Hdf5Column::From::kPreloaded) return {};
+    FOREBAY_ASSIGN(column.preloaded, read_hdf5_varying(file_, result_.data[column.data], column, preloaded_bytes_));
     return {};
   }
 
   Hdf5Metadata& file_;
   const std::optional<Hdf5Windows>& windows_;
   Hdf5Columns result_;
-  std::map<uint64_t, size_t> places_;
-  uint64_t kept_bytes_ = 0;
+  std::map<uint64_t, size_t> data_numbers_;
+  uint64_t preloaded_bytes_ = 0;
 };
 
 }  // namespace

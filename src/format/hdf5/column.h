@@ -25,10 +25,10 @@ struct Hdf5Windows {
 /// A field of one file.
 struct Hdf5Column {
   enum class From : uint8_t {
-    kNumbers,   ///< elements of a data set, or one member of them
-    kText,      ///< texts of fixed length in the same places
-    kKept,      ///< values of variable length, read when the file was opened
-    kConstant,  ///< an attribute: one value for all rows
+    kNumbers,    ///< elements of a data set, or one member of them
+    kText,       ///< texts of fixed length in the same places
+    kPreloaded,  ///< values of variable length, read when the file was opened
+    kConstant,   ///< an attribute: one value for all rows
   };
   From from = From::kNumbers;
   Field field;
@@ -37,7 +37,7 @@ struct Hdf5Column {
   uint64_t each = 1;    ///< count of numbers or texts per element
   Hdf5Type leaf = {};   ///< type of one number or text
   Hdf5Numbers numbers = {};
-  ColumnValues kept = {};  ///< values of all rows for kKept; the one value for kConstant
+  ColumnValues preloaded = {};  ///< values of all rows for kPreloaded; the one value for kConstant
 };
 
 /// The data sets and columns that the fields of one file refer to.

@@ -78,7 +78,7 @@ class LayoutReader {
   Status old(Hdf5Cursor& in, const Buffer& bytes) {
     const uint8_t axes = in.u8();
     const uint8_t kind = in.u8();
-    if (kind > 2) return hdf5_damaged("a data set has a layout that there is not");
+    if (kind > 2) return hdf5_damaged("a data set has an unknown layout");
     data_.layout = static_cast<Hdf5DataSet::Layout>(kind);
     in.skip(5);
     if (data_.layout != Hdf5DataSet::Layout::kCompact) index_.address = data_.address = in.address();

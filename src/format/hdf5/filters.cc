@@ -122,19 +122,26 @@ Result<std::span<const uint8_t>> Hdf5Filtering::undo(std::span<const Hdf5Filter>
   return corrupt(fmt::format("a chunk holds {} bytes in place of {}; the file is damaged", now.size(), bytes));
 }
 
+namespace {
+
+Result<std::span<const uint8_t>> without_checksum(std::span<const uint8_t> in) {
+  if (in.size() < kChecksumBytes) return corrupt("a chunk is shorter than its checksum; the file is damaged");
+  const std::span<const uint8_t> content = in.first(in.size() - kChecksumBytes);
+  uint32_t stored = 0;
+  for (size_t i = 0; i < kChecksumBytes; ++i) stored |= uint32_t{in[content.size() + i]} << (8 * i);
+  const uint32_t sum = hdf5_fletcher32(content);
+  // Old libraries stored it with the bytes of each half exchanged.
+  const uint32_t exchanged = (sum & 0x00ff00ff) << 8 | (sum >> 8 & 0x00ff00ff);
+  if (stored == sum || stored == exchanged) return content;
+  return corrupt("the checksum of a chunk (fletcher32) is wrong; the file is damaged");
+}
+
+}  // namespace
+
 Result<std::span<const uint8_t>> Hdf5Filtering::undo_one(const Hdf5Filter& filter, std::span<const uint8_t> in,
                                                          int into, uint64_t bytes) {
   switch (filter.id) {
-    case Hdf5Filter::kDeflate: {
-      if (!inflater_) inflater_ = std::make_unique<Inflater>();
-      const std::span<uint8_t> out = room(into, bytes);
-      if (inflater_->of == nullptr) return out_of_budget("no memory to inflate a chunk", bytes);
-      // Also checks the checksum at the end, and never writes beyond `out`.
-      if (libdeflate_zlib_decompress(inflater_->of, in.data(), in.size(), out.data(), out.size(), nullptr) ==
-          LIBDEFLATE_SUCCESS)
-        return std::span<const uint8_t>(out);
-      return corrupt("a chunk cannot be inflated to its size; the file is damaged");
-    }
+    case Hdf5Filter::kDeflate: return inflate(in, into, bytes);
     case Hdf5Filter::kLzf: {
       const std::span<uint8_t> out = room(into, bytes);
       if (hdf5_lzf_decompress(in, out)) return std::span<const uint8_t>(out);
@@ -147,19 +154,20 @@ Result<std::span<const uint8_t>> Hdf5Filtering::undo_one(const Hdf5Filter& filte
       hdf5_unshuffle(in, element, out.data());
       return std::span<const uint8_t>(out);
     }
-    case Hdf5Filter::kFletcher32: {
-      if (in.size() < kChecksumBytes) return corrupt("a chunk is shorter than its checksum; the file is damaged");
-      const std::span<const uint8_t> content = in.first(in.size() - kChecksumBytes);
-      uint32_t stored = 0;
-      for (size_t i = 0; i < kChecksumBytes; ++i) stored |= uint32_t{in[content.size() + i]} << (8 * i);
-      const uint32_t sum = hdf5_fletcher32(content);
-      // Old libraries stored it with the bytes of each half exchanged.
-      const uint32_t exchanged = (sum & 0x00ff00ff) << 8 | (sum >> 8 & 0x00ff00ff);
-      if (stored == sum || stored == exchanged) return content;
-      return corrupt("the checksum of a chunk (fletcher32) is wrong; the file is damaged");
-    }
+    case Hdf5Filter::kFletcher32: return without_checksum(in);
     default: return unsupported(way_out(filter));
   }
+}
+
+Result<std::span<const uint8_t>> Hdf5Filtering::inflate(std::span<const uint8_t> in, int into, uint64_t bytes) {
+  if (!inflater_) inflater_ = std::make_unique<Inflater>();
+  const std::span<uint8_t> out = room(into, bytes);
+  if (inflater_->of == nullptr) return out_of_budget("no memory to inflate a chunk", bytes);
+  // Also checks the checksum at the end, and never writes beyond `out`.
+  if (libdeflate_zlib_decompress(inflater_->of, in.data(), in.size(), out.data(), out.size(), nullptr) ==
+      LIBDEFLATE_SUCCESS)
+    return std::span<const uint8_t>(out);
+  return corrupt("a chunk cannot be inflated to its size; the file is damaged");
 }
 
 void hdf5_unshuffle(std::span<const uint8_t> in, uint64_t element_bytes, uint8_t* out) {

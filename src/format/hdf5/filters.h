@@ -44,6 +44,7 @@ class Hdf5Filtering {
  private:
   struct Inflater;
   std::span<uint8_t> room(int which, uint64_t bytes);
+  Result<std::span<const uint8_t>> inflate(std::span<const uint8_t> in, int into, uint64_t bytes);
   Result<std::span<const uint8_t>> undo_one(const Hdf5Filter& filter, std::span<const uint8_t> in, int into,
                                             uint64_t bytes);
 

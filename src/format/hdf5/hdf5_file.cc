@@ -53,10 +53,10 @@ Status bad_text(const std::string& field) {
 }
 
 ColumnValues repeat_constant(const Hdf5Column& column, int64_t samples) {
-  const size_t bytes = column.kept.values.size(), count = static_cast<size_t>(samples);
+  const size_t bytes = column.preloaded.values.size(), count = static_cast<size_t>(samples);
   ColumnValues made{Buffer::allocate(bytes * count), {}};
   for (size_t i = 0; bytes > 0 && i < count; ++i)
-    std::memcpy(made.values.data() + i * bytes, column.kept.values.data(), bytes);
+    std::memcpy(made.values.data() + i * bytes, column.preloaded.values.data(), bytes);
   if (column.field.kind != FieldKind::kText) return made;
   made.offsets = Buffer::allocate((count + 1) * sizeof(int64_t));
   auto* const offsets = reinterpret_cast<int64_t*>(made.offsets.data());
@@ -93,9 +93,9 @@ void note_bad_texts(const Hdf5Column& column, const ColumnValues& values, int64_
 }  // namespace
 
 /// A column to fill.
-struct Hdf5File::Wish {
+struct Hdf5File::RequestedColumn {
   const Hdf5Column* column = nullptr;
-  size_t place = 0;  ///< index among the requested fields
+  size_t index = 0;  ///< among the requested fields
   Buffer rows = {};
 };
 
@@ -116,8 +116,8 @@ uint64_t Hdf5File::item_bytes(const Hdf5Column& column) const {
 
 uint64_t Hdf5File::sample_bytes(const Hdf5Column& column) const {
   const uint64_t offset = column.field.fixed_shape() ? 0 : sizeof(int64_t);
-  if (column.from == Hdf5Column::From::kConstant) return column.kept.values.size() + offset;
-  if (column.from == Hdf5Column::From::kKept) return 0;
+  if (column.from == Hdf5Column::From::kConstant) return column.preloaded.values.size() + offset;
+  if (column.from == Hdf5Column::From::kPreloaded) return 0;
   const Hdf5DataSet& data = columns_.data[column.data];
   const uint64_t elements = data.row_bytes() / data.type.bytes;
   return times(times(elements, item_bytes(column)), windows_ ? static_cast<uint64_t>(windows_->rows) : 1) + offset;
@@ -201,34 +201,44 @@ uint64_t Hdf5File::index_bytes() const {
   uint64_t bytes = sizeof *this;
   for (const Hdf5DataSet& data : columns_.data) bytes += data.index_bytes();
   for (const Hdf5Column& column : columns_.columns)
-    bytes += sizeof column + column.kept.values.size() + column.kept.offsets.size();
+    bytes += sizeof column + column.preloaded.values.size() + column.preloaded.offsets.size();
   return bytes;
 }
 
-Status Hdf5File::decode_data(size_t data, Rows rows, std::span<Wish> wishes, std::span<const Piece> pieces,
-                             Hdf5Filtering& filtering, WorkMemory& memory) const {
+namespace {
+
+// How the items of a column are taken out of the elements of its data set. Items that are whole
+// elements in their final form are copied.
+Hdf5Extract extract_of(const Hdf5Column& column, const Hdf5DataSet& set, uint64_t item_bytes) {
+  Hdf5Extract extract{item_bytes, {}, nullptr};
+  const bool whole = extract.item_bytes == set.type.bytes;
+  if (column.from == Hdf5Column::From::kText && !whole) {
+    extract.convert = [&column, &set](const uint8_t* in, uint64_t count, uint8_t* out) {
+      for (uint64_t i = 0; i < count; ++i)
+        std::memcpy(out + i * column.leaf.bytes, in + i * set.type.bytes + column.offset, column.leaf.bytes);
+    };
+  } else if (column.from == Hdf5Column::From::kNumbers && !(whole && column.numbers.as_they_are())) {
+    extract.convert = [&column, &set](const uint8_t* in, uint64_t count, uint8_t* out) {
+      column.numbers.convert(in + column.offset, set.type.bytes, count, column.each, out);
+    };
+  }
+  return extract;
+}
+
+}  // namespace
+
+Status Hdf5File::decode_data(size_t data, Rows rows, std::span<RequestedColumn> requested_columns,
+                             std::span<const Piece> pieces, Hdf5Filtering& filtering, WorkMemory& memory) const {
   const Hdf5DataSet& set = columns_.data[data];
   const uint64_t elements = set.row_bytes() / set.type.bytes * rows.count;
   std::vector<Hdf5Extract> extracts;
-  for (Wish& wish : wishes) {
-    const Hdf5Column& column = *wish.column;
+  for (RequestedColumn& requested : requested_columns) {
+    const Hdf5Column& column = *requested.column;
     const bool stored = column.from == Hdf5Column::From::kNumbers || column.from == Hdf5Column::From::kText;
     if (!stored || column.data != data) continue;
-    Hdf5Extract extract{item_bytes(column), {}, nullptr};
-    wish.rows = Buffer::allocate(elements * extract.item_bytes);
-    extract.out = wish.rows.data();
-    const bool whole = extract.item_bytes == set.type.bytes;
-    if (column.from == Hdf5Column::From::kText && !whole) {
-      extract.convert = [&column, &set](const uint8_t* in, uint64_t count, uint8_t* out) {
-        for (uint64_t i = 0; i < count; ++i)
-          std::memcpy(out + i * column.leaf.bytes, in + i * set.type.bytes + column.offset, column.leaf.bytes);
-      };
-    } else if (column.from == Hdf5Column::From::kNumbers && !(whole && column.numbers.as_they_are())) {
-      extract.convert = [&column, &set](const uint8_t* in, uint64_t count, uint8_t* out) {
-        column.numbers.convert(in + column.offset, set.type.bytes, count, column.each, out);
-      };
-    }
-    extracts.push_back(std::move(extract));
+    extracts.push_back(extract_of(column, set, item_bytes(column)));
+    requested.rows = Buffer::allocate(elements * extracts.back().item_bytes);
+    extracts.back().out = requested.rows.data();
   }
   if (extracts.empty()) return {};
   const Hdf5Stored stored = [&](uint64_t address, uint64_t bytes) {
@@ -237,8 +247,8 @@ Status Hdf5File::decode_data(size_t data, Rows rows, std::span<Wish> wishes, std
   const Status read = read_hdf5_rows(set, rows.first, rows.count, stored, extracts, filtering, memory);
   // OutOfBudget keeps its figure, because the caller asks again for that much memory.
   if (read.ok() || read.code() == Code::kOutOfBudget) return read;
-  Status told(read.code(), fmt::format("'{}': {}", set.path, read.message()));
-  return read.range() ? std::move(told).with_range({read.range()->offset + base_, read.range()->length}) : told;
+  Status failure(read.code(), fmt::format("'{}': {}", set.path, read.message()));
+  return read.range() ? std::move(failure).with_range({read.range()->offset + base_, read.range()->length}) : failure;
 }
 
 ColumnValues Hdf5File::windowed(const Hdf5Column& column, Buffer rows, int64_t samples) const {
@@ -252,9 +262,9 @@ ColumnValues Hdf5File::windowed(const Hdf5Column& column, Buffer rows, int64_t s
   return made;
 }
 
-ColumnValues Hdf5File::kept(const Hdf5Column& column, Rows rows) const {
+ColumnValues Hdf5File::preloaded(const Hdf5Column& column, Rows rows) const {
   const size_t begin = rows.first * sizeof(int64_t), count = (rows.count + 1) * sizeof(int64_t);
-  return {column.kept.values, column.kept.offsets.slice(begin, count)};
+  return {column.preloaded.values, column.preloaded.offsets.slice(begin, count)};
 }
 
 Result<Columns> Hdf5File::decode(int64_t group, std::span<const size_t> fields, std::span<const Piece> pieces,
@@ -263,25 +273,25 @@ Result<Columns> Hdf5File::decode(int64_t group, std::span<const size_t> fields, 
   Columns columns;
   columns.rows = rows(group);
   columns.values.resize(fields.size());
-  std::vector<Wish> wishes;
+  std::vector<RequestedColumn> requested_columns;
   for (size_t i = 0; i < fields.size(); ++i) {
-    wishes.push_back({&columns_.columns[fields[i]], i});
+    requested_columns.push_back({&columns_.columns[fields[i]], i});
     columns.schema.push_back(schema_[fields[i]]);
   }
   Hdf5Filtering filtering;
   for (size_t data = 0; data < columns_.data.size(); ++data)
-    FOREBAY_RETURN_IF_ERROR(decode_data(data, rows_here, wishes, pieces, filtering, memory));
+    FOREBAY_RETURN_IF_ERROR(decode_data(data, rows_here, requested_columns, pieces, filtering, memory));
   std::map<int64_t, Status> bad;
-  for (Wish& wish : wishes) {
-    const Hdf5Column& column = *wish.column;
-    ColumnValues& values = columns.values[wish.place];
+  for (RequestedColumn& requested : requested_columns) {
+    const Hdf5Column& column = *requested.column;
+    ColumnValues& values = columns.values[requested.index];
     switch (column.from) {
       case Hdf5Column::From::kNumbers:
-        values =
-            windows_ ? windowed(column, std::move(wish.rows), columns.rows) : ColumnValues{std::move(wish.rows), {}};
+        values = windows_ ? windowed(column, std::move(requested.rows), columns.rows)
+                          : ColumnValues{std::move(requested.rows), {}};
         break;
-      case Hdf5Column::From::kText: values = trimmed_texts(column, wish.rows, columns.rows); break;
-      case Hdf5Column::From::kKept: values = kept(column, rows_here); break;
+      case Hdf5Column::From::kText: values = trimmed_texts(column, requested.rows, columns.rows); break;
+      case Hdf5Column::From::kPreloaded: values = preloaded(column, rows_here); break;
       case Hdf5Column::From::kConstant: values = repeat_constant(column, columns.rows); break;
     }
     // Constants were checked when the file was opened.

@@ -32,15 +32,15 @@ class Hdf5File final : public TableFile {
   struct Rows {
     uint64_t first = 0, count = 0;
   };
-  struct Wish;
+  struct RequestedColumn;
   Rows rows_of(int64_t group) const;
   uint64_t item_bytes(const Hdf5Column& column) const;
   uint64_t sample_bytes(const Hdf5Column& column) const;
   uint64_t plan_group_samples() const;
-  Status decode_data(size_t data, Rows rows, std::span<Wish> wishes, std::span<const Piece> pieces,
-                     Hdf5Filtering& filtering, WorkMemory& memory) const;
+  Status decode_data(size_t data, Rows rows, std::span<RequestedColumn> requested_columns,
+                     std::span<const Piece> pieces, Hdf5Filtering& filtering, WorkMemory& memory) const;
   ColumnValues windowed(const Hdf5Column& column, Buffer rows, int64_t samples) const;
-  ColumnValues kept(const Hdf5Column& column, Rows rows) const;
+  ColumnValues preloaded(const Hdf5Column& column, Rows rows) const;
 
   const Hdf5Columns columns_;
   const std::optional<Hdf5Windows> windows_;

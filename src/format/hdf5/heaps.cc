@@ -103,10 +103,10 @@ Result<Buffer> Hdf5FractalHeap::managed(Hdf5Metadata& file, uint64_t offset, uin
     uint64_t row = 0;
     for (; row < rows && offset / width_ >= row_bytes(row); ++row) offset -= row_bytes(row) * width_;
     if (row == rows) return hdf5_damaged("an entry of a heap lies outside of it");
-    const uint64_t column = offset / row_bytes(row), place = row * width_ + column, size = file.sizes().address;
+    const uint64_t column = offset / row_bytes(row), entry_number = row * width_ + column, size = file.sizes().address;
     // The addresses follow the signature, the version, the header's address and the block's own
     // offset.
-    FOREBAY_ASSIGN(const Buffer entry, file.read(block + 5 + size + offset_bytes_ + place * size, size));
+    FOREBAY_ASSIGN(const Buffer entry, file.read(block + 5 + size + offset_bytes_ + entry_number * size, size));
     block = file.cursor(entry).address();
     offset -= column * row_bytes(row);
     block_bytes = row_bytes(row);

@@ -50,13 +50,13 @@ struct MadeHdf5 {
 
   std::string to_bytes() const {
     std::string file(48, '\0');  // the superblock is written last
-    std::vector<uint64_t> places;
+    std::vector<uint64_t> addresses;
     for (const Chunk& each : chunks) {
-      places.push_back(file.size());
+      addresses.push_back(file.size());
       file += each.stored;
     }
     const uint64_t tree = file.size();
-    file += chunk_tree(places);
+    file += chunk_tree(addresses);
     const uint64_t data = file.size();
     file += header(messages(tree));
     const uint64_t root = file.size();
@@ -85,13 +85,13 @@ struct MadeHdf5 {
     return all + message(0x0b, pipeline);
   }
 
-  std::string chunk_tree(const std::vector<uint64_t>& places) const {
+  std::string chunk_tree(const std::vector<uint64_t>& addresses) const {
     std::string node =
         std::string("TREE\x01\x00", 6) + number(chunks.size(), 2) + number(UINT64_MAX, 8) + number(UINT64_MAX, 8);
     for (size_t i = 0; i < chunks.size(); ++i) {
       node += number(chunks[i].stored.size(), 4) + number(chunks[i].skipped, 4);
       for (const uint64_t begin : chunks[i].begin) node += number(begin, 8);
-      node += number(0, 8) + number(places[i], 8);
+      node += number(0, 8) + number(addresses[i], 8);
     }
     return node + number(0, 8 + 8 * (dims.size() + 1));
   }

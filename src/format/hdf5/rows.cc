@@ -32,9 +32,9 @@ class ChunkBox {
   ChunkBox(const Hdf5DataSet& data, uint64_t number, uint64_t first, uint64_t count) : axes_(data.chunk.size()) {
     // Starts at the last axis, which varies fastest. Each step is the product of the later axes.
     for (size_t axis = axes_; axis-- > 0;) {
-      const uint64_t grid = data.grid(axis), place = number % grid;
+      const uint64_t grid = data.grid(axis), cell = number % grid;
       number /= grid;
-      begin_[axis] = place * data.chunk[axis];
+      begin_[axis] = cell * data.chunk[axis];
       extent_[axis] = std::min(data.chunk[axis], data.space.dims[axis] - begin_[axis]);
       from_step_[axis] = axis + 1 == axes_ ? 1 : from_step_[axis + 1] * data.chunk[axis + 1];
       to_step_[axis] = axis + 1 == axes_ ? 1 : to_step_[axis + 1] * data.space.dims[axis + 1];

@@ -38,7 +38,7 @@ class ScanJob final : public ReadingJob {
           std::vector<BlockScan>& scans)
       : store_(store), file_(file), part_(part), options_(options), scans_(scans) {}
 
-  Result<JobWish> step(JobInput input) override {
+  Result<NextReads> step(JobInput input) override {
     FOREBAY_RETURN_IF_ERROR(input.status);
     if (!asked_) return ask();
     if (part_.first_block == 0) {
@@ -46,17 +46,17 @@ class ScanJob final : public ReadingJob {
         return std::move(wrong).with_key(store_.display_name(file_.key));
     }
     scan(input.buffers[0].span());
-    return JobWish{};
+    return NextReads{};
   }
 
  private:
-  Result<JobWish> ask() {
+  Result<NextReads> ask() {
     asked_ = true;
     const uint64_t begin = part_.first_block * options_.block_bytes;
     const uint64_t length = std::min(part_.blocks * options_.block_bytes, file_.size - begin);
-    JobWish wish;
-    wish.reads.push_back({file_.key, ByteRange{begin, length}, file_.size});
-    return wish;
+    NextReads next;
+    next.reads.push_back({file_.key, ByteRange{begin, length}, file_.size});
+    return next;
   }
 
   /// Only the job of the file's first blocks writes its form, and nothing reads the form before all
@@ -91,20 +91,20 @@ class RowScanJob final : public ReadingJob {
       : store_(store), file_(file), read_bytes_(kScanBlocks * options.block_bytes), slices_(slices),
         scanner_(file.form, options.rows, options.block_bytes) {}
 
-  Result<JobWish> step(JobInput input) override {
+  Result<NextReads> step(JobInput input) override {
     FOREBAY_RETURN_IF_ERROR(input.status);
     if (begun_) scanner_.feed(input.buffers[0].span());
     begun_ = true;
-    JobWish wish;
+    NextReads next;
     if (const uint64_t length = std::min(read_bytes_, file_.size - at_); length > 0) {
-      wish.reads.push_back({file_.key, ByteRange{at_, length}, file_.size});
+      next.reads.push_back({file_.key, ByteRange{at_, length}, file_.size});
       at_ += length;
-      return wish;
+      return next;
     }
     Result<std::vector<LineSlice>> slices = scanner_.finish();
     if (!slices.ok()) return Status(slices.status()).with_key(store_.display_name(file_.key));
     slices_ = std::move(*slices);
-    return wish;
+    return next;
   }
 
  private:
@@ -121,26 +121,15 @@ uint64_t blocks_of(const LineFile& file, uint64_t block_bytes) {
   return file.size / block_bytes + (file.size % block_bytes > 0 ? 1 : 0);
 }
 
-Status scan_rows(Store& store, std::span<const LineFile> files, const std::vector<size_t>& which,
-                 const OpenLinesOptions& options, std::vector<std::vector<LineSlice>>& slices, std::stop_token stop) {
-  ReadingJobsOptions how;
-  how.bytes = [&](size_t) { return kScanBlocks * options.block_bytes; };
-  return run_reading_jobs(
-      store, which.size(),
-      [&](size_t job) { return std::make_unique<RowScanJob>(store, files[which[job]], options, slices[which[job]]); },
-      how, std::move(stop));
-}
+using Slices = std::vector<std::vector<LineSlice>>;
 
-}  // namespace
-
-Result<std::vector<std::vector<LineSlice>>> scan_files(Store& store, std::span<LineFile> files,
-                                                       const OpenLinesOptions& options, std::stop_token stop) {
-  std::vector<std::vector<LineSlice>> slices(files.size());
+// Loads the slices of files whose index was saved. Returns the parts of the others, and makes room
+// in `scans` for what they find.
+std::vector<ScanPart> load_or_divide(std::span<LineFile> files, const OpenLinesOptions& options,
+                                     const LineIndexFiles& saved, Slices& slices, Scans& scans) {
   std::vector<ScanPart> parts;
-  Scans scans(files.size());
-  const LineIndexFiles kept(store, options);
   for (size_t i = 0; i < files.size(); ++i) {
-    if (std::optional<LineIndex> known = kept.load(files[i])) {
+    if (std::optional<LineIndex> known = saved.load(files[i])) {
       files[i].form = known->form;
       slices[i] = std::move(known->slices);
       continue;
@@ -150,25 +139,55 @@ Result<std::vector<std::vector<LineSlice>>> scan_files(Store& store, std::span<L
     for (uint64_t block = 0; block < blocks; block += kScanBlocks)
       parts.push_back({i, block, std::min(kScanBlocks, blocks - block)});
   }
-  ReadingJobsOptions how;
-  how.bytes = [&](size_t job) { return parts[job].blocks * options.block_bytes; };
-  FOREBAY_RETURN_IF_ERROR(run_reading_jobs(
+  return parts;
+}
+
+Status scan_parts(Store& store, std::span<LineFile> files, const std::vector<ScanPart>& parts,
+                  const OpenLinesOptions& options, Scans& scans, std::stop_token stop) {
+  ReadingJobsOptions jobs;
+  jobs.bytes = [&](size_t job) { return parts[job].blocks * options.block_bytes; };
+  return run_reading_jobs(
       store, parts.size(),
       [&](size_t job) {
         const ScanPart& part = parts[job];
         return std::make_unique<ScanJob>(store, files[part.file], part, options, scans[part.file]);
       },
-      how, stop));
-  std::vector<size_t> others;
+      jobs, std::move(stop));
+}
+
+// Reads the files `numbers` from their beginning.
+Status scan_rows(Store& store, std::span<const LineFile> files, const std::vector<size_t>& numbers,
+                 const OpenLinesOptions& options, Slices& slices, std::stop_token stop) {
+  ReadingJobsOptions jobs;
+  jobs.bytes = [&](size_t) { return kScanBlocks * options.block_bytes; };
+  return run_reading_jobs(
+      store, numbers.size(),
+      [&](size_t job) {
+        return std::make_unique<RowScanJob>(store, files[numbers[job]], options, slices[numbers[job]]);
+      },
+      jobs, std::move(stop));
+}
+
+}  // namespace
+
+Result<std::vector<std::vector<LineSlice>>> scan_files(Store& store, std::span<LineFile> files,
+                                                       const OpenLinesOptions& options, std::stop_token stop) {
+  Slices slices(files.size());
+  Scans scans(files.size());
+  const LineIndexFiles saved(store, options);
+  const std::vector<ScanPart> parts = load_or_divide(files, options, saved, slices, scans);
+  FOREBAY_RETURN_IF_ERROR(scan_parts(store, files, parts, options, scans, stop));
+  // The scan also finds the form of each file. Files of other forms are read again from the
+  // beginning, because their blocks cannot be scanned in any order.
+  std::vector<size_t> in_sequence;
   for (size_t i = 0; i < files.size(); ++i) {
-    if (!scans[i].empty() && !files[i].form.plain()) others.push_back(i);
+    if (!scans[i].empty() && !files[i].form.plain()) in_sequence.push_back(i);
   }
-  FOREBAY_RETURN_IF_ERROR(scan_rows(store, files, others, options, slices, stop));
-  for (const size_t i : others) kept.save(files[i], slices[i]);
+  FOREBAY_RETURN_IF_ERROR(scan_rows(store, files, in_sequence, options, slices, stop));
   for (size_t i = 0; i < files.size(); ++i) {
-    if (scans[i].empty() || !files[i].form.plain()) continue;
-    slices[i] = slices_of(scans[i], files[i].size, options.block_bytes, options.rows);
-    kept.save(files[i], slices[i]);
+    if (scans[i].empty()) continue;
+    if (files[i].form.plain()) slices[i] = slices_of(scans[i], files[i].size, options.block_bytes, options.rows);
+    saved.save(files[i], slices[i]);
   }
   return slices;
 }

@@ -21,7 +21,7 @@ Result<Columns> columns_of_index(const Buffer& file, const TableCodecs& codecs) 
   std::iota(fields.begin(), fields.end(), size_t{0});
   WorkMemory memory;
   FOREBAY_ASSIGN(Columns columns, table->decode(0, fields, {&all, 1}, memory));
-  if (columns.bad_rows) return corrupt("its index has nulls or text that is none");
+  if (columns.bad_rows) return corrupt("its index has nulls or text that is not UTF-8");
   return columns;
 }
 

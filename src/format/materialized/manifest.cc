@@ -50,15 +50,15 @@ StoredField field_from(const OrderedJson& json) {
   field.name = json.at("name").get<std::string>();
   const auto kind = std::find(kKinds.begin(), kKinds.end(), json.at("kind").get<std::string>());
   // Stored fields have a type. The last kind, "any", is not one.
-  if (kind >= kKinds.end() - 1) throw std::invalid_argument("a kind that there is not");
+  if (kind >= kKinds.end() - 1) throw std::invalid_argument("a field of an unknown kind");
   field.kind = static_cast<FieldKind>(kind - kKinds.begin());
   if (field.kind == FieldKind::kTensor) {
     const auto dtype = dtype_from_name(json.at("dtype").get<std::string>());
     const auto shape = json.at("shape").get<std::vector<int64_t>>();
-    if (!dtype || shape.size() > Shape::kMaxRank) throw std::invalid_argument("a type that there is not");
+    if (!dtype || shape.size() > Shape::kMaxRank) throw std::invalid_argument("a field of an unknown type");
     for (const int64_t dim : shape) {
       // Limited so that products of a few dimensions fit 64 bits.
-      if (dim < Shape::kUnknown || dim > INT32_MAX) throw std::invalid_argument("a dimension that cannot be");
+      if (dim < Shape::kUnknown || dim > INT32_MAX) throw std::invalid_argument("a dimension out of range");
       field.shape.push_back(dim);
     }
     field.dtype = *dtype;
@@ -70,7 +70,7 @@ StoredField field_from(const OrderedJson& json) {
   stored.in_index = json.value("in_index", false);
   stored.encoded = json.value("encoded", false);
   if (stored.encoded && (field.kind != FieldKind::kTensor || field.dtype != DType::kUint8 || stored.in_index))
-    throw std::invalid_argument("a picture that is none");
+    throw std::invalid_argument("a field that is marked as encoded and is no picture");
   if (json.contains("pad_value")) {
     field.pad_value = json.at("pad_value").get<double>();
     field.pad_length = json.at("pad_length").get<int64_t>();
@@ -87,7 +87,7 @@ OrderedJson shard_json(const StoredShard& shard) {
 
 Hash128 hash_from(const OrderedJson& json) {
   Hash128 hash;
-  if (!Hash128::parse(json.get<std::string>(), &hash)) throw std::invalid_argument("a checksum that is none");
+  if (!Hash128::parse(json.get<std::string>(), &hash)) throw std::invalid_argument("a malformed checksum");
   return hash;
 }
 
@@ -98,7 +98,7 @@ StoredShard shard_from(const OrderedJson& json) {
   shard.checksum = hash_from(json.at("xxh3"));
   shard.index_bytes = json.value("index_bytes", uint64_t{0});
   if (shard.index_bytes > 0) shard.index_checksum = hash_from(json.at("index_xxh3"));
-  if (shard.rows < 0 || shard.rows > kMostStoredRows) throw std::invalid_argument("a number of rows that cannot be");
+  if (shard.rows < 0 || shard.rows > kMostStoredRows) throw std::invalid_argument("a number of rows out of range");
   return shard;
 }
 
@@ -114,22 +114,22 @@ bool is_update_below(std::string_view name) {
 MaterializedManifest manifest_from(const OrderedJson& json) {
   MaterializedManifest manifest;
   const auto layout = json.at("layout").get<std::string>();
-  if (layout != "samples" && layout != "chunks") throw std::invalid_argument("a layout that there is not");
+  if (layout != "samples" && layout != "chunks") throw std::invalid_argument("an unknown layout");
   manifest.layout = layout == "chunks" ? MaterializedManifest::Layout::kChunks : MaterializedManifest::Layout::kSamples;
   manifest.size = json.at("samples").get<int64_t>();
   const std::optional<StoredFormat> format = stored_format(json.value("format", "arrow"));
-  if (!format) throw std::invalid_argument("a format that there is not");
+  if (!format) throw std::invalid_argument("an unknown format");
   manifest.format = *format;
   manifest.compression = json.value("compression", "");
   manifest.quality = json.value("quality", 0);
   manifest.limit = json.value("limit", int64_t{0});
   manifest.restart_markers = json.value("restart_markers", false);
   if (manifest.restart_markers && manifest.format != StoredFormat::kJpeg)
-    throw std::invalid_argument("restart markers in what are no JPEGs");
+    throw std::invalid_argument("restart markers in another format than jpeg");
   manifest.below = json.value("below", "");
   // It becomes part of a key, where "../" would leave the folder.
   if (!manifest.below.empty() && !is_update_below(manifest.below))
-    throw std::invalid_argument("a folder that no update makes");
+    throw std::invalid_argument("an invalid folder of an update");
   manifest.steps = json.at("steps").dump();
   if (json.contains("order_at")) manifest.order_at = json.at("order_at").get<size_t>();
   manifest.version = hash_from(json.at("version"));
@@ -139,10 +139,10 @@ MaterializedManifest manifest_from(const OrderedJson& json) {
   for (const OrderedJson& shard : json.at("shards")) {
     manifest.shards.push_back(shard_from(shard));
     rows += manifest.shards.back().rows;
-    if (rows > kMostStoredRows) throw std::invalid_argument("a number of rows that cannot be");
+    if (rows > kMostStoredRows) throw std::invalid_argument("a number of rows out of range");
   }
   if (rows != manifest.size && !manifest.shards.empty())
-    throw std::invalid_argument("a number of samples that is not that of its shards");
+    throw std::invalid_argument("a number of samples that differs from that of its shards");
   return manifest;
 }
 

@@ -24,8 +24,8 @@ Result<size_t> column_of(const Columns& columns, const std::string& name, DType 
   const std::optional<size_t> found = columns.schema.find(name);
   if (!found) return corrupt(fmt::format("its index lacks the column '{}'", name));
   const Field& field = columns.schema[*found];
-  const Shape wanted = rank == 0 ? Shape() : Shape{static_cast<int64_t>(rank)};
-  if (field.kind != FieldKind::kTensor || field.dtype != dtype || !(field.shape == wanted))
+  const Shape expected = rank == 0 ? Shape() : Shape{static_cast<int64_t>(rank)};
+  if (field.kind != FieldKind::kTensor || field.dtype != dtype || !(field.shape == expected))
     return corrupt(fmt::format("its index has a column '{}' of another type", name));
   return *found;
 }
@@ -59,55 +59,53 @@ Result<std::shared_ptr<const Source>> MaterializedSamples::make(std::shared_ptr<
 }
 
 Status MaterializedSamples::find_columns() {
-  const std::vector<size_t> in_range = fields_in_range(manifest_.fields);
-  has_range_ = !in_range.empty();
+  has_range_ = !fields_in_range(manifest_.fields).empty();
   for (size_t shard = 0; shard < indices_.size(); ++shard) {
-    const Columns& columns = indices_[shard].columns;
-    const auto named = [&](const Status& status) {
-      return status.ok() ? status : Status(status).with_key(indices_[shard].key);
-    };
-    if (columns.rows != manifest_.shards[shard].rows)
-      return named(
-          corrupt(fmt::format("its index has {} rows, the manifest {}", columns.rows, manifest_.shards[shard].rows)));
-    std::vector<Place> places;
-    for (const StoredField& stored : manifest_.fields) {
-      const Field& field = stored.field;
-      Place& place = places.emplace_back();
-      const auto find = [&](std::optional<size_t>* to, const std::string& name, DType dtype,
-                            size_t rank = 0) -> Status {
-        FOREBAY_ASSIGN(*to, column_of(columns, name, dtype, rank));
-        return {};
-      };
-      if (stored.in_index) {
-        const auto column = columns.schema.find(field.name);
-        if (!column || !alike(columns.schema[*column], field))
-          return named(corrupt(fmt::format("its index has no column '{}' of the right type", field.name)));
-        place.column = *column;
-        continue;
-      }
-      if (field.kind == FieldKind::kTensor && !field.fixed_shape())
-        if (Status found = find(&place.shape, shape_column(field), DType::kInt32, field.shape.rank()); !found.ok())
-          return named(found);
-      if (in_range.size() == 1) continue;
-      Status found = find(&place.begin, begin_column(field), DType::kInt64);
-      if (found.ok()) found = find(&place.bytes, bytes_column(field), DType::kInt64);
-      if (!found.ok()) return named(found);
-    }
-    // All shards of a data set have their columns in one order.
-    if (shard == 0) places_ = std::move(places);
-    if (columns.schema.names() != indices_[0].columns.schema.names())
-      return named(corrupt("its index has other columns than those of other shards"));
-    if (!has_range_) continue;
-    for (const auto& [to, name, dtype] : {std::tuple{&range_begin_, kRangeBegin, DType::kInt64},
-                                          {&range_bytes_, kRangeBytes, DType::kInt64},
-                                          {&range_hash_, kRangeHash, DType::kUint64}}) {
-      const Result<size_t> found = column_of(columns, name, dtype);
-      if (!found.ok()) return named(found.status());
-      *to = *found;
-    }
-    FOREBAY_RETURN_IF_ERROR(named(check_ranges(indices_[shard])));
+    Status found = find_columns_of(shard);
+    if (!found.ok()) return std::move(found).with_key(indices_[shard].key);
   }
   return {};
+}
+
+Status MaterializedSamples::find_columns_of(size_t shard) {
+  const Columns& columns = indices_[shard].columns;
+  if (columns.rows != manifest_.shards[shard].rows)
+    return corrupt(fmt::format("its index has {} rows, the manifest {}", columns.rows, manifest_.shards[shard].rows));
+  std::vector<FieldColumns> found;
+  for (const StoredField& stored : manifest_.fields) {
+    FOREBAY_ASSIGN(FieldColumns of_field, field_columns(columns, stored));
+    found.push_back(of_field);
+  }
+  // All shards of a data set have their columns in one order.
+  if (shard == 0) field_columns_ = std::move(found);
+  if (columns.schema.names() != indices_[0].columns.schema.names())
+    return corrupt("its index has other columns than those of other shards");
+  if (!has_range_) return {};
+  FOREBAY_ASSIGN(range_begin_, column_of(columns, kRangeBegin, DType::kInt64));
+  FOREBAY_ASSIGN(range_bytes_, column_of(columns, kRangeBytes, DType::kInt64));
+  FOREBAY_ASSIGN(range_hash_, column_of(columns, kRangeHash, DType::kUint64));
+  return check_ranges(indices_[shard]);
+}
+
+Result<MaterializedSamples::FieldColumns> MaterializedSamples::field_columns(const Columns& columns,
+                                                                             const StoredField& stored) const {
+  const Field& field = stored.field;
+  FieldColumns found;
+  if (stored.in_index) {
+    const auto column = columns.schema.find(field.name);
+    if (!column || !alike(columns.schema[*column], field))
+      return corrupt(fmt::format("its index has no column '{}' of the right type", field.name));
+    found.column = *column;
+    return found;
+  }
+  if (field.kind == FieldKind::kTensor && !field.fixed_shape()) {
+    FOREBAY_ASSIGN(found.shape, column_of(columns, shape_column(field), DType::kInt32, field.shape.rank()));
+  }
+  // A single field fills the whole range.
+  if (fields_in_range(manifest_.fields).size() == 1) return found;
+  FOREBAY_ASSIGN(found.begin, column_of(columns, begin_column(field), DType::kInt64));
+  FOREBAY_ASSIGN(found.bytes, column_of(columns, bytes_column(field), DType::kInt64));
+  return found;
 }
 
 // Checks that all ranges lie inside the shard, so that no read goes beyond it.
@@ -117,13 +115,13 @@ Status MaterializedSamples::check_ranges(const ShardIndex& index) const {
     const auto bytes = number_at<uint64_t>(index.columns, range_bytes_, row);
     // Negative numbers, read as unsigned, are larger than any file.
     if (begin > index.bytes || bytes > index.bytes - begin)
-      return corrupt(fmt::format("its index places sample {} beyond its end", row));
+      return corrupt(fmt::format("its index says that sample {} lies beyond the end", row));
   }
   return {};
 }
 
 // The field whose values are the samples' ranges: of one shape, and not encoded.
-std::optional<size_t> MaterializedSamples::field_that_is_the_range() const {
+std::optional<size_t> MaterializedSamples::field_that_fills_the_range() const {
   const std::vector<size_t> in_range = fields_in_range(manifest_.fields);
   if (in_range.size() != 1) return std::nullopt;
   const StoredField& stored = manifest_.fields[in_range[0]];
@@ -140,7 +138,7 @@ bool MaterializedSamples::has_ranges_of(uint64_t bytes) const {
 }
 
 void MaterializedSamples::map_shards() {
-  const std::optional<size_t> field = field_that_is_the_range();
+  const std::optional<size_t> field = field_that_fills_the_range();
   if (!field || row_bytes(schema_[*field]) == 0 || !has_ranges_of(row_bytes(schema_[*field]))) return;
   std::vector<MappedShards::Shard> shards;
   for (const ShardIndex& index : indices_) shards.push_back({index.key, index.bytes});
@@ -193,28 +191,20 @@ Status MaterializedSamples::damaged(int64_t id, const std::string& what) const {
 
 Status MaterializedSamples::load_from_range(size_t field, const Row& row, const Buffer& range, Value* value) const {
   const Columns& columns = row.index.columns;
-  const Place& place = places_[field];
+  const FieldColumns& stored = field_columns_[field];
   const Field& as = schema_[field];
-  const uint64_t begin = place.begin ? number_at<uint64_t>(columns, *place.begin, row.row) : 0;
-  const uint64_t bytes = place.bytes ? number_at<uint64_t>(columns, *place.bytes, row.row) : range.size();
+  const uint64_t begin = stored.begin ? number_at<uint64_t>(columns, *stored.begin, row.row) : 0;
+  const uint64_t bytes = stored.bytes ? number_at<uint64_t>(columns, *stored.bytes, row.row) : range.size();
   if (begin > range.size() || bytes > range.size() - begin) return corrupt("a field reaches beyond its sample");
   const Buffer part = range.slice(begin, bytes);
-  if (as.string_list() && !StringList::is_valid(part.span())) return corrupt("a list of strings that is none");
+  if (as.string_list() && !StringList::is_valid(part.span()))
+    return corrupt(fmt::format("the field '{}' does not hold a valid list of strings", as.name));
   if (as.kind != FieldKind::kTensor) {
     *value = {as.kind, {}, part, nullptr};
     return {};
   }
   Tensor tensor{as.dtype, as.shape, part};
-  uint64_t elements = 1;
-  for (size_t i = 0; i < as.shape.rank(); ++i) {
-    if (place.shape) {
-      const auto dim = number_at<int32_t>(columns, *place.shape, row.row * as.shape.rank() + i);
-      if (dim < 0 || (as.shape[i] != Shape::kUnknown && as.shape[i] != dim)) return corrupt("a shape that cannot be");
-      tensor.shape[i] = dim;
-    }
-    if (__builtin_mul_overflow(elements, static_cast<uint64_t>(tensor.shape[i]), &elements))
-      return corrupt("a shape that cannot be");
-  }
+  FOREBAY_ASSIGN(const uint64_t elements, read_shape(field, row, tensor.shape));
   if (manifest_.fields[field].encoded) {
     FOREBAY_ASSIGN(std::unique_ptr<Deferred> picture, EncodedPicture::of(part, tensor.shape));
     *value = Value::of(std::move(picture));
@@ -222,15 +212,31 @@ Status MaterializedSamples::load_from_range(size_t field, const Row& row, const 
   }
   // The first condition prevents an overflow of the product.
   if (elements > bytes || elements * dtype_size(as.dtype) != bytes)
-    return corrupt("a shape that does not fit the bytes");
+    return corrupt(fmt::format("the field '{}' has a shape that does not fit its {} bytes", as.name, bytes));
   *value = Value::of(std::move(tensor));
   return {};
+}
+
+Result<uint64_t> MaterializedSamples::read_shape(size_t field, const Row& row, Shape& shape) const {
+  const Field& as = schema_[field];
+  uint64_t elements = 1;
+  for (size_t i = 0; i < as.shape.rank(); ++i) {
+    if (const auto& column = field_columns_[field].shape) {
+      const auto dim = number_at<int32_t>(row.index.columns, *column, row.row * as.shape.rank() + i);
+      if (dim < 0 || (as.shape[i] != Shape::kUnknown && as.shape[i] != dim))
+        return corrupt(fmt::format("the field '{}' has the invalid extent {}", as.name, dim));
+      shape[i] = dim;
+    }
+    if (__builtin_mul_overflow(elements, static_cast<uint64_t>(shape[i]), &elements))
+      return corrupt(fmt::format("the field '{}' has a shape of more elements than can be", as.name));
+  }
+  return elements;
 }
 
 // Copies a range from mapped shards and checks it.
 Status MaterializedSamples::copy_range(int64_t id, const Row& row, std::span<uint8_t> out) const {
   const auto begin = number_at<uint64_t>(row.index.columns, range_begin_, row.row);
-  FOREBAY_RETURN_IF_ERROR(mapped_->copy(row.place, begin, out));
+  FOREBAY_RETURN_IF_ERROR(mapped_->copy(row.shard_index, begin, out));
   if (range_hash(out) != number_at<uint64_t>(row.index.columns, range_hash_, row.row))
     return damaged(id, "its checksum is another");
   return {};
@@ -248,7 +254,7 @@ Status MaterializedSamples::gather(size_t field, std::span<const int64_t> ids, u
     if (!manifest_.fields[field].in_index) {
       FOREBAY_RETURN_IF_ERROR(copy_range(id, row, {out, bytes}));
     } else if (bytes > 0) {
-      std::memcpy(out, row.index.columns.values[places_[field].column].values.data() + row.row * bytes, bytes);
+      std::memcpy(out, row.index.columns.values[field_columns_[field].column].values.data() + row.row * bytes, bytes);
     }
     out += bytes;
   }
@@ -273,7 +279,7 @@ Status MaterializedSamples::load(int64_t id, Buffer fetched, Record& record) con
       FOREBAY_RETURN_IF_ERROR(copy_range(id, row, {tensor.buffer.data(), tensor.nbytes()}));
       record[i] = Value::of(std::move(tensor));
     } else if (manifest_.fields[i].in_index) {
-      record[i] = columns.value(places_[i].column, static_cast<int64_t>(row.row));
+      record[i] = columns.value(field_columns_[i].column, static_cast<int64_t>(row.row));
     } else if (!fetched.empty()) {
       if (Status loaded = load_from_range(i, row, range, &record[i]); !loaded.ok())
         return damaged(id, std::string(loaded.message()));

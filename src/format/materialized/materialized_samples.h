@@ -47,7 +47,7 @@ class MaterializedSamples final : public SampleSource {
 
  private:
   /// The columns of a field in an index.
-  struct Place {
+  struct FieldColumns {
     size_t column = 0;                          ///< for a field in the index
     std::optional<size_t> shape, begin, bytes;  ///< for a field in the range
   };
@@ -55,18 +55,22 @@ class MaterializedSamples final : public SampleSource {
     const ShardIndex& index;
     const StoredShard& shard;
     size_t row;
-    size_t place;  ///< index of the shard
+    size_t shard_index;
   };
 
   MaterializedSamples(std::shared_ptr<Store> store, MaterializedManifest manifest, std::vector<ShardIndex> indices);
   Status find_columns();
+  Status find_columns_of(size_t shard);
+  Result<FieldColumns> field_columns(const Columns& columns, const StoredField& stored) const;
   Status check_ranges(const ShardIndex& index) const;
-  std::optional<size_t> field_that_is_the_range() const;
+  std::optional<size_t> field_that_fills_the_range() const;
   bool has_ranges_of(uint64_t bytes) const;
   void map_shards();
   Status copy_range(int64_t id, const Row& row, std::span<uint8_t> out) const;
   Row row_of(int64_t id) const;
   Status load_from_range(size_t field, const Row& row, const Buffer& range, Value* value) const;
+  /// Sets the extents that differ from sample to sample. Returns the number of elements.
+  Result<uint64_t> read_shape(size_t field, const Row& row, Shape& shape) const;
   Status damaged(int64_t id, const std::string& what) const;
 
   const std::shared_ptr<Store> store_;
@@ -74,7 +78,7 @@ class MaterializedSamples final : public SampleSource {
   const std::string steps_before_;
   const std::vector<ShardIndex> indices_;
   std::vector<int64_t> begins_;
-  std::vector<Place> places_;
+  std::vector<FieldColumns> field_columns_;  ///< by field
   size_t range_begin_ = 0, range_bytes_ = 0, range_hash_ = 0;
   bool has_range_ = false;
   std::unique_ptr<const MappedShards> mapped_;  // null if samples are fetched

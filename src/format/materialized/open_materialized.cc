@@ -25,9 +25,9 @@ class ShardIndexJob final : public ReadingJob {
   ShardIndexJob(std::string key, const StoredShard& shard, const TableCodecs& codecs, Columns* into)
       : key_(std::move(key)), shard_(shard), codecs_(codecs), into_(into) {}
 
-  Result<JobWish> step(JobInput input) override {
+  Result<NextReads> step(JobInput input) override {
     if (!input.status.ok()) return input.status;
-    if (input.buffers.empty()) return JobWish{{{.key = key_, .range = {}, .expected_size = shard_.index_bytes}}, {}};
+    if (input.buffers.empty()) return NextReads{{{.key = key_, .range = {}, .expected_size = shard_.index_bytes}}, {}};
     const Buffer& file = input.buffers.front();
     // The index is checked once. The shards' data is checked sample by sample against hashes in the
     // index.
@@ -36,7 +36,7 @@ class ShardIndexJob final : public ReadingJob {
     Result<Columns> columns = columns_of_index(file, codecs_);
     if (!columns.ok()) return Status(columns.status()).with_key(key_);
     *into_ = std::move(*columns);
-    return JobWish();
+    return NextReads();
   }
 
  private:
@@ -108,8 +108,7 @@ Result<MaterializedManifest> read_manifest(const StoreAndPath& folder, std::stop
   if (text.status().code() == Code::kNotFound)
     return not_found(
                "has no finished materialised data (no _manifest.json); if `materialize` was stopped there, run the "
-               "same command "
-               "again, and it goes on")
+               "same command again to continue")
         .with_key(folder.store->display_name(folder.path));
   if (!text.ok()) return text.status();
   Result<MaterializedManifest> manifest =

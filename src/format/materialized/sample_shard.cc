@@ -42,17 +42,17 @@ class SampleShardWriter {
 
   std::vector<SampleRange> ranges(const Schema& schema, const WrittenTable& data) const {
     std::vector<SampleRange> ranges;
-    std::vector<uint64_t> gone(in_range_.size());  // bytes of earlier samples in the same batch
+    std::vector<uint64_t> earlier_bytes(in_range_.size());  // bytes of earlier samples in the same batch
     for (size_t sample = 0; sample < samples_.size(); ++sample) {
       const size_t batch = in_range_.size() > 1 ? sample : 0;
-      std::vector<ByteRange> places;
+      std::vector<ByteRange> of_fields;
       for (size_t i = 0; i < in_range_.size(); ++i) {
         const size_t column = *schema.find(fields_[in_range_[i]].field.name);
         const uint64_t bytes = bytes_of(samples_[sample][in_range_[i]]).size();
-        places.push_back({data.values[batch][column].offset + gone[i], bytes});
-        if (in_range_.size() == 1) gone[i] += bytes;
+        of_fields.push_back({data.values[batch][column].offset + earlier_bytes[i], bytes});
+        if (in_range_.size() == 1) earlier_bytes[i] += bytes;
       }
-      ranges.push_back(SampleRange::around(std::move(places)));
+      ranges.push_back(SampleRange::around(std::move(of_fields)));
     }
     return ranges;
   }

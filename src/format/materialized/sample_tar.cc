@@ -63,14 +63,14 @@ class SampleTarWriter {
   SampleTarWriter(std::span<const StoredField> fields, StoredFormat format)
       : fields_(fields), format_(format), several_(std::count_if(fields.begin(), fields.end(), is_picture) > 1) {}
 
-  /// Adds the members of a sample. Returns the place of the values that are not in the index.
+  /// Adds the members of a sample. Returns the ranges of the values that are not in the index.
   Result<SampleRange> add(int64_t id, const Record& sample) {
-    std::vector<ByteRange> places;
+    std::vector<ByteRange> ranges;
     for (size_t i = 0; i < fields_.size(); ++i) {
-      FOREBAY_ASSIGN(const ByteRange place, add_field(fmt::format("{:09}", id), fields_[i], sample[i]));
-      if (!fields_[i].in_index) places.push_back(place);
+      FOREBAY_ASSIGN(const ByteRange range, add_field(fmt::format("{:09}", id), fields_[i], sample[i]));
+      if (!fields_[i].in_index) ranges.push_back(range);
     }
-    return SampleRange::around(std::move(places));
+    return SampleRange::around(std::move(ranges));
   }
   Buffer take() { return tar_.take(); }
 
@@ -91,8 +91,8 @@ class SampleTarWriter {
     const std::string head = npy_head(value.tensor);
     std::vector<uint8_t> file(head.begin(), head.end());
     file.insert(file.end(), bytes.begin(), bytes.end());
-    FOREBAY_ASSIGN(const ByteRange place, tar_.add(fmt::format("{}.{}.npy", id, field.name), file));
-    return ByteRange{place.offset + head.size(), bytes.size()};
+    FOREBAY_ASSIGN(const ByteRange range, tar_.add(fmt::format("{}.{}.npy", id, field.name), file));
+    return ByteRange{range.offset + head.size(), bytes.size()};
   }
 
   Result<ByteRange> add_label(const std::string& id, const Tensor& tensor) {

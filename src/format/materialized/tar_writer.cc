@@ -86,9 +86,9 @@ Result<ByteRange> TarWriter::add(std::string_view name, std::span<const uint8_t>
     add_padded(bytes_of_text(record));
   }
   add_header(name, bytes.size(), '0');
-  const ByteRange place{bytes_.size(), bytes.size()};
+  const ByteRange range{bytes_.size(), bytes.size()};
   add_padded(bytes);
-  return place;
+  return range;
 }
 
 Buffer TarWriter::take() {

@@ -38,6 +38,11 @@ struct FakeTable {
   size_t gap_bytes = 0;  ///< between column chunks
 
   std::string to_bytes() const;
+
+ private:
+  /// Appends the values of a column and returns the entry of the index.
+  nlohmann::json append_chunk(const std::vector<std::vector<Cell>>& group, size_t column, std::string& file) const;
+  static nlohmann::json append_value(const Column& column, const Cell& cell, std::string& values);
 };
 
 /// Counts of calls of a fake codec.
@@ -59,14 +64,14 @@ class FakeTableFile final : public TableFile {
       field.dtype = static_cast<DType>(column["dtype"].get<int>());
       field.fetched = true;
       schema_.push_back(field);
-      places_.push_back({i, false});
+      columns_of_fields_.push_back({i, false});
       if (nulls_.kind != NullPolicy::Kind::kMask || !column["nullable"]) continue;
       Field valid;
       valid.name = field.name + nulls_.mask_ending;
       valid.dtype = DType::kBool;
       valid.fetched = true;
       schema_.push_back(valid);
-      places_.push_back({i, true});
+      columns_of_fields_.push_back({i, true});
     }
   }
 
@@ -82,14 +87,14 @@ class FakeTableFile final : public TableFile {
     const std::string& name = schema_[field].name;
     std::vector<std::string> structs;
     if (const size_t dot = name.find('.'); dot != std::string::npos) structs.push_back(name.substr(0, dot));
-    return {places_[field].second ? field - 1 : field, std::move(structs), false, false};
+    return {columns_of_fields_[field].second ? field - 1 : field, std::move(structs), false, false};
   }
   std::optional<TimeType> time_type(size_t field) const override {
-    const int64_t ticks = index_["columns"][places_[field].first]["ticks"];
-    return ticks == 0 || places_[field].second ? std::nullopt : std::optional(TimeType{ticks, true});
+    const int64_t ticks = index_["columns"][columns_of_fields_[field].first]["ticks"];
+    return ticks == 0 || columns_of_fields_[field].second ? std::nullopt : std::optional(TimeType{ticks, true});
   }
 
-  bool is_mask(size_t field) const override { return places_[field].second; }
+  bool is_mask(size_t field) const override { return columns_of_fields_[field].second; }
 
   std::vector<ByteRange> ranges(int64_t group, std::span<const size_t> fields) const override {
     std::map<uint64_t, uint64_t> ranges;
@@ -112,7 +117,7 @@ class FakeTableFile final : public TableFile {
   FieldBounds bounds(int64_t group, size_t field) const override {
     FieldBounds bounds;
     const Json& chunk = chunk_of(group, field);
-    if (!chunk.contains("nulls") || places_[field].second) return bounds;
+    if (!chunk.contains("nulls") || columns_of_fields_[field].second) return bounds;
     bounds.nulls = chunk["nulls"].get<int64_t>();
     if (chunk.contains("min")) {
       bounds.min = bound(chunk["min"]);
@@ -142,7 +147,7 @@ class FakeTableFile final : public TableFile {
  private:
   static size_t at(int64_t group) { return static_cast<size_t>(group); }
   const Json& chunk_of(int64_t group, size_t field) const {
-    return index_["groups"][at(group)]["chunks"][places_[field].first];
+    return index_["groups"][at(group)]["chunks"][columns_of_fields_[field].first];
   }
   static FieldBounds::Bound bound(const Json& value) {
     if (value.is_string()) return value.get<std::string>();
@@ -173,7 +178,7 @@ class FakeTableFile final : public TableFile {
 
   ColumnValues column_of(size_t field, const std::string& chunk, int64_t rows, std::map<int64_t, Status>& bad) const {
     const auto count = static_cast<size_t>(rows);
-    if (places_[field].second) return {buffer(chunk.substr(0, count)), {}};
+    if (columns_of_fields_[field].second) return {buffer(chunk.substr(0, count)), {}};
     std::string values = chunk.substr(count);
     const NullPolicy::Value& instead = nulls_.value;
     const auto* number = std::get_if<int64_t>(&instead);
@@ -187,11 +192,11 @@ class FakeTableFile final : public TableFile {
     if (schema_[field].kind == FieldKind::kTensor) return {buffer(values), {}};
     std::vector<int64_t> offsets{0};
     std::string texts;
-    for (size_t row = 0, place = 0; row < count; ++row) {
+    for (size_t row = 0, position = 0; row < count; ++row) {
       int64_t length = 0;
-      std::memcpy(&length, values.data() + place, sizeof length);
-      texts += values.substr(place + sizeof length, static_cast<size_t>(length));
-      place += sizeof length + static_cast<size_t>(length);
+      std::memcpy(&length, values.data() + position, sizeof length);
+      texts += values.substr(position + sizeof length, static_cast<size_t>(length));
+      position += sizeof length + static_cast<size_t>(length);
       offsets.push_back(static_cast<int64_t>(texts.size()));
     }
     return {buffer(texts), buffer({reinterpret_cast<const char*>(offsets.data()), offsets.size() * sizeof(int64_t)})};
@@ -202,7 +207,7 @@ class FakeTableFile final : public TableFile {
   FakeCounts* const counts_;
   Schema schema_;
   // Per field: its column, and whether it is the column's mask.
-  std::vector<std::pair<size_t, bool>> places_;
+  std::vector<std::pair<size_t, bool>> columns_of_fields_;
 };
 
 inline std::string FakeTable::to_bytes() const {
@@ -219,51 +224,57 @@ inline std::string FakeTable::to_bytes() const {
   std::string file;
   for (const auto& group : groups) {
     Json chunks = Json::array();
-    for (size_t c = 0; c < columns.size(); ++c) {
-      std::string valid, values;
-      Json min, max;
-      int64_t nulls = 0;
-      for (const auto& row : group) {
-        const Cell& cell = row[c];
-        const bool null = std::holds_alternative<std::monostate>(cell);
-        valid += null ? '\0' : '\1';
-        nulls += null ? 1 : 0;
-        Json value;
-        if (columns[c].text) {
-          const std::string text = null ? "" : std::get<std::string>(cell);
-          const auto length = static_cast<int64_t>(text.size());
-          values.append(reinterpret_cast<const char*>(&length), sizeof length) += text;
-          value = text;
-        } else if (columns[c].dtype == DType::kInt64) {
-          const int64_t number = null ? 0 : std::get<int64_t>(cell);
-          values.append(reinterpret_cast<const char*>(&number), sizeof number);
-          value = number;
-        } else {
-          const double number = null ? 0 : std::get<double>(cell);
-          const auto single = static_cast<float>(number);
-          if (columns[c].dtype == DType::kFloat32)
-            values.append(reinterpret_cast<const char*>(&single), sizeof single);
-          else
-            values.append(reinterpret_cast<const char*>(&number), sizeof number);
-          value = number;
-        }
-        if (null || (value.is_number_float() && std::isnan(value.get<double>()))) continue;
-        if (min.is_null() || value < min) min = value;
-        if (max.is_null() || value > max) max = value;
-      }
-      Json chunk = {{"offset", file.size()}, {"length", valid.size() + values.size()}};
-      if (statistics) chunk["nulls"] = nulls;
-      if (statistics && !min.is_null()) {
-        chunk["min"] = min;
-        chunk["max"] = max;
-      }
-      file += valid + values + std::string(gap_bytes, '.');
-      chunks.push_back(chunk);
-    }
+    for (size_t c = 0; c < columns.size(); ++c) chunks.push_back(append_chunk(group, c, file));
     index["groups"].push_back({{"rows", group.size()}, {"chunks", chunks}});
   }
   const std::string text = index.dump();
   return file + text + fmt::format("{:08}FAKE", text.size());
+}
+
+inline nlohmann::json FakeTable::append_chunk(const std::vector<std::vector<Cell>>& group, size_t column,
+                                              std::string& file) const {
+  std::string valid, values;
+  nlohmann::json min, max;
+  int64_t nulls = 0;
+  for (const auto& row : group) {
+    const bool null = std::holds_alternative<std::monostate>(row[column]);
+    valid += null ? '\0' : '\1';
+    nulls += null ? 1 : 0;
+    const nlohmann::json value = append_value(columns[column], row[column], values);
+    if (null || (value.is_number_float() && std::isnan(value.get<double>()))) continue;
+    if (min.is_null() || value < min) min = value;
+    if (max.is_null() || value > max) max = value;
+  }
+  nlohmann::json chunk = {{"offset", file.size()}, {"length", valid.size() + values.size()}};
+  if (statistics) chunk["nulls"] = nulls;
+  if (statistics && !min.is_null()) {
+    chunk["min"] = min;
+    chunk["max"] = max;
+  }
+  file += valid + values + std::string(gap_bytes, '.');
+  return chunk;
+}
+
+inline nlohmann::json FakeTable::append_value(const Column& column, const Cell& cell, std::string& values) {
+  const bool null = std::holds_alternative<std::monostate>(cell);
+  if (column.text) {
+    const std::string text = null ? "" : std::get<std::string>(cell);
+    const auto length = static_cast<int64_t>(text.size());
+    values.append(reinterpret_cast<const char*>(&length), sizeof length) += text;
+    return text;
+  }
+  if (column.dtype == DType::kInt64) {
+    const int64_t number = null ? 0 : std::get<int64_t>(cell);
+    values.append(reinterpret_cast<const char*>(&number), sizeof number);
+    return number;
+  }
+  const double number = null ? 0 : std::get<double>(cell);
+  const auto single = static_cast<float>(number);
+  if (column.dtype == DType::kFloat32)
+    values.append(reinterpret_cast<const char*>(&single), sizeof single);
+  else
+    values.append(reinterpret_cast<const char*>(&number), sizeof number);
+  return number;
 }
 
 /// Codec of files that FakeTable::to_bytes() makes. Counts opened files in `counts`.

@@ -163,18 +163,18 @@ class FilterPass {
   }
 
   Matches decide(const RowCondition& condition, size_t chunk) const {
-    const TableChunk& place = data_.chunks[chunk];
+    const TableChunk& chunk_data = data_.chunks[chunk];
     if (const PartitionColumn* partition = partition_of(condition)) {
-      if (partition->is_null(place.part)) return Matches::kNone;
+      if (partition->is_null(chunk_data.part)) return Matches::kNone;
       const bool matches = partition->is_integer
-                               ? match_value(condition, partition->integers[place.part])
-                               : match_value(condition, std::string_view(*partition->texts[place.part]));
+                               ? match_value(condition, partition->integers[chunk_data.part])
+                               : match_value(condition, std::string_view(*partition->texts[chunk_data.part]));
       return matches ? Matches::kAll : Matches::kNone;
     }
     const TableFile& file = file_of(chunk);
     const std::optional<size_t> field = field_of(condition, file);
     if (!field) return Matches::kNone;
-    return match_bounds(condition, file.schema()[*field], file.bounds(place.group, *field), data_.rows(chunk));
+    return match_bounds(condition, file.schema()[*field], file.bounds(chunk_data.group, *field), data_.rows(chunk));
   }
 
   void apply(const RowCondition& condition, size_t chunk, const Columns& columns, std::span<const size_t> fields,
@@ -214,9 +214,9 @@ class FilterJob final : public ReadingJob {
       reads_ = joined_reads(part.key, part.size, pass.file_of(chunk).ranges(data.chunks[chunk].group, fields_));
   }
 
-  Result<JobWish> step(JobInput input) override {
+  Result<NextReads> step(JobInput input) override {
     if (!input.status.ok()) return told(input.status);
-    if (input.buffers.size() != reads_.size()) return JobWish{reads_, {}};
+    if (input.buffers.size() != reads_.size()) return NextReads{reads_, {}};
     std::vector<TableFile::Piece> pieces;
     for (size_t i = 0; i < reads_.size(); ++i) pieces.push_back({reads_[i].range->offset, std::move(input.buffers[i])});
     WorkMemory memory(kMostGroupBytes);
@@ -227,22 +227,22 @@ class FilterJob final : public ReadingJob {
                                       data_.rows(chunk_))));
     const int64_t begin = data_.begins[chunk_];
     found_.kept.keep_some(begin, pass_.match(chunk_, *columns, fields_));
-    if (!columns->bad_rows) return JobWish();
+    if (!columns->bad_rows) return NextReads();
     const std::lock_guard lock(found_.mutex);
     for (const auto& [row, status] : pass_.bad_rows(*columns)) found_.undecided.rows.emplace(begin + row, status);
-    return JobWish();
+    return NextReads();
   }
 
  private:
   /// Rows that cannot be decided because of damage stay in the data set as bad rows. The loader's
   /// error policy applies to them.
-  Result<JobWish> told(const Status& status) const {
+  Result<NextReads> told(const Status& status) const {
     Status named = Status(status).with_key(data_.chunk_name(chunk_)).with_operator("filter");
     if (!is_data_error(status.code())) return named;
     found_.kept.keep_all(data_.begins[chunk_], data_.begins[chunk_ + 1]);
     const std::lock_guard lock(found_.mutex);
     found_.undecided.chunks.emplace(chunk_, std::move(named));
-    return JobWish();
+    return NextReads();
   }
 
   const TableData& data_;

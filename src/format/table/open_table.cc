@@ -254,9 +254,9 @@ Result<Hash128> sample_content(const TableSource& source) {
 
 Result<std::shared_ptr<const ChunkSource>> open_table(StoreAndPath at, const TableRequest& request,
                                                       const TableCodecs& codecs, std::stop_token stop) {
-  DataPlace place{request.is_list, request.names, kArrowEndings};
-  if (request.format == TableRequest::Format::kParquet) place.endings = kParquetEndings;
-  FOREBAY_ASSIGN(DataFiles files, find_data_files(std::move(at), place, stop));
+  DataLocation location{request.is_list, request.names, kArrowEndings};
+  if (request.format == TableRequest::Format::kParquet) location.endings = kParquetEndings;
+  FOREBAY_ASSIGN(DataFiles files, find_data_files(std::move(at), location, stop));
   return open_table_files(std::move(files), request, codecs, std::move(stop));
 }
 
@@ -280,7 +280,7 @@ Result<std::shared_ptr<const ChunkSource>> open_table_files(DataFiles files, con
   data->decoded_by = decoded_by(codecs, request.selection.reading);
   data->partitions = std::move(partitions);
   Files masked;
-  data->shelf = opened.shelf;
+  data->cache = opened.cache;
   for (size_t i = 0; i < opened.files.size(); ++i) {
     DataFile& entry = files.files[i];
     masked.push_back(std::move(opened.files[i].masked));

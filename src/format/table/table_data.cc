@@ -75,7 +75,7 @@ uint64_t TableData::index_bytes() const {
   for (const TablePart& part : parts) bytes += part.key.capacity() + part.file->index_bytes();
   for (const PartitionColumn& column : partitions)
     bytes += column.texts.capacity() * sizeof(column.texts[0]) + column.integers.capacity() * sizeof(int64_t);
-  if (shelf) bytes += shelf->open_bytes();
+  if (cache) bytes += cache->open_bytes();
   return bytes + (kept ? kept->capacity() * sizeof(uint64_t) : 0);
 }
 

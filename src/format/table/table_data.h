@@ -11,7 +11,7 @@
 #include "base/hash.h"
 #include "base/table_codec.h"
 #include "format/table/partitions.h"
-#include "format/table/table_shelf.h"
+#include "format/table/table_index_cache.h"
 #include "format/table/united_schema.h"
 #include "store/store.h"
 
@@ -53,7 +53,7 @@ struct TableData {
   std::string base;              ///< as DataFiles::base
   std::string group_word;        ///< a chunk in messages, such as "row group"
   std::vector<TablePart> parts;
-  std::shared_ptr<const TableShelf> shelf;  ///< indices of the files; null for tables in memory
+  std::shared_ptr<const TableIndexCache> cache;  ///< opened indices; null for tables in memory
   std::vector<PartitionColumn> partitions;
   std::vector<PartitionNull> partition_nulls;
   UnitedSchema schema;

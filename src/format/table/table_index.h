@@ -7,7 +7,7 @@
 
 #include "base/table_codec.h"
 #include "format/files/find_files.h"
-#include "format/table/table_shelf.h"
+#include "format/table/table_index_cache.h"
 
 namespace forebay {
 
@@ -27,7 +27,7 @@ struct OpenedTable {
 /// All files of a table, opened.
 struct OpenedTables {
   std::vector<OpenedTable> files;
-  std::shared_ptr<const TableShelf> shelf;  ///< indices of the files in OpenedTable::file
+  std::shared_ptr<const TableIndexCache> cache;  ///< indices of the files in OpenedTable::file
 };
 
 /// How read_indices() opens files.
@@ -36,12 +36,12 @@ struct IndexOptions {
   TableReading reading;
   /// Columns of the filter; if empty, `masked` is not made.
   std::vector<std::string> filter_columns;
-  uint64_t open_bytes = TableShelf::kOpenBytes;
+  uint64_t open_bytes = TableIndexCache::kOpenBytes;
 };
 
 /// Reads the indices of all files, many at a time, and fills in missing sizes. One error reports
 /// all files that are missing, damaged or of an unsupported kind (ten by name). Only compressed
-/// indices stay in memory (TableShelf).
+/// indices stay in memory (TableIndexCache).
 Result<OpenedTables> read_indices(DataFiles& files, const IndexOptions& options, std::stop_token stop);
 
 }  // namespace forebay

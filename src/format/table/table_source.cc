@@ -166,8 +166,8 @@ Result<Columns> TableSource::decode_file(int64_t chunk, const Wanted& need, std:
     if (fetched[i].size() != requests[i].range->length) return internal_error("a chunk's read gave another length");
     pieces.push_back({requests[i].range->offset, std::move(fetched[i])});
   }
-  const TableChunk& place = data_->chunks[static_cast<size_t>(chunk)];
-  FOREBAY_ASSIGN(Columns columns, part_of(chunk).file->decode(place.group, need.fields, pieces, memory));
+  const TableChunk& chunk_data = data_->chunks[static_cast<size_t>(chunk)];
+  FOREBAY_ASSIGN(Columns columns, part_of(chunk).file->decode(chunk_data.group, need.fields, pieces, memory));
   const int64_t rows = data_->rows(static_cast<size_t>(chunk));
   if (columns.values.size() != need.fields.size()) return internal_error("decoding gave another number of columns");
   // Ids follow from the index, so another number of rows would shift the ids of all later rows.

@@ -93,7 +93,7 @@ class KnownFields {
     return found == structs_.end() ? none : found->second;
   }
   /// The index of the field in a file. Most files have a field at the same index.
-  std::optional<size_t> place(size_t file, const std::string& name) const {
+  std::optional<size_t> index_of(size_t file, const std::string& name) const {
     const Schema& schema = files_[file]->schema();
     const Known* known = find(name);
     if (known != nullptr && known->at < schema.size() && schema[known->at].name == name) return known->at;
@@ -116,7 +116,7 @@ class KnownFields {
                                               : Role::kLengths,
                   all_null(origin),
                   {}};
-      const auto [place, is_new] = fields_.emplace(schema[at].name, known);
+      const auto [entry, is_new] = fields_.emplace(schema[at].name, known);
       if (is_new) {
         order_.push_back(schema[at].name);
         if (values) {
@@ -124,9 +124,9 @@ class KnownFields {
         } else if (const auto owner = fields_.find(schema[origin.values].name); owner != fields_.end()) {
           add_dependent(owner->second, schema[at].name);
         }
-      } else if (place->second.untyped && !known.untyped) {
-        known.dependents = std::move(place->second.dependents);
-        place->second = std::move(known);
+      } else if (entry->second.untyped && !known.untyped) {
+        known.dependents = std::move(entry->second.dependents);
+        entry->second = std::move(known);
       }
     }
   }
@@ -221,7 +221,7 @@ class Uniting {
   }
 
   bool lacks(size_t file, const std::string& name) const {
-    const auto at = known_.place(file, name);
+    const auto at = known_.index_of(file, name);
     return !at || all_null(in_.files[file]->origin(*at));
   }
 
@@ -281,7 +281,7 @@ class Uniting {
     return united_.columns.empty() ? nothing_readable() : Status();
   }
 
-  bool first_has(const std::string& name) const { return known_.place(0, name).has_value(); }
+  bool first_has(const std::string& name) const { return known_.index_of(0, name).has_value(); }
 
   Status nothing_readable() const {
     std::string why;
@@ -387,7 +387,7 @@ class Uniting {
   size_t find(size_t file, const TableColumn& column) {
     const TableFile& table = *in_.files[file];
     const std::string& name = column.field.name;
-    const std::optional<size_t> at = known_.place(file, name);
+    const std::optional<size_t> at = known_.index_of(file, name);
     const Known* known = known_.find(name);
     if (!at || (all_null(table.origin(*at)) && !(known != nullptr && known->untyped)))
       return absent(file, column, at.has_value());
@@ -494,8 +494,7 @@ class Uniting {
       text += fmt::format("\n  and {} more differences", differences_.size() - kDifferencesNamed);
     if (!unlike_.empty() && !in_.first_decides)
       text += fmt::format(
-          "\nSay what the column is read as with types={{'{}': 'string'}} or another type that holds all values",
-          unlike_);
+          "\nGive the column a type with types={{'{}': 'string'}} or another type that holds all values", unlike_);
     return invalid_argument(text +
                             "\nName the columns that all have alike with columns=, or make a pipeline for each kind");
   }
@@ -520,7 +519,7 @@ std::optional<ColumnType> united_type(const UniteInput& input, const KnownFields
   for (size_t file = 0; file < input.files.size(); ++file) {
     if (known.first_alike(file) != file) continue;
     const TableFile& table = *input.files[file];
-    const auto at = known.place(file, name);
+    const auto at = known.index_of(file, name);
     if (!at || table.origin(*at).untyped) continue;
     const ColumnType type = type_of(table, *at);
     const std::optional<ColumnType> both = united ? common_type(*united, type) : type;
@@ -542,7 +541,7 @@ std::vector<ColumnTypes> common_types(const UniteInput& input) {
     for (size_t file = 0; file < input.files.size(); ++file) {
       if (known.first_alike(file) != file) continue;
       const TableFile& table = *input.files[file];
-      const auto at = known.place(file, name);
+      const auto at = known.index_of(file, name);
       const bool here = at && table.origin(*at).values == *at && !all_null(table.origin(*at));
       if (here && type_of(table, *at) != *united) types[file].emplace_back(name, *united);
     }

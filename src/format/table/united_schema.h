@@ -35,7 +35,7 @@ struct TableColumn {
 /// of a column that cannot be null in the file.
 using ColumnLayout = std::vector<size_t>;
 constexpr size_t kNowhere = SIZE_MAX, kAllValid = SIZE_MAX - 1;
-constexpr bool in_file(size_t place) { return place < kAllValid; }
+constexpr bool in_file(size_t index) { return index < kAllValid; }
 
 /// The columns of a table, and the place of each in every file.
 struct UnitedSchema {

@@ -138,25 +138,25 @@ class LinkedBytes {
 
 Result<ChunkFiles> find_files(const ShardChunks& chunks, size_t chunk, std::span<const size_t> fields, TarBytes bytes,
                               std::span<const TarBytes> linked) {
-  const ShardChunks::Chunk& place = chunks.chunks[chunk];
+  const ShardChunks::Chunk& range = chunks.chunks[chunk];
   ChunkFiles files(chunks.fields, fields);
   LinkedBytes links(chunks, chunk, bytes, linked);
-  TarWalker walker(place.begin, chunks.shards[place.shard].size);
-  while (walker.at() < place.end) {
+  TarWalker walker(range.begin, chunks.shards[range.shard].size);
+  while (walker.at() < range.end) {
     TarMember member;
-    FOREBAY_ASSIGN(const TarWalker::Step step, walker.next({place.begin, bytes}, member));
+    FOREBAY_ASSIGN(const TarWalker::Step step, walker.next({range.begin, bytes}, member));
     // All headers of the chunk must be in its bytes. Another entry or an end means that the shard
     // changed after it was indexed.
-    if (step != TarWalker::Step::kMember || member.data + member.size > place.end)
+    if (step != TarWalker::Step::kMember || member.data + member.size > range.end)
       return changed(
-          fmt::format("the files between bytes {} and {} are not those of the index", place.begin, place.end));
+          fmt::format("the files between bytes {} and {} are not those of the index", range.begin, range.end));
     if (member.kind != TarMember::Kind::kFile && !member.is_link()) continue;
     FOREBAY_ASSIGN(const std::optional<TarSampleName> name, split_sample_name(member.name, chunks.split));
     if (name && member.is_link()) {
       FOREBAY_ASSIGN(const LinkedBytes::Next target, links.next());
       files.add(*name, target.bytes, target.dead);
     } else if (name) {
-      files.add(*name, bytes.subspan(member.data - place.begin, member.size), false);
+      files.add(*name, bytes.subspan(member.data - range.begin, member.size), false);
     }
     // Checked at once, because a replaced shard may have millions of files here.
     if (files.rows() > chunks.rows(chunk)) break;

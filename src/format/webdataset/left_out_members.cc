@@ -10,7 +10,7 @@
 namespace forebay {
 namespace {
 
-constexpr std::array<LeftOutKind, TarIndex::kAsideKinds> kMembers = {
+constexpr std::array<LeftOutKind, TarIndex::kSkippedKinds> kMembers = {
     LeftOutKind{"members_without_field", "file in the tar shards is part of no sample",
                 "files in the tar shards are part of no sample",
                 "a file of a sample needs a name with an extension that does not begin with a dot"},
@@ -26,13 +26,13 @@ constexpr LeftOutKind kEmptyShards{"shards_without_samples", "tar shard holds no
                                    "restore them, or leave them out"};
 
 Status no_samples(const DataFiles& files, std::span<const TarIndex> indexes) {
-  const auto aside =
-      std::ranges::find_if(indexes, [](const TarIndex& index) { return index.aside[TarIndex::kNoField].count > 0; });
+  const auto skipped =
+      std::ranges::find_if(indexes, [](const TarIndex& index) { return index.skipped[TarIndex::kNoField].count > 0; });
   const std::string beside =
-      aside == indexes.end()
+      skipped == indexes.end()
           ? ""
           : fmt::format("; files such as '{}' are part of none: a file of a sample needs a name with an extension",
-                        aside->aside[TarIndex::kNoField].first);
+                        skipped->skipped[TarIndex::kNoField].first);
   return not_found(fmt::format("no sample in {} tar shard{}{}", indexes.size(), indexes.size() == 1 ? "" : "s", beside))
       .with_key(files.store->display_name(files.files.front().key));
 }
@@ -47,8 +47,8 @@ Status tell_left_out_members(const DataFiles& files, std::span<const TarIndex> i
     const std::string shard = files.store->display_name(files.files[i].key);
     if (indexes[i].samples.empty()) files.warnings->add(kEmptyShards, shard);
     for (size_t kind = 0; kind < kMembers.size(); ++kind) {
-      const TarIndex::LeftOut& out = indexes[i].aside[kind];
-      if (kind == TarIndex::kApart && !halves) continue;
+      const TarIndex::Skipped& out = indexes[i].skipped[kind];
+      if (kind == TarIndex::kSplitSample && !halves) continue;
       const std::string name = out.first.empty() ? shard : fmt::format("{}: {}", shard, out.first);
       files.warnings->add(kMembers[kind], name, static_cast<int64_t>(out.count));
     }

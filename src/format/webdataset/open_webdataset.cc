@@ -1,6 +1,6 @@
 #include "format/webdataset/open_webdataset.h"
 
-#include "format/webdataset/kept_indexes.h"
+#include "format/webdataset/tar_index_files.h"
 
 #include <algorithm>
 #include <array>
@@ -145,7 +145,7 @@ Result<std::shared_ptr<const ChunkSource>> open_webdataset(StoreAndPath at, cons
                                                            std::stop_token stop) {
   FOREBAY_ASSIGN(DataFiles files, find_data_files(std::move(at), {request.is_list, request.names, kTarEndings}, stop));
   if (!request.is_list)
-    std::erase_if(files.files, [](const DataFile& file) { return file.key.ends_with(KeptIndexes::kBeside); });
+    std::erase_if(files.files, [](const DataFile& file) { return file.key.ends_with(TarIndexFiles::kBeside); });
   if (request.beside && files.store->remote())
     return invalid_argument(
         "index=\"beside\" is for shards in local folders; leave it out, and the index is kept on this host");

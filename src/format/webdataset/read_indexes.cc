@@ -1,4 +1,5 @@
 #include "format/webdataset/read_indexes.h"
+#include "format/webdataset/sample_grouper.h"
 
 #include <algorithm>
 #include <map>
@@ -8,7 +9,7 @@
 
 #include "base/sniff.h"
 #include "format/files/reading_jobs.h"
-#include "format/webdataset/kept_indexes.h"
+#include "format/webdataset/tar_index_files.h"
 #include "format/webdataset/tar_walker.h"
 
 namespace forebay {
@@ -30,7 +31,7 @@ struct ShardRun {
 
   DataFiles& files;
   const NameSplit split;
-  const KeptIndexes kept;
+  const TarIndexFiles kept;
   std::vector<TarIndex> indexes;
   std::mutex bad_mutex;
   std::map<size_t, Status> bad;
@@ -41,13 +42,13 @@ class ShardJob final : public ReadingJob {
  public:
   ShardJob(ShardRun& run, size_t file) : run_(run), file_(file), entry_(run.files.files[file]), grouper_(run.split) {}
 
-  Result<JobWish> step(JobInput input) override {
+  Result<NextReads> step(JobInput input) override {
     if (!input.status.ok()) return refuse(input.status);
     if (input.info) {
       entry_.size = input.info->size;
       entry_.version = input.info->version;
     }
-    if (!entry_.size) return JobWish{{}, entry_.key};
+    if (!entry_.size) return NextReads{{}, entry_.key};
     if (!walker_) {
       if (auto kept = run_.kept.load(known_as())) return done(std::move(*kept));
       walker_.emplace(0, *entry_.size);
@@ -57,17 +58,17 @@ class ShardJob final : public ReadingJob {
   }
 
  private:
-  KeptIndexes::Shard known_as() const { return {name(), *entry_.size, entry_.version}; }
+  TarIndexFiles::Shard known_as() const { return {name(), *entry_.size, entry_.version}; }
 
-  Result<JobWish> walk() {
+  Result<NextReads> walk() {
     TarMember member;
     while (true) {
       const Result<TarWalker::Step> step = walker_->next({window_at_, window_.span()}, member);
       // The window is shorter than a header, so nothing has been read that tells what the file is.
       if (!step.ok() && window_.span().empty() && *entry_.size > 0)
-        return JobWish{{{entry_.key, ByteRange{0, *entry_.size}, entry_.size, {}}}, {}};
+        return NextReads{{{entry_.key, ByteRange{0, *entry_.size}, entry_.size, {}}}, {}};
       if (!step.ok()) return refuse(named(step.status()));
-      if (*step == TarWalker::Step::kNeedsMore) return JobWish{{next_window()}, {}};
+      if (*step == TarWalker::Step::kNeedsMore) return NextReads{{next_window()}, {}};
       if (*step == TarWalker::Step::kEnd) {
         if (again_ || !grouper_.has_links()) return finish();
         again_ = true;
@@ -75,7 +76,7 @@ class ShardJob final : public ReadingJob {
         continue;
       }
       if (again_) {
-        grouper_.look_at(member);
+        grouper_.find_targets(member);
         continue;
       }
       if (const Status added = grouper_.add(member); !added.ok()) return refuse(added);
@@ -94,15 +95,15 @@ class ShardJob final : public ReadingJob {
     return {entry_.key, ByteRange{window_at_, length}, entry_.size, {}};
   }
 
-  Result<JobWish> finish() {
-    TarIndex index = std::move(grouper_).take(walker_->left_behind());
+  Result<NextReads> finish() {
+    TarIndex index = std::move(grouper_).take(walker_->trailing_bytes());
     run_.kept.save(known_as(), index);
     return done(std::move(index));
   }
 
-  Result<JobWish> done(TarIndex index) {
+  Result<NextReads> done(TarIndex index) {
     run_.indexes[file_] = std::move(index);
-    return JobWish();
+    return NextReads();
   }
 
   /// If the file is not a tar, names its actual kind.
@@ -120,11 +121,11 @@ class ShardJob final : public ReadingJob {
   }
 
   /// An error in this shard ends no other job, so that all errors are reported together.
-  Result<JobWish> refuse(const Status& status) {
+  Result<NextReads> refuse(const Status& status) {
     if (!is_data_error(status.code())) return Status(status).with_key(name());
     const std::lock_guard lock(run_.bad_mutex);
     run_.bad.emplace(file_, status);
-    return JobWish();
+    return NextReads();
   }
 
   std::string name() const { return run_.files.store->display_name(entry_.key); }

@@ -6,6 +6,7 @@
 
 #include "forebay/result.h"
 #include "format/files/find_files.h"
+#include "format/webdataset/sample_name.h"
 #include "format/webdataset/tar_index.h"
 
 namespace forebay {

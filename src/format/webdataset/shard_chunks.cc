@@ -95,7 +95,7 @@ uint64_t ShardChunks::index_bytes() const {
 void ShardChunks::add(Shard shard, const TarIndex& index, uint64_t chunk_bytes) {
   const auto number = static_cast<uint32_t>(shards.size());
   shard.first_id = samples;
-  shard.apart = index.aside[TarIndex::kApart].count;
+  shard.apart = index.skipped[TarIndex::kSplitSample].count;
   shards.push_back(std::move(shard));
   const Takers takers = takers_of(index.extensions, fields);
   auto link = index.links.begin();

@@ -59,24 +59,23 @@ ChunkCost ShardSource::chunk_cost(int64_t chunk) const {
 }
 
 ChunkSource::ChunkFetch ShardSource::chunk_fetch(int64_t chunk) const {
-  const ShardChunks::Chunk& place = chunk_at(chunk);
-  const ShardChunks::Shard& shard = chunks_->shards[place.shard];
-  ChunkFetch fetch{chunks_->store.get(),
-                   {{shard.key, ByteRange{place.begin, place.end - place.begin}, shard.size, {}}}};
+  const ShardChunks::Chunk& part = chunk_at(chunk);
+  const ShardChunks::Shard& shard = chunks_->shards[part.shard];
+  ChunkFetch fetch{chunks_->store.get(), {{shard.key, ByteRange{part.begin, part.end - part.begin}, shard.size, {}}}};
   for (const ByteRange& range : chunks_->linked_ranges(static_cast<size_t>(chunk)))
     fetch.requests.push_back({shard.key, range, shard.size, {}});
   return fetch;
 }
 
 Result<Columns> ShardSource::decode(int64_t chunk, std::vector<Buffer> fetched, WorkMemory& memory) const {
-  const ShardChunks::Chunk& place = chunk_at(chunk);
-  if (fetched.empty() || fetched.front().size() != place.end - place.begin)
+  const ShardChunks::Chunk& part = chunk_at(chunk);
+  if (fetched.empty() || fetched.front().size() != part.end - part.begin)
     return internal_error("a chunk's read gave another length");
   std::vector<std::span<const uint8_t>> linked;
   for (size_t i = 1; i < fetched.size(); ++i) linked.push_back(fetched[i].span());
   Result<Columns> decoded =
       decode_shard_chunk(*chunks_, static_cast<size_t>(chunk), fields_, fetched.front().span(), linked, memory);
-  if (!decoded.ok()) return Status(decoded.status()).with_key(chunks_->shard_name(place.shard));
+  if (!decoded.ok()) return Status(decoded.status()).with_key(chunks_->shard_name(part.shard));
   std::vector<ColumnValues> values;
   for (const size_t column : columns_) values.push_back(decoded->values[column]);
   decoded->values = std::move(values);
@@ -85,14 +84,14 @@ Result<Columns> ShardSource::decode(int64_t chunk, std::vector<Buffer> fetched, 
 }
 
 std::optional<Hash128> ShardSource::chunk_identity(int64_t chunk) const {
-  const ShardChunks::Chunk& place = chunk_at(chunk);
-  const ShardChunks::Shard& shard = chunks_->shards[place.shard];
+  const ShardChunks::Chunk& part = chunk_at(chunk);
+  const ShardChunks::Shard& shard = chunks_->shards[part.shard];
   // The store reports no version, so the bytes may change under the same name and must not be
   // cached.
   if (shard.version == 0) return std::nullopt;
   Hasher hasher;
-  hasher.update(fmt::format("tar 2 {}\n{} {} {} {} {}\n", chunks_->shard_name(place.shard), shard.size, shard.version,
-                            place.begin, place.end, chunks_->split == NameSplit::kLastDot));
+  hasher.update(fmt::format("tar 2 {}\n{} {} {} {} {}\n", chunks_->shard_name(part.shard), shard.size, shard.version,
+                            part.begin, part.end, chunks_->split == NameSplit::kLastDot));
   for (const size_t column : columns_) hasher.update_value(static_cast<uint64_t>(column));
   // The extensions are part of the identity: others give other columns of the same chunk.
   for (const ShardField& field : chosen_fields(*chunks_, fields_)) {

@@ -12,17 +12,18 @@ namespace forebay {
 
 namespace {
 
-struct Place {
+struct HeaderField {
   size_t offset, length;
 };
-constexpr Place kName{0, 100}, kSize{124, 12}, kChecksum{148, 8}, kMagic{257, 8}, kLink{157, 100}, kPrefix{345, 155};
+constexpr HeaderField kName{0, 100}, kSize{124, 12}, kChecksum{148, 8}, kMagic{257, 8}, kLink{157, 100},
+    kPrefix{345, 155};
 constexpr size_t kType = 156;
 // ustar continues with a version and a prefix. GNU's magic is "ustar  ", and it stores times where
 // the prefix would be.
 constexpr std::string_view kUstar("ustar\0", 6);
 
-std::string_view text_at(std::span<const uint8_t> block, Place place) {
-  const std::string_view text(reinterpret_cast<const char*>(block.data()) + place.offset, place.length);
+std::string_view text_at(std::span<const uint8_t> block, HeaderField field) {
+  const std::string_view text(reinterpret_cast<const char*>(block.data()) + field.offset, field.length);
   return text.substr(0, std::min(text.find('\0'), text.size()));
 }
 
@@ -54,9 +55,9 @@ std::optional<uint64_t> octal_number(std::string_view text) {
   return value;
 }
 
-std::optional<uint64_t> header_number(std::span<const uint8_t> block, Place place) {
-  const auto field = block.subspan(place.offset, place.length);
-  return (field.front() & 0x80) != 0 ? binary_number(field) : octal_number(text_at(block, place));
+std::optional<uint64_t> header_number(std::span<const uint8_t> block, HeaderField field) {
+  const auto bytes = block.subspan(field.offset, field.length);
+  return (bytes.front() & 0x80) != 0 ? binary_number(bytes) : octal_number(text_at(block, field));
 }
 
 /// The checksum is the sum of all bytes, with the checksum field as spaces. Old programs summed

@@ -1,19 +1,10 @@
 #include "format/webdataset/tar_index.h"
 
-#include <algorithm>
-
-#include <fmt/format.h>
-
-#include "base/hash.h"
-#include "format/webdataset/sample_name.h"
+#include <utility>
 
 namespace forebay {
 
 namespace {
-
-constexpr size_t kMostExtensions = 256;
-constexpr size_t kMostFiles = UINT32_MAX;
-constexpr size_t kMostToldNameBytes = 200;  // limit of a name in a message
 
 /// Writes seven bits per byte. The eighth bit is clear in the last byte.
 void put_number(std::string& out, uint64_t value) {
@@ -61,6 +52,42 @@ class Numbers {
   bool good_ = true;
 };
 
+// Return false for bytes that to_bytes() does not write.
+bool read_links(Numbers& in, uint64_t tar_bytes, TarIndex& index) {
+  // Each link takes at least two bytes in the serialized index.
+  for (uint64_t count = in.next(in.left() / 2); count > 0 && in.good(); --count) {
+    const auto file = static_cast<uint32_t>(in.next(TarIndex::kMostFiles));
+    if (!index.links.empty() && file <= index.links.back().file) return false;
+    // 0 stands for a link whose target was not found; else it is the target's block, plus 1.
+    const uint64_t target = in.next(tar_bytes / kTarBlockBytes + 1);
+    // A header precedes the data of each file.
+    if (target == 1) return false;
+    index.links.push_back({file, target > 0, target > 0 ? (target - 1) * kTarBlockBytes : 0});
+  }
+  return true;
+}
+
+bool read_sample(Numbers& in, uint64_t tar_bytes, std::vector<TarIndex::Link>::const_iterator& link, TarIndex& index) {
+  const uint64_t length = in.next(tar_bytes / kTarBlockBytes) * kTarBlockBytes;
+  const auto name_bytes = static_cast<uint32_t>(in.next(length));
+  index.samples.push_back({index.end, static_cast<uint32_t>(index.files.size()), name_bytes});
+  uint64_t stored = 0;
+  for (uint64_t count = in.next(length / kTarBlockBytes); count > 0 && in.good(); --count) {
+    const auto extension = static_cast<uint32_t>(in.next(index.extensions.size()));
+    const bool is_link = link != index.links.end() && link->file == index.files.size();
+    index.files.push_back({extension, in.next(!is_link ? length : link->found ? tar_bytes - link->data : 0)});
+    // next() also accepts the limit itself, which is one too many here.
+    if (extension >= index.extensions.size()) return false;
+    stored += kTarBlockBytes + (is_link ? 0 : whole_tar_blocks(index.files.back().bytes));
+    if (is_link) ++link;
+  }
+  // The headers and data of a sample's files must fit into the sample, and the samples into the
+  // tar. This detects the index of another tar.
+  if (stored == 0 || stored > length || length > tar_bytes - index.end) return false;
+  index.end += length;
+  return true;
+}
+
 }  // namespace
 
 std::span<const TarIndex::File> TarIndex::files_of(size_t sample) const {
@@ -71,7 +98,7 @@ std::span<const TarIndex::File> TarIndex::files_of(size_t sample) const {
 
 std::string TarIndex::to_bytes() const {
   std::string bytes;
-  for (const LeftOut& one : aside) {
+  for (const Skipped& one : skipped) {
     put_number(bytes, one.count);
     put_number(bytes, one.first.size());
     bytes += one.first;
@@ -102,110 +129,23 @@ std::string TarIndex::to_bytes() const {
 std::optional<TarIndex> TarIndex::from_bytes(std::string_view bytes, uint64_t tar_bytes) {
   TarIndex index;
   Numbers in(bytes);
-  for (LeftOut& one : index.aside) {
+  for (Skipped& one : index.skipped) {
     one.count = in.next();
     one.first = in.text();
   }
-  // Each link takes at least two bytes in the serialized index.
-  for (uint64_t count = in.next(in.left() / 2); count > 0 && in.good(); --count) {
-    const auto file = static_cast<uint32_t>(in.next(kMostFiles));
-    if (!index.links.empty() && file <= index.links.back().file) return std::nullopt;
-    const uint64_t place = in.next(tar_bytes / kTarBlockBytes + 1);
-    // A header precedes the data of each file.
-    if (place == 1) return std::nullopt;
-    index.links.push_back({file, place > 0, place > 0 ? (place - 1) * kTarBlockBytes : 0});
-  }
-  auto link = index.links.begin();
-  for (uint64_t count = in.next(kMostExtensions); count > 0 && in.good(); --count)
+  if (!read_links(in, tar_bytes, index)) return std::nullopt;
+  for (uint64_t count = in.next(TarIndex::kMostExtensions); count > 0 && in.good(); --count)
     index.extensions.emplace_back(in.text());
   // In the serialized index each sample takes at least five bytes and each file two.
   const uint64_t samples = in.next(in.left() / 5);
   index.samples.reserve(samples);
+  auto link = index.links.cbegin();
   for (uint64_t i = 0; i < samples && in.good(); ++i) {
-    const uint64_t length = in.next(tar_bytes / kTarBlockBytes) * kTarBlockBytes;
-    const auto name_bytes = static_cast<uint32_t>(in.next(length));
-    index.samples.push_back({index.end, static_cast<uint32_t>(index.files.size()), name_bytes});
-    uint64_t stored = 0;
-    for (uint64_t count = in.next(length / kTarBlockBytes); count > 0 && in.good(); --count) {
-      const auto extension = static_cast<uint32_t>(in.next(index.extensions.size()));
-      const bool is_link = link != index.links.end() && link->file == index.files.size();
-      index.files.push_back({extension, in.next(!is_link ? length : link->found ? tar_bytes - link->data : 0)});
-      // next() also accepts the limit itself, which is one too many here.
-      if (extension >= index.extensions.size()) return std::nullopt;
-      stored += kTarBlockBytes + (is_link ? 0 : whole_tar_blocks(index.files.back().bytes));
-      if (is_link) ++link;
-    }
-    // The headers and data of a sample's files must fit into the sample, and the samples into the
-    // tar. This detects the index of another tar.
-    if (stored == 0 || stored > length || length > tar_bytes - index.end) return std::nullopt;
-    index.end += length;
+    if (!read_sample(in, tar_bytes, link, index)) return std::nullopt;
   }
-  const bool whole = in.good() && in.left() == 0 && link == index.links.end() && index.files.size() <= kMostFiles;
+  const bool whole =
+      in.good() && in.left() == 0 && link == index.links.end() && index.files.size() <= TarIndex::kMostFiles;
   return whole ? std::optional(std::move(index)) : std::nullopt;
-}
-
-void SampleGrouper::leave_out(TarIndex::Aside why, const std::string& name) {
-  TarIndex::LeftOut& out = index_.aside[why];
-  if (out.count++ == 0) out.first = name.substr(0, kMostToldNameBytes);
-}
-
-void SampleGrouper::begin_sample(std::string_view base) {
-  base_ = base;
-  names_.push_back(hash128(base).low);
-  index_.samples.push_back(
-      {index_.end, static_cast<uint32_t>(index_.files.size()), static_cast<uint32_t>(base_.size())});
-}
-
-Status SampleGrouper::add(const TarMember& member) {
-  if (member.kind == TarMember::Kind::kFolder) return {};
-  if (member.kind == TarMember::Kind::kOther) return leave_out(TarIndex::kDevice, member.name), Status();
-  Result<std::optional<TarSampleName>> name = split_sample_name(member.name, split_);
-  if (!name.ok()) return Status(name.status()).with_range({member.begin, kTarBlockBytes});
-  const std::optional<size_t> link = member.is_link() ? std::optional(links_.add(member)) : std::nullopt;
-  if (!*name) {
-    if (!is_shard_note(member.name)) leave_out(TarIndex::kNoField, member.name);
-    return {};
-  }
-  if (index_.files.size() == kMostFiles) return unsupported("a tar of more than 4,294,967,295 files");
-  // Only consecutive files form a sample. Looking further back would require all names in memory.
-  if (index_.samples.empty() || (*name)->base != base_) begin_sample((*name)->base);
-  const auto [known, is_new] = extensions_.emplace((*name)->extension, static_cast<uint32_t>(index_.extensions.size()));
-  if (is_new) index_.extensions.push_back((*name)->extension);
-  if (index_.extensions.size() > kMostExtensions) {
-    return unsupported(fmt::format(
-        "more than {} different extensions, the last of which is '{}' of '{}': {}; write the tar with other names",
-        kMostExtensions, (*name)->extension, member.name,
-        split_ == NameSplit::kFirstDot ? "a name ends at its first dot, and all behind it is the extension; with "
-                                         "split=\"last\" it ends at the last one"
-                                       : "all behind the last dot of a name is the extension"));
-  }
-  if (link) {
-    link_numbers_.push_back(*link);
-    index_.links.push_back({static_cast<uint32_t>(index_.files.size()), false, 0});
-  }
-  index_.files.push_back({known->second, member.size});
-  index_.end = member.data + whole_tar_blocks(member.size);
-  return {};
-}
-
-/// Counts all but the first sample of each name. Consecutive ones have already been merged.
-void SampleGrouper::count_apart() {
-  std::ranges::sort(names_);
-  for (size_t i = 1; i < names_.size(); ++i) index_.aside[TarIndex::kApart].count += names_[i] == names_[i - 1] ? 1 : 0;
-}
-
-TarIndex SampleGrouper::take(uint64_t left_behind) && {
-  for (size_t i = 0; i < link_numbers_.size(); ++i) {
-    const std::optional<TarLinks::Target> target = links_.target(link_numbers_[i]);
-    TarIndex::Link& link = index_.links[i];
-    if (!target) continue;
-    link.found = true;
-    link.data = target->data;
-    index_.files[link.file].bytes = target->size;
-  }
-  count_apart();
-  index_.aside[TarIndex::kBehindEnd].count = left_behind;
-  return std::move(index_);
 }
 
 }  // namespace forebay

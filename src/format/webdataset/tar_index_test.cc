@@ -1,4 +1,5 @@
 #include "format/webdataset/tar_index.h"
+#include "format/webdataset/sample_grouper.h"
 
 #include <gtest/gtest.h>
 

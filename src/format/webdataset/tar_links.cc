@@ -39,7 +39,7 @@ size_t TarLinks::add(const TarMember& link) {
   return links_.size() - 1;
 }
 
-void TarLinks::look_at(const TarMember& member) {
+void TarLinks::find_targets(const TarMember& member) {
   const std::optional<std::string> name = plain_tar_path(member.name);
   const auto wanted = name ? named_.find(*name) : named_.end();
   if (wanted == named_.end()) return;

@@ -20,7 +20,7 @@ std::optional<std::string> plain_tar_path(std::string_view path);
 /// folder. Links to links are followed.
 ///
 /// It takes two passes over the tar: the first passes links to add(), the second passes all members
-/// to look_at(). Memory is proportional to the number of links. One thread.
+/// to find_targets(). Memory is proportional to the number of links. One thread.
 class TarLinks {
  public:
   /// The range of a file that a link leads to.
@@ -31,7 +31,7 @@ class TarLinks {
   /// Adds a link and returns its number.
   size_t add(const TarMember& link);
   bool empty() const { return links_.empty(); }
-  void look_at(const TarMember& member);
+  void find_targets(const TarMember& member);
   /// Returns nullopt if the link leaves the tar, leads to something that is not a file, or is
   /// circular.
   std::optional<Target> target(size_t link) const;

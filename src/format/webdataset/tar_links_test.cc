@@ -31,7 +31,7 @@ std::vector<int> targets(const std::vector<Member>& members) {
   for (const TarMember& member : all) {
     if (member.is_link()) numbers.push_back(links.add(member));
   }
-  for (const TarMember& member : all) links.look_at(member);
+  for (const TarMember& member : all) links.find_targets(member);
   std::vector<int> found;
   for (const size_t number : numbers) {
     const auto target = links.target(number);

@@ -72,7 +72,7 @@ Result<TarWalker::Step> TarWalker::next(TarWindow window, TarMember& member) {
     // at_ may lie beyond the end: a truncated tar may lack the padding of its last file.
     if (at_ > tar_bytes_ || tar_bytes_ - at_ < kTarBlockBytes) {
       if (!ended_) return end_is_missing();
-      left_behind_ = tar_bytes_ - at_;
+      trailing_bytes_ = tar_bytes_ - at_;
       return Step::kEnd;
     }
     const auto block = look(window, {at_, kTarBlockBytes});
@@ -87,7 +87,7 @@ Result<TarWalker::Step> TarWalker::next(TarWindow window, TarMember& member) {
       continue;
     }
     if (begins_other_data(*block)) {
-      left_behind_ = tar_bytes_ - at_;
+      trailing_bytes_ = tar_bytes_ - at_;
       return Step::kEnd;
     }
     ended_ = false;

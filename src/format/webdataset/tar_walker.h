@@ -55,7 +55,7 @@ class TarWalker {
   /// Offset after the last member returned.
   uint64_t at() const { return at_; }
   /// After kEnd: number of bytes after the end of the tar that are neither zeros nor a tar.
-  uint64_t left_behind() const { return left_behind_; }
+  uint64_t trailing_bytes() const { return trailing_bytes_; }
 
  private:
   std::optional<std::span<const uint8_t>> look(TarWindow window, ByteRange range);
@@ -73,7 +73,7 @@ class TarWalker {
   const uint64_t tar_bytes_;
   ByteRange needed_;
   bool ended_ = false;  // the last block was zero
-  uint64_t left_behind_ = 0;
+  uint64_t trailing_bytes_ = 0;
   // Values from extension headers before the next member.
   std::optional<uint64_t> begin_, size_;
   std::optional<std::string> name_, link_;

@@ -141,7 +141,7 @@ TEST(tar_walker, other_data_behind_the_end_is_counted_and_a_damaged_header_is_to
     TarMember member;
     ASSERT_EQ(*walker.next({0, bytes_of(whole)}, member), TarWalker::Step::kMember);
     ASSERT_EQ(*walker.next({0, bytes_of(whole)}, member), TarWalker::Step::kEnd);
-    EXPECT_EQ(walker.left_behind(), rest.size());
+    EXPECT_EQ(walker.trailing_bytes(), rest.size());
   }
   std::string damaged = tar;
   damaged[0] = 'b';

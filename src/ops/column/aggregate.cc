@@ -23,13 +23,13 @@ class SeriesReader {
     times_first_ = columns.values[*times].values.data();
   }
 
-  SeriesPlace place(int64_t begin, int64_t count, int64_t step) const {
+  SeriesView view(int64_t begin, int64_t count, int64_t step) const {
     return {first_ + begin * static_cast<int64_t>(dtype_size(dtype_)), count, step};
   }
   /// `times_begin` is the first element of the other series.
   void read(int64_t begin, int64_t times_begin, int64_t count, int64_t step, std::vector<double>& series,
             std::vector<double>& other) const {
-    gather_series(dtype_, place(begin, count, step), series.data());
+    gather_series(dtype_, view(begin, count, step), series.data());
     if (times_first_ == nullptr) return;
     gather_series(times_dtype_,
                   {times_first_ + times_begin * static_cast<int64_t>(dtype_size(times_dtype_)), count, step},
@@ -43,11 +43,11 @@ class SeriesReader {
   const uint8_t* times_first_ = nullptr;
 };
 
-void store_number(DType dtype, uint8_t* out, int64_t place, double value) {
+void store_number(DType dtype, uint8_t* out, int64_t index, double value) {
   if (dtype == DType::kFloat32)
-    store_element(out, place, static_cast<float>(value));
+    store_element(out, index, static_cast<float>(value));
   else
-    store_element(out, place, value);
+    store_element(out, index, value);
 }
 
 /// Location of one series in its column, and its number.
@@ -81,18 +81,18 @@ class Aggregate final : public ColumnOp {
 
  private:
   Status one_field(Columns& columns, const std::string& name, std::optional<size_t> times, WorkMemory& memory) const {
-    FOREBAY_ASSIGN(const size_t place, find_column(columns, name, ColumnNeed::kNumbers));
-    const Field& field = columns.schema[place];
+    FOREBAY_ASSIGN(const size_t column, find_column(columns, name, ColumnNeed::kNumbers));
+    const Field& field = columns.schema[column];
     if (const auto unfit = unfit_for_series(field, wish_); !unfit.first.empty())
       return unsupported(fmt::format("the field {}: {}", field.to_string(), unfit.first));
     BadRows bad;
-    if (times) FOREBAY_RETURN_IF_ERROR(check_pair(columns, place, *times, bad));
-    const int64_t longest = longest_series(columns, place);
-    FOREBAY_ASSIGN(std::vector<Aggregated> made, make_room(columns, place, longest, memory));
+    if (times) FOREBAY_RETURN_IF_ERROR(check_pair(columns, column, *times, bad));
+    const int64_t longest = longest_series(columns, column);
+    FOREBAY_ASSIGN(std::vector<Aggregated> made, make_room(columns, column, longest, memory));
     // The series are processed one by one, so they share one buffer.
     std::vector<double> series(static_cast<size_t>(longest)), other(times ? series.size() : 0);
-    const SeriesReader reader(columns, place, times);
-    visit_series(columns, place, times, bad, [&](const OneSeries& one) {
+    const SeriesReader reader(columns, column, times);
+    visit_series(columns, column, times, bad, [&](const OneSeries& one) {
       reader.read(one.begin, one.times_begin, one.count, one.step, series, other);
       const auto numbers = std::span(series).first(static_cast<size_t>(one.count));
       for (Aggregated& each : made) put(each, field.dtype, one, reader, numbers);
@@ -103,46 +103,46 @@ class Aggregate final : public ColumnOp {
   }
 
   /// Fields that are multiplied must have one shape, and their lists one length per row.
-  Status check_pair(const Columns& columns, size_t place, size_t times, BadRows& bad) const {
-    const Field& one = columns.schema[place];
+  Status check_pair(const Columns& columns, size_t column, size_t times, BadRows& bad) const {
+    const Field& one = columns.schema[column];
     const Field& other = columns.schema[times];
     if (is_ragged(one) != is_ragged(other) || (!is_ragged(one) && one.shape != other.shape))
       return unsupported(fmt::format("{} and {} are multiplied with each other; that needs one shape", one.to_string(),
                                      other.to_string()));
     for (int64_t row = 0; is_ragged(one) && row < columns.rows; ++row) {
-      if (length_of(columns, place, row) != length_of(columns, times, row))
+      if (length_of(columns, column, row) != length_of(columns, times, row))
         bad.emplace(
-            row, corrupt(fmt::format("'{}' has {} elements here and '{}' {}", one.name, length_of(columns, place, row),
+            row, corrupt(fmt::format("'{}' has {} elements here and '{}' {}", one.name, length_of(columns, column, row),
                                      other.name, length_of(columns, times, row))));
     }
     return {};
   }
 
-  static int64_t length_of(const Columns& columns, size_t place, int64_t row) {
-    const int64_t* const offset = columns.values[place].offset();
+  static int64_t length_of(const Columns& columns, size_t column, int64_t row) {
+    const int64_t* const offset = columns.values[column].offset();
     return offset[row + 1] - offset[row];
   }
 
-  int64_t longest_series(const Columns& columns, size_t place) const {
-    const Field& field = columns.schema[place];
+  int64_t longest_series(const Columns& columns, size_t column) const {
+    const Field& field = columns.schema[column];
     if (!is_ragged(field)) return layout_of(field, *axis_of(field, wish_.axis), wish_.every).length;
     int64_t longest = 0;
-    for (int64_t row = 0; row < columns.rows; ++row) longest = std::max(longest, length_of(columns, place, row));
+    for (int64_t row = 0; row < columns.rows; ++row) longest = std::max(longest, length_of(columns, column, row));
     return longest;
   }
 
-  Result<std::vector<Aggregated>> make_room(const Columns& columns, size_t place, int64_t longest,
+  Result<std::vector<Aggregated>> make_room(const Columns& columns, size_t column, int64_t longest,
                                             WorkMemory& memory) const {
-    const Field& field = columns.schema[place];
+    const Field& field = columns.schema[column];
     std::vector<Aggregated> made;
     uint64_t bytes = 3 * static_cast<uint64_t>(longest) * sizeof(double);
     std::vector<uint64_t> each;
     for (const std::string& function : wish_.functions) {
       Aggregated one{*series_function(function), aggregated(field, wish_, function), {}};
-      const uint64_t elements = is_ragged(one.field) ? static_cast<uint64_t>(elements_of(columns, place))
+      const uint64_t elements = is_ragged(one.field) ? static_cast<uint64_t>(elements_of(columns, column))
                                                      : static_cast<uint64_t>(columns.rows * one.field.shape.elements());
       each.push_back(elements * dtype_size(one.field.dtype));
-      bytes += each.back() + (is_ragged(one.field) ? columns.values[place].offsets.size() : 0);
+      bytes += each.back() + (is_ragged(one.field) ? columns.values[column].offsets.size() : 0);
       made.push_back(std::move(one));
     }
     FOREBAY_RETURN_IF_ERROR(memory.reserve(bytes));
@@ -150,18 +150,18 @@ class Aggregate final : public ColumnOp {
       made[i].values.values = Buffer::allocate(each[i]);
       // Bad rows are not written to, but their bytes are still read by others.
       if (each[i] > 0) std::memset(made[i].values.values.data(), 0, each[i]);
-      if (is_ragged(made[i].field)) made[i].values.offsets = offsets_from_zero(columns, place);
+      if (is_ragged(made[i].field)) made[i].values.offsets = offsets_from_zero(columns, column);
     }
     return made;
   }
 
-  static int64_t elements_of(const Columns& columns, size_t place) {
-    const int64_t* const offset = columns.values[place].offset();
+  static int64_t elements_of(const Columns& columns, size_t column) {
+    const int64_t* const offset = columns.values[column].offset();
     return offset[columns.rows] - offset[0];
   }
 
-  static Buffer offsets_from_zero(const Columns& columns, size_t place) {
-    const int64_t* const offset = columns.values[place].offset();
+  static Buffer offsets_from_zero(const Columns& columns, size_t column) {
+    const int64_t* const offset = columns.values[column].offset();
     Buffer made = Buffer::allocate(static_cast<size_t>(columns.rows + 1) * sizeof(int64_t));
     auto* const out = reinterpret_cast<int64_t*>(made.data());
     for (int64_t row = 0; row <= columns.rows; ++row) out[row] = offset[row] - offset[0];
@@ -173,9 +173,9 @@ class Aggregate final : public ColumnOp {
   }
 
   template <typename Visit>
-  void visit_series(const Columns& columns, size_t place, std::optional<size_t> times, BadRows& bad,
+  void visit_series(const Columns& columns, size_t column, std::optional<size_t> times, BadRows& bad,
                     Visit visit) const {
-    const Field& field = columns.schema[place];
+    const Field& field = columns.schema[column];
     if (!is_ragged(field)) {
       const SeriesLayout layout = layout_of(field, *axis_of(field, wish_.axis), wish_.every);
       const int64_t outer = layout.outer * layout.pieces * columns.rows;
@@ -188,7 +188,7 @@ class Aggregate final : public ColumnOp {
       return;
     }
     for (int64_t row = 0; row < columns.rows; ++row) {
-      const int64_t count = length_of(columns, place, row);
+      const int64_t count = length_of(columns, column, row);
       // The sum of an empty list is 0, but it has no smallest or largest element.
       if (count == 0 && has_extreme())
         bad.emplace(row, corrupt(fmt::format("the field '{}' has no element here, so none is the smallest or largest",
@@ -196,7 +196,7 @@ class Aggregate final : public ColumnOp {
       // The two lists of a bad row differ in length; multiplying them would read past the shorter
       // one.
       if (bad.contains(row)) continue;
-      visit({columns.values[place].offset()[row], times ? columns.values[*times].offset()[row] : 0, count, 1, row});
+      visit({columns.values[column].offset()[row], times ? columns.values[*times].offset()[row] : 0, count, 1, row});
     }
   }
 
@@ -210,9 +210,9 @@ class Aggregate final : public ColumnOp {
         const int64_t at = one.number * static_cast<int64_t>(dtype_size(dtype));
         // The extreme of a product need not be an element of the column, so it is taken from the
         // computed series.
-        const SeriesPlace products{reinterpret_cast<const uint8_t*>(series.data()), one.count, 1};
+        const SeriesView products{reinterpret_cast<const uint8_t*>(series.data()), one.count, 1};
         if (wish_.times.empty())
-          series_extreme(from, made.function, reader.place(one.begin, one.count, one.step), out + at);
+          series_extreme(from, made.function, reader.view(one.begin, one.count, one.step), out + at);
         else
           series_extreme(DType::kFloat64, made.function, products, out + at);
         return;

@@ -55,11 +55,11 @@ class CastColumns final : public ElementwiseOp {
     const RowElements rows(columns, field);
     for (int64_t begin = 0; begin < in.count;) {
       const uint8_t* rest = in.data + begin * static_cast<int64_t>(dtype_size(is.dtype));
-      const auto place = first_unfit(is.dtype, rest, dtype_, in.count - begin, Rounding::kTowardZero);
-      if (!place) break;
-      const int64_t row = rows.row_of(begin + *place), first = rows.begin(row);
+      const auto unfit = first_unfit(is.dtype, rest, dtype_, in.count - begin, Rounding::kTowardZero);
+      if (!unfit) break;
+      const int64_t row = rows.row_of(begin + *unfit), first = rows.begin(row);
       const uint8_t* of_row = in.data + first * static_cast<int64_t>(dtype_size(is.dtype));
-      const std::string what = unfit_text(is.dtype, of_row, dtype_, begin + *place - first, is.shape.rank() == 0);
+      const std::string what = unfit_text(is.dtype, of_row, dtype_, begin + *unfit - first, is.shape.rank() == 0);
       bad.emplace(row, does_not_fit(is.name, what).with_operator("cast"));
       // Only one element of each row is reported, so the rest of the row is skipped.
       begin = rows.begin(row + 1);

@@ -131,12 +131,12 @@ Status ElementwiseOp::apply(Columns& columns, WorkMemory& memory) const {
     if (const auto dtype = made_of(columns.schema[field])) bytes += new_column_bytes(columns, field, *dtype);
   }
   FOREBAY_RETURN_IF_ERROR(memory.reserve(bytes));
-  for (size_t place = 0; place < found.size(); ++place) {
-    const size_t field = found[place];
+  for (size_t number = 0; number < found.size(); ++number) {
+    const size_t field = found[number];
     const auto dtype = made_of(columns.schema[field]);
     if (!dtype) continue;
     ColumnValues made = new_column(columns, field, *dtype);
-    make(place, columns, field, made.values.data());
+    make(number, columns, field, made.values.data());
     mark_bad(columns, bad_rows(columns, field));
     replace_column(columns, field, std::move(made), *dtype);
   }

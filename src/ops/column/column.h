@@ -68,8 +68,8 @@ class ElementwiseOp : public ColumnOp {
   /// Checks the operator's arguments against a field as infer() does. apply() calls it because
   /// infer() could not check fields of unknown type.
   virtual Status suits(const Field& /*field*/) const { return {}; }
-  /// Writes the new elements to `out`. `place` is the field's number among the operator's fields.
-  virtual void make(size_t place, const Columns& columns, size_t field, uint8_t* out) const = 0;
+  /// Writes the new elements to `out`. `number` is the field's number among the operator's fields.
+  virtual void make(size_t number, const Columns& columns, size_t field, uint8_t* out) const = 0;
   /// Rows whose elements cannot be converted. make() writes some value for them as well.
   virtual BadRows bad_rows(const Columns& /*columns*/, size_t /*field*/) const { return {}; }
 

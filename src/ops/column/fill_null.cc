@@ -83,7 +83,7 @@ class FillNull final : public ColumnOp {
     const auto rows = schema.find(row_mask(field.name)), items = schema.find(item_mask(field.name));
     if (!rows && !items) return unsupported(fmt::format("there is no field '{}' here", row_mask(field.name)));
     if ((rows && !marks_rows(schema[*rows])) || (items && !marks_items(schema[*items], field)))
-      return unsupported(fmt::format("the mask of the field {} is none", field.to_string()));
+      return unsupported(fmt::format("the mask of the field {} is not a mask", field.to_string()));
     if (holds(field, value_)) return {};
     return unsupported(fmt::format("the field {} cannot hold {}", field.to_string(), json_text(value_)));
   }

@@ -21,8 +21,8 @@ class NormalizeColumns final : public ElementwiseOp {
 
  private:
   std::optional<DType> made_of(const Field&) const override { return DType::kFloat32; }
-  void make(size_t place, const Columns& columns, size_t field, uint8_t* out) const override {
-    const double mean = mean_[mean_.size() == 1 ? 0 : place], deviation = std_[std_.size() == 1 ? 0 : place];
+  void make(size_t number, const Columns& columns, size_t field, uint8_t* out) const override {
+    const double mean = mean_[mean_.size() == 1 ? 0 : number], deviation = std_[std_.size() == 1 ? 0 : number];
     with_element(columns.schema[field].dtype,
                  [&](auto type) { normalize<decltype(type)>(elements(columns, field), mean, deviation, out); });
   }

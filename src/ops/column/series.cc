@@ -87,26 +87,26 @@ void series_cusum(std::span<const double> series, double* out) {
   for (size_t i = 0; i < series.size(); ++i) out[i] = sum += series[i] - mean;
 }
 
-void gather_series(DType dtype, SeriesPlace place, double* out) {
+void gather_series(DType dtype, SeriesView view, double* out) {
   with_element(dtype, [&](auto element) {
     using T = decltype(element);
-    if (place.step == 1) {
-      map_elements<T, double>(place.first, reinterpret_cast<uint8_t*>(out), place.count,
+    if (view.step == 1) {
+      map_elements<T, double>(view.first, reinterpret_cast<uint8_t*>(out), view.count,
                               [](T value) { return static_cast<double>(widen(value)); });
       return;
     }
-    for (int64_t i = 0; i < place.count; ++i)
-      out[i] = static_cast<double>(widen(load_element<T>(place.first, i * place.step)));
+    for (int64_t i = 0; i < view.count; ++i)
+      out[i] = static_cast<double>(widen(load_element<T>(view.first, i * view.step)));
   });
 }
 
-void series_extreme(DType dtype, SeriesFunction function, SeriesPlace place, uint8_t* out) {
+void series_extreme(DType dtype, SeriesFunction function, SeriesView view, uint8_t* out) {
   const bool largest = function == SeriesFunction::kMax;
   with_element(dtype, [&](auto element) {
     using T = decltype(element);
-    T best = load_element<T>(place.first, 0);
-    for (int64_t i = 1; i < place.count && !is_nan(best); ++i) {
-      const T value = load_element<T>(place.first, i * place.step);
+    T best = load_element<T>(view.first, 0);
+    for (int64_t i = 1; i < view.count && !is_nan(best); ++i) {
+      const T value = load_element<T>(view.first, i * view.step);
       if (is_nan(value) || (largest ? widen(value) > widen(best) : widen(value) < widen(best))) best = value;
     }
     store_element(out, 0, best);

@@ -37,14 +37,14 @@ double series_number(SeriesFunction function, std::span<const double> series);
 void series_cusum(std::span<const double> series, double* out);
 
 /// Location of one series: `count` numbers, `step` elements apart.
-struct SeriesPlace {
+struct SeriesView {
   const uint8_t* first = nullptr;
   int64_t count = 0, step = 1;
 };
 /// Copies the series to `out` as float64.
-void gather_series(DType dtype, SeriesPlace place, double* out);
+void gather_series(DType dtype, SeriesView view, double* out);
 /// The smallest or largest element in its own type; NaN if there is one, as in NumPy. The series
 /// must not be empty.
-void series_extreme(DType dtype, SeriesFunction function, SeriesPlace place, uint8_t* out);
+void series_extreme(DType dtype, SeriesFunction function, SeriesView view, uint8_t* out);
 
 }  // namespace forebay

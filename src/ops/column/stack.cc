@@ -34,41 +34,41 @@ class Stack final : public ColumnOp {
   Stack(std::vector<std::string> fields, std::string name) : fields_(std::move(fields)), name_(std::move(name)) {}
 
   Status apply(Columns& columns, WorkMemory& memory) const override {
-    FOREBAY_ASSIGN(const std::vector<size_t> places, find(columns));
-    const Field one = columns.schema[places[0]];
-    const size_t piece = row_bytes(one), bytes = piece * places.size() * static_cast<size_t>(columns.rows);
+    FOREBAY_ASSIGN(const std::vector<size_t> found, find(columns));
+    const Field one = columns.schema[found[0]];
+    const size_t piece = row_bytes(one), bytes = piece * found.size() * static_cast<size_t>(columns.rows);
     FOREBAY_RETURN_IF_ERROR(memory.reserve(bytes));
     ColumnValues made{Buffer::allocate(bytes), {}};
     std::vector<const uint8_t*> from;
-    for (const size_t place : places) from.push_back(columns.values[place].values.data());
+    for (const size_t column : found) from.push_back(columns.values[column].values.data());
     if (piece > 0) interleave(from, piece, columns.rows, made.values.data());
-    put(columns, places, stacked(one, name_, places.size()), std::move(made));
+    put(columns, found, stacked(one, name_, found.size()), std::move(made));
     return {};
   }
 
  private:
   // infer() has checked the fields, unless user code made them.
   Result<std::vector<size_t>> find(const Columns& columns) const {
-    std::vector<size_t> places;
+    std::vector<size_t> found;
     for (const std::string& name : fields_) {
-      FOREBAY_ASSIGN(const size_t place, find_column(columns, name, ColumnNeed::kNumbersAndBool));
-      const Field& field = columns.schema[place];
+      FOREBAY_ASSIGN(const size_t column, find_column(columns, name, ColumnNeed::kNumbersAndBool));
+      const Field& field = columns.schema[column];
       if (!field.fixed_shape() || field.shape.rank() >= kMostAxes)
         return unsupported(fmt::format("the field {} cannot be stacked", field.to_string()));
-      if (!places.empty() && !alike(columns.schema[places[0]], field)) {
+      if (!found.empty() && !alike(columns.schema[found[0]], field)) {
         return unsupported(fmt::format("{} and {}; what is stacked has one type and one shape",
-                                       described(columns.schema[places[0]]), described(field)));
+                                       described(columns.schema[found[0]]), described(field)));
       }
-      places.push_back(place);
+      found.push_back(column);
     }
-    return places;
+    return found;
   }
 
-  static void put(Columns& columns, std::vector<size_t> places, Field field, ColumnValues made) {
-    std::sort(places.rbegin(), places.rend());
-    for (const size_t place : places) {
-      columns.schema.erase(place);
-      columns.values.erase(columns.values.begin() + static_cast<std::ptrdiff_t>(place));
+  static void put(Columns& columns, std::vector<size_t> found, Field field, ColumnValues made) {
+    std::sort(found.rbegin(), found.rend());
+    for (const size_t column : found) {
+      columns.schema.erase(column);
+      columns.values.erase(columns.values.begin() + static_cast<std::ptrdiff_t>(column));
     }
     columns.schema.push_back(std::move(field));
     columns.values.push_back(std::move(made));

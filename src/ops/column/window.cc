@@ -36,17 +36,17 @@ class Window final : public ColumnOp {
   Window(std::vector<std::string> fields, WindowSize size) : fields_(std::move(fields)), size_(size) {}
 
   Status apply(Columns& columns, WorkMemory& memory) const override {
-    std::vector<size_t> places;
+    std::vector<size_t> found;
     uint64_t bytes = 0;
     for (const std::string& name : fields_) {
-      FOREBAY_ASSIGN(const size_t place, find_column(columns, name, ColumnNeed::kNumbersAndBool));
-      const Field& field = columns.schema[place];
+      FOREBAY_ASSIGN(const size_t column, find_column(columns, name, ColumnNeed::kNumbersAndBool));
+      const Field& field = columns.schema[column];
       if (!suits_windows(field, size_)) return unfit_for_windows(field, size_.n);
-      places.push_back(place);
+      found.push_back(column);
       bytes += window_bytes(field) * static_cast<uint64_t>(size_.count(field.shape[0]) * columns.rows);
     }
     FOREBAY_RETURN_IF_ERROR(memory.reserve(bytes));
-    for (const size_t place : places) cut(columns, place);
+    for (const size_t column : found) cut(columns, column);
     return {};
   }
 
@@ -55,19 +55,19 @@ class Window final : public ColumnOp {
     return row_bytes(field) / static_cast<uint64_t>(field.shape[0]) * static_cast<uint64_t>(size_.n);
   }
 
-  void cut(Columns& columns, size_t place) const {
-    Field& field = columns.schema[place];
+  void cut(Columns& columns, size_t column) const {
+    Field& field = columns.schema[column];
     const int64_t count = size_.count(field.shape[0]);
     const size_t row = row_bytes(field), window = window_bytes(field);
     const size_t step = row / static_cast<size_t>(field.shape[0]) * static_cast<size_t>(size_.stride);
     ColumnValues made{Buffer::allocate(window * static_cast<size_t>(count * columns.rows)), {}};
-    const uint8_t* from = columns.values[place].values.data();
+    const uint8_t* from = columns.values[column].values.data();
     uint8_t* to = made.values.data();
     for (int64_t i = 0; i < columns.rows; ++i, from += row) {
       for (int64_t k = 0; k < count && window > 0; ++k, to += window)
         std::memcpy(to, from + static_cast<size_t>(k) * step, window);
     }
-    columns.values[place] = std::move(made);
+    columns.values[column] = std::move(made);
     field.shape = windowed_shape(field.shape, size_);
   }
 

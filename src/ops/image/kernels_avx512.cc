@@ -30,7 +30,7 @@ FOREBAY_LANE Vec load_lanes(const uint8_t* row, const int32_t* offsets) {
 }
 FOREBAY_LANE Vec zero() { return _mm512_setzero_si512(); }
 FOREBAY_LANE Vec set32(int32_t x) { return _mm512_set1_epi32(x); }
-FOREBAY_LANE Vec shuffle(Vec v, Vec places) { return _mm512_shuffle_epi8(v, places); }
+FOREBAY_LANE Vec shuffle(Vec v, Vec lanes) { return _mm512_shuffle_epi8(v, lanes); }
 FOREBAY_LANE Vec madd(Vec a, Vec b) { return _mm512_madd_epi16(a, b); }
 FOREBAY_LANE Vec add32(Vec a, Vec b) { return _mm512_add_epi32(a, b); }
 FOREBAY_LANE Vec shift_left_8(Vec v) { return _mm512_slli_epi32(v, 8); }

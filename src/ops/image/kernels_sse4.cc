@@ -20,7 +20,7 @@ FOREBAY_LANE Vec broadcast_lane(const void* from) { return load(from); }
 FOREBAY_LANE Vec load_lanes(const uint8_t* row, const int32_t* offsets) { return load(row + offsets[0]); }
 FOREBAY_LANE Vec zero() { return _mm_setzero_si128(); }
 FOREBAY_LANE Vec set32(int32_t x) { return _mm_set1_epi32(x); }
-FOREBAY_LANE Vec shuffle(Vec v, Vec places) { return _mm_shuffle_epi8(v, places); }
+FOREBAY_LANE Vec shuffle(Vec v, Vec lanes) { return _mm_shuffle_epi8(v, lanes); }
 FOREBAY_LANE Vec madd(Vec a, Vec b) { return _mm_madd_epi16(a, b); }
 FOREBAY_LANE Vec add32(Vec a, Vec b) { return _mm_add_epi32(a, b); }
 FOREBAY_LANE Vec shift_left_8(Vec v) { return _mm_slli_epi32(v, 8); }

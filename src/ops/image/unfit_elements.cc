@@ -123,9 +123,9 @@ std::optional<int64_t> first_unfit(DType from, const uint8_t* in, DType to, int6
   });
 }
 
-std::string unfit_text(DType from, const uint8_t* in, DType to, int64_t place, bool alone) {
+std::string unfit_text(DType from, const uint8_t* in, DType to, int64_t index, bool alone) {
   const std::string value =
-      with_element(from, [&](auto a) { return fmt::format("{}", widen(load_element<decltype(a)>(in, place))); });
+      with_element(from, [&](auto a) { return fmt::format("{}", widen(load_element<decltype(a)>(in, index))); });
   const std::string ends = with_element(to, [](auto b) {
     if constexpr (kIsFloat<decltype(b)>) {
       return std::string();
@@ -133,7 +133,7 @@ std::string unfit_text(DType from, const uint8_t* in, DType to, int64_t place, b
       return ends_text<decltype(b)>();
     }
   });
-  return fmt::format("{}{}, and {} goes from {}", value, alone ? "" : fmt::format(" at element {}", place),
+  return fmt::format("{}{}, and {} goes from {}", value, alone ? "" : fmt::format(" at element {}", index),
                      dtype_name(to), ends);
 }
 

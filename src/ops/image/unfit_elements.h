@@ -19,6 +19,6 @@ std::optional<int64_t> first_unfit(DType from, const uint8_t* in, DType to, int6
 
 /// Describes the element that first_unfit() found: "300 at element 2, and uint8 goes from 0 to
 /// 255". Leaves the place out if `alone`.
-std::string unfit_text(DType from, const uint8_t* in, DType to, int64_t place, bool alone);
+std::string unfit_text(DType from, const uint8_t* in, DType to, int64_t index, bool alone);
 
 }  // namespace forebay

@@ -270,20 +270,20 @@ int CurlLoop::on_close_socket(void* loop, curl_socket_t socket) {
 }
 
 void CurlLoop::watch(int fd, uint32_t events) {
-  const auto place = static_cast<size_t>(fd);
-  if (place >= watched_.size()) watched_.resize(place + 1);
+  const auto slot = static_cast<size_t>(fd);
+  if (slot >= watched_.size()) watched_.resize(slot + 1);
   epoll_event event{.events = events, .data = {.fd = fd}};
-  const bool known = watched_[place];
+  const bool known = watched_[slot];
   const int changed = ::epoll_ctl(epoll_fd_, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event);
   // The record is wrong if a descriptor was closed elsewhere and its number was reused.
   if (changed != 0) ::epoll_ctl(epoll_fd_, known ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event);
-  watched_[place] = true;
+  watched_[slot] = true;
 }
 
 void CurlLoop::forget(int fd) {
-  const auto place = static_cast<size_t>(fd);
-  if (place >= watched_.size() || !watched_[place]) return;
-  watched_[place] = false;
+  const auto slot = static_cast<size_t>(fd);
+  if (slot >= watched_.size() || !watched_[slot]) return;
+  watched_[slot] = false;
   // The pipe of libcurl's resolver may be closed already, and another thread's file may have its
   // number. That file is not in this epoll set, so the call does not affect it
   // (tests/tsan_suppressions.txt).

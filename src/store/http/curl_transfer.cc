@@ -74,7 +74,12 @@ Status CurlTransfer::set_up(CurlHandle handle, CURLSH* share) {
   set_method();
   if (curl_easy_setopt(easy, CURLOPT_URL, request_.url.c_str()) != CURLE_OK)
     return out_of_budget("no memory for a URL", 0);
+  FOREBAY_RETURN_IF_ERROR(set_headers());
+  if (started_ == Clock::time_point{}) started_ = Clock::now();
+  return {};
+}
 
+Status CurlTransfer::set_headers() {
   header_lines_.clear();
   header_lines_.reserve(request_.headers.size() + 2);
   for (const HttpHeader& header : request_.headers) {
@@ -95,8 +100,7 @@ Status CurlTransfer::set_up(CurlHandle handle, CURLSH* share) {
   for (size_t i = 0; i < header_lines_.size(); ++i) {
     header_list_[i] = {header_lines_[i].data(), i + 1 < header_lines_.size() ? &header_list_[i + 1] : nullptr};
   }
-  curl_easy_setopt(easy, CURLOPT_HTTPHEADER, header_list_.data());
-  if (started_ == Clock::time_point{}) started_ = Clock::now();
+  curl_easy_setopt(handle_.easy, CURLOPT_HTTPHEADER, header_list_.data());
   return {};
 }
 

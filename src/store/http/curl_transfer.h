@@ -69,6 +69,7 @@ class CurlTransfer {
 
   void set_connection_options(const HttpConnectionOptions& options);
   void set_method();
+  Status set_headers();
   bool posts_at_once() const;
   bool names(std::string_view lower_case) const;
   bool header_line(std::string_view line);

@@ -65,10 +65,10 @@ std::shared_ptr<HttpTransport> curl_transport(CurlTransportOptions options) {
 }
 
 std::shared_ptr<HttpTransport> shared_http_transport() {
-  Shared& place = shared_of_this_process();
-  const std::lock_guard lock(place.mutex);
-  auto transport = place.transport.lock();
-  if (!transport) place.transport = transport = curl_transport();
+  Shared& shared = shared_of_this_process();
+  const std::lock_guard lock(shared.mutex);
+  auto transport = shared.transport.lock();
+  if (!transport) shared.transport = transport = curl_transport();
   return transport;
 }
 

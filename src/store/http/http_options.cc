@@ -106,7 +106,7 @@ Result<HttpOptions> parse_http_options(const std::map<std::string, std::string>&
   if (!problems.empty()) return invalid_argument(fmt::format("storage options: {}", fmt::join(problems, "; ")));
   if (!parsed.connection.verify) {
     log_warning(
-        "storage option verify=false: whoever is on the way to the server can read and change what is transferred, "
+        "storage option verify=false: anybody between here and the server can read and change what is transferred, "
         "logins included");
   }
   parsed.options.connection = std::make_shared<const HttpConnectionOptions>(std::move(parsed.connection));

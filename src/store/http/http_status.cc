@@ -58,7 +58,7 @@ Status judge_http_status(const HttpResponse& response) {
     return invalid_argument(
         fmt::format("the server sends elsewhere ({}), to '{}'", status, url_for_messages(response.header("location"))));
   }
-  if (status < 400) return unavailable(fmt::format("an answer that is none (status {})", status));
+  if (status < 400) return unavailable(fmt::format("expected an answer, found the status {}", status));
   return refused(response);
 }
 

@@ -28,10 +28,10 @@ void LatencyWindow::update(Class& of_size) const {
   const size_t count = std::min(of_size.added, kSamples);
   const auto not_exceeded_by = [&](double share) {
     // The order of samples does not matter here, so the ring need not be unrolled.
-    const auto place = std::min(static_cast<size_t>(share * static_cast<double>(count)), count - 1);
-    std::nth_element(sorted.begin(), sorted.begin() + static_cast<ptrdiff_t>(place),
+    const auto rank = std::min(static_cast<size_t>(share * static_cast<double>(count)), count - 1);
+    std::nth_element(sorted.begin(), sorted.begin() + static_cast<ptrdiff_t>(rank),
                      sorted.begin() + static_cast<ptrdiff_t>(count));
-    return sorted[place];
+    return sorted[rank];
   };
   of_size.median_ns = not_exceeded_by(0.5);
   of_size.quantile_ns = not_exceeded_by(quantile_);

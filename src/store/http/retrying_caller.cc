@@ -51,7 +51,7 @@ struct State {
   bool started = false;
   int attempts = 0, in_flight = 0;
   bool hedged = false, charged = false, throttled = false;
-  std::optional<HedgeQueue::iterator> hedge_place;  // guarded by the queue's mutex
+  std::optional<HedgeQueue::iterator> hedge_entry;  // guarded by the queue's mutex
 };
 
 /// State shared with callbacks. They do not hold the caller, so that it is never destroyed on a
@@ -290,15 +290,15 @@ void CallerCore::plan_hedge(const std::shared_ptr<State>& state, uint64_t expect
   const Time due = timer_.now() + std::max<Time>({recent->quantile, 4 * recent->median, options_.hedge_after_at_least});
   {
     const std::lock_guard lock(hedge_mutex_);
-    if (state->hedge_place || state->entry->answered()) return;
-    state->hedge_place = hedge_queue_.emplace(due, state);
+    if (state->hedge_entry || state->entry->answered()) return;
+    state->hedge_entry = hedge_queue_.emplace(due, state);
   }
   arm_hedges(Time(0));
 }
 
 void CallerCore::forget_hedge(State& state) {
   const std::lock_guard lock(hedge_mutex_);
-  if (state.hedge_place) hedge_queue_.erase(*std::exchange(state.hedge_place, std::nullopt));
+  if (state.hedge_entry) hedge_queue_.erase(*std::exchange(state.hedge_entry, std::nullopt));
 }
 
 void CallerCore::arm_hedges(Time at_least) {
@@ -319,7 +319,7 @@ void CallerCore::send_hedges() {
     hedges_armed_ = false;
     while (!hedge_queue_.empty() && hedge_queue_.begin()->first <= now) {
       if (auto state = hedge_queue_.begin()->second.lock()) {
-        state->hedge_place.reset();
+        state->hedge_entry.reset();
         slow.push_back(std::move(state));
       }
       hedge_queue_.erase(hedge_queue_.begin());

@@ -77,14 +77,14 @@ Result<ListPage> list_folder(const std::string& root, const ListRequest& request
     return status_of_errno(ENOMEM);
   }
   if (!request.continuation.empty()) {
-    long place = 0;
+    long position = 0;
     const char* const end = request.continuation.data() + request.continuation.size();
-    if (std::from_chars(request.continuation.data(), end, place).ptr != end) {
+    if (std::from_chars(request.continuation.data(), end, position).ptr != end) {
       return invalid_argument("a continuation that no page gave");
     }
     // The position comes from another stream on the same folder. On Linux it is the file system's
     // cookie, which does not belong to the descriptor.
-    ::seekdir(dir.get(), place);
+    ::seekdir(dir.get(), position);
   }
   // Checked for each page rather than for each walk: no state is retained between calls, which may
   // come from any thread and in any order.

@@ -45,23 +45,23 @@ std::optional<Result<Buffer>> MemoryStore::read_now(const ReadRequest& request) 
   return result;
 }
 
+MemoryStore::Objects::const_iterator MemoryStore::first_of_page(const ListRequest& request) const {
+  if (request.continuation.empty())
+    return request.after.empty() ? objects_.lower_bound(request.prefix) : objects_.upper_bound(request.after);
+  std::string after = request.continuation;
+  if (after.back() != '/' || after.size() <= request.prefix.size()) return objects_.upper_bound(after);
+  after.back() = '/' + 1;  // skips everything below the folder
+  return objects_.lower_bound(after);
+}
+
 /// A continuation is the last name that the previous page has seen, hidden or not: a key, or a
 /// folder with its slash.
 Result<ListPage> MemoryStore::page(const ListRequest& request) const {
   ListPage page;
   const std::string& prefix = request.prefix;
   const std::shared_lock lock(mutex_);
-  auto at = request.after.empty() ? objects_.lower_bound(prefix) : objects_.upper_bound(request.after);
-  if (!request.continuation.empty()) {
-    std::string after = request.continuation;
-    if (after.back() == '/' && after.size() > prefix.size()) {
-      after.back() = '/' + 1;  // skips everything below the folder
-      at = objects_.lower_bound(after);
-    } else {
-      at = objects_.upper_bound(after);
-    }
-  }
-  std::string seen;
+  auto at = first_of_page(request);
+  std::string last;  // of this page
   bool any = !request.continuation.empty() || !request.after.empty() || !request.until.empty();
   while (at != objects_.end() && at->first.starts_with(prefix)) {
     if (!request.until.empty() && at->first > request.until) break;
@@ -70,19 +70,19 @@ Result<ListPage> MemoryStore::page(const ListRequest& request) const {
     const size_t slash = rest.find('/');
     const bool hidden = rest.starts_with('.');
     if (!hidden && page.objects.size() + page.prefixes.size() >= std::max<uint32_t>(request.max_keys, 1)) {
-      page.continuation = std::move(seen);
+      page.continuation = std::move(last);
       break;
     }
     if (hidden) ++page.hidden;
     if (slash == std::string_view::npos) {
       // An object named like the folder itself is a marker made by consoles, and not a sample.
       if (!hidden && !rest.empty()) page.objects.push_back({at->first, at->second.size()});
-      seen = at->first;
+      last = at->first;
       ++at;
     } else {
       std::string folder = at->first.substr(0, prefix.size() + slash + 1);
       if (!hidden) page.prefixes.push_back(folder);
-      seen = folder;
+      last = folder;
       // '0' follows '/' in ASCII: this finds the first name that is not below the folder in one
       // search.
       folder.back() = '/' + 1;

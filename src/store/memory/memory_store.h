@@ -33,10 +33,12 @@ class MemoryStore final : public Store {
 
  private:
   Result<Buffer> find(const ReadRequest& request) const;
+  using Objects = std::map<std::string, Buffer>;
+  Objects::const_iterator first_of_page(const ListRequest& request) const;
   Result<ListPage> page(const ListRequest& request) const;
 
   mutable std::shared_mutex mutex_;
-  std::map<std::string, Buffer> objects_;
+  Objects objects_;
   /// Shared with running calls, whose answer may destroy the store.
   const std::shared_ptr<CallTable> calls_ = std::make_shared<CallTable>();
 };

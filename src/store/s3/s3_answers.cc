@@ -155,7 +155,8 @@ Result<S3ListPage> parse_s3_list(std::string_view body, std::string_view prefix,
     if (accepted) list.page.prefixes.push_back(std::move(folder));
   }
   if (raw.truncated == "true" && !behind) {
-    if (raw.continuation.empty()) return corrupt("the listing goes on, but the server does not say where");
+    if (raw.continuation.empty())
+      return corrupt("the listing is incomplete, and the server does not say where it continues");
     list.page.continuation = std::move(raw.continuation);
   }
   return list;
@@ -176,7 +177,7 @@ Result<S3UploadsPage> parse_s3_uploads(std::string_view body) {
   }));
   if (truncated != "true") page.next_key.clear(), page.next_id.clear();
   if (truncated == "true" && page.next_key.empty())
-    return corrupt("the list of uploads goes on, but the server does not say where");
+    return corrupt("the list of uploads is incomplete, and the server does not say where it continues");
   if (encoding == "url") {
     page.next_key = percent_decode_listing(page.next_key);
     for (S3PartialUpload& upload : page.uploads) upload.key = percent_decode_listing(upload.key);

@@ -148,7 +148,7 @@ class Judge {
     const std::string also =
         asked_.options.requester_pays
             ? "or the access key id or the secret access key is wrong"
-            : "or the access key id or the secret access key is wrong, or the bucket asks whoever reads to pay (then "
+            : "or the access key id or the secret access key is wrong, or the bucket asks its readers to pay (then "
               "give the storage option requester_pays=true)";
     if (asked_.object) {
       return invalid_argument(fmt::format(

@@ -188,34 +188,40 @@ ListingTraits S3Store::listing() const {
 void S3Store::read(const ReadRequest& request, std::stop_token stop, ReadDone done) {
   const auto call = core_->calls.begin<Buffer>(display_name(request.key), stop, std::move(done), asked_by(request));
   if (call->answered()) return;
-  const auto answer = [core = core_, call, name = display_name(request.key)](Result<Buffer> bytes) {
+  const Answer answer = [core = core_, call, name = display_name(request.key)](Result<Buffer> bytes) {
     call->answer(bytes.ok() ? std::move(bytes) : Result<Buffer>(bytes.status().with_key(name)));
   };
   if (!possible(request.key)) return answer(not_found("no such object"));
-  if (request.range && !sayable(*request.range)) {
-    const auto sized = [request, answer](Result<ObjectInfo> info) {
-      const Status status = info.ok() ? resolve_range(request, info->size).status() : info.status();
-      answer(status.ok() ? Result<Buffer>(Buffer()) : Result<Buffer>(status));
-    };
-    return client_->send({.method = "HEAD", .key = request.key}, any_stop(stop),
-                         [sized, key = request.key](Result<HttpResponse> response) {
-                           if (!response.ok()) return sized(response.status());
-                           const auto size = parse_count(response->header("content-length"));
-                           if (!size) return sized(unavailable("the server does not say how large it is"));
-                           sized(ObjectInfo{key, *size});
-                         });
-  }
-  if (request.version_only) {
-    return client_->send({.method = "HEAD", .key = request.key}, any_stop(stop),
-                         [core = core_, request, answer](Result<HttpResponse> head) {
-                           if (!head.ok()) return answer(version_failure(head.status()));
-                           const std::string_view etag = head->header("etag");
-                           // If the object is pinned to another version, none is reported: the
-                           // object is then read, and the read reports the change.
-                           if (core->pins.check(request.key, etag).ok()) tell_version(request, version_of_etag(etag));
-                           answer(Buffer());
-                         });
-  }
+  // A range that HTTP cannot express is empty, or an error that depends on the object's size.
+  if (request.range && !sayable(*request.range)) return check_range(request, std::move(stop), answer);
+  if (request.version_only) return read_version(request, std::move(stop), answer);
+  read_bytes(request, std::move(stop), answer);
+}
+
+void S3Store::check_range(const ReadRequest& request, std::stop_token stop, const Answer& answer) {
+  client_->send({.method = "HEAD", .key = request.key}, any_stop(stop),
+                [request, answer](Result<HttpResponse> response) {
+                  if (!response.ok()) return answer(response.status());
+                  const auto size = parse_count(response->header("content-length"));
+                  if (!size) return answer(unavailable("the server does not say how large it is"));
+                  const Status status = resolve_range(request, *size).status();
+                  answer(status.ok() ? Result<Buffer>(Buffer()) : Result<Buffer>(status));
+                });
+}
+
+void S3Store::read_version(const ReadRequest& request, std::stop_token stop, const Answer& answer) {
+  client_->send({.method = "HEAD", .key = request.key}, any_stop(stop),
+                [core = core_, request, answer](Result<HttpResponse> head) {
+                  if (!head.ok()) return answer(version_failure(head.status()));
+                  const std::string_view etag = head->header("etag");
+                  // If the object is pinned to another version, none is reported: the object is
+                  // then read, and the read reports the change.
+                  if (core->pins.check(request.key, etag).ok()) tell_version(request, version_of_etag(etag));
+                  answer(Buffer());
+                });
+}
+
+void S3Store::read_bytes(const ReadRequest& request, std::stop_token stop, const Answer& answer) {
   const bool verify = client_->options().verify_checksums;
   client_->send(
       get_request(request, verify), any_stop(stop),

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -43,6 +44,11 @@ class S3Store final : public Store {
 
  private:
   struct Core;
+  using Answer = std::function<void(Result<Buffer>)>;
+  /// The parts of read(). They may return before `answer` is called.
+  void check_range(const ReadRequest& request, std::stop_token stop, const Answer& answer);
+  void read_version(const ReadRequest& request, std::stop_token stop, const Answer& answer);
+  void read_bytes(const ReadRequest& request, std::stop_token stop, const Answer& answer);
   void forget(const std::string& key);
   std::stop_token any_stop(const std::stop_token& stop) const;
 

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "cluster/entry_service.h"
+#include "cluster/patience.h"
+#include "cluster/peer_health.h"
+#include "cluster/peer_read_queue.h"
+#include "cluster/peer_store.h"
+#include "cluster/transport.h"
+#include "store/calls.h"
+#include "store/timer.h"
+
+namespace forebay {
+
+/// Requests entries from one peer: sends reads in calls, repeats those whose entry the peer has
+/// announced, and answers each read exactly once. Answers of the transport hold it, so it outlives
+/// the store if an answer is late. It does not own the transport, which must not be destroyed
+/// inside one of its own answers. Methods may be called from any thread.
+class PeerClient : public std::enable_shared_from_this<PeerClient> {
+ public:
+  PeerClient(Transport& transport, PeerHost host, PeerStoreOptions options);
+
+  bool may_ask() const;
+  void read(PeerRead read);
+  /// Backs the peer off and answers all waiting reads with an empty buffer. `there` says that the
+  /// peer was reached.
+  void failed(const std::string& why, bool there);
+  /// Answers all reads. After it returns, the transport is not used any more, except by answers
+  /// that this thread is inside of.
+  void close();
+
+  CallTable calls;
+
+ private:
+  using Items = Result<std::vector<ResponseItem>>;
+  /// A read of an entry that the peer has announced, until it is requested again.
+  struct Announced {
+    Timer::Time due;
+    PeerRead read;
+  };
+  /// An answer that is being given on this thread.
+  struct Frame {
+    const PeerClient* client;
+    const Frame* outer;
+  };
+  static thread_local const Frame* innermost_frame;
+
+  void send_waiting();
+  void send(PeerCall call);
+  CallLimits limits(const std::vector<EntryRequest>& requests) const;
+  void end_gathering();
+
+  void on_response(PeerCall call, Items items);
+  void update_health(const Items& items);
+  static void answer(const PeerRead& read, ResponseItem item);
+  void answer_empty(const PeerRead& read);
+
+  void retry_later(PeerRead read, uint64_t work_left);
+  void wake_at(Timer::Time time);
+  void retry_due();
+
+  const PeerHost host_;
+  const PeerStoreOptions options_;
+  PeerHealth health_;
+  Patience patience_;
+  std::mutex mutex_;
+  PeerReadQueue queue_;
+  std::vector<Announced> announced_;
+  Timer::Time wakes_at_ = Timer::Time::max();  ///< earliest time of retry_due()
+  std::condition_variable call_ended_;
+  size_t open_calls_ = 0;  ///< calls in flight, and answers being given
+  std::stop_source stop_;
+  Transport& transport_;
+  Timer timer_{/*manual=*/false};  // last: its thread uses the other members
+};
+
+}  // namespace forebay

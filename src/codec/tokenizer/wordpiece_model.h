@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "codec/tokenizer/byte_trie.h"
+#include "codec/tokenizer/piece_model.h"
+#include "forebay/result.h"
+
+namespace forebay {
+
+/// BERT's WordPiece. It takes the longest piece that the word begins with, then the longest
+/// continuation piece of the rest, and so on. A word that cannot be composed, or has too many
+/// characters, is one unknown token.
+class WordPieceModel final : public PieceModel {
+ public:
+  static Result<std::unique_ptr<PieceModel>> read(const nlohmann::json& model);
+  void encode(std::string_view word, std::vector<int32_t>& ids) const override;
+  uint64_t working_bytes_a_byte() const override { return 0; }
+
+ private:
+  ByteTrie pieces_;
+  uint32_t continuations_ = ByteTrie::kRoot;  ///< root of the pieces that continue a word
+  int32_t unknown_ = 0;
+  size_t most_chars_ = 100;
+};
+
+}  // namespace forebay

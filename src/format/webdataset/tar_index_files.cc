@@ -1,0 +1,68 @@
+#include "format/webdataset/tar_index_files.h"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "telemetry/log.h"
+
+namespace forebay {
+
+namespace {
+
+constexpr IndexKind kTarKind = {"tarindex", TarIndexFiles::kMostFileBytes, TarIndexFiles::kMostFiles};
+
+/// An index next to its shard omits the folder, so that both can be moved together.
+std::string known_as(const TarIndexFiles::Shard& shard, bool beside, NameSplit split) {
+  const std::string name = beside ? std::filesystem::path(shard.name).filename().string() : shard.name;
+  return fmt::format("{} {}{}\n{}\n", shard.size, shard.version, split == NameSplit::kLastDot ? " last" : "", name);
+}
+
+}  // namespace
+
+TarIndexFiles::TarIndexFiles(std::string folder, bool beside, NameSplit split)
+    : files_(kTarKind, beside ? "" : std::move(folder)), beside_(beside), split_(split) {}
+
+std::string TarIndexFiles::path(const Shard& shard) const {
+  if (beside_) return fmt::format("{}{}{}", shard.name, split_ == NameSplit::kLastDot ? ".last" : "", kBeside);
+  return files_.path(known_as(shard, beside_, split_));
+}
+
+std::optional<TarIndex> TarIndexFiles::load(const Shard& shard) const {
+  if (shard.version == 0) return std::nullopt;
+  using State = LoadedIndex::State;
+  const std::string identity = known_as(shard, beside_, split_);
+  const LoadedIndex loaded = beside_ ? load_index_file(kTarKind, path(shard), identity) : files_.load(identity);
+  std::optional<TarIndex> index;
+  if (loaded.state == State::kFound) index = TarIndex::from_bytes(loaded.payload, shard.size);
+  if (!index && beside_ && loaded.state != State::kMissing)
+    (loaded.state == State::kStale ? stale_ : damaged_).add(path(shard));
+  return index;
+}
+
+void TarIndexFiles::save(const Shard& shard, const TarIndex& index) const {
+  if (shard.version == 0) return;
+  const std::string identity = known_as(shard, beside_, split_);
+  if (!beside_)
+    files_.save(identity, index.to_bytes());
+  else if (!save_index_file(kTarKind, path(shard), identity, index.to_bytes(), 0644))
+    unwritten_.add(path(shard));
+}
+
+void TarIndexFiles::Trouble::add(const std::string& path) {
+  const std::lock_guard lock(mutex);
+  if (count++ == 0) first = path;
+}
+
+void TarIndexFiles::tell() const {
+  const auto told = [](const Trouble& trouble, std::string_view what) {
+    if (trouble.count > 0)
+      log_warning(fmt::format("{} of the indexes beside shards {} ({}{})", trouble.count.load(), what, trouble.first,
+                              trouble.count > 1 ? ", …" : ""));
+  };
+  told(damaged_, "are damaged: they were made anew");
+  told(stale_, "are of another state of their shards: they were made anew");
+  told(unwritten_, "cannot be written: headers are read again each time");
+}
+
+}  // namespace forebay

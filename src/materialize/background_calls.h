@@ -1,0 +1,53 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <future>
+#include <stop_token>
+#include <utility>
+
+#include "study/trial.h"
+
+namespace forebay {
+
+/// Runs work on a thread of its own, such as calls to a bucket, and polls for the caller
+/// meanwhile. A request to stop, or an exception of poll(), requests a stop of `stop`. The work
+/// must then end soon; the exception is rethrown after it has ended.
+class BackgroundCalls {
+ public:
+  BackgroundCalls(const TrialContext& context, std::stop_source stop) : context_(context), stop_(std::move(stop)) {}
+
+  template <typename Work>
+  auto operator()(Work work) const {
+    auto result = std::async(std::launch::async, std::move(work));
+    wait(result);
+    return result.get();
+  }
+
+  /// Waits until the result is ready. The destructor of a future of std::async waits, too.
+  template <typename T>
+  void wait(std::future<T>& result) const {
+    while (result.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready) look();
+  }
+
+  /// Whether all work should end; end() requests that.
+  bool to_end() const { return context_.stop.stop_requested() || stop_.stop_requested(); }
+  void end() const { stop_.request_stop(); }
+
+ private:
+  void look() const {
+    if (context_.stop.stop_requested()) stop_.request_stop();
+    if (!context_.poll) return;
+    try {
+      context_.poll();
+    } catch (...) {
+      stop_.request_stop();
+      throw;
+    }
+  }
+
+  const TrialContext& context_;
+  mutable std::stop_source stop_;
+};
+
+}  // namespace forebay
