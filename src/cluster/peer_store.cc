@@ -12,6 +12,7 @@
 #include "cluster/entry_service.h"
 #include "cluster/peer_health.h"
 #include "cluster/peer_pace.h"
+#include "forebay/stats/store.h"
 #include "store/calls.h"
 #include "store/timer.h"
 #include "telemetry/log.h"

@@ -8,6 +8,7 @@
 #include "materialize/cut.h"
 #include "materialize/shard_plan.h"
 #include "materialize/stored_pictures.h"
+#include "pipeline/catalog.h"
 
 namespace forebay {
 
