@@ -12,6 +12,7 @@
 
 #include "loader/compile/compile.h"
 #include "loader/describe/check.h"
+#include "pipeline/catalog.h"
 
 namespace forebay {
 namespace {

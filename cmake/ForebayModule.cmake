@@ -28,7 +28,7 @@ endif()
 
 # Tests link with what users get; they themselves need not be fast, and compile in two thirds of the time.
 add_library(forebay_test_options INTERFACE)
-target_compile_options(forebay_test_options INTERFACE $<$<CONFIG:Release>:-O1>)
+target_compile_options(forebay_test_options INTERFACE $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
 target_link_libraries(forebay_test_options INTERFACE forebay_options)
 
 function(forebay_module name)

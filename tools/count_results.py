@@ -3,7 +3,7 @@
 
     tools/count_results.py FOLDER
 
-FOLDER holds JUnit files of GoogleTest and pytest (*.xml), the one of ctest (ctest.xml), and checks.tsv with one line
+FOLDER holds JUnit files of GoogleTest and pytest (*.xml), those of ctest (ctest*.xml), and checks.tsv with one line
 "ok|failed|skipped <tab> name" per check that is no test program. The last line printed is "N passed, N failed, N skipped".
 With FOREBAY_REQUIRE_SHARED=1 a test that was skipped because the shared data is absent counts as failed.
 """
@@ -56,7 +56,7 @@ def read_suites(folder):
     """{program: [(name, outcome, reason)]} of all JUnit files but ctest's."""
     suites = {}
     for path in sorted(folder.glob("*.xml")):
-        if path.name == "ctest.xml":
+        if path.stem.startswith("ctest"):
             continue
         try:
             suites[path.stem] = list(read_suite(path))
@@ -68,8 +68,8 @@ def read_suites(folder):
 def collect(folder):
     suites = read_suites(folder)
     results = [test for tests in suites.values() for test in tests]
-    if (folder / "ctest.xml").exists():
-        results += read_programs(folder / "ctest.xml", suites)
+    for path in sorted(folder.glob("ctest*.xml")):
+        results += read_programs(path, suites)
     if (folder / "checks.tsv").exists():
         results += read_checks(folder / "checks.tsv")
     return results

@@ -9,6 +9,7 @@
 /// The documentation writes `fb::` for this namespace: `namespace fb = forebay;`.
 #include "forebay/batch.h"
 #include "forebay/engine.h"
+#include "forebay/ledger.h"
 #include "forebay/loader.h"
 #include "forebay/pipeline.h"
 #include "forebay/result.h"

@@ -13,11 +13,12 @@
 
 #include "forebay/batch.h"
 #include "forebay/data_warning.h"
-#include "forebay/ledger.h"
 #include "forebay/pipeline.h"
 #include "forebay/result.h"
 
 namespace forebay {
+
+struct Ledger;
 
 /// How a bad sample is treated: its error is raised, the batch is shorter, or another sample takes
 /// its place.

@@ -14,19 +14,13 @@
 
 #include "forebay/argument_types.h"
 #include "forebay/operator_options.h"
+#include "forebay/problem.h"
 #include "forebay/result.h"
 #include "forebay/tensor.h"
 
 namespace forebay {
 
 class Description;
-
-/// A mistake in a pipeline, and how to correct it.
-struct Problem {
-  std::string op;       ///< "3: random_crop"
-  std::string message;  ///< "the field 'image' is still encoded"
-  std::string remedy;   ///< "put .decode_image() before it"
-};
 
 /// One array of `fb::arrays`: data in memory, or a .npy file. Data in memory belongs to
 /// `values.buffer`, or to the caller, who must then keep it alive.

@@ -13,6 +13,7 @@
 #include "cache/entry_form.h"
 #include "cache/ram_tier.h"
 #include "cache/seen_entries.h"
+#include "forebay/stats/cache.h"
 #include "runtime/fork_guard.h"
 #include "telemetry/log.h"
 

@@ -10,9 +10,10 @@
 #include "base/reclaimable_memory.h"
 #include "cache/compression.h"
 #include "cache/keep_policy.h"
-#include "forebay/ledger.h"
 
 namespace forebay {
+
+struct CacheStats;
 
 struct CacheOptions {
   /// For `disk_bytes`: half of the bytes that are free on the disk or used by the folder when the

@@ -8,6 +8,7 @@
 #include "base/byte_size.h"
 #include "cache/cache_test_support.h"
 #include "cache/entry_form.h"
+#include "forebay/stats/cache.h"
 
 namespace forebay {
 namespace {

@@ -15,6 +15,7 @@
 #include "base/read_all.h"
 #include "cache/budget_limits.h"
 #include "cache/folder_use.h"
+#include "forebay/stats/cache.h"
 #include "telemetry/log.h"
 
 namespace forebay {

@@ -14,10 +14,11 @@
 #include "cache/entry_store.h"
 #include "cache/place_index.h"
 #include "cache/segment_writer.h"
-#include "forebay/ledger.h"
 #include "store/store.h"
 
 namespace forebay {
+
+struct TierStats;
 
 struct DiskTierOptions {
   std::string dir;

@@ -13,6 +13,7 @@
 #include "cache/cache_test_support.h"
 #include "cache/entry_form.h"
 #include "cache/places.h"
+#include "forebay/stats/cache.h"
 
 namespace forebay {
 namespace {

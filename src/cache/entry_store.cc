@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "forebay/stats/store.h"
 #include "store/local/local_store.h"
 
 namespace forebay {
@@ -35,6 +36,8 @@ void EntryStore::list(const ListRequest& request, std::stop_token stop, ListDone
 void EntryStore::stat(const std::string& key, std::stop_token stop, StatDone done) {
   files_->stat(key, std::move(stop), std::move(done));
 }
+
+StoreStats EntryStore::stats() const { return files_->stats(); }
 
 Status EntryStore::take_failure() {
   const std::lock_guard lock(failure_->mutex);

@@ -21,7 +21,7 @@ class EntryStore final : public Store {
   void list(const ListRequest& request, std::stop_token stop, ListDone done) override;
   void stat(const std::string& key, std::stop_token stop, StatDone done) override;
   std::string display_name(const std::string& key) const override { return files_->display_name(key); }
-  StoreStats stats() const override { return files_->stats(); }
+  StoreStats stats() const override;
 
   /// Returns the last failure since the previous call; OK if there was none.
   Status take_failure();

@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "forebay/stats/cache.h"
+
 namespace forebay {
 
 namespace {

@@ -10,9 +10,10 @@
 #include "base/reclaimable_memory.h"
 #include "cache/hash_map.h"
 #include "cache/keep_policy.h"
-#include "forebay/ledger.h"
 
 namespace forebay {
+
+struct TierStats;
 
 /// Entries in memory, within a budget that includes the overhead of each entry. Methods may be
 /// called from any thread.

@@ -2,6 +2,7 @@
 
 #include "cache/cache_test_support.h"
 #include "cache/seen_entries.h"
+#include "forebay/stats/cache.h"
 
 namespace forebay {
 namespace {

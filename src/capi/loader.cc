@@ -14,6 +14,7 @@
 #include "capi/handles.h"
 #include "capi/options.h"
 #include "capi/texts.h"
+#include "forebay/ledger.h"
 #include "forebay/loader.h"
 
 namespace forebay::capi {

@@ -21,6 +21,7 @@
 #include "cli/interrupt.h"
 #include "cli/loader_flags.h"
 #include "cli/process_memory.h"
+#include "forebay/ledger.h"
 #include "runtime/host.h"
 
 namespace forebay {

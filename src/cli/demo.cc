@@ -13,6 +13,7 @@
 #include "cli/process_memory.h"
 #include "cli/progress.h"
 #include "cli/ranks.h"
+#include "forebay/ledger.h"
 #include "telemetry/step_counters.h"
 
 namespace forebay {

@@ -13,6 +13,7 @@
 #include "loader/describe/step_arguments.h"
 #include "loader/describe/unbounded_rules.h"
 #include "loader/samples/choose_assignment.h"
+#include "pipeline/op_spec.h"
 #include "pipeline/selection.h"
 #include "plan/placement.h"
 #include "plan/schedule.h"

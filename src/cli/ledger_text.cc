@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/byte_size.h"
+#include "forebay/ledger.h"
 
 namespace forebay {
 namespace {

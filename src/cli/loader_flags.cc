@@ -7,6 +7,7 @@
 
 #include "cli/whole_number.h"
 #include "loader/describe/unbounded_rules.h"
+#include "pipeline/op_spec.h"
 
 namespace forebay {
 namespace {

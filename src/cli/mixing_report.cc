@@ -9,6 +9,7 @@
 #include "loader/describe/open_source.h"
 #include "loader/describe/step_arguments.h"
 #include "pipeline/description.h"
+#include "pipeline/op_spec.h"
 
 namespace forebay {
 Result<MixingReport> make_mixing_report(const Pipeline& pipeline, const PlanRequest& plan,

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "forebay/ledger.h"
 #include "runtime/host.h"
 #include "telemetry/step_counters.h"
 

@@ -12,6 +12,7 @@
 #include "cli/mixing_report.h"
 #include "cli/process_memory.h"
 #include "cli/progress.h"
+#include "forebay/ledger.h"
 #include "forebay/pipeline.h"
 
 namespace forebay::cli_test {

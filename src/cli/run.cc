@@ -17,7 +17,9 @@
 #include "cli/process_memory.h"
 #include "cli/progress.h"
 #include "cli/ranks.h"
+#include "forebay/ledger.h"
 #include "study/limits.h"
+#include "study/observation.h"
 #include "study/report/pages.h"
 
 namespace forebay {

@@ -8,6 +8,9 @@
 
 #include "cluster/entry_service.h"
 #include "cluster/peer_client.h"
+#include "cluster/peer_health.h"
+#include "cluster/peer_pace.h"
+#include "forebay/stats/store.h"
 #include "store/calls.h"
 
 namespace forebay {

@@ -7,6 +7,7 @@
 #include "cluster/http/http_peer_transport.h"
 #include "cluster/simulated/simulated_network.h"
 #include "cluster/transport_conformance.h"
+#include "forebay/stats/store.h"
 #include "telemetry/log.h"
 
 namespace forebay {

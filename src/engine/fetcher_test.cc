@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "forebay/stats/store.h"
 #include "store/memory/memory_store.h"
 #include "store/slow/slow_store.h"
 

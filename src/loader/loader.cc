@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "forebay/ledger.h"
 #include "loader/batch_fields.h"
 #include "loader/describe/check.h"
 #include "loader/describe/open_kinds.h"
@@ -14,6 +15,7 @@
 #include "loader/loader_impl.h"
 #include "loader/run/loader_stats.h"
 #include "loader/samples/choose_assignment.h"
+#include "pipeline/op_spec.h"
 #include "pipeline/run/run_trace.h"
 #include "telemetry/log.h"
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/hash.h"
+#include "forebay/ledger.h"
 #include "loader/loader_test_support.h"
 #include "store/scratch_folder.h"
 

@@ -9,6 +9,7 @@
 #include "loader/describe/step_arguments.h"
 #include "loader/loader_impl.h"
 #include "pipeline/cache_rules.h"
+#include "pipeline/op_spec.h"
 
 // Decisions before the first batch, and moves to other places.
 

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "forebay/ledger.h"
 #include "loader/loader_test_support.h"
 
 namespace forebay {

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "forebay/forebay.h"
+#include "forebay/batch.h"
+#include "forebay/loader.h"
+#include "forebay/pipeline.h"
 
 namespace forebay::loader_test {
 

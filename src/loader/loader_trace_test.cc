@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "forebay/ledger.h"
 #include "loader/loader_test_support.h"
 #include "pipeline/trace_rows.h"
 

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "codec/encode.h"
+#include "forebay/ledger.h"
 #include "format/webdataset/tar_test_support.h"
 #include "loader/loader_test_support.h"
 #include "store/scratch_folder.h"

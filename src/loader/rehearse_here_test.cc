@@ -7,6 +7,7 @@
 #include <map>
 #include <span>
 
+#include "forebay/ledger.h"
 #include "loader/loader_test_support.h"
 #include "loader/run/replay_rows.h"
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "format/materialized/sample_tar.h"
+#include "pipeline/op_spec.h"
 
 namespace forebay {
 

@@ -8,6 +8,7 @@
 #include "forebay/profile.h"
 #include "loader/describe/check.h"
 #include "loader/describe/materialized_steps.h"
+#include "pipeline/catalog.h"
 
 namespace forebay {
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "loader/describe/materialized_steps.h"
+#include "pipeline/op_spec.h"
 #include "study/study_test_support.h"
 
 namespace forebay {

@@ -8,6 +8,7 @@
 #include "materialize/cut.h"
 #include "materialize/sample_summary.h"
 #include "materialize/stored_pictures.h"
+#include "pipeline/catalog.h"
 
 namespace forebay {
 

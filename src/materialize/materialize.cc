@@ -26,6 +26,8 @@
 #include "materialize/unfinished_folder.h"
 #include "materialize/update_folder.h"
 #include "materialize/update_prefix.h"
+#include "materialize/writing_place.h"
+#include "pipeline/op_spec.h"
 #include "runtime/host.h"
 #include "study/few_samples.h"
 #include "study/trial.h"

@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "pipeline/description.h"
+#include "pipeline/op_spec.h"
 #include "study/study_test_support.h"
 #include "study/working_folder.h"
 

@@ -5,6 +5,7 @@
 
 #include "forebay/materialize.h"
 #include "pipeline/description.h"
+#include "pipeline/op_spec.h"
 #include "study/study_test_support.h"
 #include "study/working_folder.h"
 

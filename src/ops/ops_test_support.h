@@ -16,6 +16,7 @@
 
 #include "ops/definition/registry.h"
 #include "ops/image/simd_level.h"
+#include "pipeline/operator.h"
 
 namespace forebay::ops_test {
 

@@ -1,5 +1,7 @@
 #include "ops/definition/registry.h"
 
+#include "pipeline/operator.h"
+
 namespace forebay {
 
 std::vector<OpDef> all_ops() {

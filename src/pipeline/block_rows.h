@@ -8,7 +8,7 @@
 
 #include "base/schema.h"
 #include "forebay/batch.h"
-#include "forebay/pipeline.h"
+#include "forebay/problem.h"
 #include "pipeline/collate.h"
 #include "pipeline/itinerary.h"
 

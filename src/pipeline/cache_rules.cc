@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/byte_size.h"
+#include "pipeline/catalog.h"
 
 namespace forebay {
 

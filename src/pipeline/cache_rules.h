@@ -3,9 +3,12 @@
 #include <optional>
 #include <vector>
 
-#include "pipeline/catalog.h"
+#include "forebay/problem.h"
 
 namespace forebay {
+
+class Catalog;
+struct OpSpec;
 
 /// Problems with the place of a `.cache()` at `step`: it would freeze random results, entries of an
 /// older version of a function could not be recognized, or the step before is a cache already.

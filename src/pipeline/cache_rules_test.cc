@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "pipeline/catalog.h"
+#include "pipeline/operator.h"
+
 namespace forebay {
 namespace {
 

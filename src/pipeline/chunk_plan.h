@@ -6,7 +6,7 @@
 
 #include "base/chunk_source.h"
 #include "base/entry_cache.h"
-#include "pipeline/operator.h"
+#include "pipeline/column_op.h"
 #include "pipeline/packed_rows.h"
 #include "telemetry/step_counters.h"
 

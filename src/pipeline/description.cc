@@ -67,6 +67,8 @@ std::vector<std::string> field_list(const Json& value) {
   return names;
 }
 
+Description::Description() : steps_(std::make_shared<std::vector<OpSpec>>()) {}
+
 Description::Description(OpSpec source) : steps_(std::make_shared<std::vector<OpSpec>>(1, std::move(source))) {}
 
 Description Description::append(OpSpec op) const {

@@ -6,28 +6,14 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "base/hash.h"
 #include "forebay/result.h"
+#include "pipeline/json_fwd.h"
 
 namespace forebay {
 
-using Json = nlohmann::ordered_json;
 class Catalog;
-class Source;
-
-/// One step of a description: a name and its arguments. An argument that JSON cannot hold (a Python
-/// function, an array in memory) is an attachment.
-struct OpSpec {
-  std::string name;
-  Json args = Json::object();
-  std::shared_ptr<void> attachment;
-  /// Name of the attachment in states and messages ("<function augment>"). Part of the fingerprint.
-  std::string attachment_name;
-  /// The source, if it is open already. Not part of the description.
-  std::shared_ptr<const Source> opened = nullptr;
-};
+struct OpSpec;
 
 /// "image" → {"image"}, ["a", "b"] → {"a", "b"}, nothing or null → {}.
 std::vector<std::string> field_list(const Json& value);
@@ -36,7 +22,7 @@ std::vector<std::string> field_list(const Json& value);
 /// returns a new one. It touches no storage.
 class Description {
  public:
-  Description() = default;
+  Description();
   explicit Description(OpSpec source);
 
   Description append(OpSpec op) const;
@@ -53,7 +39,7 @@ class Description {
   Hash128 fingerprint(const Catalog& catalog) const;
 
  private:
-  std::shared_ptr<const std::vector<OpSpec>> steps_ = std::make_shared<std::vector<OpSpec>>();
+  std::shared_ptr<const std::vector<OpSpec>> steps_;
 };
 
 }  // namespace forebay

@@ -13,7 +13,7 @@
 #include "pipeline/block_rows.h"
 #include "pipeline/chunk_plan.h"
 #include "pipeline/keyed_stage.h"
-#include "pipeline/operator.h"
+#include "pipeline/record_op.h"
 #include "telemetry/step_counters.h"
 #include "telemetry/trace.h"
 

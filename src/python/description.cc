@@ -15,6 +15,8 @@
 #include "loader/describe/file_hash.h"
 #include "loader/describe/source_args.h"
 #include "loader/describe/table_args.h"
+#include "pipeline/catalog.h"
+#include "pipeline/op_spec.h"
 #include "python/array.h"
 #include "python/raise.h"
 #include "python/text.h"

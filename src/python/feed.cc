@@ -7,6 +7,7 @@
 #include <nanobind/stl/string.h>
 
 #include "loader/describe/stream_args.h"
+#include "pipeline/op_spec.h"
 #include "python/description.h"
 #include "python/text.h"
 #include "stream/pushed_log.h"

@@ -14,6 +14,7 @@
 #include <nanobind/stl/string.h>
 
 #include "base/replace_file.h"
+#include "forebay/ledger.h"
 #include "pipeline/foreign.h"
 #include "python/batch.h"
 #include "python/foreign_call.h"

@@ -8,6 +8,7 @@
 #include "forebay/engine.h"
 #include "forebay/ledger.h"
 #include "loader/describe/catalog_json.h"
+#include "pipeline/catalog.h"
 #include "python/batch.h"
 #include "python/description.h"
 #include "python/diagnose.h"

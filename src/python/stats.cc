@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "forebay/ledger.h"
 #include "python/text.h"
 
 namespace forebay::python {

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "pipeline/op_spec.h"
+
 namespace forebay::python {
 
 nb::object to_text(std::string_view bytes) {

@@ -5,7 +5,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include "pipeline/description.h"
+#include "pipeline/json_fwd.h"
 
 namespace forebay::python {
 

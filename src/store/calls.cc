@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "forebay/stats/store.h"
+
 namespace forebay {
 
 namespace {

@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "forebay/stats/store.h"
 #include "store/calls.h"
 
 namespace forebay {

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "forebay/stats/store.h"
 #include "store/conformance.h"
 
 namespace forebay {

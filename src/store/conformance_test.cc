@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "forebay/stats/store.h"
+
 // Tests the promises of Store on every driver.
 namespace forebay::conformance {
 

@@ -12,12 +12,12 @@
 #include "base/read_request.h"
 #include "base/reclaimable_memory.h"
 #include "forebay/buffer.h"
-#include "forebay/ledger.h"
 #include "forebay/result.h"
 
 namespace forebay {
 
 class RequestSlots;
+struct StoreStats;
 
 /// Returns ObjectInfo::version of an ETag; 0 for a missing or weak one.
 uint64_t version_of_etag(std::string_view etag);

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include "base/byte_size.h"
+#include "forebay/stats/cache.h"
+#include "study/observation.h"
 
 namespace forebay {
 

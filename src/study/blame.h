@@ -4,9 +4,10 @@
 #include <vector>
 
 #include "forebay/diagnosis.h"
-#include "study/trial.h"
 
 namespace forebay {
+
+struct Observation;
 
 constexpr double kWorthIt = 1.05;  ///< smallest speed-up that is reported as a gain
 constexpr double kHasAll = 0.95;   ///< share of hits, or of entries, of a full cache

@@ -10,6 +10,7 @@
 #include "loader/describe/check.h"
 #include "loader/describe/step_arguments.h"
 #include "pipeline/cache_rules.h"
+#include "pipeline/catalog.h"
 #include "runtime/host.h"
 
 namespace forebay {

@@ -6,6 +6,7 @@
 
 #include "forebay/pipeline.h"
 #include "loader/describe/step_arguments.h"
+#include "pipeline/op_spec.h"
 #include "runtime/host.h"
 #include "study/study_test_support.h"
 

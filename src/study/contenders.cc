@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "study/observation.h"
+
 namespace forebay {
 
 namespace {

@@ -10,6 +10,8 @@
 
 #include "base/clock.h"
 #include "forebay/diagnosis.h"
+#include "forebay/ledger.h"
+#include "study/observation.h"
 #include "study/study_test_support.h"
 #include "study/trial.h"
 

@@ -14,6 +14,7 @@
 #include "format/table/open_table_test_support.h"
 #include "loader/describe/open_source.h"
 #include "pipeline/description.h"
+#include "pipeline/op_spec.h"
 #include "study/study_test_support.h"
 
 namespace forebay {

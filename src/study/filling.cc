@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "forebay/ledger.h"
 
 namespace forebay {
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "pipeline/op_spec.h"
 #include "study/changes.h"
 #include "study/study_test_support.h"
 #include "study/working_folder.h"

@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 
 #include "base/byte_size.h"
+#include "forebay/ledger.h"
 #include "runtime/host.h"
+#include "study/observation.h"
 
 namespace forebay {
 

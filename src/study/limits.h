@@ -1,9 +1,10 @@
 #pragma once
 
 #include "forebay/diagnosis.h"
-#include "study/trial.h"
 
 namespace forebay {
+
+struct Observation;
 
 /// A smaller share of the time spent waiting is no limit.
 constexpr double kHardlyWaits = 0.05;

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "forebay/ledger.h"
+#include "study/observation.h"
+
 namespace forebay {
 namespace {
 

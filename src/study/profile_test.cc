@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "forebay/ledger.h"
 #include "page/page.h"
 #include "study/report/pages.h"
 #include "study/study_test_support.h"

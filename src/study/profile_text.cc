@@ -6,6 +6,7 @@
 
 #include "base/byte_size.h"
 #include "forebay/profile.h"
+#include "pipeline/op_spec.h"
 #include "study/pipeline_json.h"
 #include "study/profile_words.h"
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "forebay/ledger.h"
+
 namespace forebay {
 
 namespace {

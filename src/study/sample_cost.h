@@ -1,9 +1,10 @@
 #pragma once
 
-#include "forebay/ledger.h"
 #include "forebay/profile.h"
 
 namespace forebay {
+
+struct Ledger;
 
 /// Returns the cost of samples between two ledgers of one loader, which delivered `rate` samples
 /// per second meanwhile. An empty `before` means since the loader was opened.

@@ -12,6 +12,7 @@
 #include "loader/describe/open_source.h"
 #include "loader/describe/step_arguments.h"
 #include "loader/describe/unbounded_rules.h"
+#include "pipeline/op_spec.h"
 #include "pipeline/selection.h"
 #include "plan/schedule.h"
 #include "study/way_of_loading.h"

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "loader/describe/check.h"
+#include "pipeline/op_spec.h"
 #include "study/kept_bytes.h"
 
 namespace forebay {

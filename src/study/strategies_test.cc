@@ -7,6 +7,7 @@
 
 #include "loader/describe/check.h"
 #include "loader/describe/step_arguments.h"
+#include "pipeline/op_spec.h"
 #include "study/kept_bytes.h"
 #include "study/study_test_support.h"
 

@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "forebay/ledger.h"
 #include "runtime/executor.h"
+#include "study/observation.h"
 
 namespace forebay {
 

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "forebay/diagnosis.h"
-#include "forebay/ledger.h"
 #include "forebay/loader.h"
 #include "forebay/result.h"
-#include "runtime/host.h"
 
 namespace forebay {
+
+struct Observation;
 
 /// Surroundings of a loader that is tried.
 struct TrialContext {
@@ -26,15 +26,6 @@ struct TrialContext {
 struct TrialLength {
   int windows = 3;
   double window_seconds = 0.8;  ///< least length; also two batches, unless they take over 4 seconds
-};
-
-/// Measurements of a loader that ran for a while.
-struct Observation {
-  std::vector<double> rates;           ///< samples per second of each window
-  double samples = 0, seconds = 0;     ///< totals of all windows
-  Ledger before, after;                ///< before and after all windows
-  CoreTime cores_before, cores_after;  ///< of all compute threads of the process
-  std::vector<double> step_rates;      ///< rate of the consumer's step in each window; may be empty
 };
 
 double median_of(std::vector<double> values);

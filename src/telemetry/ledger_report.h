@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "forebay/ledger.h"
-
 namespace forebay {
+
+struct Ledger;
 
 /// The parts of the text of report().
 struct RunFinding {

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "forebay/ledger.h"
+#include "forebay/stats/histogram.h"
 
 namespace forebay {
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ops/definition/registry.h"
+#include "pipeline/catalog.h"
 
 namespace {
 

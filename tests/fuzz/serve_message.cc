@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "forebay/ledger.h"
 #include "serve/memory/mapped_slabs.h"
 #include "serve/memory/shared_blocks.h"
 #include "serve/wire/channel.h"

@@ -71,7 +71,7 @@ def test_libraries_of_brokers_and_of_sound_are_behind_modules_that_stand_beside(
 def test_only_public_headers_are_installed(installed):
     include = installed / "include"
     found = sorted(path.relative_to(include).as_posix() for path in include.rglob("*.h"))
-    public = sorted(f"forebay/{path.name}" for path in (ROOT / "include" / "forebay").glob("*.h"))
+    public = sorted(path.relative_to(ROOT / "include").as_posix() for path in (ROOT / "include").rglob("*.h"))
     assert found == public
 
 

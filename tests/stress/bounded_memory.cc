@@ -2,6 +2,7 @@
 
 #include <spng.h>
 
+#include "forebay/ledger.h"
 #include "pictures.h"
 
 namespace forebay::tests {

@@ -12,6 +12,7 @@
 
 #include "cache/cache_test_support.h"
 #include "cache/places.h"
+#include "forebay/stats/cache.h"
 
 namespace forebay {
 namespace {

@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "forebay/ledger.h"
 #include "pictures.h"
 
 namespace forebay::tests {

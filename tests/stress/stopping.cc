@@ -7,6 +7,7 @@
 #include <atomic>
 #include <thread>
 
+#include "forebay/ledger.h"
 #include "pictures.h"
 
 namespace forebay::tests {

@@ -3,6 +3,7 @@
 #include <random>
 #include <thread>
 
+#include "forebay/ledger.h"
 #include "pictures.h"
 
 namespace forebay::tests {

@@ -54,6 +54,10 @@ def test_downhill_is_allowed(tree):
     ("include/forebay/status.h", '#include "base/hash.h"', "includes no private one"),
     ("include/forebay/tensor.h", '#include "forebay/loader.h"', "base (layer 0) may not use loader"),
     ("include/forebay/extra.h", "", "without an owner"),
+    ("include/forebay/stats/extra.h", "", "without an owner"),
+    ("src/loader/a.h", '#include "forebay/ledger.h"', "few headers include this"),
+    ("include/forebay/loader.h", '#include "forebay/ledger.h"', "few headers include this"),
+    ("src/pipeline/a.h", "#include <nlohmann/json.hpp>", "few headers include this"),
     ("examples/a.cc", '#include "pipeline/operator.h"', "public headers only"),
 ])
 def test_each_offence_is_named_with_its_line(tree, path, line, says):

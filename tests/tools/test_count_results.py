@@ -37,6 +37,11 @@ def test_everything_is_summed(last_line, monkeypatch):
     assert last_line(files) == (1, "2 passed, 1 failed, 2 skipped")
 
 
+def test_every_run_of_ctest_counts(last_line):
+    files = {"a_test.xml": GTEST, "ctest_above.xml": ctest("fail").replace("a_test", "b_test"), "ctest_changed.xml": ctest("fail")}
+    assert last_line(files) == (1, "1 passed, 2 failed, 1 skipped")
+
+
 def test_absent_shared_data_fails_where_it_is_required(last_line, monkeypatch):
     monkeypatch.setenv("FOREBAY_REQUIRE_SHARED", "1")
     assert last_line({"a_test.xml": GTEST}) == (1, "1 passed, 2 failed, 0 skipped")

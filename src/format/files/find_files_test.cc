@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "forebay/stats/store.h"
 #include "format/table/open_table_test_support.h"
 #include "store/slow/slow_store.h"
 

@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "base/sanitized_test_support.h"
+#include "forebay/stats/store.h"
 #include "format/files/walk.h"
 #include "store/memory/memory_store.h"
 #include "store/scratch_folder.h"

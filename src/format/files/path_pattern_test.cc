@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "forebay/stats/store.h"
 #include "format/files/braces.h"
 #include "format/files/glob.h"
 #include "store/memory/memory_store.h"

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "forebay/stats/store.h"
 #include "format/files/joined_reads.h"
 #include "store/memory/memory_store.h"
 

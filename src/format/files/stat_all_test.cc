@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "forebay/stats/store.h"
 #include "store/local/local_store.h"
 #include "store/memory/memory_store.h"
 #include "store/scratch_folder.h"

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "forebay/stats/store.h"
 #include "store/memory/memory_store.h"
 #include "store/slow/slow_store.h"
 

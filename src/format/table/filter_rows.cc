@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "forebay/stats/store.h"
 #include "format/files/joined_reads.h"
 #include "format/files/reading_jobs.h"
 #include "format/table/table_index.h"

@@ -1,3 +1,4 @@
+#include "forebay/stats/store.h"
 #include "format/table/open_table_test_support.h"
 #include "store/local/local_store.h"
 #include "store/scratch_folder.h"

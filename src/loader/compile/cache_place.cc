@@ -7,6 +7,7 @@
 #include "codec/versions.h"
 #include "loader/describe/check.h"
 #include "loader/describe/sources.h"
+#include "pipeline/catalog.h"
 #include "store/http/http_url.h"
 
 namespace forebay {

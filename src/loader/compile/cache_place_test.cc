@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "forebay/pipeline.h"
+#include "pipeline/op_spec.h"
 
 namespace forebay {
 namespace {

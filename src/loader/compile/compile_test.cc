@@ -6,8 +6,10 @@
 #include <cstring>
 
 #include "forebay/forebay.h"
+#include "forebay/ledger.h"
 #include "loader/describe/check.h"
 #include "loader/describe/open_source.h"
+#include "pipeline/op_spec.h"
 #include "pipeline/selection.h"
 #include "store/scratch_folder.h"
 

@@ -9,6 +9,7 @@
 #include "loader/compile/cache_place.h"
 #include "loader/describe/check.h"
 #include "ops/definition/args.h"
+#include "pipeline/catalog.h"
 #include "pipeline/content_keys.h"
 #include "telemetry/log.h"
 

@@ -9,6 +9,7 @@
 #include "base/chunk_source.h"
 #include "loader/describe/check.h"
 #include "loader/describe/step_arguments.h"
+#include "pipeline/catalog.h"
 #include "pipeline/selection.h"
 #include "telemetry/log.h"
 

@@ -6,6 +6,7 @@
 #include "loader/compile/ordering.h"
 #include "loader/describe/check.h"
 #include "ops/definition/args.h"
+#include "pipeline/catalog.h"
 
 namespace forebay {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "forebay/stats/cache.h"
 #include "format/table/load_codecs.h"
 #include "loader/compile/open_step_cache.h"
 #include "store/store.h"

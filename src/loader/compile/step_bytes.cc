@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "pipeline/operator.h"
+
 namespace forebay {
 
 uint64_t fixed_bytes(const Schema& schema) {

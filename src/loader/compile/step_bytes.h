@@ -3,9 +3,10 @@
 #include <cstdint>
 
 #include "pipeline/chunk_plan.h"
-#include "pipeline/operator.h"
 
 namespace forebay {
+
+struct FieldUse;
 
 /// Returns the bytes of a row in fields of fixed shape.
 uint64_t fixed_bytes(const Schema& schema);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "pipeline/description.h"
+#include "pipeline/json_fwd.h"
 
 namespace forebay {
 

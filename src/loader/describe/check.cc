@@ -9,6 +9,7 @@
 #include "loader/describe/unbounded_rules.h"
 #include "loader/describe/user_code.h"
 #include "ops/definition/registry.h"
+#include "pipeline/catalog.h"
 
 namespace forebay {
 

@@ -2,9 +2,15 @@
 
 #include <vector>
 
-#include "pipeline/catalog.h"
+#include "base/schema.h"
+#include "forebay/problem.h"
+#include "forebay/status.h"
 
 namespace forebay {
+
+class Catalog;
+class Description;
+struct OpSpec;
 
 /// Returns the catalog of all operators.
 const Catalog& catalog();

@@ -6,6 +6,8 @@
 
 #include "loader/describe/file_hash.h"
 #include "loader/describe/said_args.h"
+#include "pipeline/description.h"
+#include "pipeline/op_spec.h"
 
 namespace forebay {
 

@@ -7,8 +7,10 @@
 #include <string_view>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "forebay/pipeline.h"
-#include "pipeline/description.h"
+#include "pipeline/json_fwd.h"
 
 // Conversions of C++ arguments to the values of a description. They give the form that the other
 // faces give, so that equal pipelines have equal fingerprints. Null says that nothing was given.

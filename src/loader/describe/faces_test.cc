@@ -4,6 +4,7 @@
 
 #include "forebay/pipeline.h"
 #include "loader/describe/check.h"
+#include "pipeline/catalog.h"
 
 namespace forebay {
 namespace {

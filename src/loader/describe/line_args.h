@@ -5,9 +5,11 @@
 
 #include "base/source.h"
 #include "loader/describe/open_source.h"
-#include "pipeline/operator.h"
 
 namespace forebay {
+
+struct OpSpec;
+struct Problem;
 
 /// Checks and opens the sources `text` and `jsonl`. `pattern` is a text or a list of texts,
 /// `fields` an object from name to type. `null` is as in tables, but without masks.

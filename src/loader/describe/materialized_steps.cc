@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "loader/describe/check.h"
+#include "pipeline/catalog.h"
 #include "store/http/http_url.h"
 
 namespace forebay {

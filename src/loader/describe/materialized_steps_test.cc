@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "pipeline/op_spec.h"
+
 namespace forebay {
 namespace {
 

@@ -14,6 +14,7 @@
 #include "loader/describe/check.h"
 #include "loader/describe/sources.h"
 #include "loader/describe/step_arguments.h"
+#include "pipeline/catalog.h"
 
 namespace forebay {
 namespace {

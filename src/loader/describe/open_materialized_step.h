@@ -5,9 +5,11 @@
 
 #include "base/source.h"
 #include "loader/describe/open_source.h"
-#include "pipeline/operator.h"
 
 namespace forebay {
+
+struct OpSpec;
+struct Problem;
 
 void check_materialized(const OpSpec& source, std::vector<Problem>& found);
 

@@ -5,6 +5,7 @@
 #include "loader/describe/open_source.h"
 #include "loader/describe/user_code.h"
 #include "pipeline/description.h"
+#include "pipeline/op_spec.h"
 
 namespace forebay {
 

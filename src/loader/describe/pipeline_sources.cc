@@ -10,6 +10,7 @@
 #include "loader/describe/user_code.h"
 #include "loader/describe/webdataset_args.h"
 #include "pipeline/description.h"
+#include "pipeline/op_spec.h"
 
 namespace forebay {
 

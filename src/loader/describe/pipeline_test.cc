@@ -14,6 +14,7 @@
 #include "loader/describe/catalog_json.h"
 #include "loader/describe/check.h"
 #include "loader/describe/sources.h"
+#include "pipeline/catalog.h"
 #include "pipeline/description.h"
 
 namespace forebay {

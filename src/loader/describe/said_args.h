@@ -3,7 +3,9 @@
 #include <initializer_list>
 #include <utility>
 
-#include "pipeline/description.h"
+#include <nlohmann/json.hpp>
+
+#include "pipeline/json_fwd.h"
 
 namespace forebay {
 

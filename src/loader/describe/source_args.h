@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "forebay/pipeline.h"
+#include "forebay/problem.h"
 #include "pipeline/description.h"
 
 namespace forebay {

@@ -4,6 +4,7 @@
 
 #include "loader/describe/check.h"
 #include "ops/definition/args.h"
+#include "pipeline/catalog.h"
 
 namespace forebay {
 

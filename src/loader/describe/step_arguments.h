@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "pipeline/description.h"
-#include "pipeline/operator.h"
+#include "pipeline/op_role.h"
 #include "plan/schedule.h"
 
 namespace forebay {

@@ -10,6 +10,7 @@
 #include "format/table/load_codecs.h"
 #include "format/table/open_table.h"
 #include "loader/describe/types_arg.h"
+#include "pipeline/op_spec.h"
 
 namespace forebay {
 

@@ -4,7 +4,9 @@
 
 #include <limits>
 
-#include "forebay/forebay.h"
+#include "forebay/loader.h"
+#include "forebay/pipeline.h"
+#include "pipeline/op_spec.h"
 
 namespace forebay {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/column_type.h"
-#include "pipeline/description.h"
+#include "pipeline/json_fwd.h"
 
 namespace forebay {
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "forebay/pipeline.h"
+#include "forebay/problem.h"
 #include "pipeline/description.h"
 
 namespace forebay {

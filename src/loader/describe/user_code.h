@@ -4,9 +4,11 @@
 
 #include "forebay/pipeline.h"
 #include "pipeline/execution_plan.h"
-#include "pipeline/operator.h"
 
 namespace forebay {
+
+struct OpDef;
+struct OpSpec;
 
 /// C++ functions that a pipeline carries as attachments of its `map` and `filter` steps. The
 /// function of a step without an attachment is in another language, which calls it (see

@@ -9,6 +9,7 @@
 #include "loader/describe/step_arguments.h"
 #include "loader/peers/entry_owner.h"
 #include "loader/peers/open_job.h"
+#include "pipeline/op_spec.h"
 
 namespace forebay {
 

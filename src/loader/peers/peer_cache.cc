@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cache/hash_map.h"
+#include "forebay/stats/cache.h"
 
 namespace forebay {
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/source.h"
+#include "forebay/ledger.h"
 
 namespace forebay {
 

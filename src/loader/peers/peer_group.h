@@ -8,11 +8,12 @@
 #include "cluster/entry_service.h"
 #include "cluster/job.h"
 #include "cluster/peer_store.h"
-#include "forebay/ledger.h"
 #include "loader/peers/entry_owner.h"
 #include "loader/peers/peer_cache.h"
 
 namespace forebay {
+
+struct Ledger;
 
 /// The cache entries that the ranks of a job share: serves the entries of this loader's caches to
 /// the other ranks, and lets these caches find the entries of the other ranks.

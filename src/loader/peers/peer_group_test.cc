@@ -8,6 +8,7 @@
 
 #include "base/source.h"
 #include "cluster/simulated/simulated_network.h"
+#include "forebay/ledger.h"
 #include "store/scratch_folder.h"
 #include "telemetry/log.h"
 

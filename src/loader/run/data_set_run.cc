@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "forebay/ledger.h"
 #include "loader/compile/open_step_cache.h"
 #include "loader/compile/ordering.h"
 #include "loader/compile/reclaimable_accounts.h"
@@ -14,6 +15,7 @@
 #include "loader/run/sample_labels.h"
 #include "loader/samples/epoch_plan.h"
 #include "pipeline/cache_rules.h"
+#include "pipeline/op_spec.h"
 
 namespace forebay {
 

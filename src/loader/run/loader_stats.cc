@@ -7,6 +7,8 @@
 #include <utility>
 #include <variant>
 
+#include "forebay/ledger.h"
+
 namespace forebay {
 
 namespace {

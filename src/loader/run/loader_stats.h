@@ -5,11 +5,12 @@
 #include <vector>
 
 #include "cache/cache.h"
-#include "forebay/ledger.h"
 #include "pipeline/execution_plan.h"
 #include "pipeline/run/runner.h"
 
 namespace forebay {
+
+struct Ledger;
 
 /// These functions convert the counters of a loader's parts into entries of the ledger.
 

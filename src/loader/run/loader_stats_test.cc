@@ -4,6 +4,8 @@
 
 #include <random>
 
+#include "forebay/ledger.h"
+
 namespace forebay {
 namespace {
 

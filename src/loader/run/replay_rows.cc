@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cache/entry_form.h"
+#include "forebay/stats/rehearsal.h"
 #include "pipeline/batch_job.h"
 
 namespace forebay {

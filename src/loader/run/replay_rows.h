@@ -13,11 +13,12 @@
 #include "base/entry_cache.h"
 #include "base/reclaimable_memory.h"
 #include "cache/hash_map.h"
-#include "forebay/ledger.h"
 #include "pipeline/keyed_stage.h"
 #include "stream/rehearsal_itinerary.h"
 
 namespace forebay {
+
+struct RehearsalStats;
 
 /// Cache key of the result that a rehearsal records for a sample.
 Hash128 replay_key(const ReplaySample& sample);

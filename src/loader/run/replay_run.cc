@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cache/budget_limits.h"
+#include "forebay/ledger.h"
 #include "loader/compile/open_step_cache.h"
 #include "loader/describe/check.h"
 #include "loader/describe/sources.h"
@@ -16,6 +17,7 @@
 #include "loader/run/sample_labels.h"
 #include "ops/definition/args.h"
 #include "pipeline/cache_rules.h"
+#include "pipeline/catalog.h"
 
 namespace forebay {
 

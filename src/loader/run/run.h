@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "forebay/ledger.h"
 #include "forebay/loader.h"
 #include "loader/compile/compile.h"
 #include "loader/compile/sizing.h"
@@ -19,6 +18,7 @@
 
 namespace forebay {
 
+struct Ledger;
 class SampleLabels;
 
 /// Settings and options of a loader, and its place in the job. It outlives the run and is constant.

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "forebay/ledger.h"
 #include "loader/compile/ordering.h"
 #include "loader/compile/reclaimable_accounts.h"
 #include "loader/describe/check.h"
@@ -15,6 +16,7 @@
 #include "loader/peers/open_job.h"
 #include "loader/run/sample_labels.h"
 #include "ops/definition/args.h"
+#include "pipeline/catalog.h"
 #include "telemetry/log.h"
 
 namespace forebay {

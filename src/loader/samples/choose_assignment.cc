@@ -7,6 +7,7 @@
 #include "loader/describe/check.h"
 #include "loader/describe/step_arguments.h"
 #include "ops/definition/args.h"
+#include "pipeline/catalog.h"
 #include "plan/placement.h"
 
 namespace forebay {

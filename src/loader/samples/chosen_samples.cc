@@ -8,6 +8,7 @@
 #include "loader/compile/packing_step.h"
 #include "loader/describe/check.h"
 #include "loader/describe/step_arguments.h"
+#include "pipeline/catalog.h"
 
 namespace forebay {
 

@@ -6,6 +6,7 @@
 
 #include "loader/compile/ordering.h"
 #include "loader/describe/step_arguments.h"
+#include "pipeline/op_spec.h"
 
 namespace forebay {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pipeline/operator.h"
+#include "pipeline/column_op.h"
 
 namespace forebay {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "pipeline/operator.h"
+#include "pipeline/column_op.h"
 
 namespace forebay {
 

@@ -6,9 +6,11 @@
 #include <type_traits>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "ops/definition/element_types.h"
 #include "ops/image/cast_elements.h"
-#include "pipeline/description.h"
+#include "pipeline/json_fwd.h"
 
 namespace forebay {
 

@@ -3,7 +3,9 @@
 #include <limits>
 #include <optional>
 
-#include "pipeline/description.h"
+#include <nlohmann/json.hpp>
+
+#include "pipeline/json_fwd.h"
 
 namespace forebay {
 

@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "pipeline/operator.h"
+#include "pipeline/column_op.h"
+#include "pipeline/record_op.h"
 
 namespace forebay {
 

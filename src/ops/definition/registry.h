@@ -2,9 +2,9 @@
 
 #include <vector>
 
-#include "pipeline/operator.h"
-
 namespace forebay {
+
+struct OpDef;
 
 /// One function per operator; its file has the operator's name.
 OpDef add_noise_op();

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "forebay/stats/store.h"
 #include "pipeline/run/block_uses.h"
 #include "pipeline/run/chunks.h"
 #include "pipeline/run/reclaimer.h"

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "forebay/stats/store.h"
 #include "pipeline/content_keys.h"
 #include "pipeline/run/runner_test_support.h"
 

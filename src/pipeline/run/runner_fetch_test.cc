@@ -4,6 +4,7 @@
 #include <atomic>
 #include <thread>
 
+#include "forebay/stats/store.h"
 #include "pipeline/run/runner.h"
 #include "pipeline/run/runner_chunks_test_support.h"
 #include "pipeline/run/runner_test_support.h"

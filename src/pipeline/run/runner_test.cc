@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "forebay/stats/store.h"
 #include "pipeline/run/runner_test_support.h"
 #include "telemetry/log.h"
 

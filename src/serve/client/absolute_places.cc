@@ -6,6 +6,7 @@
 
 #include "loader/describe/check.h"
 #include "loader/describe/sources.h"
+#include "pipeline/catalog.h"
 
 namespace forebay {
 

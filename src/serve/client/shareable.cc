@@ -9,6 +9,7 @@
 #include "loader/describe/step_arguments.h"
 #include "loader/describe/unbounded_rules.h"
 #include "pipeline/description.h"
+#include "pipeline/op_spec.h"
 #include "serve/client/absolute_places.h"
 
 namespace forebay {

@@ -9,9 +9,11 @@
 
 #include <fmt/format.h>
 
+#include "forebay/ledger.h"
 #include "loader/peers/distributed.h"
 #include "loader/run/checkpoint.h"
 #include "pipeline/description.h"
+#include "pipeline/op_spec.h"
 #include "runtime/fork_guard.h"
 #include "serve/client/connection.h"
 #include "serve/client/shareable.h"

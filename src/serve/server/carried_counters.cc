@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstddef>
 
+#include "forebay/ledger.h"
+
 namespace forebay {
 
 namespace {

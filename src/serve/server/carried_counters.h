@@ -1,8 +1,8 @@
 #pragma once
 
-#include "forebay/ledger.h"
-
 namespace forebay {
+
+struct Ledger;
 
 /// Adds the counters of a client's previous loader to those of its new one, so that no total
 /// decreases when a client changes loaders. Both loaders have the same pipeline, except that one

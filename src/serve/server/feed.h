@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "forebay/batch.h"
-#include "forebay/ledger.h"
 #include "forebay/loader.h"
 
 namespace forebay {
+
+struct Ledger;
 
 /// Source of the batches of one client, inside of the server. Functions that a Loader has, too,
 /// mean the same here. Any thread may call close(), stats(), errors() and shares(); only the

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "forebay/ledger.h"
 #include "serve/wire/ledger_message.h"
 
 namespace forebay {

@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "forebay/ledger.h"
 #include "serve/server/carried_counters.h"
 
 namespace forebay {

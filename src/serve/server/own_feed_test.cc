@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "forebay/ledger.h"
 #include "serve/server/carried_counters.h"
 #include "serve/server/serve_test_support.h"
 

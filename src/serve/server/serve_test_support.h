@@ -11,7 +11,9 @@
 #include <thread>
 #include <vector>
 
-#include "forebay/forebay.h"
+#include "forebay/batch.h"
+#include "forebay/loader.h"
+#include "forebay/pipeline.h"
 #include "forebay/shared_loader.h"
 #include "serve/server/server.h"
 

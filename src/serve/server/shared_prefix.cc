@@ -8,6 +8,7 @@
 #include "base/byte_size.h"
 #include "loader/describe/check.h"
 #include "pipeline/cache_rules.h"
+#include "pipeline/catalog.h"
 
 namespace forebay {
 

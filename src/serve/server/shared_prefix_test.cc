@@ -4,6 +4,7 @@
 
 #include "base/byte_size.h"
 #include "forebay/forebay.h"
+#include "pipeline/op_spec.h"
 
 namespace forebay {
 namespace {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "pipeline/op_spec.h"
 #include "serve/server/own_feed.h"
 
 namespace forebay {

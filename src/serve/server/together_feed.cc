@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "forebay/ledger.h"
 #include "serve/server/carried_counters.h"
 #include "serve/server/together.h"
 

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <thread>
 
+#include "forebay/ledger.h"
 #include "serve/server/serve_test_support.h"
 
 namespace forebay {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "forebay/ledger.h"
 #include "serve/wire/ledger_message.h"
 #include "serve/wire/message.h"
 

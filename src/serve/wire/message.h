@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "forebay/batch.h"
-#include "forebay/ledger.h"
 #include "forebay/loader.h"
 #include "serve/wire/archive.h"
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "forebay/stats/store.h"
 #include "store/conformance.h"
 #include "store/memory/memory_store.h"
 #include "store/slow/slow_store.h"

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "forebay/stats/store.h"
 #include "runtime/fork_guard.h"
 #include "store/base64.h"
 #include "store/calls.h"

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include "forebay/stats/store.h"
 #include "store/conformance.h"
 #include "store/http/amz_checksum.h"
 #include "store/http/curl_transport.h"

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "forebay/stats/store.h"
 #include "store/percent.h"
 #include "store/store.h"
 

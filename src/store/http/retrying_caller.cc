@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "forebay/stats/store.h"
 #include "runtime/fork_guard.h"
 #include "store/calls.h"
 #include "store/http/call_budget.h"

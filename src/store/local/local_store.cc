@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "forebay/stats/store.h"
 #include "store/calls.h"
 #include "store/io_threads.h"
 #include "store/local/local_file.h"

@@ -12,6 +12,7 @@
 #include <iterator>
 #include <thread>
 
+#include "forebay/stats/store.h"
 #include "store/conformance.h"
 #include "store/scratch_folder.h"
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "forebay/stats/store.h"
 #include "store/range.h"
 
 namespace forebay {
@@ -92,6 +93,8 @@ Result<ListPage> MemoryStore::page(const ListRequest& request) const {
   if (!any && !prefix.empty()) return not_found("no such folder").with_key(display_name(prefix));
   return page;
 }
+
+StoreStats MemoryStore::stats() const { return calls_->stats(); }
 
 void MemoryStore::list(const ListRequest& request, std::stop_token stop, ListDone done) {
   const auto calls = calls_;

@@ -1,5 +1,6 @@
 #include "store/memory/memory_store.h"
 
+#include "forebay/stats/store.h"
 #include "store/conformance.h"
 
 namespace forebay::conformance {

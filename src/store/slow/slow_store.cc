@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "forebay/stats/store.h"
 #include "runtime/fork_guard.h"
 #include "store/calls.h"
 #include "store/request_slots.h"

@@ -1,5 +1,6 @@
 #include "store/slow/slow_store.h"
 
+#include "forebay/stats/store.h"
 #include "store/conformance.h"
 #include "store/memory/memory_store.h"
 

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "forebay/stats/store.h"
 #include "store/range.h"
 
 namespace forebay {
@@ -52,6 +53,8 @@ void OpenedFile::read(const ReadRequest& request, std::stop_token stop, ReadDone
 void OpenedFile::list(const ListRequest&, std::stop_token, ListDone done) {
   done(unsupported("one file is no folder").with_key(path_));
 }
+
+StoreStats OpenedFile::stats() const { return {}; }
 
 void OpenedFile::stat(const std::string& key, std::stop_token, StatDone done) { done(ObjectInfo{key, size(), 0}); }
 

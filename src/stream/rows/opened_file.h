@@ -26,7 +26,7 @@ class OpenedFile final : public Store {
   void list(const ListRequest& request, std::stop_token stop, ListDone done) override;
   void stat(const std::string& key, std::stop_token stop, StatDone done) override;
   std::string display_name(const std::string& key) const override { return key; }
-  StoreStats stats() const override { return {}; }
+  StoreStats stats() const override;
 
  private:
   OpenedFile(FileDescriptor file, std::string path) : file_(std::move(file)), path_(std::move(path)) {}

@@ -3,13 +3,14 @@
 #include <string>
 
 #include "forebay/diagnosis.h"
-#include "forebay/ledger.h"
 #include "forebay/profile.h"
 #include "forebay/simulation.h"
 #include "page/page.h"
 #include "study/report/run_history.h"
 
 namespace forebay {
+
+struct Ledger;
 
 /// Shows the figures of a loader. `subject` names its pipeline. An empty `history` shows no curves.
 Page run_page(const Ledger& ledger, const RunHistory& history, const std::string& subject);

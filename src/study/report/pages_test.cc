@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <variant>
 
+#include "forebay/ledger.h"
+
 namespace forebay {
 namespace {
 

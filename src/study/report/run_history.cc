@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "forebay/ledger.h"
+
 namespace forebay {
 
 RunHistory::Point RunHistory::point_of(const Ledger& ledger) {

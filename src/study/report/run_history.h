@@ -4,10 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "forebay/ledger.h"
 #include "page/page.h"
 
 namespace forebay {
+
+struct Ledger;
 
 /// Snapshots of a run's counters, for curves. It holds at most kMost of them, however long the run
 /// is: when it is full, every second one is dropped, and the interval doubles. Not thread-safe.

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <string>
 
+#include "forebay/ledger.h"
+
 namespace forebay {
 namespace {
 

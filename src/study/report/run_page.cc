@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "forebay/ledger.h"
 #include "study/report/pages.h"
 #include "telemetry/ledger_report.h"
 
