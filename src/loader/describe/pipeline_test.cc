@@ -10,11 +10,11 @@
 #include <set>
 
 #include "loader/compile/ordering.h"
-#include "loader/compile/step_bytes.h"
 #include "loader/describe/catalog_json.h"
 #include "loader/describe/check.h"
 #include "loader/describe/sources.h"
 #include "pipeline/description.h"
+#include "pipeline/operator_bytes.h"
 
 namespace forebay {
 namespace {
