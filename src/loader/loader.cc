@@ -59,7 +59,7 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
   const SizingInput sizes = {.threads = options.threads,
                              .requests = options.requests,
                              .memory = options.memory,
-                             .batch_size = batch_size(description),
+                             .run = {.rows = batch_size(description)},
                              .engine = Engine::limits(),
                              .local_ranks = place.local_ranks,
                              .ranks = place.world_size};

@@ -1,7 +1,6 @@
 #include "pipeline/chunk_work.h"
 
 #include <algorithm>
-#include <bit>
 #include <new>
 #include <utility>
 
@@ -9,25 +8,6 @@
 #include "store/store.h"
 
 namespace forebay {
-
-namespace {
-
-// Rounds sizes so that memory of one chunk fits others with a few rows more or less.
-uint64_t rounded(uint64_t bytes) {
-  const uint64_t step = bytes < (uint64_t{1} << 20) ? 64 : 64 * 1024;
-  return (bytes + step - 1) / step * step;
-}
-
-// Like rounded(), for lists and texts, whose sizes vary more. Adds an eighth at most.
-uint64_t widely_rounded(uint64_t bytes) {
-  const uint64_t step = std::max<uint64_t>(std::bit_floor(bytes) / 8, 64);
-  return (bytes + step - 1) / step * step;
-}
-
-// Upper bound of an entry's size: the rows of its chunk and a little more.
-uint64_t most_entry_bytes(uint64_t decoded_bytes) { return decoded_bytes + decoded_bytes / 4 + (64 << 10); }
-
-}  // namespace
 
 uint64_t bytes_of(const std::vector<ReadRequest>& requests) {
   uint64_t bytes = 0;
@@ -48,27 +28,16 @@ ChunkPlace ChunkWork::look_up(int64_t number) const {
   // Only the peer knows the size of its entry. Entries that are larger than this bound are not
   // read.
   if (found->request.set_aside_bytes && !found->request.expected_size)
-    found->request.expected_size = most_entry_bytes(plan.source->chunk_cost(number).decoded_bytes);
+    found->request.expected_size = ChunkMemory(plan).most_entry_bytes(number);
   return {found->store, {std::move(found->request)}, nullptr, /*cached=*/true};
 }
 
 ChunkNeeds ChunkWork::needs(int64_t number, const Chunk::Read& input, uint64_t more) const {
   const ChunkPlan& plan = *plan_->chunks;
-  const ChunkSource& source = *plan.source;
-  const uint64_t decoded = source.chunk_cost(number).decoded_bytes;
-  const size_t side_by_side = plan.packed.packed_bytes(source.chunk_begin(number + 1) - source.chunk_begin(number));
-  // A packed cache entry is used as it was read, unless it was compressed, and so is smaller than
-  // its rows. Otherwise columns are decoded and then packed, so they exist twice.
-  const bool as_it_is = input.place.cached && plan.caches_packed();
   const uint64_t stored = input.on_thread ? bytes_of(input.place.requests) : 0;
-  const uint64_t working = std::max(as_it_is ? 0 : decoded + stored, more);
-  // A smaller entry was compressed. It is read into other memory and unpacked into its own.
-  const uint64_t entry = stored >= side_by_side ? stored : 0;
-  const uint64_t together = as_it_is ? entry : side_by_side;  // in the chunk's pool memory
-  const bool sizes_differ = as_it_is && !plan.packed.apart().empty();
-  const uint64_t packed = together == 0 ? 0 : sizes_differ ? widely_rounded(together) : rounded(together);
-  const uint64_t apart = decoded - std::min(decoded, together);
-  return {packed, apart, working};
+  ChunkNeeds needs = ChunkMemory(plan).needs(number, stored, input.place.cached && plan.caches_packed());
+  needs.working = std::max(needs.working, more);
+  return needs;
 }
 
 ChunkWork::Made ChunkWork::make(int64_t number, const Chunk::Read& input, const Buffer& rows,

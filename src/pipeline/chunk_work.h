@@ -6,16 +6,10 @@
 
 #include "base/columns.h"
 #include "pipeline/chunk.h"
+#include "pipeline/chunk_memory.h"
 #include "pipeline/execution_plan.h"
 
 namespace forebay {
-
-/// Memory that decoding a chunk needs.
-struct ChunkNeeds {
-  uint64_t together = 0;  ///< bytes of the packed rows, rounded so that other chunks can reuse them
-  uint64_t apart = 0;     ///< bytes of rows that are not packed
-  uint64_t working = 0;   ///< working memory beyond the thread's own
-};
 
 /// The work on the chunks of a plan: finding their bytes, estimating the memory they need, and
 /// decoding them. It knows no schedule and takes no lock, so any thread may call it. Only for plans

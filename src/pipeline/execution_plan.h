@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/byte_count.h"
 #include "base/source.h"
 #include "pipeline/block_rows.h"
 #include "pipeline/chunk_plan.h"
@@ -123,9 +125,19 @@ struct ExecutionPlan {
 
   /// Bytes of one batch of `rows` rows in its fixed-shape fields.
   uint64_t batch_bytes(int64_t rows) const {
-    uint64_t bytes = 0;
-    for (const OutputField& output : outputs) bytes += output.row_bytes.value_or(0) * static_cast<uint64_t>(rows);
-    return bytes;
+    ByteCount bytes;
+    for (const OutputField& output : outputs)
+      bytes += ByteCount(output.row_bytes.value_or(0)) * static_cast<uint64_t>(rows);
+    return bytes.value();
+  }
+  /// Whether a stage has results of replayed samples.
+  bool replays() const {
+    return std::ranges::any_of(keyed, [this](size_t at) { return keyed_stage(at).marks_replayed; });
+  }
+  /// The most entries that caches have, if the plan has caches.
+  uint64_t cache_entries() const {
+    if (chunks) return chunks->cache ? static_cast<uint64_t>(chunks->source->chunks()) : 0;
+    return (keyed.size() - (replays() ? 1 : 0)) * static_cast<uint64_t>(selection->size());
   }
   /// The store of the data set. Null if nothing is fetched.
   Store* store() const {

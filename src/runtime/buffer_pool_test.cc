@@ -13,7 +13,7 @@ constexpr size_t kLarge = (size_t{2} << 20) + 12345;  // mapped, not allocated
 struct Fixture {
   explicit Fixture(uint64_t capacity, size_t max_idle = 16)
       : budget(std::make_shared<ByteBudget>(capacity)), pool(std::make_shared<BufferPool>(budget, max_idle)) {}
-  uint64_t used(Use use) const { return budget->snapshot().by_use[static_cast<size_t>(use)]; }
+  uint64_t used(Use use) const { return budget->snapshot().of(use); }
   // Like the runner when it hands a batch to the user.
   Buffer hand_over(size_t size) { return std::move(pool->acquire(size)->buffer); }
   std::shared_ptr<ByteBudget> budget;

@@ -12,9 +12,12 @@
 
 namespace forebay {
 
-/// Uses of memory. The last four are not part of what a loader takes for its batches: the index of
-/// its data set, and reclaimable memory of the process (cache entries, idle memory of stores and of
-/// column decoders).
+/// Uses of memory: the accounts of a budget, named as in stats(). Four of them decide something:
+/// kBatches (chunks of later batches leave room for those of the window), kFetched (limits reads
+/// ahead), kPool (idle buffers, which BufferPool charges to the use that asks for them) and kCaches
+/// (younger batches take less if the oldest one would displace cache entries). The last four are not
+/// part of what a loader takes for its batches: the indexes of its data set and caches, and
+/// reclaimable memory of the process (cache entries, idle memory of stores and of column decoders).
 enum class Use : uint8_t { kBatches, kFetched, kWorking, kPool, kChunks, kIndex, kCaches, kReads, kColumns };
 constexpr size_t kUses = 9;
 
@@ -30,6 +33,7 @@ class ByteBudget {
     uint64_t idle = 0;                          ///< part of `used`: idle, can be reclaimed
     uint64_t set_aside = 0;                     ///< beyond `used`: for cache entries to come
     std::array<uint64_t, kUses> by_use{};
+    uint64_t of(Use use) const { return by_use[static_cast<size_t>(use)]; }
   };
 
   explicit ByteBudget(uint64_t capacity) : generation_(process_generation()), capacity_(capacity) {}
@@ -59,6 +63,7 @@ class ByteBudget {
     /// Bytes reserved for cache entries before the entries exist. Without the reservation other uses
     /// would take that memory, and they or the entries would have to be reclaimed again and again.
     uint64_t set_aside = 0;
+    uint64_t beside = 0;  ///< bytes that a loader gets for it in addition to its share
     uint64_t bytes() const { return std::min(memory->bytes(), most); }
   };
   /// Counts the memory of the account from now on.

@@ -40,8 +40,8 @@ TEST(ByteBudget, moving_changes_the_use_and_not_the_sum) {
   budget.move(Use::kPool, Use::kBatches, 20);
   const ByteBudget::Snapshot now = budget.snapshot();
   EXPECT_EQ(now.used, 30u);
-  EXPECT_EQ(now.by_use[static_cast<size_t>(Use::kPool)], 10u);
-  EXPECT_EQ(now.by_use[static_cast<size_t>(Use::kBatches)], 20u);
+  EXPECT_EQ(now.of(Use::kPool), 10u);
+  EXPECT_EQ(now.of(Use::kBatches), 20u);
 }
 
 TEST(ByteBudget, many_threads_never_exceed_it) {
@@ -83,8 +83,8 @@ TEST(ByteBudget, what_is_kept_beside_counts_by_its_use) {
   EXPECT_EQ(now.used, 100u);
   EXPECT_EQ(now.peak, 100u);
   EXPECT_EQ(now.idle, 20u);
-  EXPECT_EQ(now.by_use[static_cast<size_t>(Use::kReads)], 20u);
-  EXPECT_EQ(now.by_use[static_cast<size_t>(Use::kCaches)], 30u);
+  EXPECT_EQ(now.of(Use::kReads), 20u);
+  EXPECT_EQ(now.of(Use::kCaches), 30u);
   reads->kept = 0;
   EXPECT_TRUE(budget.try_charge(Use::kBatches, 20));
   budget.close_accounts();

@@ -7,7 +7,7 @@
 namespace forebay {
 namespace {
 
-uint64_t held(const ByteBudget& budget, Use use) { return budget.snapshot().by_use[static_cast<size_t>(use)]; }
+uint64_t held(const ByteBudget& budget, Use use) { return budget.snapshot().of(use); }
 
 TEST(Claim, bytes_are_held_as_long_as_it_lives) {
   const auto budget = std::make_shared<ByteBudget>(100);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/byte_count.h"
 #include "base/utf8.h"
 #include "format/hdf5/rows.h"
 
@@ -20,10 +21,6 @@ constexpr uint64_t kSpanBytes = 2 << 20;
 constexpr uint64_t kMostSpanBytes = 32 << 20;
 // Limit of the rows of a group of windows that are decoded again for the next group.
 constexpr uint64_t kWindowsToShare = 8;
-
-uint64_t saturated(unsigned __int128 value) { return value > UINT64_MAX ? UINT64_MAX : static_cast<uint64_t>(value); }
-
-uint64_t times(uint64_t a, uint64_t b) { return saturated(static_cast<unsigned __int128>(a) * b); }
 
 /// Returns bytes [offset, offset + bytes) of the file, joined if they are in several pieces.
 Result<Buffer> find_piece(std::span<const TableFile::Piece> pieces, uint64_t offset, uint64_t bytes) {
@@ -108,7 +105,7 @@ Hdf5File::Hdf5File(Hdf5Columns columns, const std::optional<Hdf5Windows>& window
 
 uint64_t Hdf5File::item_bytes(const Hdf5Column& column) const {
   switch (column.from) {
-    case Hdf5Column::From::kNumbers: return times(column.each, dtype_size(column.field.dtype));
+    case Hdf5Column::From::kNumbers: return (ByteCount(column.each) * dtype_size(column.field.dtype)).value();
     case Hdf5Column::From::kText: return column.leaf.bytes;
     default: return 0;
   }
@@ -119,25 +116,25 @@ uint64_t Hdf5File::sample_bytes(const Hdf5Column& column) const {
   if (column.from == Hdf5Column::From::kConstant) return column.preloaded.values.size() + offset;
   if (column.from == Hdf5Column::From::kPreloaded) return 0;
   const Hdf5DataSet& data = columns_.data[column.data];
-  const uint64_t elements = data.row_bytes() / data.type.bytes;
-  return times(times(elements, item_bytes(column)), windows_ ? static_cast<uint64_t>(windows_->rows) : 1) + offset;
+  const ByteCount row = ByteCount(data.row_bytes() / data.type.bytes) * item_bytes(column);
+  return (row * (windows_ ? static_cast<uint64_t>(windows_->rows) : 1) + offset).value();
 }
 
 // Row groups begin where the longest chunks do, so that these are decoded once. Shorter chunks end
 // there too if their lengths divide.
 uint64_t Hdf5File::plan_group_samples() const {
-  uint64_t bytes = 1, step = 1;
-  for (const Hdf5Column& column : columns_.columns)
-    bytes = saturated(static_cast<unsigned __int128>(bytes) + sample_bytes(column));
+  ByteCount sample = 1;
+  for (const Hdf5Column& column : columns_.columns) sample += sample_bytes(column);
+  uint64_t bytes = sample.value(), step = 1;
   for (const Hdf5DataSet& data : columns_.data) step = std::max(step, data.chunk.empty() ? 1 : data.chunk[0]);
   const auto all = static_cast<uint64_t>(std::max<int64_t>(columns_.rows, 1));
   step = std::min(step, all);
   if (!windows_) return std::min(std::max<uint64_t>(1, kSpanBytes / bytes / step) * step, all);
   const auto stride = static_cast<uint64_t>(windows_->stride), window = static_cast<uint64_t>(windows_->rows);
   const uint64_t most = std::max<uint64_t>(1, kMostSpanBytes / bytes);
-  const uint64_t wanted = std::max<uint64_t>(times(kSpanBytes / bytes, stride), times(kWindowsToShare, window));
-  const uint64_t rows = times(std::max<uint64_t>(1, wanted / step), step);
-  return std::max<uint64_t>(1, std::min(most, rows / stride));
+  const ByteCount wanted = std::max(ByteCount(kSpanBytes / bytes) * stride, ByteCount(kWindowsToShare) * window);
+  const ByteCount rows = std::max<ByteCount>(1, wanted / step) * step;
+  return std::max<uint64_t>(1, std::min(most, (rows / stride).value()));
 }
 
 int64_t Hdf5File::rows(int64_t group) const { return std::min(group_samples_, samples_ - group * group_samples_); }
@@ -183,16 +180,15 @@ ChunkCost Hdf5File::cost(int64_t group, std::span<const size_t> fields) const {
   const Rows rows_here = rows_of(group);
   for (const size_t field : fields) {
     const Hdf5Column& column = columns_.columns[field];
-    unsigned __int128 bytes = static_cast<unsigned __int128>(sample_bytes(column)) * static_cast<uint64_t>(rows(group));
+    ByteCount bytes = ByteCount(sample_bytes(column)) * static_cast<uint64_t>(rows(group)) + cost.decoded_bytes;
     // Rows are held in addition to the windows made of them, and texts in addition to the trimmed
     // ones.
     if (windows_ || column.from == Hdf5Column::From::kText) {
       const Hdf5DataSet& data = columns_.data[column.data];
       if (column.from != Hdf5Column::From::kConstant)
-        bytes += static_cast<unsigned __int128>(times(data.row_bytes() / data.type.bytes, item_bytes(column))) *
-                 rows_here.count;
+        bytes += ByteCount(data.row_bytes() / data.type.bytes) * item_bytes(column) * rows_here.count;
     }
-    cost.decoded_bytes = saturated(bytes + cost.decoded_bytes);
+    cost.decoded_bytes = bytes.value();
   }
   return cost;
 }

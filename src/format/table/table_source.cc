@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/byte_count.h"
 #include "base/suggest.h"
 #include "forebay/string_list.h"
 #include "format/files/joined_reads.h"
@@ -129,7 +130,7 @@ uint64_t TableSource::constant_bytes(int64_t chunk) const {
     }
   }
   const auto rows = static_cast<uint64_t>(data_->rows(static_cast<size_t>(chunk)));
-  return row_bytes > 0 && rows > UINT64_MAX / row_bytes ? UINT64_MAX : row_bytes * rows;
+  return (ByteCount(row_bytes) * rows).value();
 }
 
 ChunkCost TableSource::chunk_cost(int64_t chunk) const {
@@ -137,9 +138,7 @@ ChunkCost TableSource::chunk_cost(int64_t chunk) const {
   ChunkCost cost;
   if (!need.fields.empty())
     cost = part_of(chunk).file->cost(data_->chunks[static_cast<size_t>(chunk)].group, need.fields);
-  const uint64_t constant = constant_bytes(chunk);
-  // Saturates on overflow.
-  cost.decoded_bytes = std::max(cost.decoded_bytes + constant, cost.decoded_bytes);
+  cost.decoded_bytes = (ByteCount(cost.decoded_bytes) + constant_bytes(chunk)).value();
   return cost;
 }
 

@@ -8,13 +8,13 @@
 #include "loader/compile/cache_place.h"
 #include "loader/compile/needed_steps.h"
 #include "loader/compile/packing_step.h"
-#include "loader/compile/step_bytes.h"
 #include "loader/compile/untouched_field.h"
 #include "loader/describe/check.h"
 #include "loader/describe/sources.h"
 #include "loader/describe/user_code.h"
 #include "pipeline/cache_rules.h"
 #include "pipeline/content_keys.h"
+#include "pipeline/operator_bytes.h"
 
 namespace forebay {
 
@@ -375,9 +375,7 @@ class Compiler {
     for (const Field& field : schema) {
       OutputField output;
       output.field = field;
-      if (field.fixed_shape() && !field.pad_value) {
-        output.row_bytes = static_cast<size_t>(field.shape.elements()) * dtype_size(field.dtype);
-      }
+      if (field.fixed_shape() && !field.pad_value) output.row_bytes = row_bytes(field);
       // The source can copy a field that no operator has changed.
       const std::optional<size_t> from = source_field(field.name);
       const SampleSource* const samples = input_.source->as_samples();

@@ -40,13 +40,4 @@ std::string version_of(const Packing& packing) {
   return hasher.digest().to_string();
 }
 
-uint64_t packed_bytes(const ExecutionPlan& plan, int64_t blocks) {
-  if (!plan.packing) return 0;
-  constexpr size_t kLargestItem = 8;
-  const Field& field = plan.outputs.front().field;
-  const size_t item = field.kind == FieldKind::kTensor ? dtype_size(field.dtype) : kLargestItem;
-  return static_cast<uint64_t>(blocks) * static_cast<uint64_t>(plan.packing->blocks->length()) *
-         (item + 2 * sizeof(int32_t));
-}
-
 }  // namespace forebay

@@ -25,7 +25,4 @@ PackingStep packing_of(const OpSpec& pack, std::shared_ptr<const Packing> blocks
 /// Returns a text that differs for packings with different lengths.
 std::string version_of(const Packing& packing);
 
-/// Returns the bytes of `blocks` blocks with all their fields.
-uint64_t packed_bytes(const ExecutionPlan& plan, int64_t blocks);
-
 }  // namespace forebay

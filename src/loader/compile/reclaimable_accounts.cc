@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/byte_size.h"
 #include "forebay/stats/cache.h"
 #include "format/table/load_codecs.h"
 #include "loader/compile/open_step_cache.h"
@@ -20,20 +21,18 @@ uint64_t limit_of(const TieredCache& cache, std::optional<uint64_t> memory) {
 
 }  // namespace
 
-std::vector<ByteBudget::Account> reclaimable_accounts(const ExecutionPlan& plan,
-                                                      const std::vector<std::shared_ptr<TieredCache>>& caches,
-                                                      std::optional<uint64_t> memory) {
-  std::vector<ByteBudget::Account> accounts;
-  const auto add = [&](Use use, std::shared_ptr<ReclaimableMemory> part, ByteBudget::Kind kind,
-                       uint64_t most = UINT64_MAX, uint64_t set_aside = 0) {
-    if (part) accounts.push_back({use, std::move(part), kind, most, set_aside});
+void add_reclaimable_accounts(const ExecutionPlan& plan, const std::vector<std::shared_ptr<TieredCache>>& caches,
+                              std::optional<uint64_t> memory, std::vector<ByteBudget::Account>& accounts) {
+  const auto add = [&](ByteBudget::Account account) {
+    if (account.memory) accounts.push_back(std::move(account));
   };
-  if (const Store* store = plan.store()) add(Use::kReads, store->idle_memory(), ByteBudget::Kind::kIdle);
+  if (const Store* store = plan.store()) add({Use::kReads, store->idle_memory()});
   if (plan.chunks) {
     if (const Result<const TableCodecs*> codecs = load_table_codecs(); codecs.ok()) {
       // The codecs live as long as the process.
-      add(Use::kColumns, std::shared_ptr<ReclaimableMemory>(std::shared_ptr<void>(), &(*codecs)->idle_memory()),
-          ByteBudget::Kind::kIdle);
+      add({.use = Use::kColumns,
+           .memory = std::shared_ptr<ReclaimableMemory>(std::shared_ptr<void>(), &(*codecs)->idle_memory()),
+           .beside = 32 * kMiB});  // limit of the column decoder's pool
     }
   }
   // All caches together may set aside no more than one, or no memory would be left for read-ahead.
@@ -41,16 +40,9 @@ std::vector<ByteBudget::Account> reclaimable_accounts(const ExecutionPlan& plan,
   for (const auto& cache : caches) {
     const uint64_t most = limit_of(*cache, memory), set_aside = std::min(most, left);
     left -= set_aside;
-    add(Use::kCaches, cache->entries(), ByteBudget::Kind::kEntries, most, set_aside);
-    add(Use::kIndex, cache->index(), ByteBudget::Kind::kEntries);
+    add({Use::kCaches, cache->entries(), ByteBudget::Kind::kEntries, most, set_aside, /*beside=*/most});
+    add({Use::kIndex, cache->index(), ByteBudget::Kind::kEntries});
   }
-  return accounts;
-}
-
-uint64_t cached_bytes(const std::vector<std::shared_ptr<TieredCache>>& caches, std::optional<uint64_t> memory) {
-  uint64_t bytes = 0;
-  for (const auto& cache : caches) bytes += limit_of(*cache, memory);
-  return bytes;
 }
 
 }  // namespace forebay

@@ -11,14 +11,10 @@
 
 namespace forebay {
 
-/// Lists the memory that the process shares among its loaders and that this loader accounts for:
+/// Adds the memory that the process shares among its loaders and that this loader accounts for:
 /// cache entries, the indexes of entries on disk, and the idle memory of its store and of its
 /// column decoder. `memory` is the limit that the user set.
-std::vector<ByteBudget::Account> reclaimable_accounts(const ExecutionPlan& plan,
-                                                      const std::vector<std::shared_ptr<TieredCache>>& caches,
-                                                      std::optional<uint64_t> memory);
-
-/// Returns the most bytes that the entries of these caches may hold in memory.
-uint64_t cached_bytes(const std::vector<std::shared_ptr<TieredCache>>& caches, std::optional<uint64_t> memory);
+void add_reclaimable_accounts(const ExecutionPlan& plan, const std::vector<std::shared_ptr<TieredCache>>& caches,
+                              std::optional<uint64_t> memory, std::vector<ByteBudget::Account>& accounts);
 
 }  // namespace forebay

@@ -4,6 +4,7 @@
 
 #include "forebay/engine.h"
 #include "pipeline/execution_plan.h"
+#include "pipeline/memory_model.h"
 #include "pipeline/run/runner.h"
 
 namespace forebay {
@@ -13,14 +14,9 @@ namespace forebay {
 struct SizingInput {
   std::optional<int> threads = {}, requests = {};
   std::optional<uint64_t> memory = {};
-  uint64_t caches = 0;             ///< bytes that caches may hold, part of `memory` if that is set
-  int64_t batch_size = 1;          ///< rows, or blocks where rows are packed
-  int64_t replayed_rows = 0;       ///< replayed rows in a batch, in addition to `batch_size`
-  uint64_t packed = 0;             ///< bytes of a batch's blocks, set by choose_sizes()
-  uint64_t classes = 0;            ///< bytes of what a pass over the data set found, without its index
+  RunShape run = {};               ///< rows are blocks if rows are packed; `threads` is not looked at
   EngineLimits engine = {};        ///< of this process alone
   int local_ranks = 1, ranks = 1;  ///< processes of the job on this machine, and on all machines
-  int64_t block = 1, lanes = 1;    ///< for chunks of many rows: chunks mixed, lanes this rank reads
 };
 
 /// Chooses threads, request slots, window and memory for a plan. The plan must outlive the result.

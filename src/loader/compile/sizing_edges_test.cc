@@ -2,7 +2,6 @@
 // refusal advises is enough.
 #include <gtest/gtest.h>
 
-#include "loader/compile/memory_bound.h"
 #include "loader/compile/sizing.h"
 #include "pipeline/selection.h"
 #include "runtime/host.h"
@@ -62,16 +61,16 @@ TEST(SizingEdges, OfSingleSamplesHoldTheirPromisesForAnyShape) {
       for (const int threads : {1, 2, 64, 1024}) {
         SCOPED_TRACE(std::to_string(row) + " " + std::to_string(batch) + " " + std::to_string(threads));
         const ExecutionPlan plan = rows_of(row);
-        const auto options = choose_sizes(plan, {.threads = threads, .batch_size = batch});
+        const auto options = choose_sizes(plan, {.threads = threads, .run = {.rows = batch}});
         ASSERT_TRUE(options.ok()) << options.status().to_string();
         EXPECT_EQ(options->threads, threads);
         EXPECT_GE(options->window_batches, 3);
         EXPECT_LE(options->window_batches, 256);
-        EXPECT_GE(options->memory, plan.batch_bytes(batch)) << "one batch fits";
-        EXPECT_GE(options->memory, options->memory_least);
-        EXPECT_LE(options->ahead_bytes, options->memory);
-        EXPECT_LE(plan.batch_bytes(batch) + options->working_bytes_per_thread * static_cast<uint64_t>(threads),
-                  options->memory)
+        EXPECT_GE(options->memory.share.wanted, plan.batch_bytes(batch)) << "one batch fits";
+        EXPECT_GE(options->memory.share.wanted, options->memory.share.least);
+        EXPECT_LE(options->memory.ahead, options->memory.share.wanted);
+        EXPECT_LE(plan.batch_bytes(batch) + options->memory.per_thread * static_cast<uint64_t>(threads),
+                  options->memory.share.wanted)
             << "what threads keep leaves room for a batch";
       }
     }
@@ -83,26 +82,26 @@ TEST(SizingEdges, TheLeastMemoryIsEnoughAndAByteLessIsNot) {
     for (const int64_t batch : {1, 33, 1000}) {
       const ExecutionPlan plan = rows_of(row);
       const uint64_t least = plan.batch_bytes(batch) + 1;
-      EXPECT_TRUE(choose_sizes(plan, {.memory = least, .batch_size = batch}).ok());
-      const Status refused = choose_sizes(plan, {.memory = least - 1, .batch_size = batch}).status();
+      EXPECT_TRUE(choose_sizes(plan, {.memory = least, .run = {.rows = batch}}).ok());
+      const Status refused = choose_sizes(plan, {.memory = least - 1, .run = {.rows = batch}}).status();
       ASSERT_EQ(refused.code(), Code::kOutOfBudget) << refused.to_string();
       EXPECT_NE(refused.message().find("memory=" + std::to_string(least - 1)), std::string::npos);
       EXPECT_NE(refused.message().find(std::to_string(refused.bytes_needed())), std::string::npos)
           << "the figure is in the words, too";
-      EXPECT_TRUE(choose_sizes(plan, {.memory = refused.bytes_needed(), .batch_size = batch}).ok());
+      EXPECT_TRUE(choose_sizes(plan, {.memory = refused.bytes_needed(), .run = {.rows = batch}}).ok());
     }
   }
 }
 
 TEST(SizingEdges, ABatchWhoseBytesNoNumberHoldsIsRefusedAndNotTakenForASmallOne) {
   for (const int64_t batch : {int64_t{1} << 24, int64_t{1} << 30, int64_t{INT32_MAX}}) {
-    const Status refused = choose_sizes(rows_of(size_t{3} << 40), {.batch_size = batch}).status();
+    const Status refused = choose_sizes(rows_of(size_t{3} << 40), {.run = {.rows = batch}}).status();
     EXPECT_EQ(refused.code(), Code::kOutOfBudget) << batch;
     EXPECT_NE(refused.message().find("make the batch"), std::string::npos) << refused.message();
   }
   ExecutionPlan several = rows_of(size_t{1} << 33);
   several.outputs.resize(4, several.outputs.front());
-  EXPECT_EQ(choose_sizes(several, {.batch_size = int64_t{1} << 29}).status().code(), Code::kOutOfBudget);
+  EXPECT_EQ(choose_sizes(several, {.run = {.rows = int64_t{1} << 29}}).status().code(), Code::kOutOfBudget);
 }
 
 TEST(SizingEdges, TheLimitsOfThreadsAndRequestsAreTakenAndThoseBeyondAreNot) {
@@ -124,7 +123,7 @@ TEST(SizingEdges, GivenThreadsAreOnesOwnAndOthersAreShared) {
 TEST(SizingEdges, AnEmptySelectionNeedsNoMemoryForSamples) {
   ExecutionPlan plan = rows_of(8);
   plan.selection = first_samples(0);
-  EXPECT_TRUE(choose_sizes(plan, {.batch_size = 4}).ok());
+  EXPECT_TRUE(choose_sizes(plan, {.run = {.rows = 4}}).ok());
 }
 
 // Sources with chunks of many rows
@@ -134,11 +133,11 @@ TEST(SizingEdges, OfChunksHoldThoseThatAreMixedOneOnItsWayAndABatch) {
   for (const int64_t block : {1, 4, 16}) {
     for (const int64_t lanes : {1, 3}) {
       const auto options = choose_sizes(chunks_of(200, kChunk, kChunk / 2),
-                                        {.threads = 1, .batch_size = 32, .block = block, .lanes = lanes});
+                                        {.threads = 1, .run = {.rows = 32, .block = block, .lanes = lanes}});
       ASSERT_TRUE(options.ok());
-      EXPECT_GE(options->memory_least, static_cast<uint64_t>(lanes * (block + 1)) * kChunk + kChunk + kChunk / 2);
-      EXPECT_GE(options->memory, options->memory_least);
-      EXPECT_LE(options->ahead_bytes, options->memory);
+      EXPECT_GE(options->memory.share.least, static_cast<uint64_t>(lanes * (block + 1)) * kChunk + kChunk + kChunk / 2);
+      EXPECT_GE(options->memory.share.wanted, options->memory.share.least);
+      EXPECT_LE(options->memory.ahead, options->memory.share.wanted);
       EXPECT_GE(options->window_batches, 3);
       EXPECT_LE(options->window_batches, 16);
     }
@@ -147,13 +146,13 @@ TEST(SizingEdges, OfChunksHoldThoseThatAreMixedOneOnItsWayAndABatch) {
 
 TEST(SizingEdges, FewChunksNeedNoMoreThanTheyAre) {
   constexpr uint64_t kChunk = 1 << 20;
-  const auto few = choose_sizes(chunks_of(2, kChunk, kChunk), {.threads = 1, .block = 1000});
+  const auto few = choose_sizes(chunks_of(2, kChunk, kChunk), {.threads = 1, .run = {.block = 1000}});
   ASSERT_TRUE(few.ok());
-  EXPECT_LT(few->memory_least, 5 * kChunk) << "two, one that is decoded, and its stored bytes";
+  EXPECT_LT(few->memory.share.least, 5 * kChunk) << "two, one that is decoded, and its stored bytes";
 }
 
 TEST(SizingEdges, ATableWithoutRowGroupsCanBeOpened) {
-  EXPECT_TRUE(choose_sizes(chunks_of(0, 0, 0), {.batch_size = 4}).ok());
+  EXPECT_TRUE(choose_sizes(chunks_of(0, 0, 0), {.run = {.rows = 4}}).ok());
 }
 
 TEST(SizingEdges, TooLittleMemoryForABlockSaysWhichBlockWouldFit) {
@@ -161,11 +160,12 @@ TEST(SizingEdges, TooLittleMemoryForABlockSaysWhichBlockWouldFit) {
   const ExecutionPlan plan = chunks_of(200, kChunk, kChunk);
   const auto refused = [&](uint64_t memory, int64_t block, int64_t lanes) {
     const Status status =
-        choose_sizes(plan, {.threads = 1, .memory = memory, .batch_size = 8, .block = block, .lanes = lanes}).status();
+        choose_sizes(plan, {.threads = 1, .memory = memory, .run = {.rows = 8, .block = block, .lanes = lanes}})
+            .status();
     EXPECT_EQ(status.code(), Code::kOutOfBudget);
     EXPECT_TRUE(
-        choose_sizes(plan,
-                     {.threads = 1, .memory = status.bytes_needed(), .batch_size = 8, .block = block, .lanes = lanes})
+        choose_sizes(
+            plan, {.threads = 1, .memory = status.bytes_needed(), .run = {.rows = 8, .block = block, .lanes = lanes}})
             .ok())
         << "the figure is enough";
     return status.message();
@@ -182,31 +182,15 @@ TEST(SizingEdges, TheBlockThatWasAdvisedFits) {
   constexpr uint64_t kChunk = 1 << 20;
   const ExecutionPlan plan = chunks_of(200, kChunk, kChunk);
   for (uint64_t memory = 5 * kChunk; memory < 20 * kChunk; memory += kChunk / 3) {
-    SizingInput input{.threads = 1, .memory = memory, .batch_size = 8, .block = 64};
+    SizingInput input{.threads = 1, .memory = memory, .run = {.rows = 8, .block = 64}};
     const Status refused = choose_sizes(plan, input).status();
     ASSERT_EQ(refused.code(), Code::kOutOfBudget);
     const size_t at = refused.message().find("shuffle with block=");
     ASSERT_NE(at, std::string::npos) << refused.message();
-    input.block = std::stoll(refused.message().substr(at + 19));
-    EXPECT_TRUE(choose_sizes(plan, input).ok()) << memory << " " << input.block;
-    ++input.block;
-    EXPECT_FALSE(choose_sizes(plan, input).ok()) << "more would have fitted: " << memory << " " << input.block;
-  }
-}
-
-TEST(SizingEdges, TheBoundIsNeverLessThanWhatIsNeeded) {
-  for (const int64_t chunks : {1, 3, 50}) {
-    for (const uint64_t decoded : {uint64_t{1000}, uint64_t{1} << 22}) {
-      for (const int64_t block : {1, 8}) {
-        const ExecutionPlan plan = chunks_of(chunks, decoded, decoded / 3);
-        const SizingInput input{.threads = 2, .batch_size = 16, .block = block, .lanes = 2};
-        const auto options = choose_sizes(plan, input);
-        ASSERT_TRUE(options.ok());
-        EXPECT_GE(memory_bound(plan, input, 2), plan.batch_bytes(16));
-        EXPECT_GE(memory_bound(plan, {.batch_size = 32, .block = block, .lanes = 2}, 2), memory_bound(plan, input, 2))
-            << "a larger batch needs no less";
-      }
-    }
+    input.run.block = std::stoll(refused.message().substr(at + 19));
+    EXPECT_TRUE(choose_sizes(plan, input).ok()) << memory << " " << input.run.block;
+    ++input.run.block;
+    EXPECT_FALSE(choose_sizes(plan, input).ok()) << "more would have fitted: " << memory << " " << input.run.block;
   }
 }
 

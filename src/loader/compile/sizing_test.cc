@@ -33,47 +33,47 @@ ExecutionPlan plan_of(size_t row_bytes) {
 }
 
 TEST(Sizing, chooses_what_is_not_fixed) {
-  const Result<RunnerOptions> options = choose_sizes(plan_of(100), {.batch_size = 32});
+  const Result<RunnerOptions> options = choose_sizes(plan_of(100), {.run = {.rows = 32}});
   ASSERT_TRUE(options.ok());
   EXPECT_EQ(options->threads, usable_cores());
   EXPECT_GE(options->requests, 1);
   EXPECT_GE(options->window_batches, 3);
   EXPECT_LE(options->window_batches, 256);
-  EXPECT_GE(options->memory, 3 * 3200u);
-  EXPECT_LE(options->memory, usable_memory() / 4);
-  EXPECT_GE(options->memory_together, options->memory) << "a rare large sample may raise it";
+  EXPECT_GE(options->memory.share.wanted, 3 * 3200u);
+  EXPECT_LE(options->memory.share.wanted, usable_memory() / 4);
+  EXPECT_GE(options->memory.share.together, options->memory.share.wanted) << "a rare large sample may raise it";
 }
 
 TEST(Sizing, a_large_batch_that_comes_back_has_room_beside_the_window) {
   constexpr uint64_t kBatch = uint64_t{32} << 20;
-  const Result<RunnerOptions> options = choose_sizes(plan_of(kBatch / 32), {.threads = 1, .batch_size = 32});
+  const Result<RunnerOptions> options = choose_sizes(plan_of(kBatch / 32), {.threads = 1, .run = {.rows = 32}});
   ASSERT_TRUE(options.ok());
-  EXPECT_GE(options->memory,
+  EXPECT_GE(options->memory.share.wanted,
             std::min(static_cast<uint64_t>(options->window_batches + 1) * kBatch, usable_memory() / 4));
 }
 
 TEST(Sizing, what_is_fixed_stays) {
   const Result<RunnerOptions> options =
-      choose_sizes(plan_of(100), {.threads = 3, .requests = 5, .memory = 1 << 20, .batch_size = 32});
+      choose_sizes(plan_of(100), {.threads = 3, .requests = 5, .memory = 1 << 20, .run = {.rows = 32}});
   ASSERT_TRUE(options.ok());
   EXPECT_EQ(options->threads, 3);
   EXPECT_EQ(options->requests, 5);
-  EXPECT_EQ(options->memory, uint64_t{1} << 20);
-  EXPECT_EQ(options->memory_together, 0u) << "what is given is never exceeded";
-  EXPECT_LE(options->working_bytes_per_thread * 3 + 3200, options->memory);
+  EXPECT_EQ(options->memory.share.wanted, uint64_t{1} << 20);
+  EXPECT_EQ(options->memory.share.together, 0u) << "what is given is never exceeded";
+  EXPECT_LE(options->memory.per_thread * 3 + 3200, options->memory.share.wanted);
 }
 
 TEST(Sizing, memory_for_less_than_one_batch_is_refused_with_the_figure) {
-  const Status status = choose_sizes(plan_of(100), {.memory = 3199, .batch_size = 32}).status();
+  const Status status = choose_sizes(plan_of(100), {.memory = 3199, .run = {.rows = 32}}).status();
   EXPECT_EQ(status.code(), Code::kOutOfBudget);
   EXPECT_GE(status.bytes_needed(), 3200u);
-  EXPECT_TRUE(choose_sizes(plan_of(100), {.memory = status.bytes_needed(), .batch_size = 32}).ok());
+  EXPECT_TRUE(choose_sizes(plan_of(100), {.memory = status.bytes_needed(), .run = {.rows = 32}}).ok());
 }
 
 TEST(Sizing, old_rows_count_as_rows_of_the_batch) {
-  EXPECT_EQ(choose_sizes(plan_of(100), {.memory = 3999, .batch_size = 32, .replayed_rows = 8}).status().code(),
+  EXPECT_EQ(choose_sizes(plan_of(100), {.memory = 3999, .run = {.rows = 40, .replayed_rows = 8}}).status().code(),
             Code::kOutOfBudget);
-  EXPECT_TRUE(choose_sizes(plan_of(100), {.memory = 5000, .batch_size = 32, .replayed_rows = 8}).ok());
+  EXPECT_TRUE(choose_sizes(plan_of(100), {.memory = 5000, .run = {.rows = 40, .replayed_rows = 8}}).ok());
 }
 
 TEST(Sizing, nonsense_is_refused) {
@@ -88,7 +88,7 @@ TEST(Sizing, nonsense_is_refused) {
 }
 
 TEST(Sizing, ranks_of_a_host_share_it) {
-  const Result<RunnerOptions> options = choose_sizes(plan_of(100), {.batch_size = 32, .local_ranks = 1000});
+  const Result<RunnerOptions> options = choose_sizes(plan_of(100), {.run = {.rows = 32}, .local_ranks = 1000});
   ASSERT_TRUE(options.ok());
   EXPECT_EQ(options->threads, 1);
 }

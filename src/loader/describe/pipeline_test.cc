@@ -10,12 +10,12 @@
 #include <set>
 
 #include "loader/compile/ordering.h"
-#include "loader/compile/step_bytes.h"
 #include "loader/describe/catalog_json.h"
 #include "loader/describe/check.h"
 #include "loader/describe/sources.h"
 #include "pipeline/catalog.h"
 #include "pipeline/description.h"
+#include "pipeline/operator_bytes.h"
 
 namespace forebay {
 namespace {

@@ -106,9 +106,8 @@ Status DataSetRun::order(RunSetup& setup) {
                  chosen_.order(find_step(description, OpRole::kOrder), source_->as_chunks(), input_.options.seed));
   warn_of_shared_lanes(ordering_, ranks);
   FOREBAY_RETURN_IF_ERROR(choose_assignment(description, schedule_, assignment_request(ranks), &ordering_));
-  setup.sizes.block = ordering_.block;
-  setup.sizes.lanes = lanes_of_rank(ordering_, ranks);
-  setup.sizes.caches += cached_bytes(without_places(caches_), input_.sizes.memory);
+  setup.sizes.run.block = ordering_.block;
+  setup.sizes.run.lanes = lanes_of_rank(ordering_, ranks);
   return {};
 }
 
@@ -118,8 +117,7 @@ Status DataSetRun::open_steps(RunSetup& setup) {
   if (peers_ && !chosen_.packing) set_owners(*peers_, *setup.plan, ordering_, chosen_.selection, schedule_);
   if (peers_)
     tell_run(*peers_->job(), description, *source_, chosen_, ordering_, options.seed, input_.place.world_size);
-  for (ByteBudget::Account& account : reclaimable_accounts(*setup.plan, without_places(caches_), input_.sizes.memory))
-    setup.runner.accounts.push_back(std::move(account));
+  add_reclaimable_accounts(*setup.plan, without_places(caches_), input_.sizes.memory, setup.runner.memory.accounts);
   indexed_ = std::make_shared<IndexedItinerary>(ordering_.order, Schedule(schedule_, ordering_.assignment),
                                                 options.seed, input_.place.rank, options.epochs, chosen_.packing);
   steps_ = indexed_;

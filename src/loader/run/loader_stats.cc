@@ -159,19 +159,18 @@ void add_wait_for_interpreter(int64_t ns, Ledger& stats) {
 
 void add_run(const Runner& runner, Ledger& stats) {
   const Runner::Stats run = runner.stats();
-  const auto used = [&](Use use) { return run.memory.by_use[static_cast<size_t>(use)]; };
   stats.memory_budget = run.memory.capacity;
   stats.memory_used = run.memory.used;
   stats.memory_peak = run.memory.peak;
-  stats.memory_batches = used(Use::kBatches);
-  stats.memory_fetched = used(Use::kFetched);
-  stats.memory_working = used(Use::kWorking);
-  stats.memory_chunks = used(Use::kChunks);
-  stats.memory_pool = used(Use::kPool);
-  stats.memory_index = used(Use::kIndex);
-  stats.memory_caches = used(Use::kCaches);
-  stats.memory_reads = used(Use::kReads);
-  stats.memory_columns = used(Use::kColumns);
+  stats.memory_batches = run.memory.of(Use::kBatches);
+  stats.memory_fetched = run.memory.of(Use::kFetched);
+  stats.memory_working = run.memory.of(Use::kWorking);
+  stats.memory_chunks = run.memory.of(Use::kChunks);
+  stats.memory_pool = run.memory.of(Use::kPool);
+  stats.memory_index = run.memory.of(Use::kIndex);
+  stats.memory_caches = run.memory.of(Use::kCaches);
+  stats.memory_reads = run.memory.of(Use::kReads);
+  stats.memory_columns = run.memory.of(Use::kColumns);
   stats.chunks = runner.decodes();
   stats.threads = run.threads;
   stats.requests = runner.request_limit();

@@ -135,20 +135,20 @@ Status ReplayRun::choose(RunSetup& setup) {
 
 Status ReplayRun::order(RunSetup& setup) {
   FOREBAY_RETURN_IF_ERROR(run_->order(setup));
-  setup.sizes.replayed_rows = old_;
-  if (results_) setup.sizes.caches += results_->most_bytes();
-  if (!read_field_.empty()) setup.sizes.classes = SampleClasses::expected_bytes(setup.compile.selection->size());
+  setup.sizes.run.rows += setup.sizes.run.replayed_rows = old_;
+  if (!read_field_.empty()) setup.sizes.run.classes = SampleClasses::expected_bytes(setup.compile.selection->size());
   return {};
 }
 
 Status ReplayRun::open_steps(RunSetup& setup) {
   FOREBAY_RETURN_IF_ERROR(run_->open_steps(setup));
   if (results_)
-    setup.runner.accounts.push_back({Use::kCaches, results_, ByteBudget::Kind::kEntries, results_->most_bytes()});
+    setup.runner.memory.accounts.push_back({Use::kCaches, results_, ByteBudget::Kind::kEntries, results_->most_bytes(),
+                                            0, /*beside=*/results_->most_bytes()});
   SampleLabels labels;
   if (!read_field_.empty()) {
     FOREBAY_ASSIGN(classes_, read_classes(setup.compile, read_field_, input_.sizes, setup.watch));
-    setup.runner.index_bytes = source()->index_bytes() + classes_->bytes();
+    setup.runner.memory.index += classes_->bytes() - setup.sizes.run.classes;  // was an estimate
     labels = SampleLabels::of_classes(classes_);
   } else {
     const bool user_code = is_source(input_.description().steps().front(), SourceKind::kUserCode);

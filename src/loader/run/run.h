@@ -73,8 +73,8 @@ class Run {
 
   /// Decides which samples take part.
   virtual Status choose(RunSetup& setup) = 0;
-  /// Decides their order, and which memory the run needs in addition to batches.
-  virtual Status order(RunSetup& setup) = 0;
+  /// Decides their order, and adds to RunSetup::sizes what follows from it.
+  virtual Status order(RunSetup& /*setup*/) { return {}; }
   /// Creates the steps that steps() returns.
   virtual Status open_steps(RunSetup& setup) = 0;
   virtual std::shared_ptr<StepSource> steps() const = 0;

@@ -311,16 +311,11 @@ Status StreamRun::choose(RunSetup& setup) {
   return {};
 }
 
-Status StreamRun::order(RunSetup& setup) {
-  setup.sizes.caches += bytes();
-  return {};
-}
-
 Status StreamRun::open_steps(RunSetup& setup) {
-  std::vector<ByteBudget::Account>& accounts = setup.runner.accounts;
-  for (ByteBudget::Account& account : reclaimable_accounts(*setup.plan, {}, input_.sizes.memory))
-    accounts.push_back(std::move(account));
-  accounts.push_back({Use::kFetched, stream_->kept(), ByteBudget::Kind::kEntries, bytes()});
+  std::vector<ByteBudget::Account>& accounts = setup.runner.memory.accounts;
+  add_reclaimable_accounts(*setup.plan, {}, input_.sizes.memory, accounts);
+  // All three share one limit.
+  accounts.push_back({Use::kFetched, stream_->kept(), ByteBudget::Kind::kEntries, bytes(), 0, /*beside=*/bytes()});
   if (reading_) accounts.push_back({Use::kFetched, reading_->bytes(), ByteBudget::Kind::kEntries, bytes()});
   accounts.push_back({Use::kCaches, kept_->bytes(), ByteBudget::Kind::kEntries, bytes()});
   return {};

@@ -30,7 +30,6 @@ class StreamRun final : public Run, public std::enable_shared_from_this<StreamRu
   bool repeats() const { return stream_->options().on_underrun != OnUnderrun::kWait; }
 
   Status choose(RunSetup& setup) override;
-  Status order(RunSetup& setup) override;
   Status open_steps(RunSetup& setup) override;
   std::shared_ptr<StepSource> steps() const override { return steps_; }
   /// If the stream starts "now", asks the log for its end. stop() ends that call.

@@ -22,16 +22,15 @@ Status read_all(const CompileInput& input, const SizingInput& given, std::set<st
   if (n == 0) return {};
   FOREBAY_ASSIGN(auto plan, compile(input));
   SizingInput sizes = given;
-  sizes.batch_size = std::min(n, kBatch);
   FOREBAY_ASSIGN(Ordering ordering, choose_order(nullptr, *plan->source, *input.selection, input.seed));
   // In order and on this rank alone: a pass mixes nothing, and no rank waits for another.
-  sizes.block = sizes.lanes = 1;
+  sizes.run = {.rows = std::min(n, kBatch)};
   FOREBAY_ASSIGN(RunnerOptions options, choose_sizes(*plan, sizes));
   // watch.told() decides about bad samples.
   options.bad_sample = BadSample::kSkip;
   options.ragged = std::move(ragged);
   const Schedule schedule(
-      {.epoch_size = n, .batch_size = sizes.batch_size, .world_size = 1, .last = LastPolicy::kPartial});
+      {.epoch_size = n, .batch_size = sizes.run.rows, .world_size = 1, .last = LastPolicy::kPartial});
   auto itinerary = std::make_shared<IndexedItinerary>(std::move(ordering.order), schedule, input.seed, 0, 1);
   auto runner = std::make_shared<Runner>(Engine::shared(), plan, itinerary, options);
   Status status = watch.running(runner);

@@ -48,7 +48,7 @@ struct Bench : StillRun {
   void answer_all() {
     while (store.held() > 0) store.answer();
   }
-  uint64_t held(Use use) const { return core.memory.snapshot().by_use[static_cast<size_t>(use)]; }
+  uint64_t held(Use use) const { return core.memory.snapshot().of(use); }
 
   bool due = true;
   Chunks chunks;
@@ -107,7 +107,7 @@ struct Giving final : MemoryReclaimer {
 
 TEST(Chunks, others_give_way_only_to_who_may_ask_them) {
   ChunkRig rig;
-  rig.options.memory = 10'000;
+  rig.options.memory.share.wanted = 10'000;
   Bench bench(rig);
   Giving others(bench.core.memory.take(Use::kBatches, 9'500).value());
   const ChunkBlockPtr block = bench.block(0);
@@ -120,9 +120,9 @@ TEST(Chunks, others_give_way_only_to_who_may_ask_them) {
 
 TEST(Chunks, what_is_fetched_for_later_leaves_the_window_its_room) {
   ChunkRig rig;
-  rig.options.memory = 10'000;
-  rig.options.window_bytes = 8'500;
-  rig.options.ahead_bytes = 5'000;
+  rig.options.memory.share.wanted = 10'000;
+  rig.options.memory.window = 8'500;
+  rig.options.memory.ahead = 5'000;
   Bench bench(rig);
   const ChunkBlockPtr block = bench.block(0);
   const Claim batches = bench.core.memory.take(Use::kBatches, 2'000).value();  // for the window
@@ -136,7 +136,7 @@ TEST(Chunks, what_is_fetched_for_later_leaves_the_window_its_room) {
 
 TEST(Chunks, for_later_one_chunk_is_fetched_even_where_it_is_larger_than_what_is_set_aside) {
   ChunkRig rig;
-  rig.options.ahead_bytes = 10;
+  rig.options.memory.ahead = 10;
   Bench bench(rig);
   const ChunkBlockPtr first = bench.block(0), second = bench.block(1);
   EXPECT_TRUE(bench.move_on(first, {.ahead = true}));

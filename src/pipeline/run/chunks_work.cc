@@ -43,7 +43,7 @@ void Chunks::failed(Chunk& chunk, Status status) {
 }
 
 void Chunks::work(const std::shared_ptr<Chunk>& chunk, WorkMemory& memory) {
-  const uint64_t own = core_.options.working_bytes_per_thread;
+  const uint64_t own = core_.options.memory.per_thread;
   RunCore::Lock lock(core_.mutex);
   auto& running = std::get<Chunk::Running>(chunk->at);
   const bool wanted = !core_.closed && !running.given_up;
@@ -90,7 +90,7 @@ void Chunks::keep(Chunk& chunk, Chunk::Running& running, std::shared_ptr<const C
 // is decoded again from the same bytes if it needs more memory than last time. Otherwise all of its
 // rows are bad.
 void Chunks::decoding_failed(Chunk& chunk, Chunk::Read input, Status status, bool cold) {
-  const uint64_t own = core_.options.working_bytes_per_thread;
+  const uint64_t own = core_.options.memory.per_thread;
   const uint64_t beyond = status.bytes_needed() > own ? status.bytes_needed() - own : 0;
   const bool damaged_entry = input.place.cached && status.code() == Code::kCorrupt;
   const bool lacks_memory = status.code() == Code::kOutOfBudget && chunk.needs < beyond;

@@ -1,33 +1,31 @@
 #include "pipeline/run/lacking.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+
+#include "pipeline/memory_model.h"
 
 namespace forebay {
 
 namespace {
 
-uint64_t thread_bytes(const RunCore& core) { return core.memory.thread_bytes(); }
+// Bytes that the batch and the threads need in any case.
+uint64_t common_bytes(const RunCore& core, const WindowBatch& batch) {
+  return core.memory.thread_bytes() + core.plan->batch_bytes(batch.size());
+}
 
-// Bytes of a batch whose rows are the stored bytes themselves. All of them are held until the last
-// one has arrived, and again in the batch that they are copied into. 0 if no field is like that.
-uint64_t joined_bytes(const ExecutionPlan& plan, const WindowBatch& batch) {
-  const bool joined = std::any_of(plan.outputs.begin(), plan.outputs.end(), [](const OutputField& output) {
-    return output.field.fetched && output.field.kind == FieldKind::kBytes;
-  });
-  if (!joined) return 0;
-  uint64_t bytes = 0;
-  for (const RowJob& row : batch.job.rows()) {
-    const uint64_t stored = plan.samples().fetch(row.id).size, key = plan.source->key(row.id).size();
-    bytes += 2 * (stored + key + sizeof(int64_t));
-  }
-  return bytes;
+uint64_t values_of(const RunCore& core, const WindowBatch& batch) {
+  std::vector<int64_t> ids;
+  for (const RowJob& row : batch.job.rows()) ids.push_back(row.id);
+  return MemoryModel(*core.plan).certain_values(ids).value();
 }
 
 Status no_batch_fits(const RunCore& core, const WindowBatch& batch, uint64_t least) {
-  uint64_t needed = thread_bytes(core) + core.plan->batch_bytes(batch.size()) + batch.job.assembly_bytes();
+  uint64_t needed = common_bytes(core, batch) + batch.job.assembly_bytes();
   for (const RowTask& task : batch.tasks) needed += task.held_bytes();
   needed = std::max(needed, least);
   return out_of_budget(
@@ -39,22 +37,20 @@ Status no_batch_fits(const RunCore& core, const WindowBatch& batch, uint64_t lea
 Status no_block_fits(const RunCore& core, const WindowBatch& batch, const RowTask& task, uint64_t bytes,
                      uint64_t least) {
   const ChunkBlock& block = *batch.block_of(task);
-  uint64_t needed = thread_bytes(core) + task.needs() + bytes + core.plan->batch_bytes(batch.size());
+  uint64_t needed = common_bytes(core, batch) + task.needs() + bytes;
   for (const auto& chunk : block.chunks) needed += chunk->claimed_bytes();
   needed = std::max(needed, least);
-  if (block.replayed)
-    return out_of_budget(
-               fmt::format("the row group of an old sample needs {} bytes of memory beside one batch and what "
-                           "is mixed in it; the budget is {}: raise memory=, or write smaller row groups",
-                           needed, core.memory.capacity()),
-               needed)
-        .with_key(core.plan->chunks->source->chunk_name(block.chunks.front()->number));
-  return out_of_budget(fmt::format("the rows of {} row groups are mixed, which needs {} bytes of memory with one "
-                                   "batch; the budget is {}: "
-                                   "raise memory=, give .shuffle() a smaller block=, or write smaller row groups",
-                                   block.chunks.size(), needed, core.memory.capacity()),
-                       needed)
-      .with_key(core.plan->chunks->source->chunk_name(block.chunks.front()->number));
+  const std::string message =
+      block.replayed
+          ? fmt::format(
+                "the row group of an old sample needs {} bytes of memory beside one batch and what is mixed in "
+                "it; the budget is {}: raise memory=, or write smaller row groups",
+                needed, core.memory.capacity())
+          : fmt::format(
+                "the rows of {} row groups are mixed, which needs {} bytes of memory with one batch; the "
+                "budget is {}: raise memory=, give .shuffle() a smaller block=, or write smaller row groups",
+                block.chunks.size(), needed, core.memory.capacity());
+  return out_of_budget(message, needed).with_key(core.plan->chunks->source->chunk_name(block.chunks.front()->number));
 }
 
 Status no_sample_fits(const RunCore& core, const WindowBatch& batch, const RowTask& task, uint64_t least) {
@@ -62,9 +58,8 @@ Status no_sample_fits(const RunCore& core, const WindowBatch& batch, const RowTa
   const uint64_t size = core.plan->fetches ? core.row_work.fetch_of(task, batch.job).size : 0;
   uint64_t held = size;
   for (const RowTask& other : batch.tasks) held += &other == &task ? 0 : other.held_bytes();
-  const uint64_t needed = std::max(thread_bytes(core) + core.plan->batch_bytes(batch.size()) +
-                                       std::max(held, joined_bytes(*core.plan, batch)) + task.needs(),
-                                   least);
+  const uint64_t needed =
+      std::max(common_bytes(core, batch) + std::max(held, values_of(core, batch)) + task.needs(), least);
   return core.row_work.locate(
       out_of_budget(fmt::format("this sample needs {} bytes of memory ({} stored, {} to work in, the rest "
                                 "for its batch), the budget is {}; raise "
@@ -85,7 +80,7 @@ Status lacking(const RunCore& core, const WindowBatch& batch, const RowTask* tas
 }
 
 Status with_enough(const RunCore& core, Status status) {
-  const uint64_t enough = core.options.memory_bound ? core.options.memory_bound() : 0;
+  const uint64_t enough = core.options.memory.enough ? core.options.memory.enough() : 0;
   if (enough <= status.bytes_needed()) return status;
   Status told = out_of_budget(fmt::format("{} (with {} every batch fits)", status.message(), enough), enough);
   if (!status.key().empty()) told = std::move(told).with_key(status.key());

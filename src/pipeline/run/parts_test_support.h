@@ -105,7 +105,7 @@ struct Parts : StillRun {
     batches.push_back(batch);
     return batch;
   }
-  uint64_t held(Use use) const { return core.memory.snapshot().by_use[static_cast<size_t>(use)]; }
+  uint64_t held(Use use) const { return core.memory.snapshot().of(use); }
 
   WindowBatches batches;
   const std::unique_ptr<Chunks> chunks;

@@ -22,8 +22,8 @@ class ReclaimerTest : public testing::Test {
     rig_.shuffled = false;
     rig_.batch = 4;
     rig_.options.requests = 64;
-    rig_.options.memory = memory;
-    rig_.options.memory_together = together;
+    rig_.options.memory.share.wanted = memory;
+    rig_.options.memory.share.together = together;
     return parts_.emplace(rig_.plan(), rig_.itinerary(), rig_.options);
   }
   /// Adds a batch and starts reads of `rows` of its rows.

@@ -71,7 +71,7 @@ void RowTasks::on_answer(const Call& call, Status status, const Schema& schema, 
 }
 
 void RowTasks::work(const WindowBatchPtr& batch, size_t index, WorkMemory& memory) {
-  const uint64_t own = core_.options.working_bytes_per_thread;
+  const uint64_t own = core_.options.memory.per_thread;
   RowTask& task = batch->tasks[index];
   RunCore::Lock lock(core_.mutex);
   const bool wanted = !core_.closed && !batch->revoking;
@@ -129,7 +129,7 @@ void RowTasks::follow(const WindowBatchPtr& batch, RowTask& task, RowResult& res
   switch (result.verdict) {
     case Verdict::kNeedsBytes:
       // No underflow, since the task asked for more than the thread's own memory and its grant.
-      task.at = RowTask::Ready{.needs = result.needs_bytes - core_.options.working_bytes_per_thread};
+      task.at = RowTask::Ready{.needs = result.needs_bytes - core_.options.memory.per_thread};
       return rests(task);
     case Verdict::kElsewhere: revocation_.revoke(*batch, task); return uses_.widen(*batch, task, result.elsewhere);
     case Verdict::kCold: return read_later(batch, task, actions);
@@ -192,7 +192,7 @@ bool RowTasks::hold_values(WindowBatch& batch, RowTask& task, Claim& grant, uint
     values.merge(std::move(*rest));
   } else if (lacking > 0) {  // take() may fail even for 0 bytes, if caches exceed the budget
     for (int64_t i = task.begin; i < task.end; ++i) job.forget_values(at.row(i));
-    *needs_bytes = core_.options.working_bytes_per_thread + more;
+    *needs_bytes = core_.options.memory.per_thread + more;
     return false;
   }
   values.move_to(Use::kFetched);

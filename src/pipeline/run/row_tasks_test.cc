@@ -98,7 +98,7 @@ TEST(RowTasks, no_more_reads_than_request_slots) {
 TEST(RowTasks, ahead_of_the_window_only_the_bytes_set_aside_are_fetched) {
   HeldRig rig;
   rig.options.requests = 32;
-  rig.options.ahead_bytes = 2500;
+  rig.options.memory.ahead = 2500;
   Parts parts = rig.parts();
   const WindowBatchPtr batch = parts.begin();
   Actions actions;
@@ -116,11 +116,11 @@ struct EmptyCache final : ReclaimableMemory {
 TEST(RowTasks, younger_batches_leave_what_the_front_one_needs_to_be_put_together_where_a_cache_would_pay_for_it) {
   for (const bool cached : {false, true}) {
     HeldRig rig;
-    rig.options.memory = 20'000;
+    rig.options.memory.share.wanted = 20'000;
     rig.options.requests = 64;
-    rig.options.ahead_bytes = 20'000;
+    rig.options.memory.ahead = 20'000;
     const auto cache = std::make_shared<EmptyCache>();
-    if (cached) rig.options.accounts = {{Use::kCaches, cache, ByteBudget::Kind::kEntries, 10'000, 10'000}};
+    if (cached) rig.options.memory.accounts = {{Use::kCaches, cache, ByteBudget::Kind::kEntries, 10'000, 10'000}};
     Parts parts = rig.parts();
     parts.core.memory.note_last_step(4000);
     const WindowBatchPtr front = parts.begin(), later = parts.begin();

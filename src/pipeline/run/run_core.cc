@@ -19,7 +19,7 @@ RunCore::RunCore(Engine& engine, std::shared_ptr<const ExecutionPlan> what, std:
                  RunnerOptions with)
     : plan(std::move(what)), steps(std::move(order)), options(std::move(with)),
       row_work(plan, steps, options.bad_sample),
-      memory(*engine.memory, options, idle_buffers(*plan, options), engine.batch_blocks()),
+      memory(*engine.memory, options.memory, options.threads, idle_buffers(*plan, options), engine.batch_blocks()),
       fetcher({options.requests, options.find_requests, options.ranks}, *plan->fetch_counters),
       line(plan->store() != nullptr ? &fetcher.line(*plan->store()) : nullptr),
       tuning(options.threads, options.requests) {}

@@ -4,21 +4,28 @@ namespace forebay {
 
 namespace {
 constexpr size_t kIdleChunks = 64;
+
+// A share that the user gave holds everything. Others get the index and the accounts in addition.
+Memory::Demand demand_of(const MemoryPlan& plan) {
+  Memory::Demand demand = plan.share;
+  if (demand.together == 0) return demand;
+  demand.beside = plan.index;
+  for (const ByteBudget::Account& each : plan.accounts) demand.beside += each.beside;
+  return demand;
+}
+
 }  // namespace
 
-RunMemory::RunMemory(Memory& memory, const RunnerOptions& options, size_t idle_buffers,
+RunMemory::RunMemory(Memory& memory, const MemoryPlan& plan, int threads, size_t idle_buffers,
                      std::shared_ptr<BlockSource> blocks)
-    : window_bytes_(options.window_bytes), ahead_bytes_(options.ahead_bytes),
-      bytes_per_thread_(options.working_bytes_per_thread),
-      has_entries_(std::ranges::any_of(options.accounts, [](const auto& each) { return each.set_aside > 0; })),
-      account_(memory.open({options.memory, options.memory_least, options.memory_together, options.memory_beside})),
-      budget_(account_->budget()),
+    : window_bytes_(plan.window), ahead_bytes_(plan.ahead), bytes_per_thread_(plan.per_thread),
+      has_entries_(std::ranges::any_of(plan.accounts, [](const auto& each) { return each.set_aside > 0; })),
+      account_(memory.open(demand_of(plan))), budget_(account_->budget()),
       batch_pool_(std::make_shared<BufferPool>(budget_, idle_buffers, Use::kBatches, std::move(blocks))),
       chunk_pool_(std::make_shared<BufferPool>(budget_, kIdleChunks, Use::kChunks)),
-      thread_memory_(
-          existing(Use::kWorking, options.working_bytes_per_thread * static_cast<uint64_t>(options.threads))),
-      index_memory_(existing(Use::kIndex, options.index_bytes)) {
-  for (const ByteBudget::Account& each : options.accounts) budget_->open(each);
+      thread_memory_(existing(Use::kWorking, plan.per_thread * static_cast<uint64_t>(threads))),
+      index_memory_(existing(Use::kIndex, plan.index)) {
+  for (const ByteBudget::Account& each : plan.accounts) budget_->open(each);
 }
 
 bool RunMemory::trim(uint64_t bytes) const {
@@ -33,7 +40,7 @@ bool RunMemory::full() const {
 // Bytes that are held and bytes that the batches of the window will need are not available.
 bool RunMemory::leaves_room(uint64_t bytes) const {
   const ByteBudget::Snapshot now = budget_->snapshot();
-  const uint64_t held = now.by_use[static_cast<size_t>(Use::kBatches)];
+  const uint64_t held = now.of(Use::kBatches);
   const uint64_t taken = now.used - now.idle + now.set_aside + (window_bytes_ > held ? window_bytes_ - held : 0);
   return taken + bytes <= now.capacity;
 }
@@ -41,7 +48,7 @@ bool RunMemory::leaves_room(uint64_t bytes) const {
 bool RunMemory::leaves_last_step(uint64_t bytes) const {
   if (!has_entries_ || last_step_ == 0) return true;
   const ByteBudget::Snapshot now = budget_->snapshot();
-  const uint64_t entries = now.by_use[static_cast<size_t>(Use::kCaches)] + now.set_aside;
+  const uint64_t entries = now.of(Use::kCaches) + now.set_aside;
   // A batch does not fit next to the cache entries in any case. They are dropped for its assembly
   // whether or not others wait, so reading ahead at least saves time.
   if (entries + 2 * last_step_ > now.capacity) return true;
@@ -49,10 +56,10 @@ bool RunMemory::leaves_last_step(uint64_t bytes) const {
 }
 
 bool RunMemory::may_fetch_ahead(uint64_t bytes) const {
-  return budget_->snapshot().by_use[static_cast<size_t>(Use::kFetched)] + bytes <= ahead_bytes_;
+  return budget_->snapshot().of(Use::kFetched) + bytes <= ahead_bytes_;
 }
 
-bool RunMemory::has_fetched() const { return budget_->snapshot().by_use[static_cast<size_t>(Use::kFetched)] > 0; }
+bool RunMemory::has_fetched() const { return budget_->snapshot().of(Use::kFetched) > 0; }
 
 bool RunMemory::set_aside_for_threads(int threads) {
   const uint64_t needed = bytes_per_thread_ * static_cast<uint64_t>(threads), held = thread_memory_.bytes();

@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "pipeline/run/runner_options.h"
+#include "pipeline/run/memory_plan.h"
 #include "runtime/buffer_pool.h"
 #include "runtime/claim.h"
 #include "runtime/memory.h"
@@ -18,8 +18,10 @@ namespace forebay {
 /// set_aside_for_threads(), leave(), note_last_step() and leaves_last_step().
 class RunMemory {
  public:
-  /// `idle_buffers`: number of batch buffers that may wait for reuse. `blocks` gives their memory.
-  RunMemory(Memory& memory, const RunnerOptions& options, size_t idle_buffers, std::shared_ptr<BlockSource> blocks);
+  /// `threads`: compute threads at the beginning. `idle_buffers`: number of batch buffers that may
+  /// wait for reuse. `blocks` gives their memory.
+  RunMemory(Memory& memory, const MemoryPlan& plan, int threads, size_t idle_buffers,
+            std::shared_ptr<BlockSource> blocks);
   ~RunMemory() { budget_->close_accounts(); }  // batches that the user holds keep the budget alive
 
   /// Claims bytes of the budget. Nothing if it does not have so many now.

@@ -115,7 +115,7 @@ void ConsumerTrace::look(int64_t now_ns, const RunMemory& memory, const Fetcher&
   if (!trace || now_ns - looked_ < kLookNs) return;
   looked_ = now_ns;
   const auto now = memory.snapshot();
-  const auto used = [&](Use use) { return static_cast<int64_t>(now.by_use[static_cast<size_t>(use)]); };
+  const auto used = [&](Use use) { return static_cast<int64_t>(now.of(use)); };
   trace->counter(kTraceReads, "reads in flight", now_ns, {{"reads", int64_t{fetcher.in_flight()}}});
   trace->counter(kTraceBatches, "memory (bytes)", now_ns,
                  {{"batches", used(Use::kBatches)},

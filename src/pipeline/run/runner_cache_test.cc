@@ -204,7 +204,7 @@ TEST(RunnerCache, with_hardly_any_memory_and_room_for_few_entries_every_run_ends
         runs.push_back(std::async(std::launch::async, [&, i] {
           Rig rig = keeping(cache, 40, seed);
           rig.options.requests = 8;
-          rig.options.memory = 6'000 + 3'000 * static_cast<uint64_t>(i);
+          rig.options.memory.share.wanted = 6'000 + 3'000 * static_cast<uint64_t>(i);
           return drained(rig).digest;
         }));
       }

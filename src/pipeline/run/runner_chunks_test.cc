@@ -35,11 +35,11 @@ TEST(RunnerChunks, lists_of_strings_come_with_both_offsets_whatever_threads_bloc
         rig.single_rows = single_rows;
         rig.batch = batch;
         rig.lanes = lanes;
-        if (lanes > 1) rig.options.memory = 100'000;
+        if (lanes > 1) rig.options.memory.share.wanted = 100'000;
         const Ran ran = run_all(rig.make());
         EXPECT_TRUE(ran.status.ok()) << ran.status.to_string();
         EXPECT_EQ(ran.lines, expected(rig)) << "batch " << batch << ", lanes " << lanes;
-        EXPECT_LE(ran.peak, rig.options.memory);
+        EXPECT_LE(ran.peak, rig.options.memory.share.wanted);
       }
     }
   }
@@ -74,14 +74,14 @@ TEST(RunnerChunks, a_small_budget_makes_it_slower_and_changes_nothing) {
     ChunkRig rig;
     rig.single_rows = single_rows;
     rig.rows = std::vector<int64_t>(20, 100);
-    rig.options.working_bytes_per_thread = 1024;
+    rig.options.memory.per_thread = 1024;
     rig.epochs = 4;
     // Three chunks, one more being decoded (twice, and its stored bytes), and a batch.
-    rig.options.memory = 3 * 6464 + 2 * 6464 + 1000 + 2048 + 16 * 64;
+    rig.options.memory.share.wanted = 3 * 6464 + 2 * 6464 + 1000 + 2048 + 16 * 64;
     const Ran ran = run_all(rig.make());
     EXPECT_TRUE(ran.status.ok()) << ran.status.to_string();
     EXPECT_EQ(ran.lines, expected(rig));
-    EXPECT_LE(ran.peak, rig.options.memory);
+    EXPECT_LE(ran.peak, rig.options.memory.share.wanted);
   }
 }
 
@@ -91,8 +91,8 @@ TEST(RunnerChunks, lists_survive_a_small_budget_where_rows_of_a_block_do_not_sta
     rig.rows = std::vector<int64_t>(20, 100);
     rig.lanes = 2;
     rig.batch = 64;
-    rig.options.working_bytes_per_thread = 1024;
-    rig.options.memory = memory;
+    rig.options.memory.per_thread = 1024;
+    rig.options.memory.share.wanted = memory;
     const Ran ran = run_all(rig.make());
     EXPECT_TRUE(ran.status.ok()) << ran.status.to_string();
     EXPECT_EQ(ran.lines, expected(rig)) << memory;
@@ -102,7 +102,7 @@ TEST(RunnerChunks, lists_survive_a_small_budget_where_rows_of_a_block_do_not_sta
 TEST(RunnerChunks, memory_that_decoding_asks_for_is_found) {
   ChunkRig rig;
   rig.working_bytes = 200'000;
-  rig.options.memory = 320'000;
+  rig.options.memory.share.wanted = 320'000;
   const Ran ran = run_all(rig.make());
   EXPECT_TRUE(ran.status.ok()) << ran.status.to_string();
   EXPECT_EQ(ran.lines, expected(rig));
@@ -122,7 +122,7 @@ TEST(RunnerChunks, reads_that_take_time_change_nothing) {
   for (int64_t lanes : {1, 2}) {
     for (uint64_t ahead : {0, 2500, 1 << 20}) {
       rig.lanes = lanes;
-      rig.options.ahead_bytes = ahead;
+      rig.options.memory.ahead = ahead;
       const Ran ran = run_all(rig.make());
       EXPECT_EQ(ran.lines, expected(rig));
       for (uint32_t decodes : ran.decodes) EXPECT_LE(decodes, lanes == 1 ? 2u : 4u) << "lanes cut chunks in two";
@@ -233,8 +233,8 @@ TEST(RunnerChunks, closing_in_the_middle_leaves_nothing_behind) {
     for (int i = 0; i < batches; ++i) ASSERT_TRUE(runner->next_for(std::chrono::seconds(30)).ok());
     runner->close();
     const auto memory = runner->stats().memory;
-    EXPECT_EQ(memory.by_use[static_cast<size_t>(Use::kChunks)], 0u);
-    EXPECT_EQ(memory.by_use[static_cast<size_t>(Use::kFetched)], 0u);
+    EXPECT_EQ(memory.of(Use::kChunks), 0u);
+    EXPECT_EQ(memory.of(Use::kFetched), 0u);
   }
 }
 
@@ -252,9 +252,9 @@ class FillsMemory final : public ReclaimableMemory {
 TEST(RunnerChunks, a_cache_that_fills_memory_beyond_its_size_makes_no_row_again_and_again) {
   ChunkRig rig;
   rig.options.threads = 1;
-  rig.options.working_bytes_per_thread = 1000;
+  rig.options.memory.per_thread = 1000;
   const auto cache = std::make_shared<FillsMemory>();
-  rig.options.accounts = {{Use::kCaches, cache, ByteBudget::Kind::kEntries, UINT64_MAX}};
+  rig.options.memory.accounts = {{Use::kCaches, cache, ByteBudget::Kind::kEntries, UINT64_MAX}};
   const auto plan = rig.plan();
   auto chunks = std::make_shared<ChunkPlan>();
   chunks->source = plan->chunks->source;

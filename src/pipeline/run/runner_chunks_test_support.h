@@ -138,7 +138,8 @@ struct ChunkRig {
   bool single_rows = false;  // an operator runs on single rows
   std::shared_ptr<Engine> engine = std::make_shared<Engine>(1);
   bool tags = false;
-  RunnerOptions options = {.threads = 2, .requests = 4, .window_batches = 3, .memory = uint64_t{16} << 20};
+  RunnerOptions options = {
+      .threads = 2, .requests = 4, .window_batches = 3, .memory = {.share = {.wanted = uint64_t{16} << 20}}};
 
   std::shared_ptr<ExecutionPlan> plan() {
     if (!store) store = MadeChunks::store_of(rows.size());

@@ -28,8 +28,7 @@ Rig far_rig(int64_t samples, int requests, bool find) {
                  .requests = requests,
                  .find_requests = find,
                  .window_batches = 3,
-                 .memory = 64 << 20,
-                 .ahead_bytes = 32 << 20};
+                 .memory = {.share = {.wanted = 64 << 20}, .ahead = 32 << 20}};
   return rig;
 }
 
@@ -87,7 +86,7 @@ TEST(RunnerFetch, users_of_one_store_divide_its_requests) {
 
 TEST(RunnerFetch, what_is_fetched_ahead_stays_within_its_bytes) {
   Rig rig = far_rig(400, 300, /*find=*/false);
-  rig.options.ahead_bytes = 40'500;
+  rig.options.memory.ahead = 40'500;
   const auto store = far_away(rig.sizes);
   rig.store = store;
   const auto runner = rig.run();
@@ -110,7 +109,7 @@ TEST(RunnerFetch, a_wrong_guess_of_sizes_changes_no_byte_and_no_bound) {
         rig.guessed_size = std::min(guess, memory / 2);
         rig.store = Objects::store_of(sizes);
         if (slow) rig.store = slow_store(rig.store, {.latency_ms = 0.1, .jitter_ms = 2});
-        rig.options = {.threads = 2, .requests = 16, .memory = memory, .ahead_bytes = memory / 2};
+        rig.options = {.threads = 2, .requests = 16, .memory = {.share = {.wanted = memory}, .ahead = memory / 2}};
         const auto runner = rig.run();
         const Outcome outcome = drain(*runner);
         EXPECT_EQ(outcome.raised, std::vector<std::string>());
@@ -130,10 +129,11 @@ TEST(RunnerFetch, objects_larger_than_their_guess_are_read_once_where_there_is_m
     rig.sizes = std::vector<uint64_t>(40, 300'000);
     rig.guessed_size = 500;
     rig.store = slow_store(Objects::store_of(rig.sizes), {.latency_ms = 0.1, .jitter_ms = 1});
-    rig.options = {.threads = 2, .requests = 16, .memory = uint64_t{64} << 20, .ahead_bytes = ahead_bytes};
+    rig.options = {
+        .threads = 2, .requests = 16, .memory = {.share = {.wanted = uint64_t{64} << 20}, .ahead = ahead_bytes}};
     const auto runner = rig.run();
     EXPECT_EQ(drain(*runner).ids.size(), 40u);
-    EXPECT_LE(runner->stats().memory.peak, rig.options.memory);
+    EXPECT_LE(runner->stats().memory.peak, rig.options.memory.share.wanted);
     EXPECT_EQ(rig.store->stats().requests, 40u);
     runner->close();
   }
@@ -145,10 +145,10 @@ TEST(RunnerFetch, objects_larger_than_their_guess_are_read_twice_at_most_where_t
     rig.sizes = std::vector<uint64_t>(40, 300'000);
     rig.guessed_size = 500;
     rig.store = slow_store(Objects::store_of(rig.sizes), {.latency_ms = 0.1, .jitter_ms = 1});
-    rig.options = {.threads = 2, .requests = 16, .memory = uint64_t{4} << 20};
+    rig.options = {.threads = 2, .requests = 16, .memory = {.share = {.wanted = uint64_t{4} << 20}}};
     const auto runner = rig.run();
     EXPECT_EQ(drain(*runner).ids.size(), 40u);
-    EXPECT_LE(runner->stats().memory.peak, rig.options.memory);
+    EXPECT_LE(runner->stats().memory.peak, rig.options.memory.share.wanted);
     EXPECT_LE(rig.store->stats().requests, 80u);
     runner->close();
   }
@@ -194,7 +194,10 @@ TEST(RunnerFetch, transient_errors_matter_only_to_the_batch_that_is_due) {
     rig.shuffled = false;
     const auto store = std::make_shared<FailsOnce>(Objects::store_of(rig.sizes), Objects::key_of(id));
     rig.store = store;
-    rig.options = {.threads = 2, .requests = 50, .window_batches = 2, .memory = 64 << 20, .ahead_bytes = 32 << 20};
+    rig.options = {.threads = 2,
+                   .requests = 50,
+                   .window_batches = 2,
+                   .memory = {.share = {.wanted = 64 << 20}, .ahead = 32 << 20}};
     const auto runner = rig.run();
     EXPECT_EQ(runner->next_for(20s).ok(), id != 3);
     const Outcome rest = drain(*runner);
@@ -212,7 +215,8 @@ TEST(RunnerFetch, what_could_not_be_read_ahead_is_read_again_when_its_batch_is_d
   rig.shuffled = false;
   const auto store = std::make_shared<FailsOnce>(Objects::store_of(rig.sizes), Objects::key_of(11), Objects::key_of(0));
   rig.store = store;
-  rig.options = {.threads = 2, .requests = 50, .window_batches = 2, .memory = 64 << 20, .ahead_bytes = 32 << 20};
+  rig.options = {
+      .threads = 2, .requests = 50, .window_batches = 2, .memory = {.share = {.wanted = 64 << 20}, .ahead = 32 << 20}};
   const auto runner = rig.run();
   const Outcome all = drain(*runner);
   EXPECT_TRUE(store->failed());
@@ -233,7 +237,10 @@ TEST(RunnerFetch, a_row_group_that_could_not_be_read_ahead_is_read_again_when_it
       const auto store =
           std::make_shared<FailsOnce>(MadeChunks::store_of(3), MadeChunks::key_of(1), MadeChunks::key_of(0));
       rig.store = store;
-      rig.options = {.threads = 3, .requests = 4, .window_batches = 8, .memory = 64 << 20, .ahead_bytes = 32 << 20};
+      rig.options = {.threads = 3,
+                     .requests = 4,
+                     .window_batches = 8,
+                     .memory = {.share = {.wanted = 64 << 20}, .ahead = 32 << 20}};
       const Schedule schedule({.epoch_size = 48, .batch_size = 4, .world_size = 1});
       const auto steps =
           std::make_shared<IndexedItinerary>(sequential_chunks_order(rig.rows), schedule, 5, 0, rig.epochs);
@@ -253,7 +260,7 @@ TEST(RunnerFetch, an_object_that_no_budget_holds_is_told_with_its_size) {
   rig.shuffled = false;
   rig.batch = 1;
   rig.guessed_size = 500;
-  rig.options = {.threads = 1, .memory = 20'000};
+  rig.options = {.threads = 1, .memory = {.share = {.wanted = 20'000}}};
   const auto runner = rig.run();
   const Outcome outcome = drain(*runner);
   EXPECT_EQ(outcome.ids, (std::vector<int64_t>{0, 1}));

@@ -189,7 +189,7 @@ TEST(RunnerForeign, user_code_that_is_late_does_not_look_like_a_lack_of_memory) 
   // The budget holds one object at a time. Younger objects that wait for user code are revoked.
   Rig setup = with_user_code(nullptr);
   setup.sizes.assign(32, 1000);
-  setup.options = {.threads = 2, .requests = 8, .window_batches = 3, .memory = 8 * 24 + 2500};
+  setup.options = {.threads = 2, .requests = 8, .window_batches = 3, .memory = {.share = {.wanted = 8 * 24 + 2500}}};
   const auto runner = setup.run();
   User user(runner, [](ForeignCall& call) {
     std::this_thread::sleep_for(1ms);

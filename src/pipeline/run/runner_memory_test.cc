@@ -28,12 +28,15 @@ TEST(RunnerMemory, oldest_gets_its_bytes) {
       setup.batch = 16;
       if (slow) setup.store = jittery(setup.sizes);
       const uint64_t batch_bytes = 16 * (16 + 8);
-      setup.options = {.threads = threads, .requests = 32, .window_batches = 4, .memory = 200'000 + batch_bytes};
+      setup.options = {.threads = threads,
+                       .requests = 32,
+                       .window_batches = 4,
+                       .memory = {.share = {.wanted = 200'000 + batch_bytes}}};
       const auto runner = setup.run();
       const Outcome outcome = drain(*runner);
       EXPECT_EQ(outcome.raised, std::vector<std::string>());
       EXPECT_EQ(outcome.ids.size(), 64u);
-      EXPECT_LE(runner->stats().memory.peak, setup.options.memory);
+      EXPECT_LE(runner->stats().memory.peak, setup.options.memory.share.wanted);
     }
   }
 }
@@ -44,7 +47,7 @@ TEST(RunnerMemory, younger_elements_give_their_bytes_back) {
   setup.sizes[1] = 50'000;
   setup.shuffled = false;
   setup.batch = 2;
-  setup.options = {.threads = 1, .requests = 32, .window_batches = 16, .memory = 52'000};
+  setup.options = {.threads = 1, .requests = 32, .window_batches = 16, .memory = {.share = {.wanted = 52'000}}};
   // The small objects after the large one have been fetched when it runs. Its first attempt fails,
   // so that it asks for more memory when the budget is full.
   std::atomic<int> tries = 0;
@@ -65,7 +68,7 @@ TEST(RunnerMemory, what_never_fits_is_refused_with_the_figure) {
     Rig setup;
     setup.shuffled = false;
     setup.ops = {{"summary", summary({}, 10'000)}};
-    setup.options.memory = 9000;
+    setup.options.memory.share.wanted = 9000;
     setup.options.bad_sample = policy;
     const auto runner = setup.run();
     const Result<Runner::Delivery> delivery = runner->next_for(20s);
@@ -75,7 +78,7 @@ TEST(RunnerMemory, what_never_fits_is_refused_with_the_figure) {
     EXPECT_GE(needed, 11'000u);
     EXPECT_LE(runner->stats().memory.peak, 9000u);
     runner->close();
-    setup.options.memory = needed;
+    setup.options.memory.share.wanted = needed;
     EXPECT_EQ(drain(*setup.run()).raised, std::vector<std::string>()) << "the figure told is enough";
   }
 }
@@ -83,8 +86,8 @@ TEST(RunnerMemory, what_never_fits_is_refused_with_the_figure) {
 TEST(RunnerMemory, a_budget_that_nobody_fixed_is_raised_for_a_sample_that_needs_more) {
   Rig setup;
   setup.ops = {{"summary", summary({}, 10'000)}};
-  setup.options.memory = 9000;
-  setup.options.memory_together = 20'000;
+  setup.options.memory.share.wanted = 9000;
+  setup.options.memory.share.together = 20'000;
   const auto runner = setup.run();
   EXPECT_EQ(drain(*runner).ids.size(), 50u);
   const ByteBudget::Snapshot memory = runner->stats().memory;
@@ -102,7 +105,7 @@ TEST(RunnerMemory, values_of_unknown_size_are_joined_within_the_budget) {
   EXPECT_EQ(expected.raised, std::vector<std::string>());
   uint64_t total = 0;
   for (const uint64_t size : setup.sizes) total += size;
-  setup.options.memory = total;  // enough for one batch in two copies, and not for three
+  setup.options.memory.share.wanted = total;  // enough for one batch in two copies, and not for three
   const auto runner = setup.run();
   const Outcome outcome = drain(*runner);
   EXPECT_EQ(outcome.raised, std::vector<std::string>());
@@ -146,7 +149,7 @@ TEST(RunnerMemory, values_whose_size_nobody_announced_stay_within_the_budget) {
                 }}};
   setup.made = {{DType::kUint8, Shape{Shape::kUnknown}}};
   setup.options = {
-      .threads = 4, .requests = 4, .window_batches = 8, .memory = 80'000, .working_bytes_per_thread = 6000};
+      .threads = 4, .requests = 4, .window_batches = 8, .memory = {.share = {.wanted = 80'000}, .per_thread = 6000}};
   const auto runner = setup.run();
   const Outcome outcome = drain(*runner);
   EXPECT_EQ(outcome.raised, std::vector<std::string>());

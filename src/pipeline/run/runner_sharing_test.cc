@@ -105,9 +105,9 @@ TEST(RunnerSharing, an_operator_may_take_batches_of_another_run) {
 TEST(RunnerSharing, memory_that_nobody_gave_is_divided_and_comes_back) {
   const auto engine = std::make_shared<Engine>(2);
   Rig rig = on(engine);
-  rig.options.memory = 600'000;
-  rig.options.memory_least = 100'000;
-  rig.options.memory_together = 1'000'000;
+  rig.options.memory.share.wanted = 600'000;
+  rig.options.memory.share.least = 100'000;
+  rig.options.memory.share.together = 1'000'000;
   const std::shared_ptr<Runner> one = rig.run();
   EXPECT_EQ(one->stats().memory.capacity, 600'000u);
   const std::shared_ptr<Runner> two = rig.run();
@@ -182,7 +182,7 @@ TEST(RunnerSharing, a_run_that_is_not_asked_for_anything_holds_up_no_other) {
   const std::string expected = digest_of(*chunks_on(std::make_shared<Engine>(2), 0).make());
   for (int64_t begun = 0; begun < 6; ++begun) {
     ChunkRig rig = chunks_on(engine, 7);
-    rig.options.memory = uint64_t{24} << 10;  // hardly enough for this run alone
+    rig.options.memory.share.wanted = uint64_t{24} << 10;  // hardly enough for this run alone
     const std::shared_ptr<Runner> idle = rig.make();
     for (int64_t i = 0; i < begun; ++i) ASSERT_TRUE(idle->next_for(seconds(120)).ok());
     EXPECT_EQ(digest_of(*chunks_on(engine, 7).make()), expected) << begun;
@@ -198,7 +198,7 @@ TEST(RunnerSharing, runs_over_one_table_come_and_go_while_others_wait_for_their_
       int right = 0;
       for (int round = 0; round < 10; ++round) {
         ChunkRig rig = chunks_on(engine, 7);
-        rig.options.memory = uint64_t{1} << (round % 2 == 0 ? 24 : 20);
+        rig.options.memory.share.wanted = uint64_t{1} << (round % 2 == 0 ? 24 : 20);
         const std::shared_ptr<Runner> runner = rig.make();
         if ((round + i) % 3 == 0) {
           (void)runner->next_for(seconds(120));
@@ -229,9 +229,9 @@ TEST(RunnerSharing, threads_follow_the_cores_and_batches_do_not_notice) {
   rig.epochs = {};
   rig.engine = std::make_shared<Engine>(1, monotonic_ns, [&](const Executor&) { return cores.load(); });
   rig.options.threads = 1;
-  rig.options.working_bytes_per_thread = 1000;
+  rig.options.memory.per_thread = 1000;
   const auto runner = rig.run();
-  const uint64_t before = runner->stats().memory.by_use[static_cast<size_t>(Use::kWorking)];
+  const uint64_t before = runner->stats().memory.of(Use::kWorking);
   ASSERT_TRUE(runner->next_for(seconds(60)).ok());
   EXPECT_EQ(runner->stats().threads, 1);
   cores = 3;
@@ -243,7 +243,7 @@ TEST(RunnerSharing, threads_follow_the_cores_and_batches_do_not_notice) {
   EXPECT_GT(decisions[0].at_ns, 0);
   EXPECT_EQ(runner->stats().threads, 3);
   EXPECT_EQ(rig.engine->executor->threads(), 3);
-  EXPECT_EQ(runner->stats().memory.by_use[static_cast<size_t>(Use::kWorking)], before + 2000);
+  EXPECT_EQ(runner->stats().memory.of(Use::kWorking), before + 2000);
 
   Rig alone = on(std::make_shared<Engine>(1));
   alone.epochs = 1;

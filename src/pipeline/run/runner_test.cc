@@ -35,7 +35,10 @@ TEST(Runner, same_bytes_for_any_threads_window_requests_memory_and_store) {
           Rig setup;
           setup.sizes = sizes;
           if (slow) setup.store = jittery(sizes, static_cast<uint64_t>(threads));
-          setup.options = {.threads = threads, .requests = requests, .window_batches = threads, .memory = memory};
+          setup.options = {.threads = threads,
+                           .requests = requests,
+                           .window_batches = threads,
+                           .memory = {.share = {.wanted = memory}}};
           const auto runner = setup.run();
           const Outcome outcome = drain(*runner);
           EXPECT_EQ(outcome.raised, std::vector<std::string>());

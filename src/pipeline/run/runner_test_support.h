@@ -140,7 +140,8 @@ struct Rig {
   std::optional<int64_t> epochs = 1;
   bool shuffled = true;
   std::shared_ptr<Engine> engine = std::make_shared<Engine>(1);
-  RunnerOptions options = {.threads = 2, .requests = 4, .window_batches = 3, .memory = uint64_t{64} << 20};
+  RunnerOptions options = {
+      .threads = 2, .requests = 4, .window_batches = 3, .memory = {.share = {.wanted = uint64_t{64} << 20}}};
   /// Changes the plan after it was made.
   std::function<void(ExecutionPlan&)> change_plan;
 
@@ -207,7 +208,7 @@ inline Rig padded(uint64_t memory) {
     plan.output_schema[0].pad_value = 9;
     plan.outputs[0].field.pad_value = 9;
   };
-  setup.options.memory = memory;
+  setup.options.memory.share.wanted = memory;
   return setup;
 }
 
@@ -217,6 +218,7 @@ struct Outcome {
   std::string digest;
   std::vector<int64_t> ids, labels;
   std::vector<std::string> raised, told;
+  Status status;  // the last error in place of a batch
   int64_t batches = 0;
 };
 
@@ -227,7 +229,8 @@ inline Outcome drain(Runner& runner, int64_t most = 1'000'000) {
     // The time-out is long enough for a busy machine.
     Result<Runner::Delivery> delivery = runner.next_for(std::chrono::seconds(120));
     if (!delivery.ok()) {
-      outcome.raised.push_back(delivery.status().to_string());
+      outcome.status = delivery.status();
+      outcome.raised.push_back(outcome.status.to_string());
       if (!is_data_error(delivery.status().code())) break;
       continue;
     }

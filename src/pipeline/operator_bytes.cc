@@ -1,4 +1,4 @@
-#include "loader/compile/step_bytes.h"
+#include "pipeline/operator_bytes.h"
 
 #include <algorithm>
 #include <optional>
