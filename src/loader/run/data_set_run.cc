@@ -38,7 +38,7 @@ class IndexedSamples final : public RunSamples {
     return samples;
   }
 
-  Status find(std::span<const int64_t> ids, const std::string&) override {
+  Status find(std::span<const int64_t> ids, std::span<const PlacedRecord>) override {
     if (std::ranges::all_of(ids, [&](int64_t id) { return id < source_->size(); })) return {};
     return invalid_argument("\"rehearsal\" of this state keeps samples that the data set does not have");
   }

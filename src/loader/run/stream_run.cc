@@ -150,9 +150,11 @@ class StreamRun::Samples final : public RunSamples {
   std::string awaited() const override { return run_->exchange_ ? run_->exchange_->awaited() : ""; }
 
   // Returns their places in the log, from which they are read again when the run resumes.
-  std::string places(std::span<const int64_t> ids) const override { return run_->kept_->places(ids); }
-  Status find(std::span<const int64_t> ids, const std::string& places) override {
-    FOREBAY_RETURN_IF_ERROR(run_->kept_->read_places(places));
+  std::optional<std::vector<PlacedRecord>> records(std::span<const int64_t> ids) const override {
+    return run_->kept_->places(ids);
+  }
+  Status find(std::span<const int64_t> ids, std::span<const PlacedRecord> records) override {
+    FOREBAY_RETURN_IF_ERROR(run_->kept_->restore(records));
     if (std::ranges::all_of(ids, [&](int64_t id) { return run_->kept_->is_kept(id); })) return {};
     return invalid_argument("this state keeps records of which it does not say where they lie");
   }
@@ -361,17 +363,17 @@ void StreamRun::begin(const std::shared_ptr<Runner>& runner) {
 
 void StreamRun::save(Checkpoint& state) const {
   (void)flush_journal();
-  state.stream = stream_->place(steps_->number_at(state.cursor)).to_json(stream_->log().partitions());
+  state.stream = {stream_->log().partitions(), stream_->place(steps_->number_at(state.cursor))};
 }
 
 Result<Run::GoOn> StreamRun::load(const Checkpoint& saved) {
-  FOREBAY_ASSIGN(StreamPlace place, read_place(saved.stream));
+  FOREBAY_ASSIGN(StreamPlace place, place_of(*saved.stream));
   return GoOn([this, at = saved.cursor, place = std::move(place)] { go_on(at, place); });
 }
 
-// InvalidArgument if the place is malformed; StateMismatch if it is of another stream.
-Result<StreamPlace> StreamRun::read_place(const std::string& json) const {
-  FOREBAY_ASSIGN(StreamPlace place, StreamPlace::from_json(json, stream_->log().partitions()));
+// InvalidArgument if this log cannot have the place; StateMismatch if it is of another stream.
+Result<StreamPlace> StreamRun::place_of(const StreamState& state) const {
+  FOREBAY_ASSIGN(StreamPlace place, state.place_in(stream_->log().partitions()));
   if (place.decision && place.decision->size() > kLargestDecision)
     return invalid_argument(fmt::format("this state stands in a window of {} records, and {} are the most",
                                         place.decision->size(), kLargestDecision));
