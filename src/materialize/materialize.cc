@@ -41,8 +41,8 @@ class Materializing {
   Materializing(const Pipeline& pipeline, std::string folder, MaterializeOptions options)
       : description_(pipeline.description()), folder_(std::move(folder)), options_(std::move(options)) {
     loader_options_.epochs.reset();
-    loader_options_.rank = 0;
-    loader_options_.world_size = 1;
+    loader_options_.job.rank = 0;
+    loader_options_.job.world_size = 1;
   }
 
   // Does everything that precedes the first shard.
@@ -263,9 +263,10 @@ class Materializing {
     }
     feed_.emplace(loader_, context_, batch);
     what_ = manifest();
-    maker_.emplace(ShardMaker::From{what_, plan_, data_.chunks, *data_.source, *codecs_, origins_,
-                                    kept_ ? &*kept_ : nullptr, options_.loader.threads.value_or(usable_cores())},
-                   *feed_, [this](int64_t samples) { advance(samples); });
+    maker_.emplace(
+        ShardMaker::From{what_, plan_, data_.chunks, *data_.source, *codecs_, origins_, kept_ ? &*kept_ : nullptr,
+                         options_.loader.resources.threads.value_or(usable_cores())},
+        *feed_, [this](int64_t samples) { advance(samples); });
     return {};
   }
 

@@ -91,10 +91,10 @@ void add_caches(const Description& description, const LoaderOptions& options, co
 void add_calls(const LoaderOptions& options, std::vector<Change>& changes) {
   size_t tried = 0;
   for (const int threads : kCallsAtOnce) {
-    if (threads <= std::max(options.threads.value_or(0), usable_cores()) || tried == kMostTried) continue;
+    if (threads <= std::max(options.resources.threads.value_or(0), usable_cores()) || tried == kMostTried) continue;
     changes.push_back(
         {fmt::format("threads={}, for as many calls of your functions at once", threads), std::nullopt, options});
-    changes.back().options.threads = threads;
+    changes.back().options.resources.threads = threads;
     ++tried;
   }
 }
@@ -106,14 +106,14 @@ void add_numbers(const LoaderOptions& options, const Limiter& limiter, const Fun
     change(changes.back().options);
   };
   const int cores = usable_cores();
-  if (options.requests && (limiter.limit == Limit::kStorage || limiter.limit == Limit::kRequests))
-    add(R"(requests="auto")", [](LoaderOptions& with) { with.requests.reset(); });
-  if (!options.memory && limiter.limit == Limit::kMemory)
+  if (options.resources.requests && (limiter.limit == Limit::kStorage || limiter.limit == Limit::kRequests))
+    add(R"(requests="auto")", [](LoaderOptions& with) { with.resources.requests.reset(); });
+  if (!options.resources.memory && limiter.limit == Limit::kMemory)
     others.emplace_back("more memory: this is what the host has left for it; give memory= if that is wrong");
   // The number of cores does not limit calls of functions: see add_calls().
   const bool works = limiter.limit == Limit::kCompute || (limiter.limit == Limit::kUserCode && !functions.on_threads);
-  if (works && options.threads && *options.threads < cores)
-    add(fmt::format("threads={}", cores), [&](LoaderOptions& with) { with.threads = cores; });
+  if (works && options.resources.threads && *options.resources.threads < cores)
+    add(fmt::format("threads={}", cores), [&](LoaderOptions& with) { with.resources.threads = cores; });
   else if (works)
     others.push_back(
         fmt::format("more threads: all {} core{} that this process may use have one", cores, cores == 1 ? "" : "s"));
@@ -121,7 +121,7 @@ void add_numbers(const LoaderOptions& options, const Limiter& limiter, const Fun
     others.emplace_back("more cores: end what else runs on this host, or raise its quota of CPU time");
   if (limiter.limit == Limit::kUserCode) others.emplace_back("operators of the engine in place of your function");
   // Too little memory shows as waits for work that could not begin in time.
-  if (options.memory) add(R"(memory="auto")", [](LoaderOptions& with) { with.memory.reset(); });
+  if (options.resources.memory) add(R"(memory="auto")", [](LoaderOptions& with) { with.resources.memory.reset(); });
 }
 
 }  // namespace

@@ -71,9 +71,9 @@ TEST(Changes, OneCacheIsEnoughWhichIsTriedFull) {
 
 TEST(Changes, NumbersOfTheUsersAreTakenBackWhereTheyAreTheLimit) {
   LoaderOptions options;
-  options.requests = 2;
-  options.memory = 1 << 20;
-  options.threads = 1;
+  options.resources.requests = 2;
+  options.resources.memory = 1 << 20;
+  options.resources.threads = 1;
   const auto first = [&](Limit limit) { return changes_of(pictures(), limit, options).front(); };
   EXPECT_EQ(first(Limit::kRequests), "requests=\"auto\"");
   EXPECT_EQ(first(Limit::kStorage), "requests=\"auto\"");
@@ -120,16 +120,17 @@ TEST(Changes, MoreCallsOfAFunctionAreTriedWhereThreadsRunIt) {
     std::vector<std::string> others;
     std::vector<int> tried;
     for (const Change& change : changes_for(description, options, {limit, 0.5, {}}, {.on_threads = on_threads}, others))
-      if (change.options.threads != options.threads) tried.push_back(*change.options.threads);
+      if (change.options.resources.threads != options.resources.threads)
+        tried.push_back(*change.options.resources.threads);
     return tried;
   };
   EXPECT_EQ(threads(Limit::kUserCode, true).size(), 2u);
   LoaderOptions said;
-  said.threads = 8;
+  said.resources.threads = 8;
   EXPECT_EQ(threads(Limit::kUserCode, true, said), (std::vector<int>{64, 256}));
-  said.threads = 100;
+  said.resources.threads = 100;
   EXPECT_EQ(threads(Limit::kUserCode, true, said), (std::vector<int>{256, 1024}));
-  said.threads = 1024;
+  said.resources.threads = 1024;
   EXPECT_TRUE(threads(Limit::kUserCode, true, said).empty());
   EXPECT_TRUE(threads(Limit::kUserCode, false).empty()) << "each would be a process";
   EXPECT_TRUE(threads(Limit::kStorage, true).empty());

@@ -261,7 +261,7 @@ class Study {
   // Returns the share of a .cache() without arguments that is in memory. It reads the rest from
   // disk.
   double share_in_memory(const Change& change, uint64_t bytes) const {
-    const uint64_t room = std::min(kUsualCacheBytes, cached_at_most(change.options.memory));
+    const uint64_t room = std::min(kUsualCacheBytes, cached_at_most(change.options.resources.memory));
     return change.filled || bytes <= room ? 1 : static_cast<double>(room) / static_cast<double>(bytes);
   }
   Result<Tried> with_a_part_on_disk(const Change& change, int64_t samples, uint64_t bytes, double ram) {
@@ -320,9 +320,9 @@ class Study {
   }
   // A cache has at most half of memory=.
   uint64_t cache_bytes() const {
-    return std::min(options_.cache_bytes, loader_options_.memory.value_or(UINT64_MAX) / 2);
+    return std::min(options_.cache_bytes, loader_options_.resources.memory.value_or(UINT64_MAX) / 2);
   }
-  int64_t base_world() const { return loader_options_.world_size.value_or(1); }
+  int64_t base_world() const { return loader_options_.job.world_size.value_or(1); }
 
   Result<OpenLoader> open(const Changed& changed, const LoaderOptions& with) const {
     const Pipeline pipeline(std::make_shared<const Description>(changed.description));

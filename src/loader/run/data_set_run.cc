@@ -61,10 +61,10 @@ std::vector<std::shared_ptr<TieredCache>> without_places(
 
 Result<std::shared_ptr<DataSetRun>> DataSetRun::open(const RunInput& input, std::shared_ptr<const Source> source) {
   const LoaderOptions& options = input.options;
-  if (options.steps_per_epoch || !options.journal.empty())
+  if (options.stream.steps_per_epoch || !options.stream.journal.empty())
     return invalid_argument("steps_per_epoch= and journal= are for streams; the epochs of a data set have its length");
   std::shared_ptr<DataSetRun> run(new DataSetRun(input, std::move(source)));
-  FOREBAY_ASSIGN(run->peers_, open_peers(options.peers, input.place, options.stop));
+  FOREBAY_ASSIGN(run->peers_, open_peers(options.job.peers, input.place, options.stop));
   return run;
 }
 
@@ -128,7 +128,7 @@ Status DataSetRun::open_steps(RunSetup& setup) {
 // The launcher's number of hosts is that of the running job, and not of other world sizes.
 AssignmentRequest DataSetRun::assignment_request(int64_t world_size) const {
   const Place& place = input_.place;
-  return {input_.options.shard_by, input_.options.hosts, world_size == place.world_size ? place.hosts : 0};
+  return {input_.options.job.shard_by, input_.options.job.hosts, world_size == place.world_size ? place.hosts : 0};
 }
 
 Result<EpochPlan> DataSetRun::plan(int64_t epoch, int64_t rank, int64_t world_size, int64_t max_steps) const {

@@ -39,7 +39,7 @@ uint64_t default_bytes(const std::optional<uint64_t>& memory) {
 StreamOptions options_of(const Description& description, const LoaderOptions& given, int64_t global_batch) {
   StreamOptions options;
   options.seed = given.seed;
-  options.bytes = default_bytes(given.memory);
+  options.bytes = default_bytes(given.resources.memory);
   if (const OpSpec* const buffer = find_step(description, OpRole::kBuffer)) {
     const Args args(buffer->args, catalog().find(buffer->name)->args);
     options.policy = policy_of(args.text("policy"));
@@ -106,11 +106,11 @@ Result<std::shared_ptr<SpillSpace>> spill_space(const Description& description, 
 }
 
 Status check_options(const LoaderOptions& options) {
-  if (options.on_error == OnError::kReplace)
+  if (options.errors.on_error == OnError::kReplace)
     return invalid_argument("on_error=\"replace\": a stream has no other sample to take; give \"skip\" or \"raise\"");
-  if (options.steps_per_epoch && *options.steps_per_epoch < 1)
-    return invalid_argument(fmt::format("steps_per_epoch={} is not positive", *options.steps_per_epoch));
-  if (options.epochs && !options.steps_per_epoch)
+  const std::optional<int64_t>& steps = options.stream.steps_per_epoch;
+  if (steps && *steps < 1) return invalid_argument(fmt::format("steps_per_epoch={} is not positive", *steps));
+  if (options.epochs && !steps)
     return invalid_argument("epochs= of a stream needs steps_per_epoch=: it has no end of its own");
   return {};
 }
@@ -191,9 +191,9 @@ Result<std::shared_ptr<StreamRun>> StreamRun::open(const RunInput& input, const 
   std::shared_ptr<StreamRun> run(new StreamRun(input));
   StreamOptions stream = options_of(input.description(), options, schedule.batch_size * schedule.world_size);
   std::shared_ptr<JournalReader> journal;
-  if (!options.journal.empty()) {
-    FOREBAY_ASSIGN(journal, JournalReader::open(options.journal, source.log()->partitions()));
-    FOREBAY_RETURN_IF_ERROR(check_same_run(journal->header(), header_of(*source.log(), stream, {}), options.journal));
+  if (const std::string& path = options.stream.journal; !path.empty()) {
+    FOREBAY_ASSIGN(journal, JournalReader::open(path, source.log()->partitions()));
+    FOREBAY_RETURN_IF_ERROR(check_same_run(journal->header(), header_of(*source.log(), stream, {}), path));
     // The records that a line of the journal means depend on how the run dropped others.
     if (journal->header().sampled != (stream.policy == BufferPolicy::kSample))
       stream.policy = journal->header().sampled ? BufferPolicy::kSample : BufferPolicy::kBlock;
@@ -211,13 +211,13 @@ Result<std::shared_ptr<StreamRun>> StreamRun::open(const RunInput& input, const 
   if (run->decisions_) run->decisions_->lead_or_follow(*run->stream_, run->terms(schedule));
   FOREBAY_RETURN_IF_ERROR(run->open_kept(source.log()));
   run->source_ = source.over(run->stream_, run->kept_);
-  run->steps_ =
-      std::make_shared<StreamItinerary>(run->stream_, StreamItineraryOptions{.batch_size = schedule.batch_size,
-                                                                             .world_size = schedule.world_size,
-                                                                             .rank = input.place.rank,
-                                                                             .steps_per_epoch = options.steps_per_epoch,
-                                                                             .epochs = options.epochs,
-                                                                             .last = schedule.last});
+  run->steps_ = std::make_shared<StreamItinerary>(
+      run->stream_, StreamItineraryOptions{.batch_size = schedule.batch_size,
+                                           .world_size = schedule.world_size,
+                                           .rank = input.place.rank,
+                                           .steps_per_epoch = options.stream.steps_per_epoch,
+                                           .epochs = options.epochs,
+                                           .last = schedule.last});
   if (run->reading_) run->steps_->set_records(run->reading_);
   return run;
 }
@@ -225,14 +225,14 @@ Result<std::shared_ptr<StreamRun>> StreamRun::open(const RunInput& input, const 
 // If a journal is repeated, every rank reads it by itself; otherwise the ranks follow rank 0.
 Status StreamRun::join_job() {
   const LoaderOptions& options = input_.options;
-  if (input_.place.world_size > 1 && !are_given(options.peers))
+  if (input_.place.world_size > 1 && !are_given(options.job.peers))
     return invalid_argument(
         fmt::format("the {} ranks of a stream must hear from rank 0 which records come next: give peers=, such as "
                     "\"launcher\" or a folder that they share",
                     input_.place.world_size));
   const auto service = std::make_shared<StreamService>();
   FOREBAY_ASSIGN(std::shared_ptr<Job> job,
-                 open_job(options.peers, input_.place, {{std::string(kStreamServiceName), service}}, options.stop));
+                 open_job(options.job.peers, input_.place, {{std::string(kStreamServiceName), service}}, options.stop));
   if (job) decisions_ = std::make_shared<Decisions>(std::move(job), service);
   return {};
 }
@@ -249,7 +249,7 @@ RunTerms StreamRun::terms(const ScheduleOptions& schedule) const {
            {"batch size", fmt::format("{}", schedule.batch_size)},
            {"ranks", fmt::format("{}", schedule.world_size)},
            {"window", fmt::format("{}", window)},
-           {"steps_per_epoch", fmt::format("{}", options.steps_per_epoch.value_or(0))},
+           {"steps_per_epoch", fmt::format("{}", options.stream.steps_per_epoch.value_or(0))},
            {"epochs", fmt::format("{}", options.epochs.value_or(0))},
            {"the stream", stream_->log().identity()},
            {".buffer", buffer == nullptr ? "block, wait" : policies_of(*buffer)},
