@@ -37,7 +37,7 @@ struct PlanOptions {
 Result<EpochPlan> plan_of_size(const Description& description, int64_t size, const PlanRequest& request) {
   if (is_source(description.steps().front(), SourceKind::kTable))
     return invalid_argument("--size says nothing of a table's row groups, which decide its order; leave it out");
-  if (find_step(description, OpRole::kPack) != nullptr)
+  if (find_step(description, OpEffect::kPacking) != nullptr)
     return invalid_argument(
         "--size says nothing of how long rows are, which decides into how many blocks .pack() puts "
         "them; leave it out");

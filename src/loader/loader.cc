@@ -46,7 +46,7 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
       std::shared_ptr<const Source> source,
       open_source(description.steps().front(), {.storage_options = options.storage_options,
                                                 .stop = options.stop,
-                                                .keep_versions = find_step(description, OpRole::kKeep) != nullptr,
+                                                .keep_versions = find_step(description, OpEffect::kCaching) != nullptr,
                                                 .requests = options.resources.requests,
                                                 .memory = options.resources.memory,
                                                 .warnings = &left_out}));

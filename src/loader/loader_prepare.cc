@@ -51,7 +51,7 @@ Status Loader::Impl::prepare() {
 
 Status Loader::Impl::start(RunnerOptions options) {
   options.bad_sample = bad_sample(input.options.errors.on_error);
-  if (const OpSpec* batch = find_step(description(), OpRole::kBatch)) {
+  if (const OpSpec* batch = find_step(description(), OpEffect::kBatching)) {
     for (std::string& name : field_list(batch->args.value("ragged", Json()))) options.ragged.insert(std::move(name));
   }
   return set_runner(std::make_shared<Runner>(Engine::shared(), plan, run->steps(), std::move(options)));

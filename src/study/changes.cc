@@ -53,7 +53,7 @@ void leave_out_useless(const Description& description, const Limiter& limiter, s
 
 void add_caches(const Description& description, const LoaderOptions& options, const Limiter& limiter,
                 std::vector<Change>& changes, std::vector<std::string>& others) {
-  if (find_step(description, OpRole::kKeep) != nullptr) {
+  if (find_step(description, OpEffect::kCaching) != nullptr) {
     // The trial shows whether the cache already has everything.
     changes.push_back({"let .cache() be filled", std::nullopt, options});
     changes.back().filled = true;
@@ -127,7 +127,7 @@ void add_numbers(const LoaderOptions& options, const Limiter& limiter, const Fun
 }  // namespace
 
 Status check_studied(const Description& description, const char* study) {
-  if (find_step(description, OpRole::kPack) == nullptr) return {};
+  if (find_step(description, OpEffect::kPacking) == nullptr) return {};
   return unsupported(
       fmt::format("{} tries a part of the samples, and those are put into other blocks than all of them; "
                   "give it the pipeline without .pack(), which costs next to nothing itself",
@@ -189,7 +189,7 @@ Changed with_cache(const Description& description, std::optional<size_t> behind,
                    std::optional<int64_t> samples) {
   return rewritten(description, [&](size_t i, const OpSpec& step) {
     std::vector<OpSpec> steps;
-    if (!catalog().has_role(step, OpRole::kKeep)) steps.push_back(step);
+    if (!catalog().has_effect(step, OpEffect::kCaching)) steps.push_back(step);
     // Spread over the data set: the first samples may lie in one shard, or have one class and size.
     if (i == 0 && samples) steps.push_back(step_of("take", {{"n", *samples}, {"spread", true}}));
     if (behind == i) steps.push_back(step_of("cache", cache_args));
@@ -201,7 +201,7 @@ Changed with_few(const Description& description, const Change& change, std::opti
                  const Json& cache_args) {
   std::optional<size_t> behind = change.cache_behind;
   for (size_t i = 1; i < description.steps().size() && change.filled; ++i)
-    if (catalog().has_role(description.steps()[i], OpRole::kKeep)) behind = i;
+    if (catalog().has_effect(description.steps()[i], OpEffect::kCaching)) behind = i;
   return with_cache(description, behind, cache_args, samples);
 }
 
@@ -213,7 +213,7 @@ Changed with_cache_of(const Description& description, uint64_t bytes) {
   return rewritten(description, [&](size_t, const OpSpec& step) {
     OpSpec changed = step;
     // Without a disk tier ("disk": 0), memory is the larger tier.
-    if (catalog().has_role(step, OpRole::kKeep))
+    if (catalog().has_effect(step, OpEffect::kCaching))
       changed.args[changed.args.value("disk", Json()) == Json(0) ? "ram" : "disk"] = bytes;
     return std::vector{std::move(changed)};
   });

@@ -53,7 +53,7 @@ TEST(Changes, OneCacheIsEnoughWhichIsTriedFull) {
   const auto changes = changes_for(cached.description(), {}, {Limit::kCompute, 1, {}}, {}, others);
   ASSERT_EQ(names(changes), Names{"let .cache() be filled"});
   const auto cache_of = [](const Changed& changed) {
-    const OpSpec* const cache = find_step(changed.description, OpRole::kKeep);
+    const OpSpec* const cache = find_step(changed.description, OpEffect::kCaching);
     return cache == nullptr ? Json() : cache->args;
   };
   const Changed few = with_few(cached.description(), changes.front(), 32, {{"ram", 1000}, {"disk", 0}});
@@ -156,7 +156,7 @@ TEST(Changes, BehindAFunctionWithoutAVersionACacheIsTriedInMemoryAndTheVersionIs
         EXPECT_EQ(told, !versioned);
         for (const Change& change : changes) {
           const Description changed = with(pipeline.description(), change).description;
-          EXPECT_EQ(find_step(changed, OpRole::kKeep)->args.contains("disk"), change.in_memory) << change.name;
+          EXPECT_EQ(find_step(changed, OpEffect::kCaching)->args.contains("disk"), change.in_memory) << change.name;
         }
       }
 }

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "forebay/diagnosis.h"
 #include "loader/compile/open_step_cache.h"
+#include "loader/describe/check.h"
 #include "loader/describe/step_arguments.h"
 #include "study/blame.h"
 #include "study/changes.h"
@@ -210,7 +211,7 @@ class Study {
     Observation seen;
     // The pipeline's own cache is full by now.
     OpenLoader before = as_it_is_;
-    if (find_step(description_, OpRole::kKeep) != nullptr && remedy.bytes > 0) {
+    if (find_step(description_, OpEffect::kCaching) != nullptr && remedy.bytes > 0) {
       FOREBAY_ASSIGN(before, open(without_caches(description_), remedy.options));
     }
     FOREBAY_ASSIGN(diagnosis_.verified,
@@ -332,7 +333,10 @@ class Study {
   }
 
   void tell_of_filters() {
-    if (find_step(description_, OpRole::kFilter) == nullptr) return;
+    const auto filters = [](const OpSpec& step) {
+      return catalog().has_effect(step, OpEffect::kSelection) && catalog().find(step.name)->freezes;
+    };
+    if (std::ranges::none_of(description_.steps(), filters)) return;
     const double epoch = static_cast<double>(as_it_is_->size()) / median_of(base_.rates);
     if (diagnosis_.first_batch_seconds < kLongPass * epoch) return;
     diagnosis_.others.push_back(

@@ -6,6 +6,7 @@
 #include "loader/compile/open_step_cache.h"
 #include "loader/compile/ordering.h"
 #include "loader/compile/reclaimable_accounts.h"
+#include "loader/describe/check.h"
 #include "loader/describe/materialized_steps.h"
 #include "loader/describe/step_arguments.h"
 #include "loader/peers/open_peers.h"
@@ -69,8 +70,10 @@ Result<std::shared_ptr<DataSetRun>> DataSetRun::open(const RunInput& input, std:
 }
 
 bool DataSetRun::passes() const {
-  const Description& description = input_.description();
-  return find_step(description, OpRole::kFilter) != nullptr || find_step(description, OpRole::kPack) != nullptr;
+  return std::ranges::any_of(input_.description().steps(), [](const OpSpec& step) {
+    const OpDef* const def = catalog().find(step.name);
+    return def != nullptr && def->freezes && def->effect != OpEffect::kCaching;
+  });
 }
 
 // The pass over all samples and the epochs share one cache. Two caches of one place would each hold
@@ -101,7 +104,7 @@ Status DataSetRun::order(RunSetup& setup) {
   const Description& description = input_.description();
   const int64_t ranks = input_.place.world_size;
   FOREBAY_ASSIGN(ordering_,
-                 chosen_.order(find_step(description, OpRole::kOrder), source_->as_chunks(), input_.options.seed));
+                 chosen_.order(find_step(description, OpEffect::kOrder), source_->as_chunks(), input_.options.seed));
   warn_of_shared_lanes(ordering_, ranks);
   FOREBAY_RETURN_IF_ERROR(choose_assignment(description, schedule_, assignment_request(ranks), &ordering_));
   setup.sizes.block = ordering_.block;

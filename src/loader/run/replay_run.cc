@@ -45,7 +45,7 @@ SaidReplay repeated(const RunInput& input) {
 }
 
 SaidReplay said_of(const RunInput& input) {
-  const OpSpec* const step = find_step(input.description(), OpRole::kRehearse);
+  const OpSpec* const step = find_step(input.description(), OpEffect::kReplay);
   if (step == nullptr) return repeated(input);
   const Args args(step->args, catalog().find(step->name)->args);
   const std::string policy = args.text("policy");
@@ -66,7 +66,7 @@ SaidReplay said_of(const RunInput& input) {
 // Opens the store of results for where="here"; null for any other `where`, and without a rehearsal.
 // `memory` is the limit that the user set, of which the store is a part.
 std::shared_ptr<ReplayRows> open_results(const Description& description, std::optional<uint64_t> memory) {
-  const OpSpec* const step = find_step(description, OpRole::kRehearse);
+  const OpSpec* const step = find_step(description, OpEffect::kReplay);
   if (step == nullptr || !rehearses_here(*step, catalog())) return nullptr;
   const Args args(step->args, catalog().find(step->name)->args);
   const uint64_t said = args.has("ram") ? args.bytes("ram") : kUsualBytes;

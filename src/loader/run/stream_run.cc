@@ -40,7 +40,7 @@ StreamOptions options_of(const Description& description, const LoaderOptions& gi
   StreamOptions options;
   options.seed = given.seed;
   options.bytes = default_bytes(given.resources.memory);
-  if (const OpSpec* const buffer = find_step(description, OpRole::kBuffer)) {
+  if (const OpSpec* const buffer = find_step(description, OpEffect::kBuffering)) {
     const Args args(buffer->args, catalog().find(buffer->name)->args);
     options.policy = policy_of(args.text("policy"));
     if (args.has("bytes")) options.bytes = args.bytes("bytes");
@@ -48,7 +48,7 @@ StreamOptions options_of(const Description& description, const LoaderOptions& gi
     if (on_underrun != "wait")
       options.on_underrun = on_underrun == "repeat" ? OnUnderrun::kRepeat : OnUnderrun::kRehearse;
   }
-  const int64_t window = int_arg(find_step(description, OpRole::kOrder), "window", 0);
+  const int64_t window = int_arg(find_step(description, OpEffect::kOrder), "window", 0);
   options.shuffled = window > 0;
   // Without a window, a decision covers one step over all ranks: no more than is needed.
   options.decision_records = static_cast<size_t>(window > 0 ? window : global_batch);
@@ -60,7 +60,7 @@ StreamOptions options_of(const Description& description, const LoaderOptions& gi
 
 // Whether the run retains records for a replay, in addition to those of the next steps.
 bool keeps_records(const Description& description, const StreamOptions& options) {
-  return options.on_underrun != OnUnderrun::kWait || find_step(description, OpRole::kRehearse) != nullptr;
+  return options.on_underrun != OnUnderrun::kWait || find_step(description, OpEffect::kReplay) != nullptr;
 }
 
 std::string policies_of(const OpSpec& buffer) {
@@ -78,7 +78,7 @@ struct DiskRoom {
 DiskRoom disk_room(const Description& description) {
   std::error_code error;
   DiskRoom room{.folder = std::filesystem::temp_directory_path(error).string()};
-  if (const OpSpec* const buffer = find_step(description, OpRole::kBuffer)) {
+  if (const OpSpec* const buffer = find_step(description, OpEffect::kBuffering)) {
     const Args args(buffer->args, catalog().find(buffer->name)->args);
     room.bytes = args.bytes("disk");
     room.asked_for = args.has("dir");
@@ -243,8 +243,8 @@ RunTerms StreamRun::terms(const ScheduleOptions& schedule) const {
   const Description& description = input_.description();
   const LoaderOptions& options = input_.options;
   const int64_t window = stream_->options().shuffled ? static_cast<int64_t>(stream_->options().decision_records) : 0;
-  const OpSpec* const buffer = find_step(description, OpRole::kBuffer);
-  const OpSpec* const rehearse = find_step(description, OpRole::kRehearse);
+  const OpSpec* const buffer = find_step(description, OpEffect::kBuffering);
+  const OpSpec* const rehearse = find_step(description, OpEffect::kReplay);
   return {{{"seed", fmt::format("{}", options.seed)},
            {"batch size", fmt::format("{}", schedule.batch_size)},
            {"ranks", fmt::format("{}", schedule.world_size)},

@@ -17,7 +17,7 @@ Result<std::string> portable(const Pipeline& pipeline) {
   const Description& description = pipeline.description();
   if (!description.steps().empty() && is_unbounded(description.steps().front()))
     return invalid_argument("share=: streams are not shared yet; use share=None for this pipeline");
-  if (find_step(description, OpRole::kRehearse) != nullptr)
+  if (find_step(description, OpEffect::kReplay) != nullptr)
     return invalid_argument("share=: what .rehearse() keeps is not shared yet; use share=None for this pipeline");
   std::error_code error;
   const std::string folder = std::filesystem::current_path(error).string();
