@@ -92,7 +92,7 @@ void through_the_loader(const Data& data, int threads, uint64_t seed, const Sink
   static std::unique_ptr<Loader> loader;  // one for all rounds, as in a training
   if (!loader) {
     LoaderOptions options;
-    options.threads = threads;
+    options.resources.threads = threads;
     options.seed = seed;
     loader = must(Loader::open(materialized(data.made).shuffle().batch(kBatch), options));
   }

@@ -21,7 +21,7 @@ static T value_or_exit(fb::Result<T> result) {
 
 static std::unique_ptr<fb::Loader> open(const std::string& folder, int64_t batch_size, int threads) {
   const auto pipeline = fb::images(folder).shuffle().decode_image().random_resized_crop(64).batch(batch_size);
-  return value_or_exit(fb::Loader::open(pipeline, {.seed = 7, .threads = threads}));
+  return value_or_exit(fb::Loader::open(pipeline, {.seed = 7, .resources = {.threads = threads}}));
 }
 
 /// The samples of the next `steps` batches, or of all that are left in the epoch.

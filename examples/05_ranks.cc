@@ -27,8 +27,8 @@ static T value_or_exit(fb::Result<T> result) {
 /// The ids of each step of one epoch on one rank.
 static std::vector<Ids> steps(const std::string& folder, int64_t batch_size, int rank, int world_size) {
   const auto pipeline = fb::images(folder).shuffle().select({"label"}).batch(batch_size);
-  auto loader =
-      value_or_exit(fb::Loader::open(pipeline, {.seed = 7, .epochs = 1, .rank = rank, .world_size = world_size}));
+  auto loader = value_or_exit(
+      fb::Loader::open(pipeline, {.seed = 7, .epochs = 1, .job = {.rank = rank, .world_size = world_size}}));
   std::vector<Ids> all;
   while (auto batch = value_or_exit(loader->next())) all.push_back(batch->ids);
   return all;

@@ -38,7 +38,7 @@ class DamagedCopy {
 
 /// Goes through one epoch; the status of the first error, if the policy lets one through.
 static fb::Status run(const fb::Pipeline& pipeline, fb::OnError policy, const char* name) {
-  auto opened = fb::Loader::open(pipeline, {.epochs = 1, .on_error = policy});
+  auto opened = fb::Loader::open(pipeline, {.epochs = 1, .errors = {.on_error = policy}});
   if (!opened.ok()) return opened.status();
   fb::Loader& loader = **opened;
   int64_t samples = 0;

@@ -68,6 +68,42 @@ struct PeerOptions {
   std::function<Result<std::vector<std::string>>(const std::string& card, int rank, int world_size)> gather = {};
 };
 
+/// The ranks among which the batches are divided, and the place of this process. Values that are
+/// not set come from the variables of a launcher: torchrun, Slurm or MPI.
+struct JobOptions {
+  std::optional<int> rank = {};        ///< otherwise 0
+  std::optional<int> world_size = {};  ///< otherwise 1
+  /// The number of hosts of the ranks, the same on every rank. Only torchrun and Slurm tell it.
+  std::optional<int> hosts = {};
+  /// Processes of the job on this host, which share its cores and memory; otherwise 1.
+  std::optional<int> local_ranks = {};
+  /// The same on every rank. Row groups are assigned by lane in any case.
+  ShardBy shard_by = ShardBy::kAuto;
+  /// Hosts that are asked for cache entries before storage is read.
+  PeerOptions peers = {};
+};
+
+/// The most that a loader uses. They change its speed and never its batches.
+struct ResourceOptions {
+  std::optional<int> threads = {};      ///< compute threads; default: affinity and cgroup quota
+  std::optional<int> requests = {};     ///< storage requests in flight; default: by the kind of store
+  std::optional<uint64_t> memory = {};  ///< bytes for everything between storage and the user
+};
+
+/// How bad samples are treated.
+struct ErrorOptions {
+  OnError on_error = OnError::kRaise;
+  std::optional<ErrorLimit> max_errors = {};  ///< default: any number
+};
+
+/// A run over a stream. InvalidArgument for any other source.
+struct StreamRunOptions {
+  /// Batches of one epoch. By default a stream has one endless epoch.
+  std::optional<int64_t> steps_per_epoch = {};
+  /// The journal of the run to repeat (Loader::journal()). The loader ends where that run ended.
+  std::string journal = {};
+};
+
 /// For Loader::open() and SharedLoader::open().
 struct LoaderOptions {
   uint64_t seed = 0;
@@ -75,32 +111,15 @@ struct LoaderOptions {
   /// For evaluation: begin_iteration() returns to the beginning of the current epoch, unless a
   /// state was loaded since the last batch. A stream continues at its position.
   bool restart = false;
-  /// Batches of one epoch of a stream. By default a stream has one endless epoch.
-  std::optional<int64_t> steps_per_epoch = {};
-  /// For a stream: the journal of the run to repeat (Loader::journal()). The loader ends where that
-  /// run ended.
-  std::string journal = {};
   /// For a pipeline with `.rehearse()`: the state() of a loader over the same data set, for example
   /// of the previous task. This loader begins with the replay buffer of that state.
   std::string rehearsal = {};
-  std::optional<int> rank = {};         ///< default: torchrun, Slurm or MPI variables, else 0
-  std::optional<int> world_size = {};   ///< likewise, else 1
-  std::optional<int> threads = {};      ///< compute threads; default: affinity and cgroup quota
-  std::optional<int> requests = {};     ///< storage requests in flight
-  std::optional<uint64_t> memory = {};  ///< bytes for everything between storage and the user
-  OnError on_error = OnError::kRaise;
-  std::optional<ErrorLimit> max_errors = {};  ///< default: any number
+  StreamRunOptions stream = {};
+  JobOptions job = {};
+  ResourceOptions resources = {};
+  ErrorOptions errors = {};
+  /// Settings of stores and brokers by name, such as credentials.
   std::map<std::string, std::string> storage_options = {};
-  /// The same on every rank. Row groups are assigned by lane in any case.
-  ShardBy shard_by = ShardBy::kAuto;
-  /// The number of hosts of the ranks, the same on every rank. Default: variables of torchrun or
-  /// Slurm.
-  std::optional<int> hosts = {};
-  /// Processes of the job on this host, which share its cores and memory. Default: the launcher's
-  /// variables, otherwise 1.
-  std::optional<int> local_ranks = {};
-  /// Hosts that are asked for cache entries before storage is read.
-  PeerOptions peers = {};
   bool log_warnings = true;  ///< false: the caller reports Loader::warnings() to its user
   /// Ends open(), which may have a long listing to read. Loader::close() ends everything later.
   std::stop_token stop = {};
@@ -282,7 +301,7 @@ class Loader final : public BatchLoader {
   Status load_state(const std::string& json, bool strict = true) override;
 
   /// For a stream: begins to record the order of its records, in tens of bytes a step, so that
-  /// LoaderOptions::journal can repeat the run. Rank 0 writes the journal. An existing journal is
+  /// StreamRunOptions::journal can repeat the run. Rank 0 writes the journal. An existing journal is
   /// continued at this loader's position. The journal ends when load_state() moves the loader to
   /// another position. Errors: InvalidArgument if the journal belongs to another run or the source
   /// is not a stream, Unavailable if it cannot be written.

@@ -47,7 +47,7 @@ struct MaterializeOptions {
   bool update = false;
   std::optional<int64_t> shards = {};  ///< by default as many as give files of about 64 MiB
   /// This run writes every world_size-th shard. The rank that ends last writes the manifest. By
-  /// default rank and world size are found as in LoaderOptions: from variables of torchrun, Slurm
+  /// default rank and world size are found as in JobOptions: from variables of torchrun, Slurm
   /// or MPI, else one rank.
   std::optional<int> rank = {}, world_size = {};
   /// Options of the store that is written to; by default those of the loader.

@@ -92,37 +92,37 @@ Status set_seed(const std::string& name, const OptionJson& value, LoaderOptions&
 Status set_memory(const std::string& name, const OptionJson& value, LoaderOptions& options) {
   if (is_auto(value)) return {};
   if (value.is_string()) {
-    options.memory = parse_byte_size(value.get_ref<const std::string&>());
-    if (options.memory) return {};
+    options.resources.memory = parse_byte_size(value.get_ref<const std::string&>());
+    if (options.resources.memory) return {};
     return must_be(name, value, "a number of bytes, or text such as \"512MB\" or \"2GiB\"");
   }
   FOREBAY_ASSIGN(const int64_t bytes, whole(name, value, 0, kMostBudget));
-  options.memory = static_cast<uint64_t>(bytes);
+  options.resources.memory = static_cast<uint64_t>(bytes);
   return {};
 }
 
 Status set_max_errors(const std::string& name, const OptionJson& value, LoaderOptions& options) {
   if (value.is_number_float() && value.get<double>() >= 0 && value.get<double>() <= 1) {
-    options.max_errors = ErrorLimit(value.get<double>());
+    options.errors.max_errors = ErrorLimit(value.get<double>());
     return {};
   }
   if (value.is_number_float())
     return must_be(name, value, "a count (a whole number) or a share (0.0 to 1.0, with a point)");
   FOREBAY_ASSIGN(const int64_t count, whole(name, value, 0, kMostBudget));
-  options.max_errors = ErrorLimit(count);
+  options.errors.max_errors = ErrorLimit(count);
   return {};
 }
 
 Status set_on_error(const std::string& name, const OptionJson& value, LoaderOptions& options) {
   constexpr std::array<std::pair<const char*, OnError>, 3> kChoices = {
       {{"raise", OnError::kRaise}, {"skip", OnError::kSkip}, {"replace", OnError::kReplace}}};
-  return set_choice(name, value, kChoices, options.on_error);
+  return set_choice(name, value, kChoices, options.errors.on_error);
 }
 
 Status set_shard_by(const std::string& name, const OptionJson& value, LoaderOptions& options) {
   constexpr std::array<std::pair<const char*, ShardBy>, 3> kChoices = {
       {{"auto", ShardBy::kAuto}, {"count", ShardBy::kCount}, {"locality", ShardBy::kLocality}}};
-  return set_choice(name, value, kChoices, options.shard_by);
+  return set_choice(name, value, kChoices, options.job.shard_by);
 }
 
 Status set_restart(const std::string& name, const OptionJson& value, LoaderOptions& options) {
@@ -152,7 +152,7 @@ Status set_peers(const std::string& name, const OptionJson& value, LoaderOptions
   for (const OptionJson& address : list) {
     if (!address.is_string() || (value.is_string() && !address.get_ref<const std::string&>().starts_with("file://")))
       return must_be(name, value, "a list of \"host:port\", one for each rank, or \"file:///FOLDER\"");
-    options.peers.addresses.push_back(address.get<std::string>());
+    options.job.peers.addresses.push_back(address.get<std::string>());
   }
   return {};
 }
@@ -166,26 +166,28 @@ constexpr std::array<NamedOption, 16> kOptions = {{
     {"seed", set_seed},
     {"epochs", [](const std::string& name, const OptionJson& value,
                   LoaderOptions& options) { return set_number(name, value, 0, options.epochs); }},
-    {"steps_per_epoch", [](const std::string& name, const OptionJson& value,
-                           LoaderOptions& options) { return set_number(name, value, 1, options.steps_per_epoch); }},
+    {"steps_per_epoch",
+     [](const std::string& name, const OptionJson& value, LoaderOptions& options) {
+       return set_number(name, value, 1, options.stream.steps_per_epoch);
+     }},
     {"rank", [](const std::string& name, const OptionJson& value,
-                LoaderOptions& options) { return set_number(name, value, 0, options.rank); }},
+                LoaderOptions& options) { return set_number(name, value, 0, options.job.rank); }},
     {"world_size", [](const std::string& name, const OptionJson& value,
-                      LoaderOptions& options) { return set_number(name, value, 0, options.world_size); }},
+                      LoaderOptions& options) { return set_number(name, value, 0, options.job.world_size); }},
     {"threads", [](const std::string& name, const OptionJson& value,
-                   LoaderOptions& options) { return set_number_or_auto(name, value, options.threads); }},
+                   LoaderOptions& options) { return set_number_or_auto(name, value, options.resources.threads); }},
     {"requests", [](const std::string& name, const OptionJson& value,
-                    LoaderOptions& options) { return set_number_or_auto(name, value, options.requests); }},
+                    LoaderOptions& options) { return set_number_or_auto(name, value, options.resources.requests); }},
     {"memory", set_memory},
     {"on_error", set_on_error},
     {"max_errors", set_max_errors},
     {"storage_options", set_storage_options},
     {"shard_by", set_shard_by},
     {"hosts", [](const std::string& name, const OptionJson& value,
-                 LoaderOptions& options) { return set_number(name, value, 1, options.hosts); }},
+                 LoaderOptions& options) { return set_number(name, value, 1, options.job.hosts); }},
     {"peers", set_peers},
     {"journal", [](const std::string& name, const OptionJson& value,
-                   LoaderOptions& options) { return set_text(name, value, options.journal); }},
+                   LoaderOptions& options) { return set_text(name, value, options.stream.journal); }},
     {"restart", set_restart},
 }};
 

@@ -16,7 +16,8 @@ TEST(Options, nothing_said_is_all_by_default) {
     const Result<LoaderOptions> read = options_from_json(text);
     ASSERT_TRUE(read.ok()) << read.status().to_string();
     EXPECT_EQ(read->seed, 0u);
-    EXPECT_FALSE(read->restart || read->epochs || read->threads || read->memory || read->requests || read->max_errors);
+    EXPECT_FALSE(read->restart || read->epochs || read->resources.threads || read->resources.memory ||
+                 read->resources.requests || read->errors.max_errors);
   }
 }
 
@@ -29,22 +30,22 @@ TEST(Options, each_has_its_place) {
   ASSERT_TRUE(read.ok()) << read.status().to_string();
   EXPECT_EQ(read->seed, UINT64_MAX);
   EXPECT_EQ(read->epochs, 3);
-  EXPECT_EQ(read->steps_per_epoch, 9);
-  EXPECT_EQ(read->rank, 1);
-  EXPECT_EQ(read->world_size, 4);
-  EXPECT_EQ(read->threads, 2);
-  EXPECT_EQ(read->requests, 8);
-  EXPECT_EQ(read->memory, uint64_t{2} << 30);
-  EXPECT_EQ(read->on_error, OnError::kSkip);
-  EXPECT_EQ(read->max_errors->share, 0.5);
+  EXPECT_EQ(read->stream.steps_per_epoch, 9);
+  EXPECT_EQ(read->job.rank, 1);
+  EXPECT_EQ(read->job.world_size, 4);
+  EXPECT_EQ(read->resources.threads, 2);
+  EXPECT_EQ(read->resources.requests, 8);
+  EXPECT_EQ(read->resources.memory, uint64_t{2} << 30);
+  EXPECT_EQ(read->errors.on_error, OnError::kSkip);
+  EXPECT_EQ(read->errors.max_errors->share, 0.5);
   EXPECT_EQ(read->storage_options,
             (std::map<std::string, std::string>{{"endpoint", "x"}, {"retries", "3"}, {"verify", "false"}}));
-  EXPECT_EQ(read->shard_by, ShardBy::kLocality);
-  EXPECT_EQ(read->hosts, 2);
-  EXPECT_EQ(read->peers.addresses, (std::vector<std::string>{"a:1", "b:2"}));
-  EXPECT_EQ(read->journal, "j");
+  EXPECT_EQ(read->job.shard_by, ShardBy::kLocality);
+  EXPECT_EQ(read->job.hosts, 2);
+  EXPECT_EQ(read->job.peers.addresses, (std::vector<std::string>{"a:1", "b:2"}));
+  EXPECT_EQ(read->stream.journal, "j");
   EXPECT_TRUE(read->restart);
-  EXPECT_EQ(options_from_json(R"({"max_errors": 7, "peers": "file:///meet"})")->max_errors->count, 7);
+  EXPECT_EQ(options_from_json(R"({"max_errors": 7, "peers": "file:///meet"})")->errors.max_errors->count, 7);
 }
 
 TEST(Options, a_refusal_names_the_option_and_the_way_out) {

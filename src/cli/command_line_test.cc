@@ -156,11 +156,11 @@ TEST(LoaderFlags, NotGivenAreTheDefaultsOfTheLoader) {
   const LoaderOptions given = flags_of({}).options, own;
   EXPECT_EQ(given.seed, own.seed);
   EXPECT_EQ(given.epochs, own.epochs);
-  EXPECT_EQ(given.threads, own.threads);
-  EXPECT_EQ(given.requests, own.requests);
-  EXPECT_EQ(given.memory, own.memory);
-  EXPECT_EQ(given.on_error, own.on_error);
-  EXPECT_FALSE(given.max_errors.has_value());
+  EXPECT_EQ(given.resources.threads, own.resources.threads);
+  EXPECT_EQ(given.resources.requests, own.resources.requests);
+  EXPECT_EQ(given.resources.memory, own.resources.memory);
+  EXPECT_EQ(given.errors.on_error, own.errors.on_error);
+  EXPECT_FALSE(given.errors.max_errors.has_value());
   EXPECT_TRUE(given.storage_options.empty());
 }
 
@@ -171,12 +171,12 @@ TEST(LoaderFlags, EachSetsItsOption) {
           .options;
   EXPECT_EQ(given.seed, UINT64_MAX);
   EXPECT_EQ(given.epochs, 7);
-  EXPECT_EQ(given.threads, 3);
-  EXPECT_EQ(given.requests, 65'536);
-  EXPECT_EQ(given.memory, 1u << 20);
-  EXPECT_EQ(given.on_error, OnError::kReplace);
-  EXPECT_EQ(given.max_errors->count, 5);
-  EXPECT_FALSE(given.max_errors->share.has_value());
+  EXPECT_EQ(given.resources.threads, 3);
+  EXPECT_EQ(given.resources.requests, 65'536);
+  EXPECT_EQ(given.resources.memory, 1u << 20);
+  EXPECT_EQ(given.errors.on_error, OnError::kReplace);
+  EXPECT_EQ(given.errors.max_errors->count, 5);
+  EXPECT_FALSE(given.errors.max_errors->share.has_value());
   EXPECT_EQ(given.storage_options, (std::map<std::string, std::string>{{"latency", "5ms"}}));
 }
 
@@ -184,8 +184,8 @@ TEST(LoaderFlags, ALimitWithAPointIsAShare) {
   for (const auto& [text, share] :
        std::vector<std::pair<std::string, double>>{{"0.0", 0}, {"1.0", 1}, {"0.25", 0.25}}) {
     const Flags flags = flags_of({"--max-errors", text});
-    ASSERT_TRUE(flags.options.max_errors && flags.options.max_errors->share) << text << flags.err;
-    EXPECT_EQ(*flags.options.max_errors->share, share);
+    ASSERT_TRUE(flags.options.errors.max_errors && flags.options.errors.max_errors->share) << text << flags.err;
+    EXPECT_EQ(*flags.options.errors.max_errors->share, share);
   }
   for (const std::string text : {"1.1", "-0.1", "0.5x", ".", "nan.", "1e-2"})
     EXPECT_EQ(flags_of({"--max-errors=" + text}).code, kMisuse) << text;

@@ -119,7 +119,7 @@ class Demo {
   // Draws the sheet in this run, so that it does not slow the run whose speed is reported.
   Status run_again() {
     LoaderOptions other = options_.loader;
-    other.threads = other_threads();
+    other.resources.threads = other_threads();
     other.epochs = 1;
     FOREBAY_ASSIGN(const std::unique_ptr<Ranks> ranks, Ranks::open(pipeline_, other, 1, stop_));
     FOREBAY_ASSIGN(again_, run_epoch(*ranks, " again", [this](const Batch& batch) { return draw_sheet(batch); }));

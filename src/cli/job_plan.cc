@@ -64,7 +64,7 @@ Result<JobPlan> plan_job(const Pipeline& pipeline, const JobRequest& request) {
     return invalid_argument("a stream has no epochs, and what comes when is not known before it does");
   FOREBAY_ASSIGN(const std::shared_ptr<const Source> source,
                  open_source(description.steps().front(), {.storage_options = request.storage, .stop = request.stop}));
-  if (find_step(description, OpRole::kPack) != nullptr)
+  if (find_step(description, OpEffect::kPacking) != nullptr)
     return unsupported(
         "which host reads what of packed rows is known once their lengths are taken; plan the pipeline "
         "without .pack(), or without --hosts");
@@ -73,7 +73,7 @@ Result<JobPlan> plan_job(const Pipeline& pipeline, const JobRequest& request) {
   const ScheduleOptions options = schedule_of(description, selection->size(), world);
   FOREBAY_RETURN_IF_ERROR(options.check());
   FOREBAY_ASSIGN(Ordering ordering,
-                 choose_order(find_step(description, OpRole::kOrder), *source, *selection, request.seed));
+                 choose_order(find_step(description, OpEffect::kOrder), *source, *selection, request.seed));
   FOREBAY_RETURN_IF_ERROR(
       choose_assignment(description, options, {request.shard_by, static_cast<int>(request.hosts)}, &ordering));
   const PlacementOptions keeping{.hosts = {world, request.ranks_per_host},
@@ -82,7 +82,7 @@ Result<JobPlan> plan_job(const Pipeline& pipeline, const JobRequest& request) {
                                  .pads = options.last == LastPolicy::kPad};
   const Placement placement(ordering.order, keeping);
   const Schedule schedule(options, ordering.assignment);
-  const bool keeps = find_step(description, OpRole::kKeep) != nullptr;
+  const bool keeps = find_step(description, OpEffect::kCaching) != nullptr;
   JobPlan plan{.shard_by = {},
                .hosts = request.hosts,
                .ranks = world,

@@ -45,37 +45,39 @@ LoaderFlags::LoaderFlags(CommandLine& line, Which which) {
   CLI::App& app = line.app();
   line.add_seed(options_.seed, "of the order and of all random numbers");
   line.add_number("--epochs", options_.epochs, 1, int64_t{1} << 40, "how many")->default_str("1");
-  line.add_number("--threads", options_.threads, 1, 4096, "compute threads; they change speed, never content");
+  line.add_number("--threads", options_.resources.threads, 1, 4096,
+                  "compute threads; they change speed, never content");
   if (which == Which::kBasic) return;
   if (which == Which::kStreams)
-    line.add_number("--steps-per-epoch", options_.steps_per_epoch, 1, int64_t{1} << 40,
+    line.add_number("--steps-per-epoch", options_.stream.steps_per_epoch, 1, int64_t{1} << 40,
                     "of a stream, which has no end of its own: so many batches of each rank");
-  line.add_number("--requests", options_.requests, 1, 1 << 16, "storage requests in flight");
-  line.add_bytes("--memory", options_.memory, "budget for everything between storage and the user, like 512MiB");
+  line.add_number("--requests", options_.resources.requests, 1, 1 << 16, "storage requests in flight");
+  line.add_bytes("--memory", options_.resources.memory,
+                 "budget for everything between storage and the user, like 512MiB");
   app.add_option("--on-error", on_error_, "what a bad record does")
       ->type_name("raise|skip|replace")
       ->check(CLI::IsMember({"raise", "skip", "replace"}).description(""))
       ->default_str(on_error_);
-  const auto set_limit = [this](const std::string& text) { options_.max_errors = error_limit_of(text); };
+  const auto set_limit = [this](const std::string& text) { options_.errors.max_errors = error_limit_of(text); };
   app.add_option_function<std::string>(
          "--max-errors", set_limit,
          "different bad records of an epoch that are borne: a count, or a share from 0.0 to 1.0")
       ->type_name("N");
   add_shard_by(line, shard_by_);
-  line.add_number("--hosts", options_.hosts, 1, 1 << 20, "how many the ranks are on; else as the launcher says");
+  line.add_number("--hosts", options_.job.hosts, 1, 1 << 20, "how many the ranks are on; else as the launcher says");
   storage_.emplace(line);
 }
 
 LoaderOptions LoaderFlags::options() const {
   LoaderOptions options = options_;
-  options.on_error = kOnError.at(on_error_);
-  options.shard_by = shard_by_named(shard_by_);
+  options.errors.on_error = kOnError.at(on_error_);
+  options.job.shard_by = shard_by_named(shard_by_);
   if (storage_) options.storage_options = storage_->options();
   return options;
 }
 
 Status check_ends(const Pipeline& pipeline, const LoaderOptions& options) {
-  if (options.steps_per_epoch || !is_unbounded(pipeline.description().steps().front())) return {};
+  if (options.stream.steps_per_epoch || !is_unbounded(pipeline.description().steps().front())) return {};
   return invalid_argument("a stream has no end of its own; give --steps-per-epoch, how many batches an epoch has");
 }
 

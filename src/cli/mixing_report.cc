@@ -15,7 +15,7 @@ namespace forebay {
 Result<MixingReport> make_mixing_report(const Pipeline& pipeline, const PlanRequest& plan,
                                         std::map<std::string, std::string> storage, std::stop_token stop) {
   const Description& description = pipeline.description();
-  const OpSpec* const shuffle = find_step(description, OpRole::kOrder);
+  const OpSpec* const shuffle = find_step(description, OpEffect::kOrder);
   if (shuffle == nullptr) return unsupported("the pipeline has no .shuffle(), so nothing is mixed");
   FOREBAY_ASSIGN(const auto source, open_source(description.steps().front(),
                                                 {.storage_options = std::move(storage), .stop = std::move(stop)}));

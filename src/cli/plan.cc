@@ -38,7 +38,7 @@ struct PlanOptions {
 Result<EpochPlan> plan_of_size(const Description& description, int64_t size, const PlanRequest& request) {
   if (is_source(description.steps().front(), SourceKind::kTable))
     return invalid_argument("--size says nothing of a table's row groups, which decide its order; leave it out");
-  if (find_step(description, OpRole::kPack) != nullptr)
+  if (find_step(description, OpEffect::kPacking) != nullptr)
     return invalid_argument(
         "--size says nothing of how long rows are, which decides into how many blocks .pack() puts "
         "them; leave it out");
@@ -49,13 +49,12 @@ Result<EpochPlan> plan_of_size(const Description& description, int64_t size, con
 /// tables.
 Result<EpochPlan> make_plan(const Pipeline& pipeline, PlanOptions& options, std::stop_token stop) {
   if (options.size) return plan_of_size(pipeline.description(), *options.size, options.plan);
-  FOREBAY_ASSIGN(const std::unique_ptr<Loader> loader,
-                 Loader::open(pipeline, {.seed = options.plan.seed,
-                                         .rank = 0,
-                                         .world_size = 1,
-                                         .storage_options = std::move(options.storage),
-                                         .shard_by = options.plan.shard_by.shard_by,
-                                         .stop = std::move(stop)}));
+  FOREBAY_ASSIGN(
+      const std::unique_ptr<Loader> loader,
+      Loader::open(pipeline, {.seed = options.plan.seed,
+                              .job = {.rank = 0, .world_size = 1, .shard_by = options.plan.shard_by.shard_by},
+                              .storage_options = std::move(options.storage),
+                              .stop = std::move(stop)}));
   FOREBAY_RETURN_IF_ERROR(loader->prepare());
   return loader->plan(options.plan.epoch, options.plan.rank, options.plan.world_size, options.plan.max_steps);
 }

@@ -15,13 +15,13 @@ namespace forebay {
 Result<std::unique_ptr<Ranks>> Ranks::open(const Pipeline& pipeline, LoaderOptions options, int count,
                                            std::stop_token stop) {
   // Each loader would otherwise take all cores and its share of all memory.
-  if (!options.threads && count > 1) options.threads = std::max(1, usable_cores() / count);
-  options.world_size = count;
+  if (!options.resources.threads && count > 1) options.resources.threads = std::max(1, usable_cores() / count);
+  options.job.world_size = count;
   options.stop = stop;
   std::unique_ptr<Ranks> ranks(new Ranks);
   for (int rank = 0; rank < count; ++rank) {
     if (stop.stop_requested()) return cancelled("interrupted");
-    options.rank = rank;
+    options.job.rank = rank;
     options.log_warnings = rank == 0;  // every rank finds the same warnings
     FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, Loader::open(pipeline, options));
     ranks->loaders_.push_back(std::move(loader));

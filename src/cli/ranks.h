@@ -29,7 +29,7 @@ struct EpochResult {
 /// and every call returns Cancelled from then on.
 class Ranks {
  public:
-  /// Opens `count` loaders. Overwrites `options.rank` and `options.world_size`.
+  /// Opens `count` loaders. Overwrites rank and world size of `options.job`.
   static Result<std::unique_ptr<Ranks>> open(const Pipeline& pipeline, LoaderOptions options, int count,
                                              std::stop_token stop);
 

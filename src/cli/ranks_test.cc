@@ -16,7 +16,7 @@ Pipeline numbers(int64_t rows, int64_t batch, const std::string& last = "partial
 LoaderOptions for_epochs(int64_t epochs) {
   LoaderOptions options;
   options.epochs = epochs;
-  options.threads = 1;
+  options.resources.threads = 1;
   return options;
 }
 
@@ -130,7 +130,7 @@ TEST(Ranks, WhatCannotBeOpenedIsTheErrorOfTheLoader) {
 
 TEST(Ranks, MemoryIsThatOfAllOfThem) {
   LoaderOptions options = for_epochs(1);
-  options.memory = 8 << 20;
+  options.resources.memory = 8 << 20;
   const auto ranks = Ranks::open(numbers(40, 4), options, 3, {});
   ASSERT_TRUE(ranks.ok());
   seen_of(**ranks);
@@ -144,7 +144,7 @@ TEST(Ranks, ErrorsOfAllRanksAreAddedUpBySample) {
   for (const std::string name : {"a", "b", "c", "d", "e", "f"}) folder.write("class/" + name + ".png", "no picture");
   const Pipeline pipeline = images(folder.path()).shuffle().decode_image().center_crop(4).batch(1);
   LoaderOptions options = for_epochs(4);  // samples change their rank from epoch to epoch
-  options.on_error = OnError::kSkip;
+  options.errors.on_error = OnError::kSkip;
   const auto ranks = Ranks::open(pipeline, options, 2, {});
   ASSERT_TRUE(ranks.ok()) << ranks.status().to_string();
   while (!(*ranks)->finished()) EXPECT_TRUE((*ranks)->run_epoch({}).ok());

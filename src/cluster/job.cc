@@ -10,10 +10,10 @@ RunCheck::Time job_now() { return std::chrono::steady_clock::now().time_since_ep
 
 }  // namespace
 
-Job::Job(JobOptions options)
+Job::Job(MembershipOptions options)
     : transport_(std::move(options.transport)), rank_(options.rank), held_(std::move(options.held)) {}
 
-Result<std::shared_ptr<Job>> Job::open(JobOptions options, Rendezvous& rendezvous, std::stop_token stop) {
+Result<std::shared_ptr<Job>> Job::open(MembershipOptions options, Rendezvous& rendezvous, std::stop_token stop) {
   const PeerHost own = options.own;
   const std::chrono::milliseconds deadline = options.deadline;
   Services services = std::move(options.services);

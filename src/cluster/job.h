@@ -16,7 +16,8 @@
 
 namespace forebay {
 
-struct JobOptions {
+/// A rank of a job, and how the ranks reach each other.
+struct MembershipOptions {
   std::shared_ptr<Transport> transport;
   int rank = 0;
   /// Address of this rank's listener, and the pass that callers must present.
@@ -36,7 +37,7 @@ class Job {
  public:
   /// Opens the listener and then meets the other ranks. Errors are those of Transport::listen() and
   /// Rendezvous::meet().
-  static Result<std::shared_ptr<Job>> open(JobOptions options, Rendezvous& rendezvous, std::stop_token stop);
+  static Result<std::shared_ptr<Job>> open(MembershipOptions options, Rendezvous& rendezvous, std::stop_token stop);
   ~Job() { close(); }
 
   int rank() const { return rank_; }
@@ -68,7 +69,7 @@ class Job {
   void close();
 
  private:
-  explicit Job(JobOptions options);
+  explicit Job(MembershipOptions options);
   RunCheck* check() const;
 
   const std::shared_ptr<Transport> transport_;

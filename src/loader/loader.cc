@@ -38,9 +38,9 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
   const Description& description = pipeline.description();
   if (std::vector<Problem> problems = check(description); !problems.empty()) return problems_as_status(problems);
   // Checked before anything is opened: a wrong rank must not cost a listing first.
-  FOREBAY_ASSIGN(Place place, find_place(options.rank, options.world_size, process_environment()));
-  if (options.local_ranks) place.local_ranks = std::clamp(*options.local_ranks, 1, place.world_size);
-  FOREBAY_RETURN_IF_ERROR(check_assignment({options.shard_by, options.hosts}, place.world_size));
+  FOREBAY_ASSIGN(Place place, find_place(options.job.rank, options.job.world_size, process_environment()));
+  if (options.job.local_ranks) place.local_ranks = std::clamp(*options.job.local_ranks, 1, place.world_size);
+  FOREBAY_RETURN_IF_ERROR(check_assignment({options.job.shard_by, options.job.hosts}, place.world_size));
   if (options.epochs && *options.epochs < 0)
     return invalid_argument(fmt::format("epochs={} is negative", *options.epochs));
   DataWarnings left_out;
@@ -48,17 +48,17 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
       std::shared_ptr<const Source> source,
       open_source(description.steps().front(), {.storage_options = options.storage_options,
                                                 .stop = options.stop,
-                                                .keep_versions = find_step(description, OpRole::kKeep) != nullptr,
-                                                .requests = options.requests,
-                                                .memory = options.memory,
+                                                .keep_versions = find_step(description, OpEffect::kCaching) != nullptr,
+                                                .requests = options.resources.requests,
+                                                .memory = options.resources.memory,
                                                 .warnings = &left_out}));
   impl->warnings = left_out.list();
   for (const DataWarning& warning : impl->warnings) {
     if (options.log_warnings) log_warning(warning.message);
   }
-  const SizingInput sizes = {.threads = options.threads,
-                             .requests = options.requests,
-                             .memory = options.memory,
+  const SizingInput sizes = {.threads = options.resources.threads,
+                             .requests = options.resources.requests,
+                             .memory = options.resources.memory,
                              .run = {.rows = batch_size(description)},
                              .engine = Engine::limits(),
                              .local_ranks = place.local_ranks,
@@ -66,7 +66,7 @@ Result<std::unique_ptr<Loader>> Loader::open(const Pipeline& pipeline, LoaderOpt
   impl->input = {pipeline, std::move(options), std::move(place), sizes};
   impl->reading = begin_reading(*source);
   FOREBAY_ASSIGN(impl->run, open_run(impl->input, std::move(source)));
-  impl->input.options.peers.gather = {};  // open_run() has called it, and it is called only once
+  impl->input.options.job.peers.gather = {};  // open_run() has called it, and it is called only once
   // The fields of the data set are known now, so the check is repeated with them.
   if (std::vector<Problem> problems = check(description, impl->run->source()->schema()); !problems.empty())
     return problems_as_status(problems);

@@ -58,7 +58,7 @@ TEST(LoaderStates, AtEveryStepLeaveExactlyTheRest) {
 TEST(LoaderStates, AreTheSameOnEveryRank) {
   std::vector<std::string> states;
   for (int rank = 0; rank < 3; ++rank)
-    states.push_back(state_after(numbers().batch(4), 2, {.rank = rank, .world_size = 3}));
+    states.push_back(state_after(numbers().batch(4), 2, {.job = {.rank = rank, .world_size = 3}}));
   EXPECT_EQ(states[0], states[1]);
   EXPECT_EQ(states[0], states[2]);
 }
@@ -66,8 +66,9 @@ TEST(LoaderStates, AreTheSameOnEveryRank) {
 TEST(LoaderStates, DoNotCareHowThePipelineIsRun) {
   const std::string state = state_after(numbers().batch(4), 3);
   for (const LoaderOptions& options :
-       {LoaderOptions{.threads = 3}, LoaderOptions{.requests = 2}, LoaderOptions{.memory = 1 << 20},
-        LoaderOptions{.on_error = OnError::kSkip}, LoaderOptions{.epochs = 7}})
+       {LoaderOptions{.resources = {.threads = 3}}, LoaderOptions{.resources = {.requests = 2}},
+        LoaderOptions{.resources = {.memory = 1 << 20}}, LoaderOptions{.errors = {.on_error = OnError::kSkip}},
+        LoaderOptions{.epochs = 7}})
     EXPECT_TRUE(opened(numbers().batch(4), options)->load_state(state).ok());
   EXPECT_TRUE(opened(numbers().batch(9, {.last = "drop"}))->load_state(state).ok()) << "nor how batches are cut";
 }
@@ -150,14 +151,15 @@ TEST(LoaderOptions, NoEpochsAreNoBatches) {
 TEST(LoaderOptions, ARankOutsideOfItsWorldIsRefusedBeforeAnythingIsOpened) {
   for (const auto& [rank, world] : std::vector<std::pair<int, int>>{{2, 2}, {-1, 2}, {0, 0}, {1, 1}}) {
     const Status status =
-        Loader::open(images("/no/such/folder").batch(4), {.rank = rank, .world_size = world}).status();
+        Loader::open(images("/no/such/folder").batch(4), {.job = {.rank = rank, .world_size = world}}).status();
     EXPECT_EQ(status.code(), Code::kInvalidArgument) << rank << " of " << world;
   }
 }
 
 TEST(LoaderOptions, ABatchOfAllRanksThatIsTooLargeToNumberIsRefused) {
-  EXPECT_EQ(Loader::open(numbers().batch(int64_t{1} << 21), {.rank = 0, .world_size = 1 << 11}).status().code(),
-            Code::kInvalidArgument);
+  EXPECT_EQ(
+      Loader::open(numbers().batch(int64_t{1} << 21), {.job = {.rank = 0, .world_size = 1 << 11}}).status().code(),
+      Code::kInvalidArgument);
 }
 
 TEST(LoaderOptions, ALimitOfErrorsIsOfDifferentSamplesOfTheEpoch) {
@@ -167,12 +169,14 @@ TEST(LoaderOptions, ALimitOfErrorsIsOfDifferentSamplesOfTheEpoch) {
                                 })
                                 .batch(5);
   for (const OnError policy : {OnError::kSkip, OnError::kReplace}) {
-    const auto enough = opened(pipeline, {.epochs = 3, .on_error = policy, .max_errors = 3});
+    const auto enough = opened(pipeline, {.epochs = 3, .errors = {.on_error = policy, .max_errors = 3}});
     for (int epoch = 0; epoch < 3; ++epoch) EXPECT_EQ(epoch_of(*enough).size(), 4u);
-    EXPECT_EQ(opened(pipeline, {.on_error = policy, .max_errors = 2})->next().status().code(), Code::kCorrupt);
-    EXPECT_EQ(opened(pipeline, {.on_error = policy, .max_errors = 0.14})->next().status().code(), Code::kCorrupt)
+    EXPECT_EQ(opened(pipeline, {.errors = {.on_error = policy, .max_errors = 2}})->next().status().code(),
+              Code::kCorrupt);
+    EXPECT_EQ(opened(pipeline, {.errors = {.on_error = policy, .max_errors = 0.14}})->next().status().code(),
+              Code::kCorrupt)
         << "0.14 of 20 are 2";
-    EXPECT_TRUE(opened(pipeline, {.on_error = policy, .max_errors = 0.15})->next().ok());
+    EXPECT_TRUE(opened(pipeline, {.errors = {.on_error = policy, .max_errors = 0.15}})->next().ok());
   }
 }
 
@@ -196,7 +200,7 @@ TEST(LoaderThreads, CloseWakesWhoWaitsForABatch) {
                                    return {};
                                  })
                                  .batch(4),
-                             {.threads = 1});
+                             {.resources = {.threads = 1}});
   std::thread closer([&] {
     while (!inside) std::this_thread::yield();
     std::thread let_go([&] { release = true; });
@@ -216,7 +220,8 @@ TEST(LoaderThreads, StatsStateAndErrorsMayBeAskedWhileBatchesAreMade) {
                                   return *sample.at("x").data<int64_t>() % 10 == 0 ? corrupt("every tenth") : Status();
                                 })
                                 .batch(16);
-  const auto loader = opened(pipeline, {.epochs = 1, .threads = 2, .on_error = OnError::kSkip});
+  const auto loader =
+      opened(pipeline, {.epochs = 1, .resources = {.threads = 2}, .errors = {.on_error = OnError::kSkip}});
   std::atomic<bool> over = false;
   std::vector<std::thread> askers;
   for (int i = 0; i < 3; ++i) {
@@ -270,7 +275,7 @@ TEST(LoaderThreads, ATimeOutLosesNothing) {
                                    return {};
                                  })
                                  .batch(4),
-                             {.threads = 1});
+                             {.resources = {.threads = 1}});
   bool timed_out = false;
   const auto none = loader->next_for(std::chrono::milliseconds(1), &timed_out);
   EXPECT_TRUE(none.ok() && !*none && timed_out);

@@ -18,7 +18,7 @@ namespace forebay {
 PassWatch Loader::Impl::watch_of_passes() {
   return {[this](std::shared_ptr<Runner> next) { return set_runner(std::move(next)); },
           [this](const RowError& error) {
-            if (bad_sample(input.options.on_error) == BadSample::kRaise) return error.status;
+            if (bad_sample(input.options.errors.on_error) == BadSample::kRaise) return error.status;
             std::lock_guard lock(mutex);
             return errors->add(ErrorLog::kFilterPass, error);
           }};
@@ -27,7 +27,8 @@ PassWatch Loader::Impl::watch_of_passes() {
 Status Loader::Impl::prepare() {
   if (prepared) return {};
   FOREBAY_RETURN_IF_ERROR(usable());
-  FOREBAY_ASSIGN(const std::optional<int64_t> limit, error_limit(input.options.max_errors, run->source()->size()));
+  FOREBAY_ASSIGN(const std::optional<int64_t> limit,
+                 error_limit(input.options.errors.max_errors, run->source()->size()));
   {
     std::lock_guard lock(mutex);
     errors.emplace(limit);
@@ -50,8 +51,8 @@ Status Loader::Impl::prepare() {
 }
 
 Status Loader::Impl::start(RunnerOptions options) {
-  options.bad_sample = bad_sample(input.options.on_error);
-  if (const OpSpec* batch = find_step(description(), OpRole::kBatch)) {
+  options.bad_sample = bad_sample(input.options.errors.on_error);
+  if (const OpSpec* batch = find_step(description(), OpEffect::kBatching)) {
     for (std::string& name : field_list(batch->args.value("ragged", Json()))) options.ragged.insert(std::move(name));
   }
   return set_runner(std::make_shared<Runner>(Engine::shared(), plan, run->steps(), std::move(options)));

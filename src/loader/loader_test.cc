@@ -180,8 +180,8 @@ TEST(Loader, exceptions_of_map_functions_follow_the_policy) {
   EXPECT_EQ(status.sample(), 3);
   EXPECT_EQ(status.op(), "map");
   EXPECT_NE(status.payload(), nullptr);
-  EXPECT_EQ(ids_of(epoch_of(*opened(pipeline, {.on_error = OnError::kSkip}))).size(), 16u);
-  const auto replacing = opened(pipeline, {.on_error = OnError::kReplace});
+  EXPECT_EQ(ids_of(epoch_of(*opened(pipeline, {.errors = {.on_error = OnError::kSkip}}))).size(), 16u);
+  const auto replacing = opened(pipeline, {.errors = {.on_error = OnError::kReplace}});
   EXPECT_EQ(ids_of(epoch_of(*replacing)).size(), 20u);
   const std::vector<ErrorEntry> errors = replacing->errors();
   ASSERT_GE(errors.size(), 4u);
@@ -191,7 +191,7 @@ TEST(Loader, exceptions_of_map_functions_follow_the_policy) {
 TEST(Loader, too_many_errors_are_an_error) {
   const Pipeline pipeline =
       arrays({{"x", counting(20)}}).map([](Sample&) -> Status { return corrupt("always"); }).batch(10);
-  const auto loader = opened(pipeline, {.on_error = OnError::kSkip, .max_errors = 15});
+  const auto loader = opened(pipeline, {.errors = {.on_error = OnError::kSkip, .max_errors = 15}});
   EXPECT_TRUE(loader->next().ok());
   EXPECT_EQ(loader->next().status().code(), Code::kCorrupt);
   EXPECT_EQ(loader->stats().errors, 16);
@@ -291,11 +291,12 @@ TEST(Loader, misuse_is_told) {
   EXPECT_EQ(Loader::open(Pipeline()).status().code(), Code::kInvalidArgument);
   EXPECT_EQ(Loader::open(arrays({{"x", counting(8)}}).batch(4), {.epochs = -1}).status().code(),
             Code::kInvalidArgument);
-  EXPECT_EQ(Loader::open(arrays({{"x", counting(8)}}).batch(4), {.threads = 0}).status().code(),
+  EXPECT_EQ(Loader::open(arrays({{"x", counting(8)}}).batch(4), {.resources = {.threads = 0}}).status().code(),
             Code::kInvalidArgument);
-  EXPECT_EQ(Loader::open(arrays({{"x", counting(8)}}).batch(4), {.memory = 1}).status().code(), Code::kOutOfBudget);
+  EXPECT_EQ(Loader::open(arrays({{"x", counting(8)}}).batch(4), {.resources = {.memory = 1}}).status().code(),
+            Code::kOutOfBudget);
   EXPECT_EQ(Loader::open(arrays({{"x", counting(8)}}).batch(INT64_MAX)).status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(Loader::open(arrays({{"x", counting(8)}}).batch(4), {.max_errors = -1}).status().code(),
+  EXPECT_EQ(Loader::open(arrays({{"x", counting(8)}}).batch(4), {.errors = {.max_errors = -1}}).status().code(),
             Code::kInvalidArgument);
   EXPECT_EQ(Loader::open(images("/does/not/exist").batch(4)).status().code(), Code::kNotFound);
 }

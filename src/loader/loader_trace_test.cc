@@ -21,7 +21,7 @@ class LoaderTraceTest : public testing::Test {
   static std::unique_ptr<Loader> numbers(std::optional<int64_t> epochs = {}) {
     const Pipeline pipeline = arrays({{"x", loader_test::counting(1000)}}).shuffle();
     return loader_test::opened(pipeline.map([](Sample&) { return Status(); }).batch(10),
-                               {.epochs = epochs, .threads = 3});
+                               {.epochs = epochs, .resources = {.threads = 3}});
   }
   /// Number of slices in that group of rows.
   size_t slices(uint32_t group) const {

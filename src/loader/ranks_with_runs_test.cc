@@ -46,9 +46,9 @@ class RanksWithRuns : public testing::Test {
 
  private:
   std::unique_ptr<Loader> open(const Pipeline& pipeline, LoaderOptions options, int rank) const {
-    options.rank = rank;
-    options.world_size = 2;
-    options.peers.addresses = {"file://" + folder_.path(std::to_string(meetings_))};
+    options.job.rank = rank;
+    options.job.world_size = 2;
+    options.job.peers.addresses = {"file://" + folder_.path(std::to_string(meetings_))};
     Result<std::unique_ptr<Loader>> loader = Loader::open(pipeline, std::move(options));
     EXPECT_TRUE(loader.ok()) << loader.status().to_string();
     return loader.ok() ? std::move(*loader) : nullptr;
@@ -66,7 +66,7 @@ TEST_F(RanksWithRuns, are_told_what_would_have_samples_come_twice) {
   expect_told(numbers(12).batch(2, {.last = "drop"}), "last=drop (partial there)");
   expect_told(arrays({{"x", counting(12)}}).cache({.ram = "1MiB", .disk = "0"}).batch(2), "shuffle=none (given there)");
   expect_told(numbers(12).batch(2), "shard_by=count (locality, hosts 2 there)",
-              {.seed = 7, .shard_by = ShardBy::kCount});
+              {.seed = 7, .job = {.shard_by = ShardBy::kCount}});
   // For example, a host without space for a cache.
   expect_told(arrays({{"x", counting(12)}}).shuffle().batch(2), "shard_by=count (locality, hosts 2 there)");
   const Status told = heard(numbers(12).batch(2), numbers(13).batch(2));
@@ -74,7 +74,8 @@ TEST_F(RanksWithRuns, are_told_what_would_have_samples_come_twice) {
 }
 
 TEST_F(RanksWithRuns, may_have_other_budgets) {
-  const Status told = heard(numbers(12).batch(2), numbers(12, "2KiB").batch(2), {.seed = 7, .threads = 1});
+  const Status told =
+      heard(numbers(12).batch(2), numbers(12, "2KiB").batch(2), {.seed = 7, .resources = {.threads = 1}});
   EXPECT_TRUE(told.ok()) << told.to_string();
 }
 

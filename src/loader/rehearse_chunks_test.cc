@@ -76,7 +76,7 @@ ChunkSteps chunk_steps(const TarShards& shards, int ranks, const RehearseOptions
                        const std::string& state = "") {
   ChunkSteps steps;
   for (int rank = 0; rank < ranks; ++rank) {
-    given.seed = 5, given.epochs = 2, given.rank = rank, given.world_size = ranks;
+    given.seed = 5, given.epochs = 2, given.job.rank = rank, given.job.world_size = ranks;
     const auto loader = opened(rehearsed(shards, ranks, options), given);
     if (!state.empty()) {
       EXPECT_TRUE(loader->load_state(state).ok());
@@ -88,7 +88,7 @@ ChunkSteps chunk_steps(const TarShards& shards, int ranks, const RehearseOptions
         ++step;
       }
     }
-    EXPECT_LE(loader->stats().memory_peak, given.memory.value_or(UINT64_MAX));
+    EXPECT_LE(loader->stats().memory_peak, given.resources.memory.value_or(UINT64_MAX));
   }
   for (auto& step : steps) {
     const auto old = std::stable_partition(step.begin(), step.end(), [](const ChunkRow& row) { return !row.old; });
@@ -124,7 +124,8 @@ TEST(RehearseChunks, gives_the_same_for_any_number_of_ranks_and_threads_and_what
   for (const RehearseOptions& kind : kKinds) {
     for (const int ranks : {1, 2, 4}) {
       for (const int threads : {1, 3}) {
-        EXPECT_EQ(chunk_steps(shards, ranks, kind, {.threads = threads}), kind.where == "raw" ? raw : here)
+        EXPECT_EQ(chunk_steps(shards, ranks, kind, {.resources = {.threads = threads}}),
+                  kind.where == "raw" ? raw : here)
             << kind.where << ' ' << ranks << " ranks, " << threads << " threads";
       }
     }
@@ -134,7 +135,7 @@ TEST(RehearseChunks, gives_the_same_for_any_number_of_ranks_and_threads_and_what
 /// The rows of a run with that memory, the new ones of a step sorted; or its error.
 Result<std::vector<ChunkRow>> rows_within(const TarShards& shards, const RehearseOptions& kind, uint64_t memory) {
   Result<std::unique_ptr<Loader>> loader =
-      Loader::open(rehearsed(shards, 1, kind), {.seed = 5, .epochs = 2, .threads = 2, .memory = memory});
+      Loader::open(rehearsed(shards, 1, kind), {.seed = 5, .epochs = 2, .resources = {.threads = 2, .memory = memory}});
   if (!loader.ok()) return loader.status();
   std::vector<ChunkRow> rows;
   while (!(*loader)->finished()) {
@@ -154,11 +155,12 @@ TEST(RehearseChunks, gives_the_same_with_as_little_memory_as_a_loader_takes) {
     const ChunkSteps whole = chunk_steps(shards, 1, kind);
     // With by=, the pass that reads classes runs after open(), so the needed memory is known after
     // it.
-    auto loader = Loader::open(rehearsed(shards, 1, kind), {.threads = 2, .memory = 1});
+    auto loader = Loader::open(rehearsed(shards, 1, kind), {.resources = {.threads = 2, .memory = 1}});
     const Status refused = loader.ok() ? (*loader)->prepare() : loader.status();
     ASSERT_EQ(refused.code(), Code::kOutOfBudget);
     for (const int threads : {1, 2})
-      EXPECT_EQ(chunk_steps(shards, 1, kind, {.threads = threads, .memory = refused.bytes_needed()}), whole);
+      EXPECT_EQ(chunk_steps(shards, 1, kind, {.resources = {.threads = threads, .memory = refused.bytes_needed()}}),
+                whole);
     std::vector<ChunkRow> joined;
     for (const auto& step : whole) joined.insert(joined.end(), step.begin(), step.end());
     // With less memory a batch may not fit, which is an error. No batch differs, and no run hangs.
@@ -218,7 +220,7 @@ std::pair<uint64_t, int64_t> work_of(const TarShards& shards, const char* ram) {
                                     {.fields = {"label"}})
                                 .rehearse(1, 5, {.where = "here", .ram = ram})
                                 .batch(1);
-  const auto loader = opened(pipeline, {.epochs = 1, .threads = 1});
+  const auto loader = opened(pipeline, {.epochs = 1, .resources = {.threads = 1}});
   (void)epoch_of(*loader);
   uint64_t decoded = 0;
   for (const uint32_t times : loader->stats().chunks) decoded += times;

@@ -62,7 +62,7 @@ std::vector<std::vector<SeenRow>> steps_of(int ranks, const RehearseOptions& opt
   std::vector<std::vector<SeenRow>> steps;
   for (int rank = 0; rank < ranks; ++rank) {
     const auto loader =
-        opened(random_around(ranks, options), {.seed = 5, .epochs = 2, .rank = rank, .world_size = ranks});
+        opened(random_around(ranks, options), {.seed = 5, .epochs = 2, .job = {.rank = rank, .world_size = ranks}});
     if (!state.empty()) {
       EXPECT_TRUE(loader->load_state(state).ok());
     }
@@ -153,7 +153,7 @@ Calls calls_of(const char* ram) {
                                 .batch(8);
   // With one thread, rows are made nearly in order, so results are recorded before their samples
   // are replayed.
-  const auto loader = opened(pipeline, {.epochs = 1, .threads = 1});
+  const auto loader = opened(pipeline, {.epochs = 1, .resources = {.threads = 1}});
   (void)epoch_of(*loader);
   return {before, behind, static_cast<int64_t>(loader->stats().rehearsal.value_or(RehearsalStats()).misses)};
 }
@@ -172,8 +172,8 @@ TEST(RehearseHere, does_not_run_the_steps_before_it_again_for_what_is_kept) {
 TEST(RehearseHere, counts_what_was_there_and_what_was_made_again) {
   const auto counted = [](const char* ram) {
     const RehearseOptions here{.by = "", .where = "here", .ram = ram};
-    const auto loader =
-        opened(arrays({{"x", counting(kSamples, 4)}}).rehearse(4, 10, here).batch(8), {.epochs = 1, .threads = 1});
+    const auto loader = opened(arrays({{"x", counting(kSamples, 4)}}).rehearse(4, 10, here).batch(8),
+                               {.epochs = 1, .resources = {.threads = 1}});
     (void)epoch_of(*loader);
     const Ledger ledger = loader->stats();
     EXPECT_EQ(ledger.rehearsal ? ledger.rehearsal->bytes : 1, ledger.memory_caches);
@@ -196,7 +196,7 @@ TEST(RehearseHere, a_row_that_runs_again_for_want_of_memory_is_made_again_once) 
                                 .rehearse(4, 10, {.by = "", .where = "here", .ram = "0"})
                                 .pad("x", 0, {.length = 100'000})
                                 .batch(8);
-  const auto loader = opened(pipeline, {.epochs = 1, .threads = 1});
+  const auto loader = opened(pipeline, {.epochs = 1, .resources = {.threads = 1}});
   (void)epoch_of(*loader);
   EXPECT_EQ(loader->stats().rehearsal.value_or(RehearsalStats()).misses, 20u);
 }

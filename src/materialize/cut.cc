@@ -28,7 +28,7 @@ std::string names_of(const Description& description, const std::vector<size_t>& 
 Pipeline unpacked(const Description& description) {
   Description rest;
   for (const OpSpec& step : description.steps()) {
-    if (catalog().has_role(step, OpRole::kPack)) continue;
+    if (catalog().has_effect(step, OpEffect::kPacking)) continue;
     rest = rest.steps().empty() ? Description(step) : rest.append(step);
   }
   return Pipeline(std::make_shared<const Description>(std::move(rest)));
@@ -37,7 +37,7 @@ Pipeline unpacked(const Description& description) {
 // Converts a step number of a profile, which leaves caches out, into one of the description.
 size_t step_with_caches(const Description& description, size_t place) {
   for (size_t i = 0; i < description.steps().size(); ++i) {
-    if (catalog().has_role(description.steps()[i], OpRole::kKeep)) continue;
+    if (catalog().has_effect(description.steps()[i], OpEffect::kCaching)) continue;
     if (place-- == 0) return i;
   }
   return description.steps().size() - 1;
@@ -62,8 +62,8 @@ Result<size_t> best_cut(const Pipeline& pipeline, const MaterializeOptions& opti
 }
 
 bool stays(const OpSpec& step) {
-  for (const OpRole role : {OpRole::kBatch, OpRole::kKeep, OpRole::kOrder})
-    if (catalog().has_role(step, role)) return false;
+  for (const OpEffect effect : {OpEffect::kBatching, OpEffect::kCaching, OpEffect::kOrder})
+    if (catalog().has_effect(step, effect)) return false;
   return true;
 }
 
@@ -114,7 +114,7 @@ Result<size_t> find_cut(const Description& description, const MaterializeOptions
 Status check_cut(const Description& description, size_t cut) {
   for (size_t i = 1; i <= cut; ++i) {
     const OpSpec& step = description.steps()[i];
-    if (catalog().has_effect(step, OpEffect::kSelection))
+    if (catalog().has_effect(step, OpEffect::kTaking) || catalog().has_effect(step, OpEffect::kSelection))
       return invalid_argument(fmt::format(
           "step {}: {} chooses samples before the cut, and all samples are materialised; put it behind the cut", i,
           step.name));
@@ -150,7 +150,7 @@ Changed pipeline_after_cut(const Description& description, size_t cut, const std
   const std::vector<OpSpec>& steps = description.steps();
   for (size_t i = 1; i < steps.size(); ++i) {
     // Caches before the cut are not needed: that data is on disk now.
-    const bool done = i <= cut && !catalog().has_role(steps[i], OpRole::kOrder);
+    const bool done = i <= cut && !catalog().has_effect(steps[i], OpEffect::kOrder);
     changed.steps.places.push_back(done ? SIZE_MAX : changed.description.steps().size());
     if (!done) add(changed, steps[i]);
   }

@@ -43,8 +43,8 @@ class Materialization {
   Materialization(const Pipeline& pipeline, std::string folder, MaterializeOptions options)
       : description_(pipeline.description()), folder_(std::move(folder)), options_(std::move(options)) {
     loader_options_.epochs.reset();
-    loader_options_.rank = 0;
-    loader_options_.world_size = 1;
+    loader_options_.job.rank = 0;
+    loader_options_.job.world_size = 1;
   }
 
   // Does everything that precedes the first shard.
@@ -272,7 +272,7 @@ class Materialization {
     manifest_ = manifest();
     maker_.emplace(ShardMaker::From{manifest_, plan_, data_.chunks, *data_.source, *codecs_, reuse_,
                                     finished_samples_ ? &*finished_samples_ : nullptr,
-                                    options_.loader.threads.value_or(usable_cores())},
+                                    options_.loader.resources.threads.value_or(usable_cores())},
                    *feed_, [this](int64_t samples) { advance(samples); });
     return {};
   }

@@ -77,7 +77,7 @@ TEST(RowFeed, WhatIsThrownByWhoeverIsPolledPasses) {
 TEST(RowFeed, SamplesThatAreLeftOutAreNoGap) {
   LoaderOptions options;
   options.epochs.reset();
-  options.on_error = OnError::kSkip;
+  options.errors.on_error = OnError::kSkip;
   const Pipeline some_bad = numbers(20).map(
       [](Sample& sample) { return *sample["x"].data<float>() == 5 ? Status(Code::kCorrupt, "bad") : Status(); }, {});
   const TrialContext context;

@@ -52,7 +52,7 @@ TEST(TryingFiles, AFewAreWrittenInPartsAndRead) {
 TEST(TryingFiles, AProfileHasThemBesideCaches) {
   ProfileOptions options;
   options.samples = 64;
-  options.loader.threads = 1;
+  options.loader.resources.threads = 1;
   options.files = trying_files();
   const Pipeline pipeline = numbers(4000, 256).map(slow, {.version = "1"}).batch(4);
   const Result<Profile> found = profile(pipeline, options);

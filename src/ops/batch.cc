@@ -79,7 +79,7 @@ before, or `ragged=`, decides it beforehand. With n=1 they are arrays.)",
              ArgForm::kNamed}},
        .random = false,
        .infer = infer_batch,
-       .role = OpRole::kBatch,
+       .effect = OpEffect::kBatching,
        .uses = batch_uses});
 }
 

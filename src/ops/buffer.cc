@@ -49,7 +49,7 @@ OpDef buffer_op() {
                  ArgForm::kNamed}},
        .random = false,
        .infer = infer_buffer,
-       .role = OpRole::kBuffer});
+       .effect = OpEffect::kBuffering});
 }
 
 }  // namespace forebay

@@ -56,7 +56,8 @@ tier with one warning, and the run goes on.)",
                  ArgForm::kNamed}},
        .random = false,
        .infer = infer_cache,
-       .role = OpRole::kKeep});
+       .effect = OpEffect::kCaching,
+       .freezes = true});
 }
 
 }  // namespace forebay

@@ -117,7 +117,7 @@ compared without reading a sample. Ids stay those of the whole data set.)",
                             "for each field a whole number or a text, or several", ArgForm::kPairs}},
                   .infer = infer_only,
                   .compile = compile_only,
-                  .role = OpRole::kOnly,
+                  .effect = OpEffect::kSelection,
                   .uses = only_uses});
 }
 

@@ -106,7 +106,8 @@ empty. InvalidArgument where a row is not as long as when the lengths were taken
                 implied(
                     {"pad_value", ArgType::kFloat, false, 0.0, "number in places that no row fills", ArgForm::kNamed})},
        .infer = infer_pack,
-       .role = OpRole::kPack,
+       .effect = OpEffect::kPacking,
+       .freezes = true,
        .uses = pack_uses});
 }
 

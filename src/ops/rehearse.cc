@@ -76,7 +76,7 @@ again: a `.cache()` makes that cheap. Of tables and tar shards that takes their 
                  ArgForm::kNamed}},
        .random = false,
        .infer = infer_rehearse,
-       .role = OpRole::kRehearse,
+       .effect = OpEffect::kReplay,
        .uses = rehearse_uses});
 }
 

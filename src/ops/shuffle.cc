@@ -33,7 +33,7 @@ OpDef shuffle_op() {
                  "stream's offsets decide"}},
        .random = false,
        .infer = infer_shuffle,
-       .role = OpRole::kOrder});
+       .effect = OpEffect::kOrder});
 }
 
 }  // namespace forebay

@@ -22,7 +22,7 @@ OpDef take_op() {
                             "evenly, the first rows of each. By default the samples with the first ids."}},
                   .random = false,
                   .infer = infer_take,
-                  .role = OpRole::kTake});
+                  .effect = OpEffect::kTaking});
 }
 
 }  // namespace forebay

@@ -21,7 +21,7 @@ enum class BlockValue : uint8_t {
   kPositions,  ///< int32: position in the sequence; 0 for padding
 };
 
-/// Describes how sequences become blocks (OpRole::kPack).
+/// Describes how sequences become blocks (OpEffect::kPacking).
 struct PackingStep {
   std::shared_ptr<const Packing> blocks;
   std::string segments, positions;  ///< names of these fields

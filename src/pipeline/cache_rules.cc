@@ -34,8 +34,7 @@ bool follows_epoch(const OpSpec& op) { return op.args.is_object() && op.args.val
 
 std::optional<Problem> problem_of_epoch(const std::vector<OpSpec>& steps, size_t step, const Catalog& catalog) {
   const OpDef* const def = catalog.find(steps[step].name);
-  if (def == nullptr || (def->role != OpRole::kKeep && def->role != OpRole::kFilter && def->role != OpRole::kPack))
-    return {};
+  if (def == nullptr || !def->freezes) return {};
   const auto* const last = steps.data() + step;
   const auto* const found = std::find_if(steps.data(), last, follows_epoch);
   if (found == last) return {};
@@ -52,24 +51,24 @@ std::optional<Problem> problem_of_epoch(const std::vector<OpSpec>& steps, size_t
 }
 
 bool rehearses_here(const OpSpec& op, const Catalog& catalog) {
-  return catalog.has_role(op, OpRole::kRehearse) && op.args.value("where", Json()) == "here";
+  return catalog.has_effect(op, OpEffect::kReplay) && op.args.value("where", Json()) == "here";
 }
 
 std::optional<Problem> problem_behind_rehearsal(const std::vector<OpSpec>& steps, size_t step, const Catalog& catalog) {
   const auto rehearsal = std::find_if(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(step),
-                                      [&](const OpSpec& op) { return catalog.has_role(op, OpRole::kRehearse); });
-  const OpRole role = catalog.find(steps[step].name)->role;
-  if (rehearsal == steps.begin() + static_cast<std::ptrdiff_t>(step) || role == OpRole::kBatch) return std::nullopt;
+                                      [&](const OpSpec& op) { return catalog.has_effect(op, OpEffect::kReplay); });
+  const OpEffect effect = catalog.find(steps[step].name)->effect;
+  if (rehearsal == steps.begin() + static_cast<std::ptrdiff_t>(step) || effect == OpEffect::kBatching)
+    return std::nullopt;
   const std::string place = fmt::format("{}: {}", step, steps[step].name);
-  if (effect_of(role) != OpEffect::kContent)
-    return Problem{place, "it stands behind .rehearse()", "move it before .rehearse()"};
+  if (effect != OpEffect::kContent) return Problem{place, "it stands behind .rehearse()", "move it before .rehearse()"};
   if (rehearses_here(*rehearsal, catalog)) return std::nullopt;
   return Problem{place, "it stands behind .rehearse(), which only .batch() may follow",
                  "move it before .rehearse(), or give where=\"here\": old samples then come in as they were there"};
 }
 
 std::vector<Problem> pack_problems(const std::vector<OpSpec>& steps, size_t step, const Catalog& catalog) {
-  if (!catalog.has_role(steps[step], OpRole::kPack)) return {};
+  if (!catalog.has_effect(steps[step], OpEffect::kPacking)) return {};
   for (size_t i = 1; i < step; ++i) {
     if (!is_random_step(steps[i], catalog)) continue;
     return {{fmt::format("{}: {}", step, steps[step].name),
@@ -83,7 +82,7 @@ std::vector<Problem> pack_problems(const std::vector<OpSpec>& steps, size_t step
 std::vector<Problem> cache_problems(const std::vector<OpSpec>& steps, size_t step, const Catalog& catalog) {
   std::vector<Problem> problems;
   const OpDef* const def = catalog.find(steps[step].name);
-  if (def == nullptr || def->role != OpRole::kKeep) return problems;
+  if (def == nullptr || def->effect != OpEffect::kCaching) return problems;
   const std::string place = fmt::format("{}: {}", step, def->name);
   for (size_t i = 1; i < step; ++i) {
     if (is_random_step(steps[i], catalog)) {
@@ -105,7 +104,7 @@ std::vector<Problem> cache_problems(const std::vector<OpSpec>& steps, size_t ste
                           ".cache() before it"});
     }
   }
-  if (step > 1 && catalog.has_role(steps[step - 1], OpRole::kKeep)) {
+  if (step > 1 && catalog.has_effect(steps[step - 1], OpEffect::kCaching)) {
     problems.push_back({place, fmt::format("{}: {} keeps the same already", step - 1, steps[step - 1].name),
                         "keep one .cache(); it has a tier in memory and one on disk"});
   }

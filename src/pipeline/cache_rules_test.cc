@@ -18,12 +18,13 @@ Catalog catalog() {
   map.args = {{"random", ArgType::kBool, false, false, "", ArgForm::kPlain, ArgUse::kRandom},
               {"version", ArgType::kText, false, nullptr, "", ArgForm::kPlain, ArgUse::kVersion}};
   cache.name = "cache";
-  cache.role = OpRole::kKeep;
+  cache.effect = OpEffect::kCaching;
   cache.args = {{"disk", ArgType::kBytes, false, "50GiB", "", ArgForm::kPlain, ArgUse::kDiskBytes}};
   filter.name = "filter";
-  filter.role = OpRole::kFilter;
+  filter.effect = OpEffect::kSelection;
   pack.name = "pack";
-  pack.role = OpRole::kPack;
+  pack.effect = OpEffect::kPacking;
+  cache.freezes = filter.freezes = pack.freezes = true;
   return Catalog({crop, resize, map, cache, filter, pack});
 }
 

@@ -35,7 +35,7 @@ bool Catalog::has_role(const OpSpec& op, OpRole role) const {
 
 bool Catalog::has_effect(const OpSpec& op, OpEffect effect) const {
   const OpDef* const def = find(op.name);
-  return def != nullptr && effect_of(def->role) == effect;
+  return def != nullptr && def->effect == effect;
 }
 
 std::string Catalog::nearest(std::string_view name) const {
@@ -59,22 +59,21 @@ Inference infer(const Description& description, const Schema& source, const Cata
       result.problems.push_back({place, fmt::format("there is no operator '{}'", steps[i].name),
                                  near.empty() ? "see the list of operators" : fmt::format("did you mean '{}'?", near)});
     } else {
+      const bool batches = def->effect == OpEffect::kBatching, orders = def->effect == OpEffect::kOrder;
       if (batched) {
-        result.problems.push_back(
-            {place, def->role == OpRole::kBatch ? "the samples are batched already" : "it stands behind .batch()",
-             def->role == OpRole::kBatch ? "keep one .batch()" : "move it before .batch()"});
+        result.problems.push_back({place, batches ? "the samples are batched already" : "it stands behind .batch()",
+                                   batches ? "keep one .batch()" : "move it before .batch()"});
       }
       // Rules on the order of two steps are reported at the later one, so they look at the steps so
       // far.
-      if (std::exchange(packed, packed || def->role == OpRole::kPack) && def->role != OpRole::kOrder &&
-          def->role != OpRole::kBatch)
+      if (std::exchange(packed, packed || def->effect == OpEffect::kPacking) && !orders && !batches)
         result.problems.push_back(
             {place, "it stands behind .pack(), which puts samples together", "move it before .pack()"});
       if (std::optional<Problem> wrong = problem_behind_rehearsal(steps, i, catalog))
         result.problems.push_back(std::move(*wrong));
-      if (def->role == OpRole::kOrder && std::exchange(shuffled, true))
+      if (orders && std::exchange(shuffled, true))
         result.problems.push_back({place, "the samples are shuffled already", "keep one .shuffle()"});
-      if (def->role == OpRole::kBuffer && std::exchange(buffered, true))
+      if (def->effect == OpEffect::kBuffering && std::exchange(buffered, true))
         result.problems.push_back({place, "there is a .buffer() already", "keep one, with all that it is to do"});
       std::vector<Problem> found;
       if (def->infer) def->infer(steps[i], schema, found);
@@ -88,7 +87,7 @@ Inference infer(const Description& description, const Schema& source, const Cata
         if (std::optional<Problem> wrong = problem_of_epoch(steps, i, catalog))
           result.problems.push_back(std::move(*wrong));
       }
-      batched |= def->role == OpRole::kBatch;
+      batched |= batches;
       if (schema.open_ended && def->role == OpRole::kFunction) expect_user_fields(steps, i, catalog, schema);
     }
     result.schemas.push_back(std::move(schema));

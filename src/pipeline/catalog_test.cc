@@ -9,7 +9,7 @@ OpDef op(std::string name, std::function<void(const OpSpec&, Schema&, std::vecto
   OpDef def;
   def.name = std::move(name);
   def.infer = std::move(infer);
-  if (def.name == "batch") def.role = OpRole::kBatch;
+  if (def.name == "batch") def.effect = OpEffect::kBatching;
   return def;
 }
 

@@ -139,12 +139,12 @@ Hash128 Description::fingerprint(const Catalog& catalog) const {
   for (const OpSpec& op : *steps_) {
     // These steps change neither samples nor order: a run may continue with other batches, caches
     // and buffers.
-    if (catalog.has_effect(op, OpEffect::kNothing)) continue;
+    if (const OpDef* const def = catalog.find(op.name); def != nullptr && !changes_samples(def->effect)) continue;
     Json args = op.args;
     // The location of the data does not identify it; the version of the data set does.
     if (&op == &steps_->front()) args = Json::object();
     // Like the batch size, these may change: a run may continue with another number of ranks.
-    if (catalog.has_role(op, OpRole::kRehearse)) {
+    if (catalog.has_effect(op, OpEffect::kReplay)) {
       args.erase("n");
       args.erase("ram");
     }

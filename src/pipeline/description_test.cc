@@ -17,9 +17,9 @@ Description example() {
 Catalog roles() {
   OpDef batch, cache;
   batch.name = "batch";
-  batch.role = OpRole::kBatch;
+  batch.effect = OpEffect::kBatching;
   cache.name = "cache";
-  cache.role = OpRole::kKeep;
+  cache.effect = OpEffect::kCaching;
   return Catalog({batch, cache});
 }
 

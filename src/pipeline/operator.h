@@ -116,7 +116,10 @@ struct OpDef {
   /// The same for many rows at once. Empty, or null where it answers so for these arguments and this schema, where the
   /// operator knows single samples only.
   std::function<Result<std::unique_ptr<ColumnOp>>(const OpSpec&, const Schema& before)> compile_columns = {};
+  OpEffect effect = OpEffect::kContent;
   OpRole role = OpRole::kValues;
+  /// Results of one epoch serve all epochs, so no step before it may depend on the epoch.
+  bool freezes = false;
   /// The fields it works with, where `before` enters it. For arguments that nobody has checked. Empty: none.
   std::function<FieldUse(const OpSpec&, const Schema& before)> uses = {};
 

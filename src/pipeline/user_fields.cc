@@ -29,8 +29,8 @@ class Follower {
   void step(const OpSpec& op, const OpDef& def) {
     const FieldUse use = def.used(op, now_);
     for (const std::string& name : use.reads) expect(name, use.or_else, false);
-    for (const std::string& name : use.optional) expect(name, "", def.role != OpRole::kBatch);
-    if (retypes_ && (def.role == OpRole::kValues || def.role == OpRole::kBatch)) {
+    for (const std::string& name : use.optional) expect(name, "", def.effect != OpEffect::kBatching);
+    if (retypes_ && (def.role == OpRole::kValues || def.effect == OpEffect::kBatching)) {
       for (const auto* names : {&use.reads, &use.optional}) {
         for (const std::string& name : *names) forget_type(name);
       }

@@ -102,22 +102,22 @@ void open(PyLoader* self, const PyDescription& description, uint64_t seed, std::
   options.seed = seed;
   options.epochs = epochs;
   options.restart = restart;
-  options.steps_per_epoch = steps_per_epoch;
-  options.journal = std::move(journal);
+  options.stream.steps_per_epoch = steps_per_epoch;
+  options.stream.journal = std::move(journal);
   options.rehearsal = std::move(rehearsal);
-  options.rank = rank;
-  options.world_size = world_size;
-  options.threads = threads;
-  options.requests = requests;
-  options.memory = memory;
-  options.on_error = on_error_of(on_error);
-  options.max_errors = error_limit_of(max_errors);
+  options.job.rank = rank;
+  options.job.world_size = world_size;
+  options.resources.threads = threads;
+  options.resources.requests = requests;
+  options.resources.memory = memory;
+  options.errors.on_error = on_error_of(on_error);
+  options.errors.max_errors = error_limit_of(max_errors);
   options.storage_options = std::move(storage_options);
-  options.shard_by = shard_by_of(shard_by);
-  options.hosts = hosts;
-  options.local_ranks = local_ranks;
+  options.job.shard_by = shard_by_of(shard_by);
+  options.job.hosts = hosts;
+  options.job.local_ranks = local_ranks;
   options.log_warnings = false;  // Python's own warnings report them
-  options.peers = {std::move(peers), std::move(token), generation, gather_by(meet)};
+  options.job.peers = {std::move(peers), std::move(token), generation, gather_by(meet)};
   std::optional<ShareOptions> with;
   if (share) with = ShareOptions{std::move(*share), together, std::move(program)};
   // nanobind's way to construct with a function: the memory is allocated but holds no object yet.

@@ -39,9 +39,9 @@ Diagnosis run_diagnosis(const PyDescription& description, std::optional<int> thr
                         std::optional<uint64_t> memory, const nb::object& step, const nb::object& open,
                         double budget_seconds, bool verify, bool can_use_processes, double pace) {
   DiagnoseOptions options;
-  options.loader.threads = threads;
-  options.loader.requests = requests;
-  options.loader.memory = memory;
+  options.loader.resources.threads = threads;
+  options.loader.resources.requests = requests;
+  options.loader.resources.memory = memory;
   options.step = step_of(step);
   options.budget_seconds = budget_seconds;
   options.verify = verify;

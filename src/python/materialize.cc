@@ -67,9 +67,9 @@ struct Given {
 
   MaterializeOptions options(const nb::object& open, const nb::object& keep) const {
     MaterializeOptions options;
-    options.loader.threads = threads;
-    options.loader.requests = requests;
-    options.loader.memory = memory;
+    options.loader.resources.threads = threads;
+    options.loader.resources.requests = requests;
+    options.loader.resources.memory = memory;
     options.url_options = url_options;
     options.cut = cut;
     options.format = format;

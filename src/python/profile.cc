@@ -29,9 +29,9 @@ Profile run_profile(const PyDescription& description, std::optional<int> threads
                     std::optional<int64_t> samples, double budget_seconds, const Weights& weights,
                     std::optional<std::string> files, double pace) {
   ProfileOptions options;
-  options.loader.threads = threads;
-  options.loader.requests = requests;
-  options.loader.memory = memory;
+  options.loader.resources.threads = threads;
+  options.loader.resources.requests = requests;
+  options.loader.resources.memory = memory;
   options.samples = samples;
   options.pace = pace;
   options.budget_seconds = budget_seconds;

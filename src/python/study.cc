@@ -53,8 +53,9 @@ OpenChanged opened_by(const nb::object& open, const nb::object& keep) {
                         const ChangedSteps& steps) -> Result<std::shared_ptr<Loader>> {
     // Runs on the thread that called diagnose() or a similar function, which has released the lock.
     const nb::gil_scoped_acquire locked;
-    return held(open(PyDescription{pipeline.description(), keep}, or_none(with.threads), or_none(with.requests),
-                     or_none(with.memory), steps.places, steps.processes));
+    const auto& [threads, requests, memory] = with.resources;
+    return held(open(PyDescription{pipeline.description(), keep}, or_none(threads), or_none(requests), or_none(memory),
+                     steps.places, steps.processes));
   };
 }
 

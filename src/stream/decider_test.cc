@@ -188,7 +188,7 @@ TEST(Decider, goes_on_from_any_place_without_loss_and_without_doubles) {
     for (const std::string& key : keys(before, 0, at)) given.insert(key);
     before.behind(at);
     const StreamPlace place = before.decider.place(at);
-    const Result<StreamPlace> read = StreamPlace::from_json(place.to_json(log->partitions()), log->partitions());
+    const Result<StreamPlace> read = saved_and_loaded(place, log->partitions());
     ASSERT_TRUE(read.ok()) << read.status().message();
     ASSERT_EQ(*read, place);
     options.decision_records = 1 + draw() % 40;
@@ -470,7 +470,7 @@ TEST(Decider, numbers_without_records_are_repeated_and_stand_in_states) {
     ASSERT_TRUE(stream.known(20));
     const StreamPlace place = stream.decider.place(9);
     ASSERT_EQ(place.decision, (Decision{7, {}, 3}));
-    EXPECT_EQ(*StreamPlace::from_json(place.to_json(log->partitions()), log->partitions()), place);
+    EXPECT_EQ(*saved_and_loaded(place, log->partitions()), place);
     ReadByHand again(log, options);
     again.decider.set_guide(recorded);
     again.seek(again.beginning());

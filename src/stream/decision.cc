@@ -158,48 +158,52 @@ Result<Decision> Decision::take(ByteReader& in, size_t partitions) {
   return decision;
 }
 
-std::string StreamPlace::to_json(const std::vector<std::string>& partitions) const {
-  Json json = {{"number", number}, {"partitions", Json::array()}};
-  for (size_t p = 0; p < partitions.size(); ++p) {
-    Json one = {partitions[p], after[p]};
-    if (dropped[p] > 0) one.push_back(dropped[p]);
-    json["partitions"].push_back(std::move(one));
-  }
-  if (decision) json["decision"] = json_of(*decision);
-  if (sampled) json["sampled"] = true;
-  if (begun) json["begun"] = true;
-  return json.dump();
+Result<StreamPlace> StreamState::place_in(const std::vector<std::string>& others) const {
+  if (partitions.size() != others.size())
+    return Status(Code::kStateMismatch, fmt::format("the state is of a stream of {} partitions, this one has {}",
+                                                    partitions.size(), others.size()));
+  const auto [mine, other] = std::ranges::mismatch(partitions, others);
+  if (mine == partitions.end()) return place;
+  return Status(Code::kStateMismatch,
+                fmt::format("the state is of the partition '{}' where this stream has '{}'", *mine, *other));
 }
 
-Result<StreamPlace> StreamPlace::from_json(std::string_view text, const std::vector<std::string>& partitions) {
-  const Json json = nests_too_deep(text) ? Json() : Json::parse(text, nullptr, /*allow_exceptions=*/false);
+Json StreamState::to_json() const {
+  Json json = {{"number", place.number}, {"partitions", Json::array()}};
+  for (size_t p = 0; p < partitions.size(); ++p) {
+    Json one = {partitions[p], place.after[p]};
+    if (place.dropped[p] > 0) one.push_back(place.dropped[p]);
+    json["partitions"].push_back(std::move(one));
+  }
+  if (place.decision) json["decision"] = json_of(*place.decision);
+  if (place.sampled) json["sampled"] = true;
+  if (place.begun) json["begun"] = true;
+  return json;
+}
+
+Result<StreamState> StreamState::from_json(const Json& json) {
   const bool whole = json.is_object() && json.contains("number") && is_count(json["number"]) &&
                      json.contains("partitions") && json["partitions"].is_array();
   if (!whole) return invalid_argument("this is no place in a stream");
-  if (json["partitions"].size() != partitions.size())
-    return Status(Code::kStateMismatch, fmt::format("the state is of a stream of {} partitions, this one has {}",
-                                                    json["partitions"].size(), partitions.size()));
-  StreamPlace place;
+  StreamState state;
+  StreamPlace& place = state.place;
   place.number = json["number"].get<int64_t>();
   place.sampled = json.value("sampled", Json(false)) == Json(true);
   place.begun = place.number == 0 && json.value("begun", Json(false)) == Json(true);
-  for (size_t p = 0; p < partitions.size(); ++p) {
-    const Json& one = json["partitions"][p];
+  for (const Json& one : json["partitions"]) {
     const bool good = one.is_array() && one.size() >= 2 && one.size() <= 3 && one[0].is_string() && is_offset(one[1]) &&
                       (one.size() < 3 || is_count(one[2]));
     if (!good) return invalid_argument(fmt::format("{} is no partition's place", one.dump().substr(0, 80)));
-    if (one[0] != partitions[p])
-      return Status(Code::kStateMismatch, fmt::format("the state is of the partition '{}' where this stream has '{}'",
-                                                      one[0].get<std::string>(), partitions[p]));
+    state.partitions.push_back(one[0].get<std::string>());
     place.after.push_back(one[1].get<std::string>());
     place.dropped.push_back(one.size() > 2 ? one[2].get<int64_t>() : 0);
   }
   if (json.contains("decision")) {
-    FOREBAY_ASSIGN(place.decision, decision_of(json["decision"], partitions.size()));
+    FOREBAY_ASSIGN(place.decision, decision_of(json["decision"], state.partitions.size()));
     if (place.number < place.decision->first || place.number >= place.decision->end())
       return invalid_argument("a place in a stream lies outside the decision that it names");
   }
-  return place;
+  return state;
 }
 
 }  // namespace forebay

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "base/bytes.h"
 #include "forebay/result.h"
 
@@ -71,11 +73,22 @@ struct StreamPlace {
   /// The first number after the decisions that the place covers, including `decision`.
   int64_t decided() const { return decision ? decision->end() : number; }
   friend bool operator==(const StreamPlace&, const StreamPlace&) = default;
+};
+
+/// The part of a checkpoint that says where a stream stands: a place, and the names of the
+/// partitions that the place has by index.
+struct StreamState {
+  std::vector<std::string> partitions;
+  StreamPlace place;
+
+  /// The place in a stream of these partitions. StateMismatch if they are others.
+  Result<StreamPlace> place_in(const std::vector<std::string>& others) const;
 
   /// A JSON object. Its size grows only with the number of partitions.
-  std::string to_json(const std::vector<std::string>& partitions) const;
-  /// InvalidArgument if the text is no place; StateMismatch if it is one of other partitions.
-  static Result<StreamPlace> from_json(std::string_view text, const std::vector<std::string>& partitions);
+  nlohmann::ordered_json to_json() const;
+  /// Checks every field of an untrusted value, whose nesting is limited. InvalidArgument if it is
+  /// no place in a stream.
+  static Result<StreamState> from_json(const nlohmann::ordered_json& json);
 };
 
 }  // namespace forebay

@@ -54,6 +54,13 @@ Result<std::streamoff> end_of_kept(const std::string& path, const JournalHeader&
                   path, reached, place));
 }
 
+// Parses JSON of an untrusted file. Anything that is not JSON, or nests too deep, becomes null.
+JournalJson parsed(std::string_view text) {
+  JournalJson json =
+      nests_too_deep(text) ? JournalJson() : JournalJson::parse(text, nullptr, /*allow_exceptions=*/false);
+  return json.is_discarded() ? JournalJson() : json;
+}
+
 }  // namespace
 
 std::string JournalHeader::to_json(const std::vector<std::string>& partitions) const {
@@ -64,13 +71,12 @@ std::string JournalHeader::to_json(const std::vector<std::string>& partitions) c
                             {"shuffled", shuffled},
                             {"sampled", sampled},
                             {"on_underrun", kOnUnderrun[static_cast<size_t>(on_underrun)]},
-                            {"place", place.to_json(partitions)}};
+                            {"place", StreamState{partitions, place}.to_json().dump()}};
   return json.dump();
 }
 
 Result<JournalHeader> JournalHeader::from_json(std::string_view text, const std::vector<std::string>& partitions) {
-  const JournalJson json =
-      nests_too_deep(text) ? JournalJson() : JournalJson::parse(text, nullptr, /*allow_exceptions=*/false);
+  const JournalJson json = parsed(text);
   const auto has = [&](const char* name, auto is) { return json.contains(name) && is(json[name]); };
   const auto is_text = [](const JournalJson& value) { return value.is_string(); };
   const auto is_bool = [](const JournalJson& value) { return value.is_boolean(); };
@@ -93,7 +99,8 @@ Result<JournalHeader> JournalHeader::from_json(std::string_view text, const std:
   if (known == kOnUnderrun.end()) return invalid_argument(fmt::format("this journal's on_underrun is {}", said.dump()));
   header.on_underrun = static_cast<OnUnderrun>(known - kOnUnderrun.begin());
   header.sampled = json["sampled"].get<bool>();
-  FOREBAY_ASSIGN(header.place, StreamPlace::from_json(json["place"].get<std::string>(), partitions));
+  FOREBAY_ASSIGN(const StreamState state, StreamState::from_json(parsed(json["place"].get_ref<const std::string&>())));
+  FOREBAY_ASSIGN(header.place, state.place_in(partitions));
   return header;
 }
 

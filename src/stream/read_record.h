@@ -14,6 +14,7 @@ struct RecordPlace {
   std::string offset;
   /// Reading the record again begins after this offset; empty: at the first record there is.
   std::string before;
+  friend bool operator==(const RecordPlace&, const RecordPlace&) = default;
 };
 
 /// Reads a record again. NotFound if the log has trimmed it; Unavailable if the log cannot be

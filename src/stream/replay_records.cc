@@ -7,7 +7,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/hash.h"
 #include "stream/record_bytes.h"
@@ -29,7 +28,7 @@ constexpr uint64_t kLateShare = 8;
 
 void ReplayRecords::begin(int64_t number) {
   const std::lock_guard lock(mutex_);
-  // `records_` stays: read_places() has already set it to the buffer of the new place.
+  // `records_` stays: restore() has already set it to the buffer of the new place.
   borrowed_.clear();
   late_.clear();
   borrowed_bytes_ = late_bytes_ = 0;
@@ -244,35 +243,22 @@ bool ReplayRecords::will_know(int64_t number) const {
 
 // ---- from the log
 
-std::string ReplayRecords::places(std::span<const int64_t> numbers) const {
+std::vector<PlacedRecord> ReplayRecords::places(std::span<const int64_t> numbers) const {
   const std::lock_guard lock(mutex_);
-  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  std::vector<PlacedRecord> places;
   for (const int64_t number : numbers) {
     const auto found = records_.find(number);
-    if (found == records_.end()) continue;
-    const Place& place = found->second.place;
-    json.push_back({number, place.partition, place.offset, place.before});
+    if (found != records_.end()) places.push_back({number, found->second.place});
   }
-  return json.dump();
+  return places;
 }
 
-Result<std::map<int64_t, ReplayRecords::Kept>> ReplayRecords::parse_places(const std::string& text) const {
-  const auto json = nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
-  const auto wrong = [] { return invalid_argument("this state does not say where its kept records lie"); };
-  if (!json.is_array()) return wrong();
-  std::map<int64_t, Kept> records;
-  for (const auto& one : json) {
-    const bool good = one.is_array() && one.size() == 4 && one[0].is_number_integer() && one[1].is_number_unsigned() &&
-                      one[2].is_string() && one[3].is_string() && one[0].template get<int64_t>() >= 0 &&
-                      one[1].template get<size_t>() < log_->partitions().size();
-    if (!good) return wrong();
-    Place place{one[1].template get<size_t>(), one[2].template get<std::string>(), one[3].template get<std::string>()};
-    // A state is untrusted text, and compare() takes only offsets of this log.
-    FOREBAY_RETURN_IF_ERROR(log_->check_offset(place.offset));
-    if (!place.before.empty()) FOREBAY_RETURN_IF_ERROR(log_->check_offset(place.before));
-    records.emplace(one[0].template get<int64_t>(), Kept{std::move(place), nullptr});
-  }
-  return records;
+// A state is untrusted, and compare() takes only offsets of this log.
+Status ReplayRecords::check(const RecordPlace& place) const {
+  if (place.partition >= log_->partitions().size())
+    return invalid_argument("this state does not say where its kept records lie");
+  FOREBAY_RETURN_IF_ERROR(log_->check_offset(place.offset));
+  return place.before.empty() ? Status() : log_->check_offset(place.before);
 }
 
 Status ReplayRecords::read_all(const std::vector<Kept*>& wanted) const {
@@ -307,9 +293,13 @@ Status ReplayRecords::read_all(const std::vector<Kept*>& wanted) const {
   return failure;
 }
 
-Status ReplayRecords::read_places(const std::string& json) {
+Status ReplayRecords::restore(std::span<const PlacedRecord> saved) {
   // All records are read before anything changes: after an error the buffer is as before.
-  FOREBAY_ASSIGN(auto records, parse_places(json));
+  std::map<int64_t, Kept> records;
+  for (const auto& [number, place] : saved) {
+    FOREBAY_RETURN_IF_ERROR(check(place));
+    records.emplace(number, Kept{place, nullptr});
+  }
   std::vector<Kept*> own;
   for (auto& [number, kept] : records)
     if (share().mine(number)) own.push_back(&kept);

@@ -16,6 +16,7 @@
 #include "stream/awaited_records.h"
 #include "stream/read_record.h"
 #include "stream/replay_disk.h"
+#include "stream/replay_state.h"
 #include "stream/stream_bytes.h"
 
 namespace forebay {
@@ -54,12 +55,12 @@ class ReplayRecords final : public AwaitedRecords {
   /// A record that is in memory here, because this rank owns or borrows it. Null for all others.
   std::shared_ptr<const LogRecord> record(int64_t number) const;
 
-  /// The places of these in the log as JSON: number, partition, offset, and an offset before it.
-  std::string places(std::span<const int64_t> numbers) const;
+  /// The places of these in the log.
+  std::vector<PlacedRecord> places(std::span<const int64_t> numbers) const;
   /// Replaces the buffer by those records, and reads this rank's own again from the log.
-  /// InvalidArgument if places() did not write the text; NotFound if the log has trimmed a record;
-  /// Unavailable if the log cannot be reached for some seconds.
-  Status read_places(const std::string& json);
+  /// InvalidArgument if the log has no such places; NotFound if it has trimmed a record;
+  /// Unavailable if it cannot be reached for some seconds.
+  Status restore(std::span<const PlacedRecord> records);
 
   /// Borrows these records for a step of this rank. Returns those that must be brought because they
   /// are not in memory here.
@@ -101,7 +102,7 @@ class ReplayRecords final : public AwaitedRecords {
     RecordPtr record;  // null: it has not arrived
     int steps = 0;     // count of the steps that borrow it
   };
-  Result<std::map<int64_t, Kept>> parse_places(const std::string& json) const;
+  Status check(const RecordPlace& place) const;
   Status read_all(const std::vector<Kept*>& wanted) const;
   // The caller holds the lock:
   void store(const LogRecord& record, Kept& kept);

@@ -102,11 +102,11 @@ TEST(Stream, a_state_of_its_beginning_has_what_came_since) {
     first.seek(first.beginning());
     EXPECT_FALSE(first.known(4));
     ASSERT_TRUE(log->wait_idle(1));
-    const std::string state = first.place(0).to_json(log->partitions());
+    const StreamPlace place = saved_and_loaded(first.place(0), log->partitions()).value();
     first.stop();
     log->append(0, 4);
     AwaitedStream second(log, options);
-    second.seek(StreamPlace::from_json(state, log->partitions()).value());
+    second.seek(place);
     ASSERT_TRUE(wait_known(second, 4)) << "records of before it was opened";
     EXPECT_EQ(keys(second, 0, 1).front(), "a/" + std::to_string(there + 1));
     EXPECT_FALSE(second.place(4).begun);

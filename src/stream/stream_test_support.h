@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "stream/memory_log_test_support.h"
 #include "stream/stream.h"
 
@@ -70,6 +72,13 @@ std::vector<std::string> keys(const Records& records, int64_t from, int64_t to) 
     keys.push_back(record ? record->key : "");
   }
   return keys;
+}
+
+// Returns a place after it has been text, as in a checkpoint.
+inline Result<StreamPlace> saved_and_loaded(const StreamPlace& place, const std::vector<std::string>& partitions) {
+  const std::string text = StreamState{partitions, place}.to_json().dump();
+  FOREBAY_ASSIGN(const StreamState state, StreamState::from_json(nlohmann::ordered_json::parse(text)));
+  return state.place_in(partitions);
 }
 
 inline StreamOptions decisions_of(size_t records) {

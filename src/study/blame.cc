@@ -20,11 +20,11 @@ void blame_memory(const AfterTrials& known, Diagnosis& diagnosis) {
     const Remedy& remedy = candidate.remedy;
     // Only a change that lifted memory= can show it. Its worst round must gain too, so that noise
     // does not decide.
-    if (!known.options.memory || remedy.options.memory || remedy.gain.low < kWorthIt) continue;
+    if (!known.options.resources.memory || remedy.options.resources.memory || remedy.gain.low < kWorthIt) continue;
     diagnosis.first.limit = Limit::kMemory;
     diagnosis.first.sentence = fmt::format(
         "memory={}: with as much as it asks for by itself it is {:.1f} times as fast. As it is, it looks like {}",
-        format_byte_size(*known.options.memory), remedy.gain.middle, diagnosis.first.sentence);
+        format_byte_size(*known.options.resources.memory), remedy.gain.middle, diagnosis.first.sentence);
   }
 }
 

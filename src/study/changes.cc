@@ -54,7 +54,7 @@ void leave_out_useless(const Description& description, const Limiter& limiter, s
 
 void add_caches(const Description& description, const LoaderOptions& options, const Limiter& limiter,
                 std::vector<Change>& changes, std::vector<std::string>& others) {
-  if (find_step(description, OpRole::kKeep) != nullptr) {
+  if (find_step(description, OpEffect::kCaching) != nullptr) {
     // The trial shows whether the cache already has everything.
     changes.push_back({"let .cache() be filled", std::nullopt, options});
     changes.back().filled = true;
@@ -92,10 +92,10 @@ void add_caches(const Description& description, const LoaderOptions& options, co
 void add_calls(const LoaderOptions& options, std::vector<Change>& changes) {
   size_t tried = 0;
   for (const int threads : kCallsAtOnce) {
-    if (threads <= std::max(options.threads.value_or(0), usable_cores()) || tried == kMostTried) continue;
+    if (threads <= std::max(options.resources.threads.value_or(0), usable_cores()) || tried == kMostTried) continue;
     changes.push_back(
         {fmt::format("threads={}, for as many calls of your functions at once", threads), std::nullopt, options});
-    changes.back().options.threads = threads;
+    changes.back().options.resources.threads = threads;
     ++tried;
   }
 }
@@ -107,14 +107,14 @@ void add_numbers(const LoaderOptions& options, const Limiter& limiter, const Fun
     change(changes.back().options);
   };
   const int cores = usable_cores();
-  if (options.requests && (limiter.limit == Limit::kStorage || limiter.limit == Limit::kRequests))
-    add(R"(requests="auto")", [](LoaderOptions& with) { with.requests.reset(); });
-  if (!options.memory && limiter.limit == Limit::kMemory)
+  if (options.resources.requests && (limiter.limit == Limit::kStorage || limiter.limit == Limit::kRequests))
+    add(R"(requests="auto")", [](LoaderOptions& with) { with.resources.requests.reset(); });
+  if (!options.resources.memory && limiter.limit == Limit::kMemory)
     others.emplace_back("more memory: this is what the host has left for it; give memory= if that is wrong");
   // The number of cores does not limit calls of functions: see add_calls().
   const bool works = limiter.limit == Limit::kCompute || (limiter.limit == Limit::kUserCode && !functions.on_threads);
-  if (works && options.threads && *options.threads < cores)
-    add(fmt::format("threads={}", cores), [&](LoaderOptions& with) { with.threads = cores; });
+  if (works && options.resources.threads && *options.resources.threads < cores)
+    add(fmt::format("threads={}", cores), [&](LoaderOptions& with) { with.resources.threads = cores; });
   else if (works)
     others.push_back(
         fmt::format("more threads: all {} core{} that this process may use have one", cores, cores == 1 ? "" : "s"));
@@ -122,13 +122,13 @@ void add_numbers(const LoaderOptions& options, const Limiter& limiter, const Fun
     others.emplace_back("more cores: end what else runs on this host, or raise its quota of CPU time");
   if (limiter.limit == Limit::kUserCode) others.emplace_back("operators of the engine in place of your function");
   // Too little memory shows as waits for work that could not begin in time.
-  if (options.memory) add(R"(memory="auto")", [](LoaderOptions& with) { with.memory.reset(); });
+  if (options.resources.memory) add(R"(memory="auto")", [](LoaderOptions& with) { with.resources.memory.reset(); });
 }
 
 }  // namespace
 
 Status check_studied(const Description& description, const char* study) {
-  if (find_step(description, OpRole::kPack) == nullptr) return {};
+  if (find_step(description, OpEffect::kPacking) == nullptr) return {};
   return unsupported(
       fmt::format("{} tries a part of the samples, and those are put into other blocks than all of them; "
                   "give it the pipeline without .pack(), which costs next to nothing itself",
@@ -190,7 +190,7 @@ Changed with_cache(const Description& description, std::optional<size_t> behind,
                    std::optional<int64_t> samples) {
   return rewritten(description, [&](size_t i, const OpSpec& step) {
     std::vector<OpSpec> steps;
-    if (!catalog().has_role(step, OpRole::kKeep)) steps.push_back(step);
+    if (!catalog().has_effect(step, OpEffect::kCaching)) steps.push_back(step);
     // Spread over the data set: the first samples may lie in one shard, or have one class and size.
     if (i == 0 && samples) steps.push_back(step_of("take", {{"n", *samples}, {"spread", true}}));
     if (behind == i) steps.push_back(step_of("cache", cache_args));
@@ -202,7 +202,7 @@ Changed with_few(const Description& description, const Change& change, std::opti
                  const Json& cache_args) {
   std::optional<size_t> behind = change.cache_behind;
   for (size_t i = 1; i < description.steps().size() && change.filled; ++i)
-    if (catalog().has_role(description.steps()[i], OpRole::kKeep)) behind = i;
+    if (catalog().has_effect(description.steps()[i], OpEffect::kCaching)) behind = i;
   return with_cache(description, behind, cache_args, samples);
 }
 
@@ -214,7 +214,7 @@ Changed with_cache_of(const Description& description, uint64_t bytes) {
   return rewritten(description, [&](size_t, const OpSpec& step) {
     OpSpec changed = step;
     // Without a disk tier ("disk": 0), memory is the larger tier.
-    if (catalog().has_role(step, OpRole::kKeep))
+    if (catalog().has_effect(step, OpEffect::kCaching))
       changed.args[changed.args.value("disk", Json()) == Json(0) ? "ram" : "disk"] = bytes;
     return std::vector{std::move(changed)};
   });

@@ -54,7 +54,7 @@ TEST(Changes, OneCacheIsEnoughWhichIsTriedFull) {
   const auto changes = changes_for(cached.description(), {}, {Limit::kCompute, 1, {}}, {}, others);
   ASSERT_EQ(names(changes), Names{"let .cache() be filled"});
   const auto cache_of = [](const Changed& changed) {
-    const OpSpec* const cache = find_step(changed.description, OpRole::kKeep);
+    const OpSpec* const cache = find_step(changed.description, OpEffect::kCaching);
     return cache == nullptr ? Json() : cache->args;
   };
   const Changed few = with_few(cached.description(), changes.front(), 32, {{"ram", 1000}, {"disk", 0}});
@@ -72,9 +72,9 @@ TEST(Changes, OneCacheIsEnoughWhichIsTriedFull) {
 
 TEST(Changes, NumbersOfTheUsersAreTakenBackWhereTheyAreTheLimit) {
   LoaderOptions options;
-  options.requests = 2;
-  options.memory = 1 << 20;
-  options.threads = 1;
+  options.resources.requests = 2;
+  options.resources.memory = 1 << 20;
+  options.resources.threads = 1;
   const auto first = [&](Limit limit) { return changes_of(pictures(), limit, options).front(); };
   EXPECT_EQ(first(Limit::kRequests), "requests=\"auto\"");
   EXPECT_EQ(first(Limit::kStorage), "requests=\"auto\"");
@@ -121,16 +121,17 @@ TEST(Changes, MoreCallsOfAFunctionAreTriedWhereThreadsRunIt) {
     std::vector<std::string> others;
     std::vector<int> tried;
     for (const Change& change : changes_for(description, options, {limit, 0.5, {}}, {.on_threads = on_threads}, others))
-      if (change.options.threads != options.threads) tried.push_back(*change.options.threads);
+      if (change.options.resources.threads != options.resources.threads)
+        tried.push_back(*change.options.resources.threads);
     return tried;
   };
   EXPECT_EQ(threads(Limit::kUserCode, true).size(), 2u);
   LoaderOptions said;
-  said.threads = 8;
+  said.resources.threads = 8;
   EXPECT_EQ(threads(Limit::kUserCode, true, said), (std::vector<int>{64, 256}));
-  said.threads = 100;
+  said.resources.threads = 100;
   EXPECT_EQ(threads(Limit::kUserCode, true, said), (std::vector<int>{256, 1024}));
-  said.threads = 1024;
+  said.resources.threads = 1024;
   EXPECT_TRUE(threads(Limit::kUserCode, true, said).empty());
   EXPECT_TRUE(threads(Limit::kUserCode, false).empty()) << "each would be a process";
   EXPECT_TRUE(threads(Limit::kStorage, true).empty());
@@ -156,7 +157,7 @@ TEST(Changes, BehindAFunctionWithoutAVersionACacheIsTriedInMemoryAndTheVersionIs
         EXPECT_EQ(told, !versioned);
         for (const Change& change : changes) {
           const Description changed = with(pipeline.description(), change).description;
-          EXPECT_EQ(find_step(changed, OpRole::kKeep)->args.contains("disk"), change.in_memory) << change.name;
+          EXPECT_EQ(find_step(changed, OpEffect::kCaching)->args.contains("disk"), change.in_memory) << change.name;
         }
       }
 }

@@ -21,7 +21,7 @@ Contenders::Contender contender(const std::string& name, double rate, int micros
     return Status();
   };
   LoaderOptions options;
-  options.threads = 1;
+  options.resources.threads = 1;
   std::shared_ptr<Loader> loader = *Loader::open(numbers(4096).map(work).batch(8), options);
   return {name, rate, bytes, *WorkingFolder::make(), std::move(loader)};
 }

@@ -9,6 +9,7 @@
 #include "forebay/diagnosis.h"
 #include "forebay/ledger.h"
 #include "loader/compile/open_step_cache.h"
+#include "loader/describe/check.h"
 #include "loader/describe/step_arguments.h"
 #include "pipeline/op_spec.h"
 #include "study/blame.h"
@@ -213,7 +214,7 @@ class Study {
     Observation seen;
     // The pipeline's own cache is full by now.
     OpenLoader before = as_it_is_;
-    if (find_step(description_, OpRole::kKeep) != nullptr && remedy.bytes > 0) {
+    if (find_step(description_, OpEffect::kCaching) != nullptr && remedy.bytes > 0) {
       FOREBAY_ASSIGN(before, open(without_caches(description_), remedy.options));
     }
     FOREBAY_ASSIGN(diagnosis_.verified,
@@ -264,7 +265,7 @@ class Study {
   // Returns the share of a .cache() without arguments that is in memory. It reads the rest from
   // disk.
   double share_in_memory(const Change& change, uint64_t bytes) const {
-    const uint64_t room = std::min(kUsualCacheBytes, cached_at_most(change.options.memory));
+    const uint64_t room = std::min(kUsualCacheBytes, cached_at_most(change.options.resources.memory));
     return change.filled || bytes <= room ? 1 : static_cast<double>(room) / static_cast<double>(bytes);
   }
   Result<Tried> with_a_part_on_disk(const Change& change, int64_t samples, uint64_t bytes, double ram) {
@@ -323,9 +324,9 @@ class Study {
   }
   // A cache has at most half of memory=.
   uint64_t cache_bytes() const {
-    return std::min(options_.cache_bytes, loader_options_.memory.value_or(UINT64_MAX) / 2);
+    return std::min(options_.cache_bytes, loader_options_.resources.memory.value_or(UINT64_MAX) / 2);
   }
-  int64_t base_world() const { return loader_options_.world_size.value_or(1); }
+  int64_t base_world() const { return loader_options_.job.world_size.value_or(1); }
 
   Result<OpenLoader> open(const Changed& changed, const LoaderOptions& with) const {
     const Pipeline pipeline(std::make_shared<const Description>(changed.description));
@@ -335,7 +336,10 @@ class Study {
   }
 
   void tell_of_filters() {
-    if (find_step(description_, OpRole::kFilter) == nullptr) return;
+    const auto filters = [](const OpSpec& step) {
+      return catalog().has_effect(step, OpEffect::kSelection) && catalog().find(step.name)->freezes;
+    };
+    if (std::ranges::none_of(description_.steps(), filters)) return;
     const double epoch = static_cast<double>(as_it_is_->size()) / median_of(base_.rates);
     if (diagnosis_.first_batch_seconds < kLongPass * epoch) return;
     diagnosis_.others.push_back(

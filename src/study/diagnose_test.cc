@@ -48,7 +48,7 @@ TEST(Diagnose, TheJsonHasWhatTheTextSays) {
   remedy.gain = {2.5, 2.25, 3};
   remedy.bytes = 1 << 20;
   remedy.pipeline = numbers(8).batch(2);  // not expressible in JSON
-  remedy.options.threads = 3;
+  remedy.options.resources.threads = 3;
   diagnosis.remedies = {remedy};
   diagnosis.others = {"more threads: \xff"};
   const auto json = nlohmann::json::parse(to_json(diagnosis));
@@ -69,8 +69,8 @@ TEST(Diagnose, TheJsonHasWhatTheTextSays) {
 
 TEST(Diagnose, TheFirstRemedyIsMeasuredAgainOnALoaderOfItsOwn) {
   DiagnoseOptions options;
-  options.loader.memory = uint64_t{1} << 26;
-  options.loader.threads = 1;
+  options.loader.resources.memory = uint64_t{1} << 26;
+  options.loader.resources.threads = 1;
   options.verify = true;
   options.budget_seconds = 4;  // the first change is enough
   options.cache_bytes = 1 << 20;

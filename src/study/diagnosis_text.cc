@@ -15,9 +15,9 @@ Json to_json(const Limiter& limiter) {
 
 Json options_of(const LoaderOptions& options) {
   Json json = Json::object();
-  json["threads"] = options.threads ? Json(*options.threads) : Json("auto");
-  json["requests"] = options.requests ? Json(*options.requests) : Json("auto");
-  json["memory"] = options.memory ? Json(*options.memory) : Json("auto");
+  json["threads"] = options.resources.threads ? Json(*options.resources.threads) : Json("auto");
+  json["requests"] = options.resources.requests ? Json(*options.resources.requests) : Json("auto");
+  json["memory"] = options.resources.memory ? Json(*options.resources.memory) : Json("auto");
   return json;
 }
 

@@ -130,7 +130,7 @@ std::string sentence_of(Limit limit, double share, const Observation& seen, cons
     case Limit::kStorage: return storage_sentence(share, seen);
     case Limit::kRequests:
       return fmt::format("requests={}: for {:.0f} % of the time the consumer waited for a free one, or what it brought",
-                         *options.requests, percent(share));
+                         *options.resources.requests, percent(share));
     case Limit::kMemory:
       return fmt::format("memory: for {:.0f} % of the time the consumer waited for bytes that others held, of {}",
                          percent(share), format_byte_size(seen.after.memory_budget));
@@ -169,8 +169,8 @@ Limiter limiter_of(const Observation& seen, const LoaderOptions& options) {
     // If the engine holds back request slots because the store serves no more, the store is the
     // limit.
     const std::array<std::pair<Limit, double>, 5> parts = {
-        {{Limit::kStorage, waits.storage + (options.requests ? 0 : waits.slot)},
-         {Limit::kRequests, options.requests ? waits.slot : 0},
+        {{Limit::kStorage, waits.storage + (options.resources.requests ? 0 : waits.slot)},
+         {Limit::kRequests, options.resources.requests ? waits.slot : 0},
          {Limit::kMemory, waits.memory},
          {Limit::kCompute, waits.thread + waits.compute + waits.assembly + waits.plan},
          {Limit::kUserCode, waits.user + waits.interpreter}}};
@@ -179,7 +179,7 @@ Limiter limiter_of(const Observation& seen, const LoaderOptions& options) {
     limiter = {most.first, most.second / elapsed, {}};
     if (limiter.limit == Limit::kCompute && waits_for_reads(seen)) {
       // The share is that of all waits: later waits are due to the reads, too.
-      limiter = {options.requests ? Limit::kRequests : Limit::kStorage, waited, {}};
+      limiter = {options.resources.requests ? Limit::kRequests : Limit::kStorage, waited, {}};
     }
     // Checked last: threads without a core seem to compute for long, so the waits show compute.
     if (limiter.limit == Limit::kCompute && lacks_cores(seen)) limiter.limit = Limit::kCores;

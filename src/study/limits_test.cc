@@ -47,7 +47,7 @@ TEST(Limits, TheLargestWaitIsTheLimit) {
   };
   for (const Case& one : cases) {
     LoaderOptions options;
-    if (one.requests_given) options.requests = 2;
+    if (one.requests_given) options.resources.requests = 2;
     const Limiter limiter = limiter_of(ten_seconds(one.waits), options);
     EXPECT_EQ(name_of(limiter.limit), name_of(one.limit));
     EXPECT_NEAR(limiter.share, one.share, 1e-9);
@@ -88,7 +88,7 @@ TEST(Limits, WorkThatEachReadIsFollowedByIsNoLimitWhileThreadsHaveTime) {
   LoaderOptions options;
   EXPECT_EQ(name_of(limiter_of(seen, options).limit), "storage");
   EXPECT_NEAR(limiter_of(seen, options).share, 0.8, 1e-9);
-  options.requests = 4;
+  options.resources.requests = 4;
   EXPECT_EQ(name_of(limiter_of(seen, options).limit), "requests");
   seen.after.stores.front().seconds = 20;
   EXPECT_EQ(name_of(limiter_of(seen, options).limit), "compute") << "half of the requests have nothing to do";

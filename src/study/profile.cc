@@ -121,7 +121,8 @@ class Profiling {
   // yields its own number, however many the source has.
   int64_t samples_of_source() const {
     const OpSpec source = as_it_is_->opened().description().steps().front();
-    if (source.opened == nullptr || find_step(plain_.description, OpRole::kTake) != nullptr) return profile_.samples;
+    if (source.opened == nullptr || find_step(plain_.description, OpEffect::kTaking) != nullptr)
+      return profile_.samples;
     const double left =
         static_cast<double>(profile_.size) / static_cast<double>(std::max<int64_t>(source.opened->size(), 1));
     return std::max(profile_.samples, static_cast<int64_t>(std::ceil(static_cast<double>(profile_.samples) / left)));
@@ -436,7 +437,7 @@ class Profiling {
     return times(ratio_of(turns), unchanged_.rate.value);
   }
 
-  uint64_t memory_room() const { return std::min(memory_limit(), cached_at_most(loader_options_.memory)); }
+  uint64_t memory_room() const { return std::min(memory_limit(), cached_at_most(loader_options_.resources.memory)); }
   static uint64_t disk_room() {
     const Result<std::string> folder = default_cache_folder();
     std::error_code none;

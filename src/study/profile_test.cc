@@ -66,7 +66,7 @@ TEST(Profile, SlowWorkIsBetterDoneOnce) {
   const OwnTemporaryFolder temporary;
   ProfileOptions options;
   options.samples = 64;
-  options.loader.threads = 1;
+  options.loader.resources.threads = 1;
   options.budget_seconds = 4;
   const Result<Profile> found = profile(numbers(4000, 256).map(slow, {.version = "1"}).batch(4), options);
   ASSERT_TRUE(found.ok()) << found.status().to_string();

@@ -27,7 +27,7 @@ Strategy strategy(std::string name, double preparing, double bytes, double rate)
   return made;
 }
 
-const OpSpec* cache_of(const Description& description) { return find_step(description, OpRole::kKeep); }
+const OpSpec* cache_of(const Description& description) { return find_step(description, OpEffect::kCaching); }
 
 TEST(Strategies, EachPlaceInMemoryThenOnDiskThenCompressed) {
   const auto found = names(strategies_for(pictures().description()));
@@ -79,7 +79,7 @@ TEST(Strategies, WhatIsWrittenHasRoomForAllSamples) {
   strategy.compression = "";
   EXPECT_EQ(cache_of(as_written(pictures().description(), strategy).description)->args,
             (Json{{"ram", 1260}, {"disk", 0}}));
-  EXPECT_EQ(find_step(written.description, OpRole::kTake), nullptr) << "over all samples";
+  EXPECT_EQ(find_step(written.description, OpEffect::kTaking), nullptr) << "over all samples";
 }
 
 TEST(Strategies, WithoutRoomForAllTheOthersAreMadeAsBefore) {

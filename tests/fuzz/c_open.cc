@@ -42,8 +42,8 @@ static bool harmless(const std::string& options) {
     require(!read.status().message().empty(), "a refusal of options has a reason");
     return true;
   }
-  return read->threads.value_or(1) <= 4 && read->peers.addresses.empty() && read->journal.empty() &&
-         read->storage_options.empty();
+  return read->resources.threads.value_or(1) <= 4 && read->job.peers.addresses.empty() &&
+         read->stream.journal.empty() && read->storage_options.empty();
 }
 
 static void run(const std::string& options, const std::string& state) {

@@ -19,7 +19,8 @@ static Loader& loader() {
   static const std::unique_ptr<Loader> opened = [] {
     Tensor numbers = Tensor::allocate(DType::kInt64, {100});
     for (int64_t i = 0; i < 100; ++i) numbers.data<int64_t>()[i] = i;
-    auto made = Loader::open(arrays({{"x", {numbers, ""}}}).shuffle().batch(7), {.seed = 3, .threads = 1});
+    auto made =
+        Loader::open(arrays({{"x", {numbers, ""}}}).shuffle().batch(7), {.seed = 3, .resources = {.threads = 1}});
     require(made.ok(), "a loader over an array opens");
     return std::move(*made);
   }();

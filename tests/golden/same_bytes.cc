@@ -27,8 +27,8 @@ std::string digest_of_ranks(const Pipeline& source, int world_size, LoaderOption
   options.seed = 21;
   options.epochs = 2;
   for (int rank = 0; rank < world_size; ++rank) {
-    options.rank = rank;
-    options.world_size = world_size;
+    options.job.rank = rank;
+    options.job.world_size = world_size;
     ranks.push_back(opened(pipeline_of(source, kGlobalBatch / world_size), options));
     EXPECT_TRUE(ranks.back()->set_epoch(1).ok());
   }
@@ -58,32 +58,33 @@ void make_cold(const std::string& folder) {
 void expect_same_bytes(const std::string& folder, int64_t take) {
   Pipeline source = images(folder);
   if (take > 0) source = source.take(take);
-  const std::string expected = digest_of_ranks(source, 1, {.threads = 1});
+  const std::string expected = digest_of_ranks(source, 1, {.resources = {.threads = 1}});
   std::printf("%s\n", expected.c_str());
   const auto expect = [&](const std::string& what, int world_size, LoaderOptions options) {
     EXPECT_EQ(digest_of_ranks(source, world_size, std::move(options)), expected) << what;
   };
-  for (const int threads : {2, 3, 8, 16}) expect("threads " + std::to_string(threads), 1, {.threads = threads});
+  for (const int threads : {2, 3, 8, 16})
+    expect("threads " + std::to_string(threads), 1, {.resources = {.threads = threads}});
   const SimdLevel best = best_simd_level();
   for (int level = 0; level <= static_cast<int>(best); ++level) {
     set_simd_level(static_cast<SimdLevel>(level));
-    expect("SIMD " + std::string(simd_level_name(static_cast<SimdLevel>(level))), 1, {.threads = 2});
+    expect("SIMD " + std::string(simd_level_name(static_cast<SimdLevel>(level))), 1, {.resources = {.threads = 2}});
   }
   set_simd_level(best);
-  expect("little memory", 1, {.threads = 3, .memory = uint64_t{6} << 20});
-  expect("much memory", 1, {.threads = 3, .memory = uint64_t{1} << 30});
+  expect("little memory", 1, {.resources = {.threads = 3, .memory = uint64_t{6} << 20}});
+  expect("much memory", 1, {.resources = {.threads = 3, .memory = uint64_t{1} << 30}});
   for (const int requests : {1, 256}) {
-    expect("requests " + std::to_string(requests), 1, {.threads = 2, .requests = requests});
+    expect("requests " + std::to_string(requests), 1, {.resources = {.threads = 2, .requests = requests}});
     for (const char* seed : {"1", "2"}) {
-      LoaderOptions slow{.threads = 3, .requests = requests};
+      LoaderOptions slow{.resources = {.threads = 3, .requests = requests}};
       slow.storage_options = {{"imitate_latency_ms", "0.1"}, {"imitate_jitter_ms", "1.5"}, {"imitate_seed", seed}};
       expect("slow storage, seed " + std::string(seed) + ", requests " + std::to_string(requests), 1, slow);
     }
   }
-  for (const int ranks : {2, 3, 8}) expect("ranks " + std::to_string(ranks), ranks, {.threads = 1});
+  for (const int ranks : {2, 3, 8}) expect("ranks " + std::to_string(ranks), ranks, {.resources = {.threads = 1}});
   make_cold(folder);
-  expect("cold", 1, {.threads = 2});
-  expect("warm", 1, {.threads = 2});
+  expect("cold", 1, {.resources = {.threads = 2}});
+  expect("warm", 1, {.resources = {.threads = 2}});
 }
 
 TEST(SameBytes, same_bytes_whatever_the_machinery_generated) {

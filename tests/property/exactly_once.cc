@@ -49,9 +49,10 @@ Pipeline pipeline_of(const Case& c) {
 std::vector<std::vector<Batch>> epoch_of_ranks(const Case& c, int64_t epoch) {
   std::vector<std::vector<Batch>> ranks;
   for (int64_t rank = 0; rank < c.world_size; ++rank) {
-    const auto loader = opened(
-        pipeline_of(c),
-        {.seed = 11, .rank = static_cast<int>(rank), .world_size = static_cast<int>(c.world_size), .threads = 1});
+    const auto loader =
+        opened(pipeline_of(c), {.seed = 11,
+                                .job = {.rank = static_cast<int>(rank), .world_size = static_cast<int>(c.world_size)},
+                                .resources = {.threads = 1}});
     EXPECT_TRUE(loader->set_epoch(epoch).ok());
     const int64_t announced = loader->batches_per_epoch();
     ranks.push_back(announced == 0 ? std::vector<Batch>() : epoch_of(*loader));

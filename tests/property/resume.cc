@@ -36,7 +36,8 @@ TEST(Resume, resume_after_every_batch) {
       }
     }
     for (size_t done = 0; done < states.size(); ++done) {
-      const auto loader = opened(pipeline, {.seed = 3, .epochs = 3, .threads = 1 + static_cast<int>(done % 3)});
+      const auto loader =
+          opened(pipeline, {.seed = 3, .epochs = 3, .resources = {.threads = 1 + static_cast<int>(done % 3)}});
       ASSERT_TRUE(loader->load_state(states[done]).ok());
       EXPECT_EQ(loader->state(), states[done]);
       size_t at = done;
@@ -63,7 +64,8 @@ Joined go_on(const std::string& state, int64_t n, int world_size, int64_t batch,
   Joined joined;
   for (int rank = 0; rank < world_size; ++rank) {
     const auto loader =
-        opened(pictures(n, batch), {.seed = 3, .rank = rank, .world_size = world_size, .threads = 1 + rank % 2});
+        opened(pictures(n, batch),
+               {.seed = 3, .job = {.rank = rank, .world_size = world_size}, .resources = {.threads = 1 + rank % 2}});
     if (!state.empty()) {
       EXPECT_TRUE(loader->load_state(state).ok());
     }
@@ -139,7 +141,7 @@ TEST(Resume, costs_the_same_at_every_position) {
     put("step", step);
     double best_ms = 1e9;
     for (int tries = 0; tries < 5; ++tries) {
-      const auto loader = opened(pipeline, {.threads = 2});
+      const auto loader = opened(pipeline, {.resources = {.threads = 2}});
       const auto begun = std::chrono::steady_clock::now();
       ASSERT_TRUE(loader->load_state(state).ok());
       const std::optional<Batch> batch = *loader->next();

@@ -14,7 +14,7 @@ uint64_t least_memory(const Pipeline& pipeline, int threads) {
   for (int tries = 0; tries < 50; ++tries) {
     Status status;
     Result<std::unique_ptr<Loader>> loader =
-        Loader::open(pipeline, {.epochs = 1, .threads = threads, .memory = memory});
+        Loader::open(pipeline, {.epochs = 1, .resources = {.threads = threads, .memory = memory}});
     if (!loader.ok()) {
       status = loader.status();
     } else {
@@ -42,7 +42,8 @@ TEST(BoundedMemory, what_is_just_enough_is_enough_and_never_exceeded) {
     ASSERT_GT(least, 0u);
     std::printf("%d threads: %llu bytes are enough\n", threads, static_cast<unsigned long long>(least));
     for (const uint64_t memory : {least, least + least / 3, 4 * least}) {
-      const auto loader = opened(pipeline, {.epochs = 1, .threads = threads, .requests = 32, .memory = memory});
+      const auto loader =
+          opened(pipeline, {.epochs = 1, .resources = {.threads = threads, .requests = 32, .memory = memory}});
       EXPECT_EQ(digest_of(epoch_of(*loader)), expected) << memory;
       EXPECT_LE(loader->stats().memory_peak, memory);
     }
@@ -54,7 +55,7 @@ TEST(BoundedMemory, pictures_of_their_own_size_stay_within_it_too) {
   const Pipeline pipeline = images(pictures.path()).shuffle().decode_image().batch(1);
   const std::string expected = digest_of(epoch_of(*opened(pipeline, {.epochs = 1})));
   const uint64_t least = least_memory(pipeline, 3);
-  const auto loader = opened(pipeline, {.epochs = 1, .threads = 3, .memory = least});
+  const auto loader = opened(pipeline, {.epochs = 1, .resources = {.threads = 3, .memory = least}});
   EXPECT_EQ(digest_of(epoch_of(*loader)), expected);
   EXPECT_LE(loader->stats().memory_peak, least);
 }
@@ -64,7 +65,7 @@ TEST(BoundedMemory, encoded_files_joined_as_bytes_stay_within_it) {
   const Pipeline pipeline = files(pictures.path() + "/**/*.jpg").shuffle().batch(8);
   const std::string expected = digest_of(epoch_of(*opened(pipeline, {.epochs = 1})));
   const uint64_t least = least_memory(pipeline, 2);
-  const auto loader = opened(pipeline, {.epochs = 1, .threads = 2, .memory = least});
+  const auto loader = opened(pipeline, {.epochs = 1, .resources = {.threads = 2, .memory = least}});
   EXPECT_EQ(digest_of(epoch_of(*loader)), expected);
   EXPECT_LE(loader->stats().memory_peak, least);
 }
@@ -140,7 +141,8 @@ constexpr uint64_t kMemory = uint64_t{48} << 20;
 TEST_F(Huge, is_unsupported_by_the_default_cap_and_handled_by_policy) {
   const Pipeline pipeline = cropped(100'000'000);
   for (const OnError policy : {OnError::kRaise, OnError::kSkip, OnError::kReplace}) {
-    const auto loader = opened(pipeline, {.epochs = 1, .threads = 2, .memory = kMemory, .on_error = policy});
+    const auto loader =
+        opened(pipeline, {.epochs = 1, .resources = {.threads = 2, .memory = kMemory}, .errors = {.on_error = policy}});
     int64_t samples = 0, raised = 0;
     while (true) {
       const Result<std::optional<Batch>> batch = loader->next();
@@ -165,7 +167,7 @@ TEST_F(Huge, is_unsupported_by_the_default_cap_and_handled_by_policy) {
 
 TEST_F(Huge, with_the_cap_raised_is_decoded_within_the_budget) {
   const int64_t before = process_kib("VmRSS");
-  const auto loader = opened(cropped(300'000'000), {.epochs = 1, .threads = 2, .memory = kMemory});
+  const auto loader = opened(cropped(300'000'000), {.epochs = 1, .resources = {.threads = 2, .memory = kMemory}});
   int64_t samples = 0;
   while (true) {
     const Result<std::optional<Batch>> batch = loader->next();
@@ -186,7 +188,8 @@ TEST_F(Huge, with_the_cap_raised_is_decoded_within_the_budget) {
 TEST_F(Huge, where_the_budget_cannot_hold_it_the_figure_is_told_and_true) {
   const Pipeline pipeline = cropped(300'000'000);
   for (const OnError policy : {OnError::kRaise, OnError::kSkip}) {
-    const auto loader = opened(pipeline, {.epochs = 1, .threads = 1, .memory = 1'300'000, .on_error = policy});
+    const auto loader = opened(
+        pipeline, {.epochs = 1, .resources = {.threads = 1, .memory = 1'300'000}, .errors = {.on_error = policy}});
     Status status;
     while (status.ok()) {
       const Result<std::optional<Batch>> batch = loader->next();

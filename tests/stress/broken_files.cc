@@ -27,7 +27,8 @@ struct Told {
 };
 
 Told run(const Pipeline& pipeline, OnError policy, int threads) {
-  const auto loader = opened(pipeline, {.seed = 4, .epochs = 1, .threads = threads, .on_error = policy});
+  const auto loader =
+      opened(pipeline, {.seed = 4, .epochs = 1, .resources = {.threads = threads}, .errors = {.on_error = policy}});
   Told told;
   EpochDigest digest;
   while (true) {
@@ -105,7 +106,7 @@ TEST(MissingFiles, a_file_that_vanishes_in_mid_epoch_is_told_and_follows_the_pol
   for (const OnError policy : {OnError::kRaise, OnError::kSkip, OnError::kReplace}) {
     GeneratedPictures pictures(30, 32);
     const auto loader = opened(images(pictures.path()).decode_image().resize(ImageSize{8}).batch(1),
-                               {.epochs = 1, .threads = 1, .on_error = policy});
+                               {.epochs = 1, .resources = {.threads = 1}, .errors = {.on_error = policy}});
     std::filesystem::remove(pictures.path() + "/class2/1029.jpg");  // the last one by id
     int64_t samples = 0, raised = 0;
     while (true) {

@@ -31,7 +31,7 @@ TEST(SteadyMemory, resident_memory_is_flat_over_200_epochs) {
   // Batches of 9.6 MB: what the heap breathes from epoch to epoch is little beside them, a sample kept an epoch is not.
   const GeneratedPictures pictures(60, 320);
   // One epoch more than is looked at: in the last one, nothing of a next one is there.
-  const auto loader = opened(training(images(pictures.path()), 224, 16), {.epochs = 201, .threads = 2});
+  const auto loader = opened(training(images(pictures.path()), 224, 16), {.epochs = 201, .resources = {.threads = 2}});
   std::vector<double> early, late;
   for (int epoch = 0; epoch < 200; ++epoch) {
     ASSERT_EQ(ids_of(epoch_of(*loader)).size(), 60u);
@@ -47,7 +47,7 @@ TEST(SteadyMemory, a_thousand_loaders_leave_no_thread_and_no_descriptor) {
   const GeneratedPictures pictures(12, 32);
   const Pipeline pipeline = training(images(pictures.path()), 16, 4);
   const auto once = [&](int i) {
-    const auto loader = opened(pipeline, {.threads = 1 + i % 4});
+    const auto loader = opened(pipeline, {.resources = {.threads = 1 + i % 4}});
     if (i % 3 > 0) {
       ASSERT_TRUE(loader->next().ok());
     }
@@ -62,7 +62,8 @@ TEST(SteadyMemory, a_thousand_loaders_leave_no_thread_and_no_descriptor) {
 
 TEST(SteadyMemory, a_slow_consumer_lets_nothing_pile_up) {
   const GeneratedPictures pictures(60, 64);
-  const auto loader = opened(training(images(pictures.path()), 32, 4), {.threads = 2, .memory = 1 << 20});
+  const auto loader =
+      opened(training(images(pictures.path()), 32, 4), {.resources = {.threads = 2, .memory = 1 << 20}});
   for (int i = 0; i < 40; ++i) {
     ASSERT_TRUE(loader->next().ok());
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -73,7 +74,8 @@ TEST(SteadyMemory, a_slow_consumer_lets_nothing_pile_up) {
 
 TEST(SteadyMemory, a_user_may_hold_every_batch) {
   const GeneratedPictures pictures(60, 64);
-  const auto loader = opened(training(images(pictures.path()), 32, 4), {.epochs = 4, .threads = 2, .memory = 1 << 20});
+  const auto loader =
+      opened(training(images(pictures.path()), 32, 4), {.epochs = 4, .resources = {.threads = 2, .memory = 1 << 20}});
   std::vector<std::vector<Batch>> held;
   std::vector<std::string> digests;
   for (int epoch = 0; epoch < 4; ++epoch) {

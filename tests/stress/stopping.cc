@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 
 LoaderOptions behind(double latency_ms, double jitter_ms = 0, int threads = 2) {
   LoaderOptions options;
-  options.threads = threads;
+  options.resources.threads = threads;
   options.storage_options = {{"imitate_latency_ms", std::to_string(latency_ms)},
                              {"imitate_jitter_ms", std::to_string(jitter_ms)}};
   return options;
@@ -59,8 +59,8 @@ TEST_F(Stopping, close_from_another_thread_ends_a_wait_for_storage) {
 
 TEST_F(Stopping, several_threads_may_close_at_any_moment) {
   for (int round = 0; round < (kSanitized ? 20 : 100); ++round) {
-    const auto loader =
-        opened(pipeline_, round % 2 == 0 ? behind(0.2, 0.5, 1 + round % 4) : LoaderOptions{.threads = 1 + round % 4});
+    const auto loader = opened(pipeline_, round % 2 == 0 ? behind(0.2, 0.5, 1 + round % 4)
+                                                         : LoaderOptions{.resources = {.threads = 1 + round % 4}});
     std::vector<std::thread> closers;
     for (int i = 0; i < 2; ++i) {
       closers.emplace_back([&, i] {
@@ -118,7 +118,7 @@ TEST_F(Stopping, a_map_function_that_throws_leaves_a_loader_that_goes_on) {
                                 .decode_image()
                                 .resize(ImageSize{16})
                                 .batch(1);
-  const auto loader = opened(pipeline, {.epochs = 3, .threads = 4});
+  const auto loader = opened(pipeline, {.epochs = 3, .resources = {.threads = 4}});
   int raised = 0, good = 0;
   while (true) {
     const Result<std::optional<Batch>> batch = loader->next();
@@ -142,7 +142,7 @@ TEST_F(Stopping, a_map_function_that_does_not_return_is_left_behind) {
                              return {};
                            })
                            .batch(2),
-                       {.threads = 2});
+                       {.resources = {.threads = 2}});
   bool timed_out = false;
   (void)loader->next_for(20ms, &timed_out);
   const auto begun = Clock::now();
@@ -169,7 +169,7 @@ int child_of_a_fork(Loader& loader, const Pipeline& pipeline) {
   bool closed = false;
   (void)loader.take_call(1ms, &closed);
   loader.close();
-  Result<std::unique_ptr<Loader>> fresh = Loader::open(pipeline, {.epochs = 1, .threads = 2});
+  Result<std::unique_ptr<Loader>> fresh = Loader::open(pipeline, {.epochs = 1, .resources = {.threads = 2}});
   if (!fresh.ok()) return 4;
   int64_t samples = 0;
   while (true) {
@@ -184,7 +184,7 @@ int child_of_a_fork(Loader& loader, const Pipeline& pipeline) {
 TEST_F(Stopping, the_child_of_a_fork_gets_a_clear_error_and_the_parent_goes_on) {
   if (kSanitized) GTEST_SKIP() << "the locks of a sanitizer's own allocator do not survive a fork";
   for (int round = 0; round < 30; ++round) {
-    auto loader = opened(pipeline_, round % 2 == 0 ? behind(0.1, 0.4) : LoaderOptions{.threads = 3});
+    auto loader = opened(pipeline_, round % 2 == 0 ? behind(0.1, 0.4) : LoaderOptions{.resources = {.threads = 3}});
     std::vector<Batch> held;
     for (int i = 0; i < round % 4; ++i) held.push_back(std::move(**loader->next()));
     const pid_t child = fork();

@@ -32,8 +32,7 @@ TEST(Storms, seeking_at_random_gives_what_a_straight_run_gives) {
     const auto loader =
         opened(pipeline, {.seed = 9,
                           .epochs = kEpochs,
-                          .threads = 3,
-                          .memory = 1 << 20,
+                          .resources = {.threads = 3, .memory = 1 << 20},
                           .storage_options = {{"imitate_latency_ms", latency}, {"imitate_jitter_ms", "1"}}});
     std::mt19937 random(1);
     size_t at = 0;
@@ -74,7 +73,7 @@ TEST(Storms, many_loaders_at_once) {
   std::vector<std::string> digests(8);
   for (size_t i = 0; i < digests.size(); ++i) {
     users.emplace_back([&, i] {
-      LoaderOptions options{.seed = 2, .epochs = 1, .threads = 1 + static_cast<int>(i % 3)};
+      LoaderOptions options{.seed = 2, .epochs = 1, .resources = {.threads = 1 + static_cast<int>(i % 3)}};
       if (i % 2 == 0) options.storage_options = {{"imitate_latency_ms", "0.2"}};
       for (int round = 0; round < 3; ++round) digests[i] = digest_of(epoch_of(*opened(pipeline, options)));
     });
@@ -95,7 +94,7 @@ TEST(Storms, stats_and_errors_may_be_read_from_any_thread) {
                  .decode_image()
                  .resize(ImageSize{16})
                  .batch(8),
-             {.epochs = 5, .threads = 2, .on_error = OnError::kSkip});
+             {.epochs = 5, .resources = {.threads = 2}, .errors = {.on_error = OnError::kSkip}});
   std::atomic<bool> over = false;
   std::vector<std::thread> watchers;
   for (int i = 0; i < 2; ++i) {

@@ -36,8 +36,8 @@ def known(tmp_path):
     ("TieredCache* cache;\n", []),
     ("// TieredCache, is_old\n", []),
     ('#include "pipeline/held.h"\nauto a = "TieredCache";\n', []),
-    ("bool b = plan.is_replayed(1) && role == OpRole::kPack;\n", ["replay", "packing"]),
-    ("bool b = role == OpRole::kPackage;\n", [])])
+    ("bool b = plan.is_replayed(1) && effect == OpEffect::kPacking;\n", ["replay", "packing"]),
+    ("bool b = effect == OpEffect::kPackage;\n", [])])
 def test_a_file_knows_what_it_includes_and_uses(known, text, expected):
     assert known("pipeline/row.cc", {"src/pipeline/row.cc": text}) == expected
 
@@ -60,6 +60,6 @@ def test_the_page_is_fresh():
 
 def test_all_words_are_in_the_code():
     missing = {word for feature in feature_table.FEATURES for word in feature.words}
-    for path in (ROOT / "src").rglob("*.h"):
+    for path in [*(ROOT / "src").rglob("*.h"), *(ROOT / "src").rglob("*.cc")]:
         missing -= feature_table.words_of(path)
     assert missing == set()

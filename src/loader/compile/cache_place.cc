@@ -49,7 +49,7 @@ bool has_version(const OpSpec& op) {
 
 bool makes_content(const OpSpec& op) {
   const OpDef* const def = catalog().find(op.name);
-  return def == nullptr || effect_of(def->role) == OpEffect::kContent;
+  return def == nullptr || def->effect == OpEffect::kContent;
 }
 
 /// People must not see passwords and signatures in messages.
@@ -101,7 +101,7 @@ std::string place_description(const Description& description, size_t step) {
     OpSpec op = steps[i];
     op.attachment = nullptr;
     for (auto& [name, value] : op.args.items()) value = shown(value);
-    if (catalog().has_role(op, OpRole::kKeep) || catalog().has_role(op, OpRole::kOrder)) continue;
+    if (catalog().has_effect(op, OpEffect::kCaching) || catalog().has_effect(op, OpEffect::kOrder)) continue;
     prefix = prefix.append(std::move(op));
   }
   return prefix.to_string();

@@ -62,9 +62,9 @@ class Compiler {
       : input_(input), indices_(random_indices(*input.description)), end_(input.end) {
     for (size_t i = 1; i < end_; ++i) {
       const OpSpec& op = input.description->steps()[i];
-      const OpRole role = def_of(op).role;
-      if (role == OpRole::kPack || (role == OpRole::kRehearse && !rehearses_here(op, catalog()))) end_ = i;
-      packs_ |= role == OpRole::kPack;
+      const OpEffect effect = def_of(op).effect;
+      if (effect == OpEffect::kPacking || (effect == OpEffect::kReplay && !rehearses_here(op, catalog()))) end_ = i;
+      packs_ |= effect == OpEffect::kPacking;
     }
   }
 
@@ -155,9 +155,9 @@ class Compiler {
     const OpDef& def = def_of(op);
     const size_t step = needed_.steps[i];
     const Schema &before = inference_.schemas[i - 1], &after = inference_.schemas[i];
-    if (def.role == OpRole::kKeep) return add_cache(i);
-    if (def.role == OpRole::kRehearse) return add_rehearsal(i);
-    if (def.role == OpRole::kBatch) return {};
+    if (def.effect == OpEffect::kCaching) return add_cache(i);
+    if (def.effect == OpEffect::kReplay) return add_rehearsal(i);
+    if (def.effect == OpEffect::kBatching) return {};
     if (is_python(op)) {
       plan_->stages.push_back(foreign_stage(op, step, indices_[step], before, after));
       forget_unnamed();
@@ -217,7 +217,7 @@ class Compiler {
   }
 
   Status add_filter(const OpSpec& op, const Schema& before) {
-    if (def_of(op).role == OpRole::kOnly) {
+    if (def_of(op).compile) {
       FOREBAY_ASSIGN(std::unique_ptr<RecordOp> tests, def_of(op).compile(op, before, 0));
       add_native(op.name, std::move(tests));
     } else if (op.attachment) {
@@ -256,7 +256,7 @@ class Compiler {
     for (; i < needed_.steps.size(); ++i) {
       const OpSpec& op = step_at(i);
       const OpDef& def = def_of(op);
-      if (def.role == OpRole::kKeep) {
+      if (def.effect == OpEffect::kCaching) {
         cache = i;
         chunks_->cached_after = chunks_->ops.size();
         continue;
@@ -360,9 +360,9 @@ class Compiler {
   // steps that choose or rename fields.
   std::optional<size_t> source_field(std::string name) const {
     for (size_t i = needed_.steps.size(); i-- > 1;) {
-      const OpRole role = def_of(step_at(i)).role;
-      if (role == OpRole::kChoice || role == OpRole::kBatch) continue;
-      if (role != OpRole::kNames) return std::nullopt;
+      const OpDef& def = def_of(step_at(i));
+      if (def.role == OpRole::kChoice || def.effect == OpEffect::kBatching) continue;
+      if (def.role != OpRole::kNames) return std::nullopt;
       name = name_before(step_at(i), name);
     }
     return input_.as_filter ? std::nullopt : input_.source->schema().find(name);

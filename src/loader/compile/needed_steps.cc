@@ -131,18 +131,21 @@ Wanted::Wanted(const Schema& schema) : all_(schema.open_ended) {
 
 bool Wanted::step_back(const OpSpec& op, const OpDef& def, const Schema& before) {
   const FieldUse use = def.used(op, before);
-  switch (def.role) {
-    case OpRole::kTake:
-    case OpRole::kOnly:
-    case OpRole::kFilter:
-    case OpRole::kBuffer:
-    case OpRole::kOrder: return false;
-    case OpRole::kBatch:  // states the layout of the rows of some fields
-    case OpRole::kKeep: return true;
-    case OpRole::kPack: return false;  // the needed steps end here
-    case OpRole::kRehearse:            // the needed steps end here, or continue after it
+  switch (def.effect) {
+    case OpEffect::kTaking:
+    case OpEffect::kSelection:
+    case OpEffect::kBuffering:
+    case OpEffect::kPacking:  // the needed steps end here
+    case OpEffect::kOrder: return false;
+    case OpEffect::kReplay:  // the needed steps end here, or continue after it
       for (const std::string& name : use.makes) names_.erase(name);
       return true;
+    case OpEffect::kBatching:  // states the layout of the rows of some fields
+    case OpEffect::kCaching: return true;
+    case OpEffect::kContent: break;
+  }
+  switch (def.role) {
+    case OpRole::kNone: return true;
     case OpRole::kChoice: return choice_back(use);
     case OpRole::kNames: return names_back(use);
     case OpRole::kFunction: return function_back(use);

@@ -77,7 +77,7 @@ std::shared_ptr<const Selection> taken(const OpSpec& take, const Source* source,
 std::shared_ptr<const Selection> chosen_unread(const Description& description, const Source* source, int64_t size) {
   std::shared_ptr<const Selection> chosen = source != nullptr ? all_of(*source) : first_samples(size);
   for (const OpSpec& step : description.steps())
-    if (catalog().has_role(step, OpRole::kTake)) chosen = taken(step, source, std::move(chosen));
+    if (catalog().has_effect(step, OpEffect::kTaking)) chosen = taken(step, source, std::move(chosen));
   return chosen;
 }
 

@@ -12,7 +12,10 @@ namespace forebay {
 namespace {
 
 // Such steps change neither samples nor their order, so states carry over.
-bool in_fingerprint(const OpSpec& step) { return !catalog().has_effect(step, OpEffect::kNothing); }
+bool in_fingerprint(const OpSpec& step) {
+  const OpDef* const def = catalog().find(step.name);
+  return def == nullptr || changes_samples(def->effect);
+}
 
 // Passwords and signatures must not be written with the data.
 Json without_secrets(const Json& value) {
@@ -58,7 +61,7 @@ StepsBefore steps_before(const Description& description, size_t last) {
   Json steps = Json::array();
   for (size_t i = 0; i <= last && i < description.steps().size(); ++i) {
     const OpSpec& step = description.steps()[i];
-    if (catalog().has_role(step, OpRole::kOrder)) {
+    if (catalog().has_effect(step, OpEffect::kOrder)) {
       before.order_at = steps.size();
     } else if (in_fingerprint(step)) {
       steps.push_back(json_of(step, i == 0));
@@ -80,7 +83,7 @@ Hash128 fingerprint_of(const Description& description, const Source& source) {
   const size_t order_at = before.is_object() ? before.value("order_at", SIZE_MAX) : SIZE_MAX;
   for (size_t i = 1; i < description.steps().size(); ++i) {
     const OpSpec& step = description.steps()[i];
-    const bool order = catalog().has_role(step, OpRole::kOrder) && order_at <= steps.size();
+    const bool order = catalog().has_effect(step, OpEffect::kOrder) && order_at <= steps.size();
     steps.insert(order ? steps.begin() + static_cast<std::ptrdiff_t>(order_at) : steps.end(), step);
   }
   if (steps.empty()) return description.fingerprint(catalog());

@@ -19,9 +19,9 @@ LastPolicy last_policy(const OpSpec* batch) {
 
 }  // namespace
 
-const OpSpec* find_step(const Description& description, OpRole role) {
+const OpSpec* find_step(const Description& description, OpEffect effect) {
   for (size_t i = 1; i < description.steps().size(); ++i) {
-    if (catalog().has_role(description.steps()[i], role)) return &description.steps()[i];
+    if (catalog().has_effect(description.steps()[i], effect)) return &description.steps()[i];
   }
   return nullptr;
 }
@@ -37,17 +37,19 @@ bool bool_arg(const OpSpec& op, const char* name) {
   return value.is_boolean() && value.get<bool>();
 }
 
-int64_t batch_size(const Description& description) { return int_arg(find_step(description, OpRole::kBatch), "n", 1); }
+int64_t batch_size(const Description& description) {
+  return int_arg(find_step(description, OpEffect::kBatching), "n", 1);
+}
 
 int64_t replayed_rows(const Description& description) {
-  return int_arg(find_step(description, OpRole::kRehearse), "n", 0);
+  return int_arg(find_step(description, OpEffect::kReplay), "n", 0);
 }
 
 ScheduleOptions schedule_of(const Description& description, int64_t samples, int64_t world_size) {
   return {.epoch_size = samples,
           .batch_size = batch_size(description),
           .world_size = world_size,
-          .last = last_policy(find_step(description, OpRole::kBatch))};
+          .last = last_policy(find_step(description, OpEffect::kBatching))};
 }
 
 }  // namespace forebay

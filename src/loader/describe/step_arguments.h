@@ -9,8 +9,8 @@
 
 namespace forebay {
 
-/// Returns the first step with that role, or null.
-const OpSpec* find_step(const Description& description, OpRole role);
+/// Returns the first step with that effect, or null.
+const OpSpec* find_step(const Description& description, OpEffect effect);
 /// Returns an integer argument; `otherwise` if the argument is missing or `op` is null.
 int64_t int_arg(const OpSpec* op, const char* name, int64_t otherwise);
 /// Returns a Boolean argument; false if it is missing.

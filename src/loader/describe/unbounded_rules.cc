@@ -18,18 +18,17 @@ using Advice = std::pair<std::string, std::string>;
 std::optional<Advice> wrong_in_a_stream(const OpSpec& step) {
   const OpDef* const def = catalog().find(step.name);
   if (def == nullptr) return std::nullopt;
-  switch (def->role) {
-    case OpRole::kTake:
+  switch (def->effect) {
+    case OpEffect::kTaking:
       return Advice("a stream has no first samples to choose", "leave it out; epochs= and steps_per_epoch= end a run");
-    case OpRole::kOnly:
-    case OpRole::kFilter:
+    case OpEffect::kSelection:
       return Advice(
           "which of a stream's samples it drops is not known before they come, and steps would be of other sizes",
           "drop them where the stream is written, or in on_error=\"skip\"");
-    case OpRole::kPack:
+    case OpEffect::kPacking:
       return Advice("the lengths of all rows must be known", "write blocks of one length to the stream");
-    case OpRole::kKeep: return Advice("a stream's samples come once", "leave it out; .rehearse() keeps old ones");
-    case OpRole::kOrder:
+    case OpEffect::kCaching: return Advice("a stream's samples come once", "leave it out; .rehearse() keeps old ones");
+    case OpEffect::kOrder:
       if (step.args.contains("block") || step.args.contains("lanes") || step.args.contains("ramp"))
         return Advice("block=, lanes= and ramp= are for data sets", "give window=, the samples that are mixed");
       if (!step.args.contains("window"))
@@ -40,10 +39,10 @@ std::optional<Advice> wrong_in_a_stream(const OpSpec& step) {
 }
 
 std::optional<Advice> wrong_in_a_data_set(const OpSpec& step) {
-  if (catalog().has_role(step, OpRole::kBuffer))
+  if (catalog().has_effect(step, OpEffect::kBuffering))
     return Advice("the source is a data set, which comes no faster than it is read",
                   "leave it out; memory= bounds what is read ahead");
-  if (catalog().has_role(step, OpRole::kOrder) && step.args.contains("window"))
+  if (catalog().has_effect(step, OpEffect::kOrder) && step.args.contains("window"))
     return Advice("window= is for streams", "leave it out: a data set is shuffled as a whole");
   return std::nullopt;
 }
@@ -52,8 +51,8 @@ std::optional<Problem> wrong_on_underrun(const std::vector<OpSpec>& steps) {
   const OpSpec* buffer = nullptr;
   bool rehearses = false;
   for (const OpSpec& step : steps) {
-    if (catalog().has_role(step, OpRole::kBuffer)) buffer = &step;
-    rehearses |= catalog().has_role(step, OpRole::kRehearse);
+    if (catalog().has_effect(step, OpEffect::kBuffering)) buffer = &step;
+    rehearses |= catalog().has_effect(step, OpEffect::kReplay);
   }
   const Json on_underrun = buffer != nullptr ? buffer->args.value("on_underrun", Json()) : Json();
   if (on_underrun == "rehearse" && !rehearses)

@@ -280,7 +280,9 @@ Decided once over the whole data set, in a pass that reads only the fields named
 before fails, so that nothing can be decided, goes by the loader's `on_error`: it is not kept, or raised.)";
   def.function = "the function";
   def.args = {{"fields", ArgType::kFields, false, nullptr, "the fields that `fn` gets, by default all of them"}};
-  def.role = OpRole::kFilter;
+  def.effect = OpEffect::kSelection;
+  def.role = OpRole::kNone;
+  def.freezes = true;
   def.uses = [](const OpSpec& op, const Schema&) { return FieldUse{field_list(op.args.value("fields", Json())), {}}; };
   def.infer = [args = def.args](const OpSpec& op, Schema& schema, std::vector<Problem>& found) {
     Problems problems(found);

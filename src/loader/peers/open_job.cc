@@ -125,7 +125,7 @@ bool meets(const PeerOptions& options) {
 
 // Each rank creates its own token and publishes it with its address, so only ranks that meet have
 // it.
-Result<std::shared_ptr<Job>> meet_and_open(const PeerOptions& options, const Place& place, JobOptions job,
+Result<std::shared_ptr<Job>> meet_and_open(const PeerOptions& options, const Place& place, MembershipOptions job,
                                            std::stop_token stop) {
   job.own.address = own_address(place);
   FOREBAY_ASSIGN(const std::unique_ptr<Rendezvous> way,
@@ -134,7 +134,8 @@ Result<std::shared_ptr<Job>> meet_and_open(const PeerOptions& options, const Pla
   return Job::open(std::move(job), *way, std::move(stop));
 }
 
-Result<std::shared_ptr<Job>> open_at_addresses(const PeerOptions& options, JobOptions job, std::stop_token stop) {
+Result<std::shared_ptr<Job>> open_at_addresses(const PeerOptions& options, MembershipOptions job,
+                                               std::stop_token stop) {
   job.own.address = options.addresses[static_cast<size_t>(job.rank)];
   FOREBAY_ASSIGN(job.own.pass.token, token_of(options));
   const auto all = static_rendezvous(options.addresses, job.own.pass.token, job.own.pass.generation);
@@ -155,11 +156,11 @@ Result<std::shared_ptr<Job>> open_job(const PeerOptions& options, const Place& p
   if (!tls.ok()) return Status(tls.status().code(), "peers: " + tls.status().message());
   // A single rank has no job; its options were still checked.
   if (place.world_size == 1) return std::shared_ptr<Job>();
-  JobOptions job{.transport = http_peer_transport({.tls = std::move(*tls)}),
-                 .rank = place.rank,
-                 .own = {{}, {{}, generation_of(options)}},
-                 .services = std::move(services),
-                 .deadline = kMeetingDeadline};
+  MembershipOptions job{.transport = http_peer_transport({.tls = std::move(*tls)}),
+                        .rank = place.rank,
+                        .own = {{}, {{}, generation_of(options)}},
+                        .services = std::move(services),
+                        .deadline = kMeetingDeadline};
   Result<std::shared_ptr<Job>> opened = meets(options) ? meet_and_open(options, place, std::move(job), std::move(stop))
                                                        : open_at_addresses(options, std::move(job), std::move(stop));
   if (opened.ok()) return opened;

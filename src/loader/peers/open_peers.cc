@@ -21,7 +21,7 @@ std::string short_hash(const Hash128& hash) { return hash.to_string().substr(0, 
 // Identifies the chosen samples: choices that depend on data that was read, and some ids.
 Hash128 hash_of_choice(const Description& description, const ChosenSamples& chosen) {
   constexpr int64_t kLookedAt = 1024;
-  const OpSpec* const pack = find_step(description, OpRole::kPack);
+  const OpSpec* const pack = find_step(description, OpEffect::kPacking);
   std::string text = chosen.version + (pack == nullptr ? "" : pack->args.dump());
   const int64_t size = chosen.selection->size(), looked_at = std::min(size, kLookedAt);
   for (int64_t i = 0; i < looked_at; ++i) text += fmt::format(" {}", chosen.selection->id_at(size / looked_at * i));
@@ -43,8 +43,8 @@ Result<std::shared_ptr<PeerGroup>> open_peers(const PeerOptions& options, const 
 
 void tell_run(Job& job, const Description& description, const Source& source, const ChosenSamples& chosen,
               const Ordering& ordering, uint64_t seed, int64_t world_size) {
-  const OpSpec* const shuffle = find_step(description, OpRole::kOrder);
-  const OpSpec* const batch = find_step(description, OpRole::kBatch);
+  const OpSpec* const shuffle = find_step(description, OpEffect::kOrder);
+  const OpSpec* const batch = find_step(description, OpEffect::kBatching);
   std::string order = shuffle == nullptr ? "none" : "given";
   if (shuffle != nullptr && ordering.in_groups)
     order =

@@ -1,5 +1,9 @@
 #include "loader/run/checkpoint.h"
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -29,6 +33,76 @@ Result<std::string> print_of(const Json& json, const char* name) {
   }
   return prints[name].get<std::string>();
 }
+
+// A class is [label, seen, largest_once, next, ids], and then epochs if the state has them.
+Json json_of(const ReplayState& replay) {
+  Json json = {{"source", replay.source}, {"classes", Json::array()}};
+  for (const auto& [label, one] : replay.classes) {
+    std::vector<int64_t> ids, epochs;
+    for (const ReplaySample& sample : one.kept) {
+      ids.push_back(sample.id);
+      epochs.push_back(sample.epoch);
+    }
+    json["classes"].push_back({label, one.seen, one.largest_once, one.next, std::move(ids)});
+    if (replay.has_epochs) json["classes"].back().push_back(std::move(epochs));
+  }
+  if (!replay.records) return json;
+  Json& places = json["places"] = Json::array();
+  for (const auto& [number, place] : *replay.records)
+    places.push_back({number, place.partition, place.offset, place.before});
+  return json;
+}
+
+bool is_index(const Json& value) { return value.is_number_integer() && value.get<int64_t>() >= 0; }
+
+bool are_indices(const Json& list) { return list.is_array() && std::ranges::all_of(list, is_index); }
+
+// Returns nothing if the class is malformed.
+std::optional<Rehearsal::Class> class_of(const Json& one) {
+  const bool good = one.is_array() && (one.size() == 5 || one.size() == 6) && one[0].is_number_integer() &&
+                    one[1].is_number_integer() && one[2].is_boolean() && is_index(one[3]) && are_indices(one[4]) &&
+                    (one.size() == 5 || (are_indices(one[5]) && one[5].size() == one[4].size()));
+  if (!good) return std::nullopt;
+  Rehearsal::Class kept{one[1].get<int64_t>(), one[2].get<bool>(), {}, one[3].get<int64_t>()};
+  const auto size = static_cast<int64_t>(one[4].size());
+  if (kept.seen < size || kept.next > std::max<int64_t>(size - 1, 0)) return std::nullopt;
+  for (size_t i = 0; i < one[4].size(); ++i)
+    kept.kept.push_back({one[4][i].get<int64_t>(), one.size() == 6 ? one[5][i].get<int64_t>() : 0});
+  return kept;
+}
+
+Result<std::vector<PlacedRecord>> records_of(const Json& places) {
+  const auto wrong = [] { return invalid_argument("this state does not say where its kept records lie"); };
+  if (!places.is_array()) return wrong();
+  std::vector<PlacedRecord> records;
+  for (const Json& one : places) {
+    const bool good = one.is_array() && one.size() == 4 && is_index(one[0]) && one[1].is_number_unsigned() &&
+                      one[2].is_string() && one[3].is_string();
+    if (!good) return wrong();
+    records.push_back(
+        {one[0].get<int64_t>(), {one[1].get<size_t>(), one[2].get<std::string>(), one[3].get<std::string>()}});
+  }
+  return records;
+}
+
+Result<ReplayState> replay_of(const Json& json) {
+  const auto unusable = [] { return invalid_argument("this state has no usable \"rehearsal\""); };
+  if (!json.is_object() || !json.contains("classes") || !json["classes"].is_array()) return unusable();
+  ReplayState replay;
+  // Any other value than a text is no version of a source, either.
+  const Json source = json.value("source", Json());
+  if (source.is_string()) replay.source = source.get<std::string>();
+  for (const Json& one : json["classes"]) {
+    std::optional<Rehearsal::Class> kept = class_of(one);
+    if (!kept) return unusable();
+    replay.has_epochs |= one.size() == 6;
+    replay.classes.emplace(one[0].get<int64_t>(), *std::move(kept));
+  }
+  if (json.contains("places")) {
+    FOREBAY_ASSIGN(replay.records, records_of(json["places"]));
+  }
+  return replay;
+}
 }  // namespace
 
 std::string Checkpoint::to_json() const {
@@ -36,8 +110,8 @@ std::string Checkpoint::to_json() const {
       {"format", kFormat},           {"epoch", cursor.epoch},
       {"position", cursor.position}, {"step", cursor.step},
       {"samples", samples},          {"fingerprints", {{"dataset", dataset}, {"pipeline", pipeline}, {"seed", seed}}}};
-  if (!rehearsal.empty()) json["rehearsal"] = Json::parse(rehearsal, nullptr, /*allow_exceptions=*/false);
-  if (!stream.empty()) json["stream"] = Json::parse(stream, nullptr, /*allow_exceptions=*/false);
+  if (replay) json["rehearsal"] = json_of(*replay);
+  if (stream) json["stream"] = stream->to_json();
   return json.dump();
 }
 
@@ -64,17 +138,21 @@ Result<Checkpoint> Checkpoint::from_json(std::string_view text) {
   // A step has at least one sample, so this state is damaged.
   if (state.cursor.step > state.cursor.position)
     return invalid_argument("this state has more steps behind it than samples");
-  if (json.contains("rehearsal")) state.rehearsal = json["rehearsal"].dump();
-  if (json.contains("stream")) state.stream = json["stream"].dump();
-  if (state.stream.empty() && state.cursor.position > state.samples)
+  if (json.contains("rehearsal")) {
+    FOREBAY_ASSIGN(state.replay, replay_of(json["rehearsal"]));
+  }
+  if (json.contains("stream")) {
+    FOREBAY_ASSIGN(state.stream, StreamState::from_json(json["stream"]));
+  }
+  if (!state.stream && state.cursor.position > state.samples)
     return invalid_argument("this state's position lies behind its data set's end");
   return state;
 }
 
 Status check_same(const Checkpoint& saved, const Checkpoint& running, bool endless, bool strict) {
-  if (saved.stream.empty() == endless)
-    return Status(Code::kStateMismatch, saved.stream.empty() ? "the state is of a data set, and this is a stream"
-                                                             : "the state is of a stream, and this is a data set");
+  if (saved.stream.has_value() != endless)
+    return Status(Code::kStateMismatch, endless ? "the state is of a data set, and this is a stream"
+                                                : "the state is of a stream, and this is a data set");
   if (saved.samples != running.samples) {
     return Status(Code::kStateMismatch, fmt::format("the state is of a data set of {} samples, this one has {}",
                                                     saved.samples, running.samples));

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "forebay/result.h"
 #include "pipeline/itinerary.h"
+#include "stream/decision.h"
+#include "stream/replay_state.h"
 
 namespace forebay {
 
@@ -12,7 +15,8 @@ namespace forebay {
 inline constexpr int64_t kMaxEpoch = int64_t{1} << 53;
 
 /// Content of a saved state: a place in the run, and fingerprints of what is run. All ranks save
-/// the same state. It is under 1 KB as JSON without a replay buffer.
+/// the same state. It is under 1 KB as JSON without a replay buffer. Only to_json() and from_json()
+/// know its text.
 ///
 /// Positions count samples of the epoch over all ranks, and steps count global batches. No field
 /// depends on the number of ranks or threads or on the batch size, so a loader may resume with any.
@@ -20,8 +24,8 @@ struct Checkpoint {
   Cursor cursor;
   std::string dataset, pipeline, seed;  ///< fingerprints
   int64_t samples = 0;                  ///< number of samples of the data set
-  std::string rehearsal = {};           ///< replay buffer as JSON; empty for runs without one
-  std::string stream = {};              ///< place in a stream as JSON; empty for data sets
+  std::optional<ReplayState> replay = {};
+  std::optional<StreamState> stream = {};  ///< nothing for data sets
 
   std::string to_json() const;
   /// Parses a state from an untrusted text. InvalidArgument if it is not one; Unsupported for

@@ -1,5 +1,8 @@
 #include "loader/run/checkpoint.h"
 
+#include <utility>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 namespace forebay {
@@ -20,7 +23,7 @@ TEST(Checkpoint, json_goes_both_ways_in_under_1_kb) {
     ASSERT_TRUE(read.ok()) << read.status().to_string();
     EXPECT_EQ(read->cursor, state.cursor);
     EXPECT_EQ(read->samples, state.samples);
-    EXPECT_TRUE(check_same(*read, state, !state.stream.empty(), true).ok());
+    EXPECT_TRUE(check_same(*read, state, state.stream.has_value(), true).ok());
   }
 }
 
@@ -71,6 +74,57 @@ TEST(Checkpoint, says_which_of_data_pipeline_and_seed_differ) {
   EXPECT_TRUE(check_same(saved, running, false, false).ok());
   saved.samples = 5;
   EXPECT_EQ(check_same(saved, running, false, false).code(), Code::kStateMismatch);
+}
+
+Checkpoint example_of_a_stream() {
+  Checkpoint state = example();
+  state.cursor.position = 40;  // behind the end that a stream does not have
+  state.samples = 0;
+  state.replay = {"v1",
+                  {{-1, {9, true, {{3, 0}, {8, 1}}, 1}}, {4, {1, false, {{5, 2}}, 0}}},
+                  true,
+                  {{{3, {0, "17-3", ""}}, {8, {1, "9", "7"}}}}};
+  state.stream = {{"a", "b"}, {40, {"17-9", "12"}, {0, 2}}};
+  return state;
+}
+
+TEST(Checkpoint, of_a_stream_with_a_replay_buffer_goes_both_ways) {
+  const std::string json = example_of_a_stream().to_json();
+  EXPECT_TRUE(
+      json.ends_with(R"("rehearsal":{"source":"v1","classes":[[-1,9,true,1,[3,8],[0,1]],[4,1,false,0,[5],[2]]],)"
+                     R"("places":[[3,0,"17-3",""],[8,1,"9","7"]]},)"
+                     R"("stream":{"number":40,"partitions":[["a","17-9"],["b","12",2]]}})"))
+      << json;
+  const Result<Checkpoint> read = Checkpoint::from_json(json);
+  ASSERT_TRUE(read.ok()) << read.status().to_string();
+  EXPECT_EQ(read->to_json(), json);
+  EXPECT_EQ(read->replay->classes, example_of_a_stream().replay->classes);
+  EXPECT_EQ(read->replay->records, example_of_a_stream().replay->records);
+  EXPECT_EQ(read->stream->place, example_of_a_stream().stream->place);
+}
+
+TEST(Checkpoint, no_part_of_a_replay_buffer_is_trusted) {
+  for (const auto& [from, to] :
+       std::vector<std::pair<std::string, std::string>>{{R"("classes":)", R"("class":)"},
+                                                        {"[-1,9,", R"(["x",9,)"},
+                                                        {"[-1,9,", "[-1,1,"},  // fewer than are kept
+                                                        {"true,1,", "1,1,"},
+                                                        {"true,1,", "true,2,"},  // a place that the class does not have
+                                                        {"[3,8]", "[3,-8]"},
+                                                        {"[3,8]", "[3,18446744073709551615]"},
+                                                        {"[3,8]", "3"},
+                                                        {"[0,1]", "[0]"},
+                                                        {"[0,1]", "[0,-1]"},
+                                                        {R"([3,0,"17-3",""])", R"([-3,0,"17-3",""])"},
+                                                        {R"([3,0,"17-3",""])", R"([3,-1,"17-3",""])"},
+                                                        {R"([3,0,"17-3",""])", R"([3,0,17,""])"},
+                                                        {R"([3,0,"17-3",""])", R"([3,0,"17-3"])"},
+                                                        {R"("stream":{)", R"("stream":null,"x":{)"}}) {
+    std::string json = example_of_a_stream().to_json();
+    const size_t at = json.find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    EXPECT_EQ(Checkpoint::from_json(json.replace(at, from.size(), to)).status().code(), Code::kInvalidArgument) << to;
+  }
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "loader/compile/open_step_cache.h"
 #include "loader/compile/ordering.h"
 #include "loader/compile/reclaimable_accounts.h"
+#include "loader/describe/check.h"
 #include "loader/describe/materialized_steps.h"
 #include "loader/describe/step_arguments.h"
 #include "loader/peers/open_peers.h"
@@ -40,7 +41,7 @@ class IndexedSamples final : public RunSamples {
     return samples;
   }
 
-  Status find(std::span<const int64_t> ids, const std::string&) override {
+  Status find(std::span<const int64_t> ids, std::span<const PlacedRecord>) override {
     if (std::ranges::all_of(ids, [&](int64_t id) { return id < source_->size(); })) return {};
     return invalid_argument("\"rehearsal\" of this state keeps samples that the data set does not have");
   }
@@ -63,16 +64,18 @@ std::vector<std::shared_ptr<TieredCache>> without_places(
 
 Result<std::shared_ptr<DataSetRun>> DataSetRun::open(const RunInput& input, std::shared_ptr<const Source> source) {
   const LoaderOptions& options = input.options;
-  if (options.steps_per_epoch || !options.journal.empty())
+  if (options.stream.steps_per_epoch || !options.stream.journal.empty())
     return invalid_argument("steps_per_epoch= and journal= are for streams; the epochs of a data set have its length");
   std::shared_ptr<DataSetRun> run(new DataSetRun(input, std::move(source)));
-  FOREBAY_ASSIGN(run->peers_, open_peers(options.peers, input.place, options.stop));
+  FOREBAY_ASSIGN(run->peers_, open_peers(options.job.peers, input.place, options.stop));
   return run;
 }
 
 bool DataSetRun::passes() const {
-  const Description& description = input_.description();
-  return find_step(description, OpRole::kFilter) != nullptr || find_step(description, OpRole::kPack) != nullptr;
+  return std::ranges::any_of(input_.description().steps(), [](const OpSpec& step) {
+    const OpDef* const def = catalog().find(step.name);
+    return def != nullptr && def->freezes && def->effect != OpEffect::kCaching;
+  });
 }
 
 // The pass over all samples and the epochs share one cache. Two caches of one place would each hold
@@ -103,7 +106,7 @@ Status DataSetRun::order(RunSetup& setup) {
   const Description& description = input_.description();
   const int64_t ranks = input_.place.world_size;
   FOREBAY_ASSIGN(ordering_,
-                 chosen_.order(find_step(description, OpRole::kOrder), source_->as_chunks(), input_.options.seed));
+                 chosen_.order(find_step(description, OpEffect::kOrder), source_->as_chunks(), input_.options.seed));
   warn_of_shared_lanes(ordering_, ranks);
   FOREBAY_RETURN_IF_ERROR(choose_assignment(description, schedule_, assignment_request(ranks), &ordering_));
   setup.sizes.run.block = ordering_.block;
@@ -128,7 +131,7 @@ Status DataSetRun::open_steps(RunSetup& setup) {
 // The launcher's number of hosts is that of the running job, and not of other world sizes.
 AssignmentRequest DataSetRun::assignment_request(int64_t world_size) const {
   const Place& place = input_.place;
-  return {input_.options.shard_by, input_.options.hosts, world_size == place.world_size ? place.hosts : 0};
+  return {input_.options.job.shard_by, input_.options.job.hosts, world_size == place.world_size ? place.hosts : 0};
 }
 
 Result<EpochPlan> DataSetRun::plan(int64_t epoch, int64_t rank, int64_t world_size, int64_t max_steps) const {

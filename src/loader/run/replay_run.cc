@@ -5,9 +5,6 @@
 #include <optional>
 #include <vector>
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
 #include "cache/budget_limits.h"
 #include "forebay/ledger.h"
 #include "loader/compile/open_step_cache.h"
@@ -33,16 +30,6 @@ void keep_latest(Rehearsal::Class& kept, int64_t capacity) {
   kept.next = 0;
 }
 
-// Reads the epoch of each sample. Returns false if the JSON is not a list of that many epochs.
-bool read_epochs(const nlohmann::ordered_json& epochs, std::vector<ReplaySample>& kept) {
-  if (!epochs.is_array() || epochs.size() != kept.size()) return false;
-  for (size_t i = 0; i < kept.size(); ++i) {
-    if (!epochs[i].is_number_integer() || epochs[i].template get<int64_t>() < 0) return false;
-    kept[i].epoch = epochs[i].template get<int64_t>();
-  }
-  return true;
-}
-
 struct SaidReplay {
   RehearsalOptions options;
   int64_t old = 0;  // replayed samples in each step of each rank
@@ -60,7 +47,7 @@ SaidReplay repeated(const RunInput& input) {
 }
 
 SaidReplay said_of(const RunInput& input) {
-  const OpSpec* const step = find_step(input.description(), OpRole::kRehearse);
+  const OpSpec* const step = find_step(input.description(), OpEffect::kReplay);
   if (step == nullptr) return repeated(input);
   const Args args(step->args, catalog().find(step->name)->args);
   const std::string policy = args.text("policy");
@@ -81,7 +68,7 @@ SaidReplay said_of(const RunInput& input) {
 // Opens the store of results for where="here"; null for any other `where`, and without a rehearsal.
 // `memory` is the limit that the user set, of which the store is a part.
 std::shared_ptr<ReplayRows> open_results(const Description& description, std::optional<uint64_t> memory) {
-  const OpSpec* const step = find_step(description, OpRole::kRehearse);
+  const OpSpec* const step = find_step(description, OpEffect::kReplay);
   if (step == nullptr || !rehearses_here(*step, catalog())) return nullptr;
   const Args args(step->args, catalog().find(step->name)->args);
   const uint64_t said = args.has("ram") ? args.bytes("ram") : kUsualBytes;
@@ -95,25 +82,6 @@ std::vector<int64_t> ids_of(const Rehearsal& rehearsal) {
 }
 
 Status unusable_replay() { return invalid_argument("this state has no usable \"rehearsal\""); }
-
-// Parses one class of a state, which is an untrusted text; `next` is an index into the samples.
-// Returns nothing if it is malformed.
-std::optional<Rehearsal::Class> read_class(const nlohmann::ordered_json& one) {
-  const bool good = one.is_array() && (one.size() == 5 || one.size() == 6) && one[0].is_number_integer() &&
-                    one[1].is_number_integer() && one[2].is_boolean() && one[3].is_number_integer() &&
-                    one[4].is_array();
-  if (!good) return std::nullopt;
-  Rehearsal::Class kept{
-      one[1].template get<int64_t>(), one[2].template get<bool>(), {}, one[3].template get<int64_t>()};
-  for (const auto& id : one[4]) {
-    if (!id.is_number_integer() || id.template get<int64_t>() < 0) return std::nullopt;
-    kept.kept.push_back({.id = id.template get<int64_t>()});
-  }
-  if (one.size() == 6 && !read_epochs(one[5], kept.kept)) return std::nullopt;
-  const auto size = static_cast<int64_t>(kept.kept.size());
-  if (kept.seen < size || kept.next < 0 || kept.next > std::max<int64_t>(size - 1, 0)) return std::nullopt;
-  return kept;
-}
 
 }  // namespace
 
@@ -163,9 +131,8 @@ Status ReplayRun::open_steps(RunSetup& setup) {
 Status ReplayRun::begin_with_given() {
   if (input_.options.rehearsal.empty()) return {};
   FOREBAY_ASSIGN(const Checkpoint before, Checkpoint::from_json(input_.options.rehearsal));
-  if (before.rehearsal.empty())
-    return invalid_argument("rehearsal=: this state keeps nothing: its pipeline has no .rehearse()");
-  FOREBAY_ASSIGN(Rehearsal kept, from_json(before.rehearsal));
+  if (!before.replay) return invalid_argument("rehearsal=: this state keeps nothing: its pipeline has no .rehearse()");
+  FOREBAY_ASSIGN(Rehearsal kept, restored(*before.replay));
   FOREBAY_RETURN_IF_ERROR(samples_->check_before(ids_of(kept)));
   steps_->begin_with(std::move(kept));
   return {};
@@ -178,14 +145,14 @@ void ReplayRun::stands_at(const Cursor& at) {
 
 void ReplayRun::save(Checkpoint& state) const {
   run_->save(state);
-  state.rehearsal = to_json(steps_->kept());
+  state.replay = state_of(steps_->kept());
 }
 
 Result<Run::GoOn> ReplayRun::load(const Checkpoint& saved) {
   FOREBAY_ASSIGN(GoOn go_on, run_->load(saved));
   Rehearsal kept(options_);
-  if (!saved.rehearsal.empty()) {
-    FOREBAY_ASSIGN(kept, from_json(saved.rehearsal));
+  if (saved.replay) {
+    FOREBAY_ASSIGN(kept, restored(*saved.replay));
   }
   return GoOn([steps = steps_, kept = std::move(kept), go_on = std::move(go_on)] {
     steps->begin_with(kept);
@@ -209,48 +176,30 @@ void ReplayRun::add_to(Ledger& ledger) const {
   if (classes_) ledger.index_bytes += classes_->bytes();
 }
 
-std::string ReplayRun::to_json(const Rehearsal& kept) const {
-  nlohmann::ordered_json json = {{"source", source()->version().to_string()},
-                                 {"classes", nlohmann::ordered_json::array()}};
-  for (const auto& [label, one] : kept.classes()) {
-    std::vector<int64_t> of_class, epochs;
-    for (const ReplaySample& sample : one.kept) {
-      of_class.push_back(sample.id);
-      epochs.push_back(sample.epoch);
-    }
-    json["classes"].push_back({label, one.seen, one.largest_once, one.next, of_class});
-    if (results_) json["classes"].back().push_back(epochs);  // needed only to find results
-  }
-  const std::string places = samples_->places(ids_of(kept));
-  if (!places.empty()) json["places"] = nlohmann::ordered_json::parse(places);
-  return json.dump();
+ReplayState ReplayRun::state_of(const Rehearsal& kept) const {
+  return {source()->version().to_string(), kept.classes(), results_ != nullptr, samples_->records(ids_of(kept))};
 }
 
-// StateMismatch if the buffer is of another data set. InvalidArgument if the text is malformed, or
-// if it has more samples than the capacity.
-Result<Rehearsal> ReplayRun::from_json(const std::string& text) const {
-  const auto json = nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("classes") || !json["classes"].is_array()) return unusable_replay();
-  if (json.value("source", nlohmann::ordered_json()) != source()->version().to_string())
+// StateMismatch if the buffer is of another data set. InvalidArgument if it has more samples than
+// the capacity, or samples that this run cannot have.
+Result<Rehearsal> ReplayRun::restored(const ReplayState& state) const {
+  if (state.source != source()->version().to_string())
     return Status(Code::kStateMismatch, "the kept samples are of another data set");
-  std::map<int64_t, Rehearsal::Class> classes;
+  std::map<int64_t, Rehearsal::Class> classes = state.classes;
   int64_t all = 0;
-  for (const auto& one : json["classes"]) {
-    std::optional<Rehearsal::Class> kept = read_class(one);
-    if (!kept) return unusable_replay();
-    const auto size = static_cast<int64_t>(kept->kept.size());
+  for (auto& [label, kept] : classes) {
+    const auto size = static_cast<int64_t>(kept.kept.size());
     all += size;
     // A repeated buffer has the size of one step, and a run may resume with another batch size.
-    const bool other_size = size > options_.capacity || (size < options_.capacity && kept->next > 0);
-    if (options_.draws == 0 && other_size) keep_latest(*kept, options_.capacity);
-    if (static_cast<int64_t>(kept->kept.size()) > options_.capacity) return unusable_replay();
-    classes.emplace(one[0].template get<int64_t>(), *std::move(kept));
+    const bool other_size = size > options_.capacity || (size < options_.capacity && kept.next > 0);
+    if (options_.draws == 0 && other_size) keep_latest(kept, options_.capacity);
+    if (static_cast<int64_t>(kept.kept.size()) > options_.capacity) return unusable_replay();
   }
   if (options_.policy == RehearsalPolicy::kBalanced && all > options_.capacity) return unusable_replay();
   Rehearsal rehearsal(options_);
   rehearsal.restore(std::move(classes));
-  const auto places = json.value("places", nlohmann::ordered_json::array());
-  FOREBAY_RETURN_IF_ERROR(samples_->find(ids_of(rehearsal), places.dump()));
+  const std::vector<PlacedRecord> none;
+  FOREBAY_RETURN_IF_ERROR(samples_->find(ids_of(rehearsal), state.records ? *state.records : none));
   return rehearsal;
 }
 

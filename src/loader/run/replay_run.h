@@ -55,8 +55,8 @@ class ReplayRun final : public Run {
  private:
   ReplayRun(const RunInput& input, std::shared_ptr<Run> run) : input_(input), run_(std::move(run)) {}
   Status begin_with_given();
-  std::string to_json(const Rehearsal& kept) const;
-  Result<Rehearsal> from_json(const std::string& json) const;
+  ReplayState state_of(const Rehearsal& kept) const;
+  Result<Rehearsal> restored(const ReplayState& state) const;
 
   const RunInput& input_;
   const std::shared_ptr<Run> run_;

@@ -10,7 +10,7 @@
 namespace forebay {
 
 Result<std::shared_ptr<Run>> open_run(const RunInput& input, std::shared_ptr<const Source> source) {
-  bool replays = find_step(input.description(), OpRole::kRehearse) != nullptr;
+  bool replays = find_step(input.description(), OpEffect::kReplay) != nullptr;
   if (!replays && !input.options.rehearsal.empty())
     return invalid_argument("rehearsal= is for pipelines with a .rehearse()");
   std::shared_ptr<Run> run;

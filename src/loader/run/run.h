@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -43,11 +44,11 @@ struct RunSetup {
 /// The samples of a run's steps, for a replay buffer.
 class RunSamples : public StepSamples {
  public:
-  /// Returns as JSON what a state needs to find these samples again. Empty if their ids are enough.
-  virtual std::string places(std::span<const int64_t> /*ids*/) const { return {}; }
-  /// Locates the samples of a state, from their ids and from the text that places() returned.
+  /// Returns these samples as records of a log. Nothing if their ids are enough to find them again.
+  virtual std::optional<std::vector<PlacedRecord>> records(std::span<const int64_t> /*ids*/) const { return {}; }
+  /// Locates the samples of a state, from their ids and from what records() returned.
   /// InvalidArgument if they cannot be samples of this run.
-  virtual Status find(std::span<const int64_t> ids, const std::string& places) = 0;
+  virtual Status find(std::span<const int64_t> ids, std::span<const PlacedRecord> records) = 0;
   /// StateMismatch if this run, from its beginning, has other samples under these ids.
   virtual Status check_before(std::span<const int64_t> /*ids*/) const { return {}; }
 };

@@ -41,8 +41,8 @@ uint64_t default_bytes(const std::optional<uint64_t>& memory) {
 StreamOptions options_of(const Description& description, const LoaderOptions& given, int64_t global_batch) {
   StreamOptions options;
   options.seed = given.seed;
-  options.bytes = default_bytes(given.memory);
-  if (const OpSpec* const buffer = find_step(description, OpRole::kBuffer)) {
+  options.bytes = default_bytes(given.resources.memory);
+  if (const OpSpec* const buffer = find_step(description, OpEffect::kBuffering)) {
     const Args args(buffer->args, catalog().find(buffer->name)->args);
     options.policy = policy_of(args.text("policy"));
     if (args.has("bytes")) options.bytes = args.bytes("bytes");
@@ -50,7 +50,7 @@ StreamOptions options_of(const Description& description, const LoaderOptions& gi
     if (on_underrun != "wait")
       options.on_underrun = on_underrun == "repeat" ? OnUnderrun::kRepeat : OnUnderrun::kRehearse;
   }
-  const int64_t window = int_arg(find_step(description, OpRole::kOrder), "window", 0);
+  const int64_t window = int_arg(find_step(description, OpEffect::kOrder), "window", 0);
   options.shuffled = window > 0;
   // Without a window, a decision covers one step over all ranks: no more than is needed.
   options.decision_records = static_cast<size_t>(window > 0 ? window : global_batch);
@@ -62,7 +62,7 @@ StreamOptions options_of(const Description& description, const LoaderOptions& gi
 
 // Whether the run retains records for a replay, in addition to those of the next steps.
 bool keeps_records(const Description& description, const StreamOptions& options) {
-  return options.on_underrun != OnUnderrun::kWait || find_step(description, OpRole::kRehearse) != nullptr;
+  return options.on_underrun != OnUnderrun::kWait || find_step(description, OpEffect::kReplay) != nullptr;
 }
 
 std::string policies_of(const OpSpec& buffer) {
@@ -80,7 +80,7 @@ struct DiskRoom {
 DiskRoom disk_room(const Description& description) {
   std::error_code error;
   DiskRoom room{.folder = std::filesystem::temp_directory_path(error).string()};
-  if (const OpSpec* const buffer = find_step(description, OpRole::kBuffer)) {
+  if (const OpSpec* const buffer = find_step(description, OpEffect::kBuffering)) {
     const Args args(buffer->args, catalog().find(buffer->name)->args);
     room.bytes = args.bytes("disk");
     room.asked_for = args.has("dir");
@@ -108,11 +108,11 @@ Result<std::shared_ptr<SpillSpace>> spill_space(const Description& description, 
 }
 
 Status check_options(const LoaderOptions& options) {
-  if (options.on_error == OnError::kReplace)
+  if (options.errors.on_error == OnError::kReplace)
     return invalid_argument("on_error=\"replace\": a stream has no other sample to take; give \"skip\" or \"raise\"");
-  if (options.steps_per_epoch && *options.steps_per_epoch < 1)
-    return invalid_argument(fmt::format("steps_per_epoch={} is not positive", *options.steps_per_epoch));
-  if (options.epochs && !options.steps_per_epoch)
+  const std::optional<int64_t>& steps = options.stream.steps_per_epoch;
+  if (steps && *steps < 1) return invalid_argument(fmt::format("steps_per_epoch={} is not positive", *steps));
+  if (options.epochs && !steps)
     return invalid_argument("epochs= of a stream needs steps_per_epoch=: it has no end of its own");
   return {};
 }
@@ -152,9 +152,11 @@ class StreamRun::Samples final : public RunSamples {
   std::string awaited() const override { return run_->exchange_ ? run_->exchange_->awaited() : ""; }
 
   // Returns their places in the log, from which they are read again when the run resumes.
-  std::string places(std::span<const int64_t> ids) const override { return run_->kept_->places(ids); }
-  Status find(std::span<const int64_t> ids, const std::string& places) override {
-    FOREBAY_RETURN_IF_ERROR(run_->kept_->read_places(places));
+  std::optional<std::vector<PlacedRecord>> records(std::span<const int64_t> ids) const override {
+    return run_->kept_->places(ids);
+  }
+  Status find(std::span<const int64_t> ids, std::span<const PlacedRecord> records) override {
+    FOREBAY_RETURN_IF_ERROR(run_->kept_->restore(records));
     if (std::ranges::all_of(ids, [&](int64_t id) { return run_->kept_->is_kept(id); })) return {};
     return invalid_argument("this state keeps records of which it does not say where they lie");
   }
@@ -191,9 +193,9 @@ Result<std::shared_ptr<StreamRun>> StreamRun::open(const RunInput& input, const 
   std::shared_ptr<StreamRun> run(new StreamRun(input));
   StreamOptions stream = options_of(input.description(), options, schedule.batch_size * schedule.world_size);
   std::shared_ptr<JournalReader> journal;
-  if (!options.journal.empty()) {
-    FOREBAY_ASSIGN(journal, JournalReader::open(options.journal, source.log()->partitions()));
-    FOREBAY_RETURN_IF_ERROR(check_same_run(journal->header(), header_of(*source.log(), stream, {}), options.journal));
+  if (const std::string& path = options.stream.journal; !path.empty()) {
+    FOREBAY_ASSIGN(journal, JournalReader::open(path, source.log()->partitions()));
+    FOREBAY_RETURN_IF_ERROR(check_same_run(journal->header(), header_of(*source.log(), stream, {}), path));
     // The records that a line of the journal means depend on how the run dropped others.
     if (journal->header().sampled != (stream.policy == BufferPolicy::kSample))
       stream.policy = journal->header().sampled ? BufferPolicy::kSample : BufferPolicy::kBlock;
@@ -211,13 +213,13 @@ Result<std::shared_ptr<StreamRun>> StreamRun::open(const RunInput& input, const 
   if (run->decisions_) run->decisions_->lead_or_follow(*run->stream_, run->terms(schedule));
   FOREBAY_RETURN_IF_ERROR(run->open_kept(source.log()));
   run->source_ = source.over(run->stream_, run->kept_);
-  run->steps_ =
-      std::make_shared<StreamItinerary>(run->stream_, StreamItineraryOptions{.batch_size = schedule.batch_size,
-                                                                             .world_size = schedule.world_size,
-                                                                             .rank = input.place.rank,
-                                                                             .steps_per_epoch = options.steps_per_epoch,
-                                                                             .epochs = options.epochs,
-                                                                             .last = schedule.last});
+  run->steps_ = std::make_shared<StreamItinerary>(
+      run->stream_, StreamItineraryOptions{.batch_size = schedule.batch_size,
+                                           .world_size = schedule.world_size,
+                                           .rank = input.place.rank,
+                                           .steps_per_epoch = options.stream.steps_per_epoch,
+                                           .epochs = options.epochs,
+                                           .last = schedule.last});
   if (run->reading_) run->steps_->set_records(run->reading_);
   return run;
 }
@@ -225,14 +227,14 @@ Result<std::shared_ptr<StreamRun>> StreamRun::open(const RunInput& input, const 
 // If a journal is repeated, every rank reads it by itself; otherwise the ranks follow rank 0.
 Status StreamRun::join_job() {
   const LoaderOptions& options = input_.options;
-  if (input_.place.world_size > 1 && !are_given(options.peers))
+  if (input_.place.world_size > 1 && !are_given(options.job.peers))
     return invalid_argument(
         fmt::format("the {} ranks of a stream must hear from rank 0 which records come next: give peers=, such as "
                     "\"launcher\" or a folder that they share",
                     input_.place.world_size));
   const auto service = std::make_shared<StreamService>();
   FOREBAY_ASSIGN(std::shared_ptr<Job> job,
-                 open_job(options.peers, input_.place, {{std::string(kStreamServiceName), service}}, options.stop));
+                 open_job(options.job.peers, input_.place, {{std::string(kStreamServiceName), service}}, options.stop));
   if (job) decisions_ = std::make_shared<Decisions>(std::move(job), service);
   return {};
 }
@@ -243,13 +245,13 @@ RunTerms StreamRun::terms(const ScheduleOptions& schedule) const {
   const Description& description = input_.description();
   const LoaderOptions& options = input_.options;
   const int64_t window = stream_->options().shuffled ? static_cast<int64_t>(stream_->options().decision_records) : 0;
-  const OpSpec* const buffer = find_step(description, OpRole::kBuffer);
-  const OpSpec* const rehearse = find_step(description, OpRole::kRehearse);
+  const OpSpec* const buffer = find_step(description, OpEffect::kBuffering);
+  const OpSpec* const rehearse = find_step(description, OpEffect::kReplay);
   return {{{"seed", fmt::format("{}", options.seed)},
            {"batch size", fmt::format("{}", schedule.batch_size)},
            {"ranks", fmt::format("{}", schedule.world_size)},
            {"window", fmt::format("{}", window)},
-           {"steps_per_epoch", fmt::format("{}", options.steps_per_epoch.value_or(0))},
+           {"steps_per_epoch", fmt::format("{}", options.stream.steps_per_epoch.value_or(0))},
            {"epochs", fmt::format("{}", options.epochs.value_or(0))},
            {"the stream", stream_->log().identity()},
            {".buffer", buffer == nullptr ? "block, wait" : policies_of(*buffer)},
@@ -358,17 +360,17 @@ void StreamRun::begin(const std::shared_ptr<Runner>& runner) {
 
 void StreamRun::save(Checkpoint& state) const {
   (void)flush_journal();
-  state.stream = stream_->place(steps_->number_at(state.cursor)).to_json(stream_->log().partitions());
+  state.stream = {stream_->log().partitions(), stream_->place(steps_->number_at(state.cursor))};
 }
 
 Result<Run::GoOn> StreamRun::load(const Checkpoint& saved) {
-  FOREBAY_ASSIGN(StreamPlace place, read_place(saved.stream));
+  FOREBAY_ASSIGN(StreamPlace place, place_of(*saved.stream));
   return GoOn([this, at = saved.cursor, place = std::move(place)] { go_on(at, place); });
 }
 
-// InvalidArgument if the place is malformed; StateMismatch if it is of another stream.
-Result<StreamPlace> StreamRun::read_place(const std::string& json) const {
-  FOREBAY_ASSIGN(StreamPlace place, StreamPlace::from_json(json, stream_->log().partitions()));
+// InvalidArgument if this log cannot have the place; StateMismatch if it is of another stream.
+Result<StreamPlace> StreamRun::place_of(const StreamState& state) const {
+  FOREBAY_ASSIGN(StreamPlace place, state.place_in(stream_->log().partitions()));
   if (place.decision && place.decision->size() > kLargestDecision)
     return invalid_argument(fmt::format("this state stands in a window of {} records, and {} are the most",
                                         place.decision->size(), kLargestDecision));

@@ -68,7 +68,7 @@ class StreamRun final : public Run, public std::enable_shared_from_this<StreamRu
   static Status check_same_run(const JournalHeader& was, const JournalHeader& now, const std::string& path);
 
   uint64_t bytes() const { return stream_->options().bytes; }  // limit of records in memory
-  Result<StreamPlace> read_place(const std::string& json) const;
+  Result<StreamPlace> place_of(const StreamState& state) const;
   void go_on(const Cursor& at, StreamPlace place);
   Status flush_journal() const;
   void end_journal();

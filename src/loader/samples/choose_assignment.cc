@@ -17,7 +17,7 @@ namespace {
 enum class Keeps { kNothing, kInMemory, kOnDisk };
 
 Keeps what_keeps(const Description& description) {
-  const OpSpec* const cache = find_step(description, OpRole::kKeep);
+  const OpSpec* const cache = find_step(description, OpEffect::kCaching);
   if (cache == nullptr) return Keeps::kNothing;
   const Args args(cache->args, catalog().find(cache->name)->args);
   return args.json("disk") == "auto" || args.bytes("disk") > 0 ? Keeps::kOnDisk : Keeps::kInMemory;

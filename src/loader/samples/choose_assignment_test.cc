@@ -67,7 +67,7 @@ TEST(ChooseAssignment, ThePlanIsThatOfTheLoaderAndFromTheSecondEpochOnRanksGetWh
   const Pipeline pipeline = kept(4000, "1MiB", "0");
   int64_t again = 0;
   for (int rank = 0; rank < 4; ++rank) {
-    const auto loader = Loader::open(pipeline, {.seed = 5, .epochs = 2, .rank = rank, .world_size = 4});
+    const auto loader = Loader::open(pipeline, {.seed = 5, .epochs = 2, .job = {.rank = rank, .world_size = 4}});
     ASSERT_TRUE(loader.ok()) << loader.status().to_string();
     std::vector<int64_t> seen[2];
     for (int epoch = 0; epoch < 2; ++epoch) {

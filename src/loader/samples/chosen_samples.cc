@@ -18,8 +18,9 @@ Result<ChosenSamples> choose_samples(const CompileInput& whole, const SizingInpu
   Hasher hasher;
   for (size_t i = 1; i < description.steps().size(); ++i) {
     const OpSpec& step = description.steps()[i];
-    if (catalog().has_role(step, OpRole::kTake)) chosen.selection = taken(step, whole.source.get(), chosen.selection);
-    if (!catalog().has_role(step, OpRole::kFilter) && !catalog().has_role(step, OpRole::kOnly)) continue;
+    if (catalog().has_effect(step, OpEffect::kTaking))
+      chosen.selection = taken(step, whole.source.get(), chosen.selection);
+    if (!catalog().has_effect(step, OpEffect::kSelection)) continue;
     // Without open_cache, since the results of this pass are not cached.
     const CompileInput input{&description, i, /*as_filter=*/true, whole.source, chosen.selection, whole.seed};
     FOREBAY_ASSIGN(std::shared_ptr<const MarkedSamples> kept, run_filter(input, sizes, watch));
@@ -36,7 +37,7 @@ Result<ChosenSamples> choose_samples(const CompileInput& whole, const SizingInpu
 
 Status pack_samples(const CompileInput& whole, const SizingInput& sizes, const PassWatch& watch,
                     ChosenSamples* chosen) {
-  const OpSpec* const pack = find_step(*whole.description, OpRole::kPack);
+  const OpSpec* const pack = find_step(*whole.description, OpEffect::kPacking);
   if (pack == nullptr) return {};
   FOREBAY_ASSIGN(std::vector<uint32_t> lengths, measure_lengths(whole, sizes, watch));
   const auto* const chunks = whole.source->as_chunks();

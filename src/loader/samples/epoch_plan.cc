@@ -12,7 +12,7 @@ namespace forebay {
 
 Result<EpochPlan> plan_epoch(const Description& description, const ChunkSource* chunks, const ChosenSamples& chosen,
                              const PlanRequest& request) {
-  FOREBAY_ASSIGN(Ordering ordering, chosen.order(find_step(description, OpRole::kOrder), chunks, request.seed));
+  FOREBAY_ASSIGN(Ordering ordering, chosen.order(find_step(description, OpEffect::kOrder), chunks, request.seed));
   const ScheduleOptions options = schedule_of(description, chosen.size(), request.world_size);
   FOREBAY_RETURN_IF_ERROR(options.check());
   if (request.epoch < 0)

@@ -27,7 +27,8 @@ TEST(EpochPlan, IsWhatEachRankOfARunGets) {
       for (const int64_t epoch : {0, 4}) {
         for (int rank = 0; rank < world; ++rank) {
           const auto loader =
-              opened(numbers(37, 4, last), {.seed = 9, .rank = rank, .world_size = world, .threads = 1});
+              opened(numbers(37, 4, last),
+                     {.seed = 9, .job = {.rank = rank, .world_size = world}, .resources = {.threads = 1}});
           const auto plan = loader->plan(epoch, rank, world, INT64_MAX);
           ASSERT_TRUE(plan.ok());
           ASSERT_TRUE(loader->set_epoch(epoch).ok());
@@ -45,8 +46,8 @@ TEST(EpochPlan, IsWhatEachRankOfARunGets) {
 }
 
 TEST(EpochPlan, OfARankCanBeAskedOfAnyOther) {
-  const auto first = opened(numbers(50, 4, "pad"), {.rank = 0, .world_size = 2});
-  const auto second = opened(numbers(50, 4, "pad"), {.rank = 1, .world_size = 2});
+  const auto first = opened(numbers(50, 4, "pad"), {.job = {.rank = 0, .world_size = 2}});
+  const auto second = opened(numbers(50, 4, "pad"), {.job = {.rank = 1, .world_size = 2}});
   for (const int64_t rank : {0, 1, 2}) {
     const auto told = first->plan(1, rank, 3, 100), own = second->plan(1, rank, 3, 100);
     ASSERT_TRUE(told.ok() && own.ok());

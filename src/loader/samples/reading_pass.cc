@@ -90,7 +90,7 @@ Result<std::shared_ptr<const MarkedSamples>> run_filter(const CompileInput& inpu
 Result<std::vector<uint32_t>> measure_lengths(const CompileInput& input, const SizingInput& sizes,
                                               const PassWatch& watch) {
   std::vector<uint32_t> lengths(static_cast<size_t>(input.selection->size()));
-  const std::string field = packed_field(*find_step(*input.description, OpRole::kPack));
+  const std::string field = packed_field(*find_step(*input.description, OpEffect::kPacking));
   FOREBAY_RETURN_IF_ERROR(
       read_all(input, sizes, {field}, watch, [&](const Batch& batch) { return add_lengths(batch, lengths); }));
   return lengths;

@@ -274,7 +274,9 @@ OpDef make_op(OpParts parts) {
     if (problems.any()) return forget_pictures(schema);
     shared->infer(Args(spec.args, shared->args), schema, problems);
   };
-  def.role = shared->role;
+  def.effect = shared->effect;
+  def.role = shared->effect == OpEffect::kContent ? shared->role : OpRole::kNone;
+  def.freezes = shared->freezes;
   def.uses = [shared](const OpSpec& spec, const Schema& before) { return use_of(*shared, spec, before); };
   def.compile = [shared](const OpSpec& spec, const Schema& before,
                          uint32_t random_index) -> Result<std::unique_ptr<RecordOp>> {

@@ -87,7 +87,9 @@ struct OpParts {
       {};
   /// If this is present and compile() is not, single samples pass through it as columns of one row.
   std::function<Result<std::unique_ptr<ColumnOp>>(const Args&, const Schema& before)> compile_columns = {};
-  OpRole role = OpRole::kValues;
+  OpEffect effect = OpEffect::kContent;
+  OpRole role = OpRole::kValues;  ///< of operators that change content
+  bool freezes = false;
   bool each = false;  ///< FieldUse::each
   /// See OpDef. If absent, the operator reads and changes the fields that its arguments `field` or
   /// `fields` name.

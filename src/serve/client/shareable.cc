@@ -18,7 +18,7 @@ Result<std::string> portable(const Pipeline& pipeline) {
   const Description& description = pipeline.description();
   if (!description.steps().empty() && is_unbounded(description.steps().front()))
     return invalid_argument("share=: streams are not shared yet; use share=None for this pipeline");
-  if (find_step(description, OpRole::kRehearse) != nullptr)
+  if (find_step(description, OpEffect::kReplay) != nullptr)
     return invalid_argument("share=: what .rehearse() keeps is not shared yet; use share=None for this pipeline");
   std::error_code error;
   const std::string folder = std::filesystem::current_path(error).string();
@@ -35,13 +35,13 @@ Status check_shared(const LoaderOptions& options, const ShareOptions& share) {
   if (share.together < 0 || share.together > 4096)
     return invalid_argument(fmt::format("together={}; it is True, False or how many there will be", share.together));
   for (const auto& [given, name] :
-       {std::pair(options.steps_per_epoch.has_value(), "steps_per_epoch="),
-        std::pair(!options.journal.empty(), "journal="), std::pair(!options.rehearsal.empty(), "rehearsal=")}) {
+       {std::pair(options.stream.steps_per_epoch.has_value(), "steps_per_epoch="),
+        std::pair(!options.stream.journal.empty(), "journal="), std::pair(!options.rehearsal.empty(), "rehearsal=")}) {
     if (given)
       return invalid_argument(fmt::format(
           "{} is for streams and for .rehearse(), which are not shared yet; leave it out, or share=", name));
   }
-  if (!options.peers.addresses.empty() || options.peers.gather)
+  if (!options.job.peers.addresses.empty() || options.job.peers.gather)
     return invalid_argument(
         "share= and peers= do not go together yet: a server serves one host; leave one of them out");
   return {};

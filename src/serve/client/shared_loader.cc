@@ -245,10 +245,10 @@ Result<std::unique_ptr<SharedLoader>> SharedLoader::open(const Pipeline& pipelin
   FOREBAY_RETURN_IF_ERROR(check_shared(options, share));
   FOREBAY_ASSIGN(impl->path, socket_path(share.server));
   FOREBAY_ASSIGN(impl->request.pipeline, portable(pipeline));
-  FOREBAY_ASSIGN(const Place place, find_place(options.rank, options.world_size, process_environment()));
-  options.rank = place.rank;
-  options.world_size = place.world_size;
-  if (!options.hosts && place.hosts > 0) options.hosts = place.hosts;
+  FOREBAY_ASSIGN(const Place place, find_place(options.job.rank, options.job.world_size, process_environment()));
+  options.job.rank = place.rank;
+  options.job.world_size = place.world_size;
+  if (!options.job.hosts && place.hosts > 0) options.job.hosts = place.hosts;
   impl->pipeline = pipeline;
   impl->options = options;
   impl->share = std::move(share);
@@ -355,8 +355,8 @@ Status SharedLoader::set_epoch(int64_t epoch) {
   return epoch == here.epoch ? Status() : impl_->moved(MessageType::kSetEpoch, to_message(epoch));
 }
 
-int SharedLoader::rank() const { return *impl_->options.rank; }
-int SharedLoader::world_size() const { return *impl_->options.world_size; }
+int SharedLoader::rank() const { return *impl_->options.job.rank; }
+int SharedLoader::world_size() const { return *impl_->options.job.world_size; }
 const Pipeline& SharedLoader::pipeline() const { return impl_->pipeline; }
 
 Status SharedLoader::load_state(const std::string& json, bool strict) {

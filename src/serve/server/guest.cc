@@ -174,8 +174,8 @@ Result<std::string> Guest::open(const std::string& body) {
     const std::lock_guard lock(mutex_);
     feed_ = std::move(opened);
     look_.pipeline = feed_->description();
-    look_.rank = request.options.rank.value_or(0);
-    look_.world_size = request.options.world_size.value_or(1);
+    look_.rank = request.options.job.rank.value_or(0);
+    look_.world_size = request.options.job.world_size.value_or(1);
     look_.together = request.together;
   }
   given_to_ = position_of(feed()->feed().position());

@@ -91,8 +91,8 @@ TEST(Server, ranks_divide_an_epoch) {
   const Data data;
   const auto whole = own(data.pipeline(3));
   Running server(data.socket());
-  const auto a = shared(data, data.pipeline(3), {.rank = 0, .world_size = 2});
-  const auto b = shared(data, data.pipeline(3), {.rank = 1, .world_size = 2});
+  const auto a = shared(data, data.pipeline(3), {.job = {.rank = 0, .world_size = 2}});
+  const auto b = shared(data, data.pipeline(3), {.job = {.rank = 1, .world_size = 2}});
   const std::vector<Batch> of_a = epoch_of(*a), of_b = epoch_of(*b);
   ASSERT_EQ(of_a.size(), of_b.size());
   EpochDigest digest;

@@ -14,12 +14,12 @@ namespace forebay {
 
 namespace {
 
-bool is_order(const OpSpec& op) { return catalog().has_role(op, OpRole::kOrder); }
+bool is_order(const OpSpec& op) { return catalog().has_effect(op, OpEffect::kOrder); }
 
 bool ends_prefix(const OpSpec& op) {
-  return op.attachment || !op.attachment_name.empty() || catalog().has_role(op, OpRole::kBatch) ||
-         catalog().has_role(op, OpRole::kKeep) || catalog().has_role(op, OpRole::kFilter) ||
-         catalog().has_role(op, OpRole::kPack) || is_random_step(op, catalog());
+  const OpDef* const def = catalog().find(op.name);
+  const bool ends = def != nullptr && (def->freezes || def->effect == OpEffect::kBatching);
+  return ends || op.attachment || !op.attachment_name.empty() || is_random_step(op, catalog());
 }
 
 bool makes_values(const OpSpec& op) { return catalog().has_role(op, OpRole::kValues); }
@@ -66,7 +66,7 @@ size_t shared_steps(const Description& a, const Description& b) {
 Description with_cache_behind(const Description& description, size_t steps, uint64_t ram_bytes) {
   const std::vector<OpSpec>& all = description.steps();
   if (steps == 0 || steps >= all.size() || ram_bytes == 0) return description;
-  if (std::ranges::any_of(all, [](const OpSpec& op) { return catalog().has_role(op, OpRole::kKeep); }))
+  if (std::ranges::any_of(all, [](const OpSpec& op) { return catalog().has_effect(op, OpEffect::kCaching); }))
     return description;
   Description result(all.front());
   for (size_t i = 1; i < all.size(); ++i) {

@@ -24,9 +24,9 @@ Pipeline over(const Pipeline& source, const Description& steps) {
 std::string batches_key(const OpenRequest& request, const std::string& pipeline) {
   LoaderOptions same = request.options;
   // These affect speed and memory, but not the batches.
-  same.threads.reset();
-  same.requests.reset();
-  same.memory.reset();
+  same.resources.threads.reset();
+  same.resources.requests.reset();
+  same.resources.memory.reset();
   return pipeline + to_message(same);
 }
 
@@ -34,8 +34,8 @@ std::string batches_key(const OpenRequest& request, const std::string& pipeline)
 std::string job_key(const OpenRequest& request, const std::string& pipeline) {
   // A single rank is a job of its own. The address of its request differs from that of every other
   // open request.
-  if (request.options.world_size.value_or(1) < 2) return fmt::format("{}", static_cast<const void*>(&request));
-  return fmt::format("{} {} {}", *request.options.world_size, request.options.seed, pipeline);
+  if (request.options.job.world_size.value_or(1) < 2) return fmt::format("{}", static_cast<const void*>(&request));
+  return fmt::format("{} {} {}", *request.options.job.world_size, request.options.seed, pipeline);
 }
 
 /// Opens and prepares a loader for its first batch. `stop` ends that.
@@ -61,7 +61,8 @@ FindBetter better_with(Sharing& sharing, uint64_t entry, Description steps, Load
     const size_t common = sharing.prefixes.steps_of(entry);
     if (common <= kept) return {};
     kept = common;
-    const uint64_t bytes = std::min(sharing.prefixes.bytes_for(steps, common), options.memory.value_or(UINT64_MAX) / 4);
+    const uint64_t bytes =
+        std::min(sharing.prefixes.bytes_for(steps, common), options.resources.memory.value_or(UINT64_MAX) / 4);
     const Description cached = with_cache_behind(steps, common, bytes);
     if (cached.steps().size() == steps.steps().size()) return {};
     // The source is listed again, because a loader learns object versions only if it caches

@@ -14,8 +14,8 @@ OpenRequest full_request() {
   request.pipeline = "{}";
   request.options.seed = 7;
   request.options.epochs = 3;
-  request.options.max_errors = ErrorLimit(0.25);
-  request.options.on_error = OnError::kReplace;
+  request.options.errors.max_errors = ErrorLimit(0.25);
+  request.options.errors.on_error = OnError::kReplace;
   request.options.storage_options = {{"endpoint", "http://a"}, {"verify", "false"}};
   request.together = 4;
   return request;
@@ -26,10 +26,10 @@ TEST(Archive, gives_back_what_was_written) {
   ASSERT_TRUE(read.ok());
   EXPECT_EQ(read->options.seed, 7U);
   EXPECT_EQ(read->options.epochs, 3);
-  EXPECT_FALSE(read->options.rank);
-  ASSERT_TRUE(read->options.max_errors);
-  EXPECT_EQ(read->options.max_errors->share, 0.25);
-  EXPECT_EQ(read->options.on_error, OnError::kReplace);
+  EXPECT_FALSE(read->options.job.rank);
+  ASSERT_TRUE(read->options.errors.max_errors);
+  EXPECT_EQ(read->options.errors.max_errors->share, 0.25);
+  EXPECT_EQ(read->options.errors.on_error, OnError::kReplace);
   EXPECT_EQ(read->options.storage_options.at("verify"), "false");
   EXPECT_EQ(read->together, 4);
 }

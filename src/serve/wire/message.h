@@ -141,15 +141,18 @@ void fields(Archive& archive, ErrorLimit& value) {
 
 template <typename Archive>
 void fields(Archive& archive, LoaderOptions& value) {
-  archive(value.seed, value.epochs, value.rank, value.world_size, value.threads, value.requests, value.memory);
-  checked_enum(archive, value.on_error, OnError::kReplace);
-  checked_enum(archive, value.shard_by, ShardBy::kLocality);
-  archive(value.storage_options, value.hosts);
-  bool limited = value.max_errors.has_value();
+  JobOptions& job = value.job;
+  ResourceOptions& resources = value.resources;
+  archive(value.seed, value.epochs, job.rank, job.world_size, resources.threads, resources.requests, resources.memory);
+  checked_enum(archive, value.errors.on_error, OnError::kReplace);
+  checked_enum(archive, job.shard_by, ShardBy::kLocality);
+  archive(value.storage_options, job.hosts);
+  std::optional<ErrorLimit>& most = value.errors.max_errors;
+  bool limited = most.has_value();
   archive(limited);
   if (!limited) return;
-  if (!value.max_errors) value.max_errors.emplace(int64_t{0});
-  archive(*value.max_errors);
+  if (!most) most.emplace(int64_t{0});
+  archive(*most);
 }
 
 template <typename Archive>

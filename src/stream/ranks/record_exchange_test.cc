@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "stream/record_bytes.h"
+#include "stream/replay_records.h"
 #include "stream/stream_test_support.h"
 
 namespace forebay {
@@ -256,10 +257,10 @@ TEST_F(RecordExchangeTest, bytes_of_another_record_are_not_taken_for_it) {
 
 TEST_F(RecordExchangeTest, a_state_brings_each_rank_its_share) {
   for (int rank = 0; rank < kRanks; ++rank) keep(rank, {1, 2, 4, 6});
-  const std::string places = kept_[0]->places(std::vector<int64_t>{1, 2, 4, 6});
+  const std::vector<PlacedRecord> places = kept_[0]->places(std::vector<int64_t>{1, 2, 4, 6});
   ReplayRecords alone(log_), second(log_, {.share = {1, 2}});
-  ASSERT_TRUE(alone.read_places(places).ok());
-  ASSERT_TRUE(second.read_places(places).ok());
+  ASSERT_TRUE(alone.restore(places).ok());
+  ASSERT_TRUE(second.restore(places).ok());
   EXPECT_EQ(alone.bytes()->bytes() / 1000, 4u);
   EXPECT_EQ(second.bytes()->bytes() / 1000, 1u);
   EXPECT_EQ(second.record(1)->key, place_of(1));
@@ -300,12 +301,12 @@ TEST_F(RecordExchangeTest, a_state_with_many_records_is_read_by_several_and_one_
   std::vector<int64_t> all;
   for (int64_t number = 0; number < 30; ++number) all.push_back(number);
   keep(0, all);
-  const std::string places = kept_[0]->places(all);
+  const std::vector<PlacedRecord> places = kept_[0]->places(all);
   ReplayRecords other(log_);
-  ASSERT_TRUE(other.read_places(places).ok());
+  ASSERT_TRUE(other.restore(places).ok());
   for (const int64_t number : all) EXPECT_EQ(other.record(number)->key, place_of(number));
   log_->trim(0, 5);
-  const Status status = other.read_places(places);
+  const Status status = other.restore(places);
   EXPECT_EQ(status.code(), Code::kNotFound);
   EXPECT_NE(status.message().find("has forgotten '"), std::string::npos) << status.message();
   EXPECT_EQ(other.record(3)->key, place_of(3)) << "what was kept is still kept";
