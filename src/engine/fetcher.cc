@@ -46,11 +46,6 @@ bool Flight::set_aside(uint64_t bytes) {
   return may_take(more) && claim_.try_grow(more);
 }
 
-uint64_t Flight::claimed_bytes() const {
-  const std::lock_guard lock(mutex_);
-  return claim_.bytes();
-}
-
 Claim Flight::take_claim() {
   const std::lock_guard lock(mutex_);
   has_landed_ = true;

@@ -81,8 +81,6 @@ class Flight : public std::enable_shared_from_this<Flight> {
   /// Takes the claim on the result's memory after the flight has landed. Called by the fetcher's
   /// owner.
   Claim take_claim();
-  /// Bytes of that claim now.
-  uint64_t claimed_bytes() const;
 
  private:
   friend class Fetcher;
@@ -98,7 +96,7 @@ class Flight : public std::enable_shared_from_this<Flight> {
   ReadRequest request_;
   int64_t begun_ns_ = 0;
   /// Guards the members below: a hedged request may ask for memory after the other one has landed.
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   Claim claim_;
   bool has_landed_ = false;
   ConcurrencyControl::Sent sent_;

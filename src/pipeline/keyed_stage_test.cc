@@ -341,14 +341,5 @@ TEST(HeldBytes, count_shared_memory_once_and_what_lies_apart_in_full) {
   EXPECT_EQ(held_bytes(Columns(), memory), 0u) << "nothing lies there, so it may go";
 }
 
-TEST(BytesOfRequests, are_of_the_ranges_or_else_of_the_whole_objects) {
-  ReadRequest part, whole, unknown;
-  part.range = ByteRange{100, 7};
-  part.expected_size = 5000;
-  whole.expected_size = 30;
-  EXPECT_EQ(bytes_of({part, whole, unknown}), 37u);
-  EXPECT_EQ(bytes_of({}), 0u);
-}
-
 }  // namespace
 }  // namespace forebay

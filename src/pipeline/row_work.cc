@@ -157,7 +157,7 @@ RowResult RowWork::run_stages(RowInput& input, BatchJob& batch, const RowPlaceme
       ++row;
       continue;
     }
-    if (at.block != nullptr && sample.attempt > 0 && !input.entry.in_cache() && !at.block->holds(sample.id)) {
+    if (at.block != nullptr && sample.attempt > 0 && !input.bytes.in_cache() && !at.block->holds(sample.id)) {
       result.elsewhere.push_back(sample.id);
       result.verdict = Verdict::kElsewhere;
       return result;
@@ -178,7 +178,7 @@ RowResult RowWork::run_stages(RowInput& input, BatchJob& batch, const RowPlaceme
       fail(batch, row, std::move(status), result);
       if (result.verdict == Verdict::kFatal) return result;
       const bool at_hand =
-          !plan_->fetches && !input.entry.in_cache() && !plan_->starts_with_user_code() && input.stage == 0;
+          !plan_->fetches && !input.bytes.in_cache() && !plan_->starts_with_user_code() && input.stage == 0;
       if (result.verdict == Verdict::kAgain && at_hand) {
         result.verdict = Verdict::kDone;
         memory.release(memory.reserved() - before);
@@ -196,30 +196,24 @@ RowResult RowWork::run_stages(RowInput& input, BatchJob& batch, const RowPlaceme
 // Reads the bytes of the object unless they are in memory, if that needs no waiting. Returns false
 // if the row cannot continue now.
 bool RowWork::read(RowInput& input, BatchJob& batch, RowResult& result) const {
-  const RowEntry& entry = input.entry;
-  if (!plan_->fetches && entry.stored() == nullptr) return true;
-  if (entry.question() != nullptr && input.fetched_all) {
-    entry.question()->answered(entry.version_read().value_or(0), input.fetched);
+  StoredBytes& bytes = input.bytes;
+  if (const auto& answered = input.entry.answered; answered && bytes.in_memory) {
+    answered(input.entry.version_read().value_or(0), bytes.pieces.front().bytes);
     result.verdict = Verdict::kAgain;
     return false;
   }
-  if (entry.hit() != nullptr || input.fetched_all || input.stage > 0) return true;
-  const SampleSource::Fetch fetch = fetch_of(input, batch);
-  const int64_t begun = thread_cpu_ns();
-  std::optional<Result<Buffer>> read = fetch.store->read_now(fetch.request);
+  if (bytes.is_hit() || !bytes.unread() || input.stage > 0) return true;
+  const std::optional<Status> read = bytes.read_now(*plan_->fetch_counters, 1);
   if (!read) {
     result.verdict = Verdict::kCold;
     return false;
   }
   if (!read->ok()) {
-    result.unread = read->status().code() == Code::kUnavailable;
-    fail(batch, input.begin, read->status(), result);
+    result.unread = read->code() == Code::kUnavailable;
+    fail(batch, input.begin, *read, result);
     return false;
   }
-  result.warm = fetch.store;
-  input.fetched = std::move(**read);
-  input.fetched_all = true;
-  plan_->fetch_counters->add(1, input.fetched.size(), input.fetched.size(), thread_cpu_ns() - begun);
+  result.warm = bytes.store;
   return true;
 }
 
@@ -230,15 +224,15 @@ Status RowWork::run_row(RowInput& input, BatchJob& batch, const RowPlacement& at
   const int64_t id = batch.rows()[static_cast<size_t>(row)].id;
   const RowTime time(memory.meter(), counters_, *plan_->row_counters, OperatorTrace(plan_->trace->get(), names_, id));
   // Steps are prepared one after another, so an entry may have arrived since the look-up.
-  if (input.stage == 0 && input.entry.hit() == nullptr) look_again(input, batch);
+  if (input.stage == 0 && !input.bytes.is_hit()) look_again(input, batch);
   Result<Record> begun = begin_row(input, at, id);
   // The error of a chunk may have been found before the batch was due.
   result.unread = plan_->chunks && begun.status().code() == Code::kUnavailable;
   FOREBAY_ASSIGN(Record record, std::move(begun));
   size_t stage = input.stage;
-  if (const auto* const hit = input.entry.hit(); hit != nullptr && input.stage == 0) {
-    stage = hit->stage + 1;
-    if (plan_->keyed_stage(hit->stage).marks_replayed) record.push_back(mark_of(batch, row));
+  if (input.bytes.is_hit() && input.stage == 0) {
+    stage = input.bytes.entry->stage + 1;
+    if (plan_->keyed_stage(stage - 1).marks_replayed) record.push_back(mark_of(batch, row));
   }
   result.began = result.reached = stage;
   for (; stage < plan_->stages.size(); ++stage) {
@@ -285,16 +279,17 @@ Result<Record> RowWork::begin_row(RowInput& input, const RowPlacement& at, int64
     for (const Value& value : input.record) record.push_back(value.copy());
     return record;
   }
-  if (const auto* const hit = input.entry.hit()) {
-    const KeyedStage& stage = plan_->keyed_stage(hit->stage);
-    FOREBAY_RETURN_IF_ERROR(stage.restore(*hit->columns, *plan_->source, id, record, input.extras));
+  if (input.bytes.is_hit()) {
+    const StoredBytes::Entry& entry = *input.bytes.entry;
+    const KeyedStage& stage = plan_->keyed_stage(entry.stage);
+    FOREBAY_RETURN_IF_ERROR(stage.restore(*entry.columns, *plan_->source, id, record, input.extras));
   } else if (plan_->chunks) {
     const RowInBlock place = at.block->place(id);
     const Chunk& chunk = *at.block->chunks[place.chunk];
     FOREBAY_RETURN_IF_ERROR(chunk_row_status(chunk, place.row));
     return plan_->chunks->packed.row(*chunk.rows(), place.row);
   } else {
-    FOREBAY_RETURN_IF_ERROR(plan_->samples().load(id, input.fetched, record));
+    FOREBAY_RETURN_IF_ERROR(plan_->samples().load(id, input.bytes.only(), record));
   }
   return record;
 }

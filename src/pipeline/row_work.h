@@ -12,6 +12,7 @@
 #include "base/source.h"
 #include "pipeline/batch_job.h"
 #include "pipeline/chunk_table.h"
+#include "pipeline/element.h"
 #include "pipeline/execution_plan.h"
 #include "pipeline/itinerary.h"
 #include "pipeline/row_entry.h"
@@ -21,25 +22,25 @@ namespace forebay {
 /// Policy for samples with data errors (is_data_error).
 enum class BadSample : uint8_t { kRaise, kSkip, kReplace };
 
-/// Data that has been fetched or computed for some rows. Empty at first.
+/// Data that was computed for some rows. Empty at first.
 struct RowsAtHand {
-  size_t stage = 0;          ///< next stage to run
-  bool fetched_all = false;  ///< `fetched` holds the stored bytes
-  Buffer fetched;
+  size_t stage = 0;  ///< next stage to run
   RowEntry entry;
   Record record;  ///< the record before `stage`, which user code left
   Extras extras;
 };
 
 /// Rows of a batch that are processed together. It belongs to the thread that processes them.
-struct RowInput : RowsAtHand {
+struct RowInput : Element, RowsAtHand {
   int64_t begin = 0, end = 0;  ///< rows
-  // Learned by earlier attempts:
-  uint64_t size = 0;           ///< bytes of the object, if it was larger than guessed
   bool entry_is_cold = false;  ///< the cache entry is not in the page cache and has to be fetched
 
   /// Drops all data, so that the rows start from the beginning.
-  void give_back() { static_cast<RowsAtHand&>(*this) = RowsAtHand(); }
+  void give_back() {
+    bytes = StoredBytes();
+    needs = 0;
+    static_cast<RowsAtHand&>(*this) = RowsAtHand();
+  }
 };
 
 /// Location of some rows in blocks of chunks, for plans with chunks.
@@ -94,9 +95,9 @@ class RowWork {
   /// skipped row, a replacement, or an error of the whole batch.
   void fail(BatchJob& batch, int64_t row, Status status, RowResult& result) const;
   /// Asks the keyed stages for the row's sample, the last stage first, and stores the answer in
-  /// `input.entry`. Does nothing if RowEntry::looked_up is set. If an entry is missing that another
-  /// task may be making, it returns with `looked_up` unset, unless this row has the right to make
-  /// the entry or makes it in addition to the other task.
+  /// `input.bytes`. Does nothing if StoredBytes::looked_up is set. If an entry is missing that
+  /// another task may be making, it returns with `looked_up` unset, unless this row has the right
+  /// to make the entry or makes it in addition to the other task.
   void look_up(RowInput& input, const BatchJob& batch) const;
   /// Whether the entry that look_up() missed is not in the cache now. False if its key is not
   /// known: it may be there under a key that another loader has learned.
@@ -104,12 +105,13 @@ class RowWork {
   /// Takes over the object's bytes as another task has read them.
   void take_stored(RowInput& input, SingleFlight::Stored stored) const;
   /// Looks the row's sample up again in stages whose entries may arrive after look_up(). Returns
-  /// whether an entry is in memory now, and stores it in `input.entry`.
+  /// whether an entry is in memory now, and stores it in `input.bytes`.
   bool look_again(RowInput& input, const BatchJob& batch) const;
   /// Changes when look_again() may find more. 0 if it never finds anything.
   uint64_t arrivals() const;
-  /// The read that the row needs next: of the object, or of its cache entry.
-  SampleSource::Fetch fetch_of(const RowInput& input, const BatchJob& batch) const;
+  /// Completes `input.bytes` for the read that the row needs next: of the object, or of its cache
+  /// entry.
+  void prepare_read(RowInput& input, const BatchJob& batch) const;
   /// Adds the sample's key and id to the status.
   Status locate(Status status, int64_t id) const;
 

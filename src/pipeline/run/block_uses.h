@@ -40,9 +40,9 @@ class BlockUses {
   /// arrived since, the task does not need its chunk any more.
   void look_again(WindowBatch& batch) const;
   /// Whether the task waits for its block. A Running task never does: its compute thread may set
-  /// `entry` meanwhile, so the state is checked first.
+  /// `bytes.entry` meanwhile, so the state is checked first.
   bool waits(const WindowBatch& batch, const RowTask& task) const {
-    return chunks_ != nullptr && !task.is<RowTask::Running>() && !task.entry.in_cache() &&
+    return chunks_ != nullptr && !task.is<RowTask::Running>() && !task.bytes.in_cache() &&
            !batch.block_of(task)->ready();
   }
 

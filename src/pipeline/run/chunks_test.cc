@@ -153,7 +153,7 @@ TEST(Chunks, one_that_is_given_up_keeps_the_bytes_of_its_reads_until_they_have_l
   bench.chunks.clear();
   EXPECT_EQ(bench.held(Use::kFetched), 1000u);
   bench.store.answer();
-  EXPECT_EQ(bench.held(Use::kFetched), 1000u) << "they are one claim";
+  EXPECT_EQ(bench.held(Use::kFetched), 600u) << "each read returns its own";
   bench.store.answer();
   EXPECT_EQ(bench.held(Use::kFetched), 0u);
   EXPECT_TRUE(bench.chunk(block).is<Chunk::Waiting>());

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <utility>
 
 #include "pipeline/run/row_tasks.h"
@@ -13,7 +12,7 @@ bool RowTasks::may_make(const WindowBatchPtr& batch, RowTask& task) {
   while (true) {
     core_.row_work.look_up(task, batch->job);
     RowEntry& entry = task.entry;
-    if (entry.settled()) {
+    if (task.bytes.looked_up && entry.is_free()) {
       if (!entry.wanted) core_.end(entry.making);  // the entry was stored just before
       return true;
     }
@@ -21,7 +20,7 @@ bool RowTasks::may_make(const WindowBatchPtr& batch, RowTask& task) {
     if (entry.making) {
       // The earlier look-up may have missed an entry that was stored since, also under a version
       // that another loader has learned since.
-      entry.looked_up = entry.looked_up && core_.row_work.is_still_missing(task, batch->job);
+      task.bytes.looked_up = task.bytes.looked_up && core_.row_work.is_still_missing(task, batch->job);
     } else if (!is_oldest(batches_, *batch, &task)) {
       if (await(batch, task, SingleFlight::Wait::kAny)) return false;
     } else if (!make_beside(batch, task) && await(batch, task, SingleFlight::Wait::kWorking)) {
@@ -33,7 +32,7 @@ bool RowTasks::may_make(const WindowBatchPtr& batch, RowTask& task) {
 // Returns false if the entry's flight has ended, or rests and must not be waited for. The caller
 // then looks the entry up again.
 bool RowTasks::await(const WindowBatchPtr& batch, RowTask& task, SingleFlight::Wait what) {
-  const uint64_t ticket = ++tickets_;
+  const uint64_t ticket = next_ticket();
   const size_t index = batch->index_of(task);
   const bool waits = task.entry.wanted->flights->wait(
       task.entry.wanted->key, what,
@@ -52,8 +51,7 @@ void RowTasks::told(WindowBatch& batch, size_t index, uint64_t ticket) {
   RowTask& task = batch.tasks[index];
   const auto* awaiting = std::get_if<RowTask::Awaiting>(&task.at);
   if (awaiting == nullptr || awaiting->ticket != ticket) return;
-  task.at = RowTask::Waiting{};
-  batch.waiting_from = std::min(batch.waiting_from, index);
+  batch.wait(task);
   if (!core_.closed && core_.queue) core_.act_on_a_thread();
 }
 
@@ -73,16 +71,15 @@ void RowTasks::look_at_awaited(const WindowBatchPtr& batch, RowTask& task) const
   if (!task.is<RowTask::Awaiting>() || !is_oldest(batches_, *batch, &task)) return;
   const std::optional<SingleFlight::Look> look = task.entry.wanted->flights->look(task.entry.wanted->key);
   if (look && look->working) return;
-  task.at = RowTask::Waiting{};
-  batch->waiting_from = std::min(batch->waiting_from, batch->index_of(task));
+  batch->wait(task);
 }
 
 // Called when the task needs memory or a thread of this run to continue.
 void RowTasks::rests(RowTask& task) const {
   if (!task.entry.making) return;
   std::optional<SingleFlight::Stored> stored;
-  if (task.fetched_all && !task.entry.in_cache() && task.entry.question() == nullptr)
-    stored = SingleFlight::Stored{task.fetched, task.entry.version_read().value_or(0)};
+  if (task.bytes.in_memory && !task.bytes.in_cache() && !task.entry.answered)
+    stored = SingleFlight::Stored{task.bytes.only(), task.entry.version_read().value_or(0)};
   core_.tell(task.entry.making->rests(std::move(stored)));
 }
 

@@ -154,7 +154,7 @@ Awaited Window::what_is_awaited() {
   if (uses_.waits(batch, task)) return chunks_->what_is_awaited(*batch.block_of(task));
   if (const auto* running = std::get_if<RowTask::Running>(&task.at))
     return running->begun ? Awaited::kCompute : Awaited::kThread;
-  if (task.is<RowTask::Fetching>()) return Awaited::kStorage;
+  if (task.is<RowTask::Reading>()) return Awaited::kStorage;
   if (task.is<RowTask::Awaiting>()) return core_.plan->fetches ? Awaited::kStorage : Awaited::kCompute;
   if (task.is<RowTask::WithUser>()) return Awaited::kUser;
   // A task that finds a resource missing does not record it, so the reason is derived from what is

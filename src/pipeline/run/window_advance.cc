@@ -78,7 +78,7 @@ bool Window::advance_batch(const WindowBatchPtr& batch, bool* may_start, Actions
 Step Window::advance_task(const WindowBatchPtr& batch, RowTask& task, bool may_start, Actions& actions) {
   Step step = Step::kMoved;
   if (may_start && task.is<RowTask::Waiting>()) step = tasks_.start(batch, task, actions);
-  if (task.is<RowTask::Ready>()) step = tasks_.compute(batch, task, actions);
+  if (task.is<RowTask::Read>()) step = tasks_.compute(batch, task, actions);
   return step;
 }
 
@@ -101,7 +101,7 @@ bool Window::advance_chunks(Actions& actions) {
   for (const WindowBatchPtr& batch : batches_) {
     if (batch->rests() || batch->all_done()) continue;
     uses_.look_again(*batch);
-    BatchReclaimer reclaimer(reclaimer_, *batch);
+    TaskReclaimer reclaimer(reclaimer_, batch->oldest());
     const ChunkBlock* first = batch->block_of(batch->oldest()).get();
     const auto moves = [&](const ChunkBlock& block) {
       const bool is_first = &block == first;
