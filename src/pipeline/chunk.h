@@ -14,7 +14,7 @@ struct Chunk : Element {
   int64_t number = 0;
   int wanted = 0;       ///< blocks that hold it
   int64_t pins = 0;     ///< tasks that use its memory, or will
-  int64_t lookers = 0;  ///< pinning tasks that are posted to a compute thread or run there
+  int64_t readers = 0;  ///< pinning tasks that are posted to a compute thread or run there
   bool awaits = false;  ///< another run is making the same chunk, and notifies this one at the end
   /// Key under which other runs share the rows. Unset until it is computed; null if they are not
   /// shared.

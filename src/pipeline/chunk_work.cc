@@ -69,7 +69,7 @@ ChunkNeeds ChunkWork::needs(int64_t number, const StoredBytes& bytes, uint64_t m
 ChunkWork::Made ChunkWork::make(int64_t number, StoredBytes& bytes, const Buffer& rows, WorkMemory& memory) const {
   Made made{cancelled("not made")};
   try {
-    made.rows = decode(number, bytes, rows, memory, &made.cold);
+    made.rows = decode(number, bytes, rows, memory, &made.page_cache_miss);
   } catch (const std::bad_alloc&) {
     made.rows = system_lacks_memory();
   } catch (const std::exception& error) {
@@ -79,13 +79,13 @@ ChunkWork::Made ChunkWork::make(int64_t number, StoredBytes& bytes, const Buffer
 }
 
 Result<std::shared_ptr<const Columns>> ChunkWork::decode(int64_t number, StoredBytes& bytes, const Buffer& rows,
-                                                         WorkMemory& memory, bool* cold) const {
+                                                         WorkMemory& memory, bool* page_cache_miss) const {
   const ChunkPlan& plan = *plan_->chunks;
   const bool unread = bytes.unread();
   if (unread) {
     const bool as_it_is = bytes.in_cache() && plan.caches_packed();
     const std::optional<Status> read = bytes.read_now(*plan_->fetch_counters, 0, as_it_is ? rows : Buffer());
-    *cold = !read;
+    *page_cache_miss = !read;
     if (!read) return cancelled("not in the page cache");
     FOREBAY_RETURN_IF_ERROR(*read);
   }

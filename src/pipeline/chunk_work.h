@@ -30,7 +30,7 @@ class ChunkWork {
   ChunkNeeds needs(int64_t number, const StoredBytes& bytes, uint64_t more) const;
   struct Made {
     Result<std::shared_ptr<const Columns>> rows;
-    bool cold = false;  ///< the bytes are not in the page cache; read them asynchronously
+    bool page_cache_miss = false;  ///< the bytes have to be read asynchronously
   };
   /// Makes the rows of a chunk on a compute thread. Never throws. `rows` is memory of
   /// ChunkNeeds::together bytes. If the thread reads the stored bytes, it does not keep them.
@@ -38,7 +38,7 @@ class ChunkWork {
 
  private:
   Result<std::shared_ptr<const Columns>> decode(int64_t number, StoredBytes& bytes, const Buffer& rows,
-                                                WorkMemory& memory, bool* cold) const;
+                                                WorkMemory& memory, bool* page_cache_miss) const;
 
   const std::shared_ptr<const ExecutionPlan> plan_;
 };

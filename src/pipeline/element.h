@@ -13,9 +13,10 @@
 
 namespace forebay {
 
-/// An element of a run: a chunk, or some rows of a batch. A row that is read from an object of its
-/// own is a chunk of one row. The run's lock guards the element. While it is Running, everything
-/// but `at` belongs to a compute thread. An element holds memory only in `bytes` and in its state.
+/// An element of a run: a chunk, or a task, which is some rows of a batch. A row whose sample is an
+/// object of its own is a chunk of one row. The run's lock guards the element; while it is Running,
+/// its stored bytes belong to a compute thread. An element holds memory only in `bytes` and in its
+/// state, so it is revoked by emptying the one and assigning Waiting to the other.
 struct Element {
   /// Not begun.
   struct Waiting {};
@@ -37,7 +38,8 @@ struct Element {
     bool begun = false;     ///< a compute thread has started
     bool given_up = false;  ///< the result is dropped
     Buffer memory = {};     ///< of a chunk: for the packed rows, or for the bytes of a cache entry
-    Claim rows = {};        ///< for `memory` and other rows; returned before `memory` goes back to the pool
+    /// For `memory` and other rows. Returned before `memory` goes back to the pool.
+    Claim rows = {};
   };
   struct WithUser {
     uint64_t ticket;  ///< an answer with another ticket is stale
@@ -54,8 +56,9 @@ struct Element {
   std::variant<Waiting, Awaiting, Reading, Read, Running, WithUser, Ready, Failed> at;
 
   StoredBytes bytes;
-  uint64_t found_bytes = 0;  ///< size of the object, if an earlier read found it larger than guessed
-  uint64_t needs = 0;        ///< working memory beyond the thread's own that the last attempt asked for
+  uint64_t found_bytes = 0;  ///< size of the object, if it was larger than guessed
+  /// Working memory beyond the thread's own that the last attempt asked for.
+  uint64_t needs = 0;
 
   template <class State>
   bool is() const {

@@ -23,7 +23,7 @@ struct RowEntry {
   };
 
   /// Whether the row does not depend on the flight of another task.
-  bool is_free() const { return !wanted || making || beside; }
+  bool is_free() const { return !wanted || making || without_right; }
   /// The version of the object that was read. Nothing if versions are not learned from reads.
   std::optional<uint64_t> version_read() const {
     return version ? std::optional(version->load(std::memory_order_relaxed)) : std::nullopt;
@@ -31,7 +31,7 @@ struct RowEntry {
 
   std::optional<Wanted> wanted;
   std::unique_ptr<SingleFlight::Flight> making;  ///< the right to make the wanted entry
-  bool beside = false;  ///< the entry is made without that right, since the task that has it rests
+  bool without_right = false;  ///< the entry is made although a task whose flight is paused has the right
   /// Set if the read tells the key of the entry (KeyQuestion). The row is then looked up again.
   std::function<void(uint64_t version, const Buffer& bytes)> answered;
   /// Version of the object that is read; 0 if the store gave none. Null if versions are not

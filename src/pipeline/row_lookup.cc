@@ -10,16 +10,6 @@
 
 namespace forebay {
 
-namespace {
-
-std::optional<RowEntry::Wanted> wanted_of(const KeyedStage& stage, size_t at, const BatchJob& batch, int64_t row) {
-  const std::optional<Hash128> key = stage.flights ? stage.keys->flight(batch, row) : std::nullopt;
-  if (!key) return std::nullopt;
-  return RowEntry::Wanted{at, *key, stage.flights};
-}
-
-}  // namespace
-
 void RowWork::look_up(RowInput& input, const BatchJob& batch) const {
   if (input.bytes.looked_up) return;
   input.bytes = StoredBytes();
@@ -35,7 +25,10 @@ void RowWork::look_up(RowInput& input, const BatchJob& batch) const {
     if (!stage.cache) continue;
     const std::optional<Identity> key = stage.keys->find(batch, input.begin);
     const bool is_here = key && stage.cache->has(key->hash);
-    if (!entry.wanted) entry.wanted = wanted_of(stage, at, batch, input.begin);
+    if (!entry.wanted && stage.flights) {
+      if (const auto flight = stage.keys->flight(batch, input.begin))
+        entry.wanted = RowEntry::Wanted{at, *flight, stage.flights};
+    }
     if (!entry.is_free() && entry.wanted->stage == at && !is_here) {
       input.bytes.looked_up = false;
       return;
@@ -114,7 +107,7 @@ void RowWork::prepare_read(RowInput& input, const BatchJob& batch) const {
 
 // Opens an entry that was read from disk or a peer. Returns false if it is damaged: the cache has
 // dropped it, and the object itself has to be fetched.
-bool RowWork::open_kept(RowInput& input) const {
+bool RowWork::open_entry(RowInput& input) const {
   StoredBytes& bytes = input.bytes;
   if (!bytes.in_cache() || bytes.is_hit() || input.stage > 0) return true;
   Result<std::shared_ptr<const Columns>> columns =
@@ -123,17 +116,17 @@ bool RowWork::open_kept(RowInput& input) const {
   return columns.ok();
 }
 
-Status RowWork::keep_row(size_t at, RowInput& input, const BatchJob& batch, int64_t row, Record& record,
-                         WorkMemory& memory) const {
+Status RowWork::store_row(size_t at, RowInput& input, const BatchJob& batch, int64_t row, Record& record,
+                          WorkMemory& memory) const {
   const KeyedStage& stage = plan_->keyed_stage(at);
   // Values are computed whether or not the result is stored, since the output of later stages must
   // not depend on that.
   for (Value& value : record) FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
   if (!stage.cache) return {};
-  if (const std::optional<Identity> key = stage.keys->keep(batch, row, input.entry.version_read())) {
-    stage.keep(*key, record, input.extras, static_cast<double>(memory.meter().cpu_ns()) * 1e-9,
-               batch.rows()[static_cast<size_t>(row)].id);
-    stage.keys->kept(batch, row, *key);
+  if (const std::optional<Identity> key = stage.keys->store_key(batch, row, input.entry.version_read())) {
+    stage.store(*key, record, input.extras, static_cast<double>(memory.meter().cpu_ns()) * 1e-9,
+                batch.rows()[static_cast<size_t>(row)].id);
+    stage.keys->on_stored(batch, row, *key);
   }
   // This notifies waiting tasks. No lock is held here.
   if (input.entry.wanted && input.entry.wanted->stage == at) input.entry.making.reset();

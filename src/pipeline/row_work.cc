@@ -151,46 +151,56 @@ RowResult RowWork::gather(BatchJob& batch, const RowInput& input) const {
 
 RowResult RowWork::run_stages(RowInput& input, BatchJob& batch, const RowPlacement& at, WorkMemory& memory) const {
   RowResult result;
-  for (int64_t row = input.begin; row < input.end;) {
-    const RowJob& sample = batch.rows()[static_cast<size_t>(row)];
-    if (sample.skipped) {  // found bad before a later row asked for more memory
-      ++row;
-      continue;
-    }
-    if (at.block != nullptr && sample.attempt > 0 && !input.bytes.in_cache() && !at.block->holds(sample.id)) {
-      result.elsewhere.push_back(sample.id);
-      result.verdict = Verdict::kElsewhere;
-      return result;
-    }
-    if (!read(input, batch, result)) return result;
-    if (!open_kept(input)) {
-      result.verdict = Verdict::kAgain;
-      return result;
-    }
+  for (int64_t row = input.begin; row < input.end; ++row) {
+    // A row may have been found bad before a later row asked for more memory.
+    if (batch.rows()[static_cast<size_t>(row)].skipped) continue;
+    if (!run_sample(input, batch, at, row, memory, result)) break;
+  }
+  return result;
+}
+
+// Whether the row can be processed: the chunk of its sample is in the block, or the object or the
+// cache entry is in memory.
+bool RowWork::has_bytes(RowInput& input, BatchJob& batch, const RowPlacement& at, int64_t row,
+                        RowResult& result) const {
+  const RowJob& sample = batch.rows()[static_cast<size_t>(row)];
+  if (at.block != nullptr && sample.attempt > 0 && !input.bytes.in_cache() && !at.block->holds(sample.id)) {
+    result.elsewhere.push_back(sample.id);
+    result.verdict = Verdict::kElsewhere;
+    return false;
+  }
+  if (!read(input, batch, result)) return false;
+  if (open_entry(input)) return true;
+  result.verdict = Verdict::kAgain;
+  return false;
+}
+
+// Runs a row, or the replacements of its sample as long as these are at hand. Returns false if the
+// task cannot continue now.
+bool RowWork::run_sample(RowInput& input, BatchJob& batch, const RowPlacement& at, int64_t row, WorkMemory& memory,
+                         RowResult& result) const {
+  while (has_bytes(input, batch, at, row, result)) {
     const uint64_t before = memory.reserved();
     Status status = run_row(input, batch, at, row, memory, result);
     if (asks_for_more(status, memory)) {
       result.needs_bytes = status.bytes_needed();
       result.verdict = Verdict::kNeedsBytes;
-      return result;
+      return false;
     }
-    if (!status.ok()) {
-      fail(batch, row, std::move(status), result);
-      if (result.verdict == Verdict::kFatal) return result;
-      const bool at_hand =
-          !plan_->fetches && !input.bytes.in_cache() && !plan_->starts_with_user_code() && input.stage == 0;
-      if (result.verdict == Verdict::kAgain && at_hand) {
-        result.verdict = Verdict::kDone;
-        memory.release(memory.reserved() - before);
-        continue;
-      }
-    }
-    // Memory of intermediate values is free again. Only values that wait for the batch still count.
     const uint64_t made = memory.reserved() - before;
-    if (result.verdict != Verdict::kForeign) memory.release(made - std::min(made, batch.loose_bytes(row)));
-    ++row;
+    const bool at_hand =
+        !plan_->fetches && !input.bytes.in_cache() && !plan_->starts_with_user_code() && input.stage == 0;
+    if (!status.ok()) fail(batch, row, std::move(status), result);
+    if (result.verdict == Verdict::kFatal) return false;
+    if (result.verdict != Verdict::kAgain || !at_hand) {
+      // Memory of intermediate values is free again. Only values that wait for the batch still count.
+      if (result.verdict != Verdict::kForeign) memory.release(made - std::min(made, batch.loose_bytes(row)));
+      return true;
+    }
+    result.verdict = Verdict::kDone;
+    memory.release(made);
   }
-  return result;
+  return false;
 }
 
 // Reads the bytes of the object unless they are in memory, if that needs no waiting. Returns false
@@ -205,7 +215,7 @@ bool RowWork::read(RowInput& input, BatchJob& batch, RowResult& result) const {
   if (bytes.is_hit() || !bytes.unread() || input.stage > 0) return true;
   const std::optional<Status> read = bytes.read_now(*plan_->fetch_counters, 1);
   if (!read) {
-    result.verdict = Verdict::kCold;
+    result.verdict = Verdict::kPageCacheMiss;
     return false;
   }
   if (!read->ok()) {
@@ -213,7 +223,7 @@ bool RowWork::read(RowInput& input, BatchJob& batch, RowResult& result) const {
     fail(batch, input.begin, *read, result);
     return false;
   }
-  result.warm = bytes.store;
+  result.read_from = bytes.store;
   return true;
 }
 
@@ -245,7 +255,7 @@ Status RowWork::run_row(RowInput& input, BatchJob& batch, const RowPlacement& at
     }
     if (const auto* keyed = std::get_if<KeyedStage>(&plan_->stages[stage])) {
       if (keyed->forgets_extras) input.extras.clear();
-      FOREBAY_RETURN_IF_ERROR(keep_row(stage, input, batch, row, record, memory));
+      FOREBAY_RETURN_IF_ERROR(store_row(stage, input, batch, row, record, memory));
       if (keyed->marks_replayed) record.push_back(mark_of(batch, row));
       continue;
     }

@@ -32,8 +32,8 @@ struct RowsAtHand {
 
 /// Rows of a batch that are processed together. It belongs to the thread that processes them.
 struct RowInput : Element, RowsAtHand {
-  int64_t begin = 0, end = 0;  ///< rows
-  bool entry_is_cold = false;  ///< the cache entry is not in the page cache and has to be fetched
+  int64_t begin = 0, end = 0;     ///< rows
+  bool entry_needs_read = false;  ///< the cache entry is not in the page cache and has to be fetched
 
   /// Drops all data, so that the rows start from the beginning.
   void give_back() {
@@ -58,13 +58,13 @@ struct RowPlacement {
 
 /// The outcome of processing rows, which decides the next step of their task.
 enum class Verdict : uint8_t {
-  kDone,        ///< the rows are written into the batch, or skipped
-  kNeedsBytes,  ///< run the rows again with RowResult::needs_bytes of working memory
-  kElsewhere,   ///< replacements are in none of the block's chunks; see RowResult::elsewhere
-  kCold,        ///< the bytes are not in the page cache; read them asynchronously
-  kAgain,       ///< look the sample up again: a replacement, a damaged entry, a version learned
-  kForeign,     ///< user code is next
-  kFatal,       ///< the batch fails with RowResult::fatal, a machine or transient error
+  kDone,           ///< the rows are written into the batch, or skipped
+  kNeedsBytes,     ///< run the rows again with RowResult::needs_bytes of working memory
+  kElsewhere,      ///< replacements are in none of the block's chunks; see RowResult::elsewhere
+  kPageCacheMiss,  ///< the bytes are not in the page cache; read them asynchronously
+  kAgain,          ///< look the sample up again: a replacement, a damaged entry, a version learned
+  kForeign,        ///< user code is next
+  kFatal,          ///< the batch fails with RowResult::fatal, a machine or transient error
 };
 
 struct RowResult {
@@ -73,7 +73,7 @@ struct RowResult {
   Status fatal;
   bool unread = false;  ///< `fatal` says that storage was unavailable to a compute thread
   uint64_t needs_bytes = 0;
-  Store* warm = nullptr;           ///< store that bytes were read from without waiting
+  Store* read_from = nullptr;      ///< store that bytes were read from without waiting
   size_t began = 0, reached = 0;   ///< the stages that the last row has passed: [began, reached)
   Buffer copied;                   ///< lists copied out of chunks that the batch outlasts
   std::vector<int64_t> elsewhere;  ///< ids of replacements in other chunks
@@ -118,16 +118,19 @@ class RowWork {
  private:
   RowResult gather(BatchJob& batch, const RowInput& input) const;
   RowResult run_stages(RowInput& input, BatchJob& batch, const RowPlacement& at, WorkMemory& memory) const;
+  bool has_bytes(RowInput& input, BatchJob& batch, const RowPlacement& at, int64_t row, RowResult& result) const;
   bool read(RowInput& input, BatchJob& batch, RowResult& result) const;
+  bool run_sample(RowInput& input, BatchJob& batch, const RowPlacement& at, int64_t row, WorkMemory& memory,
+                  RowResult& result) const;
   bool find_in(size_t at, const Identity& key, RowInput& input, const BatchJob& batch) const;
-  bool open_kept(RowInput& input) const;
+  bool open_entry(RowInput& input) const;
   Status run_row(RowInput& input, BatchJob& batch, const RowPlacement& at, int64_t row, WorkMemory& memory,
                  RowResult& result) const;
   Status check_packed_alone(const Extras& extras) const;
   Result<Record> begin_row(RowInput& input, const RowPlacement& at, int64_t id) const;
   Status write_row(BatchJob& batch, const RowPlacement& at, int64_t row, Record& record, WorkMemory& memory) const;
-  Status keep_row(size_t at, RowInput& input, const BatchJob& batch, int64_t row, Record& record,
-                  WorkMemory& memory) const;
+  Status store_row(size_t at, RowInput& input, const BatchJob& batch, int64_t row, Record& record,
+                   WorkMemory& memory) const;
   /// Reports to the keyed stages that the row has passed them. Only for rows that do not run again,
   /// so that no row is reported twice.
   void note_made(const RowInput& input, const BatchJob& batch, const RowResult& result) const;

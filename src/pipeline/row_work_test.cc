@@ -57,7 +57,7 @@ TEST(RowWork, a_row_that_is_at_hand_is_done) {
   RowInput input = bench.task(3);
   const RowResult result = bench.run(input);
   EXPECT_EQ(result.verdict, Verdict::kDone);
-  EXPECT_EQ(result.warm, bench.plan->store()) << "it was read on this thread";
+  EXPECT_EQ(result.read_from, bench.plan->store()) << "it was read on this thread";
   EXPECT_TRUE(result.errors.empty());
   EXPECT_EQ(bench.label(3), 30);
 }
@@ -67,7 +67,7 @@ TEST(RowWork, an_object_that_is_far_is_not_waited_for) {
   rig.store = slow_store(Objects::store_of(rig.sizes), {.latency_ms = 1});
   Bench bench(rig);
   RowInput input = bench.task(0);
-  EXPECT_EQ(bench.run(input).verdict, Verdict::kCold);
+  EXPECT_EQ(bench.run(input).verdict, Verdict::kPageCacheMiss);
   input.bytes.pieces.front().bytes = Buffer::allocate(1000);
   input.bytes.in_memory = true;
   EXPECT_EQ(bench.run(input).verdict, Verdict::kDone);
@@ -132,7 +132,7 @@ TEST(RowWork, a_kept_sample_that_fails_later_is_not_taken_for_its_replacement) {
     KeyedStage cache;
     cache.schema = plan.source->schema();
     cache.from_source = {std::nullopt, size_t{1}};
-    cache.kept = {true, false};
+    cache.in_entry = {true, false};
     plan.stages.insert(plan.stages.begin(), std::move(cache));
     plan.keyed = {0};
   };

@@ -92,16 +92,16 @@ void BlockUses::use(const WindowBatch& batch, RowTask& task) const {
 void BlockUses::pin(const WindowBatch& batch, RowTask& task) const {
   if (chunks_ == nullptr || task.bytes.in_cache()) return;
   use(batch, task);
-  task.pins = task.looks = true;
+  task.pins = task.reads_block = true;
   for (const auto& chunk : batch.block_of(task)->chunks) {
     ++chunk->pins;
-    ++chunk->lookers;
+    ++chunk->readers;
   }
 }
 
-void BlockUses::looked(const WindowBatch& batch, RowTask& task) {
-  if (!std::exchange(task.looks, false)) return;
-  for (const auto& chunk : batch.block_of(task)->chunks) --chunk->lookers;
+void BlockUses::done_reading(const WindowBatch& batch, RowTask& task) {
+  if (!std::exchange(task.reads_block, false)) return;
+  for (const auto& chunk : batch.block_of(task)->chunks) --chunk->readers;
 }
 
 void BlockUses::unpin(const WindowBatch& batch, RowTask& task) {

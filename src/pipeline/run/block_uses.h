@@ -27,7 +27,7 @@ class BlockUses {
   void pin(const WindowBatch& batch, RowTask& task) const;
   /// Called when the compute thread is done. The pin remains, since the batch may refer to the
   /// chunks.
-  static void looked(const WindowBatch& batch, RowTask& task);
+  static void done_reading(const WindowBatch& batch, RowTask& task);
   /// Ends the task's use of its block and its pin.
   void leave(const WindowBatch& batch, RowTask& task) const;
   /// Calls leave() for all tasks that are not Running.

@@ -72,7 +72,7 @@ bool Chunks::forget_transient_errors(const std::vector<ChunkBlockPtr>& blocks) {
       if (chunk->status().code() == Code::kUnavailable) away.push_back(chunk.get());
   // All chunks are reset at once. Otherwise those reset first would be read again and again until a
   // compute thread releases the last one.
-  if (std::ranges::any_of(away, [](const Chunk* chunk) { return chunk->lookers > 0; })) return false;
+  if (std::ranges::any_of(away, [](const Chunk* chunk) { return chunk->readers > 0; })) return false;
   // Failed chunks have no rows, so a task that pins one does not use its memory. `away` may contain
   // a chunk twice; only the first reset has an effect.
   for (Chunk* chunk : away)
@@ -130,7 +130,7 @@ Step Chunks::begin_fetching(Chunk& chunk, const Asker& asker) {
   chunk_work_.look_up(chunk.number, bytes);
   if (bytes.is_hit() && plan_.caches_packed()) {
     chunk.become(Chunk::Ready{std::move(bytes.entry->columns)});
-  } else if (bytes.pieces.empty() || core_.fetcher.line(*bytes.store).try_now()) {
+  } else if (bytes.pieces.empty() || core_.fetcher.queue(*bytes.store).try_now()) {
     chunk.at = Chunk::Read{};
   } else {
     if (!has_slot(bytes)) return Step::kNoSlot;
@@ -156,7 +156,7 @@ Step Chunks::decode(const std::shared_ptr<Chunk>& chunk, const Asker& asker, Act
   ++decoding_;
   // `at_work` ends when the task is destroyed, and no lock is held then.
   core_.post(actions, asker.order, Work::kChunks, about_chunk(static_cast<size_t>(chunk->number)),
-             [this, chunk, at_work = std::shared_ptr(at_work(*chunk))](WorkMemory& memory) { work(chunk, memory); });
+             [this, chunk, at_work = on_send(*chunk)](WorkMemory& memory) { work(chunk, memory); });
   return Step::kMoved;
 }
 
@@ -188,7 +188,8 @@ std::optional<Step> Chunks::others_have(const std::shared_ptr<Chunk>& chunk, con
   return chunk->awaits ? std::optional(Step::kMoved) : std::nullopt;
 }
 
-std::unique_ptr<SharedChunks::Work> Chunks::at_work(const Chunk& chunk) const {
+std::shared_ptr<void> Chunks::on_send(Element& element) {
+  const auto& chunk = static_cast<Chunk&>(element);
   return chunk.identity && *chunk.identity ? shared_->begin(**chunk.identity) : nullptr;
 }
 

@@ -62,15 +62,14 @@ class Chunks final : private ElementReads {
   Step begin_fetching(Chunk& chunk, const Asker& asker);
   Step decode(const std::shared_ptr<Chunk>& chunk, const Asker& asker, Actions& actions);
   std::optional<Step> others_have(const std::shared_ptr<Chunk>& chunk, const Asker& asker);
-  std::unique_ptr<SharedChunks::Work> at_work(const Chunk& chunk) const;
   std::optional<Claim> claim(Use use, uint64_t bytes, const Asker& asker) const;
   bool get_memory(Chunk::Running& running, uint64_t bytes, const Asker& asker) const;
   bool has_slot(const StoredBytes& bytes) {
-    return bytes.store == nullptr || core_.fetcher.line(*bytes.store).has_slot();
+    return bytes.store == nullptr || core_.fetcher.queue(*bytes.store).has_slot();
   }
   static const Chunk& first_missing(const ChunkBlock& block);
 
-  std::shared_ptr<void> on_send(Element& element) override { return at_work(static_cast<Chunk&>(element)); }
+  std::shared_ptr<void> on_send(Element& element) override;
   bool is_due(Element& element) const override { return is_due_(static_cast<Chunk&>(element)); }
   void revoke(Element& element) override { drop(static_cast<Chunk&>(element)); }
   void on_arrival(Element&) override {}
@@ -78,8 +77,8 @@ class Chunks final : private ElementReads {
     static_cast<Chunk&>(element).become(Chunk::Failed{std::move(status)});
   }
   void work(const std::shared_ptr<Chunk>& chunk, WorkMemory& memory);
-  void keep(Chunk& chunk, Chunk::Running& running, std::shared_ptr<const Columns> rows);
-  void decoding_failed(Chunk& chunk, Status status, bool cold);
+  void finish(Chunk& chunk, Chunk::Running& running, std::shared_ptr<const Columns> rows);
+  void decoding_failed(Chunk& chunk, Status status, bool page_cache_miss);
   static void drop(Chunk& chunk);
   static void drop_freed(const ChunkTable::Freed& freed);
 

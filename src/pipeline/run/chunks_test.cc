@@ -200,10 +200,10 @@ TEST(Chunks, what_storage_had_not_is_read_again_when_that_is_said) {
     ASSERT_TRUE(bench.chunk(block).is<Chunk::Failed>());
     const bool away = code == Code::kUnavailable;
     bench.chunk(block).pins = 2;
-    bench.chunk(block).lookers = 1;
+    bench.chunk(block).readers = 1;
     EXPECT_EQ(bench.chunks.forget_transient_errors({block}), !away) << "a compute thread looks into it";
     EXPECT_TRUE(bench.chunk(block).is<Chunk::Failed>());
-    bench.chunk(block).lookers = 0;
+    bench.chunk(block).readers = 0;
     EXPECT_TRUE(bench.chunks.forget_transient_errors({block}));
     EXPECT_EQ(bench.chunk(block).is<Chunk::Waiting>(), away);
     EXPECT_EQ(bench.chunk(block).is<Chunk::Failed>(), !away);

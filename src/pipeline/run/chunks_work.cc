@@ -25,17 +25,17 @@ void Chunks::work(const std::shared_ptr<Chunk>& chunk, WorkMemory& memory) {
   core_.ended();
   --decoding_;
   running.working.give_back();
-  if (unread) core_.fetcher.line(*chunk->bytes.store).found(made.cold);
+  if (unread) core_.fetcher.queue(*chunk->bytes.store).record_try(/*hit=*/!made.page_cache_miss);
   if (running.given_up || core_.closed) {
     chunk->become(Chunk::Waiting{});
   } else if (made.rows.ok()) {
-    keep(*chunk, running, std::move(*made.rows));
+    finish(*chunk, running, std::move(*made.rows));
   } else {
-    decoding_failed(*chunk, made.rows.status(), made.cold);
+    decoding_failed(*chunk, made.rows.status(), made.page_cache_miss);
   }
 }
 
-void Chunks::keep(Chunk& chunk, Chunk::Running& running, std::shared_ptr<const Columns> rows) {
+void Chunks::finish(Chunk& chunk, Chunk::Running& running, std::shared_ptr<const Columns> rows) {
   if (!chunk.bytes.in_cache()) ++decoded_[static_cast<size_t>(chunk.number)];
   chunk.bytes = {};
   const uint64_t bytes = held_bytes(*rows, running.memory);
@@ -54,13 +54,13 @@ void Chunks::keep(Chunk& chunk, Chunk::Running& running, std::shared_ptr<const C
 // The chunk starts again if its bytes were not in the page cache or its cache entry was damaged. It
 // is decoded again from the same bytes if it needs more memory than last time. Otherwise all of its
 // rows are bad.
-void Chunks::decoding_failed(Chunk& chunk, Status status, bool cold) {
+void Chunks::decoding_failed(Chunk& chunk, Status status, bool page_cache_miss) {
   const uint64_t own = core_.options.working_bytes_per_thread;
   const uint64_t beyond = status.bytes_needed() > own ? status.bytes_needed() - own : 0;
   const bool damaged_entry = chunk.bytes.in_cache() && status.code() == Code::kCorrupt;
   const bool lacks_memory = status.code() == Code::kOutOfBudget && chunk.needs < beyond;
   chunk.needs = lacks_memory ? beyond : 0;
-  if (cold || damaged_entry)
+  if (page_cache_miss || damaged_entry)
     chunk.become(Chunk::Waiting{});
   else if (lacks_memory)
     chunk.at = Chunk::Read{};

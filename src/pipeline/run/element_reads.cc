@@ -13,9 +13,9 @@ class ElementReads::InFlight final : public Flight {
   const std::shared_ptr<void> held_;  // result of on_send()
 
  public:
-  InFlight(ElementReads& reads, std::shared_ptr<Element> of, uint64_t number, StoreLine& line, ReadRequest request,
+  InFlight(ElementReads& reads, std::shared_ptr<Element> of, uint64_t number, StoreQueue& queue, ReadRequest request,
            Claim bytes)
-      : Flight(line, std::move(request), std::move(bytes)), alive_(reads.core_.alive()), reads_(reads),
+      : Flight(queue, std::move(request), std::move(bytes)), alive_(reads.core_.alive()), reads_(reads),
         held_(reads.on_send(*of)), element(std::move(of)), about(number),
         ticket(std::get<Element::Reading>(element->at).ticket), piece(std::get<Element::Reading>(element->at).sent) {}
 
@@ -24,7 +24,7 @@ class ElementReads::InFlight final : public Flight {
   const size_t piece;
 
  private:
-  void landed(Result<Buffer> result) override { reads_.on_answer(*this, std::move(result)); }
+  void landed(Result<Buffer> result) override { reads_.on_landed(*this, std::move(result)); }
   // Otherwise the oldest batch would reclaim the memory, and the object would be read once more.
   bool may_take(uint64_t more) const override { return reads_.core_.memory.leaves_room(more); }
 };
@@ -37,14 +37,14 @@ void ElementReads::begin_reading(Element& element, Claim claim) {
 Step ElementReads::send(const std::shared_ptr<Element>& element, uint64_t about, Actions& actions) {
   auto& reading = std::get<Element::Reading>(element->at);
   StoredBytes& bytes = element->bytes;
-  StoreLine& line = core_.fetcher.line(*bytes.store);
+  StoreQueue& queue = core_.fetcher.queue(*bytes.store);
   for (; reading.sent < bytes.pieces.size(); ++reading.sent) {
-    if (!line.has_slot()) return Step::kNoSlot;
+    if (!queue.has_slot()) return Step::kNoSlot;
     ReadRequest& request = bytes.pieces[reading.sent].request;
     // The claim belongs to the read from here on: an element that is revoked meanwhile must not
     // release memory that is being written to.
     Claim claim = bytes.claim.split(size_of(request));
-    auto flight = std::make_shared<InFlight>(*this, element, about, line, std::move(request), std::move(claim));
+    auto flight = std::make_shared<InFlight>(*this, element, about, queue, std::move(request), std::move(claim));
     core_.fetcher.begin(*flight);
     ++reading.in_flight;
     actions.flights.push_back(std::move(flight));
@@ -52,7 +52,7 @@ Step ElementReads::send(const std::shared_ptr<Element>& element, uint64_t about,
   return Step::kMoved;
 }
 
-void ElementReads::on_answer(InFlight& flight, Result<Buffer> result) {
+void ElementReads::on_landed(InFlight& flight, Result<Buffer> result) {
   if (const auto trace = core_.plan->trace->get()) trace_read(*trace, flight, flight.about, result.ok());
   Turn turn(core_);
   core_.fetcher.end(flight);

@@ -40,7 +40,7 @@ class ElementReads {
   virtual void on_arrival(Element& element) = 0;
   virtual void on_error(Element& element, Status status, Actions& actions) = 0;
 
-  void on_answer(InFlight& flight, Result<Buffer> result);
+  void on_landed(InFlight& flight, Result<Buffer> result);
   bool take(Element& element, InFlight& flight, Result<Buffer> result) const;
 
   const int64_t samples_;

@@ -10,25 +10,20 @@
 
 namespace forebay {
 
-Step RowTasks::start(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
-  return start(batch, task, /*ahead=*/false, actions);
-}
-
-// `ahead`: only a read is begun, if the task needs one.
-Step RowTasks::start(const WindowBatchPtr& batch, RowTask& task, bool ahead, Actions& actions) {
+Step RowTasks::start(const WindowBatchPtr& batch, RowTask& task, Actions& actions, bool ahead) {
   if (!may_make(batch, task) || (ahead && task.bytes.is_hit())) return Step::kMoved;
   const Step step = ahead ? begin_ahead(batch, task, actions) : begin(batch, task, actions);
   // A task that could not start must not keep others waiting, so its flight ends.
   if (step != Step::kMoved)
     core_.end(task.entry.making);
   else if (task.is<RowTask::Read>())
-    rests(task);
+    pause_flight(task);
   return step;
 }
 
 Step RowTasks::begin(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
   const ExecutionPlan& plan = *core_.plan;
-  const bool fetches = plan.fetches || (task.bytes.in_cache() && task.entry_is_cold);
+  const bool fetches = plan.fetches || (task.bytes.in_cache() && task.entry_needs_read);
   if (fetches && !task.bytes.is_hit()) return start_fetching(batch, task, actions);
   if (!plan.starts_with_user_code() || task.bytes.in_cache()) {
     task.at = RowTask::Read{};
@@ -47,15 +42,15 @@ Step RowTasks::start_fetching(const WindowBatchPtr& batch, RowTask& task, Action
   bool at_hand = bytes.in_memory;
   if (!at_hand) {
     core_.row_work.prepare_read(task, batch->job);
-    // Reading on the compute thread saves a hand-over as long as it does not wait; after a cold
-    // read it is tried again now and then. An object of unknown size is not read there, since it
-    // may need more bytes than it was granted.
-    StoreLine& line = core_.fetcher.line(*bytes.store);
-    const bool warm = line.reads_now();
-    at_hand = bytes.pieces.front().request.expected_size && line.try_now();
-    // A try after a cold read queues even if the threads are full. On a busy machine there would
+    // Reading on the compute thread saves a hand-over as long as it does not wait; after a miss in
+    // the page cache it is tried again now and then. An object of unknown size is not read there,
+    // since it may need more bytes than it was granted.
+    StoreQueue& queue = core_.fetcher.queue(*bytes.store);
+    const bool expected = queue.reads_now();
+    at_hand = bytes.pieces.front().request.expected_size && queue.try_now();
+    // A try after a miss queues even if the threads are full. On a busy machine there would
     // never be one otherwise.
-    if (at_hand ? warm && core_.threads_full() : !line.has_slot()) return Step::kNoSlot;
+    if (at_hand ? expected && core_.threads_full() : !queue.has_slot()) return Step::kNoSlot;
   }
   // The batch's memory comes first: a fetched row without a destination would have to be fetched
   // again.
@@ -79,7 +74,7 @@ Step RowTasks::compute(const WindowBatchPtr& batch, RowTask& task, Actions& acti
   task.needs = 0;
   uses_.pin(*batch, task);
   task.at = RowTask::Running{std::move(*working)};
-  if (task.entry.making) task.entry.making->works();
+  if (task.entry.making) task.entry.making->resume();
   ++batch->running;
   const size_t index = batch->index_of(task);
   const uint64_t unread = task.bytes.in_memory || task.stage > 0 ? 0 : kAboutUnread;
@@ -93,7 +88,7 @@ bool RowTasks::fetch_ahead(const WindowBatchPtr& batch, Actions& actions) {
   for (size_t index = batch->waiting_from; index < batch->tasks.size(); ++index) {
     RowTask& task = batch->tasks[index];
     if (task.is<RowTask::Waiting>()) {
-      if (start(batch, task, only_reads, actions) != Step::kMoved) return false;
+      if (start(batch, task, actions, only_reads) != Step::kMoved) return false;
       batch->untouched = std::max(batch->untouched, index + 1);
     }
     if (index == batch->waiting_from) ++batch->waiting_from;
@@ -104,15 +99,15 @@ bool RowTasks::fetch_ahead(const WindowBatchPtr& batch, Actions& actions) {
 Step RowTasks::begin_ahead(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
   StoredBytes& bytes = task.bytes;
   core_.row_work.prepare_read(task, batch->job);
-  StoreLine& line = core_.fetcher.line(*bytes.store);
-  if (!line.has_slot()) return Step::kNoSlot;
+  StoreQueue& queue = core_.fetcher.queue(*bytes.store);
+  if (!queue.has_slot()) return Step::kNoSlot;
   // No memory is reclaimed for reads ahead.
   const uint64_t size = bytes.size();
   if (!core_.memory.may_fetch_ahead(size) || !core_.memory.leaves_last_step(size)) return Step::kNoBytes;
   std::optional<Claim> claim = core_.memory.take(Use::kFetched, size);
   if (!claim) return Step::kNoBytes;
   // If all tasks are read ahead, only this try can find that the page cache has the data by now.
-  const bool at_hand = !line.reads_now() && bytes.pieces.front().request.expected_size && line.try_now();
+  const bool at_hand = !queue.reads_now() && bytes.pieces.front().request.expected_size && queue.try_now();
   read(task, std::move(*claim), at_hand, actions);
   return Step::kMoved;
 }
@@ -141,7 +136,7 @@ void RowTasks::call_user(const WindowBatchPtr& batch, RowTask& task) {
   const size_t index = batch->index_of(task);
   auto call = std::make_shared<Call>(*this, batch, index, next_ticket(), stage, foreign_input(stage, task));
   task.at = RowTask::WithUser{call->ticket};
-  if (task.entry.making) task.entry.making->works();
+  if (task.entry.making) task.entry.making->resume();
   core_.calls.put(batch->order(index), std::move(call));
 }
 

@@ -22,11 +22,11 @@ class RowTasks final : private ElementReads {
         batches_(batches) {}
 
   /// Starts a task that is Waiting. If it can be started, it becomes Reading, Read (if it needs
-  /// no asynchronous read), WithUser, or Awaiting.
-  Step start(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
-  /// Makes the oldest task of the run Waiting again if it awaits a flight that rests. Such a flight
+  /// no asynchronous read), WithUser, or Awaiting. `ahead`: it is only read, if it has to be.
+  Step start(const WindowBatchPtr& batch, RowTask& task, Actions& actions, bool ahead = false);
+  /// Makes the oldest task of the run Waiting again if it awaits a flight that is paused. Such a flight
   /// depends on the resources of another loader, for which the oldest task must not wait.
-  void look_at_awaited(const WindowBatchPtr& batch, RowTask& task) const;
+  void recheck_awaited(const WindowBatchPtr& batch, RowTask& task) const;
   /// Posts a task that is Read to a compute thread.
   Step compute(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
   /// Starts reads for the tasks of a batch after the window, with the memory set aside for reading
@@ -38,10 +38,9 @@ class RowTasks final : private ElementReads {
 
   bool may_make(const WindowBatchPtr& batch, RowTask& task);
   bool await(const WindowBatchPtr& batch, RowTask& task, SingleFlight::Wait what);
-  bool make_beside(const WindowBatchPtr& batch, RowTask& task) const;
-  void told(WindowBatch& batch, size_t index, uint64_t ticket);
-  Step start(const WindowBatchPtr& batch, RowTask& task, bool ahead, Actions& actions);
-  void rests(RowTask& task) const;
+  bool make_without_right(const WindowBatchPtr& batch, RowTask& task) const;
+  void on_flight_ended(WindowBatch& batch, size_t index, uint64_t ticket);
+  void pause_flight(RowTask& task) const;
   Step begin(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
   Step start_fetching(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
   Step begin_ahead(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
@@ -53,11 +52,10 @@ class RowTasks final : private ElementReads {
   std::shared_ptr<void> on_send(Element& element) override;
   bool is_due(Element& element) const override { return is_front(batches_, *task_of(element).batch); }
   void revoke(Element& element) override { revocation_.revoke(*task_of(element).batch, task_of(element)); }
-  void on_arrival(Element& element) override { rests(task_of(element)); }
+  void on_arrival(Element& element) override { pause_flight(task_of(element)); }
   void on_error(Element& element, Status status, Actions& actions) override;
   void on_answer(const Call& call, Status status, const Schema& schema, Record record);
   void work(const WindowBatchPtr& batch, size_t index, WorkMemory& memory);
-  void failed(const WindowBatchPtr& batch, RowTask& task, Status status, Actions& actions);
   void conclude(const WindowBatchPtr& batch, RowTask& task, RowResult result, Claim grant, Actions& actions);
   void follow(const WindowBatchPtr& batch, RowTask& task, RowResult& result, Actions& actions);
   void read_later(const WindowBatchPtr& batch, RowTask& task, Actions& actions);

@@ -9,13 +9,16 @@
 namespace forebay {
 
 std::shared_ptr<void> RowTasks::on_send(Element& element) {
-  if (auto& making = task_of(element).entry.making) making->works();
+  if (auto& making = task_of(element).entry.making) making->resume();
   return nullptr;
 }
 
+// Handles an error that a read or user code gave for the task's sample.
 void RowTasks::on_error(Element& element, Status status, Actions& actions) {
   RowTask& task = task_of(element);
-  failed(task.batch->shared_from_this(), task, std::move(status), actions);
+  RowResult result;
+  core_.row_work.fail(task.batch->job, task.begin, std::move(status), result);
+  conclude(task.batch->shared_from_this(), task, std::move(result), Claim(), actions);
 }
 
 void RowTasks::on_answer(const Call& call, Status status, const Schema& schema, Record record) {
@@ -31,9 +34,9 @@ void RowTasks::on_answer(const Call& call, Status status, const Schema& schema, 
   task.at = RowTask::Read{};
   if (status.ok()) {
     ++task.stage;
-    rests(task);
+    pause_flight(task);
   } else {
-    failed(call.batch, task, std::move(status), turn.actions);
+    on_error(task, std::move(status), turn.actions);
   }
 }
 
@@ -57,16 +60,9 @@ void RowTasks::work(const WindowBatchPtr& batch, size_t index, WorkMemory& memor
   Turn turn(core_);
   core_.ended();
   --batch->running;
-  BlockUses::looked(*batch, task);
+  BlockUses::done_reading(*batch, task);
   result.unread &= ahead;
   conclude(batch, task, std::move(result), std::move(std::get<RowTask::Running>(task.at).working), turn.actions);
-}
-
-// Handles an error that a read or user code gave for the task's sample.
-void RowTasks::failed(const WindowBatchPtr& batch, RowTask& task, Status status, Actions& actions) {
-  RowResult result;
-  core_.row_work.fail(batch->job, task.begin, std::move(status), result);
-  conclude(batch, task, std::move(result), Claim(), actions);
 }
 
 // `grant`: working memory of the task, which is released.
@@ -98,9 +94,9 @@ void RowTasks::follow(const WindowBatchPtr& batch, RowTask& task, RowResult& res
       // No underflow, since the task asked for more than the thread's own memory and its grant.
       task.needs = result.needs_bytes - core_.options.working_bytes_per_thread;
       task.at = RowTask::Read{};
-      return rests(task);
+      return pause_flight(task);
     case Verdict::kElsewhere: revocation_.revoke(*batch, task); return uses_.widen(*batch, task, result.elsewhere);
-    case Verdict::kCold: return read_later(batch, task, actions);
+    case Verdict::kPageCacheMiss: return read_later(batch, task, actions);
     case Verdict::kAgain: return revocation_.revoke(*batch, task);
     case Verdict::kForeign: return call_user(batch, task);
     case Verdict::kFatal:  // the batch fails without waiting for its other tasks
@@ -113,7 +109,7 @@ void RowTasks::follow(const WindowBatchPtr& batch, RowTask& task, RowResult& res
       break;
     case Verdict::kDone: break;
   }
-  if (result.warm != nullptr) core_.fetcher.line(*result.warm).found(/*cold=*/false);
+  if (result.read_from != nullptr) core_.fetcher.queue(*result.read_from).record_try(/*hit=*/true);
   finish(*batch, task);
   // The task began before the batch was due and ended after look_at_front() had seen the batch,
   // which it does only once.
@@ -122,16 +118,16 @@ void RowTasks::follow(const WindowBatchPtr& batch, RowTask& task, RowResult& res
 
 // The object was not in the page cache.
 void RowTasks::read_later(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
-  StoreLine& line = core_.fetcher.line(*task.bytes.store);
-  line.found(/*cold=*/true);
+  StoreQueue& queue = core_.fetcher.queue(*task.bytes.store);
+  queue.record_try(/*hit=*/false);
   // If the plan fetches nothing else, no memory was claimed for the entry. The task starts again
   // and claims it like any read.
   if (!core_.plan->fetches) {
-    task.entry_is_cold = true;
+    task.entry_needs_read = true;
     return revocation_.revoke(*batch, task);
   }
   // The task keeps its claim, since younger tasks could take the memory otherwise.
-  if (line.has_slot()) {
+  if (queue.has_slot()) {
     read(task, std::move(task.bytes.claim), /*at_hand=*/false, actions);
   } else {
     revocation_.revoke(*batch, task);

@@ -72,7 +72,7 @@ Result<Delivery> Window::deliver(RunCore::Lock& lock) {
   if (!job.fatal.ok()) {
     Status status = job.fatal;
     drop();
-    core_.tell_all(lock);
+    core_.send_notifications(lock);
     return status;
   }
   std::stable_sort(job.errors.begin(), job.errors.end(),
@@ -159,8 +159,9 @@ Awaited Window::what_is_awaited() {
   if (task.is<RowTask::WithUser>()) return Awaited::kUser;
   // A task that finds a resource missing does not record it, so the reason is derived from what is
   // missing now.
-  const bool needs_slot = task.is<RowTask::Waiting>() && core_.line != nullptr && !core_.reads_on_compute_threads();
-  if (needs_slot) return core_.line->has_slot() ? Awaited::kMemory : Awaited::kSlot;
+  const bool needs_slot =
+      task.is<RowTask::Waiting>() && core_.store_queue != nullptr && !core_.reads_on_compute_threads();
+  if (needs_slot) return core_.store_queue->has_slot() ? Awaited::kMemory : Awaited::kSlot;
   return core_.threads_full() ? Awaited::kThread : Awaited::kMemory;
 }
 

@@ -24,12 +24,12 @@ struct RowTask : RowInput {
 
   WindowBatch* batch;
   // For plans with chunks:
-  size_t block = 0;     ///< index in WindowBatch::blocks
-  ChunkBlockPtr wider;  ///< replaces that block if replacements are in other chunks
-  bool uses = false;    ///< counted in ChunkBlock::users
-  bool pins = false;    ///< counted in Chunk::pins
-  bool looks = false;   ///< counted in Chunk::lookers
-  Buffer copied;        ///< lists copied out of chunks that the batch outlasts
+  size_t block = 0;          ///< index in WindowBatch::blocks
+  ChunkBlockPtr wider;       ///< replaces that block if replacements are in other chunks
+  bool uses = false;         ///< counted in ChunkBlock::users
+  bool pins = false;         ///< counted in Chunk::pins
+  bool reads_block = false;  ///< counted in Chunk::readers
+  Buffer copied;             ///< lists copied out of chunks that the batch outlasts
 };
 
 /// A batch of the window, or a later one whose samples are fetched ahead: its memory, and its rows
@@ -64,7 +64,7 @@ struct WindowBatch : std::enable_shared_from_this<WindowBatch> {
 
   int64_t size() const { return static_cast<int64_t>(job.rows().size()); }
   /// Whether nothing can be done for the batch now.
-  bool rests() const { return revoking || complete || assembling > 0; }
+  bool is_inactive() const { return revoking || complete || assembling > 0; }
   bool all_done() const { return done == tasks.size(); }
   /// The oldest task that is not Ready. There must be one.
   RowTask& oldest();
