@@ -38,7 +38,7 @@ SingleFlight::Told SingleFlight::end(const Hash128& entry) {
   return std::move(ended.waiting);
 }
 
-SingleFlight::Told SingleFlight::rest(const Hash128& entry, std::optional<Stored> stored) {
+SingleFlight::Told SingleFlight::pause(const Hash128& entry, std::optional<Stored> stored) {
   const std::lock_guard lock(mutex_);
   State& state = flights_.find(entry)->second;
   state.look.working = false;
@@ -46,7 +46,7 @@ SingleFlight::Told SingleFlight::rest(const Hash128& entry, std::optional<Stored
   return std::exchange(state.waiting, Told());
 }
 
-void SingleFlight::work(const Hash128& entry) {
+void SingleFlight::resume(const Hash128& entry) {
   const std::lock_guard lock(mutex_);
   flights_.find(entry)->second.look.working = true;
 }

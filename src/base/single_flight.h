@@ -22,12 +22,12 @@ namespace forebay {
 /// | state | meaning | what a waiter may do |
 /// |---|---|---|
 /// | working | a read is in flight, or a thread or user code is at work | wait |
-/// | resting | the maker needs memory or a thread of its own loader | wait, unless it is oldest |
+/// | paused | the maker needs memory or a thread of its own loader | wait, unless it is oldest |
 /// | ended | the entry is in the cache, or failed, or was revoked | look the entry up again |
 ///
-/// A flight begins as working. A working flight makes progress by itself; a resting one may rest
-/// for long. The oldest element of a loader never waits for a resting flight. It makes the entry
-/// itself, from the bytes that the resting maker has read, if there are any. Thus no loader waits
+/// A flight begins as working. A working flight makes progress by itself; a paused one may stay
+/// so for long. The oldest element of a loader never waits for a paused flight. It makes the entry
+/// itself, from the bytes that the paused maker has read, if there are any. Thus no loader waits
 /// for memory, threads or a consumer of another loader, and no element waits for a younger one.
 ///
 /// All methods may be called from any thread.
@@ -47,19 +47,19 @@ class SingleFlight : public std::enable_shared_from_this<SingleFlight> {
   static std::shared_ptr<SingleFlight> make() { return std::make_shared<SingleFlight>(); }
 
   /// Begins a flight: the caller makes the entry until the flight ends. The flight is working, and
-  /// its maker must end or rest it before the maker waits for anything. Null if another element is
+  /// its maker must end or pause it before the maker waits for anything. Null if another element is
   /// making the entry.
   std::unique_ptr<Flight> begin(const Hash128& entry);
   /// The flights that a caller is willing to wait for.
   enum class Wait : uint8_t { kAny, kWorking };
-  /// Registers `told`, which is called once: when the entry's flight ends or begins to rest.
+  /// Registers `told`, which is called once: when the entry's flight ends or is paused.
   /// Returns false, and never calls `told`, if there is no such flight. kWorking refuses a flight
-  /// that has just begun to rest, so that the caller is not left waiting for it.
+  /// that was just paused, so that the caller is not left waiting for it.
   bool wait(const Hash128& entry, Wait what, std::function<void()> told);
 
   struct Look {
     bool working = true;
-    std::optional<Stored> stored;  ///< set for a resting flight whose maker has read them
+    std::optional<Stored> stored;  ///< set for a paused flight whose maker has read them
   };
   /// State of the entry's flight; empty if there is none.
   std::optional<Look> look(const Hash128& entry) const;
@@ -75,8 +75,8 @@ class SingleFlight : public std::enable_shared_from_this<SingleFlight> {
     size_t operator()(const Hash128& entry) const { return entry.low; }
   };
   Told end(const Hash128& entry);
-  Told rest(const Hash128& entry, std::optional<Stored> stored);
-  void work(const Hash128& entry);
+  Told pause(const Hash128& entry, std::optional<Stored> stored);
+  void resume(const Hash128& entry);
 
   mutable std::mutex mutex_;
   std::unordered_map<Hash128, State, HashOf> flights_;
@@ -92,11 +92,11 @@ class SingleFlight::Flight {
   Flight& operator=(const Flight&) = delete;
 
   /// The flight makes progress by itself from here on: a read, a thread or user code is at work.
-  void works() { flights_->work(entry_); }
+  void resume() { flights_->resume(entry_); }
   /// The flight needs something of its own loader to go on. `stored` holds the bytes that were read
   /// for it, if any. The caller must call the returned functions.
-  [[nodiscard]] Told rests(std::optional<Stored> stored = std::nullopt) {
-    return flights_->rest(entry_, std::move(stored));
+  [[nodiscard]] Told pause(std::optional<Stored> stored = std::nullopt) {
+    return flights_->pause(entry_, std::move(stored));
   }
   /// Ends the flight; later calls do nothing. The caller must call the returned functions.
   [[nodiscard]] Told end();

@@ -37,15 +37,15 @@ TEST(SingleFlight, waiters_are_told_when_a_flight_begins_to_rest_and_find_what_i
   EXPECT_TRUE(flights->look(entry(1))->working) << "or who looks between its beginning and its read would read as well";
   int told = 0;
   ASSERT_TRUE(flights->wait(entry(1), SingleFlight::Wait::kAny, [&] { ++told; }));
-  call(flight->rests(SingleFlight::Stored{Buffer::allocate(7), 3}));
+  call(flight->pause(SingleFlight::Stored{Buffer::allocate(7), 3}));
   EXPECT_EQ(told, 1);
   const auto look = flights->look(entry(1));
   ASSERT_TRUE(look && look->stored);
   EXPECT_FALSE(look->working);
   EXPECT_EQ(look->stored->bytes.size(), 7u);
   EXPECT_EQ(look->stored->version, 3u);
-  flight->works();
-  call(flight->rests());
+  flight->resume();
+  call(flight->pause());
   EXPECT_TRUE(flights->look(entry(1))->stored) << "it still has them";
   EXPECT_EQ(told, 1) << "who was told has to wait again";
 }
@@ -58,10 +58,10 @@ TEST(SingleFlight, only_a_flight_that_is_working_is_waited_for_where_a_resting_o
   EXPECT_FALSE(waits()) << "there is none";
   auto flight = flights->begin(entry(1));
   EXPECT_TRUE(waits());
-  call(flight->rests());
+  call(flight->pause());
   EXPECT_EQ(told, 1);
   EXPECT_FALSE(waits()) << "nothing would tell of a rest that has begun";
-  flight->works();
+  flight->resume();
   EXPECT_TRUE(waits());
   flight.reset();
   EXPECT_EQ(told, 2);

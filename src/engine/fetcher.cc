@@ -13,29 +13,29 @@ std::unique_ptr<RequestSlots::Share> share_of(Store& store, const FetcherOptions
 
 }  // namespace
 
-StoreLine::StoreLine(Store& store, const FetcherOptions& options)
-    : store_(store), near_(store.reads_now()), requests_(options.requests), share_(share_of(store, options)),
+StoreQueue::StoreQueue(Store& store, const FetcherOptions& options)
+    : store_(store), reads_now_(store.reads_now()), requests_(options.requests), share_(share_of(store, options)),
       reading_(store.begin_reading()), limit_(most()) {}
 
 // A linear search: there are few stores. The data set has one (a manifest may name several), and a
 // cache's disk is another.
-StoreLine& Fetcher::line(Store& store) {
-  for (const auto& line : lines_) {
-    if (&line->store_ == &store) return *line;
+StoreQueue& Fetcher::queue(Store& store) {
+  for (const auto& queue : queues_) {
+    if (&queue->store_ == &store) return *queue;
   }
-  return *lines_.emplace_back(std::make_unique<StoreLine>(store, options_));
+  return *queues_.emplace_back(std::make_unique<StoreQueue>(store, options_));
 }
 
 void Fetcher::refresh() {
-  for (const auto& line : lines_) line->refresh();
+  for (const auto& queue : queues_) queue->refresh();
 }
 
 void Fetcher::leave() {
-  for (const auto& line : lines_) line->reading_.reset();
+  for (const auto& queue : queues_) queue->reading_.reset();
 }
 
 void Fetcher::begin(const Flight& flight) {
-  ++flight.line_.in_flight_;
+  ++flight.queue_.in_flight_;
   ++in_flight_;
 }
 
@@ -46,11 +46,6 @@ bool Flight::set_aside(uint64_t bytes) {
   return may_take(more) && claim_.try_grow(more);
 }
 
-uint64_t Flight::claimed_bytes() const {
-  const std::lock_guard lock(mutex_);
-  return claim_.bytes();
-}
-
 Claim Flight::take_claim() {
   const std::lock_guard lock(mutex_);
   has_landed_ = true;
@@ -58,10 +53,10 @@ Claim Flight::take_claim() {
 }
 
 void Fetcher::send(const FlightPtr& flight) {
-  StoreLine& line = flight->line_;
+  StoreQueue& queue = flight->queue_;
   // Set before read(), because the answer reads it and may come from inside read().
   flight->begun_ns_ = monotonic_ns();
-  if (line.share_) flight->sent_ = line.share_->sent();
+  if (queue.share_) flight->sent_ = queue.share_->sent();
   if (flight->request_.set_aside_bytes && !flight->request_.expected_size) {
     // Weak, because the flight owns its request. A hedged request may still run after the flight
     // has landed.
@@ -70,16 +65,16 @@ void Fetcher::send(const FlightPtr& flight) {
       return on_its_way != nullptr && on_its_way->set_aside(bytes);
     };
   }
-  line.store_.read(flight->request_, stop_.get_token(), [flight, &counters = counters_](Result<Buffer> result) {
-    // Called before landed(), which may destroy the loader and with it the line.
-    if (flight->line_.share_) flight->line_.share_->ended(flight->sent_, result.ok());
+  queue.store_.read(flight->request_, stop_.get_token(), [flight, &counters = counters_](Result<Buffer> result) {
+    // Called before landed(), which may destroy the loader and with it the queue.
+    if (flight->queue_.share_) flight->queue_.share_->ended(flight->sent_, result.ok());
     counters.waiting_ns.fetch_add(monotonic_ns() - flight->begun_ns_, std::memory_order_relaxed);
     flight->landed(std::move(result));
   });
 }
 
 void Fetcher::end(const Flight& flight) {
-  --flight.line_.in_flight_;
+  --flight.queue_.in_flight_;
   --in_flight_;
 }
 

@@ -27,9 +27,9 @@ struct FetcherOptions {
 
 /// A store as its readers see it, with the number of reads in flight. Guarded by the fetcher's
 /// owner, except most().
-class StoreLine {
+class StoreQueue {
  public:
-  StoreLine(Store& store, const FetcherOptions& options);
+  StoreQueue(Store& store, const FetcherOptions& options);
 
   Store& store() const { return store_; }
   /// Limit of reads in flight, as of the last refresh().
@@ -41,24 +41,24 @@ class StoreLine {
 
   /// Whether bytes are expected in memory or the page cache, as at the last attempt. If so, the
   /// thread that needs them reads them itself.
-  bool reads_now() const { return near_ && !cold_; }
+  bool reads_now() const { return reads_now_ && hit_; }
   /// Whether the next read should try that. Occasionally true even if the last attempt failed.
-  bool try_now() { return near_ && (!cold_ || ++tries_ % kTry == 0); }
+  bool try_now() { return reads_now_ && (hit_ || ++tries_ % kTry == 0); }
   /// Records the result of such an attempt.
-  void found(bool cold) { cold_ = cold; }
+  void record_try(bool hit) { hit_ = hit; }
 
  private:
   friend class Fetcher;
   static constexpr uint64_t kTry = 64;
 
   Store& store_;
-  const bool near_;
+  const bool reads_now_;
   const int requests_;
   const std::unique_ptr<RequestSlots::Share> share_;  // null: the limit is requests_
   std::shared_ptr<void> reading_;
   int limit_ = 0;
   int in_flight_ = 0;
-  bool cold_ = false;
+  bool hit_ = true;
   uint64_t tries_ = 0;
 };
 
@@ -68,21 +68,19 @@ class Flight : public std::enable_shared_from_this<Flight> {
  public:
   /// `bytes` is the memory for the result. It grows during the read if the size is not known
   /// (ReadRequest::set_aside_bytes).
-  Flight(StoreLine& line, ReadRequest request, Claim bytes)
-      : line_(line), request_(std::move(request)), claim_(std::move(bytes)) {}
+  Flight(StoreQueue& queue, ReadRequest request, Claim bytes)
+      : queue_(queue), request_(std::move(request)), claim_(std::move(bytes)) {}
   virtual ~Flight() = default;
   Flight(const Flight&) = delete;
   Flight& operator=(const Flight&) = delete;
 
-  StoreLine& line() const { return line_; }
+  StoreQueue& queue() const { return queue_; }
   const ReadRequest& request() const { return request_; }
   /// Time at which it was sent (monotonic_ns()).
   int64_t begun_ns() const { return begun_ns_; }
   /// Takes the claim on the result's memory after the flight has landed. Called by the fetcher's
   /// owner.
   Claim take_claim();
-  /// Bytes of that claim now.
-  uint64_t claimed_bytes() const;
 
  private:
   friend class Fetcher;
@@ -94,11 +92,11 @@ class Flight : public std::enable_shared_from_this<Flight> {
 
   bool set_aside(uint64_t bytes);
 
-  StoreLine& line_;
+  StoreQueue& queue_;
   ReadRequest request_;
   int64_t begun_ns_ = 0;
   /// Guards the members below: a hedged request may ask for memory after the other one has landed.
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   Claim claim_;
   bool has_landed_ = false;
   ConcurrencyControl::Sent sent_;
@@ -114,14 +112,14 @@ class Fetcher {
   /// fetcher.
   Fetcher(FetcherOptions options, StepCounters& counters) : options_(options), counters_(counters) {}
 
-  /// The line of that store. Valid as long as the fetcher.
-  StoreLine& line(Store& store);
+  /// The queue of that store. Valid as long as the fetcher.
+  StoreQueue& queue(Store& store);
   /// Updates the limit of every store.
   void refresh();
   /// Reads in flight to all stores.
   int in_flight() const { return in_flight_; }
 
-  /// Takes a slot of the flight's line. Must be followed by send().
+  /// Takes a slot of the flight's queue. Must be followed by send().
   void begin(const Flight& flight);
   /// Sends the request. Call it without a lock, because the store may answer before it returns.
   void send(const FlightPtr& flight);
@@ -136,7 +134,7 @@ class Fetcher {
  private:
   const FetcherOptions options_;
   StepCounters& counters_;
-  std::vector<std::unique_ptr<StoreLine>> lines_;
+  std::vector<std::unique_ptr<StoreQueue>> queues_;
   int in_flight_ = 0;
   std::stop_source stop_;
 };

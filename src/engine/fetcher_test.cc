@@ -42,8 +42,8 @@ class Remote final : public Store {
 struct Owner {
   class Read final : public Flight {
    public:
-    Read(Owner& owner, StoreLine& line, const std::string& key, Claim bytes = {})
-        : Flight(line, {key, {}, {}}, std::move(bytes)), key_(key), owner_(owner) {}
+    Read(Owner& owner, StoreQueue& queue, const std::string& key, Claim bytes = {})
+        : Flight(queue, {key, {}, {}}, std::move(bytes)), key_(key), owner_(owner) {}
 
    private:
     void landed(Result<Buffer> result) override {
@@ -56,7 +56,7 @@ struct Owner {
 
   explicit Owner(FetcherOptions options = {}) : fetcher(options, counters) {}
   std::shared_ptr<Flight> read(Store& store, const std::string& key, Claim bytes = {}) {
-    const auto flight = std::make_shared<Read>(*this, fetcher.line(store), key, std::move(bytes));
+    const auto flight = std::make_shared<Read>(*this, fetcher.queue(store), key, std::move(bytes));
     fetcher.begin(*flight);
     fetcher.send(flight);
     return flight;
@@ -72,11 +72,11 @@ TEST(Fetcher, slots_are_counted_store_by_store) {
   Remote far, other;
   owner.read(far, "a");
   owner.read(far, "b");
-  EXPECT_FALSE(owner.fetcher.line(far).has_slot());
-  EXPECT_TRUE(owner.fetcher.line(other).has_slot()) << "one store that is slow does not hold up another";
+  EXPECT_FALSE(owner.fetcher.queue(far).has_slot());
+  EXPECT_TRUE(owner.fetcher.queue(other).has_slot()) << "one store that is slow does not hold up another";
   EXPECT_EQ(owner.fetcher.in_flight(), 2);
   far.answer("a");
-  EXPECT_TRUE(owner.fetcher.line(far).has_slot());
+  EXPECT_TRUE(owner.fetcher.queue(far).has_slot());
   EXPECT_EQ(owner.fetcher.in_flight(), 1);
   far.answer("b");
   EXPECT_EQ(owner.landed, (std::map<std::string, std::string>{{"a", "ok"}, {"b", "ok"}}));
@@ -85,18 +85,18 @@ TEST(Fetcher, slots_are_counted_store_by_store) {
 TEST(Fetcher, asks_the_store_how_many_reads_it_serves_best) {
   Remote far;
   Owner found({.requests = 16, .find_requests = true}), fixed({.requests = 16});
-  EXPECT_EQ(found.fetcher.line(far).limit(), 3);
-  EXPECT_EQ(fixed.fetcher.line(far).limit(), 16);
+  EXPECT_EQ(found.fetcher.queue(far).limit(), 3);
+  EXPECT_EQ(fixed.fetcher.queue(far).limit(), 16);
   const RequestSlots::Share another(far.slots());
-  EXPECT_EQ(found.fetcher.line(far).limit(), 3) << "as of the last refresh";
+  EXPECT_EQ(found.fetcher.queue(far).limit(), 3) << "as of the last refresh";
   found.fetcher.refresh();
-  EXPECT_LT(found.fetcher.line(far).limit(), 3) << "shared with the other user";
+  EXPECT_LT(found.fetcher.queue(far).limit(), 3) << "shared with the other user";
 }
 
 TEST(Fetcher, begins_with_a_part_where_other_ranks_read_from_the_same_store) {
   Remote far(ConcurrencyLimits{});
   Owner owner({.find_requests = true, .ranks = 2});
-  EXPECT_EQ(owner.fetcher.line(far).limit(), 32);
+  EXPECT_EQ(owner.fetcher.queue(far).limit(), 32);
 }
 
 // A local disk answers in microseconds. If that counted, the remote store would appear to serve
@@ -107,7 +107,7 @@ TEST(Fetcher, reads_of_a_caches_disk_do_not_feed_the_remote_stores_control) {
   const auto disk = memory_store();
   disk->put("entry", "bytes");
   RequestSlots::Share probe(far.slots());
-  (void)owner.fetcher.line(far);
+  (void)owner.fetcher.queue(far);
   for (int i = 0; i < 20; ++i) owner.read(*disk, "entry");
   EXPECT_EQ(owner.landed["entry"], "ok");
   EXPECT_EQ(probe.sent().completed, 0);
@@ -120,16 +120,16 @@ TEST(Fetcher, cold_and_warm_are_known_of_each_store) {
   Owner owner;
   const auto one = memory_store(), two = memory_store();
   const auto far = slow_store(memory_store(), {.latency_ms = 1});
-  StoreLine &first = owner.fetcher.line(*one), &second = owner.fetcher.line(*two);
+  StoreQueue &first = owner.fetcher.queue(*one), &second = owner.fetcher.queue(*two);
   EXPECT_TRUE(first.reads_now() && first.try_now());
-  EXPECT_FALSE(owner.fetcher.line(*far).try_now()) << "nothing there is near";
-  first.found(/*cold=*/true);
+  EXPECT_FALSE(owner.fetcher.queue(*far).try_now()) << "nothing there is near";
+  first.record_try(/*hit=*/false);
   EXPECT_FALSE(first.reads_now());
   EXPECT_TRUE(second.reads_now()) << "that one was not looked at";
   int tries = 0;
   for (int i = 0; i < 640; ++i) tries += first.try_now() ? 1 : 0;
   EXPECT_EQ(tries, 10) << "now and then";
-  first.found(/*cold=*/false);
+  first.record_try(/*hit=*/true);
   EXPECT_TRUE(first.try_now());
 }
 

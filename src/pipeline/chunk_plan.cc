@@ -40,15 +40,12 @@ Result<std::shared_ptr<const Columns>> ChunkPlan::make(int64_t chunk, std::vecto
   const std::optional<Hash128> key = entry(chunk);
   // The packed form is stored: rows are taken from it directly, so a hit costs no more than its
   // read.
-  if (caches_packed()) {
-    auto made = std::make_shared<const Columns>(packed.pack(columns, std::move(rows)));
-    if (key && cache->admits(*key, made->nbytes()))
-      cache->put({*key, chunk}, made, static_cast<double>(thread_cpu_ns() - begun) * 1e-9);
-    return made;
-  }
-  if (key && cache->admits(*key, columns.nbytes()))
-    cache->put({*key, chunk}, std::make_shared<const Columns>(columns),
+  std::shared_ptr<const Columns> made;
+  if (caches_packed()) made = std::make_shared<const Columns>(packed.pack(columns, std::move(rows)));
+  if (key && cache->admits(*key, made ? made->nbytes() : columns.nbytes()))
+    cache->put({*key, chunk}, made ? made : std::make_shared<const Columns>(columns),
                static_cast<double>(thread_cpu_ns() - begun) * 1e-9);
+  if (made) return made;
   FOREBAY_RETURN_IF_ERROR(run(cached_after, ops.size(), columns, memory));
   return std::make_shared<const Columns>(packed.pack(columns, std::move(rows)));
 }

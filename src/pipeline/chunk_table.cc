@@ -10,12 +10,8 @@
 namespace forebay {
 
 uint64_t Chunk::claimed_bytes() const {
-  const auto of = [](const std::shared_ptr<Claim>& claim) { return claim ? claim->bytes() : 0; };
-  if (const auto* reading = std::get_if<Reading>(&at)) return of(reading->claim);
-  if (const auto* read = std::get_if<Read>(&at)) return of(read->claim);
-  if (const auto* running = std::get_if<Running>(&at)) return of(running->input.claim) + running->rows.bytes();
   const auto* ready = std::get_if<Ready>(&at);
-  return ready != nullptr ? ready->claim.bytes() : 0;
+  return bytes.claim.bytes() + (ready != nullptr ? ready->claim.bytes() : 0);
 }
 
 bool ChunkBlock::ready() const {

@@ -2,12 +2,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "base/columns.h"
 #include "pipeline/chunk.h"
 #include "pipeline/chunk_memory.h"
 #include "pipeline/execution_plan.h"
+#include "pipeline/stored_bytes.h"
 
 namespace forebay {
 
@@ -18,27 +18,24 @@ class ChunkWork {
  public:
   explicit ChunkWork(std::shared_ptr<const ExecutionPlan> plan) : plan_(std::move(plan)) {}
 
-  /// Finds the chunk's bytes, in the cache or else in the source. A cache counts look-ups, so
-  /// callers reuse the result.
-  ChunkPlace look_up(int64_t number) const;
+  /// Finds the chunk's bytes, in the cache or else in the source. Does nothing if they were looked
+  /// up before.
+  void look_up(int64_t number, StoredBytes& bytes) const;
   /// `more`: working memory that an earlier attempt asked for.
-  ChunkNeeds needs(int64_t number, const Chunk::Read& input, uint64_t more) const;
+  ChunkNeeds needs(int64_t number, const StoredBytes& bytes, uint64_t more) const;
   struct Made {
     Result<std::shared_ptr<const Columns>> rows;
-    bool cold = false;  ///< the bytes are not in the page cache; read them asynchronously
+    bool page_cache_miss = false;  ///< the bytes have to be read asynchronously
   };
   /// Makes the rows of a chunk on a compute thread. Never throws. `rows` is memory of
-  /// ChunkNeeds::together bytes.
-  Made make(int64_t number, const Chunk::Read& input, const Buffer& rows, WorkMemory& memory) const;
+  /// ChunkNeeds::together bytes. If the thread reads the stored bytes, it does not keep them.
+  Made make(int64_t number, StoredBytes& bytes, const Buffer& rows, WorkMemory& memory) const;
 
  private:
-  Result<std::shared_ptr<const Columns>> decode(int64_t number, const Chunk::Read& input, const Buffer& rows,
-                                                WorkMemory& memory, bool* cold) const;
+  Result<std::shared_ptr<const Columns>> decode(int64_t number, StoredBytes& bytes, const Buffer& rows,
+                                                WorkMemory& memory, bool* page_cache_miss) const;
 
   const std::shared_ptr<const ExecutionPlan> plan_;
 };
-
-/// Bytes that those requests read.
-uint64_t bytes_of(const std::vector<ReadRequest>& requests);
 
 }  // namespace forebay

@@ -46,7 +46,8 @@ std::optional<Identity> ContentKeys::find(const BatchJob& batch, int64_t row) co
   return key_of(id_of(batch, row));
 }
 
-std::optional<Identity> ContentKeys::keep(const BatchJob& batch, int64_t row, std::optional<uint64_t> version) const {
+std::optional<Identity> ContentKeys::store_key(const BatchJob& batch, int64_t row,
+                                               std::optional<uint64_t> version) const {
   if (!version) return key_of(id_of(batch, row));
   const Identity identity = versions_->learn(id_of(batch, row), *version);
   return Identity(entry_key(place_, identity.hash), identity.lasting);
@@ -87,7 +88,7 @@ std::optional<KeyQuestion> ContentKeys::question(const BatchJob& batch, int64_t 
 
 // Marks the name without a version. It tells that an entry of some version exists, so that asking
 // for the version is worthwhile.
-void ContentKeys::kept(const BatchJob& batch, int64_t row, const Identity& entry) const {
+void ContentKeys::on_stored(const BatchJob& batch, int64_t row, const Identity& entry) const {
   if (!learns_versions() || !entry.lasting || !cache_->has(entry.hash)) return;
   const Hash128 name = entry_key(place_, versions_->name(id_of(batch, row)));
   if (!cache_->has(name)) cache_->put(name, made_sign(), 0);

@@ -25,12 +25,12 @@ class ContentKeys final : public StageKeys {
         fetches_(fetches) {}
 
   std::optional<Identity> find(const BatchJob& batch, int64_t row) const override;
-  std::optional<Identity> keep(const BatchJob& batch, int64_t row, std::optional<uint64_t> version) const override;
+  std::optional<Identity> store_key(const BatchJob& batch, int64_t row, std::optional<uint64_t> version) const override;
   std::optional<Hash128> flight(const BatchJob& batch, int64_t row) const override;
   bool peers_know(const Identity& entry) const override;
   bool learns_versions() const override { return versions_ != nullptr && fetches_; }
   std::optional<KeyQuestion> question(const BatchJob& batch, int64_t row) const override;
-  void kept(const BatchJob& batch, int64_t row, const Identity& entry) const override;
+  void on_stored(const BatchJob& batch, int64_t row, const Identity& entry) const override;
 
  private:
   std::optional<Identity> key_of(int64_t id) const;

@@ -2,8 +2,8 @@
 
 namespace forebay {
 
-void KeyedStage::keep(const Identity& entry, const Record& record, const Extras& extras, double seconds,
-                      int64_t id) const {
+void KeyedStage::store(const Identity& entry, const Record& record, const Extras& extras, double seconds,
+                       int64_t id) const {
   Schema fields;
   Record values;
   uint64_t bytes = 0;
@@ -13,7 +13,7 @@ void KeyedStage::keep(const Identity& entry, const Record& record, const Extras&
     bytes += value.nbytes();
   };
   for (size_t i = 0; i < schema.size(); ++i) {
-    if (kept[i]) add(schema[i], record[i]);
+    if (in_entry[i]) add(schema[i], record[i]);
   }
   for (const auto& [name, value] : extras) {
     Field field;
@@ -42,8 +42,8 @@ Status KeyedStage::restore(const Columns& entry, const Source& source, int64_t i
   record.clear();
   size_t next = 0;
   for (size_t i = 0; i < schema.size(); ++i) {
-    if (kept[i] && next >= values.size()) return corrupt("an entry of the cache has fewer fields than its place");
-    if (kept[i]) {
+    if (in_entry[i] && next >= values.size()) return corrupt("an entry of the cache has fewer fields than its place");
+    if (in_entry[i]) {
       record.push_back(std::move(values[next++]));
     } else {
       record.push_back(from_source[i] ? std::move(known[*from_source[i]]) : Value());

@@ -35,17 +35,18 @@ class StageKeys {
   virtual std::optional<Identity> find(const BatchJob& batch, int64_t row) const = 0;
   /// The key to store a new result under. Nothing if it is not stored. `version` is that of the
   /// object that was read, if versions are learned from reads; it is 0 if the store gave none.
-  virtual std::optional<Identity> keep(const BatchJob& batch, int64_t row, std::optional<uint64_t> version) const = 0;
+  virtual std::optional<Identity> store_key(const BatchJob& batch, int64_t row,
+                                            std::optional<uint64_t> version) const = 0;
   /// The key of the entry's SingleFlight. Nothing if several tasks may make the same entry.
   virtual std::optional<Hash128> flight(const BatchJob&, int64_t /*row*/) const { return std::nullopt; }
   /// Whether peers have the entry under the same key.
   virtual bool peers_know(const Identity&) const { return false; }
-  /// Whether keep() needs the version of the object that is read.
+  /// Whether store_key() needs the version of the object that is read.
   virtual bool learns_versions() const { return false; }
   /// If find() knows no key: a read that tells it.
   virtual std::optional<KeyQuestion> question(const BatchJob&, int64_t /*row*/) const { return std::nullopt; }
   /// Called after the row's result was stored under that key.
-  virtual void kept(const BatchJob&, int64_t /*row*/, const Identity&) const {}
+  virtual void on_stored(const BatchJob&, int64_t /*row*/, const Identity&) const {}
   /// Called once for each row that has passed the stage because no entry was found.
   virtual void made(const BatchJob&, int64_t /*row*/) const {}
   /// Changes when there may be new entries for rows whose look-up missed. These rows are then
@@ -70,14 +71,14 @@ struct KeyedStage {
   std::vector<std::optional<size_t>> from_source;
   /// For each field of the schema, whether it is in the entry. A field in neither list is not
   /// needed.
-  std::vector<bool> kept;
+  std::vector<bool> in_entry;
   bool forgets_extras = false;  ///< a choice of fields before this stage drops the extra fields
   bool marks_replayed = false;  ///< adds a field that tells whether the sample is replayed
   std::shared_ptr<StepCounters> counters = std::make_shared<StepCounters>();
 
   /// Stores a sample if the cache has space for it. All values must have been computed. `seconds`
   /// is the time that making the sample took.
-  void keep(const Identity& entry, const Record& record, const Extras& extras, double seconds, int64_t id) const;
+  void store(const Identity& entry, const Record& record, const Extras& extras, double seconds, int64_t id) const;
   /// Restores the record as it left the stages before this one.
   Status restore(const Columns& entry, const Source& source, int64_t id, Record& record, Extras& extras) const;
 };

@@ -82,7 +82,7 @@ KeyedStage stage_over(std::shared_ptr<EntryCache> cache) {
   stage.cache = std::move(cache);
   stage.schema = Schema({number_field("image"), number_field("label"), number_field("unwanted")});
   stage.from_source = {std::nullopt, 1, std::nullopt};
-  stage.kept = {true, false, false};
+  stage.in_entry = {true, false, false};
   return stage;
 }
 
@@ -105,7 +105,7 @@ TEST(KeyedStage, a_sample_comes_back_with_what_was_made_of_it_and_what_the_sourc
   made.push_back(number(5));
   Extras extras;
   extras.emplace_back("found", number(3));
-  stage.keep(entry_of(source, 4), made, extras, 0.1, 4);
+  stage.store(entry_of(source, 4), made, extras, 0.1, 4);
   ASSERT_EQ(cache->kept.size(), 1u);
   EXPECT_EQ(stage.counters->samples, 1);
 
@@ -124,12 +124,12 @@ TEST(KeyedStage, a_sample_comes_back_with_what_was_made_of_it_and_what_the_sourc
 TEST(KeyedStage, asks_the_source_for_nothing_where_all_is_in_the_entry) {
   KeyedStage stage = stage_over(std::make_shared<MapCache>());
   stage.from_source = {std::nullopt, std::nullopt, std::nullopt};
-  stage.kept = {true, true, true};
+  stage.in_entry = {true, true, true};
   auto* const cache = static_cast<MapCache*>(stage.cache.get());
   const Labelled source;
   Record made;
   for (const int64_t value : {1, 2, 3}) made.push_back(number(value));
-  stage.keep(entry_of(source, 0), made, {}, 0, 0);
+  stage.store(entry_of(source, 0), made, {}, 0, 0);
   Record record;
   Extras back;
   ASSERT_TRUE(stage.restore(*cache->kept.begin()->second, source, 0, record, back).ok());
@@ -139,7 +139,7 @@ TEST(KeyedStage, asks_the_source_for_nothing_where_all_is_in_the_entry) {
 
 TEST(KeyedStage, an_entry_with_fewer_fields_than_its_place_is_corrupt) {
   KeyedStage stage = stage_over(std::make_shared<MapCache>());
-  stage.kept = {true, false, true};
+  stage.in_entry = {true, false, true};
   const Labelled source;
   Columns entry;
   entry.schema = Schema({number_field("image")});
@@ -156,9 +156,9 @@ TEST(KeyedStage, keeps_in_memory_alone_what_only_this_process_knows_to_be_right)
   const Labelled source;
   Record made;
   for (const int64_t value : {1, 2, 3}) made.push_back(number(value));
-  stage.keep(entry_of(source, 1), made, {}, 0, 1);
+  stage.store(entry_of(source, 1), made, {}, 0, 1);
   EXPECT_EQ(cache->last, KeepIn::kAnyTier);
-  stage.keep(entry_of(source, 8), made, {}, 0, 8);
+  stage.store(entry_of(source, 8), made, {}, 0, 8);
   EXPECT_EQ(cache->last, KeepIn::kMemory);
 }
 
@@ -169,10 +169,10 @@ TEST(KeyedStage, keeps_nothing_that_has_no_room_or_no_form) {
   Record made;
   for (const int64_t value : {1, 2, 3}) made.push_back(number(value));
   cache->most = 7;
-  stage.keep(entry_of(source, 1), made, {}, 0, 1);
+  stage.store(entry_of(source, 1), made, {}, 0, 1);
   cache->most = UINT64_MAX;
   made[0] = Value();  // user code left the field out
-  stage.keep(entry_of(source, 1), made, {}, 0, 1);
+  stage.store(entry_of(source, 1), made, {}, 0, 1);
   EXPECT_TRUE(cache->kept.empty());
   EXPECT_EQ(stage.counters->samples, 0);
 }
@@ -191,7 +191,7 @@ TEST(ContentKeys, are_of_place_and_identity_and_known_where_that_is) {
   EXPECT_TRUE(keys.find(batch, 1)->lasting);
   EXPECT_FALSE(keys.find(batch, 8)->lasting);
   EXPECT_NE(keys.find(batch, 1)->hash, keys.find(batch, 2)->hash);
-  EXPECT_EQ(keys.find(batch, 1), keys.keep(batch, 1, std::nullopt));
+  EXPECT_EQ(keys.find(batch, 1), keys.store_key(batch, 1, std::nullopt));
   EXPECT_EQ(keys.flight(batch, 1), keys.find(batch, 1)->hash);
   EXPECT_TRUE(keys.peers_know(*keys.find(batch, 1)));
   EXPECT_FALSE(keys.peers_know(*keys.find(batch, 8)));
@@ -339,15 +339,6 @@ TEST(HeldBytes, count_shared_memory_once_and_what_lies_apart_in_full) {
   EXPECT_EQ(held_bytes(columns, memory), 1000u + 24 + 8);
   EXPECT_EQ(held_bytes(columns, Buffer()), 100u + 50 + 24 + 8);
   EXPECT_EQ(held_bytes(Columns(), memory), 0u) << "nothing lies there, so it may go";
-}
-
-TEST(BytesOfRequests, are_of_the_ranges_or_else_of_the_whole_objects) {
-  ReadRequest part, whole, unknown;
-  part.range = ByteRange{100, 7};
-  part.expected_size = 5000;
-  whole.expected_size = 30;
-  EXPECT_EQ(bytes_of({part, whole, unknown}), 37u);
-  EXPECT_EQ(bytes_of({}), 0u);
 }
 
 }  // namespace

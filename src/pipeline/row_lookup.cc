@@ -10,30 +10,14 @@
 
 namespace forebay {
 
-namespace {
-
-// If the object's size is a guess, requests at least as much memory as an earlier read needed.
-SampleSource::Fetch sized(SampleSource::Fetch fetch, uint64_t found_bytes) {
-  if (fetch.request.expected_size) return fetch;
-  fetch.size = std::max(fetch.size, found_bytes);
-  fetch.request.set_aside_bytes = fetch.size;
-  return fetch;
-}
-
-std::optional<RowEntry::Wanted> wanted_of(const KeyedStage& stage, size_t at, const BatchJob& batch, int64_t row) {
-  const std::optional<Hash128> key = stage.flights ? stage.keys->flight(batch, row) : std::nullopt;
-  if (!key) return std::nullopt;
-  return RowEntry::Wanted{at, *key, stage.flights};
-}
-
-}  // namespace
-
 void RowWork::look_up(RowInput& input, const BatchJob& batch) const {
+  if (input.bytes.looked_up) return;
+  input.bytes = StoredBytes();
+  input.bytes.looked_up = true;
   RowEntry& entry = input.entry;
-  if (std::exchange(entry.looked_up, true)) return;
-  entry.found = {};
   entry.wanted.reset();
   entry.version.reset();
+  entry.answered = nullptr;
   std::optional<KeyQuestion> question;
   bool learns = false;
   for (const size_t at : plan_->keyed) {
@@ -41,9 +25,12 @@ void RowWork::look_up(RowInput& input, const BatchJob& batch) const {
     if (!stage.cache) continue;
     const std::optional<Identity> key = stage.keys->find(batch, input.begin);
     const bool is_here = key && stage.cache->has(key->hash);
-    if (!entry.wanted) entry.wanted = wanted_of(stage, at, batch, input.begin);
-    if (!entry.settled() && entry.wanted->stage == at && !is_here) {
-      entry.looked_up = false;
+    if (!entry.wanted && stage.flights) {
+      if (const auto flight = stage.keys->flight(batch, input.begin))
+        entry.wanted = RowEntry::Wanted{at, *flight, stage.flights};
+    }
+    if (!entry.is_free() && entry.wanted->stage == at && !is_here) {
+      input.bytes.looked_up = false;
       return;
     }
     if (key && find_in(at, *key, input, batch)) return;
@@ -51,26 +38,20 @@ void RowWork::look_up(RowInput& input, const BatchJob& batch) const {
     if (!key && !question) question = stage.keys->question(batch, input.begin);
   }
   if (learns) entry.version = std::make_shared<std::atomic<uint64_t>>(0);
-  if (question) entry.found = std::move(*question);
+  if (!question) return;
+  input.bytes.set(std::move(question->fetch));
+  entry.answered = std::move(question->answered);
 }
 
 bool RowWork::find_in(size_t at, const Identity& key, RowInput& input, const BatchJob& batch) const {
   const KeyedStage& stage = plan_->keyed_stage(at);
   const int64_t id = batch.rows()[static_cast<size_t>(input.begin)].id;
-  std::optional<EntryCache::Found> found = stage.cache->find({key.hash, id, stage.keys->peers_know(key)});
-  if (!found) return false;
-  RowEntry& entry = input.entry;
+  StoredBytes& bytes = input.bytes;
+  if (!bytes.find(*stage.cache, {key.hash, id, stage.keys->peers_know(key)}, at)) return false;
   // A peer's entry has to be transferred, and this process asks for it once.
-  const bool comes_here = !found->columns && found->store->remote();
-  if (!comes_here && entry.wanted && entry.wanted->stage == at) entry.wanted.reset();
-  if (found->columns) {
-    entry.found = RowEntry::Hit{at, std::move(found->columns)};
-    return true;
-  }
-  const ReadRequest& request = found->request;
-  const uint64_t size =
-      request.range ? request.range->length : request.expected_size.value_or(request.set_aside_bytes.value_or(0));
-  entry.found = RowEntry::Stored{at, key.hash, {found->store, std::move(found->request), size}};
+  const bool comes_here = !bytes.is_hit() && bytes.store->remote();
+  std::optional<RowEntry::Wanted>& wanted = input.entry.wanted;
+  if (!comes_here && wanted && wanted->stage == at) wanted.reset();
   return true;
 }
 
@@ -79,9 +60,9 @@ bool RowWork::look_again(RowInput& input, const BatchJob& batch) const {
     const KeyedStage& stage = plan_->keyed_stage(at);
     if (stage.keys == nullptr || stage.keys->arrivals() == 0) continue;
     const std::optional<Identity> key = stage.keys->find(batch, input.begin);
-    std::optional<EntryCache::Found> found = key ? stage.cache->find(key->hash) : std::nullopt;
-    if (!found || !found->columns) continue;
-    input.entry.found = RowEntry::Hit{at, std::move(found->columns)};
+    StoredBytes found;
+    if (!key || !found.find(*stage.cache, key->hash, at) || !found.is_hit()) continue;
+    input.bytes.entry = std::move(found.entry);
     return true;
   }
   return false;
@@ -103,47 +84,49 @@ bool RowWork::is_still_missing(const RowInput& input, const BatchJob& batch) con
 }
 
 void RowWork::take_stored(RowInput& input, SingleFlight::Stored stored) const {
-  if (input.entry.in_cache()) return;
-  input.entry.found = {};
-  if (input.entry.version) input.entry.version->store(stored.version, std::memory_order_relaxed);
-  input.fetched = std::move(stored.bytes);
-  input.fetched_all = true;
+  StoredBytes& bytes = input.bytes;
+  if (bytes.in_cache()) return;
+  RowEntry& entry = input.entry;
+  entry.answered = nullptr;
+  if (entry.version) entry.version->store(stored.version, std::memory_order_relaxed);
+  bytes.pieces.clear();
+  bytes.pieces.push_back({{}, std::move(stored.bytes)});
+  bytes.in_memory = true;
 }
 
-SampleSource::Fetch RowWork::fetch_of(const RowInput& input, const BatchJob& batch) const {
-  const RowEntry& entry = input.entry;
-  if (const auto* const stored = entry.stored())
-    return stored->fetch.request.range ? stored->fetch : sized(stored->fetch, input.size);
-  const auto* const question = entry.question();
-  SampleSource::Fetch fetch =
-      question != nullptr ? question->fetch : plan_->samples().fetch(batch.rows()[static_cast<size_t>(input.begin)].id);
-  fetch.request.version = entry.version;
-  return question != nullptr ? fetch : sized(std::move(fetch), input.size);
+void RowWork::prepare_read(RowInput& input, const BatchJob& batch) const {
+  StoredBytes& bytes = input.bytes;
+  const bool asks = input.entry.answered != nullptr;
+  if (!bytes.in_cache() && !asks) bytes.set(plan_->samples().fetch(batch.rows()[static_cast<size_t>(input.begin)].id));
+  ReadRequest& request = bytes.pieces.front().request;
+  if (!bytes.in_cache()) request.version = input.entry.version;
+  // If the object's size is a guess, as much memory is claimed as an earlier read needed.
+  if (!request.expected_size && !request.range && !asks)
+    request.set_aside_bytes = std::max(request.set_aside_bytes.value_or(0), input.found_bytes);
 }
 
 // Opens an entry that was read from disk or a peer. Returns false if it is damaged: the cache has
 // dropped it, and the object itself has to be fetched.
-bool RowWork::open_kept(RowInput& input) const {
-  const auto* const stored = input.entry.stored();
-  if (stored == nullptr || input.stage > 0) return true;
-  const size_t at = stored->stage;
+bool RowWork::open_entry(RowInput& input) const {
+  StoredBytes& bytes = input.bytes;
+  if (!bytes.in_cache() || bytes.is_hit() || input.stage > 0) return true;
   Result<std::shared_ptr<const Columns>> columns =
-      plan_->keyed_stage(at).cache->open(stored->key, std::move(input.fetched));
-  if (columns.ok()) input.entry.found = RowEntry::Hit{at, std::move(*columns)};
+      plan_->keyed_stage(bytes.entry->stage).cache->open(bytes.entry->key, std::move(bytes.pieces.front().bytes));
+  if (columns.ok()) bytes.entry->columns = std::move(*columns);
   return columns.ok();
 }
 
-Status RowWork::keep_row(size_t at, RowInput& input, const BatchJob& batch, int64_t row, Record& record,
-                         WorkMemory& memory) const {
+Status RowWork::store_row(size_t at, RowInput& input, const BatchJob& batch, int64_t row, Record& record,
+                          WorkMemory& memory) const {
   const KeyedStage& stage = plan_->keyed_stage(at);
   // Values are computed whether or not the result is stored, since the output of later stages must
   // not depend on that.
   for (Value& value : record) FOREBAY_RETURN_IF_ERROR(value.materialize(memory));
   if (!stage.cache) return {};
-  if (const std::optional<Identity> key = stage.keys->keep(batch, row, input.entry.version_read())) {
-    stage.keep(*key, record, input.extras, static_cast<double>(memory.meter().cpu_ns()) * 1e-9,
-               batch.rows()[static_cast<size_t>(row)].id);
-    stage.keys->kept(batch, row, *key);
+  if (const std::optional<Identity> key = stage.keys->store_key(batch, row, input.entry.version_read())) {
+    stage.store(*key, record, input.extras, static_cast<double>(memory.meter().cpu_ns()) * 1e-9,
+                batch.rows()[static_cast<size_t>(row)].id);
+    stage.keys->on_stored(batch, row, *key);
   }
   // This notifies waiting tasks. No lock is held here.
   if (input.entry.wanted && input.entry.wanted->stage == at) input.entry.making.reset();

@@ -151,75 +151,79 @@ RowResult RowWork::gather(BatchJob& batch, const RowInput& input) const {
 
 RowResult RowWork::run_stages(RowInput& input, BatchJob& batch, const RowPlacement& at, WorkMemory& memory) const {
   RowResult result;
-  for (int64_t row = input.begin; row < input.end;) {
-    const RowJob& sample = batch.rows()[static_cast<size_t>(row)];
-    if (sample.skipped) {  // found bad before a later row asked for more memory
-      ++row;
-      continue;
-    }
-    if (at.block != nullptr && sample.attempt > 0 && !input.entry.in_cache() && !at.block->holds(sample.id)) {
-      result.elsewhere.push_back(sample.id);
-      result.verdict = Verdict::kElsewhere;
-      return result;
-    }
-    if (!read(input, batch, result)) return result;
-    if (!open_kept(input)) {
-      result.verdict = Verdict::kAgain;
-      return result;
-    }
+  for (int64_t row = input.begin; row < input.end; ++row) {
+    // A row may have been found bad before a later row asked for more memory.
+    if (batch.rows()[static_cast<size_t>(row)].skipped) continue;
+    if (!run_sample(input, batch, at, row, memory, result)) break;
+  }
+  return result;
+}
+
+// Whether the row can be processed: the chunk of its sample is in the block, or the object or the
+// cache entry is in memory.
+bool RowWork::has_bytes(RowInput& input, BatchJob& batch, const RowPlacement& at, int64_t row,
+                        RowResult& result) const {
+  const RowJob& sample = batch.rows()[static_cast<size_t>(row)];
+  if (at.block != nullptr && sample.attempt > 0 && !input.bytes.in_cache() && !at.block->holds(sample.id)) {
+    result.elsewhere.push_back(sample.id);
+    result.verdict = Verdict::kElsewhere;
+    return false;
+  }
+  if (!read(input, batch, result)) return false;
+  if (open_entry(input)) return true;
+  result.verdict = Verdict::kAgain;
+  return false;
+}
+
+// Runs a row, or the replacements of its sample as long as these are at hand. Returns false if the
+// task cannot continue now.
+bool RowWork::run_sample(RowInput& input, BatchJob& batch, const RowPlacement& at, int64_t row, WorkMemory& memory,
+                         RowResult& result) const {
+  while (has_bytes(input, batch, at, row, result)) {
     const uint64_t before = memory.reserved();
     Status status = run_row(input, batch, at, row, memory, result);
     if (asks_for_more(status, memory)) {
       result.needs_bytes = status.bytes_needed();
       result.verdict = Verdict::kNeedsBytes;
-      return result;
+      return false;
     }
-    if (!status.ok()) {
-      fail(batch, row, std::move(status), result);
-      if (result.verdict == Verdict::kFatal) return result;
-      const bool at_hand =
-          !plan_->fetches && !input.entry.in_cache() && !plan_->starts_with_user_code() && input.stage == 0;
-      if (result.verdict == Verdict::kAgain && at_hand) {
-        result.verdict = Verdict::kDone;
-        memory.release(memory.reserved() - before);
-        continue;
-      }
-    }
-    // Memory of intermediate values is free again. Only values that wait for the batch still count.
     const uint64_t made = memory.reserved() - before;
-    if (result.verdict != Verdict::kForeign) memory.release(made - std::min(made, batch.loose_bytes(row)));
-    ++row;
+    const bool at_hand =
+        !plan_->fetches && !input.bytes.in_cache() && !plan_->starts_with_user_code() && input.stage == 0;
+    if (!status.ok()) fail(batch, row, std::move(status), result);
+    if (result.verdict == Verdict::kFatal) return false;
+    if (result.verdict != Verdict::kAgain || !at_hand) {
+      // Memory of intermediate values is free again. Only values that wait for the batch still count.
+      if (result.verdict != Verdict::kForeign) memory.release(made - std::min(made, batch.loose_bytes(row)));
+      return true;
+    }
+    result.verdict = Verdict::kDone;
+    memory.release(made);
   }
-  return result;
+  return false;
 }
 
 // Reads the bytes of the object unless they are in memory, if that needs no waiting. Returns false
 // if the row cannot continue now.
 bool RowWork::read(RowInput& input, BatchJob& batch, RowResult& result) const {
-  const RowEntry& entry = input.entry;
-  if (!plan_->fetches && entry.stored() == nullptr) return true;
-  if (entry.question() != nullptr && input.fetched_all) {
-    entry.question()->answered(entry.version_read().value_or(0), input.fetched);
+  StoredBytes& bytes = input.bytes;
+  if (const auto& answered = input.entry.answered; answered && bytes.in_memory) {
+    answered(input.entry.version_read().value_or(0), bytes.pieces.front().bytes);
     result.verdict = Verdict::kAgain;
     return false;
   }
-  if (entry.hit() != nullptr || input.fetched_all || input.stage > 0) return true;
-  const SampleSource::Fetch fetch = fetch_of(input, batch);
-  const int64_t begun = thread_cpu_ns();
-  std::optional<Result<Buffer>> read = fetch.store->read_now(fetch.request);
+  if (bytes.is_hit() || !bytes.unread() || input.stage > 0) return true;
+  const std::optional<Status> read = bytes.read_now(*plan_->fetch_counters, 1);
   if (!read) {
-    result.verdict = Verdict::kCold;
+    result.verdict = Verdict::kPageCacheMiss;
     return false;
   }
   if (!read->ok()) {
-    result.unread = read->status().code() == Code::kUnavailable;
-    fail(batch, input.begin, read->status(), result);
+    result.unread = read->code() == Code::kUnavailable;
+    fail(batch, input.begin, *read, result);
     return false;
   }
-  result.warm = fetch.store;
-  input.fetched = std::move(**read);
-  input.fetched_all = true;
-  plan_->fetch_counters->add(1, input.fetched.size(), input.fetched.size(), thread_cpu_ns() - begun);
+  result.read_from = bytes.store;
   return true;
 }
 
@@ -230,15 +234,15 @@ Status RowWork::run_row(RowInput& input, BatchJob& batch, const RowPlacement& at
   const int64_t id = batch.rows()[static_cast<size_t>(row)].id;
   const RowTime time(memory.meter(), counters_, *plan_->row_counters, OperatorTrace(plan_->trace->get(), names_, id));
   // Steps are prepared one after another, so an entry may have arrived since the look-up.
-  if (input.stage == 0 && input.entry.hit() == nullptr) look_again(input, batch);
+  if (input.stage == 0 && !input.bytes.is_hit()) look_again(input, batch);
   Result<Record> begun = begin_row(input, at, id);
   // The error of a chunk may have been found before the batch was due.
   result.unread = plan_->chunks && begun.status().code() == Code::kUnavailable;
   FOREBAY_ASSIGN(Record record, std::move(begun));
   size_t stage = input.stage;
-  if (const auto* const hit = input.entry.hit(); hit != nullptr && input.stage == 0) {
-    stage = hit->stage + 1;
-    if (plan_->keyed_stage(hit->stage).marks_replayed) record.push_back(mark_of(batch, row));
+  if (input.bytes.is_hit() && input.stage == 0) {
+    stage = input.bytes.entry->stage + 1;
+    if (plan_->keyed_stage(stage - 1).marks_replayed) record.push_back(mark_of(batch, row));
   }
   result.began = result.reached = stage;
   for (; stage < plan_->stages.size(); ++stage) {
@@ -251,7 +255,7 @@ Status RowWork::run_row(RowInput& input, BatchJob& batch, const RowPlacement& at
     }
     if (const auto* keyed = std::get_if<KeyedStage>(&plan_->stages[stage])) {
       if (keyed->forgets_extras) input.extras.clear();
-      FOREBAY_RETURN_IF_ERROR(keep_row(stage, input, batch, row, record, memory));
+      FOREBAY_RETURN_IF_ERROR(store_row(stage, input, batch, row, record, memory));
       if (keyed->marks_replayed) record.push_back(mark_of(batch, row));
       continue;
     }
@@ -285,16 +289,17 @@ Result<Record> RowWork::begin_row(RowInput& input, const RowPlacement& at, int64
     for (const Value& value : input.record) record.push_back(value.copy());
     return record;
   }
-  if (const auto* const hit = input.entry.hit()) {
-    const KeyedStage& stage = plan_->keyed_stage(hit->stage);
-    FOREBAY_RETURN_IF_ERROR(stage.restore(*hit->columns, *plan_->source, id, record, input.extras));
+  if (input.bytes.is_hit()) {
+    const StoredBytes::Entry& entry = *input.bytes.entry;
+    const KeyedStage& stage = plan_->keyed_stage(entry.stage);
+    FOREBAY_RETURN_IF_ERROR(stage.restore(*entry.columns, *plan_->source, id, record, input.extras));
   } else if (plan_->chunks) {
     const RowInBlock place = at.block->place(id);
     const Chunk& chunk = *at.block->chunks[place.chunk];
     FOREBAY_RETURN_IF_ERROR(chunk_row_status(chunk, place.row));
     return plan_->chunks->packed.row(*chunk.rows(), place.row);
   } else {
-    FOREBAY_RETURN_IF_ERROR(plan_->samples().load(id, input.fetched, record));
+    FOREBAY_RETURN_IF_ERROR(plan_->samples().load(id, input.bytes.only(), record));
   }
   return record;
 }

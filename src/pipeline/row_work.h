@@ -12,6 +12,7 @@
 #include "base/source.h"
 #include "pipeline/batch_job.h"
 #include "pipeline/chunk_table.h"
+#include "pipeline/element.h"
 #include "pipeline/execution_plan.h"
 #include "pipeline/itinerary.h"
 #include "pipeline/row_entry.h"
@@ -21,25 +22,25 @@ namespace forebay {
 /// Policy for samples with data errors (is_data_error).
 enum class BadSample : uint8_t { kRaise, kSkip, kReplace };
 
-/// Data that has been fetched or computed for some rows. Empty at first.
+/// Data that was computed for some rows. Empty at first.
 struct RowsAtHand {
-  size_t stage = 0;          ///< next stage to run
-  bool fetched_all = false;  ///< `fetched` holds the stored bytes
-  Buffer fetched;
+  size_t stage = 0;  ///< next stage to run
   RowEntry entry;
   Record record;  ///< the record before `stage`, which user code left
   Extras extras;
 };
 
 /// Rows of a batch that are processed together. It belongs to the thread that processes them.
-struct RowInput : RowsAtHand {
-  int64_t begin = 0, end = 0;  ///< rows
-  // Learned by earlier attempts:
-  uint64_t size = 0;           ///< bytes of the object, if it was larger than guessed
-  bool entry_is_cold = false;  ///< the cache entry is not in the page cache and has to be fetched
+struct RowInput : Element, RowsAtHand {
+  int64_t begin = 0, end = 0;     ///< rows
+  bool entry_needs_read = false;  ///< the cache entry is not in the page cache and has to be fetched
 
   /// Drops all data, so that the rows start from the beginning.
-  void give_back() { static_cast<RowsAtHand&>(*this) = RowsAtHand(); }
+  void give_back() {
+    bytes = StoredBytes();
+    needs = 0;
+    static_cast<RowsAtHand&>(*this) = RowsAtHand();
+  }
 };
 
 /// Location of some rows in blocks of chunks, for plans with chunks.
@@ -57,13 +58,13 @@ struct RowPlacement {
 
 /// The outcome of processing rows, which decides the next step of their task.
 enum class Verdict : uint8_t {
-  kDone,        ///< the rows are written into the batch, or skipped
-  kNeedsBytes,  ///< run the rows again with RowResult::needs_bytes of working memory
-  kElsewhere,   ///< replacements are in none of the block's chunks; see RowResult::elsewhere
-  kCold,        ///< the bytes are not in the page cache; read them asynchronously
-  kAgain,       ///< look the sample up again: a replacement, a damaged entry, a version learned
-  kForeign,     ///< user code is next
-  kFatal,       ///< the batch fails with RowResult::fatal, a machine or transient error
+  kDone,           ///< the rows are written into the batch, or skipped
+  kNeedsBytes,     ///< run the rows again with RowResult::needs_bytes of working memory
+  kElsewhere,      ///< replacements are in none of the block's chunks; see RowResult::elsewhere
+  kPageCacheMiss,  ///< the bytes are not in the page cache; read them asynchronously
+  kAgain,          ///< look the sample up again: a replacement, a damaged entry, a version learned
+  kForeign,        ///< user code is next
+  kFatal,          ///< the batch fails with RowResult::fatal, a machine or transient error
 };
 
 struct RowResult {
@@ -72,7 +73,7 @@ struct RowResult {
   Status fatal;
   bool unread = false;  ///< `fatal` says that storage was unavailable to a compute thread
   uint64_t needs_bytes = 0;
-  Store* warm = nullptr;           ///< store that bytes were read from without waiting
+  Store* read_from = nullptr;      ///< store that bytes were read from without waiting
   size_t began = 0, reached = 0;   ///< the stages that the last row has passed: [began, reached)
   Buffer copied;                   ///< lists copied out of chunks that the batch outlasts
   std::vector<int64_t> elsewhere;  ///< ids of replacements in other chunks
@@ -94,9 +95,9 @@ class RowWork {
   /// skipped row, a replacement, or an error of the whole batch.
   void fail(BatchJob& batch, int64_t row, Status status, RowResult& result) const;
   /// Asks the keyed stages for the row's sample, the last stage first, and stores the answer in
-  /// `input.entry`. Does nothing if RowEntry::looked_up is set. If an entry is missing that another
-  /// task may be making, it returns with `looked_up` unset, unless this row has the right to make
-  /// the entry or makes it in addition to the other task.
+  /// `input.bytes`. Does nothing if StoredBytes::looked_up is set. If an entry is missing that
+  /// another task may be making, it returns with `looked_up` unset, unless this row has the right
+  /// to make the entry or makes it in addition to the other task.
   void look_up(RowInput& input, const BatchJob& batch) const;
   /// Whether the entry that look_up() missed is not in the cache now. False if its key is not
   /// known: it may be there under a key that another loader has learned.
@@ -104,28 +105,32 @@ class RowWork {
   /// Takes over the object's bytes as another task has read them.
   void take_stored(RowInput& input, SingleFlight::Stored stored) const;
   /// Looks the row's sample up again in stages whose entries may arrive after look_up(). Returns
-  /// whether an entry is in memory now, and stores it in `input.entry`.
+  /// whether an entry is in memory now, and stores it in `input.bytes`.
   bool look_again(RowInput& input, const BatchJob& batch) const;
   /// Changes when look_again() may find more. 0 if it never finds anything.
   uint64_t arrivals() const;
-  /// The read that the row needs next: of the object, or of its cache entry.
-  SampleSource::Fetch fetch_of(const RowInput& input, const BatchJob& batch) const;
+  /// Completes `input.bytes` for the read that the row needs next: of the object, or of its cache
+  /// entry.
+  void prepare_read(RowInput& input, const BatchJob& batch) const;
   /// Adds the sample's key and id to the status.
   Status locate(Status status, int64_t id) const;
 
  private:
   RowResult gather(BatchJob& batch, const RowInput& input) const;
   RowResult run_stages(RowInput& input, BatchJob& batch, const RowPlacement& at, WorkMemory& memory) const;
+  bool has_bytes(RowInput& input, BatchJob& batch, const RowPlacement& at, int64_t row, RowResult& result) const;
   bool read(RowInput& input, BatchJob& batch, RowResult& result) const;
+  bool run_sample(RowInput& input, BatchJob& batch, const RowPlacement& at, int64_t row, WorkMemory& memory,
+                  RowResult& result) const;
   bool find_in(size_t at, const Identity& key, RowInput& input, const BatchJob& batch) const;
-  bool open_kept(RowInput& input) const;
+  bool open_entry(RowInput& input) const;
   Status run_row(RowInput& input, BatchJob& batch, const RowPlacement& at, int64_t row, WorkMemory& memory,
                  RowResult& result) const;
   Status check_packed_alone(const Extras& extras) const;
   Result<Record> begin_row(RowInput& input, const RowPlacement& at, int64_t id) const;
   Status write_row(BatchJob& batch, const RowPlacement& at, int64_t row, Record& record, WorkMemory& memory) const;
-  Status keep_row(size_t at, RowInput& input, const BatchJob& batch, int64_t row, Record& record,
-                  WorkMemory& memory) const;
+  Status store_row(size_t at, RowInput& input, const BatchJob& batch, int64_t row, Record& record,
+                   WorkMemory& memory) const;
   /// Reports to the keyed stages that the row has passed them. Only for rows that do not run again,
   /// so that no row is reported twice.
   void note_made(const RowInput& input, const BatchJob& batch, const RowResult& result) const;

@@ -23,6 +23,8 @@ struct Bench {
     RowInput input;
     input.begin = row;
     input.end = row + 1;
+    work.look_up(input, batch);
+    if (plan->fetches) work.prepare_read(input, batch);
     return input;
   }
   RowResult run(RowInput& input, uint64_t grant = UINT64_MAX) {
@@ -55,7 +57,7 @@ TEST(RowWork, a_row_that_is_at_hand_is_done) {
   RowInput input = bench.task(3);
   const RowResult result = bench.run(input);
   EXPECT_EQ(result.verdict, Verdict::kDone);
-  EXPECT_EQ(result.warm, bench.plan->store()) << "it was read on this thread";
+  EXPECT_EQ(result.read_from, bench.plan->store()) << "it was read on this thread";
   EXPECT_TRUE(result.errors.empty());
   EXPECT_EQ(bench.label(3), 30);
 }
@@ -65,9 +67,9 @@ TEST(RowWork, an_object_that_is_far_is_not_waited_for) {
   rig.store = slow_store(Objects::store_of(rig.sizes), {.latency_ms = 1});
   Bench bench(rig);
   RowInput input = bench.task(0);
-  EXPECT_EQ(bench.run(input).verdict, Verdict::kCold);
-  input.fetched = Buffer::allocate(1000);
-  input.fetched_all = true;
+  EXPECT_EQ(bench.run(input).verdict, Verdict::kPageCacheMiss);
+  input.bytes.pieces.front().bytes = Buffer::allocate(1000);
+  input.bytes.in_memory = true;
   EXPECT_EQ(bench.run(input).verdict, Verdict::kDone);
 }
 
@@ -130,7 +132,7 @@ TEST(RowWork, a_kept_sample_that_fails_later_is_not_taken_for_its_replacement) {
     KeyedStage cache;
     cache.schema = plan.source->schema();
     cache.from_source = {std::nullopt, size_t{1}};
-    cache.kept = {true, false};
+    cache.in_entry = {true, false};
     plan.stages.insert(plan.stages.begin(), std::move(cache));
     plan.keyed = {0};
   };
@@ -139,7 +141,7 @@ TEST(RowWork, a_kept_sample_that_fails_later_is_not_taken_for_its_replacement) {
   Schema bytes({bench.plan->source->schema()[0]});
   Record record;
   record.push_back(Value::of_bytes(Buffer::allocate(10)));
-  input.entry.found = RowEntry::Hit{0, std::make_shared<const Columns>(*columns_of(bytes, record))};
+  input.bytes.entry = StoredBytes::Entry{{}, 0, std::make_shared<const Columns>(*columns_of(bytes, record))};
   EXPECT_EQ(bench.run(input).verdict, Verdict::kAgain);
   input = bench.task(2);
   EXPECT_EQ(bench.run(input).verdict, Verdict::kDone);

@@ -330,8 +330,8 @@ class Compiler {
       const bool wanted = needed_.wanted[i].contains(field.name);
       stage.from_source.push_back(
           wanted ? untouched_field(needed_.description, inference_, *input_.source, field.name, i) : std::nullopt);
-      stage.kept.push_back(wanted && !stage.from_source.back());
-      if (stage.kept.back()) kept->push_back(field);
+      stage.in_entry.push_back(wanted && !stage.from_source.back());
+      if (stage.in_entry.back()) kept->push_back(field);
     }
     return stage;
   }

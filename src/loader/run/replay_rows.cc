@@ -129,7 +129,7 @@ std::optional<Identity> ReplayKeys::find(const BatchJob& batch, int64_t row) con
 
 // A replayed sample whose result is missing is stored, too, such as after a resume, or if another
 // rank had the result.
-std::optional<Identity> ReplayKeys::keep(const BatchJob& batch, int64_t row, std::optional<uint64_t>) const {
+std::optional<Identity> ReplayKeys::store_key(const BatchJob& batch, int64_t row, std::optional<uint64_t>) const {
   if (std::optional<Identity> replayed = find(batch, row)) return replayed;
   const RowJob& job = batch.rows()[static_cast<size_t>(row)];
   // Replacements and padding never enter the replay buffer.

@@ -16,7 +16,7 @@ void BlockUses::plan(WindowBatch& batch) const {
   }
   for (RowTask& task : batch.tasks) {
     core_.row_work.look_up(task, batch.job);
-    if (!task.entry.in_cache()) use(batch, task);
+    if (!task.bytes.in_cache()) use(batch, task);
   }
 }
 
@@ -78,9 +78,7 @@ void BlockUses::make_tasks(WindowBatch& batch, const std::vector<uint32_t>& bloc
   const auto count = static_cast<int64_t>(rows.size());
   for (int64_t begin = 0, end = 0; begin < count; begin = end) {
     while (end < count && end - begin < rows_per_task_ && block_at(end) == block_at(begin)) ++end;
-    batch.tasks.emplace_back();
-    batch.tasks.back().begin = begin;
-    batch.tasks.back().end = end;
+    batch.tasks.emplace_back(batch, begin, end);
     batch.tasks.back().block = block_at(begin);
   }
 }
@@ -92,18 +90,18 @@ void BlockUses::use(const WindowBatch& batch, RowTask& task) const {
 }
 
 void BlockUses::pin(const WindowBatch& batch, RowTask& task) const {
-  if (chunks_ == nullptr || task.entry.in_cache()) return;
+  if (chunks_ == nullptr || task.bytes.in_cache()) return;
   use(batch, task);
-  task.pins = task.looks = true;
+  task.pins = task.reads_block = true;
   for (const auto& chunk : batch.block_of(task)->chunks) {
     ++chunk->pins;
-    ++chunk->lookers;
+    ++chunk->readers;
   }
 }
 
-void BlockUses::looked(const WindowBatch& batch, RowTask& task) {
-  if (!std::exchange(task.looks, false)) return;
-  for (const auto& chunk : batch.block_of(task)->chunks) --chunk->lookers;
+void BlockUses::done_reading(const WindowBatch& batch, RowTask& task) {
+  if (!std::exchange(task.reads_block, false)) return;
+  for (const auto& chunk : batch.block_of(task)->chunks) --chunk->readers;
 }
 
 void BlockUses::unpin(const WindowBatch& batch, RowTask& task) {
@@ -141,10 +139,10 @@ void BlockUses::look_again(WindowBatch& batch) const {
     return;
   for (size_t i = step.replayed_at; i < step.replayed_at + step.replayed.size(); ++i) {
     RowTask& task = batch.tasks[i];  // one task for each row
-    if (!task.is<RowTask::Waiting>() || !task.uses || task.entry.in_cache()) continue;
+    if (!task.is<RowTask::Waiting>() || !task.uses || task.bytes.in_cache()) continue;
     if (!batch.block_of(task)->chunks.front()->is<Chunk::Waiting>()) continue;
     if (!core_.row_work.look_again(task, batch.job)) continue;
-    task.entry.looked_up = true;
+    task.bytes.looked_up = true;
     leave(batch, task);
   }
 }

@@ -27,7 +27,7 @@ class BlockUses {
   void pin(const WindowBatch& batch, RowTask& task) const;
   /// Called when the compute thread is done. The pin remains, since the batch may refer to the
   /// chunks.
-  static void looked(const WindowBatch& batch, RowTask& task);
+  static void done_reading(const WindowBatch& batch, RowTask& task);
   /// Ends the task's use of its block and its pin.
   void leave(const WindowBatch& batch, RowTask& task) const;
   /// Calls leave() for all tasks that are not Running.
@@ -40,9 +40,9 @@ class BlockUses {
   /// arrived since, the task does not need its chunk any more.
   void look_again(WindowBatch& batch) const;
   /// Whether the task waits for its block. A Running task never does: its compute thread may set
-  /// `entry` meanwhile, so the state is checked first.
+  /// `bytes.entry` meanwhile, so the state is checked first.
   bool waits(const WindowBatch& batch, const RowTask& task) const {
-    return chunks_ != nullptr && !task.is<RowTask::Running>() && !task.entry.in_cache() &&
+    return chunks_ != nullptr && !task.is<RowTask::Running>() && !task.bytes.in_cache() &&
            !batch.block_of(task)->ready();
   }
 

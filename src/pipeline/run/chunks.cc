@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "pipeline/run/chunks_read.h"
 #include "pipeline/run/run_trace.h"
 
 // Allocation of memory, threads and requests to chunks. chunks_work.cc has the processing of
@@ -22,7 +21,7 @@ std::vector<int64_t> begins_of(const ChunkSource& source) {
 }  // namespace
 
 Chunks::Chunks(RunCore& core, std::shared_ptr<SharedChunks> shared, std::function<bool(const Chunk&)> is_due)
-    : core_(core), plan_(*core.plan->chunks), chunk_work_(core.plan), shared_(std::move(shared)),
+    : ElementReads(core, /*samples=*/0), plan_(*core.plan->chunks), chunk_work_(core.plan), shared_(std::move(shared)),
       is_due_(std::move(is_due)), table_(core.steps->order(), begins_of(*plan_.source)),
       decoded_(static_cast<size_t>(plan_.source->chunks())) {}
 
@@ -61,7 +60,7 @@ void Chunks::drop_others(const ChunkBlock* needed) {
   for (const auto& [number, chunk] : table_.chunks()) {
     if (chunk->pins > 0 || (needed != nullptr && needed->has(*chunk))) continue;
     const auto* const reading = std::get_if<Chunk::Reading>(&chunk->at);
-    const bool waits = reading != nullptr && reading->awaited == 0;
+    const bool waits = reading != nullptr && reading->in_flight == 0;
     if (waits || chunk->is<Chunk::Read>() || chunk->is<Chunk::Ready>()) drop(*chunk);
   }
 }
@@ -73,7 +72,7 @@ bool Chunks::forget_transient_errors(const std::vector<ChunkBlockPtr>& blocks) {
       if (chunk->status().code() == Code::kUnavailable) away.push_back(chunk.get());
   // All chunks are reset at once. Otherwise those reset first would be read again and again until a
   // compute thread releases the last one.
-  if (std::ranges::any_of(away, [](const Chunk* chunk) { return chunk->lookers > 0; })) return false;
+  if (std::ranges::any_of(away, [](const Chunk* chunk) { return chunk->readers > 0; })) return false;
   // Failed chunks have no rows, so a task that pins one does not use its memory. `away` may contain
   // a chunk twice; only the first reset has an effect.
   for (Chunk* chunk : away)
@@ -89,7 +88,7 @@ void Chunks::drop(Chunk& chunk) {
   if (auto* running = std::get_if<Chunk::Running>(&chunk.at))
     running->given_up = true;  // its memory is released when the compute thread is done
   else
-    chunk.at = Chunk::Waiting{};
+    chunk.become(Chunk::Waiting{});
 }
 
 const Chunk& Chunks::first_missing(const ChunkBlock& block) {
@@ -100,12 +99,11 @@ Awaited Chunks::what_is_awaited(const ChunkBlock& block) {
   const Chunk& chunk = first_missing(block);
   if (chunk.awaits) return Awaited::kCompute;  // another run makes it
   if (const auto* reading = std::get_if<Chunk::Reading>(&chunk.at))
-    return reading->awaited == 0 && !has_slot(reading->place) ? Awaited::kSlot : Awaited::kStorage;
+    return reading->in_flight == 0 && !has_slot(chunk.bytes) ? Awaited::kSlot : Awaited::kStorage;
   if (chunk.is<Chunk::Read>()) return decoding_ >= core_.tuning.threads() ? Awaited::kThread : Awaited::kMemory;
   if (const auto* running = std::get_if<Chunk::Running>(&chunk.at))
     return running->begun ? Awaited::kCompute : Awaited::kThread;
-  const std::optional<ChunkPlace>& place = std::get<Chunk::Waiting>(chunk.at).place;
-  return place && !has_slot(*place) ? Awaited::kSlot : Awaited::kMemory;
+  return has_slot(chunk.bytes) ? Awaited::kMemory : Awaited::kSlot;
 }
 
 std::string Chunks::name_of_missing(const ChunkBlock& block) const {
@@ -119,15 +117,7 @@ Step Chunks::start(const std::shared_ptr<Chunk>& chunk, const Asker& asker, Acti
     const Step step = begin_fetching(*chunk, asker);
     if (!chunk->is<Chunk::Reading>()) return step;
   }
-  auto& reading = std::get<Chunk::Reading>(chunk->at);
-  StoreLine& line = core_.fetcher.line(*reading.place.store);
-  for (; reading.asked < reading.place.requests.size(); ++reading.asked) {
-    if (!line.has_slot()) return Step::kNoSlot;
-    actions.flights.push_back(std::make_shared<Arrival>(*this, chunk, reading, line));
-    core_.fetcher.begin(*actions.flights.back());
-    ++reading.awaited;
-  }
-  return Step::kMoved;
+  return send(chunk, about_chunk(static_cast<size_t>(chunk->number)), actions);
 }
 
 // Makes the chunk Reading if reads have to be sent, and Read or Ready otherwise.
@@ -136,31 +126,25 @@ Step Chunks::begin_fetching(Chunk& chunk, const Asker& asker) {
   const uint64_t stored = plan_.source->chunk_cost(chunk.number).fetched_bytes;
   // kNoSlot and not kNoBytes, so that other chunks of the block that are fetched already may go on.
   if (asker.ahead && core_.memory.has_fetched() && !core_.memory.may_fetch_ahead(stored)) return Step::kNoSlot;
-  std::optional<ChunkPlace>& found = std::get<Chunk::Waiting>(chunk.at).place;
-  if (!found) found = chunk_work_.look_up(chunk.number);
-  const size_t requests = found->requests.size();
-  if (found->entry && plan_.caches_packed()) {
-    chunk.at = Chunk::Ready{std::move(found->entry), Claim()};
-    return Step::kMoved;
+  StoredBytes& bytes = chunk.bytes;
+  chunk_work_.look_up(chunk.number, bytes);
+  if (bytes.is_hit() && plan_.caches_packed()) {
+    chunk.become(Chunk::Ready{std::move(bytes.entry->columns)});
+  } else if (bytes.pieces.empty() || core_.fetcher.queue(*bytes.store).try_now()) {
+    chunk.at = Chunk::Read{};
+  } else {
+    if (!has_slot(bytes)) return Step::kNoSlot;
+    std::optional<Claim> claimed = claim(Use::kFetched, bytes.size(), asker);
+    if (!claimed) return Step::kNoBytes;
+    begin_reading(chunk, std::move(*claimed));
   }
-  if (requests == 0 || core_.fetcher.line(*found->store).try_now()) {
-    chunk.at =
-        Chunk::Read{.place = std::move(*found), .stored = std::vector<Buffer>(requests), .on_thread = requests > 0};
-    return Step::kMoved;
-  }
-  if (!has_slot(*found)) return Step::kNoSlot;
-  std::optional<Claim> bytes = claim(Use::kFetched, bytes_of(found->requests), asker);
-  if (!bytes) return Step::kNoBytes;
-  chunk.at = Chunk::Reading{.place = std::move(*found),
-                            .claim = std::make_shared<Claim>(std::move(*bytes)),
-                            .stored = std::vector<Buffer>(requests)};
   return Step::kMoved;
 }
 
 Step Chunks::decode(const std::shared_ptr<Chunk>& chunk, const Asker& asker, Actions& actions) {
   if (const std::optional<Step> step = others_have(chunk, asker)) return *step;
   if (decoding_ >= core_.tuning.threads()) return Step::kNoSlot;
-  const ChunkNeeds needs = chunk_work_.needs(chunk->number, std::get<Chunk::Read>(chunk->at), chunk->needs);
+  const ChunkNeeds needs = chunk_work_.needs(chunk->number, chunk->bytes, chunk->needs);
   Chunk::Running running;
   if (!get_memory(running, needs.together, asker)) return Step::kNoBytes;
   std::optional<Claim> beside = claim(Use::kChunks, needs.apart, asker);
@@ -168,12 +152,11 @@ Step Chunks::decode(const std::shared_ptr<Chunk>& chunk, const Asker& asker, Act
   if (!thread) return Step::kNoBytes;
   running.rows.merge(std::move(*beside));
   running.working = std::move(*thread);
-  running.input = std::move(std::get<Chunk::Read>(chunk->at));
   chunk->at = std::move(running);
   ++decoding_;
   // `at_work` ends when the task is destroyed, and no lock is held then.
   core_.post(actions, asker.order, Work::kChunks, about_chunk(static_cast<size_t>(chunk->number)),
-             [this, chunk, at_work = std::shared_ptr(at_work(*chunk))](WorkMemory& memory) { work(chunk, memory); });
+             [this, chunk, at_work = on_send(*chunk)](WorkMemory& memory) { work(chunk, memory); });
   return Step::kMoved;
 }
 
@@ -190,7 +173,7 @@ std::optional<Step> Chunks::others_have(const std::shared_ptr<Chunk>& chunk, con
     std::optional<Claim> bytes = claim(Use::kChunks, held_bytes(*rows, Buffer()), asker);
     if (!bytes) return Step::kNoBytes;
     // Work of this run on the chunk is dropped, and the answers of its reads in flight are ignored.
-    chunk->at = Chunk::Ready{std::move(rows), std::move(*bytes)};
+    chunk->become(Chunk::Ready{std::move(rows), std::move(*bytes)});
     return Step::kMoved;
   }
   // The notification comes on a thread of the other run, so the work continues on a thread of this
@@ -205,17 +188,14 @@ std::optional<Step> Chunks::others_have(const std::shared_ptr<Chunk>& chunk, con
   return chunk->awaits ? std::optional(Step::kMoved) : std::nullopt;
 }
 
-std::unique_ptr<SharedChunks::Work> Chunks::at_work(const Chunk& chunk) const {
+std::shared_ptr<void> Chunks::on_send(Element& element) {
+  const auto& chunk = static_cast<Chunk&>(element);
   return chunk.identity && *chunk.identity ? shared_->begin(**chunk.identity) : nullptr;
 }
 
 std::optional<Claim> Chunks::claim(Use use, uint64_t bytes, const Asker& asker) const {
-  if (asker.ahead) return core_.memory.leaves_room(bytes) ? core_.memory.take(use, bytes) : std::nullopt;
-  std::optional<Claim> taken;
-  while (!(taken = core_.memory.take(use, bytes))) {
-    if (asker.others == nullptr || !asker.others->reclaim(bytes)) return std::nullopt;
-  }
-  return taken;
+  if (asker.ahead && !core_.memory.leaves_room(bytes)) return std::nullopt;
+  return core_.memory.take(use, bytes, asker.ahead ? nullptr : asker.others);
 }
 
 // Acquires memory for packed rows, or for a cache entry.

@@ -5,32 +5,22 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/shared_chunks.h"
 #include "pipeline/chunk_table.h"
 #include "pipeline/chunk_work.h"
+#include "pipeline/run/element_reads.h"
 #include "pipeline/run/run_core.h"
 #include "pipeline/run/waits.h"
 
 namespace forebay {
 
-/// Reclaims memory for an element that lacks it, from younger elements. Chunks calls it without
-/// knowing tasks.
-class MemoryReclaimer {
- public:
-  /// Reclaims memory for `bytes` that were not available. Returns true if the caller should try
-  /// again now. Otherwise a running task has to end first.
-  virtual bool reclaim(uint64_t bytes) = 0;
-
- protected:
-  ~MemoryReclaimer() = default;
-};
-
 /// The chunks (row groups, record batches) of a run. It fetches and decodes them, holds them as
 /// long as a block with them is open or used, and shares them with other runs that read the same.
 /// It knows no batches and no tasks. The window owns it; the run's lock guards it.
-class Chunks {
+class Chunks final : private ElementReads {
  public:
   /// Describes for whom a block is requested.
   struct Asker {
@@ -68,29 +58,30 @@ class Chunks {
   const std::vector<uint32_t>& decodes() const { return decoded_; }
 
  private:
-  class Arrival;
-
   Step start(const std::shared_ptr<Chunk>& chunk, const Asker& asker, Actions& actions);
   Step begin_fetching(Chunk& chunk, const Asker& asker);
   Step decode(const std::shared_ptr<Chunk>& chunk, const Asker& asker, Actions& actions);
   std::optional<Step> others_have(const std::shared_ptr<Chunk>& chunk, const Asker& asker);
-  std::unique_ptr<SharedChunks::Work> at_work(const Chunk& chunk) const;
   std::optional<Claim> claim(Use use, uint64_t bytes, const Asker& asker) const;
   bool get_memory(Chunk::Running& running, uint64_t bytes, const Asker& asker) const;
-  bool has_slot(const ChunkPlace& place) {
-    return place.store == nullptr || core_.fetcher.line(*place.store).has_slot();
+  bool has_slot(const StoredBytes& bytes) {
+    return bytes.store == nullptr || core_.fetcher.queue(*bytes.store).has_slot();
   }
   static const Chunk& first_missing(const ChunkBlock& block);
 
-  void on_read(Arrival& arrival, Result<Buffer> result);
+  std::shared_ptr<void> on_send(Element& element) override;
+  bool is_due(Element& element) const override { return is_due_(static_cast<Chunk&>(element)); }
+  void revoke(Element& element) override { drop(static_cast<Chunk&>(element)); }
+  void on_arrival(Element&) override {}
+  void on_error(Element& element, Status status, Actions&) override {
+    static_cast<Chunk&>(element).become(Chunk::Failed{std::move(status)});
+  }
   void work(const std::shared_ptr<Chunk>& chunk, WorkMemory& memory);
-  void keep(Chunk& chunk, Chunk::Running& running, std::shared_ptr<const Columns> rows);
-  void decoding_failed(Chunk& chunk, Chunk::Read input, Status status, bool cold);
-  void failed(Chunk& chunk, Status status);
+  void finish(Chunk& chunk, Chunk::Running& running, std::shared_ptr<const Columns> rows);
+  void decoding_failed(Chunk& chunk, Status status, bool page_cache_miss);
   static void drop(Chunk& chunk);
   static void drop_freed(const ChunkTable::Freed& freed);
 
-  RunCore& core_;
   const ChunkPlan& plan_;
   const ChunkWork chunk_work_;
   const std::shared_ptr<SharedChunks> shared_;

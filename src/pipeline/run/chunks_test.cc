@@ -153,7 +153,7 @@ TEST(Chunks, one_that_is_given_up_keeps_the_bytes_of_its_reads_until_they_have_l
   bench.chunks.clear();
   EXPECT_EQ(bench.held(Use::kFetched), 1000u);
   bench.store.answer();
-  EXPECT_EQ(bench.held(Use::kFetched), 1000u) << "they are one claim";
+  EXPECT_EQ(bench.held(Use::kFetched), 600u) << "each read returns its own";
   bench.store.answer();
   EXPECT_EQ(bench.held(Use::kFetched), 0u);
   EXPECT_TRUE(bench.chunk(block).is<Chunk::Waiting>());
@@ -200,10 +200,10 @@ TEST(Chunks, what_storage_had_not_is_read_again_when_that_is_said) {
     ASSERT_TRUE(bench.chunk(block).is<Chunk::Failed>());
     const bool away = code == Code::kUnavailable;
     bench.chunk(block).pins = 2;
-    bench.chunk(block).lookers = 1;
+    bench.chunk(block).readers = 1;
     EXPECT_EQ(bench.chunks.forget_transient_errors({block}), !away) << "a compute thread looks into it";
     EXPECT_TRUE(bench.chunk(block).is<Chunk::Failed>());
-    bench.chunk(block).lookers = 0;
+    bench.chunk(block).readers = 0;
     EXPECT_TRUE(bench.chunks.forget_transient_errors({block}));
     EXPECT_EQ(bench.chunk(block).is<Chunk::Waiting>(), away);
     EXPECT_EQ(bench.chunk(block).is<Chunk::Failed>(), !away);

@@ -26,7 +26,7 @@ uint64_t values_of(const RunCore& core, const WindowBatch& batch) {
 
 Status no_batch_fits(const RunCore& core, const WindowBatch& batch, uint64_t least) {
   uint64_t needed = common_bytes(core, batch) + batch.job.assembly_bytes();
-  for (const RowTask& task : batch.tasks) needed += task.held_bytes();
+  for (const RowTask& task : batch.tasks) needed += task.bytes.claim.bytes();
   needed = std::max(needed, least);
   return out_of_budget(
       fmt::format("one batch needs {} bytes, the memory budget is {}; raise memory= or make the batch smaller", needed,
@@ -37,7 +37,7 @@ Status no_batch_fits(const RunCore& core, const WindowBatch& batch, uint64_t lea
 Status no_block_fits(const RunCore& core, const WindowBatch& batch, const RowTask& task, uint64_t bytes,
                      uint64_t least) {
   const ChunkBlock& block = *batch.block_of(task);
-  uint64_t needed = common_bytes(core, batch) + task.needs() + bytes;
+  uint64_t needed = common_bytes(core, batch) + task.needs + bytes;
   for (const auto& chunk : block.chunks) needed += chunk->claimed_bytes();
   needed = std::max(needed, least);
   const std::string message =
@@ -55,16 +55,17 @@ Status no_block_fits(const RunCore& core, const WindowBatch& batch, const RowTas
 
 Status no_sample_fits(const RunCore& core, const WindowBatch& batch, const RowTask& task, uint64_t least) {
   const int64_t id = batch.job.rows()[static_cast<size_t>(task.begin)].id;
-  const uint64_t size = core.plan->fetches ? core.row_work.fetch_of(task, batch.job).size : 0;
+  uint64_t size = 0;
+  if (core.plan->fetches) size = task.bytes.is_hit() ? core.plan->samples().fetch(id).size : task.bytes.size();
   uint64_t held = size;
-  for (const RowTask& other : batch.tasks) held += &other == &task ? 0 : other.held_bytes();
+  for (const RowTask& other : batch.tasks) held += &other == &task ? 0 : other.bytes.claim.bytes();
   const uint64_t needed =
-      std::max(common_bytes(core, batch) + std::max(held, values_of(core, batch)) + task.needs(), least);
+      std::max(common_bytes(core, batch) + std::max(held, values_of(core, batch)) + task.needs, least);
   return core.row_work.locate(
       out_of_budget(fmt::format("this sample needs {} bytes of memory ({} stored, {} to work in, the rest "
                                 "for its batch), the budget is {}; raise "
                                 "memory= to {} or more",
-                                needed, size, task.needs(), core.memory.capacity(), needed),
+                                needed, size, task.needs, core.memory.capacity(), needed),
                     needed),
       id);
 }

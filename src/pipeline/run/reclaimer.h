@@ -35,15 +35,15 @@ class WindowReclaimer {
   WindowBatches& batches_;
 };
 
-/// Reclaims memory for the oldest task of a batch, on behalf of Chunks, which knows no tasks.
-class BatchReclaimer final : public MemoryReclaimer {
+/// Reclaims memory for one task, on behalf of code that knows no tasks.
+class TaskReclaimer final : public MemoryReclaimer {
  public:
-  BatchReclaimer(const WindowReclaimer& reclaimer, WindowBatch& batch) : reclaimer_(reclaimer), batch_(batch) {}
-  bool reclaim(uint64_t bytes) override { return reclaimer_.reclaim(batch_, &batch_.oldest(), bytes); }
+  TaskReclaimer(const WindowReclaimer& reclaimer, const RowTask& task) : reclaimer_(reclaimer), task_(task) {}
+  bool reclaim(uint64_t bytes) override { return reclaimer_.reclaim(*task_.batch, &task_, bytes); }
 
  private:
   const WindowReclaimer& reclaimer_;
-  WindowBatch& batch_;
+  const RowTask& task_;
 };
 
 }  // namespace forebay

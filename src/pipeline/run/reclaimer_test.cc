@@ -57,7 +57,7 @@ TEST_F(ReclaimerTest, the_youngest_batches_give_way_and_no_more_than_is_needed) 
   EXPECT_TRUE(parts.core.memory.full());
   EXPECT_TRUE(parts.reclaimer.reclaim(oldest, &oldest.tasks[0], 3000));
   EXPECT_TRUE(youngest.tasks[0].is<RowTask::Waiting>());
-  EXPECT_TRUE(middle.tasks[0].is<RowTask::Ready>()) << "one batch was enough";
+  EXPECT_TRUE(middle.tasks[0].is<RowTask::Read>()) << "one batch was enough";
   EXPECT_EQ(parts.core.memory.used(), 2 * kBatch + 8000);
   EXPECT_EQ(parts.core.reclaimed, 4);
 }
@@ -67,8 +67,8 @@ TEST_F(ReclaimerTest, in_the_front_batch_younger_tasks_give_way_one_by_one) {
   WindowBatch& batch = read();
   land();
   EXPECT_TRUE(parts.reclaimer.reclaim(batch, &batch.tasks[0], 1500));
-  EXPECT_TRUE(batch.tasks[0].is<RowTask::Ready>());
-  EXPECT_TRUE(batch.tasks[1].is<RowTask::Ready>());
+  EXPECT_TRUE(batch.tasks[0].is<RowTask::Read>());
+  EXPECT_TRUE(batch.tasks[1].is<RowTask::Read>());
   EXPECT_TRUE(batch.tasks[2].is<RowTask::Waiting>());
   EXPECT_TRUE(batch.tasks[3].is<RowTask::Waiting>());
 }
@@ -101,7 +101,7 @@ TEST_F(ReclaimerTest, idle_memory_goes_first) {
     const auto idle = parts.core.memory.batches().acquire(kBatch);
   }
   EXPECT_TRUE(parts.reclaimer.reclaim(batch, &batch.tasks[3], kBatch)) << "also for a task that is not the oldest";
-  EXPECT_TRUE(batch.tasks[2].is<RowTask::Fetching>());
+  EXPECT_TRUE(batch.tasks[2].is<RowTask::Reading>());
 }
 
 TEST_F(ReclaimerTest, what_nothing_can_hold_stands_in_the_batchs_place_with_the_figure) {

@@ -1,23 +1,18 @@
 #include "pipeline/run/revocation.h"
 
-#include <algorithm>
-
 namespace forebay {
 
 void Revocation::drop_bytes(RowTask& task) const {
   core_.end(task.entry.making);
-  task.claim.give_back();
-  if (auto* ready = std::get_if<RowTask::Ready>(&task.at)) ready->grant.give_back();
   task.copied = Buffer();
   task.give_back();
 }
 
 void Revocation::revoke(WindowBatch& batch, RowTask& task) const {
-  batch.waiting_from = std::min(batch.waiting_from, batch.index_of(task));
   drop_bytes(task);
   uses_.use(batch, task);
   // A read in flight keeps its claim until it ends. Its answer is ignored.
-  task.at = RowTask::Waiting{};
+  batch.wait(task);
 }
 
 void Revocation::yield(WindowBatch& batch, RowTask& task) const {

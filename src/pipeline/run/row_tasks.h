@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "pipeline/run/block_uses.h"
+#include "pipeline/run/element_reads.h"
 #include "pipeline/run/reclaimer.h"
 #include "pipeline/run/revocation.h"
 #include "pipeline/run/run_core.h"
@@ -13,60 +14,58 @@ namespace forebay {
 /// Moves tasks through their states: a task waits for memory, its sample is fetched, and it runs on
 /// compute threads and in user code until its rows are written into the batch. The window owns it;
 /// the run's lock guards it.
-class RowTasks {
+class RowTasks final : private ElementReads {
  public:
   RowTasks(RunCore& core, const BlockUses& uses, const Revocation& revocation, const WindowReclaimer& reclaimer,
            const WindowBatches& batches)
-      : core_(core), uses_(uses), revocation_(revocation), reclaimer_(reclaimer), batches_(batches) {}
+      : ElementReads(core, /*samples=*/1), uses_(uses), revocation_(revocation), reclaimer_(reclaimer),
+        batches_(batches) {}
 
-  /// Starts a task that is Waiting. If it can be started, it becomes Fetching, Ready (if it needs
-  /// no asynchronous read), WithUser, or Awaiting.
-  Step start(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
-  /// Makes the oldest task of the run Waiting again if it awaits a flight that rests. Such a flight
+  /// Starts a task that is Waiting. If it can be started, it becomes Reading, Read (if it needs
+  /// no asynchronous read), WithUser, or Awaiting. `ahead`: it is only read, if it has to be.
+  Step start(const WindowBatchPtr& batch, RowTask& task, Actions& actions, bool ahead = false);
+  /// Makes the oldest task of the run Waiting again if it awaits a flight that is paused. Such a flight
   /// depends on the resources of another loader, for which the oldest task must not wait.
-  void look_at_awaited(const WindowBatchPtr& batch, RowTask& task) const;
-  /// Posts a task that is Ready to a compute thread.
+  void recheck_awaited(const WindowBatchPtr& batch, RowTask& task) const;
+  /// Posts a task that is Read to a compute thread.
   Step compute(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
   /// Starts reads for the tasks of a batch after the window, with the memory set aside for reading
   /// ahead. Returns false if younger batches cannot start any either.
   bool fetch_ahead(const WindowBatchPtr& batch, Actions& actions);
 
  private:
-  class Read;
   class Call;
 
   bool may_make(const WindowBatchPtr& batch, RowTask& task);
   bool await(const WindowBatchPtr& batch, RowTask& task, SingleFlight::Wait what);
-  bool make_beside(const WindowBatchPtr& batch, RowTask& task) const;
-  void told(WindowBatch& batch, size_t index, uint64_t ticket);
-  void begun(RowTask& task, Step step) const;
-  void rests(RowTask& task) const;
+  bool make_without_right(const WindowBatchPtr& batch, RowTask& task) const;
+  void on_flight_ended(WindowBatch& batch, size_t index, uint64_t ticket);
+  void pause_flight(RowTask& task) const;
   Step begin(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
   Step start_fetching(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
-  Step claim_stored(const WindowBatchPtr& batch, RowTask& task) const;
-  Step start_ahead(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
   Step begin_ahead(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
   bool reserve_slots(WindowBatch& batch, const RowTask& task) const;
-  void read(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
+  void read(RowTask& task, Claim claim, bool at_hand, Actions& actions);
   void call_user(const WindowBatchPtr& batch, RowTask& task);
 
-  void on_read(Read& read, Result<Buffer> result);
+  static RowTask& task_of(Element& element) { return static_cast<RowTask&>(element); }
+  std::shared_ptr<void> on_send(Element& element) override;
+  bool is_due(Element& element) const override { return is_front(batches_, *task_of(element).batch); }
+  void revoke(Element& element) override { revocation_.revoke(*task_of(element).batch, task_of(element)); }
+  void on_arrival(Element& element) override { pause_flight(task_of(element)); }
+  void on_error(Element& element, Status status, Actions& actions) override;
   void on_answer(const Call& call, Status status, const Schema& schema, Record record);
   void work(const WindowBatchPtr& batch, size_t index, WorkMemory& memory);
-  void failed(const WindowBatchPtr& batch, RowTask& task, Status status, Actions& actions);
   void conclude(const WindowBatchPtr& batch, RowTask& task, RowResult result, Claim grant, Actions& actions);
   void follow(const WindowBatchPtr& batch, RowTask& task, RowResult& result, Actions& actions);
   void read_later(const WindowBatchPtr& batch, RowTask& task, Actions& actions);
-  bool claim_actual(RowTask& task, Claim claim, const Result<Buffer>& result) const;
   bool hold_values(WindowBatch& batch, RowTask& task, Claim& grant, uint64_t* needs_bytes) const;
   void finish(WindowBatch& batch, RowTask& task) const;
 
-  RunCore& core_;
   const BlockUses& uses_;
   const Revocation& revocation_;
   const WindowReclaimer& reclaimer_;
   const WindowBatches& batches_;
-  uint64_t tickets_ = 0;
 };
 
 }  // namespace forebay

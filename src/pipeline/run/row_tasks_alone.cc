@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <utility>
 
 #include "pipeline/run/row_tasks.h"
@@ -13,7 +12,7 @@ bool RowTasks::may_make(const WindowBatchPtr& batch, RowTask& task) {
   while (true) {
     core_.row_work.look_up(task, batch->job);
     RowEntry& entry = task.entry;
-    if (entry.settled()) {
+    if (task.bytes.looked_up && entry.is_free()) {
       if (!entry.wanted) core_.end(entry.making);  // the entry was stored just before
       return true;
     }
@@ -21,69 +20,67 @@ bool RowTasks::may_make(const WindowBatchPtr& batch, RowTask& task) {
     if (entry.making) {
       // The earlier look-up may have missed an entry that was stored since, also under a version
       // that another loader has learned since.
-      entry.looked_up = entry.looked_up && core_.row_work.is_still_missing(task, batch->job);
+      task.bytes.looked_up = task.bytes.looked_up && core_.row_work.is_still_missing(task, batch->job);
     } else if (!is_oldest(batches_, *batch, &task)) {
       if (await(batch, task, SingleFlight::Wait::kAny)) return false;
-    } else if (!make_beside(batch, task) && await(batch, task, SingleFlight::Wait::kWorking)) {
+    } else if (!make_without_right(batch, task) && await(batch, task, SingleFlight::Wait::kWorking)) {
       return false;
     }
   }
 }
 
-// Returns false if the entry's flight has ended, or rests and must not be waited for. The caller
+// Returns false if the entry's flight has ended, or is paused and must not be waited for. The caller
 // then looks the entry up again.
 bool RowTasks::await(const WindowBatchPtr& batch, RowTask& task, SingleFlight::Wait what) {
-  const uint64_t ticket = ++tickets_;
+  const uint64_t ticket = next_ticket();
   const size_t index = batch->index_of(task);
   const bool waits = task.entry.wanted->flights->wait(
       task.entry.wanted->key, what,
       [this, weak = core_.weakly_alive(), weak_batch = std::weak_ptr(batch), index, ticket] {
         const std::shared_ptr<void> alive = weak.lock();
         const WindowBatchPtr of = alive ? weak_batch.lock() : nullptr;
-        if (of) told(*of, index, ticket);
+        if (of) on_flight_ended(*of, index, ticket);
       });
   if (waits) task.at = RowTask::Awaiting{ticket};
   return waits;
 }
 
 // Called on the thread of the entry's maker. The work continues on a thread of this run.
-void RowTasks::told(WindowBatch& batch, size_t index, uint64_t ticket) {
+void RowTasks::on_flight_ended(WindowBatch& batch, size_t index, uint64_t ticket) {
   const RunCore::Lock lock(core_.mutex);
   RowTask& task = batch.tasks[index];
   const auto* awaiting = std::get_if<RowTask::Awaiting>(&task.at);
   if (awaiting == nullptr || awaiting->ticket != ticket) return;
-  task.at = RowTask::Waiting{};
-  batch.waiting_from = std::min(batch.waiting_from, index);
+  batch.wait(task);
   if (!core_.closed && core_.queue) core_.act_on_a_thread();
 }
 
-// The oldest task of a run waits only for flights that progress by themselves. A resting maker may
+// The oldest task of a run waits only for flights that progress by themselves. A paused maker may
 // wait for memory that this run holds, or for the consumer of another run, and that may be the
 // thread that this run's consumer waits for.
-bool RowTasks::make_beside(const WindowBatchPtr& batch, RowTask& task) const {
+bool RowTasks::make_without_right(const WindowBatchPtr& batch, RowTask& task) const {
   std::optional<SingleFlight::Look> look = task.entry.wanted->flights->look(task.entry.wanted->key);
   if (!look || look->working) return false;
-  task.entry.beside = true;
+  task.entry.without_right = true;
   core_.row_work.look_up(task, batch->job);
   if (look->stored && core_.plan->fetches) core_.row_work.take_stored(task, std::move(*look->stored));
   return true;
 }
 
-void RowTasks::look_at_awaited(const WindowBatchPtr& batch, RowTask& task) const {
+void RowTasks::recheck_awaited(const WindowBatchPtr& batch, RowTask& task) const {
   if (!task.is<RowTask::Awaiting>() || !is_oldest(batches_, *batch, &task)) return;
   const std::optional<SingleFlight::Look> look = task.entry.wanted->flights->look(task.entry.wanted->key);
   if (look && look->working) return;
-  task.at = RowTask::Waiting{};
-  batch->waiting_from = std::min(batch->waiting_from, batch->index_of(task));
+  batch->wait(task);
 }
 
 // Called when the task needs memory or a thread of this run to continue.
-void RowTasks::rests(RowTask& task) const {
+void RowTasks::pause_flight(RowTask& task) const {
   if (!task.entry.making) return;
   std::optional<SingleFlight::Stored> stored;
-  if (task.fetched_all && !task.entry.in_cache() && task.entry.question() == nullptr)
-    stored = SingleFlight::Stored{task.fetched, task.entry.version_read().value_or(0)};
-  core_.tell(task.entry.making->rests(std::move(stored)));
+  if (task.bytes.in_memory && !task.bytes.in_cache() && !task.entry.answered)
+    stored = SingleFlight::Stored{task.bytes.only(), task.entry.version_read().value_or(0)};
+  core_.notify_later(task.entry.making->pause(std::move(stored)));
 }
 
 }  // namespace forebay

@@ -2,53 +2,23 @@
 #include <utility>
 
 #include "pipeline/run/row_tasks.h"
-#include "pipeline/run/row_tasks_away.h"
-#include "pipeline/run/run_trace.h"
+#include "pipeline/run/row_tasks_call.h"
 
 // Processing of results for tasks: from stores, compute threads and user code.
 
 namespace forebay {
 
-void RowTasks::on_read(Read& read, Result<Buffer> result) {
-  if (const auto trace = core_.plan->trace->get()) trace_read(*trace, read, read.batch->order(read.index), result.ok());
-  Turn turn(core_);
-  core_.fetcher.end(read);
-  WindowBatch& batch = *read.batch;
-  RowTask& task = batch.tasks[read.index];
-  const auto* wanted = std::get_if<RowTask::Fetching>(&task.at);
-  // The task was revoked since, and perhaps started again, so this answer is stale.
-  if (wanted == nullptr || wanted->flight != &read) {
-    return read.take_claim().give_back();
-  }
-  task.at = RowTask::Ready{};
-  if (!claim_actual(task, read.take_claim(), result)) {
-    revocation_.revoke(batch, task);
-  } else if (result.status().code() == Code::kUnavailable && !is_front(batches_, batch)) {
-    // Storage may be available again by the time the batch is due.
-    revocation_.revoke(batch, task);
-  } else if (result.ok()) {
-    core_.plan->fetch_counters->add(1, result->size(), result->size(), 0);
-    task.fetched = std::move(*result);
-    task.fetched_all = true;
-    rests(task);
-  } else {
-    failed(read.batch, task, result.status(), turn.actions);
-  }
+std::shared_ptr<void> RowTasks::on_send(Element& element) {
+  if (auto& making = task_of(element).entry.making) making->resume();
+  return nullptr;
 }
 
-// The size of the object may have been a guess. Returns false if it needs more bytes than were
-// claimed and can be had now: it is fetched again once the task has them.
-bool RowTasks::claim_actual(RowTask& task, Claim claim, const Result<Buffer>& result) const {
-  const uint64_t size = result.ok() ? result->size() : result.status().bytes_needed();
-  const bool too_large =
-      result.ok() ? size > claim.bytes() : result.status().code() == Code::kOutOfBudget && size > claim.bytes();
-  if (too_large && (!result.ok() || !claim.try_grow(size - claim.bytes()))) {
-    task.size = size;
-    return false;
-  }
-  if (result.ok()) claim.shrink_to(size);
-  task.claim = std::move(claim);
-  return true;
+// Handles an error that a read or user code gave for the task's sample.
+void RowTasks::on_error(Element& element, Status status, Actions& actions) {
+  RowTask& task = task_of(element);
+  RowResult result;
+  core_.row_work.fail(task.batch->job, task.begin, std::move(status), result);
+  conclude(task.batch->shared_from_this(), task, std::move(result), Claim(), actions);
 }
 
 void RowTasks::on_answer(const Call& call, Status status, const Schema& schema, Record record) {
@@ -61,12 +31,12 @@ void RowTasks::on_answer(const Call& call, Status status, const Schema& schema, 
     const auto& stage = std::get<ForeignStage>(core_.plan->stages[task.stage]);
     status = accept_answer(stage, schema, std::move(record), task);
   }
-  task.at = RowTask::Ready{};
+  task.at = RowTask::Read{};
   if (status.ok()) {
     ++task.stage;
-    rests(task);
+    pause_flight(task);
   } else {
-    failed(call.batch, task, std::move(status), turn.actions);
+    on_error(task, std::move(status), turn.actions);
   }
 }
 
@@ -77,7 +47,7 @@ void RowTasks::work(const WindowBatchPtr& batch, size_t index, WorkMemory& memor
   const bool wanted = !core_.closed && !batch->revoking;
   auto& running = std::get<RowTask::Running>(task.at);
   running.begun = true;
-  const uint64_t granted = running.grant.bytes();
+  const uint64_t granted = running.working.bytes();
   const RowPlacement at = batch->placement(task);
   core_.settled();
   const bool ahead = !batch->due;
@@ -90,16 +60,9 @@ void RowTasks::work(const WindowBatchPtr& batch, size_t index, WorkMemory& memor
   Turn turn(core_);
   core_.ended();
   --batch->running;
-  BlockUses::looked(*batch, task);
+  BlockUses::done_reading(*batch, task);
   result.unread &= ahead;
-  conclude(batch, task, std::move(result), std::move(std::get<RowTask::Running>(task.at).grant), turn.actions);
-}
-
-// Handles an error that a read or user code gave for the task's sample.
-void RowTasks::failed(const WindowBatchPtr& batch, RowTask& task, Status status, Actions& actions) {
-  RowResult result;
-  core_.row_work.fail(batch->job, task.begin, std::move(status), result);
-  conclude(batch, task, std::move(result), Claim(), actions);
+  conclude(batch, task, std::move(result), std::move(std::get<RowTask::Running>(task.at).working), turn.actions);
 }
 
 // `grant`: working memory of the task, which is released.
@@ -129,10 +92,11 @@ void RowTasks::follow(const WindowBatchPtr& batch, RowTask& task, RowResult& res
   switch (result.verdict) {
     case Verdict::kNeedsBytes:
       // No underflow, since the task asked for more than the thread's own memory and its grant.
-      task.at = RowTask::Ready{.needs = result.needs_bytes - core_.options.memory.per_thread};
-      return rests(task);
+      task.needs = result.needs_bytes - core_.options.memory.per_thread;
+      task.at = RowTask::Read{};
+      return pause_flight(task);
     case Verdict::kElsewhere: revocation_.revoke(*batch, task); return uses_.widen(*batch, task, result.elsewhere);
-    case Verdict::kCold: return read_later(batch, task, actions);
+    case Verdict::kPageCacheMiss: return read_later(batch, task, actions);
     case Verdict::kAgain: return revocation_.revoke(*batch, task);
     case Verdict::kForeign: return call_user(batch, task);
     case Verdict::kFatal:  // the batch fails without waiting for its other tasks
@@ -145,7 +109,7 @@ void RowTasks::follow(const WindowBatchPtr& batch, RowTask& task, RowResult& res
       break;
     case Verdict::kDone: break;
   }
-  if (result.warm != nullptr) core_.fetcher.line(*result.warm).found(/*cold=*/false);
+  if (result.read_from != nullptr) core_.fetcher.queue(*result.read_from).record_try(/*hit=*/true);
   finish(*batch, task);
   // The task began before the batch was due and ended after look_at_front() had seen the batch,
   // which it does only once.
@@ -154,17 +118,17 @@ void RowTasks::follow(const WindowBatchPtr& batch, RowTask& task, RowResult& res
 
 // The object was not in the page cache.
 void RowTasks::read_later(const WindowBatchPtr& batch, RowTask& task, Actions& actions) {
-  StoreLine& line = core_.fetcher.line(*core_.row_work.fetch_of(task, batch->job).store);
-  line.found(/*cold=*/true);
+  StoreQueue& queue = core_.fetcher.queue(*task.bytes.store);
+  queue.record_try(/*hit=*/false);
   // If the plan fetches nothing else, no memory was claimed for the entry. The task starts again
   // and claims it like any read.
   if (!core_.plan->fetches) {
-    task.entry_is_cold = true;
+    task.entry_needs_read = true;
     return revocation_.revoke(*batch, task);
   }
   // The task keeps its claim, since younger tasks could take the memory otherwise.
-  if (line.has_slot()) {
-    read(batch, task, actions);
+  if (queue.has_slot()) {
+    read(task, std::move(task.bytes.claim), /*at_hand=*/false, actions);
   } else {
     revocation_.revoke(*batch, task);
   }
@@ -179,11 +143,12 @@ bool RowTasks::hold_values(WindowBatch& batch, RowTask& task, Claim& grant, uint
   const RowPlacement at = batch.placement(task);
   for (int64_t i = task.begin; job.keeps_loose_values() && i < task.end; ++i) kept += job.loose_bytes(at.row(i));
   kept += task.copied.size();
-  if (kept <= task.claim.bytes()) {
-    task.claim.shrink_to(kept);
+  Claim& claim = task.bytes.claim;
+  if (kept <= claim.bytes()) {
+    claim.shrink_to(kept);
     return true;
   }
-  const uint64_t more = kept - task.claim.bytes();
+  const uint64_t more = kept - claim.bytes();
   Claim values = grant.split(std::min(more, grant.bytes()));
   const uint64_t lacking = more - values.bytes();
   if (task.stage > 0) {  // made by user code, which is not called again
@@ -196,14 +161,14 @@ bool RowTasks::hold_values(WindowBatch& batch, RowTask& task, Claim& grant, uint
     return false;
   }
   values.move_to(Use::kFetched);
-  task.claim.merge(std::move(values));
+  claim.merge(std::move(values));
   return true;
 }
 
 void RowTasks::finish(WindowBatch& batch, RowTask& task) const {
-  task.fetched = Buffer();
+  task.bytes.pieces.clear();  // the claim remains for values that wait for the batch
   task.record.clear();
-  task.at = RowTask::Done{};
+  task.at = RowTask::Ready{};
   core_.end(task.entry.making);
   ++batch.done;
 }

@@ -27,19 +27,19 @@ TEST(RowTasks, a_task_is_read_computed_and_done) {
   RowTask& task = batch->tasks[0];
   Actions actions;
   EXPECT_EQ(parts.tasks.start(batch, task, actions), Step::kMoved);
-  EXPECT_TRUE(task.is<RowTask::Fetching>());
+  EXPECT_TRUE(task.is<RowTask::Reading>());
   EXPECT_EQ(parts.held(Use::kFetched), 1000u);
   ASSERT_EQ(actions.flights.size(), 1u);
   parts.send(actions);
-  EXPECT_TRUE(task.is<RowTask::Fetching>()) << "nothing has come back";
+  EXPECT_TRUE(task.is<RowTask::Reading>()) << "nothing has come back";
   rig.held->answer();
-  EXPECT_TRUE(task.is<RowTask::Ready>());
+  EXPECT_TRUE(task.is<RowTask::Read>());
   EXPECT_EQ(parts.advances, 1) << "what came back lets the run advance";
   EXPECT_EQ(parts.tasks.compute(batch, task, actions), Step::kMoved);
   EXPECT_TRUE(task.is<RowTask::Running>());
   EXPECT_EQ(batch->running, 1u);
   parts.carry_out(actions);
-  EXPECT_TRUE(task.is<RowTask::Done>());
+  EXPECT_TRUE(task.is<RowTask::Ready>());
   EXPECT_EQ(batch->done, 1u);
   EXPECT_EQ(batch->running, 0u);
   EXPECT_EQ(parts.core.posted(), 0);
@@ -60,10 +60,10 @@ TEST(RowTasks, the_answer_to_a_read_that_was_taken_back_is_not_wanted) {
   parts.tasks.start(batch, task, actions);  // another read of the same object
   parts.send(actions);
   rig.held->answer();
-  EXPECT_TRUE(task.is<RowTask::Fetching>()) << "that was the first one's answer";
+  EXPECT_TRUE(task.is<RowTask::Reading>()) << "that was the first one's answer";
   EXPECT_EQ(parts.held(Use::kFetched), 1000u);
   rig.held->answer();
-  EXPECT_TRUE(task.is<RowTask::Ready>());
+  EXPECT_TRUE(task.is<RowTask::Read>());
   EXPECT_EQ(parts.core.reclaimed, 1);
 }
 
@@ -147,12 +147,12 @@ TEST(RowTasks, what_an_operator_asks_for_is_granted_before_it_runs_again) {
   rig.held->answer();
   parts.tasks.compute(batch, task, actions);
   parts.carry_out(actions);
-  ASSERT_TRUE(task.is<RowTask::Ready>()) << "it has told what it needs";
-  EXPECT_EQ(task.needs(), 5000u);
+  ASSERT_TRUE(task.is<RowTask::Read>()) << "it has told what it needs";
+  EXPECT_EQ(task.needs, 5000u);
   parts.tasks.compute(batch, task, actions);
   EXPECT_EQ(parts.held(Use::kWorking), 5000u);
   parts.carry_out(actions);
-  EXPECT_TRUE(task.is<RowTask::Done>());
+  EXPECT_TRUE(task.is<RowTask::Ready>());
   EXPECT_EQ(parts.held(Use::kWorking), 0u);
 }
 

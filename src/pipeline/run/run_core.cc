@@ -21,7 +21,7 @@ RunCore::RunCore(Engine& engine, std::shared_ptr<const ExecutionPlan> what, std:
       row_work(plan, steps, options.bad_sample),
       memory(*engine.memory, options.memory, options.threads, idle_buffers(*plan, options), engine.batch_blocks()),
       fetcher({options.requests, options.find_requests, options.ranks}, *plan->fetch_counters),
-      line(plan->store() != nullptr ? &fetcher.line(*plan->store()) : nullptr),
+      store_queue(plan->store() != nullptr ? &fetcher.queue(*plan->store()) : nullptr),
       tuning(options.threads, options.requests) {}
 
 void RunCore::serve(Advancing& run, std::weak_ptr<void> alive) {
@@ -48,7 +48,7 @@ void RunCore::act(Lock& lock, Actions actions) {
     // The queue exists although the lock is released, since close() waits for posted tasks.
     for (Actions::Post& post : begun.posts) queue->post(post.order, std::move(post.task));
     for (const FlightPtr& flight : begun.flights) fetcher.send(flight);
-    for (const auto& tell : begun.told) tell();
+    for (const auto& notify : begun.notifications) notify();
     begun = Actions();  // destroying actions may notify other runs, which take their own locks
     lock.lock();
   }
@@ -57,21 +57,23 @@ void RunCore::act(Lock& lock, Actions actions) {
 
 void RunCore::decide(Actions& actions) {
   run_->advance(actions);
-  std::ranges::move(std::exchange(told_, {}), std::back_inserter(actions.told));
+  std::ranges::move(std::exchange(notifications_, {}), std::back_inserter(actions.notifications));
 }
 
-void RunCore::tell(SingleFlight::Told told) { std::ranges::move(told, std::back_inserter(told_)); }
+void RunCore::notify_later(SingleFlight::Told callbacks) {
+  std::ranges::move(callbacks, std::back_inserter(notifications_));
+}
 
 void RunCore::end(std::unique_ptr<SingleFlight::Flight>& making) {
   if (!making) return;
-  tell(making->end());
+  notify_later(making->end());
   making.reset();
 }
 
-void RunCore::tell_all(Lock& lock) {
-  const SingleFlight::Told told = std::exchange(told_, {});
+void RunCore::send_notifications(Lock& lock) {
+  const SingleFlight::Told callbacks = std::exchange(notifications_, {});
   lock.unlock();
-  for (const auto& tell : told) tell();
+  for (const auto& notify : callbacks) notify();
   lock.lock();
 }
 

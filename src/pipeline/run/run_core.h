@@ -32,11 +32,11 @@ struct Actions {
     uint64_t order;  ///< the smallest runs first
     Executor::Task task;
   };
-  std::vector<Post> posts;         ///< tasks for the compute threads
-  std::vector<FlightPtr> flights;  ///< reads to send to stores
-  SingleFlight::Told told;         ///< notifications of tasks that wait for cache entries
+  std::vector<Post> posts;           ///< tasks for the compute threads
+  std::vector<FlightPtr> flights;    ///< reads to send to stores
+  SingleFlight::Told notifications;  ///< notifications of tasks that wait for cache entries
 
-  bool empty() const { return posts.empty() && flights.empty() && told.empty(); }
+  bool empty() const { return posts.empty() && flights.empty() && notifications.empty(); }
 };
 
 /// The part of a run that decides what to do next. RunCore calls it with the run's lock held.
@@ -81,20 +81,20 @@ class RunCore {
   // Guarded by the mutex:
   std::condition_variable changed;  ///< wakes the consumer and close()
   Fetcher fetcher;
-  StoreLine* const line;  ///< the data set's store; null if nothing is fetched
+  StoreQueue* const store_queue;  ///< the data set's store; null if nothing is fetched
   /// The run's queue on the compute threads. Null before the first next_for() and after close().
   std::unique_ptr<Executor::Queue> queue;
   RunTuning tuning;
   bool closed = false;
   int64_t reclaimed = 0;  ///< tasks that had begun and were revoked
 
-  /// Stores notifications. act() or tell_all() sends them once the lock is released.
-  void tell(SingleFlight::Told told);
+  /// Stores notifications. act() or send_notifications() sends them once the lock is released.
+  void notify_later(SingleFlight::Told callbacks);
   /// Ends the flight of a cache entry and notifies the tasks that wait for it.
   void end(std::unique_ptr<SingleFlight::Flight>& making);
   /// Sends the stored notifications, for callers that do not call act(). Releases the lock
   /// meanwhile.
-  void tell_all(Lock& lock);
+  void send_notifications(Lock& lock);
 
   /// Adds a task for a compute thread. `task` is an Executor::Task and has to call ended(), with
   /// the lock held. The run lives at least as long as the task.
@@ -117,8 +117,10 @@ class RunCore {
   bool threads_full() const { return posted_ >= 2 * tuning.threads() + 2; }
   /// Whether no task needs a read of its own: nothing is fetched, or the bytes are in the page
   /// cache.
-  bool reads_on_compute_threads() const { return !plan->fetches || (line != nullptr && line->reads_now()); }
-  int read_limit() const { return line != nullptr ? line->limit() : options.requests; }
+  bool reads_on_compute_threads() const {
+    return !plan->fetches || (store_queue != nullptr && store_queue->reads_now());
+  }
+  int read_limit() const { return store_queue != nullptr ? store_queue->limit() : options.requests; }
 
   /// Carries out `actions` and lets the run advance, until it decides on no further action. The
   /// lock is held before and after, and released meanwhile.
@@ -141,7 +143,7 @@ class RunCore {
   void decide(Actions& actions);
 
   Advancing* run_ = nullptr;
-  SingleFlight::Told told_;
+  SingleFlight::Told notifications_;
   std::weak_ptr<void> alive_;
   int posted_ = 0;
 };

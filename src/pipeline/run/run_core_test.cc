@@ -17,7 +17,7 @@ struct Asking : private Advancing {
   explicit Asking(Rig rig) : core(*rig.engine, rig.plan(), rig.itinerary(), rig.options) { core.serve(*this, alive); }
   virtual ~Asking() = default;
   struct Read final : Flight {
-    explicit Read(Asking& of) : Flight(*of.core.line, {Objects::key_of(0), {}, 1000}, Claim()), asking(of) {}
+    explicit Read(Asking& of) : Flight(*of.core.store_queue, {Objects::key_of(0), {}, 1000}, Claim()), asking(of) {}
     void landed(Result<Buffer>) override {
       asking.deepest = std::max(asking.deepest, ++asking.depth);
       EXPECT_TRUE(asking.core.mutex.try_lock()) << "stores are asked without the lock";
@@ -60,8 +60,8 @@ TEST(RunCore, turns_of_other_runs_inside_of_ones_own_are_whole) {
   Actions actions;
   RunCore::Lock lock(outer.core.mutex);
   struct Tells final : Flight {
-    Tells(StoreLine& line, Asking& of, RunCore& own)
-        : Flight(line, {Objects::key_of(0), {}, 1000}, Claim()), other(of), core(own) {}
+    Tells(StoreQueue& queue, Asking& of, RunCore& own)
+        : Flight(queue, {Objects::key_of(0), {}, 1000}, Claim()), other(of), core(own) {}
     void landed(Result<Buffer>) override {
       {
         const Turn turn(other.core);
@@ -72,7 +72,7 @@ TEST(RunCore, turns_of_other_runs_inside_of_ones_own_are_whole) {
     Asking& other;
     RunCore& core;
   };
-  actions.flights.push_back(std::make_shared<Tells>(*outer.core.line, inner, outer.core));
+  actions.flights.push_back(std::make_shared<Tells>(*outer.core.store_queue, inner, outer.core));
   outer.core.fetcher.begin(*actions.flights.back());
   outer.core.act(lock, std::move(actions));
   EXPECT_EQ(inner.answered, 3);

@@ -28,6 +28,13 @@ RunMemory::RunMemory(Memory& memory, const MemoryPlan& plan, int threads, size_t
   for (const ByteBudget::Account& each : plan.accounts) budget_->open(each);
 }
 
+std::optional<Claim> RunMemory::take(Use use, uint64_t bytes, MemoryReclaimer* others) const {
+  std::optional<Claim> taken;
+  while (!(taken = take(use, bytes)) && others != nullptr && others->reclaim(bytes)) {
+  }
+  return taken;
+}
+
 bool RunMemory::trim(uint64_t bytes) const {
   return batch_pool_->trim() || chunk_pool_->trim() || budget_->reclaim(ByteBudget::Kind::kIdle, bytes);
 }

@@ -13,6 +13,17 @@
 
 namespace forebay {
 
+/// Reclaims memory for an element that lacks it, from younger elements.
+class MemoryReclaimer {
+ public:
+  /// Reclaims memory for `bytes` that were not available. Returns true if the caller should try
+  /// again now. Otherwise a running task has to end first.
+  virtual bool reclaim(uint64_t bytes) = 0;
+
+ protected:
+  ~MemoryReclaimer() = default;
+};
+
 /// A run's share of the memory of the process: its budget in bytes, and the pools for the buffers
 /// of its batches and chunks. May be used from any thread. The run's lock guards raise(),
 /// set_aside_for_threads(), leave(), note_last_step() and leaves_last_step().
@@ -26,6 +37,9 @@ class RunMemory {
 
   /// Claims bytes of the budget. Nothing if it does not have so many now.
   std::optional<Claim> take(Use use, uint64_t bytes) const { return Claim::take(budget_, use, bytes); }
+  /// The same, after reclaiming memory with `others` as long as that makes sense. `others` is null
+  /// if nothing may be reclaimed.
+  std::optional<Claim> take(Use use, uint64_t bytes, MemoryReclaimer* others) const;
   /// Claims bytes that are allocated already. They may exceed the budget.
   Claim existing(Use use, uint64_t bytes) const { return Claim::of_existing(budget_, use, bytes); }
   BufferPool& batches() const { return *batch_pool_; }

@@ -85,7 +85,8 @@ void Runner::follow_host() {
   // A number of threads that the user gave is not changed.
   if (!core_.options.own_threads && cores != before)
     use_threads(now_ns, std::max(1, cores / core_.options.local_ranks), cores);
-  if (core_.options.find_requests && core_.line != nullptr) core_.tuning.see_requests(now_ns, core_.line->most());
+  if (core_.options.find_requests && core_.store_queue != nullptr)
+    core_.tuning.see_requests(now_ns, core_.store_queue->most());
 }
 
 void Runner::use_threads(int64_t now_ns, int threads, int cores) {
@@ -121,7 +122,7 @@ void Runner::seek(const Cursor& at) {
   RunCore::Lock lock(core_.mutex);
   forget_wait();
   window_->seek(at);
-  core_.tell_all(lock);
+  core_.send_notifications(lock);
 }
 
 void Runner::look_again() {
@@ -148,7 +149,7 @@ void Runner::close() {
     window_->drop();
     core_.changed.notify_all();
     core_.calls.close();
-    core_.tell_all(lock);
+    core_.send_notifications(lock);
     lock.unlock();
     core_.fetcher.stop();  // stores may answer from within stop(), and answers take the lock
     lock.lock();

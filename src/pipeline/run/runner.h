@@ -74,7 +74,9 @@ class Runner {
   std::vector<uint32_t> decodes() const;
   const RunnerOptions& options() const { return core_.options; }
   /// Reads that may be in flight now.
-  int request_limit() const { return core_.line != nullptr ? core_.line->most() : core_.options.requests; }
+  int request_limit() const {
+    return core_.store_queue != nullptr ? core_.store_queue->most() : core_.options.requests;
+  }
 
  private:
   Status open_threads();

@@ -72,7 +72,7 @@ Result<Delivery> Window::deliver(RunCore::Lock& lock) {
   if (!job.fatal.ok()) {
     Status status = job.fatal;
     drop();
-    core_.tell_all(lock);
+    core_.send_notifications(lock);
     return status;
   }
   std::stable_sort(job.errors.begin(), job.errors.end(),
@@ -154,13 +154,14 @@ Awaited Window::what_is_awaited() {
   if (uses_.waits(batch, task)) return chunks_->what_is_awaited(*batch.block_of(task));
   if (const auto* running = std::get_if<RowTask::Running>(&task.at))
     return running->begun ? Awaited::kCompute : Awaited::kThread;
-  if (task.is<RowTask::Fetching>()) return Awaited::kStorage;
+  if (task.is<RowTask::Reading>()) return Awaited::kStorage;
   if (task.is<RowTask::Awaiting>()) return core_.plan->fetches ? Awaited::kStorage : Awaited::kCompute;
   if (task.is<RowTask::WithUser>()) return Awaited::kUser;
   // A task that finds a resource missing does not record it, so the reason is derived from what is
   // missing now.
-  const bool needs_slot = task.is<RowTask::Waiting>() && core_.line != nullptr && !core_.reads_on_compute_threads();
-  if (needs_slot) return core_.line->has_slot() ? Awaited::kMemory : Awaited::kSlot;
+  const bool needs_slot =
+      task.is<RowTask::Waiting>() && core_.store_queue != nullptr && !core_.reads_on_compute_threads();
+  if (needs_slot) return core_.store_queue->has_slot() ? Awaited::kMemory : Awaited::kSlot;
   return core_.threads_full() ? Awaited::kThread : Awaited::kMemory;
 }
 

@@ -88,7 +88,9 @@ class Window final : private Advancing {
   void settled() override;
   void look_at_front();
   bool advance_oldest(Actions& actions);
+  void advance_batches(Actions& actions);
   bool advance_batch(const WindowBatchPtr& batch, bool* may_start, Actions& actions);
+  bool advance_task(const WindowBatchPtr& batch, size_t index, bool* may_start, Actions& actions);
   Step advance_task(const WindowBatchPtr& batch, RowTask& task, bool may_start, Actions& actions);
   bool advance_chunks(Actions& actions);
   void advance_chunks_ahead(Actions& actions);

@@ -11,26 +11,25 @@ namespace {
 constexpr uint64_t kAheadOrder = uint64_t{1} << 62;  // after every batch
 }  // namespace
 
-// Moves on everything that can be moved, oldest first. Stops at the first task that waits for
-// memory, so that no younger task takes what an older one needs. A task that waits for a thread or
-// request slot lets others continue that need none.
 void Window::advance(Actions& actions) {
   if (core_.closed) return;
   core_.fetcher.refresh();
   extend(actions);
   look_at_front();
   if (chunks_ && !(advance_oldest(actions) && advance_chunks(actions))) return;
+  advance_batches(actions);
+}
+
+// Moves on everything that can be moved, oldest first. Stops at the first task that waits for
+// memory, so that no younger task takes what an older one needs. A task that waits for a thread or
+// request slot lets others continue that need none.
+void Window::advance_batches(Actions& actions) {
   bool may_start = true;
   for (size_t i = 0; i < batches_.size(); ++i) {
     const WindowBatchPtr batch = batches_[i];
-    if (batch->rests()) continue;
-    if (static_cast<int64_t>(i) >= core_.options.window_batches) {
-      if (!may_start || !tasks_.fetch_ahead(batch, actions)) return;
-    } else if (batch->all_done()) {
-      if (!finish(batch, actions)) return;
-    } else if (!advance_batch(batch, &may_start, actions)) {
-      return;
-    }
+    if (batch->is_inactive()) continue;
+    const bool ahead = static_cast<int64_t>(i) >= core_.options.window_batches;
+    if (ahead ? !may_start || !tasks_.fetch_ahead(batch, actions) : !advance_batch(batch, &may_start, actions)) return;
   }
 }
 
@@ -51,34 +50,41 @@ void Window::look_at_front() {
 // Returns false if nothing younger may move on. `may_start`: whether Waiting tasks may start. None
 // may after one has found no slot.
 bool Window::advance_batch(const WindowBatchPtr& batch, bool* may_start, Actions& actions) {
-  tasks_.look_at_awaited(batch, batch->oldest());
+  if (batch->all_done()) return finish(batch, actions);
+  tasks_.recheck_awaited(batch, batch->oldest());
   const auto end = [&] { return *may_start ? batch->tasks.size() : batch->untouched; };
   for (size_t index = batch->first; index < end(); ++index) {
     if (core_.threads_full()) {
       // Usually all threads have enough tasks, and looking further would be in vain.
-      if (core_.reads_on_compute_threads() || core_.line == nullptr || !core_.line->has_slot()) return false;
+      if (core_.reads_on_compute_threads() || core_.store_queue == nullptr || !core_.store_queue->has_slot())
+        return false;
       index = std::max(index, batch->waiting_from);
       if (index >= end()) break;
     }
-    RowTask& task = batch->tasks[index];
-    if (uses_.waits(*batch, task)) continue;
-    const bool starts = *may_start && task.is<RowTask::Waiting>();
-    const Step step = advance_task(batch, task, *may_start, actions);
-    if (starts && step == Step::kNoSlot && task.is<RowTask::Waiting>()) {
-      *may_start = false;
-    } else if (starts) {
-      batch->untouched = std::max(batch->untouched, index + 1);
-    }
-    if (step == Step::kNoBytes) return false;
-    if (index == batch->waiting_from && !task.is<RowTask::Waiting>()) ++batch->waiting_from;
+    if (!uses_.waits(*batch, batch->tasks[index]) && !advance_task(batch, index, may_start, actions)) return false;
   }
   return true;
+}
+
+// Moves a task on, and notes which tasks of the batch are Waiting. Returns false if memory is
+// lacking.
+bool Window::advance_task(const WindowBatchPtr& batch, size_t index, bool* may_start, Actions& actions) {
+  RowTask& task = batch->tasks[index];
+  const bool starts = *may_start && task.is<RowTask::Waiting>();
+  const Step step = advance_task(batch, task, *may_start, actions);
+  if (starts && step == Step::kNoSlot && task.is<RowTask::Waiting>()) {
+    *may_start = false;
+  } else if (starts) {
+    batch->untouched = std::max(batch->untouched, index + 1);
+  }
+  if (index == batch->waiting_from && step != Step::kNoBytes && !task.is<RowTask::Waiting>()) ++batch->waiting_from;
+  return step != Step::kNoBytes;
 }
 
 Step Window::advance_task(const WindowBatchPtr& batch, RowTask& task, bool may_start, Actions& actions) {
   Step step = Step::kMoved;
   if (may_start && task.is<RowTask::Waiting>()) step = tasks_.start(batch, task, actions);
-  if (task.is<RowTask::Ready>()) step = tasks_.compute(batch, task, actions);
+  if (task.is<RowTask::Read>()) step = tasks_.compute(batch, task, actions);
   return step;
 }
 
@@ -87,7 +93,8 @@ Step Window::advance_task(const WindowBatchPtr& batch, RowTask& task, bool may_s
 bool Window::advance_oldest(Actions& actions) {
   const auto at =
       std::find_if(batches_.begin(), batches_.end(), [](const WindowBatchPtr& batch) { return !batch->complete; });
-  if (at == batches_.end() || at - batches_.begin() >= core_.options.window_batches || (*at)->rests()) return true;
+  if (at == batches_.end() || at - batches_.begin() >= core_.options.window_batches || (*at)->is_inactive())
+    return true;
   const WindowBatchPtr batch = *at;
   if (batch->all_done()) return finish(batch, actions);
   RowTask& task = batch->oldest();
@@ -99,9 +106,9 @@ bool Window::advance_chunks(Actions& actions) {
   chunks_->close_before(planned_);
   bool oldest = true;
   for (const WindowBatchPtr& batch : batches_) {
-    if (batch->rests() || batch->all_done()) continue;
+    if (batch->is_inactive() || batch->all_done()) continue;
     uses_.look_again(*batch);
-    BatchReclaimer reclaimer(reclaimer_, *batch);
+    TaskReclaimer reclaimer(reclaimer_, batch->oldest());
     const ChunkBlock* first = batch->block_of(batch->oldest()).get();
     const auto moves = [&](const ChunkBlock& block) {
       const bool is_first = &block == first;

@@ -8,16 +8,18 @@ WindowBatch::WindowBatch(const ExecutionPlan& plan, const Itinerary& itinerary, 
     : job(plan, itinerary, std::move(step)) {
   const int64_t per_task = std::clamp<int64_t>(rows_per_task, 1, std::max<int64_t>(size(), 1));
   tasks.reserve(static_cast<size_t>((size() + per_task - 1) / per_task));
-  for (int64_t begin = 0; begin < size(); begin += per_task) {
-    tasks.emplace_back();
-    tasks.back().begin = begin;
-    tasks.back().end = std::min(size(), begin + per_task);
-  }
+  for (int64_t begin = 0; begin < size(); begin += per_task)
+    tasks.emplace_back(*this, begin, std::min(size(), begin + per_task));
 }
 
 RowTask& WindowBatch::oldest() {
-  while (tasks[first].is<RowTask::Done>()) ++first;
+  while (tasks[first].is<RowTask::Ready>()) ++first;
   return tasks[first];
+}
+
+void WindowBatch::wait(RowTask& task) {
+  task.at = RowTask::Waiting{};
+  waiting_from = std::min(waiting_from, index_of(task));
 }
 
 bool is_front(const WindowBatches& batches, const WindowBatch& batch) {
@@ -28,7 +30,7 @@ bool is_oldest(const WindowBatches& batches, const WindowBatch& batch, const Row
   if (!is_front(batches, batch)) return false;
   for (size_t i = batch.first; i < batch.tasks.size(); ++i) {
     if (&batch.tasks[i] == task) return true;
-    if (!batch.tasks[i].is<RowTask::Done>()) return false;
+    if (!batch.tasks[i].is<RowTask::Ready>()) return false;
   }
   return task == nullptr;
 }

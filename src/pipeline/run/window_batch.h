@@ -5,71 +5,36 @@
 #include <memory>
 #include <optional>
 #include <utility>
-#include <variant>
 #include <vector>
 
-#include "engine/fetcher.h"
 #include "pipeline/batch_job.h"
 #include "pipeline/chunk_table.h"
 #include "pipeline/row_work.h"
-#include "runtime/claim.h"
 
 namespace forebay {
 
-/// A task: some rows of a batch, usually one, and their state. Guarded by the run's lock. While it
-/// is Running, its rows and the members of RowInput belong to a compute thread.
+struct WindowBatch;
+
+/// A task: some rows of a batch, usually one, and their state.
 struct RowTask : RowInput {
-  struct Waiting {};  ///< not started; nothing is held
-  /// Nothing is held. Another task, of this loader or another one, is making the wanted cache
-  /// entry.
-  struct Awaiting {
-    uint64_t ticket;  ///< a notification with another ticket belongs to an earlier wait
-  };
-  struct Fetching {
-    const Flight* flight;  ///< the read in flight; answers of other reads are stale
-  };
-  /// Can run once memory and a compute thread are available.
-  struct Ready {
-    uint64_t needs = 0;  ///< working memory beyond the thread's own that it asked for
-    Claim grant = {};    ///< the part of `needs` that was granted so far
-  };
-  /// Posted to the compute threads, or running there.
-  struct Running {
-    Claim grant;
-    bool begun = false;  ///< a compute thread has started
-  };
-  struct WithUser {
-    uint64_t ticket;  ///< an answer with another ticket is stale
-  };
-  struct Done {};
-  std::variant<Waiting, Awaiting, Fetching, Ready, Running, WithUser, Done> at;
+  RowTask(WindowBatch& of, int64_t first, int64_t last) : batch(&of) {
+    begin = first;
+    end = last;
+  }
 
-  Claim claim;  ///< for the fetched bytes, and for values that wait for the batch
+  WindowBatch* batch;
   // For plans with chunks:
-  size_t block = 0;     ///< index in WindowBatch::blocks
-  ChunkBlockPtr wider;  ///< replaces that block if replacements are in other chunks
-  bool uses = false;    ///< counted in ChunkBlock::users
-  bool pins = false;    ///< counted in Chunk::pins
-  bool looks = false;   ///< counted in Chunk::lookers
-  Buffer copied;        ///< lists copied out of chunks that the batch outlasts
-
-  template <class State>
-  bool is() const {
-    return std::holds_alternative<State>(at);
-  }
-  uint64_t needs() const {
-    const auto* ready = std::get_if<Ready>(&at);
-    return ready != nullptr ? ready->needs : 0;
-  }
-  uint64_t held_bytes() const {
-    const auto* fetching = std::get_if<Fetching>(&at);
-    return claim.bytes() + (fetching != nullptr ? fetching->flight->claimed_bytes() : 0);
-  }
+  size_t block = 0;          ///< index in WindowBatch::blocks
+  ChunkBlockPtr wider;       ///< replaces that block if replacements are in other chunks
+  bool uses = false;         ///< counted in ChunkBlock::users
+  bool pins = false;         ///< counted in Chunk::pins
+  bool reads_block = false;  ///< counted in Chunk::readers
+  Buffer copied;             ///< lists copied out of chunks that the batch outlasts
 };
 
 /// A batch of the window, or a later one whose samples are fetched ahead: its memory, and its rows
 /// divided into tasks. Guarded by the run's lock.
-struct WindowBatch {
+struct WindowBatch : std::enable_shared_from_this<WindowBatch> {
   /// Divides the rows into tasks of `rows_per_task` rows.
   WindowBatch(const ExecutionPlan& plan, const Itinerary& itinerary, StepPlan step, int64_t rows_per_task);
 
@@ -82,8 +47,8 @@ struct WindowBatch {
   /// already.
   std::vector<uint32_t> rows_by_block;
   bool straddles = false;   ///< it has several blocks of one lane; the older is released early
-  size_t done = 0;          ///< number of tasks that are Done
-  size_t first = 0;         ///< all tasks before this one are Done
+  size_t done = 0;          ///< number of tasks that are Ready
+  size_t first = 0;         ///< all tasks before this one are Ready
   size_t waiting_from = 0;  ///< no task before this one is Waiting
   size_t untouched = 0;     ///< all tasks from this one on are Waiting
   size_t running = 0;       ///< number of tasks that are Running
@@ -99,10 +64,12 @@ struct WindowBatch {
 
   int64_t size() const { return static_cast<int64_t>(job.rows().size()); }
   /// Whether nothing can be done for the batch now.
-  bool rests() const { return revoking || complete || assembling > 0; }
+  bool is_inactive() const { return revoking || complete || assembling > 0; }
   bool all_done() const { return done == tasks.size(); }
-  /// The oldest task that is not Done. There must be one.
+  /// The oldest task that is not Ready. There must be one.
   RowTask& oldest();
+  /// Makes the task Waiting. The caller has released its data.
+  void wait(RowTask& task);
   size_t index_of(const RowTask& task) const { return static_cast<size_t>(&task - tasks.data()); }
   /// Order of a task among all tasks of the run. The smallest goes first.
   uint64_t order(size_t task) const { return sequence << 24 | task; }

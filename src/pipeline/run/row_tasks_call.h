@@ -8,28 +8,7 @@
 #include "pipeline/run/row_tasks.h"
 #include "pipeline/run/run_trace.h"
 
-// Objects that represent a task in flight, and keep the run alive meanwhile.
-
 namespace forebay {
-
-/// The read of a task's object, or of its cache entry.
-class RowTasks::Read final : public Flight {
-  const std::shared_ptr<void> alive_;  // keeps the run alive, so it is destroyed last
-  RowTasks& tasks_;
-
- public:
-  Read(RowTasks& tasks, WindowBatchPtr of, size_t task, StoreLine& line, ReadRequest request, Claim bytes)
-      : Flight(line, std::move(request), std::move(bytes)), alive_(tasks.core_.alive()), tasks_(tasks),
-        batch(std::move(of)), index(task) {}
-
-  const WindowBatchPtr batch;
-  const size_t index;
-
- private:
-  void landed(Result<Buffer> result) override { tasks_.on_read(*this, std::move(result)); }
-  // Otherwise the oldest batch would reclaim the memory, and the object would be read once more.
-  bool may_take(uint64_t more) const override { return tasks_.core_.memory.leaves_room(more); }
-};
 
 /// The call of user code for a task's sample.
 class RowTasks::Call final : public PendingCall {

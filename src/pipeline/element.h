@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <variant>
+
+#include "base/columns.h"
+#include "forebay/buffer.h"
+#include "forebay/status.h"
+#include "pipeline/stored_bytes.h"
+#include "runtime/claim.h"
+
+namespace forebay {
+
+/// An element of a run: a chunk, or a task, which is some rows of a batch. A row whose sample is an
+/// object of its own is a chunk of one row. The run's lock guards the element; while it is Running,
+/// its stored bytes belong to a compute thread. An element holds memory only in `bytes` and in its
+/// state, so it is revoked by emptying the one and assigning Waiting to the other.
+struct Element {
+  /// Not begun.
+  struct Waiting {};
+  /// A task of this loader or of another one is making the wanted cache entry.
+  struct Awaiting {
+    uint64_t ticket;  ///< a notification with another ticket belongs to an earlier wait
+  };
+  /// Reads are in flight, or wait for a request slot.
+  struct Reading {
+    uint64_t ticket;                 ///< answers with another ticket are stale
+    size_t sent = 0, in_flight = 0;  ///< requests sent, and those of them not answered
+    Status failure = {};
+  };
+  /// The stored bytes are in memory, or a compute thread can read them without waiting.
+  struct Read {};
+  /// Posted to the compute threads, or running there.
+  struct Running {
+    Claim working;          ///< working memory beyond the thread's own
+    bool begun = false;     ///< a compute thread has started
+    bool given_up = false;  ///< the result is dropped
+    Buffer memory = {};     ///< of a chunk: for the packed rows, or for the bytes of a cache entry
+    /// For `memory` and other rows. Returned before `memory` goes back to the pool.
+    Claim rows = {};
+  };
+  struct WithUser {
+    uint64_t ticket;  ///< an answer with another ticket is stale
+  };
+  /// The rows of a chunk are decoded; those of a task are written into its batch.
+  struct Ready {
+    std::shared_ptr<const Columns> rows = {};  ///< null for a task
+    Claim claim = {};                          ///< returned before the rows, as in Running
+  };
+  /// All rows of the chunk are bad.
+  struct Failed {
+    Status status;
+  };
+  std::variant<Waiting, Awaiting, Reading, Read, Running, WithUser, Ready, Failed> at;
+
+  StoredBytes bytes;
+  uint64_t found_bytes = 0;  ///< size of the object, if it was larger than guessed
+  /// Working memory beyond the thread's own that the last attempt asked for.
+  uint64_t needs = 0;
+
+  template <class State>
+  bool is() const {
+    return std::holds_alternative<State>(at);
+  }
+};
+
+}  // namespace forebay

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/entry_cache.h"
+#include "base/source.h"
+#include "runtime/claim.h"
+#include "telemetry/step_counters.h"
+
+namespace forebay {
+
+/// The stored bytes of an element: where a look-up has found them, and the bytes once they are in
+/// memory. They belong to a cache entry (in memory, on disk, or at a peer) or to the source. A row
+/// has one piece, a chunk any number. Assigning an empty object releases the memory and the claim.
+struct StoredBytes {
+  /// One read, and its result.
+  struct Piece {
+    ReadRequest request;
+    Buffer bytes = {};
+  };
+  struct Entry {
+    Hash128 key;
+    size_t stage = 0;                        ///< the keyed stage that has it; 0 for chunks
+    std::shared_ptr<const Columns> columns;  ///< set if the entry is in memory
+  };
+
+  bool looked_up = false;      ///< reused, since a cache counts look-ups
+  std::optional<Entry> entry;  ///< nothing if the bytes are those of the source
+  Store* store = nullptr;      ///< null if nothing is read
+  std::vector<Piece> pieces;
+  bool in_memory = false;  ///< all pieces have been read
+  Claim claim;             ///< for the bytes of the pieces that are in no flight
+
+  bool in_cache() const { return entry.has_value(); }
+  /// Whether the entry is in memory.
+  bool is_hit() const { return entry && entry->columns; }
+  /// Whether a store has to be read before the element can be processed.
+  bool unread() const { return !in_memory && !pieces.empty(); }
+  /// Bytes of all pieces; an estimate if a request has no expected size and has not been answered.
+  uint64_t size() const;
+  /// The bytes of an element with at most one piece.
+  Buffer only() const { return pieces.empty() ? Buffer() : pieces.front().bytes; }
+
+  /// Looks an entry up. Returns false, and changes nothing, if the cache does not have it.
+  bool find(EntryCache& cache, const EntryRef& ref, size_t stage);
+  /// Sets the only piece.
+  void set(SampleSource::Fetch fetch);
+  /// Reads all pieces on the calling thread, to `into` if it has memory. Nothing if a read would
+  /// have to wait. `samples` is the number that each piece counts as.
+  std::optional<Status> read_now(StepCounters& counters, int64_t samples, const Buffer& into = {});
+};
+
+/// Bytes that the request reads, as far as they are known.
+uint64_t size_of(const ReadRequest& request);
+
+}  // namespace forebay

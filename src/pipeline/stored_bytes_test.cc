@@ -1,0 +1,44 @@
+#include "pipeline/stored_bytes.h"
+
+#include <gtest/gtest.h>
+
+#include "pipeline/run/runner_test_support.h"
+
+namespace forebay::runner_test {
+namespace {
+
+TEST(StoredBytes, are_as_many_as_those_of_the_ranges_or_else_of_the_whole_objects) {
+  ReadRequest part, whole, unknown;
+  part.range = ByteRange{100, 7};
+  part.expected_size = 5000;
+  whole.expected_size = 30;
+  StoredBytes bytes;
+  EXPECT_EQ(bytes.size(), 0u);
+  EXPECT_FALSE(bytes.unread());
+  for (const ReadRequest& request : {part, whole, unknown}) bytes.pieces.push_back({request});
+  EXPECT_EQ(bytes.size(), 37u);
+}
+
+TEST(StoredBytes, are_read_on_this_thread_only_if_no_read_has_to_wait) {
+  const std::vector<uint64_t> sizes = {10, 20};
+  for (const bool waits : {false, true}) {
+    std::shared_ptr<Store> store = Objects::store_of(sizes);
+    if (waits) store = slow_store(store, {.latency_ms = 1});
+    StoredBytes bytes;
+    bytes.store = store.get();
+    for (int64_t id : {0, 1})
+      bytes.pieces.push_back(
+          {{.key = Objects::key_of(id), .range = {}, .expected_size = sizes[static_cast<size_t>(id)]}});
+    EXPECT_TRUE(bytes.unread());
+    StepCounters counters;
+    const std::optional<Status> read = bytes.read_now(counters, 1);
+    EXPECT_EQ(read.has_value(), !waits);
+    EXPECT_EQ(bytes.unread(), waits);
+    EXPECT_EQ(bytes.size(), 30u);
+    EXPECT_EQ(counters.samples, waits ? 0 : 2);
+    for (size_t i = 0; i < 2 && !waits; ++i) EXPECT_EQ(bytes.pieces[i].bytes.size(), sizes[i]);
+  }
+}
+
+}  // namespace
+}  // namespace forebay::runner_test
