@@ -3,10 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "forebay/status.h"
 
 namespace forebay {
@@ -38,15 +38,15 @@ class ObjectPins {
     uint64_t key = 0, tag = 0;  ///< hashes; a key of 0 marks a free place
   };
   static constexpr size_t kWays = 8;  ///< places that a key may occupy
-  Pin* find(uint64_t key);
-  Pin* place_for(uint64_t key);
-  void grow();
+  Pin* find(uint64_t key) FOREBAY_REQUIRES(mutex_);
+  Pin* place_for(uint64_t key) FOREBAY_REQUIRES(mutex_);
+  void grow() FOREBAY_REQUIRES(mutex_);
 
   const size_t capacity_;
-  mutable std::mutex mutex_;
-  std::vector<Pin> pins_;
-  size_t used_ = 0;
-  size_t readers_ = 0;
+  mutable Mutex mutex_;
+  std::vector<Pin> pins_ FOREBAY_GUARDED_BY(mutex_);
+  size_t used_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  size_t readers_ FOREBAY_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace forebay

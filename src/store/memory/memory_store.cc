@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "store/range.h"
 
 namespace forebay {
@@ -15,17 +15,17 @@ void MemoryStore::put(std::string key, std::string_view bytes) {
 }
 
 void MemoryStore::put(std::string key, Buffer bytes) {
-  const std::unique_lock lock(mutex_);
+  const ExclusiveLock lock(mutex_);
   objects_.insert_or_assign(std::move(key), std::move(bytes));
 }
 
 bool MemoryStore::erase(const std::string& key) {
-  const std::unique_lock lock(mutex_);
+  const ExclusiveLock lock(mutex_);
   return objects_.erase(key) > 0;
 }
 
 Result<Buffer> MemoryStore::find(const ReadRequest& request) const {
-  const std::shared_lock lock(mutex_);
+  const SharedLock lock(mutex_);
   const auto found = objects_.find(request.key);
   if (found == objects_.end()) return not_found("no such object").with_key(display_name(request.key));
   const auto range = resolve_range(request, found->second.size());
@@ -50,7 +50,7 @@ std::optional<Result<Buffer>> MemoryStore::read_now(const ReadRequest& request) 
 Result<ListPage> MemoryStore::page(const ListRequest& request) const {
   ListPage page;
   const std::string& prefix = request.prefix;
-  const std::shared_lock lock(mutex_);
+  const SharedLock lock(mutex_);
   auto at = request.after.empty() ? objects_.lower_bound(prefix) : objects_.upper_bound(request.after);
   if (!request.continuation.empty()) {
     std::string after = request.continuation;

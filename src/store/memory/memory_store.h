@@ -2,10 +2,10 @@
 
 #include <map>
 #include <memory>
-#include <shared_mutex>
 #include <string>
 #include <string_view>
 
+#include "base/shared_mutex.h"
 #include "store/calls.h"
 #include "store/store.h"
 
@@ -35,8 +35,8 @@ class MemoryStore final : public Store {
   Result<Buffer> find(const ReadRequest& request) const;
   Result<ListPage> page(const ListRequest& request) const;
 
-  mutable std::shared_mutex mutex_;
-  std::map<std::string, Buffer> objects_;
+  mutable SharedMutex mutex_;
+  std::map<std::string, Buffer> objects_ FOREBAY_GUARDED_BY(mutex_);
   /// Shared with running calls, whose answer may destroy the store.
   const std::shared_ptr<CallTable> calls_ = std::make_shared<CallTable>();
 };
