@@ -151,7 +151,7 @@ Result<std::shared_ptr<const TableFile>> StoredIndex::open(const TableCodec& cod
 
 Result<TableShelf::Open> TableShelf::get(const std::shared_ptr<const StoredIndex>& index) const {
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (const auto found = places_.find(index.get()); found != places_.end()) {
       // Moves the entry to the front. Iterators in places_ stay valid.
       kept_.splice(kept_.begin(), kept_, found->second);
@@ -167,7 +167,7 @@ Result<TableShelf::Open> TableShelf::get(const std::shared_ptr<const StoredIndex
 
 void TableShelf::put(const StoredIndex* index, Open open) const {
   std::vector<Open> away;  // destroyed after the lock is released
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (places_.contains(index)) return;
   kept_.push_front({index, std::move(open), 0});
   kept_.front().bytes = kept_.front().open->index_bytes();
@@ -201,21 +201,21 @@ std::shared_ptr<const TableShape> TableShelf::shape_of(const TableFile& file) {
   }
   for (const auto& [name, why] : shape.unmapped)
     text += fmt::format("{}:{} {}:{}\n", name.size(), name, why.size(), why);
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   auto& known = shapes_[text];
   if (!known) known = std::make_shared<const TableShape>(std::move(shape));
   return known;
 }
 
 std::shared_ptr<TableShelf> TableShelf::with_types(const TableReading& reading) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   auto& other = others_[column_types_text(reading.types)];
   if (!other) other = std::make_shared<TableShelf>(codec_, reading, budget_bytes_);
   return other;
 }
 
 uint64_t TableShelf::open_bytes() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   uint64_t bytes = bytes_;
   for (const auto& [types, other] : others_) bytes += other->open_bytes();
   return bytes;

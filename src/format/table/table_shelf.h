@@ -4,12 +4,12 @@
 #include <list>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/table_codec.h"
 
 namespace forebay {
@@ -70,12 +70,12 @@ class TableShelf {
   const TableCodec& codec_;
   const TableReading reading_;
   const uint64_t budget_bytes_;
-  mutable std::mutex mutex_;
-  mutable std::list<Kept> kept_;  ///< most recently used first
-  mutable std::map<const StoredIndex*, std::list<Kept>::iterator> places_;
-  mutable uint64_t bytes_ = 0;
-  std::map<std::string, std::shared_ptr<const TableShape>> shapes_;
-  std::map<std::string, std::shared_ptr<TableShelf>> others_;  ///< by column_types_text()
+  mutable Mutex mutex_;
+  mutable std::list<Kept> kept_ FOREBAY_GUARDED_BY(mutex_);  ///< most recently used first
+  mutable std::map<const StoredIndex*, std::list<Kept>::iterator> places_ FOREBAY_GUARDED_BY(mutex_);
+  mutable uint64_t bytes_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  std::map<std::string, std::shared_ptr<const TableShape>> shapes_ FOREBAY_GUARDED_BY(mutex_);
+  std::map<std::string, std::shared_ptr<TableShelf>> others_ FOREBAY_GUARDED_BY(mutex_);  ///< by column_types_text()
 };
 
 /// Wraps a file so that its opened index may be dropped from memory. The data that plans need, and

@@ -50,12 +50,13 @@ void KeptIndexes::save(const Shard& shard, const TarIndex& index) const {
 }
 
 void KeptIndexes::Trouble::add(const std::string& path) {
-  const std::lock_guard lock(mutex);
+  const Lock lock(mutex);
   if (count++ == 0) first = path;
 }
 
 void KeptIndexes::tell() const {
-  const auto told = [](const Trouble& trouble, std::string_view what) {
+  const auto told = [](Trouble& trouble, std::string_view what) {
+    const Lock lock(trouble.mutex);
     if (trouble.count > 0)
       log_warning(fmt::format("{} of the indexes beside shards {} ({}{})", trouble.count.load(), what, trouble.first,
                               trouble.count > 1 ? ", …" : ""));
