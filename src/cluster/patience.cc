@@ -5,7 +5,7 @@
 namespace forebay {
 
 bool Patience::coming(Wait& wait, uint64_t left, Time now) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (!wait.begun) {
     // While it is uncertain whether the host makes progress, only one caller waits.
     if (!makes_.begin(now)) return false;
@@ -29,7 +29,7 @@ bool Patience::coming(Wait& wait, uint64_t left, Time now) {
 
 void Patience::decided(const Wait& wait, Time now) {
   if (!wait.begun) return;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   got_on_ = now;
   makes_.answered();
 }

@@ -2,8 +2,8 @@
 
 #include <chrono>
 #include <cstdint>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "cluster/peer_health.h"
 
 namespace forebay {
@@ -39,9 +39,9 @@ class Patience {
 
  private:
   const PatienceLimits limits_;
-  std::mutex mutex_;
-  PeerHealth makes_;
-  Time got_on_{0};
+  PeerHealth makes_;  ///< has a lock of its own
+  Mutex mutex_;
+  Time got_on_ FOREBAY_GUARDED_BY(mutex_){0};
 };
 
 /// Returns the pause before the next request for an entry that was requested `times_asked` times: 5

@@ -6,12 +6,12 @@
 namespace forebay {
 
 bool PeerHealth::may_ask(Time now) const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return well_ || (!trying_ && now >= until_);
 }
 
 bool PeerHealth::begin(Time now) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (well_) return true;
   if (trying_ || now < until_) return false;
   trying_ = true;
@@ -19,19 +19,19 @@ bool PeerHealth::begin(Time now) {
 }
 
 void PeerHealth::answered() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   well_ = reached_ = true;
   trying_ = told_ = false;
   rest_ = kFirstRest;
 }
 
 void PeerHealth::abandoned() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   trying_ = false;
 }
 
 bool PeerHealth::failed(Time now, bool there) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const bool news = std::exchange(well_, false);
   // Calls that were in flight together fail together, which counts as one failure.
   if (!news && !std::exchange(trying_, false)) return false;

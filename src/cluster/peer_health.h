@@ -2,8 +2,9 @@
 
 #include <chrono>
 #include <cstdint>
-#include <mutex>
 #include <optional>
+
+#include "base/mutex.h"
 
 namespace forebay {
 
@@ -31,13 +32,14 @@ class PeerHealth {
   bool failed(Time now, bool there = false);
 
  private:
-  mutable std::mutex mutex_;
-  bool well_ = true;
-  bool trying_ = false;  ///< a request is probing the host
-  bool reached_ = false;
-  bool told_ = false;  ///< failures since the last answer have been logged
-  Time until_{0}, rest_ = kFirstRest;
-  std::optional<Time> first_failure_;
+  mutable Mutex mutex_;
+  bool well_ FOREBAY_GUARDED_BY(mutex_) = true;
+  bool trying_ FOREBAY_GUARDED_BY(mutex_) = false;  ///< a request is probing the host
+  bool reached_ FOREBAY_GUARDED_BY(mutex_) = false;
+  bool told_ FOREBAY_GUARDED_BY(mutex_) = false;  ///< failures since the last answer have been logged
+  Time until_ FOREBAY_GUARDED_BY(mutex_){0};
+  Time rest_ FOREBAY_GUARDED_BY(mutex_) = kFirstRest;
+  std::optional<Time> first_failure_ FOREBAY_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay

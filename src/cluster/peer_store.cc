@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <charconv>
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/cond_var.h"
+#include "base/mutex.h"
 #include "cluster/entry_service.h"
 #include "cluster/peer_health.h"
 #include "cluster/peer_pace.h"
@@ -57,7 +57,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
 
   void ask(PeerRead read) {
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       waiting_.push_back(std::move(read));
     }
     send_waiting();
@@ -70,7 +70,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
     std::deque<PeerRead> waiting;
     std::vector<Held> held;
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       pace_.failed(now());
       waiting.swap(waiting_);
       held.swap(held_);
@@ -90,9 +90,9 @@ class Peer : public std::enable_shared_from_this<Peer> {
     size_t own = 0;
     for (const Frame* frame = innermost_frame; frame != nullptr; frame = frame->outer)
       own += frame->peer == this ? 1 : 0;
-    std::unique_lock lock(mutex_);
+    Lock lock(mutex_);
     // Every transport answers soon after a stop, so this wait ends.
-    answered_.wait(lock, [&] { return fetches_ <= own; });
+    answered_.wait(lock, [&]() FOREBAY_REQUIRES(mutex_) { return fetches_ <= own; });
   }
 
   CallTable calls;
@@ -115,7 +115,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
       Question question;
       std::deque<PeerRead> in_vain;
       {
-        const std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         // The answer to any call in flight comes back here, so no read is forgotten.
         if (in_flight_ >= options_.requests) return;
         while (!waiting_.empty() && waiting_.front().call->answered()) {
@@ -141,17 +141,17 @@ class Peer : public std::enable_shared_from_this<Peer> {
 
   // A call costs more than a small entry. While a call is in flight, reads are therefore gathered
   // and sent together when its answer arrives, unless they are large or have waited long.
-  bool gathers() const {
+  bool gathers() const FOREBAY_REQUIRES(mutex_) {
     return in_flight_ > 0 && !hurries_ && waiting_.size() < kManyKeys && bytes_waiting() < most_together();
   }
-  uint64_t bytes_waiting() const {
+  uint64_t bytes_waiting() const FOREBAY_REQUIRES(mutex_) {
     uint64_t bytes = 0;
     for (const PeerRead& read : waiting_) bytes += counted(read);
     return bytes;
   }
   // Ends gathering after a while if the answer is slow. There is one wake-up at a time, not one for
   // each call.
-  void look_again_later() {
+  void look_again_later() FOREBAY_REQUIRES(mutex_) {
     if (std::exchange(looks_again_, true)) return;
     taken_before_ = taken_;
     (void)timer_.at(timer_.now() + options_.gathering, [weak = weak_from_this()] {
@@ -160,19 +160,21 @@ class Peer : public std::enable_shared_from_this<Peer> {
   }
   void look_again() {
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       looks_again_ = false;
       hurries_ = taken_ == taken_before_;
     }
     send_waiting();
   }
   // The allowance is divided among several calls, so that one is always in flight.
-  uint64_t most_together() const { return std::min(options_.bytes, pace_.allowed() / options_.requests); }
+  uint64_t most_together() const FOREBAY_REQUIRES(mutex_) {
+    return std::min(options_.bytes, pace_.allowed() / options_.requests);
+  }
 
   // Entries of unknown size may be large but rarely are.
   uint64_t counted(const PeerRead& read) const { return std::min(read.wanted.most_bytes, options_.bytes); }
 
-  Question take_together() {
+  Question take_together() FOREBAY_REQUIRES(mutex_) {
     Question question;
     const uint64_t most = most_together();
     while (!waiting_.empty() && question.reads.size() < options_.keys) {
@@ -214,7 +216,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
                       self->on_answer(std::move(asked), response.ok() ? parse_entry_response(wanted, *response)
                                                                       : Items(response.status()));
                       innermost_frame = frame.outer;
-                      const std::lock_guard lock(self->mutex_);
+                      const Lock lock(self->mutex_);
                       --self->fetches_;
                       self->answered_.notify_all();
                     });
@@ -226,7 +228,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
       for (const ResponseItem& each : *answers) bytes += each.body.size();
     }
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       pace_.answered(question.asked, now(), bytes, question.all);
     }
     std::vector<PeerRead>& reads = question.reads;
@@ -244,7 +246,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
     {
       // Only after all reads are answered: each caller sends its next read at once, and these
       // travel together.
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       --in_flight_;
       asked_bytes_ -= question.bytes;
     }
@@ -254,7 +256,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
   void hold(PeerRead read, uint64_t left) {
     if (!patience_.coming(read.wait, left, now())) return give_nothing(read);
     const Timer::Time until = timer_.now() + pause_after(read.times_asked);
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     held_.push_back({until, std::move(read)});
     // One wake-up serves all held reads: the earliest.
     if (until >= wakes_at_) return;
@@ -267,7 +269,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
 
   void ask_again() {
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       const Timer::Time at = timer_.now();
       const auto due = std::stable_partition(held_.begin(), held_.end(), [&](const Held& h) { return h.until > at; });
       for (auto each = due; each != held_.end(); ++each) waiting_.push_back(std::move(each->read));
@@ -312,19 +314,21 @@ class Peer : public std::enable_shared_from_this<Peer> {
   const PeerStoreOptions options_;
   PeerHealth health_;
   Patience patience_;
-  std::mutex mutex_;
-  std::deque<PeerRead> waiting_;
-  PeerPace pace_;
-  std::vector<Held> held_;
-  Timer::Time wakes_at_ = Timer::Time::max();
-  std::condition_variable answered_;
-  size_t in_flight_ = 0;
+  Mutex mutex_;
+  std::deque<PeerRead> waiting_ FOREBAY_GUARDED_BY(mutex_);
+  PeerPace pace_ FOREBAY_GUARDED_BY(mutex_);
+  std::vector<Held> held_ FOREBAY_GUARDED_BY(mutex_);
+  Timer::Time wakes_at_ FOREBAY_GUARDED_BY(mutex_) = Timer::Time::max();
+  CondVar answered_;
+  size_t in_flight_ FOREBAY_GUARDED_BY(mutex_) = 0;
   /// Number of reads that left waiting_: now, and when looks_again_ was set.
-  uint64_t taken_ = 0, taken_before_ = 0;
+  uint64_t taken_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  uint64_t taken_before_ FOREBAY_GUARDED_BY(mutex_) = 0;
   /// Whether a wake-up is pending, and whether reads have waited long enough.
-  bool looks_again_ = false, hurries_ = false;
-  uint64_t asked_bytes_ = 0;  ///< in those calls
-  size_t fetches_ = 0;        ///< calls in flight, and answers being given
+  bool looks_again_ FOREBAY_GUARDED_BY(mutex_) = false;
+  bool hurries_ FOREBAY_GUARDED_BY(mutex_) = false;
+  uint64_t asked_bytes_ FOREBAY_GUARDED_BY(mutex_) = 0;  ///< in those calls
+  size_t fetches_ FOREBAY_GUARDED_BY(mutex_) = 0;        ///< calls in flight, and answers being given
   std::stop_source stop_;
   Transport& transport_;
   Timer timer_{/*manual=*/false};  // last: its thread uses the other members

@@ -5,8 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <sstream>
 #include <system_error>
@@ -16,6 +14,8 @@
 #include <fmt/ranges.h>
 
 #include "base/hash.h"
+#include "base/mutex.h"
+#include "base/stoppable_cond_var.h"
 #include "cluster/address.h"
 #include "cluster/token.h"
 #include "telemetry/log.h"
@@ -109,8 +109,8 @@ class FolderRendezvous final : public Rendezvous {
     std::vector<std::optional<Seen>> cards(static_cast<size_t>(hosts_));
     // This rank's own card comes from memory: the file may be of an earlier start of this rank.
     cards[static_cast<size_t>(rank)] = Seen{card, false};
-    std::mutex mutex;
-    std::condition_variable_any pause;
+    Mutex mutex;
+    StoppableCondVar pause;
     for (auto wait = std::chrono::milliseconds(2);; wait = std::min(2 * wait, std::chrono::milliseconds(100))) {
       // Polled, because shared file systems do not report changes made by other hosts.
       FOREBAY_ASSIGN(const bool news, read_doubtful(cards, own));
@@ -131,7 +131,7 @@ class FolderRendezvous final : public Rendezvous {
         log_warning(still_waiting(cards, deadline));
         told = true;
       }
-      std::unique_lock lock(mutex);
+      Lock lock(mutex);
       pause.wait_for(lock, stop, wait, [] { return false; });
     }
     Membership members{generation_, {}};

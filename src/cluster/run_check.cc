@@ -21,13 +21,13 @@ Buffer run_request() { return MessageFields(kRunRequest).done(); }
 }  // namespace
 
 void RunService::set_terms(RunTerms terms) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   terms_ = std::move(terms);
 }
 
 Result<Response> RunService::answer(std::span<const uint8_t> request) {
   FOREBAY_RETURN_IF_ERROR(read_fields(request, kRunRequest).status());
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return Response{encode_run(terms_)};
 }
 
@@ -39,18 +39,18 @@ struct RunCheck::Known {
     FOREBAY_RETURN_IF_ERROR(answer.status());
     FOREBAY_ASSIGN(const std::optional<RunTerms> leader, parse_run(answer->span()));
     if (!leader) return false;
-    const std::lock_guard lock(mutex);
+    const Lock lock(mutex);
     same = terms.check_same(rank, *leader);
     return same->ok() ? Result<bool>(true) : *same;
   }
 
   const int rank;
   const RunTerms terms;
-  std::mutex mutex;
-  std::optional<Status> same;  ///< not set: the settings of rank 0 are unknown
-  bool asked = false;          ///< by look(), whose answer is still in flight
-  Time pause = kShortestPause;
-  std::optional<Time> asks_again;
+  Mutex mutex;
+  std::optional<Status> same FOREBAY_GUARDED_BY(mutex);  ///< not set: the settings of rank 0 are unknown
+  bool asked FOREBAY_GUARDED_BY(mutex) = false;          ///< by look(), whose answer is still in flight
+  Time pause FOREBAY_GUARDED_BY(mutex) = kShortestPause;
+  std::optional<Time> asks_again FOREBAY_GUARDED_BY(mutex);
 };
 
 RunCheck::RunCheck(std::shared_ptr<Transport> transport, PeerHost leader, int rank, RunTerms terms)
@@ -59,7 +59,7 @@ RunCheck::RunCheck(std::shared_ptr<Transport> transport, PeerHost leader, int ra
 
 Status RunCheck::look(Time now) {
   {
-    const std::lock_guard lock(known_->mutex);
+    const Lock lock(known_->mutex);
     if (known_->same) return *known_->same;
     if (known_->asked || (known_->asks_again && now < *known_->asks_again)) return {};
     known_->asked = true;
@@ -70,7 +70,7 @@ Status RunCheck::look(Time now) {
                    [known = known_](const Result<Buffer>& answer) {
                      // A malformed answer is the fault of a bad peer and no error of this rank.
                      (void)known->take(answer);
-                     const std::lock_guard lock(known->mutex);
+                     const Lock lock(known->mutex);
                      known->asked = false;
                    });
   return {};
@@ -78,7 +78,7 @@ Status RunCheck::look(Time now) {
 
 Result<bool> RunCheck::ask(const std::stop_token& stop) {
   {
-    const std::lock_guard lock(known_->mutex);
+    const Lock lock(known_->mutex);
     if (known_->same) return known_->same->ok() ? Result<bool>(true) : *known_->same;
   }
   return known_->take(call_and_wait(*transport_, leader_, kRunServiceName, run_request(), kRunLimits, stop));
