@@ -104,9 +104,9 @@ void RecyclingPool::Free(uint8_t* block, int64_t size, int64_t /*alignment*/) {
 // The lock is only tried; on failure the caller asks the system. So no thread waits, and a process
 // that was forked while another thread held the lock can continue.
 uint8_t* RecyclingPool::take_idle(size_t size_class) {
-  {
-    const std::unique_lock lock(mutex_, std::try_to_lock);
-    if (lock.owns_lock() && size_class < by_class_.size() && !by_class_[size_class].empty()) {
+  if (mutex_.try_lock()) {
+    const Lock lock(mutex_, std::adopt_lock);
+    if (size_class < by_class_.size() && !by_class_[size_class].empty()) {
       // The most recently used, whose pages are most likely in a CPU cache.
       const auto newest = by_class_[size_class].back();
       by_class_[size_class].pop_back();
@@ -120,9 +120,9 @@ uint8_t* RecyclingPool::take_idle(size_t size_class) {
 }
 
 bool RecyclingPool::give_idle(uint8_t* block, size_t size_class) {
-  const std::unique_lock lock(mutex_, std::try_to_lock);
   const size_t bytes = class_bytes(size_class);
-  if (!lock.owns_lock() || bytes > kMostIdle) return false;
+  if (bytes > kMostIdle || !mutex_.try_lock()) return false;
+  const Lock lock(mutex_, std::adopt_lock);
   while (idle_bytes() + bytes > kMostIdle) drop_oldest();
   if (size_class >= by_class_.size()) by_class_.resize(size_class + 1);
   by_class_[size_class].push_back(by_age_.insert(by_age_.end(), {block, size_class}));
@@ -140,15 +140,16 @@ void RecyclingPool::drop_oldest() {
 }
 
 void RecyclingPool::ReleaseUnused() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   while (idle_bytes() > 0) drop_oldest();
 }
 
 uint64_t RecyclingPool::reclaim(uint64_t bytes) {
-  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!mutex_.try_lock()) return 0;
+  const Lock lock(mutex_, std::adopt_lock);
   const uint64_t before = idle_bytes();
-  while (lock.owns_lock() && idle_bytes() > 0 && before - idle_bytes() < bytes) drop_oldest();
-  return lock.owns_lock() ? before - idle_bytes() : 0;
+  while (idle_bytes() > 0 && before - idle_bytes() < bytes) drop_oldest();
+  return before - idle_bytes();
 }
 
 Allowance::Allowance(uint64_t bytes, WorkMemory& memory) : memory_(memory), granted_(bytes) { current = this; }

@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <deque>
 #include <list>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include <arrow/memory_pool.h>
 
+#include "base/mutex.h"
 #include "base/reclaimable_memory.h"
 #include "base/work_memory.h"
 #include "forebay/buffer.h"
@@ -49,11 +49,11 @@ class RecyclingPool final : public arrow::MemoryPool, public ReclaimableMemory {
   RecyclingPool() = default;
   uint8_t* take_idle(size_t size_class);
   bool give_idle(uint8_t* block, size_t size_class);
-  void drop_oldest();
+  void drop_oldest() FOREBAY_REQUIRES(mutex_);
 
-  std::mutex mutex_;
-  std::list<Block> by_age_;  ///< oldest first
-  std::vector<std::deque<std::list<Block>::iterator>> by_class_;
+  Mutex mutex_;
+  std::list<Block> by_age_ FOREBAY_GUARDED_BY(mutex_);  ///< oldest first
+  std::vector<std::deque<std::list<Block>::iterator>> by_class_ FOREBAY_GUARDED_BY(mutex_);
   std::atomic<uint64_t> idle_{0};
   std::atomic<int64_t> allocated_{0}, total_{0}, count_{0};
 };

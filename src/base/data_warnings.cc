@@ -6,7 +6,7 @@ namespace forebay {
 
 void DataWarnings::add(const LeftOutKind& kind, std::string_view name, int64_t count) {
   if (count <= 0) return;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto [at, fresh] = entries_.try_emplace(std::string(kind.kind), Entry{kind, 0, std::string(name)});
   Entry& entry = at->second;
   entry.count += count;
@@ -15,7 +15,7 @@ void DataWarnings::add(const LeftOutKind& kind, std::string_view name, int64_t c
 }
 
 std::vector<DataWarning> DataWarnings::list() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   std::vector<DataWarning> all;
   for (const auto& [name, entry] : entries_) {
     const bool one = entry.count == 1;

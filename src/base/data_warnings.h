@@ -2,11 +2,11 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "forebay/data_warning.h"
 
 namespace forebay {
@@ -34,8 +34,8 @@ class DataWarnings {
     int64_t count = 0;
     std::string first;
   };
-  mutable std::mutex mutex_;
-  std::map<std::string, Entry, std::less<>> entries_;
+  mutable Mutex mutex_;
+  std::map<std::string, Entry, std::less<>> entries_ FOREBAY_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay

@@ -5,13 +5,13 @@
 namespace forebay {
 
 std::unique_ptr<SingleFlight::Flight> SingleFlight::begin(const Hash128& entry) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (!flights_.try_emplace(entry).second) return nullptr;
   return std::unique_ptr<Flight>(new Flight(shared_from_this(), entry));
 }
 
 bool SingleFlight::wait(const Hash128& entry, Wait what, std::function<void()> told) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto found = flights_.find(entry);
   if (found == flights_.end() || (what == Wait::kWorking && !found->second.look.working)) return false;
   found->second.waiting.push_back(std::move(told));
@@ -19,19 +19,19 @@ bool SingleFlight::wait(const Hash128& entry, Wait what, std::function<void()> t
 }
 
 std::optional<SingleFlight::Look> SingleFlight::look(const Hash128& entry) const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto found = flights_.find(entry);
   return found != flights_.end() ? std::optional(found->second.look) : std::nullopt;
 }
 
 size_t SingleFlight::size() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return flights_.size();
 }
 
 SingleFlight::Told SingleFlight::end(const Hash128& entry) {
   State ended;  // destroyed after the lock is released
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto found = flights_.find(entry);
   ended = std::move(found->second);
   flights_.erase(found);
@@ -39,7 +39,7 @@ SingleFlight::Told SingleFlight::end(const Hash128& entry) {
 }
 
 SingleFlight::Told SingleFlight::pause(const Hash128& entry, std::optional<Stored> stored) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   State& state = flights_.find(entry)->second;
   state.look.working = false;
   if (stored) state.look.stored = std::move(stored);
@@ -47,7 +47,7 @@ SingleFlight::Told SingleFlight::pause(const Hash128& entry, std::optional<Store
 }
 
 void SingleFlight::resume(const Hash128& entry) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   flights_.find(entry)->second.look.working = true;
 }
 

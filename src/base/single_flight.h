@@ -3,12 +3,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "base/hash.h"
+#include "base/mutex.h"
 #include "forebay/buffer.h"
 
 namespace forebay {
@@ -78,8 +78,8 @@ class SingleFlight : public std::enable_shared_from_this<SingleFlight> {
   Told pause(const Hash128& entry, std::optional<Stored> stored);
   void resume(const Hash128& entry);
 
-  mutable std::mutex mutex_;
-  std::unordered_map<Hash128, State, HashOf> flights_;
+  mutable Mutex mutex_;
+  std::unordered_map<Hash128, State, HashOf> flights_ FOREBAY_GUARDED_BY(mutex_);
 };
 
 /// The right to make an entry. Owned by the element that makes it.

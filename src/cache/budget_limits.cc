@@ -3,12 +3,12 @@
 #include <sys/statvfs.h>
 
 #include <algorithm>
-#include <mutex>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "base/byte_size.h"
+#include "base/mutex.h"
 #include "runtime/host.h"
 #include "telemetry/log.h"
 
@@ -19,10 +19,10 @@ namespace {
 uint64_t reserve_of(uint64_t all) { return std::min<uint64_t>(all / 20, uint64_t{1} << 30); }
 
 void warn_once(const std::string& line) {
-  static std::mutex mutex;
+  static Mutex mutex;
   static std::set<std::string> said;
   {
-    const std::lock_guard lock(mutex);
+    const Lock lock(mutex);
     // Bounded: there are at most as many lines as places and budgets.
     if (!said.insert(line).second) return;
   }

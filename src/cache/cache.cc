@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <mutex>
 
 #include <fmt/format.h>
 
 #include "base/byte_size.h"
+#include "base/mutex.h"
 #include "cache/budget_limits.h"
 #include "cache/disk_tier.h"
 #include "cache/entry_form.h"
@@ -214,8 +214,8 @@ class Tiers final : public TieredCache {
 
 /// The caches that are open in this process.
 struct OpenCaches {
-  std::mutex mutex;
-  std::map<std::string, std::weak_ptr<Tiers>> by_name;
+  Mutex mutex;
+  std::map<std::string, std::weak_ptr<Tiers>> by_name FOREBAY_GUARDED_BY(mutex);
 };
 
 Status check_limits(const CacheOptions& options) {
@@ -263,7 +263,7 @@ Result<std::shared_ptr<TieredCache>> open_cache(const CacheOptions& given) {
   auto& caches = of_this_process<OpenCaches>();
   // Held while a tier is opened, which may wait for the folder's lock, so that two loaders of one
   // place do not open it twice.
-  const std::lock_guard lock(caches.mutex);
+  const Lock lock(caches.mutex);
   if (auto known = caches.by_name[name].lock()) {
     known->raise_budgets(options);
     return std::shared_ptr<TieredCache>(std::move(known));

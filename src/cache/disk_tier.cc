@@ -172,12 +172,12 @@ bool DiskTier::put(const Hash128& id, std::span<const uint8_t> entry, double sec
   if (off_ || has(id)) return !off_;
   if (writing_off_) return false;
   {
-    const std::lock_guard lock(writing_);
+    const Lock lock(writing_);
     // Another thread writes the same bytes; waiting for it would gain nothing.
     if (!writing_now_.insert(id).second) return false;
   }
   const bool written = write(id, entry, seconds);
-  const std::lock_guard lock(writing_);
+  const Lock lock(writing_);
   writing_now_.erase(id);
   return written;
 }
@@ -188,18 +188,20 @@ bool DiskTier::write(const Hash128& id, std::span<const uint8_t> entry, double s
   index_.refresh(place_);  // after the claim, to see what another process wrote meanwhile
   if (has(id)) return true;
   uint64_t offset = 0;
+  SegmentWriter* writer = nullptr;
   {
-    const std::lock_guard lock(writing_);
+    const Lock lock(writing_);
     if (!(writer_ && writer_->fits(entry.size())) && !take_room(entry.size())) return false;
     // Data is written concurrently and without the lock. A row follows its data, so that no reader
     // finds an entry that is not there.
-    offset = writer_->take_place(entry.size());
+    writer = writer_.get();
+    offset = writer->take_place(entry.size());
   }
   const SegmentRow row = SegmentRow::of(id, offset, entry.size(), seconds);
-  bool written = writer_->write_data(offset, entry);
+  bool written = writer->write_data(offset, entry);
   if (written) {
-    const std::lock_guard lock(writing_);
-    written = writer_->write_row(row);
+    const Lock lock(writing_);
+    written = writer->write_row(row);
   }
   if (!written) {
     stop_writing(std::strerror(errno));
@@ -209,7 +211,7 @@ bool DiskTier::write(const Hash128& id, std::span<const uint8_t> entry, double s
   return true;
 }
 
-/// The caller holds writing_. Steps are small compared to the budget, so that concurrent writers
+/// Steps are small compared to the budget, so that concurrent writers
 /// leave little unused.
 bool DiskTier::take_room(uint64_t bytes) {
   const auto locked = FolderLock::take(folder_, kPatienceAtPut);
@@ -288,7 +290,7 @@ void DiskTier::stop(std::string_view why) {
 }
 
 void DiskTier::say_once(std::string_view what, std::string_view why) {
-  const std::lock_guard lock(why_mutex_);
+  const Lock lock(why_mutex_);
   if (!why_off_.empty()) return;
   why_off_ = why;
   log_warning(fmt::format("the disk cache at {} {} ({}); the run continues without it", folder_.path(), what, why));
@@ -310,7 +312,7 @@ TierStats DiskTier::stats() const {
   stats.budget_bytes = budget_bytes_;
   stats.declined = declined_;
   stats.damaged = damaged_;
-  const std::lock_guard lock(why_mutex_);
+  const Lock lock(why_mutex_);
   stats.off = why_off_;
   return stats;
 }

@@ -4,11 +4,11 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_set>
 
+#include "base/mutex.h"
 #include "base/read_request.h"
 #include "cache/cache_folder.h"
 #include "cache/entry_store.h"
@@ -76,7 +76,7 @@ class DiskTier {
 
  private:
   DiskTier(DiskTierOptions options, CacheFolder folder, CacheFolder place, FileDescriptor lock, FileDescriptor claims);
-  bool take_room(uint64_t bytes);
+  bool take_room(uint64_t bytes) FOREBAY_REQUIRES(writing_);
   bool write(const Hash128& id, std::span<const uint8_t> entry, double seconds);
   bool check_there();
   void stop_writing(std::string_view why);
@@ -90,9 +90,10 @@ class DiskTier {
   const std::unique_ptr<EntryStore> store_;
   PlaceIndex index_;
 
-  std::mutex writing_;  ///< guards writer_ and writing_now_
-  std::unique_ptr<SegmentWriter> writer_;
-  std::unordered_set<Hash128, HashOfHash> writing_now_;
+  Mutex writing_;
+  /// Never replaced once it is made, so that data is written without the lock.
+  std::unique_ptr<SegmentWriter> writer_ FOREBAY_GUARDED_BY(writing_);
+  std::unordered_set<Hash128, HashOfHash> writing_now_ FOREBAY_GUARDED_BY(writing_);
 
   std::atomic<uint64_t> budget_bytes_;
   std::atomic<bool> off_{false}, writing_off_{false};
@@ -101,8 +102,8 @@ class DiskTier {
   mutable std::atomic<uint64_t> declined_{0};
   std::atomic<uint64_t> hits_{0}, damaged_{0};
   std::atomic<int64_t> next_look_ns_{0};
-  mutable std::mutex why_mutex_;
-  std::string why_off_;
+  mutable Mutex why_mutex_;
+  std::string why_off_ FOREBAY_GUARDED_BY(why_mutex_);
 };
 
 }  // namespace forebay

@@ -12,7 +12,7 @@ EntryStore::EntryStore(const std::string& folder) : files_(local_store(folder)) 
 Result<Buffer> EntryStore::without_error(Failure& failure, Result<Buffer> read) {
   // These two concern the run itself: it ends, or reads again with more memory.
   if (read.ok() || read.status().code() == Code::kCancelled || read.status().code() == Code::kOutOfBudget) return read;
-  const std::lock_guard lock(failure.mutex);
+  const Lock lock(failure.mutex);
   failure.last = read.status();
   return Buffer();
 }
@@ -40,7 +40,7 @@ void EntryStore::stat(const std::string& key, std::stop_token stop, StatDone don
 StoreStats EntryStore::stats() const { return files_->stats(); }
 
 Status EntryStore::take_failure() {
-  const std::lock_guard lock(failure_->mutex);
+  const Lock lock(failure_->mutex);
   return std::exchange(failure_->last, Status());
 }
 

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "store/store.h"
 
 namespace forebay {
@@ -29,8 +29,8 @@ class EntryStore final : public Store {
  private:
   /// Outlives the store if an answer is late.
   struct Failure {
-    std::mutex mutex;
-    Status last;
+    Mutex mutex;
+    Status last FOREBAY_GUARDED_BY(mutex);
   };
   static Result<Buffer> without_error(Failure& failure, Result<Buffer> read);
 

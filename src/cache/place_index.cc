@@ -15,20 +15,20 @@ constexpr uint64_t kRowsInOneRead = 16384;
 }  // namespace
 
 std::optional<PlaceIndex::Location> PlaceIndex::find(const Hash128& id) const {
-  const std::shared_lock lock(mutex_);
+  const SharedLock lock(mutex_);
   const auto found = entries_.find(id);
   return found == entries_.end() ? std::nullopt : std::optional(found->second);
 }
 
 void PlaceIndex::refresh(const CacheFolder& place) {
-  const std::lock_guard lock(reading_);
+  const Lock lock(reading_);
   find_segments(place);
   for (auto& [number, segment] : segments_) read_segment(place, number, segment);
 }
 
 void PlaceIndex::try_refresh(const CacheFolder& place) {
-  const std::unique_lock lock(reading_, std::try_to_lock);
-  if (!lock.owns_lock()) return;
+  if (!reading_.try_lock()) return;
+  const Lock lock(reading_, std::adopt_lock);
   find_segments(place);
   for (auto& [number, segment] : segments_) read_segment(place, number, segment);
 }
@@ -82,7 +82,7 @@ void PlaceIndex::read_segment(const CacheFolder& place, uint32_t number, Segment
 /// Returns how many rows are done. An invalid last row may be one that is being written.
 uint64_t PlaceIndex::take_rows(uint32_t number, const SegmentRow* rows, uint64_t count, uint64_t at,
                                uint64_t data_bytes, bool at_end) {
-  const std::unique_lock lock(mutex_);
+  const ExclusiveLock lock(mutex_);
   for (uint64_t i = 0; i < count; ++i) {
     const SegmentRow& row = rows[i];
     if (!row.valid()) {
@@ -107,7 +107,7 @@ uint64_t PlaceIndex::take_rows(uint32_t number, const SegmentRow* rows, uint64_t
 void PlaceIndex::remove(const CacheFolder& place, const Hash128& id) {
   Location location;
   {
-    const std::unique_lock lock(mutex_);
+    const ExclusiveLock lock(mutex_);
     const auto found = entries_.find(id);
     if (found == entries_.end()) return;
     location = found->second;
@@ -126,12 +126,12 @@ void PlaceIndex::remove(const CacheFolder& place, const Hash128& id) {
 }
 
 uint64_t PlaceIndex::entries() const {
-  const std::shared_lock lock(mutex_);
+  const SharedLock lock(mutex_);
   return entries_.size();
 }
 
 uint64_t PlaceIndex::bytes() const {
-  const std::shared_lock lock(mutex_);
+  const SharedLock lock(mutex_);
   return bytes_;
 }
 

@@ -3,12 +3,12 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
-#include <shared_mutex>
 #include <string>
 #include <unordered_map>
 
+#include "base/mutex.h"
+#include "base/shared_mutex.h"
 #include "cache/cache_folder.h"
 #include "cache/hash_map.h"
 #include "cache/segment_format.h"
@@ -46,21 +46,19 @@ class PlaceIndex {
     FileDescriptor index;
     uint64_t read_to = 0;
   };
-  void find_segments(const CacheFolder& place);
-  void read_segment(const CacheFolder& place, uint32_t number, Segment& segment);
+  void find_segments(const CacheFolder& place) FOREBAY_REQUIRES(reading_);
+  void read_segment(const CacheFolder& place, uint32_t number, Segment& segment) FOREBAY_REQUIRES(reading_);
   uint64_t take_rows(uint32_t number, const SegmentRow* rows, uint64_t count, uint64_t at, uint64_t data_bytes,
                      bool at_end);
+  void count_memory() FOREBAY_REQUIRES(mutex_);
 
-  // The caller holds the lock.
-  void count_memory();
+  Mutex reading_;
+  std::map<uint32_t, Segment> segments_ FOREBAY_GUARDED_BY(reading_);
+  int64_t listed_at_ns_ FOREBAY_GUARDED_BY(reading_) = -1;
 
-  std::mutex reading_;
-  std::map<uint32_t, Segment> segments_;
-  int64_t listed_at_ns_ = -1;
-
-  mutable std::shared_mutex mutex_;
-  std::unordered_map<Hash128, Location, HashOfHash> entries_;
-  uint64_t bytes_ = 0;
+  mutable SharedMutex mutex_;
+  std::unordered_map<Hash128, Location, HashOfHash> entries_ FOREBAY_GUARDED_BY(mutex_);
+  uint64_t bytes_ FOREBAY_GUARDED_BY(mutex_) = 0;
   std::atomic<uint64_t> memory_bytes_{0};
 };
 

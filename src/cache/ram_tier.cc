@@ -23,7 +23,7 @@ uint64_t RamTier::overhead_bytes(const Columns& columns) {
 }
 
 std::shared_ptr<const Columns> RamTier::find(const Hash128& id) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto found = entries_.find(id);
   if (found == entries_.end()) return nullptr;
   ++hits_;
@@ -31,18 +31,18 @@ std::shared_ptr<const Columns> RamTier::find(const Hash128& id) {
 }
 
 std::shared_ptr<const Columns> RamTier::peek(const Hash128& id) const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto found = entries_.find(id);
   return found == entries_.end() ? nullptr : found->second.columns;
 }
 
 bool RamTier::has(const Hash128& id) const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return entries_.contains(id);
 }
 
 bool RamTier::fits(uint64_t bytes) const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (bytes > budget_bytes_) return false;
   // Entries on disk saved little, so put() may evict all of them.
   if (used_bytes_ - on_disk_bytes_ <= budget_bytes_ - bytes) return true;
@@ -53,7 +53,7 @@ bool RamTier::fits(uint64_t bytes) const {
 }
 
 bool RamTier::free_for(uint64_t bytes) const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return bytes <= budget_bytes_ && used_bytes_ <= budget_bytes_ - bytes;
 }
 
@@ -62,7 +62,7 @@ bool RamTier::put(const Hash128& id, std::shared_ptr<const Columns> columns, uin
   const uint64_t bytes = memory_bytes + overhead_bytes(*columns);
   const double saved = on_disk ? seconds * kShareOfRead : seconds;
   std::vector<std::shared_ptr<const Columns>> gone;  // destroyed after the lock is released
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   // Two threads may have computed it at once; both results are right.
   if (entries_.contains(id)) return true;
   // Clamped, because a difference that wrapped around would admit everything.
@@ -97,7 +97,7 @@ uint64_t RamTier::reclaim(uint64_t bytes) {
   uint64_t given = 0;
   while (given < bytes) {
     std::shared_ptr<const Columns> columns;  // destroyed after the lock is released
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const std::optional<Hash128> cheapest = policy_.cheapest();
     if (!cheapest) break;
     const uint64_t before = used_bytes_;
@@ -108,12 +108,12 @@ uint64_t RamTier::reclaim(uint64_t bytes) {
 }
 
 void RamTier::raise_budget(uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   budget_bytes_ = std::max(budget_bytes_, bytes);
 }
 
 TierStats RamTier::stats() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   TierStats stats;
   stats.hits = hits_;
   stats.entries = entries_.size();

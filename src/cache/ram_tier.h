@@ -3,10 +3,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 
 #include "base/columns.h"
+#include "base/mutex.h"
 #include "base/reclaimable_memory.h"
 #include "cache/hash_map.h"
 #include "cache/keep_policy.h"
@@ -53,15 +53,16 @@ class RamTier final : public ReclaimableMemory {
     uint64_t bytes = 0;
     bool on_disk = false;
   };
-  std::shared_ptr<const Columns> drop(const Hash128& id);
+  std::shared_ptr<const Columns> drop(const Hash128& id) FOREBAY_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  uint64_t budget_bytes_;
-  std::atomic<uint64_t> used_bytes_{0};  ///< written under the lock
-  uint64_t on_disk_bytes_ = 0;           ///< of these, entries that are also on disk
-  KeepPolicy policy_;
-  std::unordered_map<Hash128, Entry, HashOfHash> entries_;
-  uint64_t hits_ = 0, declined_ = 0;
+  mutable Mutex mutex_;
+  uint64_t budget_bytes_ FOREBAY_GUARDED_BY(mutex_);
+  std::atomic<uint64_t> used_bytes_{0};                    ///< written under the lock
+  uint64_t on_disk_bytes_ FOREBAY_GUARDED_BY(mutex_) = 0;  ///< of these, entries that are also on disk
+  KeepPolicy policy_ FOREBAY_GUARDED_BY(mutex_);
+  std::unordered_map<Hash128, Entry, HashOfHash> entries_ FOREBAY_GUARDED_BY(mutex_);
+  uint64_t hits_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  uint64_t declined_ FOREBAY_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace forebay

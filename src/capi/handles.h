@@ -3,11 +3,11 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "runtime/fork_guard.h"
 
 namespace forebay::capi {
@@ -30,7 +30,7 @@ class Handles {
   static Handles& here() { return of_this_process<Handles>(); }
 
   uintptr_t add(std::shared_ptr<T> object) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const uintptr_t handle = new_handle();
     objects_.emplace(handle, std::move(object));
     return handle;
@@ -38,28 +38,28 @@ class Handles {
 
   /// Returns the object of a handle, or null.
   std::shared_ptr<T> find(const void* handle) const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const auto found = objects_.find(reinterpret_cast<uintptr_t>(handle));
     return found == objects_.end() ? nullptr : found->second;
   }
 
   /// Removes and returns the object of a handle, or null.
   std::shared_ptr<T> take(const void* handle) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     auto node = objects_.extract(reinterpret_cast<uintptr_t>(handle));
     return node.empty() ? nullptr : std::move(node.mapped());
   }
 
   std::vector<std::shared_ptr<T>> all() const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     std::vector<std::shared_ptr<T>> objects;
     for (const auto& [handle, object] : objects_) objects.push_back(object);
     return objects;
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::unordered_map<uintptr_t, std::shared_ptr<T>> objects_;
+  mutable Mutex mutex_;
+  std::unordered_map<uintptr_t, std::shared_ptr<T>> objects_ FOREBAY_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay::capi

@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/mutex.h"
+#include "base/timed_mutex.h"
 #include "capi/batch.h"
 #include "capi/failure.h"
 #include "capi/handles.h"
@@ -26,8 +28,8 @@ struct OpenLoader {
   explicit OpenLoader(std::unique_ptr<Loader> opened) : loader(std::move(opened)) {}
 
   const std::unique_ptr<Loader> loader;
-  std::timed_mutex turn;
-  bool end_told = false;  // fb_next() has returned FB_END_OF_EPOCH, and no batch since
+  TimedMutex turn;
+  bool end_told FOREBAY_GUARDED_BY(turn) = false;  // fb_next() has returned FB_END_OF_EPOCH, and no batch since
 };
 
 using Loaders = Handles<OpenLoader>;
@@ -57,7 +59,7 @@ Status closed_already(const Loader& loader) {
 template <typename Work>
 Status in_turn(const fb_loader* handle, Work&& work) {
   FOREBAY_ASSIGN(const std::shared_ptr<OpenLoader> open, find_loader(handle));
-  const std::lock_guard lock(open->turn);
+  const TimedLock lock(open->turn);
   FOREBAY_RETURN_IF_ERROR(closed_already(*open->loader));
   FOREBAY_RETURN_IF_ERROR(open->loader->prepare());
   return work(*open->loader);
@@ -124,7 +126,7 @@ Result<std::optional<Batch>> next_within(Loader& loader, int64_t timeout_ms, boo
   return loader.next_for(std::chrono::milliseconds(timeout_ms), timed_out);
 }
 
-fb_code next_batch(OpenLoader& open, int64_t timeout_ms, fb_batch** batch) {
+fb_code next_batch(OpenLoader& open, int64_t timeout_ms, fb_batch** batch) FOREBAY_REQUIRES(open.turn) {
   // The last epoch's end is FB_END_OF_EPOCH once, and FB_FINISHED from then on.
   if (open.end_told && open.loader->finished() && !open.loader->closed()) return FB_FINISHED;
   bool timed_out = false;
@@ -145,16 +147,17 @@ fb_code next(fb_loader* handle, int64_t timeout_ms, fb_batch** batch) {
         fmt::format("fb_next: timeout_ms is {}; it must be a number of milliseconds, or -1", timeout_ms)));
   const auto open = find_loader(handle);
   if (!open.ok()) return told(open.status());
-  std::unique_lock lock((*open)->turn, std::defer_lock);
+  OpenLoader& loader = **open;
   if (timeout_ms < 0 || timeout_ms >= kForeverMs) {
-    lock.lock();
-    return next_batch(**open, -1, batch);
+    const TimedLock lock(loader.turn);
+    return next_batch(loader, -1, batch);
   }
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
   // The wait for the turn counts against the timeout: another thread may be waiting for a batch.
-  if (!lock.try_lock_until(until)) return FB_TIMED_OUT;
+  if (!loader.turn.try_lock_until(until)) return FB_TIMED_OUT;
+  const TimedLock lock(loader.turn, std::adopt_lock);
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
-  return next_batch(**open, std::max<int64_t>(0, left.count()), batch);
+  return next_batch(loader, std::max<int64_t>(0, left.count()), batch);
 }
 
 Status describe(const fb_loader* handle, fb_loader_info* info) {

@@ -1,9 +1,9 @@
 #include "capi/texts.h"
 
 #include <cstring>
-#include <mutex>
 #include <unordered_map>
 
+#include "base/mutex.h"
 #include "capi/failure.h"
 #include "runtime/fork_guard.h"
 
@@ -13,14 +13,14 @@ namespace {
 
 /// Texts that callers own.
 struct GivenTexts {
-  std::mutex mutex;
-  std::unordered_map<const char*, std::unique_ptr<char[]>> texts;
+  Mutex mutex;
+  std::unordered_map<const char*, std::unique_ptr<char[]>> texts FOREBAY_GUARDED_BY(mutex);
 };
 
 Status revoke(const char* text) {
   if (text == nullptr) return {};
   auto& given = of_this_process<GivenTexts>();
-  const std::lock_guard lock(given.mutex);
+  const Lock lock(given.mutex);
   // The table, in contrast to free(), detects texts that were freed before.
   if (given.texts.erase(text) == 1) return {};
   return invalid_argument("fb_string_free: this is no text that a function here gave, or it was freed before");
@@ -33,7 +33,7 @@ Status give_text(const std::string& text, char** given) {
   std::memcpy(copy.get(), text.c_str(), text.size() + 1);
   char* const address = copy.get();
   auto& all = of_this_process<GivenTexts>();
-  const std::lock_guard lock(all.mutex);
+  const Lock lock(all.mutex);
   all.texts.emplace(address, std::move(copy));
   *given = address;
   return {};

@@ -1,13 +1,13 @@
 #include <chrono>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/mutex.h"
+#include "base/stoppable_cond_var.h"
 #include "cli/checked_pipeline.h"
 #include "cli/command_line.h"
 #include "cli/failure.h"
@@ -31,9 +31,9 @@ std::function<void()> trainer_of(double step_ms, std::stop_token stop) {
   if (step_ms <= 0) return {};
   // Sleeps rather than spins, because a trainer on a GPU leaves the cores to the loader.
   return [step = std::chrono::duration<double, std::milli>(step_ms), stop = std::move(stop)] {
-    std::mutex mutex;
-    std::unique_lock lock(mutex);
-    std::condition_variable_any().wait_for(lock, stop, step, [] { return false; });
+    Mutex mutex;
+    Lock lock(mutex);
+    StoppableCondVar().wait_for(lock, stop, step, [] { return false; });
   };
 }
 

@@ -1,11 +1,11 @@
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/mutex.h"
 #include "cli/command_line.h"
 #include "cli/inspect_report.h"
 #include "cli/inspect_shards.h"
@@ -47,6 +47,7 @@ class Inspection {
     work(&progress);
     for (std::thread& thread : others) thread.join();
     if (stop_.stop_requested()) return cancelled("interrupted");
+    const Lock lock(mutex_);
     return std::move(findings_);
   }
 
@@ -59,7 +60,7 @@ class Inspection {
       look_at(id, own);
       if (progress != nullptr) progress->update(id + 1);
     }
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     findings_.merge(std::move(own));
   }
 
@@ -97,8 +98,8 @@ class Inspection {
   const InspectOptions& options_;
   const std::stop_token stop_;
   std::atomic<int64_t> next_ = 0;
-  std::mutex mutex_;
-  PictureFindings findings_;
+  Mutex mutex_;
+  PictureFindings findings_ FOREBAY_GUARDED_BY(mutex_);
 };
 
 /// Opens a folder with its classes, or without them if its classes cannot be determined.

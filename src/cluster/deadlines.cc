@@ -7,7 +7,7 @@ namespace forebay {
 
 void Deadlines::add(const std::shared_ptr<std::stop_source>& stop, std::chrono::milliseconds after) {
   const Timer::Time when = timer_.now() + after;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   // Entries of requests that have ended are dropped here, so that they do not accumulate.
   while (!entries_.empty() && entries_.begin()->second.expired()) entries_.erase(entries_.begin());
   entries_.emplace(when, stop);
@@ -23,7 +23,7 @@ void Deadlines::wait_for_first() {
 void Deadlines::fire(Timer::Time when) {
   std::vector<std::shared_ptr<std::stop_source>> late;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     // An earlier deadline was added after this wake-up was set; its own wake-up handles the rest.
     if (when != wakes_at_) return;
     const Timer::Time now = timer_.now();

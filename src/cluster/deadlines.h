@@ -3,9 +3,9 @@
 #include <chrono>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 
+#include "base/mutex.h"
 #include "store/timer.h"
 
 namespace forebay {
@@ -22,12 +22,12 @@ class Deadlines {
 
  private:
   void fire(Timer::Time when);
-  /// Sets the timer to the earliest deadline. The caller holds the lock.
-  void wait_for_first();
+  /// Sets the timer to the earliest deadline.
+  void wait_for_first() FOREBAY_REQUIRES(mutex_);
 
-  std::mutex mutex_;
-  std::multimap<Timer::Time, std::weak_ptr<std::stop_source>> entries_;
-  Timer::Time wakes_at_ = Timer::Time::max();
+  Mutex mutex_;
+  std::multimap<Timer::Time, std::weak_ptr<std::stop_source>> entries_ FOREBAY_GUARDED_BY(mutex_);
+  Timer::Time wakes_at_ FOREBAY_GUARDED_BY(mutex_) = Timer::Time::max();
   Timer timer_{/*manual=*/false};  // last: its thread uses the rest
 };
 

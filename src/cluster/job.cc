@@ -21,8 +21,13 @@ Result<std::shared_ptr<Job>> Job::open(MembershipOptions options, Rendezvous& re
   services.emplace(kRunServiceName, job->run_);
   // The listener is opened before the ranks meet, because the card holds the port that the system
   // chose.
-  FOREBAY_ASSIGN(job->listening_, job->transport_->listen(own.address, own.pass, std::move(services)));
-  job->address_ = job->listening_->address();
+  FOREBAY_ASSIGN(std::unique_ptr<Listening> listening,
+                 job->transport_->listen(own.address, own.pass, std::move(services)));
+  job->address_ = listening->address();
+  {
+    const Lock lock(job->mutex_);
+    job->listening_ = std::move(listening);
+  }
   const auto started = std::chrono::system_clock::now().time_since_epoch().count();
   const HostCard card{job->address_, static_cast<uint64_t>(started), own.pass.token};
   FOREBAY_ASSIGN(const Membership met, rendezvous.meet(job->rank_, card, deadline, std::move(stop)));
@@ -43,14 +48,14 @@ Result<Buffer> Job::ask(int rank, std::string_view service, Buffer request, cons
 void Job::set_run(RunTerms terms) {
   if (rank_ == 0) return run_->set_terms(std::move(terms));
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     check_ = std::make_unique<RunCheck>(transport_, host(0), rank_, std::move(terms));
   }
   (void)check_run();  // sends the first question to rank 0
 }
 
 RunCheck* Job::check() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return check_.get();
 }
 
@@ -66,7 +71,7 @@ Result<bool> Job::ask_run(const std::stop_token& stop) {
 
 void Job::close() {
   std::unique_ptr<Listening> listening;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   held_.reset();
   // Destroyed after the lock is released: its destructor waits for services that are being called.
   listening = std::move(listening_);

@@ -2,12 +2,12 @@
 
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "cluster/rendezvous.h"
 #include "cluster/run_check.h"
 #include "cluster/run_terms.h"
@@ -77,10 +77,10 @@ class Job {
   const std::shared_ptr<RunService> run_ = std::make_shared<RunService>();
   std::string address_;
   std::vector<PeerHost> hosts_;
-  mutable std::mutex mutex_;
-  std::unique_ptr<RunCheck> check_;  ///< null for rank 0, and before set_run()
-  std::unique_ptr<Listening> listening_;
-  std::shared_ptr<const void> held_;
+  mutable Mutex mutex_;
+  std::unique_ptr<RunCheck> check_ FOREBAY_GUARDED_BY(mutex_);  ///< null for rank 0, and before set_run()
+  std::unique_ptr<Listening> listening_ FOREBAY_GUARDED_BY(mutex_);
+  std::shared_ptr<const void> held_ FOREBAY_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay

@@ -5,7 +5,7 @@
 namespace forebay {
 
 bool Patience::announced(Wait& wait, uint64_t work_left, Time now) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (!wait.started) {
     // While it is uncertain whether the host makes progress, only one caller waits.
     if (!progress_health_.begin(now)) return false;
@@ -29,7 +29,7 @@ bool Patience::announced(Wait& wait, uint64_t work_left, Time now) {
 
 void Patience::decided(const Wait& wait, Time now) {
   if (!wait.started) return;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   last_progress_ = now;
   progress_health_.answered();
 }

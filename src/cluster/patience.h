@@ -2,8 +2,8 @@
 
 #include <chrono>
 #include <cstdint>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "cluster/peer_health.h"
 
 namespace forebay {
@@ -39,7 +39,7 @@ class Patience {
 
  private:
   const PatienceLimits limits_;
-  std::mutex mutex_;
+  Mutex mutex_;
   PeerHealth progress_health_;
   Time last_progress_{0};
 };

@@ -6,12 +6,12 @@
 namespace forebay {
 
 bool PeerHealth::may_ask(Time now) const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return healthy_ || (!probing_ && now >= backed_off_until_);
 }
 
 bool PeerHealth::begin(Time now) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (healthy_) return true;
   if (probing_ || now < backed_off_until_) return false;
   probing_ = true;
@@ -19,19 +19,19 @@ bool PeerHealth::begin(Time now) {
 }
 
 void PeerHealth::answered() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   healthy_ = reached_ = true;
   probing_ = failure_logged_ = false;
   backoff_ = kFirstBackoff;
 }
 
 void PeerHealth::abandoned() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   probing_ = false;
 }
 
 bool PeerHealth::failed(Time now, bool there) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const bool news = std::exchange(healthy_, false);
   // Calls that were in flight together fail together, which counts as one failure.
   if (!news && !std::exchange(probing_, false)) return false;

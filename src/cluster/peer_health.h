@@ -2,8 +2,9 @@
 
 #include <chrono>
 #include <cstdint>
-#include <mutex>
 #include <optional>
+
+#include "base/mutex.h"
 
 namespace forebay {
 
@@ -31,7 +32,7 @@ class PeerHealth {
   bool failed(Time now, bool there = false);
 
  private:
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   bool healthy_ = true;
   bool probing_ = false;  ///< a request is probing the host
   bool reached_ = false;

@@ -21,13 +21,13 @@ Buffer run_request() { return MessageFields(kRunRequest).done(); }
 }  // namespace
 
 void RunService::set_terms(RunTerms terms) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   terms_ = std::move(terms);
 }
 
 Result<Response> RunService::answer(std::span<const uint8_t> request) {
   FOREBAY_RETURN_IF_ERROR(read_fields(request, kRunRequest).status());
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return Response{encode_run(terms_)};
 }
 
@@ -39,14 +39,14 @@ struct RunCheck::LeaderTerms {
     FOREBAY_RETURN_IF_ERROR(answer.status());
     FOREBAY_ASSIGN(const std::optional<RunTerms> leader, parse_run(answer->span()));
     if (!leader) return false;
-    const std::lock_guard lock(mutex);
+    const Lock lock(mutex);
     same = terms.check_same(rank, *leader);
     return same->ok() ? Result<bool>(true) : *same;
   }
 
   const int rank;
   const RunTerms terms;
-  std::mutex mutex;
+  Mutex mutex;
   std::optional<Status> same;      ///< not set: the settings of rank 0 are unknown
   bool request_in_flight = false;  ///< by poll(), whose answer is still in flight
   Time delay = kShortestDelay;
@@ -59,7 +59,7 @@ RunCheck::RunCheck(std::shared_ptr<Transport> transport, PeerHost leader, int ra
 
 Status RunCheck::poll(Time now) {
   {
-    const std::lock_guard lock(leader_terms_->mutex);
+    const Lock lock(leader_terms_->mutex);
     if (leader_terms_->same) return *leader_terms_->same;
     if (leader_terms_->request_in_flight || (leader_terms_->next_request && now < *leader_terms_->next_request))
       return {};
@@ -71,7 +71,7 @@ Status RunCheck::poll(Time now) {
                    [terms = leader_terms_](const Result<Buffer>& answer) {
                      // A malformed answer is the fault of a bad peer and no error of this rank.
                      (void)terms->compare(answer);
-                     const std::lock_guard lock(terms->mutex);
+                     const Lock lock(terms->mutex);
                      terms->request_in_flight = false;
                    });
   return {};
@@ -79,7 +79,7 @@ Status RunCheck::poll(Time now) {
 
 Result<bool> RunCheck::ask(const std::stop_token& stop) {
   {
-    const std::lock_guard lock(leader_terms_->mutex);
+    const Lock lock(leader_terms_->mutex);
     if (leader_terms_->same) return leader_terms_->same->ok() ? Result<bool>(true) : *leader_terms_->same;
   }
   return leader_terms_->compare(call_and_wait(*transport_, leader_, kRunServiceName, run_request(), kRunLimits, stop));

@@ -2,10 +2,10 @@
 
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 
+#include "base/mutex.h"
 #include "cluster/run_terms.h"
 #include "cluster/transport.h"
 #include "forebay/result.h"
@@ -23,8 +23,8 @@ class RunService final : public Service {
   Result<Response> answer(std::span<const uint8_t> request) override;
 
  private:
-  std::mutex mutex_;
-  std::optional<RunTerms> terms_;
+  Mutex mutex_;
+  std::optional<RunTerms> terms_ FOREBAY_GUARDED_BY(mutex_);
 };
 
 /// Finds out whether a rank has the same settings as rank 0. Asks rank 0 until it has given its

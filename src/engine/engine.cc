@@ -1,10 +1,10 @@
 #include "engine/engine.h"
 
-#include <mutex>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/mutex.h"
 #include "forebay/result.h"
 #include "runtime/fork_guard.h"
 #include "runtime/host.h"
@@ -17,8 +17,8 @@ constexpr int kMostThreads = 1024;
 constexpr uint64_t kLeastMemory = uint64_t{1} << 20;
 
 struct Current {
-  std::mutex mutex;
-  std::weak_ptr<Engine> engine;
+  Mutex mutex;
+  std::weak_ptr<Engine> engine FOREBAY_GUARDED_BY(mutex);
 };
 
 // Separate from the engine, so that the child of a fork has them, too. Guarded by Current::mutex.
@@ -51,7 +51,7 @@ std::shared_ptr<Engine> make_engine(const EngineLimits& limits) {
 Status engine(const EngineLimits& limits) {
   FOREBAY_RETURN_IF_ERROR(check(limits));
   Current& here = of_this_process<Current>();
-  const std::lock_guard lock(here.mutex);
+  const Lock lock(here.mutex);
   if (!here.engine.expired())
     return invalid_argument(
         "engine: a loader of this process is open, and shares the engine as it is; call it before the first loader, or "
@@ -61,13 +61,13 @@ Status engine(const EngineLimits& limits) {
 }
 
 EngineLimits Engine::limits() {
-  const std::lock_guard lock(of_this_process<Current>().mutex);
+  const Lock lock(of_this_process<Current>().mutex);
   return limits_here();
 }
 
 std::shared_ptr<Engine> Engine::shared() {
   Current& here = of_this_process<Current>();
-  const std::lock_guard lock(here.mutex);
+  const Lock lock(here.mutex);
   // Made under the lock, so that two loaders that open at the same time get one engine. Its last
   // owner destroys it without the lock.
   std::shared_ptr<Engine> engine = here.engine.lock();
@@ -76,12 +76,12 @@ std::shared_ptr<Engine> Engine::shared() {
 }
 
 void Engine::lend_batches_from(std::shared_ptr<BlockSource> blocks) {
-  const std::lock_guard lock(blocks_mutex_);
+  const Lock lock(blocks_mutex_);
   batch_blocks_ = std::move(blocks);
 }
 
 std::shared_ptr<BlockSource> Engine::batch_blocks() const {
-  const std::lock_guard lock(blocks_mutex_);
+  const Lock lock(blocks_mutex_);
   return batch_blocks_;
 }
 

@@ -2,8 +2,8 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "engine/shared_chunks.h"
 #include "forebay/engine.h"
 #include "runtime/block_source.h"
@@ -42,8 +42,8 @@ struct Engine {
 
  private:
   const std::function<int(const Executor&)> usable_;
-  mutable std::mutex blocks_mutex_;
-  std::shared_ptr<BlockSource> batch_blocks_ = BlockSource::own_memory();
+  mutable Mutex blocks_mutex_;
+  std::shared_ptr<BlockSource> batch_blocks_ FOREBAY_GUARDED_BY(blocks_mutex_) = BlockSource::own_memory();
 };
 
 }  // namespace forebay

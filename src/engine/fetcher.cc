@@ -40,14 +40,14 @@ void Fetcher::begin(const Flight& flight) {
 }
 
 bool Flight::set_aside(uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (has_landed_ || bytes <= claim_.bytes()) return !has_landed_;
   const uint64_t more = bytes - claim_.bytes();
   return may_take(more) && claim_.try_grow(more);
 }
 
 Claim Flight::take_claim() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   has_landed_ = true;
   return std::move(claim_);
 }

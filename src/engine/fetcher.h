@@ -3,10 +3,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/read_request.h"
 #include "forebay/buffer.h"
 #include "forebay/result.h"
@@ -95,11 +95,11 @@ class Flight : public std::enable_shared_from_this<Flight> {
   StoreQueue& queue_;
   ReadRequest request_;
   int64_t begun_ns_ = 0;
-  /// Guards the members below: a hedged request may ask for memory after the other one has landed.
-  std::mutex mutex_;
-  Claim claim_;
-  bool has_landed_ = false;
-  ConcurrencyControl::Sent sent_;
+  /// Needed because a hedged request may ask for memory after the other one has landed.
+  Mutex mutex_;
+  Claim claim_ FOREBAY_GUARDED_BY(mutex_);
+  bool has_landed_ FOREBAY_GUARDED_BY(mutex_) = false;
+  ConcurrencyControl::Sent sent_;  ///< of the thread that sends, then of the one that answers
 };
 using FlightPtr = std::shared_ptr<Flight>;
 

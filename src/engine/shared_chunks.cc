@@ -6,13 +6,13 @@
 namespace forebay {
 
 SharedChunks::Rows SharedChunks::find(const Hash128& key) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto found = entries_.find(key);
   return found != entries_.end() ? found->second.rows.lock() : nullptr;
 }
 
 void SharedChunks::offer(const Hash128& key, const Rows& rows) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   // A weak reference: when the loaders drop the rows they are freed, even if others could still use
   // them.
   entries_[key].rows = rows;
@@ -20,13 +20,13 @@ void SharedChunks::offer(const Hash128& key, const Rows& rows) {
 }
 
 std::unique_ptr<SharedChunks::Work> SharedChunks::begin(const Hash128& key) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   ++entries_[key].working;
   return std::unique_ptr<Work>(new Work(shared_from_this(), key));
 }
 
 bool SharedChunks::wait(const Hash128& key, std::function<void()> told) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto found = entries_.find(key);
   if (found == entries_.end() || found->second.working == 0) return false;
   found->second.waiting.push_back(std::move(told));
@@ -36,7 +36,7 @@ bool SharedChunks::wait(const Hash128& key, std::function<void()> told) {
 void SharedChunks::end(const Hash128& key) {
   std::vector<std::function<void()>> told;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     Entry& entry = entries_[key];
     if (--entry.working > 0) return;
     told.swap(entry.waiting);
@@ -48,7 +48,7 @@ void SharedChunks::end(const Hash128& key) {
 }
 
 size_t SharedChunks::size() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return entries_.size();
 }
 

@@ -3,13 +3,13 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/columns.h"
 #include "base/hash.h"
+#include "base/mutex.h"
 
 namespace forebay {
 
@@ -51,11 +51,11 @@ class SharedChunks : public std::enable_shared_from_this<SharedChunks> {
     size_t operator()(const Hash128& key) const { return key.low; }
   };
   void end(const Hash128& key);
-  void sweep();  // needs the lock
+  void sweep() FOREBAY_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  std::unordered_map<Hash128, Entry, HashOf> entries_;
-  size_t sweep_at_ = 64;
+  mutable Mutex mutex_;
+  std::unordered_map<Hash128, Entry, HashOf> entries_ FOREBAY_GUARDED_BY(mutex_);
+  size_t sweep_at_ FOREBAY_GUARDED_BY(mutex_) = 64;
 };
 
 class SharedChunks::Work {

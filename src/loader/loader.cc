@@ -117,7 +117,7 @@ Result<std::optional<Batch>> Loader::next_for(std::chrono::milliseconds timeout,
   impl_->epoch_over = runner->cursor().epoch != at.epoch;
   if (!delivery.ok()) return delivery.status();
   *timed_out = delivery->timed_out;
-  std::lock_guard lock(impl_->mutex);
+  Lock lock(impl_->mutex);
   for (const RowError& error : delivery->errors) FOREBAY_RETURN_IF_ERROR(impl_->errors->add(at.epoch, error));
   return std::move(delivery->batch);
 }
@@ -224,7 +224,7 @@ Ledger Loader::stats() const {
   if (!runner) return stats;
   add_run(*runner, stats);
   add_wait_for_interpreter(impl_->interpreter_ns, stats);
-  std::lock_guard lock(impl_->mutex);
+  Lock lock(impl_->mutex);
   stats.errors = impl_->errors->total();
   return stats;
 }
@@ -243,7 +243,7 @@ Status Loader::end_trace() {
 
 std::vector<ErrorEntry> Loader::errors() const {
   if (impl_->in_child()) return {};
-  std::lock_guard lock(impl_->mutex);
+  Lock lock(impl_->mutex);
   return impl_->errors ? impl_->errors->entries() : std::vector<ErrorEntry>();
 }
 
@@ -253,12 +253,12 @@ void Loader::close() {
   if (impl_->in_child()) return;
   std::shared_ptr<Runner> runner;
   {
-    std::lock_guard lock(impl_->mutex);
+    Lock lock(impl_->mutex);
     impl_->closed = true;
     runner = impl_->runner;
   }
   // Serialises calls of close(), because threads that end here can be joined only once.
-  const std::lock_guard closing(impl_->closing);
+  const Lock closing(impl_->closing);
   // The run stops first, so that nothing arrives for a runner that is closing.
   impl_->run->stop();
   if (runner) runner->close();
@@ -266,14 +266,14 @@ void Loader::close() {
   // The trace ends after the runner, so that the file has the last rows.
   (void)end_trace();
   std::shared_ptr<Engine> engine;  // destroyed after the lock is released
-  std::lock_guard lock(impl_->mutex);
+  Lock lock(impl_->mutex);
   engine = std::move(impl_->engine);
   impl_->reading.reset();
 }
 
 bool Loader::closed() const {
   if (impl_->in_child()) return true;
-  std::lock_guard lock(impl_->mutex);
+  Lock lock(impl_->mutex);
   return impl_->closed;
 }
 

@@ -2,11 +2,11 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "engine/engine.h"
 #include "forebay/loader.h"
 #include "loader/error_log.h"
@@ -34,18 +34,17 @@ struct Loader::Impl {
   // Set by prepare().
   std::atomic<bool> prepared = false;  // once true, `run` and the members below no longer change
   std::shared_ptr<const ExecutionPlan> plan;
-  std::optional<ErrorLog> errors;
 
   std::atomic<int64_t> interpreter_ns = 0;  // see waited_for_interpreter()
   bool epoch_over = false;                  // the last batch is delivered, the end not yet reported
   bool at_loaded_place = false;             // a state was loaded, and no batch delivered since
 
-  // Guards `runner`, `closed` and `errors` against close(), stats() and take_call() from other
-  // threads.
-  mutable std::mutex mutex;
-  std::shared_ptr<Runner> runner;
-  bool closed = false;
-  std::mutex closing;  // held while close() ends the runner and the run; not taken under `mutex`
+  // Other threads call close(), stats() and take_call().
+  mutable Mutex mutex;
+  std::optional<ErrorLog> errors FOREBAY_GUARDED_BY(mutex);  // set by prepare()
+  std::shared_ptr<Runner> runner FOREBAY_GUARDED_BY(mutex);
+  bool closed FOREBAY_GUARDED_BY(mutex) = false;
+  Mutex closing;  // held while close() ends the runner and the run; not taken under `mutex`
 
   const Description& description() const { return input.description(); }
   bool in_child() const { return process_generation() != generation; }
@@ -55,7 +54,7 @@ struct Loader::Impl {
       return invalid_argument(
           "this loader was made before a fork and its threads live in the parent process; make a new Loader in the "
           "child");
-    std::lock_guard lock(mutex);
+    Lock lock(mutex);
     return closed ? invalid_argument(
                         "the loader is closed; make a new one (its state_dict() goes on where this one stopped)")
                   : Status();
@@ -63,7 +62,7 @@ struct Loader::Impl {
 
   // Sets the runner that take_call() and close() use. Null between two runners.
   Status set_runner(std::shared_ptr<Runner> next) {
-    std::lock_guard lock(mutex);
+    Lock lock(mutex);
     if (closed && next) return cancelled("the loader was closed");
     runner = std::move(next);
     return {};
@@ -72,7 +71,7 @@ struct Loader::Impl {
   // Returns null in the child of a fork, too: a thread of the parent may hold the runner's lock.
   std::shared_ptr<Runner> current() const {
     if (in_child()) return nullptr;
-    std::lock_guard lock(mutex);
+    Lock lock(mutex);
     return runner;
   }
 

@@ -19,7 +19,7 @@ PassWatch Loader::Impl::watch_of_passes() {
   return {[this](std::shared_ptr<Runner> next) { return set_runner(std::move(next)); },
           [this](const RowError& error) {
             if (bad_sample(input.options.errors.on_error) == BadSample::kRaise) return error.status;
-            std::lock_guard lock(mutex);
+            Lock lock(mutex);
             return errors->add(ErrorLog::kFilterPass, error);
           }};
 }
@@ -30,7 +30,7 @@ Status Loader::Impl::prepare() {
   FOREBAY_ASSIGN(const std::optional<int64_t> limit,
                  error_limit(input.options.errors.max_errors, run->source()->size()));
   {
-    std::lock_guard lock(mutex);
+    Lock lock(mutex);
     errors.emplace(limit);
   }
   RunSetup setup{
@@ -44,7 +44,7 @@ Status Loader::Impl::prepare() {
   FOREBAY_ASSIGN(setup.runner, choose_sizes(*plan, setup.sizes));
   FOREBAY_RETURN_IF_ERROR(run->open_steps(setup));
   FOREBAY_RETURN_IF_ERROR(start(std::move(setup.runner)));
-  run->begin(runner);
+  run->begin(current());
   // Set last: once it is true, other threads read the members above without a lock.
   prepared = true;
   return {};
@@ -73,14 +73,14 @@ Checkpoint Loader::Impl::identity() const {
 Status Loader::Impl::go_to(const Checkpoint& saved) {
   FOREBAY_ASSIGN(const Run::GoOn go_on, run->load(saved));
   run->pause();
-  runner->seek(saved.cursor);
+  current()->seek(saved.cursor);
   go_on();
   return {};
 }
 
 void Loader::Impl::go_to_beginning_of(int64_t epoch) {
   run->pause();
-  runner->seek({epoch, 0, 0});
+  current()->seek({epoch, 0, 0});
   run->go_elsewhere();
 }
 

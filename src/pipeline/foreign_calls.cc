@@ -33,7 +33,7 @@ std::optional<Value> take_substitute(const ForeignStage& stage, Extras& extras, 
 
 void ForeignCalls::put(uint64_t order, std::shared_ptr<PendingCall> call) {
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     // The destructor of a call without an answer takes the run's lock, which the caller of put()
     // holds.
     if (closed_) return call->forget();
@@ -43,8 +43,8 @@ void ForeignCalls::put(uint64_t order, std::shared_ptr<PendingCall> call) {
 }
 
 std::shared_ptr<ForeignCall> ForeignCalls::take(std::chrono::milliseconds timeout) {
-  std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, timeout, [&] { return closed_ || !calls_.empty(); });
+  Lock lock(mutex_);
+  changed_.wait_for(lock, timeout, [&]() FOREBAY_REQUIRES(mutex_) { return closed_ || !calls_.empty(); });
   if (closed_ || calls_.empty()) return nullptr;
   std::shared_ptr<ForeignCall> call = std::move(calls_.begin()->second);
   calls_.erase(calls_.begin());
@@ -52,7 +52,7 @@ std::shared_ptr<ForeignCall> ForeignCalls::take(std::chrono::milliseconds timeou
 }
 
 void ForeignCalls::forget(uint64_t order) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto found = calls_.find(order);
   if (found == calls_.end()) return;
   // The reason is the same as in put().
@@ -61,14 +61,14 @@ void ForeignCalls::forget(uint64_t order) {
 }
 
 void ForeignCalls::forget_all() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   for (const auto& [order, call] : calls_) call->forget();
   calls_.clear();
 }
 
 void ForeignCalls::close() {
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     closed_ = true;
   }
   changed_.notify_all();

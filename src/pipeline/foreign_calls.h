@@ -1,12 +1,12 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 
+#include "base/cond_var.h"
+#include "base/mutex.h"
 #include "pipeline/execution_plan.h"
 #include "pipeline/foreign.h"
 #include "pipeline/row_work.h"
@@ -36,10 +36,10 @@ class ForeignCalls {
   void close();
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::map<uint64_t, std::shared_ptr<PendingCall>> calls_;
-  bool closed_ = false;
+  Mutex mutex_;
+  CondVar changed_;
+  std::map<uint64_t, std::shared_ptr<PendingCall>> calls_ FOREBAY_GUARDED_BY(mutex_);
+  bool closed_ FOREBAY_GUARDED_BY(mutex_) = false;
 };
 
 /// The input of a call of user code: the stage's fields of the record, and the extra fields of

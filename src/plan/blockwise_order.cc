@@ -2,11 +2,11 @@
 #include <array>
 #include <cassert>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/part_search.h"
 #include "plan/order.h"
 #include "plan/permutation.h"
@@ -195,14 +195,14 @@ class BlockwiseOrder final : public Order {
   // stays a pure function. The lock is held to copy a pointer, not to compute.
   std::shared_ptr<const Line> line_of(int64_t epoch) const {
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       for (const auto& line : kept_) {
         if (line && line->epoch == epoch) return line;
       }
     }
     // Linear in the number of chunks; runs once an epoch.
     auto line = make_line(epoch);
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     // Two threads may both have computed the line. That wastes a slot of the cache, and changes no
     // result.
     std::rotate(kept_.begin(), kept_.end() - 1, kept_.end());
@@ -229,9 +229,9 @@ class BlockwiseOrder final : public Order {
   const int64_t block_, lanes_;
   const std::vector<int64_t> ramp_;  // for epoch 0
   const PermutationKey chunks_root_, blocks_root_;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   // For the current epoch, the prefetched one, and one that is looked up ahead.
-  mutable std::array<std::shared_ptr<const Line>, 3> kept_;
+  mutable std::array<std::shared_ptr<const Line>, 3> kept_ FOREBAY_GUARDED_BY(mutex_);
 };
 
 Status check(const BlockwiseOptions& options) {

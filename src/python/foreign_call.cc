@@ -16,13 +16,13 @@
 namespace forebay::python {
 
 void Failures::drop(int64_t token) {
-  std::lock_guard lock(mutex_);
+  Lock lock(mutex_);
   // Engine threads have no interpreter; the Python half collects the tokens with its next call.
   dropped_.push_back(token);
 }
 
 std::vector<int64_t> Failures::take_dropped() {
-  std::lock_guard lock(mutex_);
+  Lock lock(mutex_);
   return std::exchange(dropped_, {});
 }
 

@@ -2,11 +2,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include <nanobind/nanobind.h>
+
+#include "base/mutex.h"
 
 namespace forebay::python {
 
@@ -22,8 +23,8 @@ class Failures {
   std::vector<int64_t> take_dropped();
 
  private:
-  std::mutex mutex_;
-  std::vector<int64_t> dropped_;
+  Mutex mutex_;
+  std::vector<int64_t> dropped_ FOREBAY_GUARDED_BY(mutex_);
 };
 
 /// The payload of a kUser status.

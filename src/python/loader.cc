@@ -119,8 +119,10 @@ auto PyLoader::in_turn(Call call) {
     {
       nb::gil_scoped_release unlocked;
       // Only the wait for the turn is cut into periods; `call` bounds its own wait.
-      std::unique_lock lock(engine_->turn, kSignalPeriod);
-      if (lock.owns_lock()) return call(target);
+      if (engine_->turn.try_lock_for(kSignalPeriod)) {
+        const TimedLock lock(engine_->turn, std::adopt_lock);
+        return call(target);
+      }
     }
     check_signals();
   }
@@ -130,7 +132,7 @@ void PyLoader::prepare() {
   // Raises in a forked child, where a thread that does not exist may hold the turn.
   loader();
   const Status status = wait_interruptibly([engine = engine_](const std::stop_token&) {
-    std::lock_guard lock(engine->turn);
+    const TimedLock lock(engine->turn);
     return engine->loader->prepare();
   });
   if (!status.ok()) raise_from(status);

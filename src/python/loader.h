@@ -3,12 +3,12 @@
 #include <sys/types.h>
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include <nanobind/nanobind.h>
 
+#include "base/timed_mutex.h"
 #include "forebay/loader.h"
 #include "forebay/shared_loader.h"
 #include "python/description.h"
@@ -68,7 +68,7 @@ class PyLoader {
   struct Engine {
     std::unique_ptr<BatchLoader> loader;
     Loader* own = nullptr;  ///< `loader` if this process makes the batches, else null
-    std::timed_mutex turn;
+    TimedMutex turn;
   };
   [[noreturn]] void raise_from(const Status& status);
   template <typename Call>

@@ -1,15 +1,16 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <thread>
 #include <utility>
 
 #include <nanobind/nanobind.h>
+
+#include "base/cond_var.h"
+#include "base/mutex.h"
 
 namespace forebay::python {
 
@@ -30,9 +31,9 @@ template <typename Work>
 auto wait_interruptibly(Work work) {
   using Value = decltype(work(std::stop_token()));
   struct Shared {
-    std::mutex mutex;
-    std::condition_variable done;
-    std::optional<Value> value;
+    Mutex mutex;
+    CondVar done;
+    std::optional<Value> value FOREBAY_GUARDED_BY(mutex);
     std::stop_source stop;
   };
   auto shared = std::make_shared<Shared>();
@@ -41,15 +42,16 @@ auto wait_interruptibly(Work work) {
     // Destroyed before the caller continues, perhaps to the end of the interpreter: objects that
     // `work` holds may need the interpreter to be destroyed.
     work.reset();
-    std::lock_guard lock(shared->mutex);
+    Lock lock(shared->mutex);
     shared->value.emplace(std::move(value));
     shared->done.notify_one();
   }).detach();
   while (true) {
     {
       nanobind::gil_scoped_release unlocked;
-      std::unique_lock lock(shared->mutex);
-      if (shared->done.wait_for(lock, kSignalPeriod, [&] { return shared->value.has_value(); })) {
+      Lock lock(shared->mutex);
+      if (shared->done.wait_for(lock, kSignalPeriod,
+                                [&]() FOREBAY_REQUIRES(shared->mutex) { return shared->value.has_value(); })) {
         return std::move(*shared->value);
       }
     }

@@ -35,7 +35,7 @@ BufferPool::Idle::const_iterator BufferPool::find_serving(size_t size) const {
 // Lock order: the pool's, then the budget's (give_back() charges with the pool's lock held). Memory
 // is freed without any lock, because that may take long.
 std::optional<BufferPool::Block> BufferPool::take_idle(size_t size) {
-  std::lock_guard lock(mutex_);
+  Lock lock(mutex_);
   const auto best = find_serving(size);
   if (best == idle_.end()) return std::nullopt;
   const Block block = *best;
@@ -48,7 +48,7 @@ std::optional<BufferPool::Block> BufferPool::take_idle(size_t size) {
 void BufferPool::free_one_outgrown(size_t size) {
   Block outgrown;
   {
-    std::lock_guard lock(mutex_);
+    Lock lock(mutex_);
     const auto larger = std::ranges::upper_bound(idle_, size, {}, &Block::size);
     if (larger == idle_.begin() || !serves(size, std::prev(larger)->size)) return;
     const auto found = std::prev(larger);
@@ -93,14 +93,14 @@ std::optional<BufferPool::Lent> BufferPool::take_reserved(Claim& reserved, size_
 }
 
 bool BufferPool::has_idle(size_t size) const {
-  std::lock_guard lock(mutex_);
+  Lock lock(mutex_);
   return find_serving(size) != idle_.end();
 }
 
 bool BufferPool::trim() {
   std::vector<Block> blocks;
   {
-    std::lock_guard lock(mutex_);
+    Lock lock(mutex_);
     blocks.swap(idle_);
   }
   for (const Block& block : blocks) {
@@ -112,7 +112,7 @@ bool BufferPool::trim() {
 
 void BufferPool::close() {
   {
-    std::lock_guard lock(mutex_);
+    Lock lock(mutex_);
     closed_ = true;
   }
   trim();
@@ -148,7 +148,7 @@ void BufferPool::give_back(Block block) {
   // In the child of a fork a thread that does not exist there may hold the lock.
   if (process_generation() != generation_) return blocks_->free(block.data, block.size);
   {
-    std::lock_guard lock(mutex_);
+    Lock lock(mutex_);
     // Not a Claim, because idle memory must not displace other idle memory.
     if (!closed_ && budget_->try_charge(Use::kPool, block.size)) {
       keep(block);

@@ -3,10 +3,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
+#include "base/mutex.h"
 #include "forebay/buffer.h"
 #include "forebay/status.h"
 #include "runtime/block_source.h"
@@ -65,9 +65,9 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
     uint64_t since = 0;  ///< when it was returned, as a number of blocks
   };
   using Idle = std::vector<Block>;
-  Idle::const_iterator find_serving(size_t size) const;
-  void keep(Block block);
-  Block take_oldest();
+  Idle::const_iterator find_serving(size_t size) const FOREBAY_REQUIRES(mutex_);
+  void keep(Block block) FOREBAY_REQUIRES(mutex_);
+  Block take_oldest() FOREBAY_REQUIRES(mutex_);
   std::optional<Block> take_idle(size_t size);
   void free_one_outgrown(size_t size);
   std::optional<Block> make(size_t size);
@@ -79,11 +79,11 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   const Use use_;
   const std::shared_ptr<BlockSource> blocks_;
   const uint64_t generation_;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   /// Sorted by size, because there can be hundreds, one for each column of each row group.
-  Idle idle_;
-  uint64_t came_back_ = 0;
-  bool closed_ = false;
+  Idle idle_ FOREBAY_GUARDED_BY(mutex_);
+  uint64_t came_back_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  bool closed_ FOREBAY_GUARDED_BY(mutex_) = false;
   std::atomic<bool> refused_ = false;
 };
 

@@ -7,12 +7,12 @@
 namespace forebay {
 
 uint64_t ByteBudget::capacity() const {
-  std::lock_guard lock(mutex_);
+  Lock lock(mutex_);
   return capacity_;
 }
 
 void ByteBudget::set_capacity(uint64_t capacity) {
-  std::lock_guard lock(mutex_);
+  Lock lock(mutex_);
   capacity_ = capacity;
 }
 
@@ -36,7 +36,7 @@ uint64_t ByteBudget::set_aside() const {
 }
 
 bool ByteBudget::try_charge(Use use, uint64_t bytes) {
-  std::lock_guard lock(mutex_);
+  Lock lock(mutex_);
   // Reclaimable memory grows by itself, so the sum may exceed the capacity. Then nothing new fits.
   const uint64_t used = used_ + reclaimable();
   const uint64_t taken = used + set_aside();
@@ -48,7 +48,7 @@ bool ByteBudget::try_charge(Use use, uint64_t bytes) {
 }
 
 void ByteBudget::charge_existing(Use use, uint64_t bytes) {
-  std::lock_guard lock(mutex_);
+  Lock lock(mutex_);
   used_ += bytes;
   peak_ = std::max(peak_, used_ + reclaimable());
   by_use_[static_cast<size_t>(use)] += bytes;
@@ -57,7 +57,7 @@ void ByteBudget::charge_existing(Use use, uint64_t bytes) {
 void ByteBudget::release(Use use, uint64_t bytes) {
   // In the child of a fork a thread that does not exist there may hold the lock.
   if (process_generation() != generation_) return;
-  std::lock_guard lock(mutex_);
+  Lock lock(mutex_);
   assert(by_use_[static_cast<size_t>(use)] >= bytes);
   used_ -= bytes;
   by_use_[static_cast<size_t>(use)] -= bytes;
@@ -67,14 +67,14 @@ void ByteBudget::release(Use use, uint64_t bytes) {
 }
 
 void ByteBudget::move(Use from, Use to, uint64_t bytes) {
-  std::lock_guard lock(mutex_);
+  Lock lock(mutex_);
   assert(by_use_[static_cast<size_t>(from)] >= bytes);
   by_use_[static_cast<size_t>(from)] -= bytes;
   by_use_[static_cast<size_t>(to)] += bytes;
 }
 
 ByteBudget::Snapshot ByteBudget::snapshot() const {
-  std::lock_guard lock(mutex_);
+  Lock lock(mutex_);
   Snapshot now{.capacity = capacity_, .used = used_, .peak = peak_, .by_use = by_use_};
   for (const Account& each : accounts_) {
     const uint64_t bytes = each.bytes();
@@ -87,7 +87,7 @@ ByteBudget::Snapshot ByteBudget::snapshot() const {
 }
 
 void ByteBudget::open(Account account) {
-  std::lock_guard lock(mutex_);
+  Lock lock(mutex_);
   accounts_.push_back(std::move(account));
 }
 
@@ -95,7 +95,7 @@ bool ByteBudget::reclaim(Kind kind, uint64_t bytes) {
   std::vector<Account> accounts;
   uint64_t lacking = 0, asked = 0;
   {
-    std::lock_guard lock(mutex_);
+    Lock lock(mutex_);
     // Wraps around for impossible sizes. Then nothing is reclaimed, and try_charge() fails.
     const uint64_t apart = set_aside(), needed = used_ + reclaimable() + apart + bytes;
     if (needed <= capacity_) return false;
@@ -117,7 +117,7 @@ bool ByteBudget::reclaim(Kind kind, uint64_t bytes) {
     const uint64_t counts = given - std::min(given, uncounted);
     lacking -= std::min(lacking, counts);
     if (each.set_aside == 0) continue;
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     lent_ += counts;  // freed entries count as reserved again, so lend them
   }
   return lacking < asked;
@@ -126,7 +126,7 @@ bool ByteBudget::reclaim(Kind kind, uint64_t bytes) {
 void ByteBudget::close_accounts() {
   // Destroyed after the lock is released: this may be the last reference.
   std::vector<Account> forgotten;
-  std::lock_guard lock(mutex_);
+  Lock lock(mutex_);
   forgotten.swap(accounts_);
 }
 

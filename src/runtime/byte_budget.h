@@ -4,9 +4,9 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/reclaimable_memory.h"
 #include "runtime/fork_guard.h"
 
@@ -76,17 +76,20 @@ class ByteBudget {
   void close_accounts();
 
  private:
-  // The caller of these functions holds the lock.
-  uint64_t reclaimable() const;
-  uint64_t not_yet_there() const;  // reserved, less the entries that exist
-  uint64_t set_aside() const;      // of that, the part that is not lent
+  uint64_t reclaimable() const FOREBAY_REQUIRES(mutex_);
+  // Reserved, less the entries that exist.
+  uint64_t not_yet_there() const FOREBAY_REQUIRES(mutex_);
+  // The part of not_yet_there() that is not lent.
+  uint64_t set_aside() const FOREBAY_REQUIRES(mutex_);
 
   const uint64_t generation_;
-  mutable std::mutex mutex_;
-  uint64_t capacity_;
-  uint64_t used_ = 0, peak_ = 0, lent_ = 0;
-  std::array<uint64_t, kUses> by_use_{};
-  std::vector<Account> accounts_;
+  mutable Mutex mutex_;
+  uint64_t capacity_ FOREBAY_GUARDED_BY(mutex_);
+  uint64_t used_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  uint64_t peak_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  uint64_t lent_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  std::array<uint64_t, kUses> by_use_ FOREBAY_GUARDED_BY(mutex_){};
+  std::vector<Account> accounts_ FOREBAY_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay

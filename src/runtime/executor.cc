@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/cond_var.h"
 #include "runtime/fork_guard.h"
 #include "runtime/host.h"
 
@@ -57,7 +58,7 @@ struct Executor::Line {
   int64_t time_ns = 0;
   bool abandoned = false;
   std::vector<std::unique_ptr<WorkMemory>> memories;  // those that no task uses
-  std::condition_variable over;                       // notified when nothing runs or waits
+  CondVar over;                                       // notified when nothing runs or waits
 
   Line(int most, bool beside) : limit(most), own(beside) {}
 };
@@ -70,25 +71,25 @@ struct Executor::Worker {
 
 struct Executor::State {
   const Clock clock;
-  std::mutex mutex;
-  int cores;
-  std::condition_variable wake;
-  std::vector<std::shared_ptr<Line>> open;
-  std::vector<std::shared_ptr<Line>> busy;  // those with waiting tasks
-  int running = 0;                          // tasks that run and are not inside a Waiting
-  int most = 0;                             // limit of `running`
-  int waiting = 0;                          // threads whose task is inside a Waiting
-  int idle = 0;
-  int64_t level_ns = 0;  // `time_ns` of the queue that ran last
-  bool stopping = false;
+  Mutex mutex;
+  int cores FOREBAY_GUARDED_BY(mutex);
+  CondVar wake;
+  std::vector<std::shared_ptr<Line>> open FOREBAY_GUARDED_BY(mutex);
+  std::vector<std::shared_ptr<Line>> busy FOREBAY_GUARDED_BY(mutex);  // those with waiting tasks
+  int running FOREBAY_GUARDED_BY(mutex) = 0;                          // tasks that run and are not inside a Waiting
+  int most FOREBAY_GUARDED_BY(mutex) = 0;                             // limit of `running`
+  int waiting FOREBAY_GUARDED_BY(mutex) = 0;                          // threads whose task is inside a Waiting
+  int idle FOREBAY_GUARDED_BY(mutex) = 0;
+  int64_t level_ns FOREBAY_GUARDED_BY(mutex) = 0;  // `time_ns` of the queue that ran last
+  bool stopping FOREBAY_GUARDED_BY(mutex) = false;
 
   State(int usable, Clock time) : clock(time), cores(usable) {}
-  std::shared_ptr<Line> next() const;
-  void post(const std::shared_ptr<Line>& line, uint64_t priority, Task task);
-  Task take(const std::shared_ptr<Line>& line, std::unique_ptr<WorkMemory>& memory);
-  void ended(Line& line, std::unique_ptr<WorkMemory> memory, int64_t took_ns);
-  int wanted() const;
-  bool leaves_thread(const Line& line, int64_t now_ns) const;
+  std::shared_ptr<Line> next() const FOREBAY_REQUIRES(mutex);
+  void post(const std::shared_ptr<Line>& line, uint64_t priority, Task task) FOREBAY_REQUIRES(mutex);
+  Task take(const std::shared_ptr<Line>& line, std::unique_ptr<WorkMemory>& memory) FOREBAY_REQUIRES(mutex);
+  void ended(Line& line, std::unique_ptr<WorkMemory> memory, int64_t took_ns) FOREBAY_REQUIRES(mutex);
+  int wanted() const FOREBAY_REQUIRES(mutex);
+  bool leaves_thread(const Line& line, int64_t now_ns) const FOREBAY_REQUIRES(mutex);
 };
 
 namespace {
@@ -182,7 +183,7 @@ Executor::~Executor() {
     return;
   }
   {
-    std::lock_guard lock(state_->mutex);
+    Lock lock(state_->mutex);
     state_->stopping = true;
     state_->wake.notify_all();
   }
@@ -196,11 +197,11 @@ Executor::~Executor() {
 }
 
 std::unique_ptr<Executor::Queue> Executor::open(int limit, bool own) {
-  std::lock_guard workers_lock(workers_mutex_);
+  Lock workers_lock(workers_mutex_);
   std::unique_ptr<Queue> queue(new Queue(shared_from_this(), std::make_shared<Line>(limit, own)));
   int wanted;
   {
-    std::lock_guard lock(state_->mutex);
+    Lock lock(state_->mutex);
     state_->open.push_back(queue->line_);
     wanted = state_->most = state_->wanted();
     state_->wake.notify_all();
@@ -212,7 +213,7 @@ std::unique_ptr<Executor::Queue> Executor::open(int limit, bool own) {
 bool Executor::foreign() const { return process_generation() != generation_; }
 
 int Executor::threads() const {
-  std::lock_guard lock(workers_mutex_);
+  Lock lock(workers_mutex_);
   return static_cast<int>(workers_.size());
 }
 
@@ -237,10 +238,10 @@ void Executor::try_add_threads(int wanted) {
 }
 
 void Executor::set_cores(int cores) {
-  const std::lock_guard workers_lock(workers_mutex_);
+  const Lock workers_lock(workers_mutex_);
   int wanted;
   {
-    const std::lock_guard lock(state_->mutex);
+    const Lock lock(state_->mutex);
     state_->cores = cores;
     wanted = state_->most = state_->wanted();
     state_->wake.notify_all();
@@ -249,19 +250,19 @@ void Executor::set_cores(int cores) {
 }
 
 int Executor::cores() const {
-  const std::lock_guard lock(state_->mutex);
+  const Lock lock(state_->mutex);
   return state_->cores;
 }
 
 int Executor::usable_cores() const {
-  const std::lock_guard workers_lock(workers_mutex_);
+  const Lock workers_lock(workers_mutex_);
   return forebay::usable_cores(workers_.empty() ? pthread_self() : workers_.front()->thread.native_handle());
 }
 
 void Executor::run(State& state, Worker& worker) {
   block_signals();
   give_way_to_others();
-  std::unique_lock lock(state.mutex);
+  Lock lock(state.mutex);
   for (;;) {
     // Checked before `stopping`, so that posted tasks run even at the end.
     const std::shared_ptr<Line> line = state.next();
@@ -292,10 +293,10 @@ void Executor::run(State& state, Worker& worker) {
 }
 
 void Executor::begin_waiting() {
-  std::lock_guard workers_lock(workers_mutex_);
+  Lock workers_lock(workers_mutex_);
   int threads;
   {
-    std::lock_guard lock(state_->mutex);
+    Lock lock(state_->mutex);
     --state_->running;
     ++state_->waiting;
     threads = state_->most + state_->waiting;
@@ -305,7 +306,7 @@ void Executor::begin_waiting() {
 }
 
 void Executor::end_waiting() {
-  std::lock_guard lock(state_->mutex);
+  Lock lock(state_->mutex);
   ++state_->running;
   --state_->waiting;
 }
@@ -320,10 +321,10 @@ Executor::Waiting::~Waiting() {
 
 // Detaches the queue's threads and starts others in their place.
 void Executor::leave_behind(Line& line) {
-  std::lock_guard workers_lock(workers_mutex_);
+  Lock workers_lock(workers_mutex_);
   int wanted;
   {
-    std::lock_guard lock(state_->mutex);
+    Lock lock(state_->mutex);
     // A task inside a Waiting is not counted in `running`. Until it ends, one more task than `most`
     // may run.
     wanted = state_->most;
@@ -344,10 +345,12 @@ void Executor::leave_behind(Line& line) {
 void Executor::close(Line& line) {
   std::vector<Task> left;
   {
-    std::unique_lock lock(state_->mutex);
+    Lock lock(state_->mutex);
     // The task that closes its own queue counts as running and must not wait for itself.
     const int own = running_line == &line ? 1 : 0;
-    line.over.wait(lock, [&] { return line.abandoned || (line.waiting.empty() && line.running <= own); });
+    line.over.wait(lock, [&]() FOREBAY_REQUIRES(state_->mutex) {
+      return line.abandoned || (line.waiting.empty() && line.running <= own);
+    });
     for (; !line.waiting.empty(); line.waiting.pop()) left.push_back(std::move(line.waiting.top().task));
     const auto is_line = [&](const auto& each) { return each.get() == &line; };
     std::erase_if(state_->busy, is_line);
@@ -366,16 +369,16 @@ Executor::Queue::~Queue() {
 void Executor::Queue::post(uint64_t priority, Task task) {
   // Notifies under the lock. Once the lock is free the task may run, and a thread that waits for it
   // may destroy the executor.
-  std::lock_guard lock(executor_->state_->mutex);
+  Lock lock(executor_->state_->mutex);
   executor_->state_->post(line_, priority, std::move(task));
 }
 
 void Executor::Queue::set_limit(int limit) {
-  const std::lock_guard workers_lock(executor_->workers_mutex_);
+  const Lock workers_lock(executor_->workers_mutex_);
   State& state = *executor_->state_;
   int wanted;
   {
-    const std::lock_guard lock(state.mutex);
+    const Lock lock(state.mutex);
     line_->limit = limit;
     wanted = state.most = state.wanted();
     state.wake.notify_all();

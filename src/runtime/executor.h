@@ -1,15 +1,14 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "base/work_memory.h"
 
 namespace forebay {
@@ -71,8 +70,8 @@ class Executor : public std::enable_shared_from_this<Executor> {
   static void run(State& state, Worker& worker);
   void begin_waiting();
   void end_waiting();
-  void add_threads(int wanted);
-  void try_add_threads(int wanted);
+  void add_threads(int wanted) FOREBAY_REQUIRES(workers_mutex_);
+  void try_add_threads(int wanted) FOREBAY_REQUIRES(workers_mutex_);
   void leave_behind(Line& line);
   void close(Line& line);
   bool foreign() const;  // in the child of a fork
@@ -80,8 +79,8 @@ class Executor : public std::enable_shared_from_this<Executor> {
   const uint64_t generation_;
   // The threads share ownership of the state, so it lives as long as the last of them.
   const std::shared_ptr<State> state_;
-  mutable std::mutex workers_mutex_;  // locked before the state's mutex
-  std::vector<std::shared_ptr<Worker>> workers_;
+  mutable Mutex workers_mutex_;  // locked before the state's mutex
+  std::vector<std::shared_ptr<Worker>> workers_ FOREBAY_GUARDED_BY(workers_mutex_);
 };
 
 /// States that the calling thread waits, during the lifetime of this object, for something that

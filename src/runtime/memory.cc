@@ -34,14 +34,14 @@ uint64_t level_of(const std::vector<Memory::Demand>& demands, uint64_t bytes) {
 
 std::unique_ptr<Memory::Account> Memory::open(const Demand& demand) {
   std::unique_ptr<Account> account(new Account(shared_from_this(), demand));
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   accounts_.push_back(account.get());
   divide();
   return account;
 }
 
 void Memory::set_most(uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   most_ = bytes;
   divide();
 }
@@ -70,13 +70,13 @@ void Memory::divide() {
 Memory::Account::~Account() {
   // A thread that does not exist here may hold the lock.
   if (process_generation() != generation_) return;
-  const std::lock_guard lock(memory_->mutex_);
+  const Lock lock(memory_->mutex_);
   std::erase(memory_->accounts_, this);
   memory_->divide();
 }
 
 bool Memory::Account::raise(uint64_t least) {
-  const std::lock_guard lock(memory_->mutex_);
+  const Lock lock(memory_->mutex_);
   // The caller counts all that it holds; memory beside its part is not divided.
   least -= std::min(least, demand_.beside);
   if (fixed() || least > demand_.together) return false;

@@ -2,10 +2,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "runtime/byte_budget.h"
 #include "runtime/fork_guard.h"
 
@@ -39,11 +39,11 @@ class Memory : public std::enable_shared_from_this<Memory> {
   void set_most(uint64_t bytes);
 
  private:
-  void divide();  // with the lock held
+  void divide() FOREBAY_REQUIRES(mutex_);
 
-  std::mutex mutex_;
-  std::vector<Account*> accounts_;
-  uint64_t most_ = UINT64_MAX;
+  Mutex mutex_;
+  std::vector<Account*> accounts_ FOREBAY_GUARDED_BY(mutex_);
+  uint64_t most_ FOREBAY_GUARDED_BY(mutex_) = UINT64_MAX;
 };
 
 /// The part of one loader.
@@ -68,7 +68,8 @@ class Memory::Account {
 
   const uint64_t generation_;
   const std::shared_ptr<Memory> memory_;
-  Demand demand_;  // guarded by Memory's mutex
+  // Guarded by the mutex of memory_, which the analysis does not take for the one in divide().
+  Demand demand_;
   const std::shared_ptr<ByteBudget> budget_;
 };
 

@@ -19,7 +19,7 @@ bool CallTable::enter(std::shared_ptr<CallBase> call) {
   auto& kind = call->asked_ == Asked::kListing ? listings_ : call->asked_ == Asked::kHead ? heads_ : waited_;
   kind.fetch_add(1, std::memory_order_relaxed);
   in_flight_.fetch_add(1, std::memory_order_relaxed);
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   CallBase& entered = *call;
   entered.position_ = calls_.insert(calls_.end(), std::move(call));
   return !closed_;
@@ -35,7 +35,7 @@ void CallTable::count(const CallBase& call, std::optional<uint64_t> bytes, bool 
 }
 
 void CallTable::leave(CallBase& call) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   // The caller holds another reference, so nothing is destroyed under the lock.
   calls_.erase(call.position_);
   if (closed_) left_.notify_all();
@@ -44,7 +44,7 @@ void CallTable::leave(CallBase& call) {
 void CallTable::close() {
   std::vector<std::shared_ptr<CallBase>> waiting;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     closed_ = true;
     waiting.assign(calls_.begin(), calls_.end());
   }
@@ -57,11 +57,11 @@ void CallTable::close() {
   for (auto* frame = static_cast<Frame*>(innermost_frame); frame != nullptr; frame = frame->outer) {
     own += frame->table == this ? 1 : 0;
   }
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   // A call leaves after its answer has returned; answers that this thread is inside of cannot
   // return before this function. The wait ends, because each call in the table was cancelled above
   // or is being answered, and later ones are answered in begin().
-  left_.wait(lock, [&] { return calls_.size() <= own; });
+  left_.wait(lock, [&]() FOREBAY_REQUIRES(mutex_) { return calls_.size() <= own; });
 }
 
 void CallTable::count_immediate(uint64_t bytes, bool ok) {

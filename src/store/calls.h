@@ -2,18 +2,18 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <type_traits>
 #include <utility>
 
+#include "base/cond_var.h"
+#include "base/mutex.h"
 #include "forebay/result.h"
 #include "store/store.h"
 #include "telemetry/log_histogram.h"
@@ -90,10 +90,10 @@ class CallTable {
   void count(const CallBase& call, std::optional<uint64_t> bytes, bool ok);
   void leave(CallBase& call);
 
-  mutable std::mutex mutex_;
-  std::condition_variable left_;
-  std::list<std::shared_ptr<CallBase>> calls_;
-  bool closed_ = false;
+  mutable Mutex mutex_;
+  CondVar left_;
+  std::list<std::shared_ptr<CallBase>> calls_ FOREBAY_GUARDED_BY(mutex_);
+  bool closed_ FOREBAY_GUARDED_BY(mutex_) = false;
   std::atomic<uint64_t> waited_{0}, in_flight_{0}, immediate_{0}, errors_{0}, listings_{0}, heads_{0}, opens_{0};
   SizeHistogram sizes_;
   LatencyHistogram latencies_;

@@ -23,7 +23,7 @@ bool IoThreads::foreign_process() const { return process_generation() != generat
 
 bool IoThreads::post(std::function<void()> job) {
   if (foreign_process()) return false;
-  const std::lock_guard lock(state_->mutex);
+  const Lock lock(state_->mutex);
   if (state_->closing) return false;
   // A sleeping thread that was woken still counts as idle, hence the comparison with the number of
   // waiting jobs and not with 0.
@@ -52,10 +52,10 @@ bool IoThreads::start_thread() {
 void IoThreads::run(const std::shared_ptr<State>& state) {
   pthread_setname_np(pthread_self(), "forebay-io");
   own_state = state.get();
-  std::unique_lock lock(state->mutex);
+  Lock lock(state->mutex);
   while (true) {
     ++state->idle;
-    state->work.wait(lock, [&] { return state->closing || !state->jobs.empty(); });
+    state->work.wait(lock, [&]() FOREBAY_REQUIRES(state->mutex) { return state->closing || !state->jobs.empty(); });
     --state->idle;
     if (state->closing) break;
     auto job = std::move(state->jobs.front());
@@ -80,7 +80,7 @@ void IoThreads::close() {
   }
   std::deque<std::function<void()>> dropped;
   std::vector<std::thread> handles;
-  std::unique_lock lock(state_->mutex);
+  Lock lock(state_->mutex);
   state_->closing = true;
   // Destroyed after the lock is released: jobs may own a store's last reference.
   dropped.swap(state_->jobs);
@@ -90,7 +90,8 @@ void IoThreads::close() {
   const size_t own = own_state == state_.get() ? 1 : 0;
   // Bounded: a read from a dead network mount may never return, and the end of the process must not
   // wait for it.
-  const bool ended = state_->ended.wait_for(lock, patience_, [&] { return state_->threads <= own; });
+  const bool ended =
+      state_->ended.wait_for(lock, patience_, [&]() FOREBAY_REQUIRES(state_->mutex) { return state_->threads <= own; });
   lock.unlock();
   for (std::thread& thread : handles) {
     if (ended && thread.get_id() != std::this_thread::get_id()) {
@@ -102,7 +103,7 @@ void IoThreads::close() {
 }
 
 size_t IoThreads::threads() const {
-  const std::lock_guard lock(state_->mutex);
+  const Lock lock(state_->mutex);
   return state_->threads;
 }
 

@@ -1,15 +1,16 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "base/cond_var.h"
+#include "base/mutex.h"
 
 namespace forebay {
 
@@ -38,15 +39,16 @@ class IoThreads {
 
  private:
   struct State {
-    std::mutex mutex;
-    std::condition_variable work, ended;
-    std::deque<std::function<void()>> jobs;
+    Mutex mutex;
+    CondVar work, ended;
+    std::deque<std::function<void()>> jobs FOREBAY_GUARDED_BY(mutex);
     std::vector<std::thread> handles;
-    size_t threads = 0, idle = 0;
-    bool closing = false;
+    size_t threads FOREBAY_GUARDED_BY(mutex) = 0;
+    size_t idle FOREBAY_GUARDED_BY(mutex) = 0;
+    bool closing FOREBAY_GUARDED_BY(mutex) = false;
   };
   static void run(const std::shared_ptr<State>& state);
-  bool start_thread();
+  bool start_thread() FOREBAY_REQUIRES(state_->mutex);
 
   const size_t max_threads_;
   const std::chrono::milliseconds patience_;

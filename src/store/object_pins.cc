@@ -54,7 +54,7 @@ void ObjectPins::grow() {
 Status ObjectPins::check(std::string_view key, std::string_view tag) {
   if (tag.empty()) return {};
   const uint64_t key_hash = hash_of(key), tag_hash = hash_of(tag);
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (const Pin* const pin = find(key_hash)) {
     if (pin->tag == tag_hash) return {};
     return corrupt(
@@ -69,12 +69,12 @@ Status ObjectPins::check(std::string_view key, std::string_view tag) {
 }
 
 std::shared_ptr<void> ObjectPins::begin_reading(std::shared_ptr<void> owner) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   ++readers_;
   return {this, [this, owner = std::move(owner), generation = process_generation()](void*) {
             // The lock may be held by a thread that does not exist in this fork.
             if (process_generation() != generation) return;
-            const std::lock_guard relock(mutex_);
+            const Lock relock(mutex_);
             if (--readers_ > 0) return;
             pins_.clear();
             used_ = 0;
@@ -82,7 +82,7 @@ std::shared_ptr<void> ObjectPins::begin_reading(std::shared_ptr<void> owner) {
 }
 
 void ObjectPins::forget(std::string_view key) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (Pin* const pin = find(hash_of(key))) {
     *pin = {};
     --used_;
@@ -90,7 +90,7 @@ void ObjectPins::forget(std::string_view key) {
 }
 
 size_t ObjectPins::size() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return used_;
 }
 

@@ -3,10 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "forebay/status.h"
 
 namespace forebay {
@@ -43,10 +43,10 @@ class ObjectPins {
   void grow();
 
   const size_t capacity_;
-  mutable std::mutex mutex_;
-  std::vector<Pin> pins_;
-  size_t used_ = 0;
-  size_t readers_ = 0;
+  mutable Mutex mutex_;
+  std::vector<Pin> pins_ FOREBAY_GUARDED_BY(mutex_);
+  size_t used_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  size_t readers_ FOREBAY_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace forebay

@@ -50,7 +50,7 @@ Result<Buffer> ReadBuffers::acquire(size_t size) {
 }
 
 void* ReadBuffers::take(size_t size_class) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   auto& blocks = idle_[size_class];
   if (blocks.empty()) return nullptr;
   void* memory = blocks.back().memory;  // the last one used is most likely in the CPU's caches
@@ -64,7 +64,7 @@ void ReadBuffers::revoke(void* memory, size_t size_class) {
   // In the child of a fork the lock may be held by a thread that does not exist here. A block that
   // cannot be retained is freed at once; otherwise it would evict all idle blocks.
   if (bytes > capacity_ || process_generation() != generation_) return free_block(memory, bytes);
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   idle_[size_class].push_back({memory, releases_++});
   idle_bytes_ += bytes;
   while (idle_bytes_ > capacity_) {
@@ -93,7 +93,7 @@ std::pair<void*, size_t> ReadBuffers::drop_oldest() {
 uint64_t ReadBuffers::reclaim(uint64_t bytes) {
   uint64_t given = 0;
   while (given < bytes) {
-    std::unique_lock lock(mutex_);
+    Lock lock(mutex_);
     if (idle_bytes_ == 0) break;
     const auto [oldest, its_class] = drop_oldest();
     lock.unlock();

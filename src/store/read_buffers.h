@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/reclaimable_memory.h"
 #include "forebay/buffer.h"
 #include "forebay/result.h"
@@ -53,13 +53,13 @@ class ReadBuffers final : public ReclaimableMemory, public std::enable_shared_fr
   static size_t class_bytes(size_t size_class);
   void* take(size_t size_class);
   void revoke(void* memory, size_t size_class);
-  std::pair<void*, size_t> drop_oldest();  ///< memory and class
+  std::pair<void*, size_t> drop_oldest() FOREBAY_REQUIRES(mutex_);  ///< memory and class
 
   const uint64_t capacity_, generation_;
-  mutable std::mutex mutex_;
-  std::array<std::vector<Idle>, kClasses> idle_;
+  mutable Mutex mutex_;
+  std::array<std::vector<Idle>, kClasses> idle_ FOREBAY_GUARDED_BY(mutex_);
   std::atomic<uint64_t> idle_bytes_{0};  ///< written under the lock
-  uint64_t releases_ = 0;
+  uint64_t releases_ FOREBAY_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace forebay

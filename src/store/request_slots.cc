@@ -15,40 +15,40 @@ int64_t now_ns() {
 }  // namespace
 
 RequestSlots::Share::Share(std::shared_ptr<RequestSlots> slots, int processes) : slots_(std::move(slots)) {
-  const std::lock_guard lock(slots_->mutex_);
+  const Lock lock(slots_->mutex_);
   slots_->control_.begin_among(processes);
   ++slots_->users_;
 }
 
 RequestSlots::Share::~Share() {
-  const std::lock_guard lock(slots_->mutex_);
+  const Lock lock(slots_->mutex_);
   --slots_->users_;
 }
 
 int RequestSlots::Share::limit() const {
-  const std::lock_guard lock(slots_->mutex_);
+  const Lock lock(slots_->mutex_);
   // The caller is a user, so the divisor is never 0. Each user may have at least one request, even
   // if the total then exceeds the limit.
   return std::max(1, slots_->control_.limit() / slots_->users_);
 }
 
 ConcurrencyControl::Sent RequestSlots::Share::sent() {
-  const std::lock_guard lock(slots_->mutex_);
+  const Lock lock(slots_->mutex_);
   return slots_->control_.sent(now_ns());
 }
 
 void RequestSlots::Share::ended(const ConcurrencyControl::Sent& sent, bool ok) {
-  const std::lock_guard lock(slots_->mutex_);
+  const Lock lock(slots_->mutex_);
   slots_->control_.ended(sent, now_ns(), ok);
 }
 
 void RequestSlots::throttled() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   control_.throttled();
 }
 
 int RequestSlots::limit() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return control_.limit();
 }
 

@@ -3,8 +3,8 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "store/concurrency_control.h"
 
 namespace forebay {
@@ -41,9 +41,9 @@ class RequestSlots {
   int limit() const;
 
  private:
-  mutable std::mutex mutex_;
-  ConcurrencyControl control_;
-  int users_ = 0;
+  mutable Mutex mutex_;
+  ConcurrencyControl control_ FOREBAY_GUARDED_BY(mutex_);
+  int users_ FOREBAY_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace forebay

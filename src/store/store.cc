@@ -1,11 +1,11 @@
 #include "store/store.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 
+#include "base/cond_var.h"
 #include "base/hash.h"
+#include "base/mutex.h"
 
 namespace forebay {
 
@@ -13,9 +13,9 @@ namespace {
 
 template <typename T>
 struct Waiter {
-  std::mutex mutex;
-  std::condition_variable arrived;
-  std::optional<Result<T>> result;
+  Mutex mutex;
+  CondVar arrived;
+  std::optional<Result<T>> result FOREBAY_GUARDED_BY(mutex);
 };
 
 /// Starts a call and waits for its answer, which every store gives, even after a stop.
@@ -25,12 +25,12 @@ Result<T> wait_for(Start&& start) {
   // returned.
   auto waiter = std::make_shared<Waiter<T>>();
   start([waiter](Result<T> result) {
-    const std::lock_guard lock(waiter->mutex);
+    const Lock lock(waiter->mutex);
     waiter->result.emplace(std::move(result));
     waiter->arrived.notify_one();
   });
-  std::unique_lock lock(waiter->mutex);
-  waiter->arrived.wait(lock, [&] { return waiter->result.has_value(); });
+  Lock lock(waiter->mutex);
+  waiter->arrived.wait(lock, [&]() FOREBAY_REQUIRES(waiter->mutex) { return waiter->result.has_value(); });
   return std::move(*waiter->result);
 }
 

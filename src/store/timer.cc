@@ -12,12 +12,12 @@ namespace forebay {
 
 Timer::Time Timer::now() const {
   if (!manual_) return std::chrono::steady_clock::now() - state_->start;
-  const std::lock_guard lock(state_->mutex);
+  const Lock lock(state_->mutex);
   return state_->manual_now;
 }
 
 bool Timer::at(Time when, std::function<void()> function) {
-  const std::lock_guard lock(state_->mutex);
+  const Lock lock(state_->mutex);
   if (state_->closing) return false;
   if (!manual_ && !thread_.joinable() && !start_thread()) return false;
   state_->queue.push({when, state_->posted++, std::move(function)});
@@ -38,7 +38,7 @@ bool Timer::start_thread() {
 
 void Timer::run(const std::shared_ptr<State>& state) {
   pthread_setname_np(pthread_self(), "forebay-timer");
-  std::unique_lock lock(state->mutex);
+  Lock lock(state->mutex);
   while (!state->closing) {
     if (state->queue.empty()) {
       state->changed.wait(lock);
@@ -60,7 +60,7 @@ void Timer::run(const std::shared_ptr<State>& state) {
 
 void Timer::advance(Time by) {
   const auto state = state_;  // functions may destroy the timer
-  std::unique_lock lock(state->mutex);
+  Lock lock(state->mutex);
   const Time until = state->manual_now + by;
   while (!state->closing && !state->queue.empty() && state->queue.top().when <= until) {
     // While a function runs, the time is its own due time, and never goes back for a function added
@@ -79,7 +79,7 @@ void Timer::advance(Time by) {
 void Timer::close() {
   std::priority_queue<Entry> dropped;
   {
-    const std::lock_guard lock(state_->mutex);
+    const Lock lock(state_->mutex);
     state_->closing = true;
     dropped.swap(state_->queue);
     state_->changed.notify_all();

@@ -1,14 +1,15 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <queue>
 #include <thread>
 #include <vector>
+
+#include "base/cond_var.h"
+#include "base/mutex.h"
 
 namespace forebay {
 
@@ -40,16 +41,16 @@ class Timer {
     bool operator<(const Entry& other) const { return when != other.when ? when > other.when : order > other.order; }
   };
   struct State {
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::priority_queue<Entry> queue;
-    uint64_t posted = 0;
-    Time manual_now{0};
-    bool closing = false;
+    Mutex mutex;
+    CondVar changed;
+    std::priority_queue<Entry> queue FOREBAY_GUARDED_BY(mutex);
+    uint64_t posted FOREBAY_GUARDED_BY(mutex) = 0;
+    Time manual_now FOREBAY_GUARDED_BY(mutex){0};
+    bool closing FOREBAY_GUARDED_BY(mutex) = false;
     const std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
   };
-  /// Starts the thread. The caller holds the lock. Returns false if that fails.
-  bool start_thread();
+  /// Starts the thread. Returns false if that fails.
+  bool start_thread() FOREBAY_REQUIRES(state_->mutex);
   static void run(const std::shared_ptr<State>& state);
 
   const std::shared_ptr<State> state_;

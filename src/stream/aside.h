@@ -1,15 +1,15 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <thread>
 #include <utility>
 
+#include "base/mutex.h"
+#include "base/stoppable_cond_var.h"
 #include "forebay/result.h"
 
 namespace forebay {
@@ -22,22 +22,23 @@ template <typename T>
 Result<T> run_aside(std::function<Result<T>()> work, std::chrono::steady_clock::time_point deadline,
                     const std::stop_token& stop, const char* what) {
   struct Answer {
-    std::mutex mutex;
-    std::condition_variable_any given;
-    std::optional<Result<T>> result;
-    bool given_up = false;
+    Mutex mutex;
+    StoppableCondVar given;
+    std::optional<Result<T>> result FOREBAY_GUARDED_BY(mutex);
+    bool given_up FOREBAY_GUARDED_BY(mutex) = false;
   };
   const auto answer = std::make_shared<Answer>();
   std::thread([answer, work = std::move(work)]() mutable {
     Result<T> result = work();
     work = nullptr;
-    const std::lock_guard lock(answer->mutex);
+    const Lock lock(answer->mutex);
     if (answer->given_up) return;
     answer->result.emplace(std::move(result));
     answer->given.notify_all();
   }).detach();
-  std::unique_lock lock(answer->mutex);
-  answer->given.wait_until(lock, stop, deadline, [&] { return answer->result.has_value(); });
+  Lock lock(answer->mutex);
+  answer->given.wait_until(lock, stop, deadline,
+                           [&]() FOREBAY_REQUIRES(answer->mutex) { return answer->result.has_value(); });
   if (answer->result) return *std::move(answer->result);
   answer->given_up = true;
   if (stop.stop_requested()) return cancelled(std::string("stopped while ") + what);

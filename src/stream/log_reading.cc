@@ -44,7 +44,7 @@ LogReading::~LogReading() {
 Status LogReading::start() {
   const size_t readers = log_->readers().size();
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     troubles_.assign(readers, "");
     held_bytes_.assign(readers, 0);
     heard_ns_.assign(log_->partitions().size(), 0);
@@ -61,7 +61,7 @@ Status LogReading::start() {
 void LogReading::join() {
   if (thread_.joinable()) thread_.join();
   thread_ = {};
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   held_bytes_.clear();  // the readers are destroyed
 }
 
@@ -90,7 +90,7 @@ Result<std::vector<std::string>> LogReading::ends(const std::stop_token& stop) {
     Result<std::vector<std::string>> ends = log_->ends(stop);
     if (ends.ok() || ends.status().code() != Code::kUnavailable) return ends;
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       troubles_[0] = ends.status().message();
     }
     if (!pause_for(kAskAgain, stop)) return cancelled("the stream was stopped");
@@ -125,7 +125,7 @@ Status LogReading::take_in(size_t number, LogReader& reader, std::vector<LogReco
   FOREBAY_RETURN_IF_ERROR(note_gaps(reader.take_gaps()));
   const int64_t now_ns = clock_();
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     troubles_[number] = reader.troubled();
     held_bytes_[number] = reader.held_bytes();
     stats_.reconnects = std::max(stats_.reconnects, reader.reconnects());
@@ -145,29 +145,29 @@ Status LogReading::note_gaps(const std::vector<LogGap>& gaps) {
     if (!skip_trimmed_)
       return Status(Code::kNotFound, said + "; keep more of it, or go on without them: on_trimmed=\"skip\"");
     log_warning(said);
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     stats_.trimmed += gap.records.value_or(0);
   }
   return {};
 }
 
 uint64_t LogReading::held_bytes() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return std::accumulate(held_bytes_.begin(), held_bytes_.end(), uint64_t{0});
 }
 
 LogReading::Stats LogReading::stats() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return stats_;
 }
 
 std::string LogReading::awaited(std::span<const size_t> waiting, size_t records) const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   std::vector<size_t> silent;
   for (size_t p = 0; p < waiting.size(); ++p) {
     if (waiting[p] == 0) silent.push_back(p);
   }
-  std::ranges::sort(silent, {}, [&](size_t p) { return heard_ns_[p]; });
+  std::ranges::sort(silent, {}, [&](size_t p) FOREBAY_REQUIRES(mutex_) { return heard_ns_[p]; });
   std::string said = fmt::format("records of {}: {} of {} for the next batch are there", log_->name(),
                                  std::accumulate(waiting.begin(), waiting.end(), size_t{0}), records);
   const int64_t now_ns = clock_();

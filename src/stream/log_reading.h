@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "stream/record_log.h"
 
 namespace forebay {
@@ -82,11 +82,11 @@ class LogReading {
   const bool skip_trimmed_;
   RecordSink& sink_;
   const Clock clock_;
-  mutable std::mutex mutex_;
-  std::vector<std::string> troubles_;  // by reader
-  std::vector<uint64_t> held_bytes_;   // by reader
-  std::vector<int64_t> heard_ns_;      // by partition: time of the last record; 0: none yet
-  Stats stats_;
+  mutable Mutex mutex_;
+  std::vector<std::string> troubles_ FOREBAY_GUARDED_BY(mutex_);  // by reader
+  std::vector<uint64_t> held_bytes_ FOREBAY_GUARDED_BY(mutex_);   // by reader
+  std::vector<int64_t> heard_ns_ FOREBAY_GUARDED_BY(mutex_);      // by partition: time of the last record; 0: none yet
+  Stats stats_ FOREBAY_GUARDED_BY(mutex_);
   std::atomic<size_t> reading_ = 0;  // readers whose partitions have not ended
   std::jthread thread_;
 };

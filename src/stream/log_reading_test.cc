@@ -1,6 +1,8 @@
 #include "stream/log_reading.h"
 
 #include <atomic>
+#include <condition_variable>
+#include <mutex>
 
 #include <gtest/gtest.h>
 

@@ -16,8 +16,8 @@ constexpr uint64_t kMostPushedBytes = uint64_t{4} << 20;
 }  // namespace
 
 struct PushedRecords::Gone {
-  std::mutex mutex;
-  std::vector<std::string> keys;
+  Mutex mutex;
+  std::vector<std::string> keys FOREBAY_GUARDED_BY(mutex);
 };
 
 PushedRecords::PushedRecords() : gone_(std::make_shared<Gone>()) {}
@@ -26,14 +26,15 @@ PushedRecords::Pushed PushedRecords::push(std::string offset, std::string key, u
                                           std::chrono::milliseconds patience) {
   // When the last owner of the record releases it, its key goes to `gone`.
   auto tell = [gone = gone_, key](void*) {
-    const std::lock_guard lock(gone->mutex);
+    const Lock lock(gone->mutex);
     gone->keys.push_back(key);
   };
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   // The wait is bounded, so that a Python thread can check for Ctrl-C and for the end of its
   // loader.
-  const bool room = changed_.wait_for(
-      lock, patience, [&] { return closed_ || (records_.size() < kMostPushed && bytes_ < kMostPushedBytes); });
+  const bool room = changed_.wait_for(lock, patience, [&]() FOREBAY_REQUIRES(mutex_) {
+    return closed_ || (records_.size() < kMostPushed && bytes_ < kMostPushedBytes);
+  });
   if (closed_) return Pushed::kClosed;
   if (!room) return Pushed::kFull;
   LogRecord record;
@@ -50,13 +51,13 @@ PushedRecords::Pushed PushedRecords::push(std::string offset, std::string key, u
 }
 
 void PushedRecords::end() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   ended_ = true;
   changed_.notify_all();
 }
 
 void PushedRecords::fail(Status status) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   failure_ = std::move(status);
   ended_ = true;
   changed_.notify_all();
@@ -64,7 +65,7 @@ void PushedRecords::fail(Status status) {
 
 void PushedRecords::close() {
   std::deque<LogRecord> records;  // destroyed without the lock: each reports its release
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   closed_ = true;
   records.swap(records_);
   bytes_ = 0;
@@ -72,12 +73,12 @@ void PushedRecords::close() {
 }
 
 bool PushedRecords::closed() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return closed_;
 }
 
 std::vector<std::string> PushedRecords::take_gone() {
-  const std::lock_guard lock(gone_->mutex);
+  const Lock lock(gone_->mutex);
   return std::exchange(gone_->keys, {});
 }
 
@@ -90,8 +91,10 @@ class PushedLog::Reader final : public LogReader {
 
   Result<std::vector<LogRecord>> read(const std::vector<size_t>&, const Limits& limits, std::stop_token stop) override {
     std::vector<LogRecord> records;
-    std::unique_lock lock(feed_->mutex_);
-    feed_->changed_.wait_for(lock, stop, limits.wait, [&] { return !feed_->records_.empty() || feed_->ended_; });
+    Lock lock(feed_->mutex_);
+    feed_->changed_.wait_for(lock, stop, limits.wait, [&]() FOREBAY_REQUIRES(feed_->mutex_) {
+      return !feed_->records_.empty() || feed_->ended_;
+    });
     uint64_t bytes = 0;
     while (!feed_->records_.empty() && records.size() < limits.records && bytes <= limits.bytes) {
       const uint64_t size = feed_->records_.front().bytes();

@@ -1,15 +1,15 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
+#include "base/stoppable_cond_var.h"
 #include "stream/number_offset.h"
 #include "stream/record_log.h"
 
@@ -41,12 +41,13 @@ class PushedRecords {
   PushedRecords();
   void close();
 
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::deque<LogRecord> records_;
-  uint64_t bytes_ = 0;
-  bool ended_ = false, closed_ = false;
-  Status failure_;
+  Mutex mutex_;
+  StoppableCondVar changed_;
+  std::deque<LogRecord> records_ FOREBAY_GUARDED_BY(mutex_);
+  uint64_t bytes_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  bool ended_ FOREBAY_GUARDED_BY(mutex_) = false;
+  bool closed_ FOREBAY_GUARDED_BY(mutex_) = false;
+  Status failure_ FOREBAY_GUARDED_BY(mutex_);
   const std::shared_ptr<Gone> gone_;
 };
 

@@ -29,17 +29,17 @@ RehearsalItinerary::RehearsalItinerary(std::shared_ptr<StepSource> steps, std::s
       rank_(rank), planned_(options), kept_(options) {}
 
 void RehearsalItinerary::pause() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   paused_ = true;
 }
 
 void RehearsalItinerary::begin_with(Rehearsal kept) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   begin_locked(std::move(kept));
 }
 
 void RehearsalItinerary::begin_elsewhere() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   begin_locked(kept_);
 }
 
@@ -69,7 +69,7 @@ void RehearsalItinerary::let_go_of_others(const Rehearsal& kept) {
 }
 
 void RehearsalItinerary::delivered(const Cursor& at) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   // In the order of the plan: `kept_` must take the same changes as `planned_` did.
   while (!pending_.empty() && !(pending_.front().plan.at == at)) {
     const Planned step = std::move(pending_.front());
@@ -84,13 +84,13 @@ void RehearsalItinerary::delivered(const Cursor& at) {
 }
 
 Rehearsal RehearsalItinerary::kept() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return kept_;
 }
 
 Status RehearsalItinerary::failure() const {
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     FOREBAY_RETURN_IF_ERROR(failure_);
   }
   return steps_->failure();
@@ -101,7 +101,7 @@ std::optional<StepPlan> RehearsalItinerary::step(const Cursor& at) {
   // Called without the lock, since it may wait for a stream's lock.
   std::optional<StepPlan> plan = steps_->step(at);
   if (!plan) return std::nullopt;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   // The run leaves this place. The step would be drawn from the buffer of the new place, and
   // offered to it.
   if (paused_ || begun != begun_) return std::nullopt;
@@ -137,7 +137,7 @@ std::optional<StepPlan> RehearsalItinerary::step(const Cursor& at) {
   return once_here(pending_.back());
 }
 
-// Returns the step if its replayed samples are here. The caller holds the lock.
+// Returns the step if its replayed samples are here.
 std::optional<StepPlan> RehearsalItinerary::once_here(const Planned& step) {
   const Result<bool> here = samples_->here(step.replayed);
   if (!here.ok() && failure_.ok()) failure_ = here.status();
@@ -148,7 +148,7 @@ std::optional<StepPlan> RehearsalItinerary::once_here(const Planned& step) {
 
 bool RehearsalItinerary::known(const Cursor& at) {
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     // After a failure nothing is known. Otherwise a thread that plans ahead would try again until
     // the trainer takes the failure.
     if (paused_ || !failure_.ok() || (held_up_ == at && !once_here(pending_.back()))) return false;
@@ -163,7 +163,7 @@ std::string RehearsalItinerary::awaited() const {
 
 bool RehearsalItinerary::hurry(const Cursor& at) {
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (paused_ || planned_.size() == 0 || !failure_.ok()) return false;  // there is no replacement
   }
   return steps_->hurry(at);

@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "pipeline/itinerary.h"
 #include "plan/rehearsal.h"
 
@@ -97,23 +97,24 @@ class RehearsalItinerary final : public StepSource {
     std::vector<Rehearsal::Sample> fresh;
     std::vector<int64_t> replayed;  // numbers of this rank's replayed samples
   };
-  void begin_locked(Rehearsal kept);
-  void let_go_of_others(const Rehearsal& kept);
-  std::optional<StepPlan> once_here(const Planned& step);
-  void add_replayed(StepPlan& plan) const;
+  void begin_locked(Rehearsal kept) FOREBAY_REQUIRES(mutex_);
+  void let_go_of_others(const Rehearsal& kept) FOREBAY_REQUIRES(mutex_);
+  std::optional<StepPlan> once_here(const Planned& step) FOREBAY_REQUIRES(mutex_);
+  void add_replayed(StepPlan& plan) const FOREBAY_REQUIRES(mutex_);
   void fill_vacant(StepPlan& plan, std::span<const ReplaySample> drawn) const;
 
   const std::shared_ptr<StepSource> steps_;
   const std::shared_ptr<StepSamples> samples_;
   const std::shared_ptr<ReplayResults> results_;
   const int64_t replayed_, rank_;
-  mutable std::mutex mutex_;
-  Rehearsal planned_;              // the buffer after all planned steps
-  Rehearsal kept_;                 // the buffer after the delivered steps
-  std::deque<Planned> pending_;    // the steps that are planned and not delivered
-  std::optional<Cursor> held_up_;  // the place of the last of them, while it awaits remote samples
-  Status failure_;
-  bool paused_ = false;
+  mutable Mutex mutex_;
+  Rehearsal planned_ FOREBAY_GUARDED_BY(mutex_);            // the buffer after all planned steps
+  Rehearsal kept_ FOREBAY_GUARDED_BY(mutex_);               // the buffer after the delivered steps
+  std::deque<Planned> pending_ FOREBAY_GUARDED_BY(mutex_);  // the steps that are planned and not delivered
+  // The place of the last of them, while it awaits remote samples.
+  std::optional<Cursor> held_up_ FOREBAY_GUARDED_BY(mutex_);
+  Status failure_ FOREBAY_GUARDED_BY(mutex_);
+  bool paused_ FOREBAY_GUARDED_BY(mutex_) = false;
   std::atomic<uint64_t> begun_ = 0;  // how many times the run continued at another place
 };
 

@@ -41,7 +41,7 @@ uint64_t ReplayDisk::room_for(uint64_t size) {
 }
 
 std::optional<uint64_t> ReplayDisk::take(uint64_t room) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto hole = holes_.find(room);
   if (hole != holes_.end() && !hole->second.empty()) {
     const uint64_t at = hole->second.back();
@@ -71,12 +71,12 @@ Result<Buffer> ReplayDisk::read(const Slot& slot) const {
 }
 
 void ReplayDisk::free(const Slot& slot) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   holes_[room_for(slot.size)].push_back(slot.at);
 }
 
 uint64_t ReplayDisk::used() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return end_;
 }
 

@@ -3,11 +3,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "forebay/buffer.h"
 #include "forebay/result.h"
 
@@ -45,9 +45,9 @@ class ReplayDisk {
   const int file_;
   const std::string folder_;
   const uint64_t most_bytes_;
-  mutable std::mutex mutex_;
-  uint64_t end_ = 0;
-  std::map<uint64_t, std::vector<uint64_t>> holes_;  // offsets of holes, by size
+  mutable Mutex mutex_;
+  uint64_t end_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  std::map<uint64_t, std::vector<uint64_t>> holes_ FOREBAY_GUARDED_BY(mutex_);  // offsets of holes, by size
 };
 
 }  // namespace forebay

@@ -27,7 +27,7 @@ constexpr uint64_t kLateShare = 8;
 }  // namespace
 
 void ReplayRecords::begin(int64_t number) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   // `records_` stays: restore() has already set it to the buffer of the new place.
   borrowed_.clear();
   late_.clear();
@@ -37,7 +37,7 @@ void ReplayRecords::begin(int64_t number) {
 }
 
 Status ReplayRecords::keep(const Stream& stream, std::span<const int64_t> numbers, int64_t seen) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   for (const int64_t number : numbers) {
     // The stream's lock is taken under this one, so no call under the stream's lock may take this
     // one.
@@ -79,7 +79,7 @@ void ReplayRecords::drop(Kept& kept) {
 }
 
 void ReplayRecords::let_go(std::span<const int64_t> numbers) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   for (const int64_t number : numbers) {
     const auto found = records_.find(number);
     if (found == records_.end()) continue;
@@ -107,12 +107,12 @@ void ReplayRecords::forget_late() {
 void ReplayRecords::count() { bytes_->set(own_bytes_ + borrowed_bytes_ + late_bytes_); }
 
 bool ReplayRecords::is_kept(int64_t number) const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return records_.contains(number);
 }
 
 ReplayRecords::RecordPtr ReplayRecords::record(int64_t number) const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto own = records_.find(number);
   if (own != records_.end() && own->second.record) return own->second.record;
   const auto borrowed = borrowed_.find(number);
@@ -122,7 +122,7 @@ ReplayRecords::RecordPtr ReplayRecords::record(int64_t number) const {
 // ---- from rank to rank
 
 std::vector<int64_t> ReplayRecords::borrow(std::span<const int64_t> numbers) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   std::vector<int64_t> missing;
   for (const int64_t number : numbers) {
     const auto kept = records_.find(number);
@@ -137,15 +137,15 @@ std::vector<int64_t> ReplayRecords::borrow(std::span<const int64_t> numbers) {
 }
 
 bool ReplayRecords::here(std::span<const int64_t> numbers) const {
-  const std::lock_guard lock(mutex_);
-  return std::all_of(numbers.begin(), numbers.end(), [&](int64_t number) {
+  const Lock lock(mutex_);
+  return std::all_of(numbers.begin(), numbers.end(), [&](int64_t number) FOREBAY_REQUIRES(mutex_) {
     const auto found = borrowed_.find(number);
     return found == borrowed_.end() || found->second.record;
   });
 }
 
 void ReplayRecords::give_back(std::span<const int64_t> numbers) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   for (const int64_t number : numbers) {
     const auto found = borrowed_.find(number);
     if (found == borrowed_.end() || --found->second.steps > 0) continue;
@@ -164,7 +164,7 @@ void ReplayRecords::lent(int64_t number, RecordPtr record) {
 }
 
 Status ReplayRecords::lend(int64_t number, const Buffer& bytes) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto found = borrowed_.find(number);
   if (found == borrowed_.end()) return {};
   FOREBAY_ASSIGN(const LogRecord record, parse_record(bytes, found->second.place.partition));
@@ -177,20 +177,20 @@ Status ReplayRecords::lend(int64_t number, const Buffer& bytes) {
 Status ReplayRecords::read_again(int64_t number, const std::stop_token& stop) {
   Place place;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const auto found = borrowed_.find(number);
     if (found == borrowed_.end()) return {};
     place = found->second.place;
   }
   // Reads without the lock, which the steps need: the log may take half a minute.
   FOREBAY_ASSIGN(RecordPtr record, read_record(*log_, place, stop));
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   lent(number, std::move(record));
   return {};
 }
 
 bool ReplayRecords::replacement(int64_t number) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   std::vector<RecordPtr> own;
   for (const auto& [_, kept] : records_)
     if (kept.record) own.push_back(kept.record);
@@ -205,7 +205,7 @@ bool ReplayRecords::replacement(int64_t number) {
 Status ReplayRecords::read_here(int64_t number) {
   std::optional<ReplayDisk::Slot> slot;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const auto found = records_.find(number);
     if (found != records_.end()) slot = found->second.slot;
   }
@@ -218,7 +218,7 @@ std::optional<Buffer> ReplayRecords::bytes_of(int64_t number) const {
   RecordPtr record;
   std::optional<ReplayDisk::Slot> slot;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const auto found = records_.find(number);
     if (found != records_.end()) record = found->second.record, slot = found->second.slot;
     if (!record && !slot) {
@@ -237,14 +237,14 @@ std::optional<Buffer> ReplayRecords::bytes_of(int64_t number) const {
 }
 
 bool ReplayRecords::will_know(int64_t number) const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return share().mine(number) && number >= seen_;
 }
 
 // ---- from the log
 
 std::vector<PlacedRecord> ReplayRecords::places(std::span<const int64_t> numbers) const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   std::vector<PlacedRecord> places;
   for (const int64_t number : numbers) {
     const auto found = records_.find(number);
@@ -262,12 +262,12 @@ Status ReplayRecords::check(const RecordPlace& place) const {
 }
 
 Status ReplayRecords::read_all(const std::vector<Kept*>& wanted) const {
-  std::mutex mutex;
+  Mutex mutex;
   size_t next = 0;
   uint64_t bytes = 0;
   Status failure;
   const auto read_some = [&] {
-    std::unique_lock lock(mutex);
+    Lock lock(mutex);
     while (next < wanted.size() && failure.ok()) {
       Kept& kept = *wanted[next++];
       lock.unlock();
@@ -304,7 +304,7 @@ Status ReplayRecords::restore(std::span<const PlacedRecord> saved) {
   for (auto& [number, kept] : records)
     if (share().mine(number)) own.push_back(&kept);
   FOREBAY_RETURN_IF_ERROR(read_all(own));
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   for (auto& [number, kept] : records_) drop(kept);
   records_ = std::move(records);
   own_bytes_ = 0;

@@ -4,7 +4,6 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <stop_token>
@@ -12,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/reclaimable_memory.h"
 #include "stream/awaited_records.h"
 #include "stream/read_record.h"
@@ -104,22 +104,24 @@ class ReplayRecords final : public AwaitedRecords {
   };
   Status check(const RecordPlace& place) const;
   Status read_all(const std::vector<Kept*>& wanted) const;
-  // The caller holds the lock:
-  void store(const LogRecord& record, Kept& kept);
-  void drop(Kept& kept);
-  void lent(int64_t number, RecordPtr record);
-  void forget_late();
-  void count();
+  void store(const LogRecord& record, Kept& kept) FOREBAY_REQUIRES(mutex_);
+  void drop(Kept& kept) FOREBAY_REQUIRES(mutex_);
+  void lent(int64_t number, RecordPtr record) FOREBAY_REQUIRES(mutex_);
+  void forget_late() FOREBAY_REQUIRES(mutex_);
+  void count() FOREBAY_REQUIRES(mutex_);
 
   const std::shared_ptr<const RecordLog> log_;
   const KeptOptions options_;
   const std::shared_ptr<StreamBytes> bytes_;
-  mutable std::mutex mutex_;
-  std::map<int64_t, Kept> records_;
-  std::map<int64_t, Borrowed> borrowed_;
-  std::deque<std::pair<int64_t, RecordPtr>> late_;  // own records after let_go(), oldest first
-  uint64_t own_bytes_ = 0, borrowed_bytes_ = 0, late_bytes_ = 0;
-  int64_t seen_ = 0;
+  mutable Mutex mutex_;
+  std::map<int64_t, Kept> records_ FOREBAY_GUARDED_BY(mutex_);
+  std::map<int64_t, Borrowed> borrowed_ FOREBAY_GUARDED_BY(mutex_);
+  // Own records after let_go(), oldest first.
+  std::deque<std::pair<int64_t, RecordPtr>> late_ FOREBAY_GUARDED_BY(mutex_);
+  uint64_t own_bytes_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  uint64_t borrowed_bytes_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  uint64_t late_bytes_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  int64_t seen_ FOREBAY_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace forebay

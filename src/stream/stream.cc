@@ -45,7 +45,7 @@ void Stream::drop_records() {
 
 bool Stream::await_beginning(std::chrono::milliseconds patience, const std::stop_token& stop) {
   Lock lock(mutex_);
-  room_.wait_for(lock, stop, patience, [&] { return stopped_ || decider_.ask_beginning(); });
+  room_.wait_for(lock, stop, patience, [&]() FOREBAY_REQUIRES(mutex_) { return stopped_ || decider_.ask_beginning(); });
   return decider_.decided().base().begun;
 }
 
@@ -54,7 +54,9 @@ Result<std::vector<std::string>> Stream::find_beginning(const std::stop_token& s
   Lock lock(mutex_);
   switch (decider_.beginning()) {
     case Decider::Beginning::kKnown: break;
-    case Decider::Beginning::kSaidByGuide: room_.wait(lock, stop, [&] { return decider_.ask_beginning(); }); break;
+    case Decider::Beginning::kSaidByGuide:
+      room_.wait(lock, stop, [&]() FOREBAY_REQUIRES(mutex_) { return decider_.ask_beginning(); });
+      break;
     case Decider::Beginning::kEndOfLog:
       lock.unlock();
       FOREBAY_ASSIGN(std::vector<std::string> ends, reading_.ends(stop));
@@ -67,33 +69,41 @@ Result<std::vector<std::string>> Stream::find_beginning(const std::stop_token& s
 RecordSink::Wanted Stream::wait_wanted(std::span<const size_t> partitions, const std::stop_token& stop) {
   Wanted wanted;
   Lock lock(mutex_);
-  room_.wait(lock, stop, [&] { return !(wanted.partitions = decider_.wanted(partitions)).empty(); });
+  room_.wait(lock, stop,
+             [&]() FOREBAY_REQUIRES(mutex_) { return !(wanted.partitions = decider_.wanted(partitions)).empty(); });
   if (stop.stop_requested()) return {};
   wanted.free_bytes = decider_.free_bytes();
   return wanted;
 }
 
 Status Stream::take_in(std::vector<LogRecord> records) {
-  Lock lock(mutex_);
-  for (LogRecord& record : records) FOREBAY_RETURN_IF_ERROR(decider_.add(std::move(record)));
-  after_news(lock);
+  bool tell = false;
+  {
+    const Lock lock(mutex_);
+    for (LogRecord& record : records) FOREBAY_RETURN_IF_ERROR(decider_.add(std::move(record)));
+    tell = settle_news();
+  }
+  if (tell) arrived_();
   return {};
 }
 
 void Stream::end_of_log() {
-  Lock lock(mutex_);
-  decider_.end_of_log();
-  after_news(lock);
+  bool tell = false;
+  {
+    const Lock lock(mutex_);
+    decider_.end_of_log();
+    tell = settle_news();
+  }
+  if (tell) arrived_();
 }
 
 // Makes the requested decisions on the reader's thread, so that the run is notified only of whole
-// steps. Unlocks, and then notifies the run.
-void Stream::after_news(Lock& lock) {
+// steps.
+bool Stream::settle_news() {
   const bool tell = !stopped_ && decider_.settle();
   notify();
   kept_->set(bytes());
-  lock.unlock();
-  if (tell && arrived_) arrived_();
+  return tell && arrived_;
 }
 
 void Stream::notify() {
@@ -101,17 +111,25 @@ void Stream::notify() {
 }
 
 void Stream::look_again() {
-  Lock lock(mutex_);
-  if (stopped_) return;
-  room_.notify_all();  // for those that wait for the beginning
-  after_news(lock);
+  bool tell = false;
+  {
+    const Lock lock(mutex_);
+    if (stopped_) return;
+    room_.notify_all();  // for those that wait for the beginning
+    tell = settle_news();
+  }
+  if (tell) arrived_();
 }
 
 void Stream::fail(Status status) {
-  Lock lock(mutex_);
-  if (stopped_ || status.code() == Code::kCancelled) return;
-  decider_.fail(std::move(status));
-  after_news(lock);
+  bool tell = false;
+  {
+    const Lock lock(mutex_);
+    if (stopped_ || status.code() == Code::kCancelled) return;
+    decider_.fail(std::move(status));
+    tell = settle_news();
+  }
+  if (tell) arrived_();
 }
 
 bool Stream::known(int64_t end) {

@@ -1,11 +1,9 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <stop_token>
@@ -13,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
+#include "base/stoppable_cond_var.h"
 #include "stream/decider.h"
 #include "stream/log_reading.h"
 #include "stream/stream_bytes.h"
@@ -40,8 +40,14 @@ class Stream : private RecordSink {
   /// answer; the guide that decides instead of this stream; the witness that passes decisions on to
   /// other ranks.
   void on_arrival(std::function<void()> arrived) { arrived_ = std::move(arrived); }
-  void set_guide(std::shared_ptr<DecisionGuide> guide) { decider_.set_guide(std::move(guide)); }
-  void set_told(std::shared_ptr<DecisionWitness> told) { decider_.set_told(std::move(told)); }
+  void set_guide(std::shared_ptr<DecisionGuide> guide) {
+    const Lock lock(mutex_);
+    decider_.set_guide(std::move(guide));
+  }
+  void set_told(std::shared_ptr<DecisionWitness> told) {
+    const Lock lock(mutex_);
+    decider_.set_told(std::move(told));
+  }
   /// Sets a function that is called, without a lock, with each record that the stream releases.
   void on_behind(std::function<void(const LogRecord&)> behind) { let_go_ = std::move(behind); }
 
@@ -112,24 +118,24 @@ class Stream : private RecordSink {
   std::shared_ptr<ReclaimableMemory> kept() const { return kept_; }
 
  private:
-  using Lock = std::unique_lock<std::mutex>;
   /// The Decider for one question. The lock is held until this is destroyed.
   struct Locked {
     const Lock lock;
     const Decider& decider;
     const Decider* operator->() const { return &decider; }
   };
-  Locked locked() const { return {Lock(mutex_), decider_}; }
+  // The lock leaves with the result, which the analysis cannot follow.
+  Locked locked() const FOREBAY_NO_THREAD_SAFETY_ANALYSIS { return {Lock(mutex_), decider_}; }
 
   Result<std::vector<std::string>> find_beginning(const std::stop_token& stop) override;
   Wanted wait_wanted(std::span<const size_t> partitions, const std::stop_token& stop) override;
   Status take_in(std::vector<LogRecord> records) override;
   void end_of_log() override;
 
-  // The caller holds the lock:
-  void after_news(Lock& lock);
-  void notify();
-  uint64_t bytes() const;
+  /// Returns whether the caller has to call arrived_() once it has released the lock.
+  bool settle_news() FOREBAY_REQUIRES(mutex_);
+  void notify() FOREBAY_REQUIRES(mutex_);
+  uint64_t bytes() const FOREBAY_REQUIRES(mutex_);
 
   const std::shared_ptr<const RecordLog> log_;
   const StreamOptions options_;
@@ -137,10 +143,11 @@ class Stream : private RecordSink {
   std::function<void()> arrived_;
   std::function<void(const LogRecord&)> let_go_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable_any room_;  // notified when readers may continue or a beginning is known
-  Decider decider_;
-  bool stopped_ = true, reads_ = false;
+  mutable Mutex mutex_;
+  StoppableCondVar room_;  // notified when readers may continue or a beginning is known
+  Decider decider_ FOREBAY_GUARDED_BY(mutex_);
+  bool stopped_ FOREBAY_GUARDED_BY(mutex_) = true;
+  bool reads_ FOREBAY_GUARDED_BY(mutex_) = false;
   LogReading reading_;  // last: its threads use the rest
 };
 

@@ -16,7 +16,7 @@ StreamItinerary::StreamItinerary(std::shared_ptr<Stream> stream, const StreamIti
     : stream_(std::move(stream)), options_(options), global_batch_(options.batch_size * options.world_size) {}
 
 void StreamItinerary::stand(const Cursor& at, int64_t number) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   anchor_ = at;
   anchored_ = brought_ = number;
 }
@@ -29,7 +29,7 @@ Cursor StreamItinerary::normalized(const Cursor& at) const {
 
 int64_t StreamItinerary::number_at(const Cursor& requested) const {
   const Cursor at = normalized(requested);
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const Cursor anchor = normalized(anchor_);
   // Positions count samples, and the samples of all ranks in a step are consecutive records.
   if (at.epoch == anchor.epoch) return anchored_ + at.position - anchor.position;
@@ -75,7 +75,7 @@ void StreamItinerary::bring_rows(int64_t first) {
   const int64_t until = std::min(stream_->decided(), first + kStepsBrought * global_batch_);
   std::vector<int64_t> numbers;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     // Only whole steps: the rest of a step may be in a decision that is not made yet.
     for (brought_ = std::max(brought_, first); brought_ + size_at(brought_) <= until; brought_ += global_batch_) {
       const std::vector<int64_t> own = own_numbers(brought_);

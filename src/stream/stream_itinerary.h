@@ -1,11 +1,11 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "pipeline/itinerary.h"
 #include "stream/step_records.h"
 #include "stream/stream.h"
@@ -67,11 +67,11 @@ class StreamItinerary final : public StepSource {
   const std::shared_ptr<Stream> stream_;
   const StreamItineraryOptions options_;
   const int64_t global_batch_;
-  mutable std::mutex mutex_;
-  Cursor anchor_;
-  int64_t anchored_ = 0;
-  std::shared_ptr<StepRecords> records_;  // null: this rank reads all records itself
-  int64_t brought_ = 0;                   // rows of steps that begin below it were requested
+  mutable Mutex mutex_;
+  Cursor anchor_ FOREBAY_GUARDED_BY(mutex_);
+  int64_t anchored_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  std::shared_ptr<StepRecords> records_;            // null: this rank reads all records itself
+  int64_t brought_ FOREBAY_GUARDED_BY(mutex_) = 0;  // rows of steps that begin below it were requested
 };
 
 }  // namespace forebay

@@ -78,21 +78,20 @@ void Trace::name(Row row, std::string_view title) {
 }
 
 Trace::Row Trace::row_of_this_thread(uint32_t group, std::string_view title) {
-  const std::lock_guard lock(rows_mutex_);
+  const Lock lock(rows_mutex_);
   // Uses the system's thread id. A later thread may get the same id and then continues that row,
   // which no other thread uses any more.
   const auto [at, is_new] = threads_.try_emplace({group, std::this_thread::get_id()}, 0);
   if (is_new) {
     at->second = static_cast<uint32_t>(
         std::count_if(threads_.begin(), threads_.end(), [&](const auto& known) { return known.first.first == group; }));
-    // Locks mutex_ under rows_mutex_; the order is always the same.
     name(Row{group, at->second}, fmt::format("{} {}", title, at->second));
   }
   return {group, at->second};
 }
 
 Trace::Row Trace::lane(uint32_t group, std::string_view title, int64_t begin_ns, int64_t end_ns) {
-  const std::lock_guard lock(rows_mutex_);
+  const Lock lock(rows_mutex_);
   std::vector<int64_t>& taken_until = lanes_[group];
   // Uses the lowest free row, so there are only as many rows as intervals that overlap.
   auto free = std::find_if(taken_until.begin(), taken_until.end(), [&](int64_t until) { return until <= begin_ns; });
@@ -127,7 +126,7 @@ void Trace::counter(uint32_t group, std::string_view title, int64_t at_ns, Trace
 }
 
 void Trace::add(const std::string& event) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   // A thread that took the trace before it was turned off may still write. Its events are dropped.
   if (file_ == nullptr) return;
   const uint64_t bytes = event.size() + 2;
@@ -154,7 +153,7 @@ void Trace::write_out() {
 }
 
 Status Trace::finish() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (file_ == nullptr) return status_;
   pending_ +=
       fmt::format(R"({{"ph":"M","name":"trace_ended","pid":0,"args":{{"seconds":{:.6f},"events_left_out":{}}}}})",
@@ -169,12 +168,12 @@ Status Trace::finish() {
 
 std::shared_ptr<Trace> TraceSwitch::get() const {
   if (!on()) return nullptr;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return trace_;
 }
 
 bool TraceSwitch::turn_on(std::shared_ptr<Trace> trace) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (trace_) return false;
   trace_ = std::move(trace);
   // Set after the trace. It is read without the lock, and get() checks again under it.
@@ -183,7 +182,7 @@ bool TraceSwitch::turn_on(std::shared_ptr<Trace> trace) {
 }
 
 std::shared_ptr<Trace> TraceSwitch::turn_off() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   on_ = false;
   return std::exchange(trace_, nullptr);
 }

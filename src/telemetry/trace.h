@@ -6,13 +6,13 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <variant>
 #include <vector>
 
+#include "base/mutex.h"
 #include "forebay/result.h"
 
 namespace forebay {
@@ -72,22 +72,22 @@ class Trace {
   Trace(FILE* file, std::string path, uint64_t most_bytes);
   double microseconds(int64_t at_ns) const;
   void add(const std::string& event);
-  void write_out();
+  void write_out() FOREBAY_REQUIRES(mutex_);
 
   const std::string path_;
   const uint64_t most_bytes_;
   const int64_t begun_ns_;
-  std::mutex mutex_;
-  FILE* file_;  // null: finished
-  std::string pending_;
-  uint64_t bytes_ = 0;
-  int64_t left_out_ = 0;
-  Status status_;
+  Mutex mutex_;
+  FILE* file_ FOREBAY_GUARDED_BY(mutex_);  // null: finished
+  std::string pending_ FOREBAY_GUARDED_BY(mutex_);
+  uint64_t bytes_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  int64_t left_out_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  Status status_ FOREBAY_GUARDED_BY(mutex_);
 
-  std::mutex rows_mutex_;
-  std::map<std::pair<uint32_t, std::thread::id>, uint32_t> threads_;
+  Mutex rows_mutex_ FOREBAY_ACQUIRED_BEFORE(mutex_);
+  std::map<std::pair<uint32_t, std::thread::id>, uint32_t> threads_ FOREBAY_GUARDED_BY(rows_mutex_);
   // For each group: the end of each row's last interval.
-  std::map<uint32_t, std::vector<int64_t>> lanes_;
+  std::map<uint32_t, std::vector<int64_t>> lanes_ FOREBAY_GUARDED_BY(rows_mutex_);
 };
 
 /// Holds the current trace. Most of the time there is none. May be used from any thread.
@@ -102,8 +102,8 @@ class TraceSwitch {
 
  private:
   std::atomic<bool> on_{false};
-  mutable std::mutex mutex_;
-  std::shared_ptr<Trace> trace_;
+  mutable Mutex mutex_;
+  std::shared_ptr<Trace> trace_ FOREBAY_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay

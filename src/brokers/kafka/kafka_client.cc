@@ -125,7 +125,7 @@ KafkaClient::~KafkaClient() {
 // Recorded here, because the library writes this reason only to its log.
 bool KafkaClient::take_certificate(int x509_error) {
   if (x509_error == X509_V_OK) return true;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   refusal_ = invalid_argument(certificate_refusal(x509_error, address_.server_names));
   return false;
 }
@@ -184,23 +184,23 @@ void KafkaClient::stop() {
 }
 
 std::string KafkaClient::trouble() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return trouble_;
 }
 
 void KafkaClient::clear_trouble() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   trouble_.clear();
 }
 
 Status KafkaClient::refusal() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return refusal_;
 }
 
 void KafkaClient::hear(rd_kafka_resp_err_t error, const char* words) {
   Status status = status_of_kafka(error, words == nullptr ? "" : words, address_);
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   trouble_ = status.message();
   if (status.code() == Code::kInvalidArgument) refusal_ = std::move(status);
 }

@@ -5,11 +5,11 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "forebay/result.h"
 #include "stream/broker/kafka_address.h"
 
@@ -67,9 +67,9 @@ class KafkaClient {
   rd_kafka_t* client_ = nullptr;
   rd_kafka_topic_t* topic_ = nullptr;
   std::vector<int32_t> started_;
-  mutable std::mutex mutex_;
-  std::string trouble_;
-  Status refusal_;
+  mutable Mutex mutex_;
+  std::string trouble_ FOREBAY_GUARDED_BY(mutex_);
+  Status refusal_ FOREBAY_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay

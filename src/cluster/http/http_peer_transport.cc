@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <functional>
-#include <mutex>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/mutex.h"
 #include "cluster/deadlines.h"
 #include "store/http/curl_transport.h"
 
@@ -112,7 +112,7 @@ class HttpPeers final : public Transport {
   // for each `silence`, of which there are few.
   std::shared_ptr<const HttpConnectionOptions> connection(std::chrono::milliseconds silence) {
     const int most = static_cast<int>(std::clamp<int64_t>(silence.count(), 1, 1 << 30));
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (!connection_ || connection_->first_byte_timeout_ms != most) {
       auto made = std::make_shared<HttpConnectionOptions>();
       made->direct = true;
@@ -127,8 +127,8 @@ class HttpPeers final : public Transport {
   }
 
   const HttpPeerOptions options_;
-  std::mutex mutex_;
-  std::shared_ptr<const HttpConnectionOptions> connection_;
+  Mutex mutex_;
+  std::shared_ptr<const HttpConnectionOptions> connection_ FOREBAY_GUARDED_BY(mutex_);
   const std::shared_ptr<Deadlines> deadlines_ = std::make_shared<Deadlines>();
   const std::shared_ptr<HttpTransport> transport_;  // last: its end answers all calls in flight
 };

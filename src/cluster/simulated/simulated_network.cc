@@ -4,12 +4,12 @@
 #include <atomic>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <random>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/mutex.h"
 #include "cluster/address.h"
 #include "cluster/message.h"
 #include "store/calls.h"
@@ -24,9 +24,9 @@ struct SimulatedHost {
   JobPass pass;
   Services services;
   /// Held while a service is called, so that remove() waits for the call.
-  std::mutex serving;
-  bool gone = false;
-  Listening::Stats stats;
+  Mutex serving;
+  bool gone FOREBAY_GUARDED_BY(serving) = false;
+  Listening::Stats stats FOREBAY_GUARDED_BY(serving);
 };
 
 /// A call in flight. `comes` is set once bytes of its response arrive. All responses share one
@@ -50,12 +50,12 @@ class Network final : public SimulatedNetwork, public std::enable_shared_from_th
 
   std::shared_ptr<Transport> transport() override;
   void set_link(SimulatedLink link) override {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     link_ = link;
     random_.seed(link.seed);
   }
   void set_health(const std::string& address, HostHealth health) override {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     health_[address] = health;
   }
   void advance(std::chrono::nanoseconds by) override {
@@ -66,7 +66,7 @@ class Network final : public SimulatedNetwork, public std::enable_shared_from_th
   Result<std::string> add(const std::string& address, const std::shared_ptr<SimulatedHost>& host) {
     FOREBAY_ASSIGN(HostPort at, parse_host_port(address));
     if (is_any_address(at.host)) return invalid_argument(fmt::format("'{}' names no host", address));
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (at.port == 0) at.port = next_port_++;
     if (!hosts_.emplace(at.to_string(), host).second)
       return unavailable(fmt::format("cannot listen at {}: the port is taken", address));
@@ -74,16 +74,16 @@ class Network final : public SimulatedNetwork, public std::enable_shared_from_th
   }
   void remove(const std::string& address, SimulatedHost& host) {
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       hosts_.erase(address);
     }
-    const std::lock_guard served(host.serving);
+    const Lock served(host.serving);
     host.gone = true;
   }
 
   /// Sends a request. The call is answered later, unless the request is lost.
   void send(std::shared_ptr<Calling> calling) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     // The draw is made under the lock, in the order of requests: that order is what a seed
     // reproduces.
     const double draw = std::uniform_real_distribution<double>(0, 1)(random_);
@@ -101,7 +101,7 @@ class Network final : public SimulatedNetwork, public std::enable_shared_from_th
   void arrive(std::shared_ptr<Calling> calling) {
     std::shared_ptr<SimulatedHost> host;
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       const auto at = hosts_.find(calling->to.address);
       const auto health = health_.find(calling->to.address);
       const HostHealth is = health == health_.end() ? HostHealth::kWell : health->second;
@@ -116,7 +116,7 @@ class Network final : public SimulatedNetwork, public std::enable_shared_from_th
   }
 
   static Result<Buffer> served(SimulatedHost& host, const Calling& calling) {
-    const std::lock_guard lock(host.serving);
+    const Lock lock(host.serving);
     const JobPass& pass = calling.to.pass;
     const bool ours = same_secret(pass.token, host.pass.token) && pass.generation == host.pass.generation;
     if (host.gone) return unavailable("nobody listens there");
@@ -137,7 +137,7 @@ class Network final : public SimulatedNetwork, public std::enable_shared_from_th
   }
 
   void flip(Buffer& bytes) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (std::uniform_real_distribution<double>(0, 1)(random_) >= link_.flips || bytes.empty()) return;
     const uint64_t bit = std::uniform_int_distribution<uint64_t>(0, bytes.size() * 8 - 1)(random_);
     bytes.data()[bit / 8] ^= static_cast<uint8_t>(1u << (bit % 8));
@@ -145,7 +145,7 @@ class Network final : public SimulatedNetwork, public std::enable_shared_from_th
 
   void answer_later(std::shared_ptr<Calling> calling, Result<Buffer> response) {
     *calling->comes = true;
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const double bytes = response.ok() ? static_cast<double>(response->size()) : 0;
     const auto sending =
         std::chrono::nanoseconds(static_cast<int64_t>(bytes / std::max(link_.bytes_per_second, 1.0) * 1e9));
@@ -155,13 +155,13 @@ class Network final : public SimulatedNetwork, public std::enable_shared_from_th
     });
   }
 
-  std::mutex mutex_;
-  SimulatedLink link_;
-  std::mt19937_64 random_;
-  std::map<std::string, std::shared_ptr<SimulatedHost>> hosts_;
-  std::map<std::string, HostHealth> health_;
-  Timer::Time busy_until_{0};
-  uint16_t next_port_ = 1;
+  Mutex mutex_;
+  SimulatedLink link_ FOREBAY_GUARDED_BY(mutex_);
+  std::mt19937_64 random_ FOREBAY_GUARDED_BY(mutex_);
+  std::map<std::string, std::shared_ptr<SimulatedHost>> hosts_ FOREBAY_GUARDED_BY(mutex_);
+  std::map<std::string, HostHealth> health_ FOREBAY_GUARDED_BY(mutex_);
+  Timer::Time busy_until_ FOREBAY_GUARDED_BY(mutex_){0};
+  uint16_t next_port_ FOREBAY_GUARDED_BY(mutex_) = 1;
   // Timer for the time limits of calls. It is separate from timer_, whose thread may be inside a
   // service that hangs.
   Timer limits_;
@@ -175,7 +175,7 @@ class SimulatedListening final : public Listening {
   ~SimulatedListening() override { network_->remove(address_, *host_); }
   const std::string& address() const override { return address_; }
   Stats stats() const override {
-    const std::lock_guard lock(host_->serving);
+    const Lock lock(host_->serving);
     return host_->stats;
   }
 

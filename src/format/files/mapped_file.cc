@@ -6,10 +6,11 @@
 
 #include <atomic>
 #include <cerrno>
-#include <mutex>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "base/mutex.h"
 
 namespace forebay {
 namespace {
@@ -47,8 +48,8 @@ void on_bus_error(int signal, siginfo_t* info, void* context) {
 // This handler must run first, but other code (Python's faulthandler) may have installed its own
 // since.
 void install_handler() {
-  static std::mutex mutex;
-  const std::lock_guard lock(mutex);
+  static Mutex mutex;
+  const Lock lock(mutex);
   struct sigaction now = {};
   ::sigaction(SIGBUS, nullptr, &now);
   if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_bus_error) return;

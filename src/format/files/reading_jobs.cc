@@ -1,12 +1,12 @@
 #include "format/files/reading_jobs.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <system_error>
 #include <thread>
 
+#include "base/cond_var.h"
+#include "base/mutex.h"
 #include "runtime/host.h"
 
 namespace forebay {
@@ -31,7 +31,7 @@ class JobRun : public std::enable_shared_from_this<JobRun> {
       : store_(store), count_(count), make_(make), options_(options) {}
 
   void work() {
-    std::unique_lock lock(mutex_);
+    Lock lock(mutex_);
     while (true) {
       std::shared_ptr<Running> next = take_ready();
       if (!next) next = begin();
@@ -48,18 +48,20 @@ class JobRun : public std::enable_shared_from_this<JobRun> {
   }
 
   void stop() { fail(cancelled("stopped while the tables were being opened")); }
-  Status error() const { return error_; }
+  Status error() const {
+    const Lock lock(mutex_);
+    return error_;
+  }
 
  private:
-  // The caller of these two functions holds the lock.
-  std::shared_ptr<Running> take_ready() {
+  std::shared_ptr<Running> take_ready() FOREBAY_REQUIRES(mutex_) {
     if (ready_.empty()) return nullptr;
     std::shared_ptr<Running> next = std::move(ready_.front());
     ready_.pop_front();
     return next;
   }
 
-  std::shared_ptr<Running> begin() {
+  std::shared_ptr<Running> begin() FOREBAY_REQUIRES(mutex_) {
     if (next_ == count_ || active_ >= options_.at_once || !error_.ok()) return nullptr;
     const uint64_t bytes = options_.bytes ? options_.bytes(next_) : 0;
     // One job always runs, however large, because otherwise nothing would make progress.
@@ -80,7 +82,7 @@ class JobRun : public std::enable_shared_from_this<JobRun> {
       if (next.ok() && !next->nothing()) return ask(std::move(running), std::move(*next));
     }
     running->job.reset();
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     bytes_ -= running->bytes;
     --active_;
     changed_.notify_all();
@@ -112,7 +114,7 @@ class JobRun : public std::enable_shared_from_this<JobRun> {
 
   void answered(const std::shared_ptr<Running>& running, const Status& status,
                 const std::function<void(JobInput&)>& store) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (status.ok()) {
       store(running->input);
     } else if (running->input.status.ok()) {
@@ -124,13 +126,13 @@ class JobRun : public std::enable_shared_from_this<JobRun> {
   }
 
   bool failed() {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return !error_.ok();
   }
 
   void fail(Status status) {
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       if (error_.ok()) error_ = std::move(status);
       changed_.notify_all();
     }
@@ -141,12 +143,13 @@ class JobRun : public std::enable_shared_from_this<JobRun> {
   const size_t count_;
   const std::function<std::unique_ptr<ReadingJob>(size_t)>& make_;
   const ReadingJobsOptions& options_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::shared_ptr<Running>> ready_;
-  size_t next_ = 0, active_ = 0;
-  uint64_t bytes_ = 0;
-  Status error_;
+  mutable Mutex mutex_;
+  CondVar changed_;
+  std::deque<std::shared_ptr<Running>> ready_ FOREBAY_GUARDED_BY(mutex_);
+  size_t next_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  size_t active_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  uint64_t bytes_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  Status error_ FOREBAY_GUARDED_BY(mutex_);
   std::stop_source stop_;
 };
 

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <span>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "base/hash.h"
+#include "base/mutex.h"
 #include "format/files/imitate_link.h"
 #include "runtime/fork_guard.h"
 #include "store/http/curl_transport.h"
@@ -34,7 +34,7 @@ class Registry {
   Result<std::shared_ptr<Store>> get(const std::string& identity, const Make& make) {
     // The identity contains credentials, which should not be in memory once more.
     const std::string name = hash128(identity).to_string();
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     // Expired entries are removed now; otherwise a process that opens many buckets would keep an
     // entry for each.
     std::erase_if(stores_, [](const auto& entry) { return entry.second.expired(); });
@@ -45,8 +45,8 @@ class Registry {
   }
 
  private:
-  std::mutex mutex_;
-  std::map<std::string, std::weak_ptr<Store>> stores_;
+  Mutex mutex_;
+  std::map<std::string, std::weak_ptr<Store>> stores_ FOREBAY_GUARDED_BY(mutex_);
 };
 
 // It outlives all readers when the process ends.

@@ -1,8 +1,9 @@
 #include "format/files/stat_all.h"
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
+
+#include "base/cond_var.h"
+#include "base/mutex.h"
 
 namespace forebay {
 
@@ -10,10 +11,10 @@ namespace {
 constexpr int64_t kInFlight = 64;
 
 struct Progress {
-  std::mutex mutex;
-  std::condition_variable answered;
-  int64_t in_flight = 0;
-  Status error;
+  Mutex mutex;
+  CondVar answered;
+  int64_t in_flight FOREBAY_GUARDED_BY(mutex) = 0;
+  Status error FOREBAY_GUARDED_BY(mutex);
 };
 }  // namespace
 
@@ -22,16 +23,18 @@ Status stat_all(Store& store, int64_t count, const std::function<std::string(int
   const auto progress = std::make_shared<Progress>();
   std::stop_source ended;
   const std::stop_callback pass_on(stop, [&ended] { ended.request_stop(); });
-  std::unique_lock lock(progress->mutex);
+  Lock lock(progress->mutex);
   for (int64_t i = 0; i < count; ++i) {
     // Does not wait on the stop token: the store has it, and answers every request.
-    progress->answered.wait(lock, [&] { return progress->in_flight < kInFlight || !progress->error.ok(); });
+    progress->answered.wait(lock, [&]() FOREBAY_REQUIRES(progress->mutex) {
+      return progress->in_flight < kInFlight || !progress->error.ok();
+    });
     if (!progress->error.ok()) break;
     ++progress->in_flight;
     // A store may answer before stat() returns, and the answer takes the lock.
     lock.unlock();
     store.stat(key(i), ended.get_token(), [progress, i, &on_info](Result<ObjectInfo> info) {
-      const std::lock_guard in_answer(progress->mutex);
+      const Lock in_answer(progress->mutex);
       if (info.ok())
         on_info(i, &*info);
       else if (info.status().code() == Code::kNotFound)
@@ -43,13 +46,14 @@ Status stat_all(Store& store, int64_t count, const std::function<std::string(int
     });
     lock.lock();
   }
-  progress->answered.wait(lock, [&] { return progress->in_flight == 0 || !progress->error.ok(); });
+  progress->answered.wait(
+      lock, [&]() FOREBAY_REQUIRES(progress->mutex) { return progress->in_flight == 0 || !progress->error.ok(); });
   // The other answers are no longer needed. The lock is released, because a store may answer
   // stopped requests at once.
   lock.unlock();
   ended.request_stop();
   lock.lock();
-  progress->answered.wait(lock, [&] { return progress->in_flight == 0; });
+  progress->answered.wait(lock, [&]() FOREBAY_REQUIRES(progress->mutex) { return progress->in_flight == 0; });
   return progress->error;
 }
 

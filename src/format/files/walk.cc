@@ -1,10 +1,10 @@
 #include "format/files/walk.h"
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <utility>
 
+#include "base/cond_var.h"
+#include "base/mutex.h"
 #include "format/files/listing_boundaries.h"
 #include "format/files/listing_plan.h"
 
@@ -19,7 +19,7 @@ class Walk : public std::enable_shared_from_this<Walk> {
 
   Status run(std::stop_token stop) {
     const std::stop_callback pass_on(stop, [self = shared_from_this()] { self->stop_.request_stop(); });
-    std::unique_lock lock(mutex_);
+    Lock lock(mutex_);
     // After an error this still waits until nothing is in flight, because answers use `on_page`,
     // which belongs to the caller.
     while (error_.ok() ? !plan_.done() : plan_.in_flight() > 0) {
@@ -43,13 +43,20 @@ class Walk : public std::enable_shared_from_this<Walk> {
     return error_;
   }
 
-  ListingPlan& plan() { return plan_; }
+  uint64_t entries() const {
+    const Lock lock(mutex_);
+    return plan_.entries();
+  }
+  Boundaries boundaries() {
+    const Lock lock(mutex_);
+    return plan_.boundaries();
+  }
 
  private:
   void start(ListingPlan::Part part) {
     const ListRequest request = part.request;
     store_.list(request, stop_.get_token(), [self = shared_from_this(), part = std::move(part)](Result<ListPage> page) {
-      const std::lock_guard in_answer(self->mutex_);
+      const Lock in_answer(self->mutex_);
       if (page.ok() && self->error_.ok()) {
         self->plan_.take(part, *page, self->on_page_);
       } else {
@@ -61,11 +68,11 @@ class Walk : public std::enable_shared_from_this<Walk> {
   }
 
   Store& store_;
-  std::mutex mutex_;
-  std::condition_variable answered_;
-  ListingPlan plan_;
+  mutable Mutex mutex_;
+  CondVar answered_;
+  ListingPlan plan_ FOREBAY_GUARDED_BY(mutex_);
   const ListingPlan::OnPage& on_page_;
-  Status error_;
+  Status error_ FOREBAY_GUARDED_BY(mutex_);
   std::stop_source stop_;
 };
 
@@ -79,13 +86,13 @@ Status walk(Store& store, const std::string& prefix, std::stop_token stop, const
   const Boundaries known = keeps ? files.load(listing) : Boundaries();
   auto state = std::make_shared<Walk>(store, ListingPlan(traits, known, prefix), on_page);
   Status walked = state->run(stop);
-  if (walked.ok() && state->plan().entries() == 0 && !known.empty()) {
+  if (walked.ok() && state->entries() == 0 && !known.empty()) {
     // Partial listings cannot tell an empty folder from a missing one.
     state = std::make_shared<Walk>(store, ListingPlan(traits, {}, prefix), on_page);
     walked = state->run(std::move(stop));
   }
   if (!walked.ok() || !keeps) return walked;
-  const Boundaries now = state->plan().boundaries();
+  const Boundaries now = state->boundaries();
   if (now != known) files.save(listing, now);
   return walked;
 }

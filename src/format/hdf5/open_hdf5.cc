@@ -4,12 +4,12 @@
 #include <array>
 #include <atomic>
 #include <map>
-#include <mutex>
 #include <system_error>
 #include <thread>
 
 #include <fmt/format.h>
 
+#include "base/mutex.h"
 #include "format/files/find_files.h"
 #include "format/hdf5/hdf5_file.h"
 #include "format/table/table_data.h"
@@ -42,6 +42,7 @@ class FileOpener {
     }
     work();
     others.clear();
+    const Lock lock(mutex_);
     if (!failed_.ok()) return failed_;
     return bad_.empty() ? Status() : told();
   }
@@ -58,7 +59,7 @@ class FileOpener {
         opened_[file] = std::move(*opened);
         continue;
       }
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       const Code code = opened.status().code();
       // An error of this file. Other errors would be the same for the next file.
       if (is_data_error(code) || code == Code::kInvalidArgument) {
@@ -86,7 +87,7 @@ class FileOpener {
 
   std::string name(size_t file) const { return files_.store->display_name(files_.files[file].key); }
 
-  Status told() const {
+  Status told() const FOREBAY_REQUIRES(mutex_) {
     const auto& [file, first] = *bad_.begin();
     if (bad_.size() == 1) {
       return Status(first.code(),
@@ -112,9 +113,9 @@ class FileOpener {
   std::vector<std::shared_ptr<const TableFile>> opened_;
   std::atomic<size_t> next_{0};
   std::atomic<bool> ended_{false};
-  std::mutex mutex_;
-  std::map<size_t, Status> bad_;
-  Status failed_;
+  Mutex mutex_;
+  std::map<size_t, Status> bad_ FOREBAY_GUARDED_BY(mutex_);
+  Status failed_ FOREBAY_GUARDED_BY(mutex_);
 };
 
 /// How rows are made from files, as part of the identity of cached rows. "1" is the version of

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
-#include <mutex>
 
 #include <fmt/format.h>
 
+#include "base/mutex.h"
 #include "forebay/stats/store.h"
 #include "format/files/joined_reads.h"
 #include "format/files/reading_jobs.h"
@@ -202,8 +202,8 @@ class FilterPass {
 struct Findings {
   explicit Findings(int64_t rows) : kept(rows) {}
   KeptBits kept;
-  std::mutex mutex;
-  UndecidedRows undecided;
+  Mutex mutex;
+  UndecidedRows undecided FOREBAY_GUARDED_BY(mutex);
 };
 
 class FilterJob final : public ReadingJob {
@@ -229,7 +229,7 @@ class FilterJob final : public ReadingJob {
     const int64_t begin = data_.begins[chunk_];
     found_.kept.keep_some(begin, pass_.match(chunk_, *columns, fields_));
     if (!columns->bad_rows) return NextReads();
-    const std::lock_guard lock(found_.mutex);
+    const Lock lock(found_.mutex);
     for (const auto& [row, status] : pass_.bad_rows(*columns)) found_.undecided.rows.emplace(begin + row, status);
     return NextReads();
   }
@@ -241,7 +241,7 @@ class FilterJob final : public ReadingJob {
     Status named = Status(status).with_key(data_.chunk_name(chunk_)).with_operator("filter");
     if (!is_data_error(status.code())) return named;
     found_.kept.keep_all(data_.begins[chunk_], data_.begins[chunk_ + 1]);
-    const std::lock_guard lock(found_.mutex);
+    const Lock lock(found_.mutex);
     found_.undecided.chunks.emplace(chunk_, std::move(named));
     return NextReads();
   }
@@ -297,6 +297,7 @@ Result<FilteredRows> filter_rows(const TableData& data, std::span<const std::sha
   FOREBAY_RETURN_IF_ERROR(run_reading_jobs(
       data.store ? *data.store : none, open.size(),
       [&](size_t job) { return std::make_unique<FilterJob>(data, pass, open[job], found); }, jobs, std::move(stop)));
+  const Lock lock(found.mutex);
   return FilteredRows{std::move(found.kept).take(), std::move(found.undecided)};
 }
 

@@ -1,7 +1,6 @@
 #include "format/table/load_codecs.h"
 
-#include <mutex>
-
+#include "base/mutex.h"
 #include "base/shared_module.h"
 
 namespace forebay {
@@ -21,9 +20,9 @@ Result<const TableCodecs*> load() {
 }  // namespace
 
 Result<const TableCodecs*> load_table_codecs() {
-  static std::mutex mutex;
+  static Mutex mutex;
   static const TableCodecs* loaded = nullptr;
-  const std::lock_guard lock(mutex);
+  const Lock lock(mutex);
   if (loaded != nullptr) return loaded;
   // Failures are not remembered, because the package may be installed later.
   FOREBAY_ASSIGN(loaded, load());

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 
 #include <fmt/format.h>
 
+#include "base/mutex.h"
 #include "base/sniff.h"
 #include "format/files/joined_reads.h"
 #include "format/files/reading_jobs.h"
@@ -38,9 +38,9 @@ struct IndexRun {
   const std::stop_token stop;
   const Cache cache, masked_cache;
   std::vector<OpenedTable> opened;
-  std::mutex large_mutex;  // large indices are read one by one, to bound the memory
-  std::mutex bad_mutex;
-  std::map<size_t, Status> bad;
+  Mutex large_mutex;  // large indices are read one by one, to bound the memory
+  Mutex bad_mutex;
+  std::map<size_t, Status> bad FOREBAY_GUARDED_BY(bad_mutex);
 };
 
 class IndexJob final : public ReadingJob {
@@ -76,7 +76,7 @@ class IndexJob final : public ReadingJob {
     if (*wanted <= tail.size()) return take_index(tail.slice(tail.size() - *wanted, *wanted));
     if (*wanted <= kLargeIndexBytes) return NextReads{{tail_request(*wanted)}, {}};
     // Waits with the lock held, on purpose: this keeps a second large index out of memory.
-    const std::lock_guard one_at_a_time(run_.large_mutex);
+    const Lock one_at_a_time(run_.large_mutex);
     Result<Buffer> all = read_wait(*run_.files.store, tail_request(*wanted), run_.stop);
     return all.ok() ? take_index(std::move(*all)) : refuse(all.status());
   }
@@ -126,7 +126,7 @@ class IndexJob final : public ReadingJob {
   Result<NextReads> refuse(const Status& status) {
     // An unavailable store or a stop ends all jobs, because the next file would fail alike.
     if (!is_data_error(status.code())) return Status(status).with_key(name());
-    const std::lock_guard lock(run_.bad_mutex);
+    const Lock lock(run_.bad_mutex);
     run_.bad.emplace(file_, status);
     return NextReads();
   }
@@ -141,7 +141,7 @@ class IndexJob final : public ReadingJob {
   std::vector<TableFile::Piece> pieces_;
 };
 
-Status bad_files(const IndexRun& run) {
+Status bad_files(const IndexRun& run) FOREBAY_REQUIRES(run.bad_mutex) {
   const auto& [file, first] = *run.bad.begin();
   const auto name = [&](size_t i) { return run.files.store->display_name(run.files.files[i].key); };
   constexpr std::string_view kWayOut =
@@ -174,6 +174,7 @@ Result<OpenedTables> read_indices(DataFiles& files, const IndexOptions& options,
   FOREBAY_RETURN_IF_ERROR(run_reading_jobs(
       *files.store, files.files.size(), [&](size_t file) { return std::make_unique<IndexJob>(run, file); }, jobs,
       std::move(stop)));
+  const Lock lock(run.bad_mutex);
   if (!run.bad.empty()) return bad_files(run);
   return OpenedTables{std::move(run.opened), run.cache.tables};
 }

@@ -119,7 +119,7 @@ class CachedTable final : public TableFile {
 
 Result<TableIndexCache::Open> TableIndexCache::get(const std::shared_ptr<const StoredIndex>& index) const {
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (const auto found = entries_.find(index.get()); found != entries_.end()) {
       // Moves the entry to the front. Iterators in entries_ stay valid.
       open_.splice(open_.begin(), open_, found->second);
@@ -135,7 +135,7 @@ Result<TableIndexCache::Open> TableIndexCache::get(const std::shared_ptr<const S
 
 void TableIndexCache::put(const StoredIndex* index, Open open) const {
   std::vector<Open> evicted;  // destroyed after the lock is released
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (entries_.contains(index)) return;
   open_.push_front({index, std::move(open), 0});
   open_.front().bytes = open_.front().open->index_bytes();
@@ -169,21 +169,21 @@ std::shared_ptr<const TableShape> TableIndexCache::shape_of(const TableFile& fil
   }
   for (const auto& [name, why] : shape.unmapped)
     text += fmt::format("{}:{} {}:{}\n", name.size(), name, why.size(), why);
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   auto& known = shapes_[text];
   if (!known) known = std::make_shared<const TableShape>(std::move(shape));
   return known;
 }
 
 std::shared_ptr<TableIndexCache> TableIndexCache::with_types(const TableReading& reading) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   auto& other = by_types_[column_types_text(reading.types)];
   if (!other) other = std::make_shared<TableIndexCache>(codec_, reading, budget_bytes_);
   return other;
 }
 
 uint64_t TableIndexCache::open_bytes() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   uint64_t bytes = bytes_;
   for (const auto& [types, other] : by_types_) bytes += other->open_bytes();
   return bytes;

@@ -4,12 +4,12 @@
 #include <list>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/table_codec.h"
 #include "format/table/stored_index.h"
 
@@ -56,7 +56,7 @@ class TableIndexCache {
   const TableCodec& codec_;
   const TableReading reading_;
   const uint64_t budget_bytes_;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   mutable std::list<OpenIndex> open_;  ///< most recently used first
   mutable std::map<const StoredIndex*, std::list<OpenIndex>::iterator> entries_;
   mutable uint64_t bytes_ = 0;

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 
 #include <fmt/format.h>
 
+#include "base/mutex.h"
 #include "base/sniff.h"
 #include "format/files/reading_jobs.h"
 #include "format/webdataset/tar_index_files.h"
@@ -33,8 +33,8 @@ struct ShardRun {
   const NameSplit split;
   const TarIndexFiles kept;
   std::vector<TarIndex> indexes;
-  std::mutex bad_mutex;
-  std::map<size_t, Status> bad;
+  Mutex bad_mutex;
+  std::map<size_t, Status> bad FOREBAY_GUARDED_BY(bad_mutex);
 };
 
 /// Indexes one shard: asks for its size, then reads its headers from the first to the last.
@@ -123,7 +123,7 @@ class ShardJob final : public ReadingJob {
   /// An error in this shard ends no other job, so that all errors are reported together.
   Result<NextReads> refuse(const Status& status) {
     if (!is_data_error(status.code())) return Status(status).with_key(name());
-    const std::lock_guard lock(run_.bad_mutex);
+    const Lock lock(run_.bad_mutex);
     run_.bad.emplace(file_, status);
     return NextReads();
   }
@@ -140,7 +140,7 @@ class ShardJob final : public ReadingJob {
   uint64_t window_at_ = 0;
 };
 
-Status bad_shards(const ShardRun& run) {
+Status bad_shards(const ShardRun& run) FOREBAY_REQUIRES(run.bad_mutex) {
   const auto& [file, first] = *run.bad.begin();
   const auto name = [&](size_t i) { return run.files.store->display_name(run.files.files[i].key); };
   constexpr std::string_view kWayOut = "restore it, or leave it out by a narrower pattern or a list of the others";
@@ -174,6 +174,7 @@ Result<std::vector<TarIndex>> read_shard_indexes(DataFiles& files, const ShardIn
       std::move(stop)));
   if (!options.kept.empty()) run.kept.remove_oldest();
   run.kept.tell();
+  const Lock lock(run.bad_mutex);
   if (!run.bad.empty()) return bad_shards(run);
   return std::move(run.indexes);
 }

@@ -50,7 +50,7 @@ void TarIndexFiles::save(const Shard& shard, const TarIndex& index) const {
 }
 
 void TarIndexFiles::Trouble::add(const std::string& path) {
-  const std::lock_guard lock(mutex);
+  const Lock lock(mutex);
   if (count++ == 0) first = path;
 }
 

@@ -2,11 +2,11 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "format/files/index_files.h"
 #include "format/webdataset/sample_name.h"
 #include "format/webdataset/tar_index.h"
@@ -44,8 +44,8 @@ class TarIndexFiles {
   /// A kind of problem: how often it occurred, and where first.
   struct Trouble {
     std::atomic<int> count = 0;
-    std::mutex mutex;
-    std::string first;
+    Mutex mutex;
+    std::string first FOREBAY_GUARDED_BY(mutex);
     void add(const std::string& path);
   };
 

@@ -2,18 +2,19 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <tuple>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace forebay {
 
 MeetingPlace take_meeting(const std::string& folder, int rank, uint64_t generation) {
   using Meeting = std::tuple<std::string, int, uint64_t>;
   // Never destroyed, because loaders may close while the process ends.
-  static auto& mutex = *new std::mutex;
+  static auto& mutex = *new Mutex;
   static auto& all = *new std::map<Meeting, std::vector<std::weak_ptr<const void>>>;
-  const std::lock_guard lock(mutex);
+  const Lock lock(mutex);
   std::erase_if(all, [](const auto& each) {
     return std::ranges::all_of(each.second, [](const auto& held) { return held.expired(); });
   });

@@ -4,10 +4,10 @@
 #include <atomic>
 #include <cstring>
 #include <deque>
-#include <mutex>
 #include <unordered_map>
 #include <utility>
 
+#include "base/mutex.h"
 #include "cache/hash_map.h"
 #include "forebay/stats/cache.h"
 
@@ -21,11 +21,11 @@ namespace {
 class EntryNotes {
  public:
   void ask(const Hash128& entry) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     ++note(entry).asked;
   }
   bool take_asked(const Hash128& entry) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const auto found = notes_.find(entry);
     if (found == notes_.end() || found->second.asked == 0) return false;
     --found->second.asked;
@@ -33,18 +33,18 @@ class EntryNotes {
     return true;
   }
   void forget_asked(const Hash128& entry) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const auto found = notes_.find(entry);
     if (found == notes_.end()) return;
     found->second.asked = 0;
     forget_unless_needed(found);
   }
   void note_in_vain(const Hash128& entry) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     note(entry).in_vain = true;
   }
   bool take_in_vain(const Hash128& entry) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const auto found = notes_.find(entry);
     if (found == notes_.end() || !std::exchange(found->second.in_vain, false)) return false;
     forget_unless_needed(found);
@@ -59,7 +59,7 @@ class EntryNotes {
   };
   using Notes = std::unordered_map<Hash128, Note, HashOfHash>;
 
-  Note& note(const Hash128& entry) {
+  Note& note(const Hash128& entry) FOREBAY_REQUIRES(mutex_) {
     const auto [at, is_new] = notes_.try_emplace(entry, Note{added_});
     if (!is_new) return at->second;
     order_.emplace_back(entry, added_++);
@@ -71,15 +71,15 @@ class EntryNotes {
     }
     return notes_.find(entry)->second;
   }
-  void forget_unless_needed(Notes::iterator at) {
+  void forget_unless_needed(Notes::iterator at) FOREBAY_REQUIRES(mutex_) {
     if (at->second.asked == 0 && !at->second.in_vain) notes_.erase(at);
   }
 
   static constexpr size_t kMost = 1 << 14;
-  mutable std::mutex mutex_;
-  Notes notes_;
-  std::deque<std::pair<Hash128, uint64_t>> order_;  // includes erased notes
-  uint64_t added_ = 0;
+  mutable Mutex mutex_;
+  Notes notes_ FOREBAY_GUARDED_BY(mutex_);
+  std::deque<std::pair<Hash128, uint64_t>> order_ FOREBAY_GUARDED_BY(mutex_);  // includes erased notes
+  uint64_t added_ FOREBAY_GUARDED_BY(mutex_) = 0;
 };
 
 class PeerCache final : public TieredCache {

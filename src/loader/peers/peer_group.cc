@@ -1,9 +1,9 @@
 #include "loader/peers/peer_group.h"
 
 #include <atomic>
-#include <shared_mutex>
 #include <utility>
 
+#include "base/shared_mutex.h"
 #include "base/source.h"
 #include "forebay/ledger.h"
 
@@ -14,7 +14,7 @@ namespace forebay {
 class PeerGroup::Entries final : public EntrySource {
  public:
   std::optional<Buffer> entry(const Hash128& key) override {
-    const std::shared_lock lock(mutex_);
+    const SharedLock lock(mutex_);
     for (const auto& each : caches_) {
       const auto cache = each.lock();
       if (!cache) continue;
@@ -52,7 +52,7 @@ class PeerGroup::Entries final : public EntrySource {
   }
   void stands_at(int64_t position) { position_.store(position, std::memory_order_relaxed); }
   void add(const std::shared_ptr<TieredCache>& cache) {
-    const std::unique_lock lock(mutex_);
+    const ExclusiveLock lock(mutex_);
     caches_.push_back(cache);
   }
 
@@ -62,8 +62,8 @@ class PeerGroup::Entries final : public EntrySource {
   std::atomic<int64_t> position_{INT64_MAX};  ///< in the first epoch; INT64_MAX before and after it
   OwnerOf owner_;
   int rank_ = -1;
-  std::shared_mutex mutex_;
-  std::vector<std::weak_ptr<TieredCache>> caches_;
+  SharedMutex mutex_;
+  std::vector<std::weak_ptr<TieredCache>> caches_ FOREBAY_GUARDED_BY(mutex_);
 };
 
 PeerGroup::PeerGroup() : entries_(std::make_shared<Entries>()) {}

@@ -21,13 +21,13 @@ Hash128 replay_key(const ReplaySample& sample) {
 }
 
 void ReplayRows::hold(std::span<const ReplaySample> entered) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   for (const ReplaySample& sample : entered) ++entries_[replay_key(sample)].times;
 }
 
 void ReplayRows::let_go(std::span<const ReplaySample> left) {
   std::vector<std::shared_ptr<const Columns>> gone;  // destroyed after the lock is released
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   for (const ReplaySample& sample : left) {
     const auto found = entries_.find(replay_key(sample));
     if (found == entries_.end() || --found->second.times > 0) continue;
@@ -38,7 +38,7 @@ void ReplayRows::let_go(std::span<const ReplaySample> left) {
 
 void ReplayRows::hold_only(std::span<const ReplaySample> kept) {
   Entries before;  // destroyed after the lock is released
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   before.swap(entries_);
   bytes_ = 0;
   rows_ = 0;
@@ -56,7 +56,7 @@ void ReplayRows::hold_only(std::span<const ReplaySample> kept) {
 }
 
 std::optional<EntryCache::Found> ReplayRows::find(const EntryRef& entry) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto found = entries_.find(entry.key);
   if (found == entries_.end() || !found->second.columns) return std::nullopt;
   ++hits_;
@@ -64,13 +64,13 @@ std::optional<EntryCache::Found> ReplayRows::find(const EntryRef& entry) {
 }
 
 bool ReplayRows::has(const Hash128& entry) const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto found = entries_.find(entry);
   return found != entries_.end() && found->second.columns;
 }
 
 bool ReplayRows::admits(const Hash128& entry, uint64_t bytes) const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto found = entries_.find(entry);
   return found != entries_.end() && !found->second.columns && has_room(bytes);
 }
@@ -84,7 +84,7 @@ void ReplayRows::put(const EntryRef& ref, std::shared_ptr<const Columns> columns
   Result<Columns> own = decode_entry(entry, std::move(*plain));
   if (!own.ok()) return;
   auto row = std::make_shared<const Columns>(std::move(*own));
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto found = entries_.find(entry);
   // Meanwhile the sample may have left the buffer, or another thread may have stored its result.
   if (found == entries_.end() || found->second.columns || !has_room(bytes)) return;
@@ -100,19 +100,18 @@ Result<std::shared_ptr<const Columns>> ReplayRows::open(const Hash128&, Buffer) 
 }
 
 RehearsalStats ReplayRows::stats() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return {hits_, made_again_, rows_, bytes_, most_bytes_};
 }
 
 uint64_t ReplayRows::reclaim(uint64_t bytes) {
   std::vector<std::shared_ptr<const Columns>> gone;
   uint64_t given = 0;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   for (auto at = entries_.begin(); at != entries_.end() && given < bytes; ++at) given += drop(at->second, gone);
   return given;
 }
 
-// Requires `mutex_`.
 uint64_t ReplayRows::drop(Held& held, std::vector<std::shared_ptr<const Columns>>& gone) {
   if (!held.columns) return 0;
   gone.push_back(std::move(held.columns));

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "base/entry_cache.h"
+#include "base/mutex.h"
 #include "base/reclaimable_memory.h"
 #include "cache/hash_map.h"
 #include "pipeline/keyed_stage.h"
@@ -60,15 +60,15 @@ class ReplayRows final : public EntryCache, public ReplayResults, public Reclaim
   };
   using Entries = std::unordered_map<Hash128, Held, HashOfHash>;
   bool has_room(uint64_t bytes) const { return bytes_ + bytes <= most_bytes_; }
-  uint64_t drop(Held& held, std::vector<std::shared_ptr<const Columns>>& gone);
+  uint64_t drop(Held& held, std::vector<std::shared_ptr<const Columns>>& gone) FOREBAY_REQUIRES(mutex_);
 
   const uint64_t most_bytes_;
-  mutable std::mutex mutex_;
-  Entries entries_;  // one for each sample of the replay buffer
-  uint64_t hits_ = 0;
+  mutable Mutex mutex_;
+  Entries entries_ FOREBAY_GUARDED_BY(mutex_);  // one for each sample of the replay buffer
+  uint64_t hits_ FOREBAY_GUARDED_BY(mutex_) = 0;
   std::atomic<uint64_t> made_again_ = 0, puts_ = 0;
-  uint64_t rows_ = 0;                // number of entries with a result
-  std::atomic<uint64_t> bytes_ = 0;  // of these results
+  uint64_t rows_ FOREBAY_GUARDED_BY(mutex_) = 0;  // number of entries with a result
+  std::atomic<uint64_t> bytes_ = 0;               // of these results
 };
 
 /// The keys of a `.rehearse(where="here")`: epoch and id of a sample. It looks up results of

@@ -422,13 +422,13 @@ Status StreamRun::write_journal(const std::string& path, const Cursor& at) {
     return opened.status();
   }
   stream_->set_witness(*opened, number);
-  const std::lock_guard lock(journal_mutex_);
+  const Lock lock(journal_mutex_);
   journal_ = std::move(*opened);
   return {};
 }
 
 std::shared_ptr<JournalWriter> StreamRun::journal() const {
-  const std::lock_guard lock(journal_mutex_);
+  const Lock lock(journal_mutex_);
   return journal_;
 }
 
@@ -437,7 +437,7 @@ void StreamRun::end_journal() {
   stream_->set_witness(nullptr, 0);
   std::shared_ptr<JournalWriter> ended;
   {
-    const std::lock_guard lock(journal_mutex_);
+    const Lock lock(journal_mutex_);
     ended.swap(journal_);
   }
   if (ended) (void)ended->flush();

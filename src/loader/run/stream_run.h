@@ -1,10 +1,10 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <string>
 
+#include "base/mutex.h"
 #include "loader/run/run.h"
 #include "stream/journal.h"
 #include "stream/ranks/assigned_reading.h"
@@ -83,8 +83,8 @@ class StreamRun final : public Run, public std::enable_shared_from_this<StreamRu
   std::stop_source closing_;
   bool repeats_ = false;
 
-  mutable std::mutex journal_mutex_;  // guards journal_: any thread may call close()
-  std::shared_ptr<JournalWriter> journal_;
+  mutable Mutex journal_mutex_;  // any thread may call close()
+  std::shared_ptr<JournalWriter> journal_ FOREBAY_GUARDED_BY(journal_mutex_);
   std::shared_ptr<Decisions> decisions_;      // null: one rank, or ranks that repeat a journal
   std::shared_ptr<AssignedReading> reading_;  // null: this rank reads all records itself
   std::unique_ptr<RecordExchange> exchange_;  // null: this rank retains all records, in memory

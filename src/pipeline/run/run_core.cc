@@ -44,13 +44,12 @@ void RunCore::act(Lock& lock, Actions actions) {
   acting = this;
   for (decide(actions); !actions.empty(); decide(actions)) {
     Actions begun = std::exchange(actions, Actions());
-    lock.unlock();
+    const Unlock unlocked(lock, mutex);
     // The queue exists although the lock is released, since close() waits for posted tasks.
     for (Actions::Post& post : begun.posts) queue->post(post.order, std::move(post.task));
     for (const FlightPtr& flight : begun.flights) fetcher.send(flight);
     for (const auto& notify : begun.notifications) notify();
     begun = Actions();  // destroying actions may notify other runs, which take their own locks
-    lock.lock();
   }
   run_->settled();
 }
@@ -72,9 +71,8 @@ void RunCore::end(std::unique_ptr<SingleFlight::Flight>& making) {
 
 void RunCore::send_notifications(Lock& lock) {
   const SingleFlight::Told callbacks = std::exchange(notifications_, {});
-  lock.unlock();
+  const Unlock unlocked(lock, mutex);
   for (const auto& notify : callbacks) notify();
-  lock.lock();
 }
 
 void RunCore::act_on_a_thread(std::shared_ptr<void> taken_apart) {
@@ -86,12 +84,13 @@ void RunCore::act_on_a_thread(std::shared_ptr<void> taken_apart) {
               }));
 }
 
-Turn::Turn(RunCore& core) : core_(core), lock_(core.mutex, std::defer_lock) {
+// The analysis does not follow a lock that is a member.
+Turn::Turn(RunCore& core) FOREBAY_NO_THREAD_SAFETY_ANALYSIS : core_(core), lock_(core.mutex, std::defer_lock) {
   Spell::change(core.thread_time, Work::kEngine);  // waiting for the lock counts there, too
   lock_.lock();
 }
 
-Turn::~Turn() {
+Turn::~Turn() FOREBAY_NO_THREAD_SAFETY_ANALYSIS {
   core_.act(lock_, std::move(actions));
   if (core_.closed) core_.changed.notify_all();
 }

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "base/cond_var.h"
+#include "base/mutex.h"
 #include "base/single_flight.h"
 #include "engine/engine.h"
 #include "engine/fetcher.h"
@@ -57,7 +57,7 @@ class Advancing {
 /// that returns from there takes a Turn. The window owns it.
 class RunCore {
  public:
-  using Lock = std::unique_lock<std::mutex>;
+  using Lock = forebay::Lock;
 
   RunCore(Engine& engine, std::shared_ptr<const ExecutionPlan> plan, std::shared_ptr<StepSource> steps,
           RunnerOptions options);
@@ -77,9 +77,10 @@ class RunCore {
   std::shared_ptr<void> alive() const { return alive_.lock(); }
   std::weak_ptr<void> weakly_alive() const { return alive_; }
 
-  mutable std::mutex mutex;
-  // Guarded by the mutex:
-  std::condition_variable changed;  ///< wakes the consumer and close()
+  mutable Mutex mutex;
+  // Guarded by the mutex. The analysis does not check it, since it does not take the mutex of the
+  // runner and of each part for the same.
+  CondVar changed;  ///< wakes the consumer and close()
   Fetcher fetcher;
   StoreQueue* const store_queue;  ///< the data set's store; null if nothing is fetched
   /// The run's queue on the compute threads. Null before the first next_for() and after close().
@@ -94,7 +95,7 @@ class RunCore {
   void end(std::unique_ptr<SingleFlight::Flight>& making);
   /// Sends the stored notifications, for callers that do not call act(). Releases the lock
   /// meanwhile.
-  void send_notifications(Lock& lock);
+  void send_notifications(Lock& lock) FOREBAY_REQUIRES(mutex);
 
   /// Adds a task for a compute thread. `task` is an Executor::Task and has to call ended(), with
   /// the lock held. The run lives at least as long as the task.
@@ -124,7 +125,7 @@ class RunCore {
 
   /// Carries out `actions` and lets the run advance, until it decides on no further action. The
   /// lock is held before and after, and released meanwhile.
-  void act(Lock& lock, Actions actions = {});
+  void act(Lock& lock, Actions actions = {}) FOREBAY_REQUIRES(mutex);
   /// Called with the lock held, by code whose changes let nothing advance.
   void settled() { run_->settled(); }
   /// Posts act() to a compute thread, for callers that must not spend time on it or belong to
@@ -149,10 +150,10 @@ class RunCore {
 };
 
 /// Holds the lock of a run. Its destructor lets the run advance and carries out the actions.
-class Turn {
+class FOREBAY_SCOPED_CAPABILITY Turn {
  public:
-  explicit Turn(RunCore& core);
-  ~Turn();
+  explicit Turn(RunCore& core) FOREBAY_ACQUIRE(core.mutex);
+  ~Turn() FOREBAY_RELEASE();
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
 

@@ -51,7 +51,8 @@ bool Runner::wait(RunCore::Lock& lock, std::chrono::milliseconds timeout) {
   if (window_->nothing_planned()) core_.act(lock);
   // The caller may be user code on a compute thread.
   const Executor::Waiting waiting;
-  const bool over = core_.changed.wait_for(lock, timeout, [&] { return core_.closed || window_->ready(); });
+  const bool over = core_.changed.wait_for(
+      lock, timeout, [&]() FOREBAY_REQUIRES(core_.mutex) { return core_.closed || window_->ready(); });
   waited_ns_ += window_->consumer_goes_on();
   return over;
 }
@@ -114,7 +115,7 @@ void Runner::forget_wait() {
 }
 
 Cursor Runner::cursor() const {
-  const std::lock_guard lock(core_.mutex);
+  const Lock lock(core_.mutex);
   return window_->cursor();
 }
 
@@ -132,7 +133,7 @@ void Runner::look_again() {
 }
 
 bool Runner::closed() const {
-  const std::lock_guard lock(core_.mutex);
+  const Lock lock(core_.mutex);
   return core_.closed;
 }
 
@@ -182,12 +183,12 @@ void Runner::abandon_threads() {
 }
 
 std::vector<uint32_t> Runner::decodes() const {
-  const std::lock_guard lock(core_.mutex);
+  const Lock lock(core_.mutex);
   return window_->decodes();
 }
 
 Runner::Stats Runner::stats() const {
-  const std::lock_guard lock(core_.mutex);
+  const Lock lock(core_.mutex);
   Stats stats;
   stats.memory = core_.memory.snapshot();
   stats.batches = window_->stats().batches;

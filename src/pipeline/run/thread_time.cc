@@ -16,25 +16,25 @@ size_t place(Work what) { return static_cast<size_t>(what); }
 }  // namespace
 
 void ThreadTime::begin(Work what) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   ended_less_begun_[place(what)] -= clock_();
   ++at_it_[place(what)];
 }
 
 void ThreadTime::end(Work what, int64_t cpu_ns) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   cpu_[place(what)] += cpu_ns;
   ended_less_begun_[place(what)] += clock_();
   --at_it_[place(what)];
 }
 
 void ThreadTime::add_idle_cpu(int64_t cpu_ns) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   idle_cpu_ += cpu_ns;
 }
 
 void ThreadTime::change(Work from, Work to, int64_t cpu_ns) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   cpu_[place(from)] += cpu_ns;
   const int64_t now_ns = clock_();
   ended_less_begun_[place(from)] += now_ns;
@@ -44,7 +44,7 @@ void ThreadTime::change(Work from, Work to, int64_t cpu_ns) {
 }
 
 ThreadTime::Look ThreadTime::look() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   Look look{clock_(), ended_less_begun_, cpu_, idle_cpu_};
   for (size_t i = 0; i < kWorks; ++i) look.parts[i] += at_it_[i] * look.at_ns;
   return look;

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 
 namespace forebay {
 
@@ -48,13 +48,13 @@ class ThreadTime {
 
  private:
   const Clock clock_;  // read with the lock held, so that a look is not older than its figures
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   // Sum of end times less sum of begin times. Work in progress lacks its end time, so that its wall
   // time is added as at_it_ × now.
-  Parts ended_less_begun_{};
-  std::array<int64_t, kWorks> at_it_{};
-  Parts cpu_{};
-  int64_t idle_cpu_ = 0;
+  Parts ended_less_begun_ FOREBAY_GUARDED_BY(mutex_){};
+  std::array<int64_t, kWorks> at_it_ FOREBAY_GUARDED_BY(mutex_){};
+  Parts cpu_ FOREBAY_GUARDED_BY(mutex_){};
+  int64_t idle_cpu_ FOREBAY_GUARDED_BY(mutex_) = 0;
 };
 
 /// Measures a task on a compute thread, from its start to its end. Lives on that thread.

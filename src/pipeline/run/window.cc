@@ -62,7 +62,8 @@ bool Window::ready() const {
   return finished() || !core_.steps->failure().ok();
 }
 
-Result<Delivery> Window::deliver(RunCore::Lock& lock) {
+// The analysis does not take the mutex that the runner holds for that of core_.
+Result<Delivery> Window::deliver(RunCore::Lock& lock) FOREBAY_NO_THREAD_SAFETY_ANALYSIS {
   if (batches_.empty()) {
     FOREBAY_RETURN_IF_ERROR(core_.steps->failure());
     return Delivery{};

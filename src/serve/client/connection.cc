@@ -40,7 +40,10 @@ Result<std::shared_ptr<Connection>> Connection::open(FileDescriptor socket, bool
   Hello hello;
   hello.program = program_name();
   const Status status = connection->ask(MessageType::kHello, to_message(hello)).status();
-  if (turned_away != nullptr) *turned_away = !status.ok() && connection->told_;
+  if (turned_away != nullptr) {
+    const TimedLock lock(connection->turn_);
+    *turned_away = !status.ok() && connection->told_;
+  }
   if (!status.ok()) return status;
   return connection;
 }
@@ -103,7 +106,7 @@ Status Connection::last_words(Status why) {
 
 Result<std::string> Connection::ask(MessageType type, std::string_view body) {
   if (process_generation() != generation_) return cancelled("this process was forked from the one that has the loader");
-  const std::lock_guard lock(turn_);
+  const TimedLock lock(turn_);
   if (lost_) return unavailable("the server has gone");
   tell_what_goes();
   if (Status status = channel_.send(type, body); !status.ok()) return lose(last_words(std::move(status)));
@@ -133,10 +136,10 @@ Status Connection::ask_next(std::chrono::milliseconds timeout) {
 }
 
 Result<Connection::Next> Connection::next(std::chrono::milliseconds timeout) {
-  const std::unique_lock lock(turn_, timeout);
   Next nothing;
   nothing.timed_out = true;
-  if (!lock.owns_lock()) return nothing;
+  if (!turn_.try_lock_for(timeout)) return nothing;
+  const TimedLock lock(turn_, std::adopt_lock);
   if (lost_) return unavailable("the server has gone");
   tell_what_goes();
   if (!next_asked_) FOREBAY_RETURN_IF_ERROR(ask_next(timeout));
@@ -157,7 +160,7 @@ Result<Connection::Next> Connection::next(std::chrono::milliseconds timeout) {
 }
 
 Status Connection::forget_next() {
-  const std::lock_guard lock(turn_);
+  const TimedLock lock(turn_);
   if (!next_asked_) return {};
   if (!next_answer_) {
     bool timed_out = false;
@@ -226,14 +229,14 @@ void Connection::let_go(uint64_t number) {
   // In the child of a fork the parent still holds the batch, and the socket is the parent's.
   if (process_generation() != generation_ || lost_) return;
   {
-    const std::lock_guard lock(freed_mutex_);
+    const Lock lock(freed_mutex_);
     freed_.push_back(number);
   }
   tell_what_goes();
 }
 
 void Connection::tell_what_goes() {
-  const std::lock_guard lock(freed_mutex_);
+  const Lock lock(freed_mutex_);
   while (!freed_.empty()) {
     const auto end = freed_.end();
     // Each message must be small enough for try_send().

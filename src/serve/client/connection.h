@@ -4,12 +4,13 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
+#include "base/timed_mutex.h"
 #include "forebay/shared_loader.h"
 #include "runtime/fork_guard.h"
 #include "serve/memory/mapped_slabs.h"
@@ -50,28 +51,28 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void close();
 
  private:
-  Result<Frame> answer(std::chrono::milliseconds timeout, bool* timed_out);
-  Status take_slabs(const Frame& frame);
-  Status ask_next(std::chrono::milliseconds timeout);
-  Result<Next> understand(const Frame& frame);
-  Result<Batch> batch_of(BatchMessage message);
+  Result<Frame> answer(std::chrono::milliseconds timeout, bool* timed_out) FOREBAY_REQUIRES(turn_);
+  Status take_slabs(const Frame& frame) FOREBAY_REQUIRES(turn_);
+  Status ask_next(std::chrono::milliseconds timeout) FOREBAY_REQUIRES(turn_);
+  Result<Next> understand(const Frame& frame) FOREBAY_REQUIRES(turn_);
+  Result<Batch> batch_of(BatchMessage message) FOREBAY_REQUIRES(turn_);
   void let_go(uint64_t number);
   void tell_what_goes();
   Status lose(Status why);
   Status give_up();
-  Status last_words(Status why);
+  Status last_words(Status why) FOREBAY_REQUIRES(turn_);
 
   Channel channel_;
   MappedSlabs slabs_;
   const uint64_t generation_ = process_generation();
   std::atomic<bool> lost_ = false, interrupted_ = false;
-  std::timed_mutex turn_;
-  bool next_asked_ = false;
-  std::optional<Frame> next_answer_;  // the answer, if it arrived during another request
-  bool told_ = false;                 // whether the last error of ask() was an answer of the server
+  TimedMutex turn_;
+  bool next_asked_ FOREBAY_GUARDED_BY(turn_) = false;
+  std::optional<Frame> next_answer_ FOREBAY_GUARDED_BY(turn_);  // the answer, if it arrived during another request
+  bool told_ FOREBAY_GUARDED_BY(turn_) = false;  // whether the last error of ask() was an answer of the server
 
-  std::mutex freed_mutex_;
-  std::vector<uint64_t> freed_;
+  Mutex freed_mutex_;
+  std::vector<uint64_t> freed_ FOREBAY_GUARDED_BY(freed_mutex_);
 };
 
 }  // namespace forebay

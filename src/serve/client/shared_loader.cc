@@ -1,10 +1,10 @@
 #include "forebay/shared_loader.h"
+#include "base/mutex.h"
 
 #include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
-#include <mutex>
 #include <utility>
 
 #include <fmt/format.h>
@@ -40,18 +40,19 @@ struct SharedLoader::Impl {
   OpenRequest request;
   const uint64_t generation = process_generation();
 
-  mutable std::mutex mutex;  // guards the following against close() and stats() on other threads
-  std::shared_ptr<Connection> connection;
-  std::optional<Position> at;  // position of the client; empty: ask the server
-  std::string last_state;      // last known position
-  int64_t size = 0;
-  std::string fingerprint;
-  bool closed = false, forgets_end = false;
-  bool owes_end = false;         // an epoch's last batch was delivered, but not its end
-  bool lost_end = false;         // the server was lost that would have delivered that end
-  bool at_loaded_place = false;  // a state was loaded, and no batch was delivered since
+  mutable Mutex mutex;
+  std::shared_ptr<Connection> connection FOREBAY_GUARDED_BY(mutex);
+  std::optional<Position> at FOREBAY_GUARDED_BY(mutex);  // position of the client; empty: ask the server
+  std::string last_state FOREBAY_GUARDED_BY(mutex);      // last known position
+  int64_t size FOREBAY_GUARDED_BY(mutex) = 0;
+  std::string fingerprint FOREBAY_GUARDED_BY(mutex);
+  bool closed FOREBAY_GUARDED_BY(mutex) = false;
+  bool forgets_end FOREBAY_GUARDED_BY(mutex) = false;
+  bool owes_end FOREBAY_GUARDED_BY(mutex) = false;         // an epoch's last batch was delivered, but not its end
+  bool lost_end FOREBAY_GUARDED_BY(mutex) = false;         // the server was lost that would have delivered that end
+  bool at_loaded_place FOREBAY_GUARDED_BY(mutex) = false;  // a state was loaded, and no batch was delivered since
   std::atomic<int> restarts = 0;
-  std::mutex reconnecting;  // held by the thread that connects to another server
+  Mutex reconnecting;  // held by the thread that connects to another server
 
   bool starts() const { return share.server.empty() || share.server == "auto"; }
   bool in_child() const { return process_generation() != generation; }
@@ -61,23 +62,27 @@ struct SharedLoader::Impl {
       return invalid_argument(
           "this loader was made before a fork and its server knows the parent process; make a new one "
           "in the child");
-    const std::lock_guard lock(mutex);
+    const Lock lock(mutex);
     return closed ? invalid_argument(
                         "the loader is closed; make a new one (its state_dict() goes on where this one "
                         "stopped)")
                   : Status();
   }
   std::shared_ptr<Connection> current() const {
-    const std::lock_guard lock(mutex);
+    const Lock lock(mutex);
     return connection;
   }
+  bool is_at_loaded_place() const {
+    const Lock lock(mutex);
+    return at_loaded_place;
+  }
   bool stands_at_state(const std::string& state) const {
-    const std::lock_guard lock(mutex);
+    const Lock lock(mutex);
     return at && at->state == state;
   }
   // `given` is the epoch of the batch that led to this position.
   void stands_at(std::optional<Position> now, std::optional<int64_t> given) {
-    const std::lock_guard lock(mutex);
+    const Lock lock(mutex);
     at = std::move(now);
     if (at) last_state = at->state;
     owes_end = at && given && *given != at->epoch;
@@ -86,6 +91,12 @@ struct SharedLoader::Impl {
   Status connect();
   Status connect_again(const std::shared_ptr<Connection>& lost, const Status& why);
   std::optional<bool> end_of_lost_epoch();
+  /// Called when the server has answered. Returns whether the end of the epoch before is dropped.
+  bool leave_loaded_place() {
+    const Lock lock(mutex);
+    at_loaded_place = false;
+    return std::exchange(forgets_end, false);
+  }
   Status catch_up();
   Status gone(const Status& why) const;
   Result<std::string> ask(MessageType type, const std::string& body);
@@ -116,7 +127,7 @@ Status SharedLoader::Impl::connect() {
       continue;
     if (!status.ok()) return status;
     {
-      const std::lock_guard lock(mutex);
+      const Lock lock(mutex);
       if (closed) return cancelled("the loader was closed");
       connection = *made;
       // A new server continues at the client's position. The lost one may have been ahead of it.
@@ -140,7 +151,7 @@ Status SharedLoader::Impl::gone(const Status& why) const {
 }
 
 Status SharedLoader::Impl::connect_again(const std::shared_ptr<Connection>& lost, const Status& why) {
-  const std::lock_guard turn(reconnecting);
+  const Lock turn(reconnecting);
   if (current() != lost) return {};  // another thread has connected again
   if (!starts()) return gone(why);
   if (++restarts > kMostRestarts)
@@ -164,7 +175,7 @@ Result<std::string> SharedLoader::Impl::ask(MessageType type, const std::string&
 Status SharedLoader::Impl::look() {
   FOREBAY_ASSIGN(const std::string answer, ask(MessageType::kLook, ""));
   FOREBAY_ASSIGN(Look now, from_message<Look>(answer));
-  const std::lock_guard lock(mutex);
+  const Lock lock(mutex);
   at = std::move(now.position);
   last_state = at->state;
   size = now.size;
@@ -174,11 +185,11 @@ Status SharedLoader::Impl::look() {
 
 Result<Position> SharedLoader::Impl::position() {
   {
-    const std::lock_guard lock(mutex);
+    const Lock lock(mutex);
     if (at) return *at;
   }
   FOREBAY_RETURN_IF_ERROR(look());
-  const std::lock_guard lock(mutex);
+  const Lock lock(mutex);
   return at.value_or(Position());
 }
 
@@ -186,7 +197,7 @@ Result<Position> SharedLoader::Impl::position() {
 // is still to be delivered. This function delivers it. It returns nothing if no end was lost, and
 // true if the end is to be dropped.
 std::optional<bool> SharedLoader::Impl::end_of_lost_epoch() {
-  const std::lock_guard lock(mutex);
+  const Lock lock(mutex);
   if (!std::exchange(lost_end, false)) return std::nullopt;
   return std::exchange(forgets_end, false);
 }
@@ -195,7 +206,7 @@ Status SharedLoader::Impl::catch_up() {
   (void)current()->forget_next();
   LoadRequest here;
   {
-    const std::lock_guard lock(mutex);
+    const Lock lock(mutex);
     lost_end = std::exchange(owes_end, false);
     here = {last_state, true};
   }
@@ -210,17 +221,16 @@ Status SharedLoader::Impl::moved(MessageType type, const std::string& body) {
   (void)current()->forget_next();
   FOREBAY_RETURN_IF_ERROR(ask(MessageType::kLoadState, to_message(LoadRequest{here.state, true})).status());
   FOREBAY_RETURN_IF_ERROR(ask(type, body).status());
-  forgets_end = false;
   {
-    const std::lock_guard lock(mutex);
-    owes_end = lost_end = false;
+    const Lock lock(mutex);
+    forgets_end = owes_end = lost_end = false;
   }
   return look();
 }
 
 // Implements LoaderOptions::restart. If the server is lost, the next batch reports that.
 void SharedLoader::Impl::restart_epoch() {
-  if (!options.restart || at_loaded_place) return;
+  if (!options.restart || is_at_loaded_place()) return;
   const Result<Position> here = position();
   if (!here.ok()) return;
   Result<Checkpoint> place = Checkpoint::from_json(here->state);
@@ -264,6 +274,7 @@ Status SharedLoader::prepare() { return impl_->usable(); }
 
 void SharedLoader::begin_iteration() {
   impl_->restart_epoch();
+  const Lock lock(impl_->mutex);
   impl_->forgets_end = true;
 }
 
@@ -296,8 +307,7 @@ Result<std::optional<Batch>> SharedLoader::next_for(std::chrono::milliseconds ti
   *timed_out = next->timed_out;
   if (next->timed_out) return std::optional<Batch>();
   impl_->restarts = 0;
-  impl_->at_loaded_place = false;
-  const bool forgets = std::exchange(impl_->forgets_end, false) && !next->batch;
+  const bool forgets = impl_->leave_loaded_place() && !next->batch;
   // An end that does not change the position is that of an epoch whose last batch was delivered.
   if (forgets && impl_->stands_at_state(next->behind.state)) {
     *timed_out = true;
@@ -333,12 +343,19 @@ std::string SharedLoader::state() const {
   const Result<Position> at = impl_->position();
   if (at.ok()) return at->state;
   // After an error and a close() only the last known position is available.
-  const std::lock_guard lock(impl_->mutex);
+  const Lock lock(impl_->mutex);
   return impl_->last_state;
 }
 
-int64_t SharedLoader::size() const { return impl_->size; }
-std::string SharedLoader::fingerprint() const { return impl_->fingerprint; }
+int64_t SharedLoader::size() const {
+  const Lock lock(impl_->mutex);
+  return impl_->size;
+}
+
+std::string SharedLoader::fingerprint() const {
+  const Lock lock(impl_->mutex);
+  return impl_->fingerprint;
+}
 
 Pipeline SharedLoader::opened() const {
   return Pipeline(std::make_shared<const Description>(impl_->pipeline.description().steps().front()));
@@ -361,6 +378,7 @@ const Pipeline& SharedLoader::pipeline() const { return impl_->pipeline; }
 
 Status SharedLoader::load_state(const std::string& json, bool strict) {
   FOREBAY_RETURN_IF_ERROR(impl_->moved(MessageType::kLoadState, to_message(LoadRequest{json, strict})));
+  const Lock lock(impl_->mutex);
   impl_->at_loaded_place = true;
   return {};
 }
@@ -389,7 +407,7 @@ void SharedLoader::close() {
   if (impl_->in_child()) return;
   std::shared_ptr<Connection> last;
   {
-    const std::lock_guard lock(impl_->mutex);
+    const Lock lock(impl_->mutex);
     impl_->closed = true;
     last = impl_->connection;
   }
@@ -398,7 +416,7 @@ void SharedLoader::close() {
 
 bool SharedLoader::closed() const {
   if (impl_->in_child()) return true;
-  const std::lock_guard lock(impl_->mutex);
+  const Lock lock(impl_->mutex);
   return impl_->closed;
 }
 

@@ -46,14 +46,14 @@ Status MappedSlabs::add(const SlabMessage& message, const FileDescriptor& file) 
                                      message.bytes),
                          message.bytes);
   auto mapping = std::make_shared<const Mapping>(static_cast<uint8_t*>(data), message.bytes);
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   slabs_[message.number] = std::move(mapping);
   return {};
 }
 
 void MappedSlabs::drop(uint64_t number) {
   std::shared_ptr<const Mapping> gone;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (const auto found = slabs_.find(number); found != slabs_.end()) {
     gone = std::move(found->second);
     slabs_.erase(found);
@@ -68,7 +68,7 @@ Result<Tensor> MappedSlabs::tensor(const TensorPlace& place, const std::shared_p
     return place.shape.empty() || *bytes == 0 ? Result<Tensor>(tensor) : no_tensor();
   std::shared_ptr<const Mapping> mapping;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const auto found = slabs_.find(place.slab);
     if (found == slabs_.end()) return no_tensor();
     mapping = found->second;

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 
+#include "base/mutex.h"
 #include "forebay/result.h"
 #include "serve/wire/message.h"
 #include "store/local/local_file.h"
@@ -27,8 +27,8 @@ class MappedSlabs {
 
  private:
   struct Mapping;
-  mutable std::mutex mutex_;
-  std::map<uint64_t, std::shared_ptr<const Mapping>> slabs_;
+  mutable Mutex mutex_;
+  std::map<uint64_t, std::shared_ptr<const Mapping>> slabs_ FOREBAY_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay

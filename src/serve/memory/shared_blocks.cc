@@ -93,7 +93,7 @@ void SharedBlocks::trim(std::vector<std::shared_ptr<const Slab>>& gone) {
 }
 
 uint8_t* SharedBlocks::allocate(size_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (bytes >= kOwnSlab) {
     if (uint8_t* const again = use_again(rounded(bytes, kSlabPage))) return again;
     Held* const held = add_slab(rounded(bytes, kSlabPage));
@@ -138,7 +138,7 @@ SharedBlocks::Slabs::iterator SharedBlocks::slab_of(const uint8_t* address) {
 
 void SharedBlocks::free(uint8_t* block, size_t bytes) {
   std::vector<std::shared_ptr<const Slab>> gone;  // unmapped without the lock
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto found = slab_of(block);
   if (found == slabs_.end()) return;
   Held& held = found->second;
@@ -155,14 +155,14 @@ void SharedBlocks::free(uint8_t* block, size_t bytes) {
 }
 
 std::optional<SharedBlocks::Place> SharedBlocks::find(const uint8_t* address) const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto found = const_cast<SharedBlocks*>(this)->slab_of(address);
   if (found == slabs_.end()) return std::nullopt;
   return Place{found->second.slab, static_cast<uint64_t>(address - found->first)};
 }
 
 uint64_t SharedBlocks::bytes() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return lent_bytes_ + idle_bytes_;
 }
 

@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
+#include "base/mutex.h"
 #include "forebay/result.h"
 #include "runtime/block_source.h"
 #include "store/local/local_file.h"
@@ -72,16 +72,17 @@ class SharedBlocks final : public BlockSource {
   using Slabs = std::map<const uint8_t*, Held>;  // by their first address
   static std::optional<size_t> take(Held& held, size_t bytes);
   static void give_back(Held& held, size_t offset, size_t bytes);
-  Held* add_slab(size_t bytes);
-  uint8_t* use_again(size_t bytes);
-  void trim(std::vector<std::shared_ptr<const Slab>>& gone);
-  Slabs::iterator slab_of(const uint8_t* address);
+  Held* add_slab(size_t bytes) FOREBAY_REQUIRES(mutex_);
+  uint8_t* use_again(size_t bytes) FOREBAY_REQUIRES(mutex_);
+  void trim(std::vector<std::shared_ptr<const Slab>>& gone) FOREBAY_REQUIRES(mutex_);
+  Slabs::iterator slab_of(const uint8_t* address) FOREBAY_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  Slabs slabs_;
-  std::vector<std::shared_ptr<const Slab>> idle_;  // the longest idle first
-  uint64_t lent_bytes_ = 0, idle_bytes_ = 0;       // bytes of slabs in use, and of idle slabs
-  uint64_t next_number_ = 1;
+  mutable Mutex mutex_;
+  Slabs slabs_ FOREBAY_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<const Slab>> idle_ FOREBAY_GUARDED_BY(mutex_);  // the longest idle first
+  uint64_t lent_bytes_ FOREBAY_GUARDED_BY(mutex_) = 0;  // bytes of slabs in use, and of idle slabs
+  uint64_t idle_bytes_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  uint64_t next_number_ FOREBAY_GUARDED_BY(mutex_) = 1;
 };
 
 }  // namespace forebay

@@ -32,7 +32,7 @@ Guest::Guest(FileDescriptor socket, pid_t process, Sharing& sharing)
 Guest::~Guest() { close_feed(); }
 
 std::shared_ptr<OpenedFeed> Guest::feed() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return feed_;
 }
 
@@ -48,7 +48,7 @@ void Guest::close_feed() {
   std::shared_ptr<OpenedFeed> was;
   not_given_.reset();
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     was = std::move(feed_);
   }
   if (was) was->feed().close();
@@ -65,7 +65,7 @@ Status Guest::greet() {
                     "releases; stop the server (forebay serve stop) so that one of yours begins",
                     kServeVersion, hello.version));
   channel_.set_most_bytes(kMostRequest);
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   look_.program = hello.program;
   return {};
 }
@@ -89,7 +89,7 @@ void Guest::run() {
   {
     // The batches return to their pool after the lock is released.
     std::map<uint64_t, Held> let_go;
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     let_go.swap(held_);
   }
   over_ = true;
@@ -171,7 +171,7 @@ Result<std::string> Guest::open(const std::string& body) {
   if (feed()) return invalid_argument("this connection has a loader already");
   FOREBAY_ASSIGN(std::shared_ptr<OpenedFeed> opened, OpenedFeed::open(request, sharing_, stop_.get_token()));
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     feed_ = std::move(opened);
     look_.pipeline = feed_->description();
     look_.rank = request.options.job.rank.value_or(0);
@@ -205,7 +205,7 @@ Status Guest::next(const std::string& body) {
       not_given_ ? Result<std::optional<Batch>>(std::exchange(not_given_, std::nullopt))
                  : now->feed().next_for(std::min(kMostWait, std::chrono::milliseconds(*timeout)), &timed_out);
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (begun_ == std::chrono::steady_clock::time_point()) begun_ = asked;
     // This is the time that the server needed. The client asks ahead and may have waited less.
     look_.waited += std::chrono::duration<double>(std::chrono::steady_clock::now() - asked).count();
@@ -291,7 +291,7 @@ Status Guest::give(Batch batch) {
   message.behind = given_to_ = position_of(feed()->feed().position());
   held.batch = std::move(batch);
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     ++look_.batches;
     look_.samples += held.batch.size();
     look_.epoch = message.epoch;
@@ -308,7 +308,7 @@ void Guest::let_go(const std::string& body) {
   const Result<std::vector<uint64_t>> numbers = from_message<std::vector<uint64_t>>(body);
   if (!numbers.ok()) return;
   std::vector<Held> gone;  // returns to the pool after the lock is released
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   for (const uint64_t number : *numbers) {
     const auto found = held_.find(number);
     if (found == held_.end()) continue;
@@ -322,7 +322,7 @@ GuestLook Guest::look() const {
   const std::shared_ptr<OpenedFeed> now = feed();
   GuestLook look;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     look = look_;
     look.held = static_cast<int64_t>(held_.size());
     if (begun_ != std::chrono::steady_clock::time_point())

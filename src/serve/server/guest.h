@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "serve/server/sharing.h"
 #include "serve/wire/channel.h"
 
@@ -88,11 +88,11 @@ class Guest {
   std::optional<Batch> not_given_;  // a batch for which there was no memory that clients can map
   Position given_to_;               // position of the client after the last answer
 
-  mutable std::mutex mutex_;  // guards what follows against look() and abort()
-  std::map<uint64_t, Held> held_;
-  std::shared_ptr<OpenedFeed> feed_;
-  GuestLook look_;
-  std::chrono::steady_clock::time_point begun_{};
+  mutable Mutex mutex_;  // guards what follows against look() and abort()
+  std::map<uint64_t, Held> held_ FOREBAY_GUARDED_BY(mutex_);
+  std::shared_ptr<OpenedFeed> feed_ FOREBAY_GUARDED_BY(mutex_);
+  GuestLook look_ FOREBAY_GUARDED_BY(mutex_);
+  std::chrono::steady_clock::time_point begun_ FOREBAY_GUARDED_BY(mutex_){};
 };
 
 }  // namespace forebay

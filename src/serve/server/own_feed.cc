@@ -1,11 +1,11 @@
 #include "serve/server/own_feed.h"
 
 #include <future>
-#include <mutex>
 #include <optional>
 #include <system_error>
 #include <utility>
 
+#include "base/mutex.h"
 #include "forebay/ledger.h"
 #include "serve/server/carried_counters.h"
 
@@ -20,18 +20,19 @@ class OwnFeed final : public Feed {
 
   Result<std::optional<Batch>> next_for(std::chrono::milliseconds timeout, bool* timed_out) override {
     share_what_came();
-    Result<std::optional<Batch>> given = loader_->next_for(timeout, timed_out);
-    if (given.ok() && !*timed_out) owes_end_ = given->has_value() && (*given)->epoch != loader_->epoch();
+    const std::shared_ptr<Loader> now = loader();
+    Result<std::optional<Batch>> given = now->next_for(timeout, timed_out);
+    if (given.ok() && !*timed_out) owes_end_ = given->has_value() && (*given)->epoch != now->epoch();
     return given;
   }
-  Loader& position() override { return *loader_; }
+  Loader& position() override { return *loader(); }
   void moved() override { owes_end_ = false; }
   void stay(bool stays) override { stays_ = stays; }
   Ledger stats() const override {
     std::shared_ptr<Loader> now;
     std::optional<Ledger> before;
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       now = loader_;
       before = before_;
     }
@@ -43,19 +44,19 @@ class OwnFeed final : public Feed {
     // Keeps the loader alive while it closes: the client's thread may replace it.
     const std::shared_ptr<Loader> now = loader();
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       closed_ = true;
     }
     now->close();
   }
   std::string shares() const override {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return shares_;
   }
 
  private:
   std::shared_ptr<Loader> loader() const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return loader_;
   }
 
@@ -76,10 +77,11 @@ class OwnFeed final : public Feed {
     if (owes_end_ || stays_) return;
     Result<Reopened> found = coming_.get();
     // A new loader would not know the error log and the number of bad samples of this epoch either.
-    if (!found.ok() || !loader_->errors().empty() || !found->loader->load_state(loader_->state()).ok()) return;
+    const std::shared_ptr<Loader> now = loader();
+    if (!found.ok() || !now->errors().empty() || !found->loader->load_state(now->state()).ok()) return;
     std::shared_ptr<Loader> other = std::move(found->loader);
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       if (closed_) return;
       before_ = counted(*loader_, before_);
       std::swap(loader_, other);
@@ -104,11 +106,11 @@ class OwnFeed final : public Feed {
   const FindBetter better_;
   uint64_t asked_ = 0;
   bool owes_end_ = false, stays_ = false;
-  mutable std::mutex mutex_;
-  std::shared_ptr<Loader> loader_;  // changed by the client's thread
-  std::string shares_;
-  std::optional<Ledger> before_;  // sum of the counters of earlier loaders
-  bool closed_ = false;
+  mutable Mutex mutex_;
+  std::shared_ptr<Loader> loader_ FOREBAY_GUARDED_BY(mutex_);  // changed by the client's thread
+  std::string shares_ FOREBAY_GUARDED_BY(mutex_);
+  std::optional<Ledger> before_ FOREBAY_GUARDED_BY(mutex_);  // sum of the counters of earlier loaders
+  bool closed_ FOREBAY_GUARDED_BY(mutex_) = false;
   std::stop_source stop_;
   std::future<Result<Reopened>> coming_;  // last, so that it has ended before other members go
 };

@@ -147,6 +147,11 @@ void Server::wake() const {
   (void)!write(wake_.get(), &one, sizeof one);
 }
 
+size_t Server::guests() const {
+  const Lock lock(mutex_);
+  return guests_.size();
+}
+
 void Server::accept_all() {
   while (true) {
     FileDescriptor socket(accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
@@ -155,13 +160,13 @@ void Server::accept_all() {
     // The folder keeps other users out, but a socket from the parent (--listen-at) may be
     // elsewhere.
     if (!peer || peer->user != getuid()) continue;
-    if (guests_.size() >= kMostGuests) {
+    if (guests() >= kMostGuests) {
       turn_away(std::move(socket));
       continue;
     }
     try {
       auto guest = std::make_unique<Connected>(std::move(socket), peer->process, sharing_, *this);
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       guests_.push_back(std::move(guest));
       ++served_;
     } catch (const std::system_error& error) {
@@ -172,11 +177,10 @@ void Server::accept_all() {
 
 void Server::remove_gone() {
   std::vector<std::unique_ptr<Connected>> gone;  // joined without the lock
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   for (auto& guest : guests_) {
     if (guest->guest.over()) gone.push_back(std::move(guest));
   }
-  // Only this thread changes guests_, so it may read them without the lock.
   std::erase(guests_, nullptr);
   if (guests_.empty() && !gone.empty()) alone_since_ = std::chrono::steady_clock::now();
 }
@@ -184,38 +188,48 @@ void Server::remove_gone() {
 // Aborts clients that have hung up, or that have died while another process keeps their socket
 // open.
 void Server::look_at(std::vector<pollfd>& watched) {
-  for (size_t i = 0; i < guests_.size(); ++i) {
-    Connected& guest = *guests_[i];
-    const bool hung_up = (watched[2 + 2 * i].revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
-    if (guest.aborted || (!hung_up && watched[3 + 2 * i].revents == 0)) continue;
-    guest.aborted = true;
-    guest.guest.abort();
+  std::vector<Connected*> gone;  // aborted without the lock; only this thread removes guests
+  {
+    const Lock lock(mutex_);
+    for (size_t i = 0; i < guests_.size(); ++i) {
+      Connected& guest = *guests_[i];
+      const bool hung_up = (watched[2 + 2 * i].revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+      if (guest.aborted || (!hung_up && watched[3 + 2 * i].revents == 0)) continue;
+      guest.aborted = true;
+      gone.push_back(&guest);
+    }
   }
+  for (Connected* const guest : gone) guest->guest.abort();
 }
 
 // Decides whether to exit. The lock ensures that a client that connects meanwhile is either
 // accepted here, or finds no server and starts another one.
 bool Server::leaves() {
-  if (!options_.linger || !guests_.empty() || std::chrono::steady_clock::now() - alone_since_ < *options_.linger)
+  if (!options_.linger || guests() > 0 || std::chrono::steady_clock::now() - alone_since_ < *options_.linger)
     return false;
   // Does not wait for the lock: a process that holds it starts a server, and this one then stays.
   const std::optional<FileDescriptor> lock = lock_socket(options_.path, false);
   if (!lock) return false;
   accept_all();
-  if (!guests_.empty()) return false;
+  if (guests() > 0) return false;
   unlink(options_.path.c_str());
   listening_ = FileDescriptor();
   return true;
+}
+
+void Server::watch_guests(std::vector<pollfd>& watched) const {
+  const Lock lock(mutex_);
+  for (const auto& guest : guests_) {
+    watched.push_back({guest->aborted ? -1 : guest->guest.descriptor(), POLLRDHUP, 0});
+    watched.push_back({guest->aborted ? -1 : guest->ended.get(), POLLIN, 0});
+  }
 }
 
 Status Server::run(std::stop_token stop) {
   const std::stop_callback wakes(stop, [this] { wake(); });
   while (!stop.stop_requested() && !stopping_) {
     std::vector<pollfd> watched{{listening_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
-    for (const auto& guest : guests_) {
-      watched.push_back({guest->aborted ? -1 : guest->guest.descriptor(), POLLRDHUP, 0});
-      watched.push_back({guest->aborted ? -1 : guest->ended.get(), POLLIN, 0});
-    }
+    watch_guests(watched);
     // Short enough for --linger. Every other event wakes the poll.
     if (poll(watched.data(), watched.size(), options_.linger ? 100 : 1000) > 0) {
       look_at(watched);
@@ -230,7 +244,7 @@ Status Server::run(std::stop_token stop) {
   listening_ = FileDescriptor();
   std::vector<std::unique_ptr<Connected>> all;
   {
-    const std::lock_guard guard(mutex_);
+    const Lock guard(mutex_);
     all.swap(guests_);
   }
   // Abort all of them before the destructors join them one by one.
@@ -242,7 +256,7 @@ std::string Server::status() const {
   std::vector<GuestLook> looks;
   nlohmann::json status;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     for (const auto& guest : guests_) looks.push_back(guest->guest.look());
     status["clients_served"] = served_;
   }

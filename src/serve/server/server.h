@@ -50,7 +50,9 @@ class Server {
  private:
   struct Connected;
   explicit Server(ServerOptions options);
+  size_t guests() const;
   void accept_all();
+  void watch_guests(std::vector<pollfd>& watched) const;
   void look_at(std::vector<pollfd>& watched);
   void remove_gone();
   bool leaves();
@@ -63,9 +65,9 @@ class Server {
   std::atomic<bool> stopping_ = false;
   const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point alone_since_ = begun_;
-  int64_t served_ = 0;
-  mutable std::mutex mutex_;  // guards guests_ against status()
-  std::vector<std::unique_ptr<Connected>> guests_;
+  mutable Mutex mutex_;
+  int64_t served_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  std::vector<std::unique_ptr<Connected>> guests_ FOREBAY_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay

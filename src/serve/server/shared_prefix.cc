@@ -77,30 +77,30 @@ Description with_cache_behind(const Description& description, size_t steps, uint
 }
 
 uint64_t SharedPrefixes::add(const Description& description, const std::string& job) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   known_.emplace(++version_, Known{description, job});
   return version_;
 }
 
 void SharedPrefixes::remove(uint64_t client) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   known_.erase(client);
   // A budget is released with the last client that could use it.
-  std::erase_if(given_, [&](const auto& given) {
+  std::erase_if(given_, [&](const auto& given) FOREBAY_REQUIRES(mutex_) {
     return std::ranges::none_of(known_,
                                 [&](const auto& one) { return begins_at(one.second.description, given.first); });
   });
 }
 
 void SharedPrefixes::set_bytes(uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   bytes_ = bytes;
 }
 
 uint64_t SharedPrefixes::bytes_for(const Description& description, size_t steps) {
   constexpr uint64_t kFewest = 16 * kMiB;
   const std::string place = place_of(description, steps);
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   // Each budget is half of the rest, so the rest stays above 0.
   uint64_t left = bytes_;
   for (const auto& [other, bytes] : given_) left -= bytes;
@@ -109,12 +109,12 @@ uint64_t SharedPrefixes::bytes_for(const Description& description, size_t steps)
 }
 
 uint64_t SharedPrefixes::version() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return version_;
 }
 
 size_t SharedPrefixes::steps_of(uint64_t client) const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto own = known_.find(client);
   if (own == known_.end()) return 0;
   size_t most = 0;

@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "pipeline/description.h"
 
 namespace forebay {
@@ -46,12 +46,13 @@ class SharedPrefixes {
     Description description;
     std::string job;
   };
-  mutable std::mutex mutex_;
-  std::map<uint64_t, Known> known_;
-  uint64_t version_ = 0, bytes_ = 0;
+  mutable Mutex mutex_;
+  std::map<uint64_t, Known> known_ FOREBAY_GUARDED_BY(mutex_);
+  uint64_t version_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  uint64_t bytes_ FOREBAY_GUARDED_BY(mutex_) = 0;
   // Budgets by the steps before the cache. One is removed with the last client that has these
   // steps.
-  std::map<std::string, uint64_t> given_;
+  std::map<std::string, uint64_t> given_ FOREBAY_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay

@@ -28,7 +28,7 @@ TogetherRun::TogetherRun(std::unique_ptr<Loader> loader, int wanted, std::chrono
     : loader_(std::move(loader)), wanted_(wanted), patience_(patience), state_(loader_->state()) {}
 
 bool TogetherRun::sit(Seat& seat, const std::string& state) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (over_) return false;
   const auto begins = std::ranges::find_if(steps_, [&](const StepPtr& step) { return step->before == state; });
   if (begins == steps_.end() && state_ != state) return false;
@@ -39,7 +39,7 @@ bool TogetherRun::sit(Seat& seat, const std::string& state) {
 }
 
 void TogetherRun::leave(Seat& seat) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   std::erase(seats_, &seat);
   seat.lost = true;
   // This client may have been the one that waited. If others wait as well, they begin again at
@@ -87,13 +87,17 @@ void TogetherRun::keep(Step step) {
 // can take retained steps.
 Status TogetherRun::make(Lock& lock, std::chrono::milliseconds timeout) {
   making_ = begun_ = true;
-  lock.unlock();
-  loader_->begin_iteration();  // each client's own position reports the ends of epochs
   bool timed_out = false;
-  Result<std::optional<Batch>> made = loader_->next_for(timeout, &timed_out);
-  // Without the lock as well: only the thread that computes a step uses the loader.
-  std::string after = timed_out ? std::string() : loader_->state();
-  lock.lock();
+  std::optional<Result<std::optional<Batch>>> next;
+  std::string after;
+  {
+    const Unlock unlocked(lock, mutex_);
+    loader_->begin_iteration();  // each client's own position reports the ends of epochs
+    next = loader_->next_for(timeout, &timed_out);
+    // Without the lock as well: only the thread that computes a step uses the loader.
+    if (!timed_out) after = loader_->state();
+  }
+  Result<std::optional<Batch>>& made = *next;
   making_ = false;
   changed_.notify_all();
   if (timed_out) return {};
@@ -140,22 +144,22 @@ Result<TogetherRun::StepPtr> TogetherRun::take(Seat& seat, std::chrono::millisec
 }
 
 bool TogetherRun::seated(const Seat& seat) const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return !seat.lost;
 }
 
 size_t TogetherRun::seats() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return seats_.size();
 }
 
 bool TogetherRun::over() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return over_;
 }
 
 TogetherCounts TogetherRun::counts() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return counts_;
 }
 
@@ -164,9 +168,10 @@ void TogetherRun::close() { loader_->close(); }
 Result<std::shared_ptr<TogetherRun>> TogetherRuns::join(const std::string& key, const std::string& state, int wanted,
                                                         TogetherRun::Seat& seat, const Open& open,
                                                         const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   // A client waits while another one opens a run of the same key. Other keys do not wait.
-  if (!opened_.wait(lock, stop, [&] { return !opening_.contains(key); })) return cancelled("the loader was closed");
+  if (!opened_.wait(lock, stop, [&]() FOREBAY_REQUIRES(mutex_) { return !opening_.contains(key); }))
+    return cancelled("the loader was closed");
   const auto [begin, end] = runs_.equal_range(key);
   for (auto run = begin; run != end; ++run) {
     if (run->second->sit(seat, state)) return run->second;
@@ -192,7 +197,7 @@ Result<std::shared_ptr<TogetherRun>> TogetherRuns::opened_at(const std::string& 
 
 std::shared_ptr<TogetherRun> TogetherRuns::other(const std::string& key, const TogetherRun* own,
                                                  const std::string& state, TogetherRun::Seat& seat) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const auto [begin, end] = runs_.equal_range(key);
   for (auto run = begin; run != end; ++run) {
     if (run->second.get() != own && run->second->sit(seat, state)) return run->second;
@@ -202,7 +207,7 @@ std::shared_ptr<TogetherRun> TogetherRuns::other(const std::string& key, const T
 
 void TogetherRuns::left(const std::string& key, const std::shared_ptr<TogetherRun>& run) {
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (run->seats() > 0) return;
     const auto [begin, end] = runs_.equal_range(key);
     const auto found = std::find_if(begin, end, [&](const auto& each) { return each.second == run; });
@@ -216,7 +221,7 @@ void TogetherRuns::left(const std::string& key, const std::shared_ptr<TogetherRu
 }
 
 TogetherCounts TogetherRuns::counts() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   TogetherCounts sum = ended_;
   for (const auto& [key, run] : runs_) {
     const TogetherCounts counts = run->counts();

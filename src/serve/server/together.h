@@ -1,18 +1,19 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include "base/cond_var.h"
+#include "base/mutex.h"
+#include "base/stoppable_cond_var.h"
 #include "serve/server/feed.h"
 #include "serve/server/waited_for.h"
 
@@ -67,26 +68,27 @@ class TogetherRun {
 
  private:
   using Clock = WaitedFor::Clock;
-  using Lock = std::unique_lock<std::mutex>;
-  bool waits_for_others(Clock::time_point now);
-  bool held_up(Clock::time_point now);
-  Status make(Lock& lock, std::chrono::milliseconds timeout);
-  void keep(Step step);
+  bool waits_for_others(Clock::time_point now) FOREBAY_REQUIRES(mutex_);
+  bool held_up(Clock::time_point now) FOREBAY_REQUIRES(mutex_);
+  Status make(Lock& lock, std::chrono::milliseconds timeout) FOREBAY_REQUIRES(mutex_);
+  void keep(Step step) FOREBAY_REQUIRES(mutex_);
 
   const std::unique_ptr<Loader> loader_;
   const int wanted_;
   const std::chrono::milliseconds patience_;
   const Clock::time_point opened_ = Clock::now();
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<Seat*> seats_;
-  std::deque<StepPtr> steps_;
-  uint64_t first_ = 0;  ///< number of steps_.front()
-  size_t window_ = 2;
-  std::string state_;  ///< state at which the next step begins
-  bool making_ = false, begun_ = false, over_ = false;
-  TogetherCounts counts_;
+  mutable Mutex mutex_;
+  CondVar changed_;
+  std::vector<Seat*> seats_ FOREBAY_GUARDED_BY(mutex_);
+  std::deque<StepPtr> steps_ FOREBAY_GUARDED_BY(mutex_);
+  uint64_t first_ FOREBAY_GUARDED_BY(mutex_) = 0;  ///< number of steps_.front()
+  size_t window_ FOREBAY_GUARDED_BY(mutex_) = 2;
+  std::string state_ FOREBAY_GUARDED_BY(mutex_);  ///< state at which the next step begins
+  bool making_ FOREBAY_GUARDED_BY(mutex_) = false;
+  bool begun_ FOREBAY_GUARDED_BY(mutex_) = false;
+  bool over_ FOREBAY_GUARDED_BY(mutex_) = false;
+  TogetherCounts counts_ FOREBAY_GUARDED_BY(mutex_);
 };
 
 /// All runs of a server, by the key of their batches: equal keys mean equal batches at equal
@@ -113,11 +115,12 @@ class TogetherRuns {
                                                  const std::stop_token& stop) const;
 
   const std::chrono::milliseconds patience_;
-  mutable std::mutex mutex_;
-  std::condition_variable_any opened_;
-  std::set<std::string> opening_;  ///< keys for which a thread opens a loader, without the lock
-  std::multimap<std::string, std::shared_ptr<TogetherRun>> runs_;
-  TogetherCounts ended_;
+  mutable Mutex mutex_;
+  StoppableCondVar opened_;
+  /// Keys for which a thread opens a loader, without the lock.
+  std::set<std::string> opening_ FOREBAY_GUARDED_BY(mutex_);
+  std::multimap<std::string, std::shared_ptr<TogetherRun>> runs_ FOREBAY_GUARDED_BY(mutex_);
+  TogetherCounts ended_ FOREBAY_GUARDED_BY(mutex_);
 };
 
 /// Returns the feed of a client that takes part in such runs. The feed has a seat when it is

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <future>
 #include <iterator>
-#include <mutex>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -9,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/mutex.h"
 #include "forebay/ledger.h"
 #include "serve/server/carried_counters.h"
 #include "serve/server/together.h"
@@ -61,7 +61,7 @@ class TogetherFeed final : public Feed {
     std::shared_ptr<TogetherRun> now;
     std::vector<Left> before;
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       now = run_;
       before = left_;
     }
@@ -77,7 +77,7 @@ class TogetherFeed final : public Feed {
   void close() override {
     std::stop_source search;
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       closed_ = true;
       search = searching_;
     }
@@ -114,15 +114,16 @@ class TogetherFeed final : public Feed {
 
  private:
   std::shared_ptr<TogetherRun> run() const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return run_;
   }
   void set_run(std::shared_ptr<TogetherRun> next) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     run_ = std::move(next);
     // A run that the client has joined again reports its own counters.
-    std::erase_if(left_,
-                  [&](const Left& each) { return !each.run.owner_before(run_) && !run_.owner_before(each.run); });
+    std::erase_if(left_, [&](const Left& each) FOREBAY_REQUIRES(mutex_) {
+      return !each.run.owner_before(run_) && !run_.owner_before(each.run);
+    });
   }
 
   void leave() {
@@ -135,7 +136,7 @@ class TogetherFeed final : public Feed {
 
   void leave_counters(const std::shared_ptr<TogetherRun>& was) {
     Left left{was, was->loader().stats()};
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     run_ = nullptr;
     // Closed runs do not return, so one sum for all of them keeps the list short, however often the
     // client changes runs.
@@ -153,7 +154,7 @@ class TogetherFeed final : public Feed {
   void begin_search(const std::string& state) {
     std::stop_source stop;
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       searching_ = stop;
       if (closed_) stop.request_stop();
     }
@@ -178,7 +179,7 @@ class TogetherFeed final : public Feed {
     if (!search_.valid()) return;
     std::stop_source stop;
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       stop = searching_;
     }
     stop.request_stop();
@@ -205,11 +206,12 @@ class TogetherFeed final : public Feed {
   const std::string key_;
   const int wanted_;
   const TogetherRuns::Open open_;
-  mutable std::mutex mutex_;  // guards the next four against stats() and close() on other threads
-  std::shared_ptr<TogetherRun> run_;
-  std::vector<Left> left_;
-  std::stop_source searching_;
-  bool closed_ = false;
+  mutable Mutex mutex_;
+  std::shared_ptr<TogetherRun> run_ FOREBAY_GUARDED_BY(mutex_);
+  std::vector<Left> left_ FOREBAY_GUARDED_BY(mutex_);
+  std::stop_source searching_ FOREBAY_GUARDED_BY(mutex_);
+  bool closed_ FOREBAY_GUARDED_BY(mutex_) = false;
+  // The client's thread, or a search of it, uses the rest alone.
   TogetherRun::Seat seat_;
   std::future<Result<std::shared_ptr<TogetherRun>>> search_;
   bool epoch_over_ = false;  // the last batch of an epoch was delivered, but not the epoch's end

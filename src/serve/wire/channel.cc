@@ -55,7 +55,7 @@ bool Channel::wait_for(short event, std::chrono::steady_clock::time_point deadli
 Status Channel::send(MessageType type, std::string_view body, std::span<const int> descriptors) {
   if (body.size() > UINT32_MAX || descriptors.size() > kMostDescriptors)
     return internal_error("a message is too long for its frame");
-  const std::lock_guard lock(send_mutex_);
+  const Lock lock(send_mutex_);
   Head head{static_cast<uint32_t>(body.size()), static_cast<uint16_t>(type), static_cast<uint16_t>(descriptors.size())};
   iovec parts[2] = {{&head, sizeof head}, {const_cast<char*>(body.data()), body.size()}};
   msghdr message{};
@@ -82,8 +82,8 @@ Status Channel::send(MessageType type, std::string_view body, std::span<const in
 }
 
 bool Channel::try_send(MessageType type, std::string_view body) {
-  const std::unique_lock lock(send_mutex_, std::try_to_lock);
-  if (!lock) return false;
+  if (!send_mutex_.try_lock()) return false;
+  const Lock lock(send_mutex_, std::adopt_lock);
   Head head{static_cast<uint32_t>(body.size()), static_cast<uint16_t>(type), 0};
   std::string bytes(reinterpret_cast<const char*>(&head), sizeof head);
   bytes += body;

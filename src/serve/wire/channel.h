@@ -5,13 +5,13 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "forebay/result.h"
 #include "serve/wire/message.h"
 #include "store/local/local_file.h"
@@ -67,10 +67,11 @@ class Channel {
   const FileDescriptor socket_;
   uint64_t most_bytes_;
   const bool takes_descriptors_;
-  std::mutex send_mutex_;
+  Mutex send_mutex_;  // held while a frame is sent; one thread receives
 
   Head head_;
-  size_t have_head_ = 0, have_body_ = 0;
+  size_t have_head_ = 0;
+  size_t have_body_ = 0;
   std::string body_;
   std::deque<FileDescriptor> descriptors_;
 };

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <utility>
 
+#include "base/mutex.h"
 #include "forebay/stats/store.h"
 #include "runtime/fork_guard.h"
 #include "store/calls.h"
@@ -23,14 +23,14 @@ class Gate {
 
   void enter(std::function<void()> start) {
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       waiting_.push_back(std::move(start));
     }
     let_in();
   }
   void leave() {
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       --inside_;
     }
     let_in();
@@ -39,7 +39,7 @@ class Gate {
   void clear() {
     // Declared before the lock, so that the calls are destroyed after it is released.
     std::deque<std::function<void()>> waiting;
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     waiting_.swap(waiting);
   }
 
@@ -47,7 +47,7 @@ class Gate {
   // Only one thread starts calls: a store that answers at once would otherwise recurse as deep as
   // calls wait.
   void let_in() {
-    std::unique_lock lock(mutex_);
+    Lock lock(mutex_);
     if (letting_in_) return;
     letting_in_ = true;
     while (!waiting_.empty() && inside_ < most_) {
@@ -62,10 +62,10 @@ class Gate {
   }
 
   const int most_;
-  std::mutex mutex_;
-  std::deque<std::function<void()>> waiting_;
-  int inside_ = 0;
-  bool letting_in_ = false;
+  Mutex mutex_;
+  std::deque<std::function<void()>> waiting_ FOREBAY_GUARDED_BY(mutex_);
+  int inside_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  bool letting_in_ FOREBAY_GUARDED_BY(mutex_) = false;
 };
 
 class Bounded final : public Store {

@@ -1,7 +1,8 @@
 #pragma once
 
 #include <algorithm>
-#include <mutex>
+
+#include "base/mutex.h"
 
 namespace forebay {
 
@@ -17,25 +18,25 @@ class CallBudget {
   void earn() { add(share_); }
   void give_back() { add(1); }
   bool take() {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (tokens_ < 1) return false;
     tokens_ -= 1;
     return true;
   }
   bool empty() const {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return tokens_ < 1;
   }
 
  private:
   void add(double tokens) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     tokens_ = std::min(tokens_ + tokens, capacity_);
   }
 
   const double share_, capacity_;
-  mutable std::mutex mutex_;
-  double tokens_;
+  mutable Mutex mutex_;
+  double tokens_ FOREBAY_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay

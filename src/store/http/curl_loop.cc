@@ -55,7 +55,7 @@ void CurlLoop::send(HttpRequest request, std::stop_token stop, HttpTransport::Do
   if (call->answered()) return;
   Status started;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     started = start_thread();
     if (started.ok()) {
       inbox_.push_back({std::move(request), call});
@@ -118,7 +118,7 @@ void CurlLoop::close() {
   calls_.close();
   std::thread thread;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     closing_ = true;
     thread.swap(thread_);
     if (thread.joinable()) wake();
@@ -152,7 +152,7 @@ void CurlLoop::run() {
 
 bool CurlLoop::take_inbox() {
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (closing_) return false;
     arrived_.swap(inbox_);
   }
@@ -206,7 +206,7 @@ int CurlLoop::wait_ms() {
   if (const auto due = openings_.next_due()) earlier(*due);
   if (retry_at_) earlier(*retry_at_);
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (!inbox_.empty() || closing_) return 0;
   }
   if (!queue_.empty() && active_.size() < max_active_ && !retry_at_) return 0;

@@ -8,13 +8,13 @@
 #include <deque>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <unordered_map>
 #include <vector>
 
+#include "base/mutex.h"
 #include "store/calls.h"
 #include "store/http/curl_transfer.h"
 #include "store/http/curl_transport.h"
@@ -60,7 +60,7 @@ class CurlLoop : public std::enable_shared_from_this<CurlLoop> {
   void connected(CurlTransfer* transfer);
   void answered(CurlTransfer* transfer, int major_version);
 
-  Status start_thread();
+  Status start_thread() FOREBAY_REQUIRES(mutex_);
   Status open_multi();
   void wake();
   void run();
@@ -96,18 +96,20 @@ class CurlLoop : public std::enable_shared_from_this<CurlLoop> {
   CallTable calls_;  // first: it must outlive everything that holds calls
   const std::shared_ptr<ReadBuffers> buffers_;
 
-  std::mutex mutex_;
-  std::vector<Waiting> inbox_;
-  bool closing_ = false;
+  Mutex mutex_;
+  std::vector<Waiting> inbox_ FOREBAY_GUARDED_BY(mutex_);
+  bool closing_ FOREBAY_GUARDED_BY(mutex_) = false;
   std::thread thread_;
   std::atomic<bool> some_stopped_{false};
-  int wake_fd_ = -1, epoll_fd_ = -1;
+  int wake_fd_ = -1;
+  int epoll_fd_ = -1;
 
   // Members from here on belong to the loop's thread.
   CURLM* multi_ = nullptr;
   CURLSH* share_ = nullptr;
   size_t max_active_ = 0;
-  std::optional<Clock::time_point> timer_, retry_at_;
+  std::optional<Clock::time_point> timer_;
+  std::optional<Clock::time_point> retry_at_;
   Clock::time_point next_check_{};
   std::vector<Waiting> arrived_;  ///< empty between turns; reused for its memory
   std::deque<Transfer> queue_;

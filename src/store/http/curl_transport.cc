@@ -1,9 +1,9 @@
 #include "store/http/curl_transport.h"
 
 #include <atomic>
-#include <mutex>
 #include <utility>
 
+#include "base/mutex.h"
 #include "runtime/fork_guard.h"
 #include "store/http/curl_loop.h"
 #include "store/http/http_url.h"
@@ -43,8 +43,8 @@ class CurlTransport final : public HttpTransport {
 /// forked with it.
 struct Shared {
   uint64_t generation;
-  std::mutex mutex;
-  std::weak_ptr<HttpTransport> transport;
+  Mutex mutex;
+  std::weak_ptr<HttpTransport> transport FOREBAY_GUARDED_BY(mutex);
 };
 std::atomic<Shared*> shared{nullptr};
 
@@ -66,7 +66,7 @@ std::shared_ptr<HttpTransport> curl_transport(CurlTransportOptions options) {
 
 std::shared_ptr<HttpTransport> shared_http_transport() {
   Shared& shared = shared_of_this_process();
-  const std::lock_guard lock(shared.mutex);
+  const Lock lock(shared.mutex);
   auto transport = shared.transport.lock();
   if (!transport) shared.transport = transport = curl_transport();
   return transport;

@@ -17,7 +17,7 @@ size_t LatencyWindow::class_of(uint64_t bytes) {
 
 void LatencyWindow::add(uint64_t bytes, Time took) {
   if (bytes > kLargest) return;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   Class& of_size = classes_[class_of(bytes)];
   of_size.ns[of_size.added % kSamples] = took.count();
   if (++of_size.added % kUpdateEvery == 0 && of_size.added >= kEnough) update(of_size);
@@ -39,7 +39,7 @@ void LatencyWindow::update(Class& of_size) const {
 
 std::optional<LatencyWindow::Latencies> LatencyWindow::recent(uint64_t bytes) const {
   if (bytes > kLargest) return std::nullopt;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const Class& of_size = classes_[class_of(bytes)];
   if (of_size.added < kEnough) return std::nullopt;
   return Latencies{Time(of_size.median_ns), Time(of_size.quantile_ns)};

@@ -4,8 +4,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <optional>
+
+#include "base/mutex.h"
 
 namespace forebay {
 
@@ -38,8 +39,8 @@ class LatencyWindow {
   void update(Class& of_size) const;
 
   const double quantile_;
-  mutable std::mutex mutex_;
-  std::array<Class, kClasses> classes_{};
+  mutable Mutex mutex_;
+  std::array<Class, kClasses> classes_ FOREBAY_GUARDED_BY(mutex_){};
 };
 
 }  // namespace forebay

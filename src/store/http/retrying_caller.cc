@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <random>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/mutex.h"
 #include "forebay/stats/store.h"
 #include "runtime/fork_guard.h"
 #include "store/calls.h"
@@ -30,10 +30,10 @@ constexpr Time kHedgeTick = std::chrono::milliseconds(2);
 
 /// Randomness of the jitter, on which no result depends.
 std::function<double()> own_random() {
-  auto mutex = std::make_shared<std::mutex>();
+  auto mutex = std::make_shared<Mutex>();
   auto generator = std::make_shared<std::minstd_rand>(std::random_device{}());
   return [mutex, generator] {
-    const std::lock_guard lock(*mutex);
+    const Lock lock(*mutex);
     return std::uniform_real_distribution<double>(0, 1)(*generator);
   };
 }
@@ -47,7 +47,7 @@ struct State {
   std::shared_ptr<Call<HttpResponse>> entry;
   std::stop_source transfers;
 
-  std::mutex mutex;
+  Mutex mutex;
   Time first_start{0};
   bool started = false;
   int attempts = 0, in_flight = 0;
@@ -99,7 +99,7 @@ class CallerCore : public std::enable_shared_from_this<CallerCore> {
   void attempt_ended(const std::shared_ptr<State>& state, const Attempt& attempt, Result<HttpResponse> result);
   void succeeded(State& state, const Attempt& attempt, HttpResponse response);
   void failed(const std::shared_ptr<State>& state, Status error, std::optional<Time> asked_to_wait, bool connection);
-  std::optional<std::string> reason_to_give_up(State& state, Time elapsed, Time wait);
+  std::optional<std::string> reason_to_give_up(State& state, Time elapsed, Time wait) FOREBAY_REQUIRES(state.mutex);
   void end_call(State& state);
 
   void plan_hedge(const std::shared_ptr<State>& state, uint64_t expected_bytes);
@@ -116,16 +116,19 @@ class CallerCore : public std::enable_shared_from_this<CallerCore> {
   LatencyWindow latencies_;
   CallerCounters counters_;
   std::atomic<bool> ever_answered_{false};
-  std::mutex hedge_mutex_;
-  HedgeQueue hedge_queue_;
-  bool hedges_armed_ = false;
+  Mutex hedge_mutex_;
+  HedgeQueue hedge_queue_ FOREBAY_GUARDED_BY(hedge_mutex_);
+  bool hedges_armed_ FOREBAY_GUARDED_BY(hedge_mutex_) = false;
   Timer timer_;
 };
 
 void CallerCore::call(HttpCall call, std::stop_token stop, HttpCaller::Done done) {
   auto state = std::make_shared<State>();
   state->call = std::move(call);
-  state->first_start = timer_.now();
+  {
+    const Lock lock(state->mutex);
+    state->first_start = timer_.now();
+  }
   // The entry's callback holds the state, and the state holds the entry. The answer, which every
   // call gets, breaks the cycle.
   state->entry = calls_.begin<HttpResponse>(
@@ -150,7 +153,7 @@ void CallerCore::start_attempt(const std::shared_ptr<State>& state, bool hedge) 
   if (state->entry->answered()) return;
   int number = 0;
   {
-    const std::lock_guard lock(state->mutex);
+    const Lock lock(state->mutex);
     number = state->attempts++;
     ++state->in_flight;
   }
@@ -169,7 +172,7 @@ void CallerCore::send(const std::shared_ptr<State>& state, const std::shared_ptr
   attempt->expected_bytes = request->expected_body_bytes;
   Time left = options_.deadline;
   {
-    const std::lock_guard lock(state->mutex);
+    const Lock lock(state->mutex);
     if (state->started) left -= now - state->first_start;
   }
   const auto left_ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
@@ -185,7 +188,7 @@ void CallerCore::attempt_started(const std::shared_ptr<State>& state, Attempt& a
   const Time now = timer_.now();
   attempt.sent = now;
   {
-    const std::lock_guard lock(state->mutex);
+    const Lock lock(state->mutex);
     // Waiting for one of our own connections is not the server's failure.
     if (!state->started) state->first_start = now;
     state->started = true;
@@ -210,7 +213,7 @@ void CallerCore::attempt_ended(const std::shared_ptr<State>& state, const Attemp
   }
   bool other_runs = false;
   {
-    const std::lock_guard lock(state->mutex);
+    const Lock lock(state->mutex);
     other_runs = --state->in_flight > 0;
     state->throttled |= throttled;
   }
@@ -229,7 +232,7 @@ void CallerCore::succeeded(State& state, const Attempt& attempt, HttpResponse re
   latencies_.add(attempt.expected_bytes, timer_.now() - attempt.sent);
   bool give_back = false;
   {
-    const std::lock_guard lock(state.mutex);
+    const Lock lock(state.mutex);
     give_back = state.charged && state.throttled;
   }
   if (give_back) retry_budget_.give_back();
@@ -262,7 +265,7 @@ void CallerCore::failed(const std::shared_ptr<State>& state, Status error, std::
   std::optional<std::string> give_up;
   Time wait{0};
   {
-    const std::lock_guard lock(state->mutex);
+    const Lock lock(state->mutex);
     const int doublings = std::min(state->attempts - 1, 20);
     const Time longest = std::min<Time>(options_.backoff * (int64_t{1} << doublings), options_.longest_backoff);
     wait = std::chrono::duration_cast<Time>(longest * random_());
@@ -290,7 +293,7 @@ void CallerCore::plan_hedge(const std::shared_ptr<State>& state, uint64_t expect
   // last requests of a queue take two or three times as long.
   const Time due = timer_.now() + std::max<Time>({recent->quantile, 4 * recent->median, options_.hedge_after_at_least});
   {
-    const std::lock_guard lock(hedge_mutex_);
+    const Lock lock(hedge_mutex_);
     if (state->hedge_entry || state->entry->answered()) return;
     state->hedge_entry = hedge_queue_.emplace(due, state);
   }
@@ -298,12 +301,12 @@ void CallerCore::plan_hedge(const std::shared_ptr<State>& state, uint64_t expect
 }
 
 void CallerCore::forget_hedge(State& state) {
-  const std::lock_guard lock(hedge_mutex_);
+  const Lock lock(hedge_mutex_);
   if (state.hedge_entry) hedge_queue_.erase(*std::exchange(state.hedge_entry, std::nullopt));
 }
 
 void CallerCore::arm_hedges(Time at_least) {
-  const std::lock_guard lock(hedge_mutex_);
+  const Lock lock(hedge_mutex_);
   if (hedges_armed_ || hedge_queue_.empty()) return;
   const Time when = std::max(hedge_queue_.begin()->first, at_least);
   // Lock order: the queue's, then the timer's. The timer calls without its own lock.
@@ -316,7 +319,7 @@ void CallerCore::send_hedges() {
   const Time now = timer_.now();
   std::vector<std::shared_ptr<State>> slow;
   {
-    const std::lock_guard lock(hedge_mutex_);
+    const Lock lock(hedge_mutex_);
     hedges_armed_ = false;
     while (!hedge_queue_.empty() && hedge_queue_.begin()->first <= now) {
       if (auto state = hedge_queue_.begin()->second.lock()) {
@@ -335,7 +338,7 @@ void CallerCore::send_hedges() {
 }
 
 bool CallerCore::may_hedge(State& state) {
-  const std::lock_guard lock(state.mutex);
+  const Lock lock(state.mutex);
   if (state.hedged || state.in_flight != 1 || state.throttled || state.entry->answered()) return false;
   if (retry_budget_.empty() || !hedge_budget_.take()) return false;
   state.hedged = true;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "forebay/stats/store.h"
 #include "store/range.h"
 
@@ -16,17 +16,17 @@ void MemoryStore::put(std::string key, std::string_view bytes) {
 }
 
 void MemoryStore::put(std::string key, Buffer bytes) {
-  const std::unique_lock lock(mutex_);
+  const ExclusiveLock lock(mutex_);
   objects_.insert_or_assign(std::move(key), std::move(bytes));
 }
 
 bool MemoryStore::erase(const std::string& key) {
-  const std::unique_lock lock(mutex_);
+  const ExclusiveLock lock(mutex_);
   return objects_.erase(key) > 0;
 }
 
 Result<Buffer> MemoryStore::find(const ReadRequest& request) const {
-  const std::shared_lock lock(mutex_);
+  const SharedLock lock(mutex_);
   const auto found = objects_.find(request.key);
   if (found == objects_.end()) return not_found("no such object").with_key(display_name(request.key));
   const auto range = resolve_range(request, found->second.size());

@@ -2,10 +2,10 @@
 
 #include <map>
 #include <memory>
-#include <shared_mutex>
 #include <string>
 #include <string_view>
 
+#include "base/shared_mutex.h"
 #include "store/calls.h"
 #include "store/store.h"
 

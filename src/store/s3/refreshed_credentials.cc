@@ -1,9 +1,10 @@
 #include "store/s3/refreshed_credentials.h"
 
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace forebay {
 
@@ -28,13 +29,13 @@ std::shared_ptr<CredentialsSource> fixed_credentials(Credentials credentials) {
 struct RefreshedCredentials::State {
   Fetch fetch;
   Clock clock;
-  std::mutex mutex;
-  std::optional<Credentials> current;
-  std::vector<Done> waiting;
-  bool fetching = false;
-  std::chrono::system_clock::time_point not_before{};  // of the next background fetch
+  Mutex mutex;
+  std::optional<Credentials> current FOREBAY_GUARDED_BY(mutex);
+  std::vector<Done> waiting FOREBAY_GUARDED_BY(mutex);
+  bool fetching FOREBAY_GUARDED_BY(mutex) = false;
+  std::chrono::system_clock::time_point not_before FOREBAY_GUARDED_BY(mutex){};  // of the next background fetch
 
-  bool less_is_left(std::chrono::system_clock::duration span) const {
+  bool less_is_left(std::chrono::system_clock::duration span) const FOREBAY_REQUIRES(mutex) {
     return current->expires && *current->expires - clock() < span;
   }
 };
@@ -50,7 +51,7 @@ void RefreshedCredentials::get(Done done) {
   std::optional<Credentials> valid;
   bool start = false;
   {
-    const std::lock_guard lock(state_->mutex);
+    const Lock lock(state_->mutex);
     if (state_->current && !state_->less_is_left(kMustRefresh)) valid = state_->current;
     const bool soon = valid && state_->less_is_left(kMayRefresh) && state_->clock() >= state_->not_before;
     start = !state_->fetching && (!valid || soon);
@@ -63,7 +64,7 @@ void RefreshedCredentials::get(Done done) {
 }
 
 void RefreshedCredentials::refuse(const Credentials& credentials) {
-  const std::lock_guard lock(state_->mutex);
+  const Lock lock(state_->mutex);
   // Only if they are still current: many requests are refused at once, and the first has led to new
   // credentials.
   if (state_->current == credentials) state_->current.reset();
@@ -76,7 +77,7 @@ void RefreshedCredentials::fetch(const std::shared_ptr<State>& state) {
 void RefreshedCredentials::fetched(const std::shared_ptr<State>& state, Result<Credentials> credentials) {
   std::vector<Done> waiting;
   {
-    const std::lock_guard lock(state->mutex);
+    const Lock lock(state->mutex);
     state->fetching = false;
     waiting.swap(state->waiting);
     if (credentials.ok()) {

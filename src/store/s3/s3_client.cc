@@ -1,12 +1,12 @@
 #include "store/s3/s3_client.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <ctime>
 #include <optional>
 
 #include <fmt/format.h>
 
+#include "base/cond_var.h"
 #include "store/http/http_date.h"
 #include "store/s3/s3_address.h"
 
@@ -33,15 +33,15 @@ struct S3Client::Exchange {
   std::stop_token stop;
   Done done;
 
-  std::mutex mutex;
-  std::string region;       // of the last attempt
-  Credentials credentials;  // of the last attempt
-  S3Remedy remedy = S3Remedy::kNone;
-  std::string other_region;
-  std::optional<std::chrono::seconds> clock_offset;
-  unsigned tried = 0;  // remedies tried, as bits
+  Mutex mutex;
+  std::string region FOREBAY_GUARDED_BY(mutex);       // of the last attempt
+  Credentials credentials FOREBAY_GUARDED_BY(mutex);  // of the last attempt
+  S3Remedy remedy FOREBAY_GUARDED_BY(mutex) = S3Remedy::kNone;
+  std::string other_region FOREBAY_GUARDED_BY(mutex);
+  std::optional<std::chrono::seconds> clock_offset FOREBAY_GUARDED_BY(mutex);
+  unsigned tried FOREBAY_GUARDED_BY(mutex) = 0;  // remedies tried, as bits
 
-  S3Asked asked(const S3Options& options) const {
+  S3Asked asked(const S3Options& options) const FOREBAY_REQUIRES(mutex) {
     S3Asked asked{options, region};
     asked.object = !request.key.empty();
     asked.signed_ = !credentials.anonymous();
@@ -60,7 +60,7 @@ S3Client::S3Client(S3Options options, std::shared_ptr<HttpCaller> caller,
       signer_(std::make_shared<const Signer>(region_, "s3")) {}
 
 std::string S3Client::region() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return region_;
 }
 
@@ -75,18 +75,18 @@ void S3Client::send(S3Request request, std::stop_token stop, Done done) {
 
 Result<HttpResponse> S3Client::send_wait(S3Request request, std::stop_token stop) {
   struct Waiter {
-    std::mutex mutex;
-    std::condition_variable arrived;
-    std::optional<Result<HttpResponse>> response;
+    Mutex mutex;
+    CondVar arrived;
+    std::optional<Result<HttpResponse>> response FOREBAY_GUARDED_BY(mutex);
   };
   auto waiter = std::make_shared<Waiter>();
   send(std::move(request), std::move(stop), [waiter](Result<HttpResponse> response) {
-    const std::lock_guard lock(waiter->mutex);
+    const Lock lock(waiter->mutex);
     waiter->response.emplace(std::move(response));
     waiter->arrived.notify_one();
   });
-  std::unique_lock lock(waiter->mutex);
-  waiter->arrived.wait(lock, [&] { return waiter->response.has_value(); });
+  Lock lock(waiter->mutex);
+  waiter->arrived.wait(lock, [&]() FOREBAY_REQUIRES(waiter->mutex) { return waiter->response.has_value(); });
   return std::move(*waiter->response);
 }
 
@@ -117,7 +117,7 @@ Result<HttpRequest> S3Client::make(Exchange& exchange, const Credentials& creden
   std::string region;
   WallTime now = clock_();
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     signer = signer_;
     region = region_;
     now += clock_offset_;
@@ -141,14 +141,14 @@ Result<HttpRequest> S3Client::make(Exchange& exchange, const Credentials& creden
                          asked.query,  request.headers,         exchange.payload_hash};
     for (HttpHeader& header : signer->sign(to_sign, credentials, now)) request.headers.push_back(std::move(header));
   }
-  const std::lock_guard lock(exchange.mutex);
+  const Lock lock(exchange.mutex);
   exchange.region = std::move(region);
   exchange.credentials = credentials;
   return request;
 }
 
 Status S3Client::judge(Exchange& exchange, const HttpResponse& response) {
-  const std::lock_guard lock(exchange.mutex);
+  const Lock lock(exchange.mutex);
   if (std::ranges::find(exchange.request.also, response.status) != exchange.request.also.end()) return {};
   S3Verdict verdict = judge_s3(exchange.asked(options_), response);
   // The remedy is that of the attempt judged last. All attempts of an exchange meet the same
@@ -169,7 +169,7 @@ Status S3Client::judge(Exchange& exchange, const HttpResponse& response) {
 /// Returns true if another attempt may succeed. Each remedy is tried once.
 bool S3Client::put_right(Exchange& exchange) {
   // Lock order: the exchange's, then the client's.
-  const std::lock_guard exchange_lock(exchange.mutex);
+  const Lock exchange_lock(exchange.mutex);
   const S3Remedy remedy = std::exchange(exchange.remedy, S3Remedy::kNone);
   const unsigned bit = 1u << static_cast<unsigned>(remedy);
   if (remedy == S3Remedy::kNone || (exchange.tried & bit) != 0) return false;
@@ -178,7 +178,7 @@ bool S3Client::put_right(Exchange& exchange) {
     credentials_->refuse(exchange.credentials);
     return true;
   }
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (remedy == S3Remedy::kClock) {
     if (!exchange.clock_offset) return false;
     clock_offset_ = *exchange.clock_offset;

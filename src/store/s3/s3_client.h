@@ -3,11 +3,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "store/http/http_caller.h"
 #include "store/s3/credentials.h"
 #include "store/s3/s3_error.h"
@@ -72,10 +72,11 @@ class S3Client : public std::enable_shared_from_this<S3Client> {
   const std::shared_ptr<CredentialsSource> credentials_;
   const std::shared_ptr<const HttpConnectionOptions> connection_;
   const Clock clock_;
-  mutable std::mutex mutex_;
-  std::string region_;
-  std::shared_ptr<const Signer> signer_;
-  std::chrono::seconds clock_offset_{0};  ///< added to this host's clock, it gives the server's
+  mutable Mutex mutex_;
+  std::string region_ FOREBAY_GUARDED_BY(mutex_);
+  std::shared_ptr<const Signer> signer_ FOREBAY_GUARDED_BY(mutex_);
+  std::chrono::seconds clock_offset_ FOREBAY_GUARDED_BY(mutex_){
+      0};  ///< added to this host's clock, it gives the server's
 };
 
 }  // namespace forebay

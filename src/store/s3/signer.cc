@@ -93,7 +93,7 @@ std::string Signer::canonical_request(const ToSign& request, std::vector<HttpHea
 
 Sha256 Signer::signing_key(const Credentials& credentials, std::string_view day) const {
   std::string key_of = joined({day, " ", credentials.secret_access_key});
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   // Four HMACs for each day, region and service. New credentials have another secret, and so
   // another key.
   if (key_of != key_of_) {

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <chrono>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "store/http/http_transport.h"
 #include "store/s3/credentials.h"
 #include "store/sha256.h"
@@ -49,9 +49,9 @@ class Signer {
   Sha256 signing_key(const Credentials& credentials, std::string_view day) const;
 
   const std::string region_, service_;
-  mutable std::mutex mutex_;
-  mutable std::string key_of_;  ///< day and secret of `key_`
-  mutable Sha256 key_{};
+  mutable Mutex mutex_;
+  mutable std::string key_of_ FOREBAY_GUARDED_BY(mutex_);  ///< day and secret of `key_`
+  mutable Sha256 key_ FOREBAY_GUARDED_BY(mutex_){};
 };
 
 /// Hash of an empty body.

@@ -1,12 +1,12 @@
 #include "store/slow/slow_store.h"
 
 #include <algorithm>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <utility>
 
 #include "base/hash.h"
+#include "base/mutex.h"
 #include "forebay/stats/store.h"
 #include "runtime/fork_guard.h"
 #include "store/calls.h"
@@ -101,13 +101,14 @@ class Slow final : public SlowStore {
       return options.error_rate > 0 && draw(key, asked, 1) < options.error_rate;
     }
     uint32_t times_asked(std::string_view key) {
-      const std::lock_guard lock(mutex);
+      const Lock lock(mutex);
       return counts[hash128(key).low]++;
     }
 
     const SlowOptions options;
-    std::mutex mutex;
-    std::unordered_map<uint64_t, uint32_t> counts;  // grows with the number of keys, not requests
+    Mutex mutex;
+    // Grows with the number of keys, not requests.
+    std::unordered_map<uint64_t, uint32_t> counts FOREBAY_GUARDED_BY(mutex);
     CallTable calls;
     Timer timer;
   };

@@ -33,7 +33,7 @@ void FollowedDecisions::stop() {
 }
 
 void FollowedDecisions::begin_anew(uint64_t run) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   run_ = run;
   asks_beginning_ = false;
   beginning_.reset();
@@ -46,7 +46,7 @@ void FollowedDecisions::begin_anew(uint64_t run) {
 }
 
 Result<DecisionGuide::Answer> FollowedDecisions::at(int64_t first) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   FOREBAY_RETURN_IF_ERROR(failure_);
   while (!told_.empty() && told_.front().first < first) told_.pop_front();
   changed_.notify_all();
@@ -64,13 +64,13 @@ Result<DecisionGuide::Answer> FollowedDecisions::at(int64_t first) {
 }
 
 std::optional<std::vector<std::string>> FollowedDecisions::beginning() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (!std::exchange(asks_beginning_, true)) changed_.notify_all();
   return beginning_;
 }
 
 std::string FollowedDecisions::awaited() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return trouble_.empty() ? "rank 0, which decides what comes next" : "rank 0: " + trouble_;
 }
 
@@ -82,10 +82,11 @@ bool FollowedDecisions::wants_more() const {
 // Decisions are requested ahead of need, so that the stream does not wait for an answer, or for a
 // rank 0 that has finished and left.
 void FollowedDecisions::ask_on(std::stop_token stop) {
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   auto rest = kShortestRest;
   while (!stop.stop_requested()) {
-    const bool wants = changed_.wait_for(lock, stop, kSignOfLife, [&] { return wants_more(); });
+    const bool wants =
+        changed_.wait_for(lock, stop, kSignOfLife, [&]() FOREBAY_REQUIRES(mutex_) { return wants_more(); });
     if (stop.stop_requested() || (!wants && has_all())) continue;
     const bool checks = wants && !same_run_;
     const RankRequest asked = wants ? request() : RankRequest{job_->rank(), run_, SignOfLife{}};

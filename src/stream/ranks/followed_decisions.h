@@ -1,11 +1,9 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -13,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
+#include "base/stoppable_cond_var.h"
 #include "cluster/job.h"
 #include "stream/ranks/rank_messages.h"
 #include "stream/stream.h"
@@ -41,37 +41,37 @@ class FollowedDecisions final : public DecisionGuide {
  private:
   static constexpr std::chrono::seconds kLongestSilence{60};
 
-  bool wants_beginning() const { return asks_beginning_ && !beginning_; }
-  bool wants_more() const;
+  bool wants_beginning() const FOREBAY_REQUIRES(mutex_) { return asks_beginning_ && !beginning_; }
+  bool wants_more() const FOREBAY_REQUIRES(mutex_);
   void ask_on(std::stop_token stop);
-  bool has_all() const { return ended_ || !failure_.ok(); }
-  bool check_run(const Result<bool>& same);
-  RankRequest request() const;
-  bool is_current(const RankRequest& asked) const;
+  bool has_all() const FOREBAY_REQUIRES(mutex_) { return ended_ || !failure_.ok(); }
+  bool check_run(const Result<bool>& same) FOREBAY_REQUIRES(mutex_);
+  RankRequest request() const FOREBAY_REQUIRES(mutex_);
+  bool is_current(const RankRequest& asked) const FOREBAY_REQUIRES(mutex_);
   Result<Buffer> ask(const RankRequest& request, const std::stop_token& stop) const;
-  bool take(const RankRequest& request, const Result<Buffer>& answer);
-  bool take_decision(int64_t first, LeaderResponse response);
-  bool take_beginning(LeaderResponse response);
-  bool note_heard(const Status& answered);
-  void note_elsewhere(uint64_t run);
+  bool take(const RankRequest& request, const Result<Buffer>& answer) FOREBAY_REQUIRES(mutex_);
+  bool take_decision(int64_t first, LeaderResponse response) FOREBAY_REQUIRES(mutex_);
+  bool take_beginning(LeaderResponse response) FOREBAY_REQUIRES(mutex_);
+  bool note_heard(const Status& answered) FOREBAY_REQUIRES(mutex_);
+  void note_elsewhere(uint64_t run) FOREBAY_REQUIRES(mutex_);
 
   const std::shared_ptr<Job> job_;
   const std::chrono::milliseconds patience_;
   Stream& stream_;
-  mutable std::mutex mutex_;
-  std::condition_variable_any changed_;
-  uint64_t run_ = 0;
-  bool same_run_ = false;  // rank 0 has confirmed that it has the same settings
-  bool asks_beginning_ = false;
-  std::optional<std::vector<std::string>> beginning_;
-  std::optional<int64_t> next_;  // first record of the decision to request
+  mutable Mutex mutex_;
+  StoppableCondVar changed_;
+  uint64_t run_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  bool same_run_ FOREBAY_GUARDED_BY(mutex_) = false;  // rank 0 has confirmed that it has the same settings
+  bool asks_beginning_ FOREBAY_GUARDED_BY(mutex_) = false;
+  std::optional<std::vector<std::string>> beginning_ FOREBAY_GUARDED_BY(mutex_);
+  std::optional<int64_t> next_ FOREBAY_GUARDED_BY(mutex_);  // first record of the decision to request
   // Decisions that were received ahead of need, by first record; nothing: the stream's end.
-  std::deque<std::pair<int64_t, std::optional<Decision>>> told_;
-  bool ended_ = false;
-  Status failure_;
-  std::string trouble_;
-  std::chrono::steady_clock::time_point heard_;  // when rank 0 last answered
-  std::optional<std::chrono::steady_clock::time_point> elsewhere_since_;
+  std::deque<std::pair<int64_t, std::optional<Decision>>> told_ FOREBAY_GUARDED_BY(mutex_);
+  bool ended_ FOREBAY_GUARDED_BY(mutex_) = false;
+  Status failure_ FOREBAY_GUARDED_BY(mutex_);
+  std::string trouble_ FOREBAY_GUARDED_BY(mutex_);
+  std::chrono::steady_clock::time_point heard_ FOREBAY_GUARDED_BY(mutex_);  // when rank 0 last answered
+  std::optional<std::chrono::steady_clock::time_point> elsewhere_since_ FOREBAY_GUARDED_BY(mutex_);
   std::jthread thread_;
 };
 

@@ -29,13 +29,13 @@ RecordExchange::RecordExchange(std::shared_ptr<AwaitedRecords> records, Ask ask,
 
 void RecordExchange::bring(std::span<const int64_t> numbers) {
   if (numbers.empty()) return;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   for (const int64_t number : numbers) wanted_.emplace(number, clock_());
   changed_.notify_all();
 }
 
 void RecordExchange::begin_anew() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   ++run_;
   wanted_.clear();
   failure_ = {};
@@ -47,26 +47,26 @@ void RecordExchange::close() {
 }
 
 Status RecordExchange::failure() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return failure_;
 }
 
 std::string RecordExchange::awaited() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (wanted_.empty()) return {};
   return fmt::format("{} record{}, of which rank {} has the first", wanted_.size(), wanted_.size() == 1 ? "" : "s",
                      records_->owner(wanted_.begin()->first));
 }
 
 RecordExchange::Stats RecordExchange::stats() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return stats_;
 }
 
 void RecordExchange::work(const std::stop_token& stop) {
   auto pause = kAskSoon;
-  std::unique_lock lock(mutex_);
-  while (changed_.wait(lock, stop, [&] { return !wanted_.empty() && failure_.ok(); })) {
+  Lock lock(mutex_);
+  while (changed_.wait(lock, stop, [&]() FOREBAY_REQUIRES(mutex_) { return !wanted_.empty() && failure_.ok(); })) {
     const uint64_t run = run_;
     // If begin_anew() is called while the lock is released, the results belong to a run that is
     // over.

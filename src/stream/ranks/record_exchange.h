@@ -1,18 +1,18 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
+#include "base/stoppable_cond_var.h"
 #include "cluster/items.h"
 #include "cluster/peer_health.h"
 #include "stream/awaited_records.h"
@@ -65,11 +65,11 @@ class RecordExchange {
   };
   void work(const std::stop_token& stop);
   Status bring_asked(std::map<int, std::vector<Wanted>>& asked, const std::stop_token& stop);
-  std::map<int, std::vector<Wanted>> next();
+  std::map<int, std::vector<Wanted>> next() FOREBAY_REQUIRES(mutex_);
   void read_disk(std::vector<Wanted>& records);
   void ask_owner(int owner, std::vector<Wanted>& records, const std::stop_token& stop);
   Status do_without_owner(Wanted& record, const std::stop_token& stop);
-  bool settle(const std::map<int, std::vector<Wanted>>& asked);
+  bool settle(const std::map<int, std::vector<Wanted>>& asked) FOREBAY_REQUIRES(mutex_);
 
   const std::shared_ptr<AwaitedRecords> records_;
   const Ask ask_;
@@ -80,12 +80,12 @@ class RecordExchange {
     size_t most = 256;  // records of one request
   };
   std::map<int, Owner> owners_;  // used by the thread alone
-  mutable std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::map<int64_t, Time> wanted_;
-  uint64_t run_ = 0;
-  Status failure_;
-  Stats stats_;
+  mutable Mutex mutex_;
+  StoppableCondVar changed_;
+  std::map<int64_t, Time> wanted_ FOREBAY_GUARDED_BY(mutex_);
+  uint64_t run_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  Status failure_ FOREBAY_GUARDED_BY(mutex_);
+  Stats stats_ FOREBAY_GUARDED_BY(mutex_);
   std::jthread thread_;
 };
 

@@ -21,7 +21,7 @@ RecordShelf::RecordShelf(size_t partitions, int rank, int ranks, Limits limits)
 }
 
 void RecordShelf::begin_anew(uint64_t seeks) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   seeks_ = seeks;
   for (Partition& partition : partitions_) {
     partition = {};
@@ -45,7 +45,7 @@ void RecordShelf::note(size_t partition, RecordNote note) {
 }
 
 void RecordShelf::add(const std::vector<LogRecord>& records, const std::vector<LogGap>& gaps) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   for (const LogGap& gap : gaps) note(gap.partition, {gap.until, true, gap.records.value_or(-1)});
   for (const LogRecord& record : records) {
     note(record.partition, {record.offset});
@@ -72,12 +72,12 @@ std::optional<RecordShelf::Row> RecordShelf::take_out(size_t partition, uint64_t
 
 void RecordShelf::taken(const LogRecord& record) {
   std::optional<Row> gone;  // destroyed after the lock is released
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   gone = take_out(record.partition, hash_of(record.offset));
 }
 
 void RecordShelf::behind(const LogRecord& record) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   auto& rows = partitions_[record.partition].rows;
   const auto found = rows.find(hash_of(record.offset));
   if (found == rows.end() || found->second.late) return;
@@ -105,11 +105,12 @@ void RecordShelf::forget_late() {
     late_.pop_front();
   }
   // If ranks keep up with each other, most late records were fetched in the meantime.
-  if (late_.size() > kFewLate + 2 * late_rows_) std::erase_if(late_, [&](const Late& late) { return !is_late(late); });
+  if (late_.size() > kFewLate + 2 * late_rows_)
+    std::erase_if(late_, [&](const Late& late) FOREBAY_REQUIRES(mutex_) { return !is_late(late); });
 }
 
 std::optional<Buffer> RecordShelf::notes(uint64_t seeks, int rank, size_t partition, uint64_t from) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (seeks != seeks_ || partition >= partitions_.size() || rank < 0 || rank >= ranks_) return std::nullopt;
   Partition& of = partitions_[partition];
   uint64_t& asked = of.asked[static_cast<size_t>(rank)];
@@ -135,7 +136,7 @@ void RecordShelf::forget_notes(Partition& partition, uint64_t below) {
 std::optional<Buffer> RecordShelf::row(uint64_t seeks, size_t partition, uint64_t offset_hash) {
   std::optional<Row> row;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (seeks != seeks_ || partition >= partitions_.size()) return std::nullopt;
     row = take_out(partition, offset_hash);
     if (!row) return std::nullopt;
@@ -145,12 +146,12 @@ std::optional<Buffer> RecordShelf::row(uint64_t seeks, size_t partition, uint64_
 }
 
 bool RecordShelf::is_awaited() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return late_rows_ > 0;
 }
 
 RecordShelf::Stats RecordShelf::stats() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return stats_;
 }
 

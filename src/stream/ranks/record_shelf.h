@@ -4,11 +4,11 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <unordered_map>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/reclaimable_memory.h"
 #include "forebay/buffer.h"
 #include "stream/ranks/record_notes.h"
@@ -78,24 +78,26 @@ class RecordShelf {
     size_t partition;
     uint64_t offset_hash;
   };
-  void note(size_t partition, RecordNote note);
-  void forget_notes(Partition& partition, uint64_t below);
-  std::optional<Row> take_out(size_t partition, uint64_t offset_hash);
-  bool is_late(const Late& late) const;
-  void forget_late();
-  void count() { bytes_->set(place_bytes_ + late_bytes_ + note_bytes_); }
+  void note(size_t partition, RecordNote note) FOREBAY_REQUIRES(mutex_);
+  void forget_notes(Partition& partition, uint64_t below) FOREBAY_REQUIRES(mutex_);
+  std::optional<Row> take_out(size_t partition, uint64_t offset_hash) FOREBAY_REQUIRES(mutex_);
+  bool is_late(const Late& late) const FOREBAY_REQUIRES(mutex_);
+  void forget_late() FOREBAY_REQUIRES(mutex_);
+  void count() FOREBAY_REQUIRES(mutex_) { bytes_->set(place_bytes_ + late_bytes_ + note_bytes_); }
 
   const int rank_, ranks_;
   const Limits limits_;
   const std::shared_ptr<StreamBytes> bytes_;
-  mutable std::mutex mutex_;
-  uint64_t seeks_ = 0;
-  std::vector<Partition> partitions_;
-  std::deque<Late> late_;  // oldest first; includes some that were fetched in the meantime
-  size_t late_rows_ = 0;
+  mutable Mutex mutex_;
+  uint64_t seeks_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  std::vector<Partition> partitions_ FOREBAY_GUARDED_BY(mutex_);
+  std::deque<Late> late_ FOREBAY_GUARDED_BY(mutex_);  // oldest first; includes some that were fetched in the meantime
+  size_t late_rows_ FOREBAY_GUARDED_BY(mutex_) = 0;
   // Bytes of all rows without their payloads, of the payloads of late rows, and of notes.
-  uint64_t place_bytes_ = 0, late_bytes_ = 0, note_bytes_ = 0;
-  Stats stats_;
+  uint64_t place_bytes_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  uint64_t late_bytes_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  uint64_t note_bytes_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  Stats stats_ FOREBAY_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay

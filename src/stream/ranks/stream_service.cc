@@ -21,29 +21,29 @@ constexpr std::chrono::seconds kHoldOut{2};
 }  // namespace
 
 void StreamService::know(int rank, int ranks) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   rank_ = rank;
   asked_.assign(static_cast<size_t>(ranks), kNever);
   heard_.assign(static_cast<size_t>(ranks), clock_());
 }
 
 void StreamService::lead(Stream* stream) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   stream_ = stream;
 }
 
 void StreamService::lend(std::shared_ptr<const ReplayRecords> kept) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   kept_ = std::move(kept);
 }
 
 void StreamService::share(std::shared_ptr<RecordShelf> shelf) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   shelf_ = std::move(shelf);
 }
 
 void StreamService::begin_anew(uint64_t run) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   run_ = run;
   beginning_.reset();
   decisions_.clear();
@@ -52,24 +52,26 @@ void StreamService::begin_anew(uint64_t run) {
 }
 
 void StreamService::decided(const Decision& decision) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   decisions_.push_back({decision.first, encode_leader_response(decision)});
 }
 
 void StreamService::begins(const std::vector<std::string>& after) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   beginning_ = StreamBeginning{after};
 }
 
 void StreamService::ended(int64_t first) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   decisions_.push_back({first, encode_leader_response(StreamEnd{})});
 }
 
 void StreamService::linger() {
-  std::unique_lock lock(mutex_);
-  asked_for_.wait_for(lock, kLinger, [&] { return all_are_told(); });
-  if (shelf_) asked_for_.wait_for(lock, kHoldOut, [&] { return !shelf_->is_awaited() || all_have_left(); });
+  Lock lock(mutex_);
+  asked_for_.wait_for(lock, kLinger, [&]() FOREBAY_REQUIRES(mutex_) { return all_are_told(); });
+  if (shelf_)
+    asked_for_.wait_for(lock, kHoldOut,
+                        [&]() FOREBAY_REQUIRES(mutex_) { return !shelf_->is_awaited() || all_have_left(); });
 }
 
 bool StreamService::all_are_told() const {
@@ -85,18 +87,18 @@ bool StreamService::all_have_left() const {
 }
 
 bool StreamService::may_decide() {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return decisions_.size() < kMostAhead;
 }
 
 std::string StreamService::awaited() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return fmt::format("rank {}, which is {} decisions behind", slowest(), decisions_.size());
 }
 
 Status StreamService::check_heard() const {
   const Time now = clock_();
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (decisions_.size() < kMostAhead || asked_.size() < 2) return {};
   const int rank = slowest();
   if (now - heard_[static_cast<size_t>(rank)] <= kLongestUnheard) return {};
@@ -128,8 +130,8 @@ Result<Response> StreamService::answer(std::span<const uint8_t> bytes) {
 // Done without the lock: ReplayRecords::keep() reads the stream under its own lock, and the stream
 // calls decided() under its own.
 std::vector<FoundItem> StreamService::find_records(const RankRequest& request, const RecordsWanted& wanted) const {
-  const std::shared_ptr<const ReplayRecords> kept = under_lock(kept_);
-  const bool same_run = request.run == under_lock(run_);
+  const std::shared_ptr<const ReplayRecords> kept = under_lock(&StreamService::kept_);
+  const bool same_run = request.run == under_lock(&StreamService::run_);
   std::vector<FoundItem> found(wanted.numbers.size());
   for (size_t i = 0; kept && i < found.size(); ++i) {
     const int64_t number = wanted.numbers[i];
@@ -141,7 +143,7 @@ std::vector<FoundItem> StreamService::find_records(const RankRequest& request, c
 
 // The shelf compares the run itself, under the lock with which it drops the notes of a run.
 std::vector<FoundItem> StreamService::find_notes(const RankRequest& request, const NotesWanted& wanted) const {
-  const std::shared_ptr<RecordShelf> shelf = under_lock(shelf_);
+  const std::shared_ptr<RecordShelf> shelf = under_lock(&StreamService::shelf_);
   std::vector<FoundItem> found;
   for (const NotesPlace& place : wanted.places) {
     std::optional<Buffer> notes;
@@ -156,12 +158,12 @@ std::vector<FoundItem> StreamService::find_notes(const RankRequest& request, con
 }
 
 std::vector<FoundItem> StreamService::find_rows(const RankRequest& request, const RowsWanted& wanted) {
-  const std::shared_ptr<RecordShelf> shelf = under_lock(shelf_);
+  const std::shared_ptr<RecordShelf> shelf = under_lock(&StreamService::shelf_);
   std::vector<FoundItem> found;
   for (const SharedRow& row : wanted.rows)
     found.push_back({shelf ? shelf->row(request.run, row.partition, row.offset_hash) : std::nullopt});
   // With the lock held, since linger() could otherwise miss this between its check and its wait.
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   asked_for_.notify_all();
   return found;
 }
@@ -170,7 +172,7 @@ Buffer StreamService::find_decision(const RankRequest& request, int64_t first) {
   Buffer response;
   Stream* to_tell = nullptr;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (std::optional<LeaderResponse> other = elsewhere(request)) return encode_leader_response(*other);
     if (!is_other_rank(request.rank)) return encode_leader_response(NotYet{});
     const auto decision = std::lower_bound(decisions_.begin(), decisions_.end(), first,
@@ -188,7 +190,7 @@ Buffer StreamService::find_decision(const RankRequest& request, int64_t first) {
 }
 
 LeaderResponse StreamService::find_beginning(const RankRequest& request) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (std::optional<LeaderResponse> other = elsewhere(request)) return *other;
   if (!beginning_ || !is_other_rank(request.rank)) return NotYet{};
   (void)note_asked(request.rank, kKnowsBeginning);
@@ -198,7 +200,7 @@ LeaderResponse StreamService::find_beginning(const RankRequest& request) {
 void StreamService::leave(const RankRequest& request) {
   Stream* to_tell = nullptr;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (request.run != run_ || !is_other_rank(request.rank)) return;
     to_tell = note_asked(request.rank, kLeft);
   }
@@ -206,12 +208,11 @@ void StreamService::leave(const RankRequest& request) {
 }
 
 void StreamService::note_heard(int rank) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (is_other_rank(rank)) heard_[static_cast<size_t>(rank)] = clock_();
 }
 
-// Called with the lock held, as are all functions below. Before rank 0 has begun its run, the
-// answer is not known yet.
+// Before rank 0 has begun its run, the answer is not known yet.
 std::optional<LeaderResponse> StreamService::elsewhere(const RankRequest& request) const {
   if (request.run == run_) return std::nullopt;
   return run_ > 0 ? LeaderResponse(InAnotherRun{run_}) : NotYet{};

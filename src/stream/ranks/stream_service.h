@@ -1,18 +1,18 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/cond_var.h"
+#include "base/mutex.h"
 #include "cluster/transport.h"
 #include "stream/ranks/rank_messages.h"
 #include "stream/ranks/record_shelf.h"
@@ -65,36 +65,36 @@ class StreamService final : public Service, public DecisionWitness {
   std::vector<FoundItem> find_notes(const RankRequest& request, const NotesWanted& wanted) const;
   std::vector<FoundItem> find_rows(const RankRequest& request, const RowsWanted& wanted);
   void leave(const RankRequest& request);
-  std::optional<LeaderResponse> elsewhere(const RankRequest& request) const;
+  std::optional<LeaderResponse> elsewhere(const RankRequest& request) const FOREBAY_REQUIRES(mutex_);
   void note_heard(int rank);
-  int slowest() const;
-  bool is_other_rank(int rank) const;
-  bool all_are_told() const;
-  bool all_have_left() const;
-  [[nodiscard]] Stream* note_asked(int rank, int64_t first);
-  bool forget_what_all_have();
+  int slowest() const FOREBAY_REQUIRES(mutex_);
+  bool is_other_rank(int rank) const FOREBAY_REQUIRES(mutex_);
+  bool all_are_told() const FOREBAY_REQUIRES(mutex_);
+  bool all_have_left() const FOREBAY_REQUIRES(mutex_);
+  [[nodiscard]] Stream* note_asked(int rank, int64_t first) FOREBAY_REQUIRES(mutex_);
+  bool forget_what_all_have() FOREBAY_REQUIRES(mutex_);
   template <typename T>
-  T under_lock(const T& member) const {
-    const std::lock_guard lock(mutex_);
-    return member;
+  T under_lock(T StreamService::* member) const {
+    const Lock lock(mutex_);
+    return this->*member;
   }
 
   static constexpr int64_t kNever = -2, kKnowsBeginning = -1, kLeft = INT64_MAX;
 
   const Clock clock_;
-  mutable std::mutex mutex_;
-  std::condition_variable asked_for_;
-  Stream* stream_ = nullptr;
-  int rank_ = 0;
-  uint64_t run_ = 0;
-  std::optional<StreamBeginning> beginning_;
+  mutable Mutex mutex_;
+  CondVar asked_for_;
+  Stream* stream_ FOREBAY_GUARDED_BY(mutex_) = nullptr;
+  int rank_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  uint64_t run_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  std::optional<StreamBeginning> beginning_ FOREBAY_GUARDED_BY(mutex_);
   // Decisions by first record, each as an encoded LeaderResponse; the last one may be the end.
-  std::deque<std::pair<int64_t, Buffer>> decisions_;
+  std::deque<std::pair<int64_t, Buffer>> decisions_ FOREBAY_GUARDED_BY(mutex_);
   // By rank: first record of the last decision that it requested, or one of the constants above.
-  std::vector<int64_t> asked_;
-  std::vector<Time> heard_;  // by rank: time of its last request
-  std::shared_ptr<const ReplayRecords> kept_;
-  std::shared_ptr<RecordShelf> shelf_;
+  std::vector<int64_t> asked_ FOREBAY_GUARDED_BY(mutex_);
+  std::vector<Time> heard_ FOREBAY_GUARDED_BY(mutex_);  // by rank: time of its last request
+  std::shared_ptr<const ReplayRecords> kept_ FOREBAY_GUARDED_BY(mutex_);
+  std::shared_ptr<RecordShelf> shelf_ FOREBAY_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay
