@@ -21,7 +21,7 @@ size_t shared_steps(const Description& a, const Description& b);
 
 /// Returns the pipeline with a `.cache(ram=…, disk=0)` after its first `steps` steps, or unchanged
 /// if it has a cache already.
-Description with_cache_behind(const Description& description, size_t steps, uint64_t ram_bytes);
+Description with_cache_after(const Description& description, size_t steps, uint64_t ram_bytes);
 
 /// The pipelines of all clients, so that each can find the steps that it shares with others. Any
 /// thread may call any function.
@@ -42,16 +42,16 @@ class SharedPrefixes {
   size_t steps_of(uint64_t client) const;
 
  private:
-  struct Known {
+  struct Client {
     Description description;
     std::string job;
   };
   mutable std::mutex mutex_;
-  std::map<uint64_t, Known> known_;
+  std::map<uint64_t, Client> clients_;
   uint64_t version_ = 0, bytes_ = 0;
   // Budgets by the steps before the cache. One is removed with the last client that has these
   // steps.
-  std::map<std::string, uint64_t> given_;
+  std::map<std::string, uint64_t> budgets_;
 };
 
 }  // namespace forebay

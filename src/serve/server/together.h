@@ -14,26 +14,29 @@
 #include <vector>
 
 #include "serve/server/feed.h"
-#include "serve/server/waited_for.h"
+#include "serve/server/lateness.h"
+#include "serve/wait_clock.h"
 
 namespace forebay {
 
 /// Numbers of batches, which show what together=True saved.
 struct TogetherCounts {
-  uint64_t made = 0, given = 0;  ///< batches computed, and batches delivered to clients
+  uint64_t computed = 0, delivered = 0;  ///< batches computed, and batches delivered to clients
 };
 
 /// A run whose steps are computed once for several clients. It begins at some state and continues
 /// as long as a client has a seat. It retains a window of the latest steps.
 ///
-/// The run waits for a client that is a whole window late, but only for `patience` (see WaitedFor).
+/// The run waits for a client that is a whole window late, but only for `patience` (see Lateness).
 /// Then the client loses its seat, and the same batches are computed for that client alone.
 ///
 /// Any thread may call any function. The thread of the client that needs the next step computes it.
 class TogetherRun {
  public:
-  /// The first step waits until `wanted` seats are taken, for a minute at most.
-  TogetherRun(std::unique_ptr<Loader> loader, int wanted, std::chrono::milliseconds patience);
+  /// The first step waits until `wanted` seats are taken, for a minute at most. `clock` outlives the
+  /// run.
+  TogetherRun(std::unique_ptr<Loader> loader, int wanted, std::chrono::milliseconds patience,
+              WaitClock& clock = WaitClock::real());
 
   struct Step {
     Result<Batch> batch;        ///< the batch, or the error in its place
@@ -45,7 +48,7 @@ class TogetherRun {
   struct Seat {
     uint64_t next = 0;
     bool lost = true;
-    WaitedFor waited_for = {};
+    Lateness lateness = {};  ///< how long the others have waited for this client
   };
   /// Takes a seat at `state`. Returns false if neither a retained step nor the next one begins
   /// there.
@@ -66,17 +69,18 @@ class TogetherRun {
   void close();
 
  private:
-  using Clock = WaitedFor::Clock;
   using Lock = std::unique_lock<std::mutex>;
-  bool waits_for_others(Clock::time_point now);
-  bool held_up(Clock::time_point now);
-  Status make(Lock& lock, std::chrono::milliseconds timeout);
-  void keep(Step step);
+  bool waits_for_seats(WaitClock::TimePoint now);
+  bool waits_for_late_clients(WaitClock::TimePoint now);
+  StepPtr retained_step(Seat& seat);
+  Status compute_step(Lock& lock, std::chrono::milliseconds timeout);
+  void retain(Step step);
 
   const std::unique_ptr<Loader> loader_;
   const int wanted_;
   const std::chrono::milliseconds patience_;
-  const Clock::time_point opened_ = Clock::now();
+  WaitClock& clock_;
+  const WaitClock::TimePoint opened_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -85,7 +89,7 @@ class TogetherRun {
   uint64_t first_ = 0;  ///< number of steps_.front()
   size_t window_ = 2;
   std::string state_;  ///< state at which the next step begins
-  bool making_ = false, begun_ = false, over_ = false;
+  bool computing_ = false, begun_ = false, over_ = false;
   TogetherCounts counts_;
 };
 
@@ -93,7 +97,8 @@ class TogetherRun {
 /// states. Any thread may call any function.
 class TogetherRuns {
  public:
-  explicit TogetherRuns(std::chrono::milliseconds patience) : patience_(patience) {}
+  explicit TogetherRuns(std::chrono::milliseconds patience, WaitClock& clock = WaitClock::real())
+      : patience_(patience), clock_(clock) {}
   /// Opens a loader. `stop` ends the opening.
   using Open = std::function<Result<std::unique_ptr<Loader>>(const std::stop_token& stop)>;
 
@@ -113,6 +118,7 @@ class TogetherRuns {
                                                  const std::stop_token& stop) const;
 
   const std::chrono::milliseconds patience_;
+  WaitClock& clock_;
   mutable std::mutex mutex_;
   std::condition_variable_any opened_;
   std::set<std::string> opening_;  ///< keys for which a thread opens a loader, without the lock
