@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/eventually_test_support.h"
 #include "base/sanitized_test_support.h"
 #include "codec/jpeg_test_encoder.h"
 #include "loader/loader_test_support.h"
@@ -73,10 +74,9 @@ inline int64_t entries_of(const char* folder) {
 }
 inline int64_t thread_count() { return entries_of("/proc/self/task"); }
 
-/// Whether a count comes to a number within a minute: a joined thread is counted by the kernel for a moment longer.
+/// Returns whether a count comes to a number. The kernel counts a joined thread for a moment longer.
 inline bool soon(int64_t (*count)(), int64_t number) {
-  for (int i = 0; i < 6000 && count() != number; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  return count() == number;
+  return eventually([&] { return count() == number; });
 }
 inline int64_t descriptor_count() { return entries_of("/proc/self/fd"); }
 

@@ -10,7 +10,7 @@
 #include "cli/interrupt.h"
 #include "serve/client/server_calls.h"
 #include "serve/server/server.h"
-#include "serve/socket_place.h"
+#include "serve/socket_path.h"
 
 namespace forebay {
 namespace {

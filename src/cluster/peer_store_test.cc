@@ -4,6 +4,7 @@
 
 #include <condition_variable>
 
+#include "base/eventually_test_support.h"
 #include "cluster/http/http_peer_transport.h"
 #include "cluster/simulated/simulated_network.h"
 #include "cluster/transport_conformance.h"
@@ -205,7 +206,7 @@ TEST_F(PeerStoreTest, APeerThatComesBackIsUsedAgain) {
   network_->set_health("host:1", HostHealth::kDead);
   EXPECT_EQ(read_text(*peer, 1), "");
   network_->set_health("host:1", HostHealth::kWell);
-  for (int i = 0; i < 6000 && !peer->may_ask(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_TRUE(eventually([&] { return peer->may_ask(); }));
   EXPECT_EQ(read_text(*peer, 1), text(1));
   EXPECT_EQ(read_text(*peer, 2), text(2));
 }

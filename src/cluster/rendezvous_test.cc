@@ -6,10 +6,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <future>
+#include <sstream>
 #include <thread>
+#include <vector>
 
+#include "base/eventually_test_support.h"
 #include "store/scratch_folder.h"
 
 namespace forebay {
@@ -26,6 +32,27 @@ Result<Membership> meet(const std::string& folder, int rank, int hosts, uint64_t
                         int deadline_ms = 60'000, uint64_t incarnation = 1) {
   return folder_rendezvous(folder, hosts, generation)
       ->meet(rank, card_of(rank, incarnation), std::chrono::milliseconds(deadline_ms), {});
+}
+
+/// Makes all cards in a folder a minute older. Cards are told apart by the file system's clock, and
+/// a kill and a start take longer than its tick.
+void make_older(const std::string& folder) {
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, none))
+    std::filesystem::last_write_time(entry, entry.last_write_time() - std::chrono::minutes(1));
+}
+
+/// Returns whether as many cards of that incarnation are in the folder.
+bool has_card_of(const std::string& folder, uint64_t incarnation, int hosts) {
+  int found = 0;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
+    std::stringstream text;
+    text << std::ifstream(entry.path()).rdbuf();
+    const Result<HostCard> card = parse_card(text.str());
+    found += card.ok() && card->incarnation == incarnation ? 1 : 0;
+  }
+  return found >= hosts;
 }
 
 }  // namespace
@@ -130,31 +157,35 @@ TEST(Rendezvous, ALaterStartOfARankTakesThePlaceOfTheEarlier) {
 TEST(Rendezvous, CardsOfARunThatWasKilledAreNotBelievedWhileTheNextOneStarts) {
   const ScratchFolder folder;
   constexpr int kHosts = 3;
-  const auto run = [&](uint64_t incarnation, std::vector<std::optional<Result<Membership>>>& met) {
-    std::vector<std::thread> hosts;
-    for (int rank = 0; rank < kHosts; ++rank)
-      hosts.emplace_back([&, rank] {
-        // The first host is alone with files that the others left behind.
-        if (rank > 0) std::this_thread::sleep_for(std::chrono::milliseconds(100 * rank));
-        HostCard card = card_of(rank, incarnation);
-        card.token += std::to_string(incarnation);
-        met[static_cast<size_t>(rank)].emplace(
-            folder_rendezvous(folder.path("job"), kHosts, 0)->meet(rank, card, std::chrono::minutes(1), {}));
-      });
-    for (std::thread& host : hosts) host.join();
+  // The hosts see each other's new cards, so none of them waits until the doubt ends, which would
+  // take hours.
+  std::stop_source stop;
+  const auto start = [&](int rank, uint64_t incarnation) {
+    HostCard card = card_of(rank, incarnation);
+    card.token += std::to_string(incarnation);
+    return std::async(std::launch::async, [&folder, &stop, rank, card] {
+      return folder_rendezvous(folder.path("job"), kHosts, 0)
+          ->meet(rank, card, std::chrono::hours(24), stop.get_token());
+    });
   };
   for (const uint64_t incarnation : {1, 2}) {
-    std::vector<std::optional<Result<Membership>>> met(kHosts);
-    const auto begun = std::chrono::steady_clock::now();
-    // Cards are told apart by the file system's clock; a kill and a start take longer than its
-    // tick.
-    if (incarnation > 1) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    run(incarnation, met);
-    // The hosts see each other's new cards, so none of them waits until the doubt ends.
-    EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(14));
-    for (const auto& each : met) {
-      ASSERT_TRUE(each->ok()) << each->status().to_string();
-      for (const HostCard& host : (**each).hosts) EXPECT_EQ(host.incarnation, incarnation) << host.address;
+    make_older(folder.path("job"));
+    std::vector<std::future<Result<Membership>>> met;
+    for (int rank = 0; rank < kHosts; ++rank) {
+      met.push_back(start(rank, incarnation));
+      // The first host is alone with files that the others left behind.
+      EXPECT_TRUE(eventually([&] { return has_card_of(folder.path("job"), incarnation, rank + 1); }));
+    }
+    EXPECT_TRUE(eventually([&] {
+      return std::ranges::all_of(
+          met, [](const auto& each) { return each.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
+    }));
+    stop.request_stop();  // if one has not met the others
+    stop = std::stop_source();
+    for (auto& each : met) {
+      const Result<Membership> membership = each.get();
+      ASSERT_TRUE(membership.ok()) << membership.status().to_string();
+      for (const HostCard& host : membership->hosts) EXPECT_EQ(host.incarnation, incarnation) << host.address;
     }
   }
 }
@@ -164,7 +195,7 @@ TEST(Rendezvous, CardsOfARunThatWasKilledAreNotBelievedWhileTheNextOneStarts) {
 TEST(Rendezvous, WhoIsStartedAnewAloneMeetsThoseWhoAreThereInTime) {
   const ScratchFolder folder;
   (void)meet(folder.path("job"), 0, 2, 0, 1);
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  make_older(folder.path("job"));
   const auto begun = std::chrono::steady_clock::now();
   const auto met = meet(folder.path("job"), 1, 2, 0, 2000);
   ASSERT_TRUE(met.ok()) << met.status().to_string();
@@ -186,7 +217,7 @@ TEST(Rendezvous, WhoListensWasThereAllAlongAndNeedsNoNewCard) {
   there.address = "127.0.0.1:" + std::to_string(ntohs(at.sin_port));
   const auto way = [&] { return folder_rendezvous(folder.path("job"), 2, 0); };
   (void)way()->meet(0, there, std::chrono::milliseconds(1), {});
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  make_older(folder.path("job"));
   // The time of doubt alone would be longer than this deadline.
   std::stop_source stop;
   auto met = std::async(std::launch::async,

@@ -12,9 +12,11 @@ using TagBytes = std::span<const uint8_t>;
 constexpr size_t kId3v1Bytes = 128, kExtendedId3Bytes = 227, kApeBytes = 32, kId3FooterBytes = 10;
 constexpr size_t kLyricsEndBytes = 9, kLyricsSizeBytes = 6, kMostOldLyrics = 5100;
 
-/// True if `text` is `distance` bytes before the end.
+/// True if `text` is `distance` bytes before the end. False for a distance that has no room for it,
+/// as an absurd size in a tag gives one.
 bool has_before_end(TagBytes bytes, size_t distance, std::string_view text) {
-  return bytes.size() >= distance && std::memcmp(bytes.data() + bytes.size() - distance, text.data(), text.size()) == 0;
+  return distance >= text.size() && bytes.size() >= distance &&
+         std::memcmp(bytes.data() + bytes.size() - distance, text.data(), text.size()) == 0;
 }
 
 // ID3v2.4, section 3.1: seven bits per byte, so that no size looks like a frame.

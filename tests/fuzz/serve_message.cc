@@ -77,9 +77,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   read<OpenRequest>(bytes);
   read<LoadRequest>(bytes);
   read<TraceRequest>(bytes);
-  read<Look>(bytes);
+  read<LoaderInfo>(bytes);
   read<Ledger>(bytes);
-  read<SourceLook>(bytes);
+  read<SourceInfo>(bytes);
   read<EndMessage>(bytes);
   read<BatchMessage>(bytes);
   read<std::vector<SlabMessage>>(bytes);

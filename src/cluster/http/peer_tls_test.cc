@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/eventually_test_support.h"
 #include "cluster/http/http_peer_transport.h"
 #include "cluster/job_tls_test_support.h"
 #include "cluster/peer_store.h"
@@ -75,8 +76,7 @@ class PeerTlsTest : public testing::Test {
   /// Expects that many refusals, and one line in the log.
   void expect_refused(uint64_t times, const std::string& server_words) {
     // The caller may have its answer before the server has logged anything.
-    const auto heard = [&] { return listening_->stats().refused >= times && !log().empty(); };
-    for (int wait = 0; wait < 10'000 && !heard(); ++wait) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_TRUE(eventually([&] { return listening_->stats().refused >= times && !log().empty(); }));
     EXPECT_EQ(listening_->stats().refused, times);
     EXPECT_EQ(texts_->asked(), 0);
     const std::vector<std::string> lines = log();

@@ -119,8 +119,8 @@ TEST(Walk, OneFolderThatCannotBeListedIsTheErrorAndNoPageComesAfterIt) {
   }
 }
 
-/// One folder fails from its own thread once another one is being listed. That other one answers
-/// only when it is stopped.
+/// One folder fails from its own thread once another one is being listed, so that the walk waits or
+/// is about to. That other one answers only when it is stopped.
 class HangingStore final : public Store {
  public:
   void read(const ReadRequest&, std::stop_token, ReadDone done) override { done(unavailable("no reads here")); }
@@ -133,8 +133,6 @@ class HangingStore final : public Store {
     if (request.prefix == "t/fails/") {
       threads_.emplace_back([this, done = std::move(done)] {
         hangs.get_future().wait();
-        // Gives the walk time to begin waiting, because it must notice the error while it waits.
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
         done(unavailable("cannot be listed now"));
       });
       return;

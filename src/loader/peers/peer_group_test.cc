@@ -6,6 +6,7 @@
 #include <map>
 #include <thread>
 
+#include "base/eventually_test_support.h"
 #include "base/source.h"
 #include "cluster/simulated/simulated_network.h"
 #include "forebay/ledger.h"
@@ -227,7 +228,12 @@ TEST_F(PeerGroupTest, AClosedGroupServesNothingAndStillAsks) {
 TEST_F(PeerGroupTest, WhatItsOwnerWillMakeIsWaitedFor) {
   groups_[1]->stands_at(0, 0);
   std::thread makes([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    // The owner has been asked, and did not have it.
+    EXPECT_TRUE(eventually([&] {
+      Ledger ledger;
+      groups_[0]->add_to(ledger);
+      return !ledger.stores.empty() && ledger.stores.front().requests + ledger.stores.front().in_flight > 0;
+    }));
     own_[1]->put(entry_of(3), one_row(3), 1, KeepIn::kAnyTier);
   });
   EXPECT_TRUE(get(3));

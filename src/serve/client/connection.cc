@@ -17,8 +17,8 @@ namespace {
 // large.
 constexpr uint64_t kMostAnswer = uint64_t{256} << 20;
 constexpr std::chrono::seconds kAnswerWithin{30};
-constexpr std::chrono::milliseconds kLook{100};    // interval of checks for close()
-constexpr std::chrono::milliseconds kAhead{1000};  // longer than the server waits
+constexpr std::chrono::milliseconds kCloseCheck{100};  // interval of checks for close()
+constexpr std::chrono::milliseconds kAhead{1000};      // longer than the server waits
 constexpr size_t kFreedAtOnce = 256;
 
 std::string program_name() {
@@ -33,16 +33,17 @@ bool takes_long(MessageType type) { return type == MessageType::kOpen || type ==
 
 }  // namespace
 
-Connection::Connection(FileDescriptor socket) : channel_(std::move(socket), kMostAnswer, true) {}
+Connection::Connection(FileDescriptor socket, WaitClock& clock)
+    : clock_(clock), channel_(std::move(socket), kMostAnswer, true, clock) {}
 
-Result<std::shared_ptr<Connection>> Connection::open(FileDescriptor socket, bool* turned_away) {
-  auto connection = std::make_shared<Connection>(std::move(socket));
+Result<std::shared_ptr<Connection>> Connection::open(FileDescriptor socket, bool* turned_away, WaitClock& clock) {
+  auto connection = std::make_shared<Connection>(std::move(socket), clock);
   Hello hello;
   hello.program = program_name();
   const Status status = connection->ask(MessageType::kHello, to_message(hello)).status();
   if (turned_away != nullptr) {
     const TimedLock lock(connection->turn_);
-    *turned_away = !status.ok() && connection->told_;
+    *turned_away = !status.ok() && connection->answered_;
   }
   if (!status.ok()) return status;
   return connection;
@@ -67,11 +68,11 @@ void Connection::close() {
   // the server may not be reading.
   for (int i = 0; i < 20 && !lost_; ++i) {
     if (channel_.try_send(MessageType::kClose, "")) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(clock_.begin_wait(std::chrono::milliseconds(1)));
   }
 }
 
-Status Connection::take_slabs(const Frame& frame) {
+Status Connection::map_slabs(const Frame& frame) {
   FOREBAY_ASSIGN(const std::vector<SlabMessage> slabs, from_message<std::vector<SlabMessage>>(frame.body));
   if (slabs.size() != frame.descriptors.size()) return corrupt("the server tells of slabs without sending them");
   for (size_t i = 0; i < slabs.size(); ++i) FOREBAY_RETURN_IF_ERROR(slabs_.add(slabs[i], frame.descriptors[i]));
@@ -80,12 +81,12 @@ Status Connection::take_slabs(const Frame& frame) {
 
 // Returns the next frame that is an answer.
 Result<Frame> Connection::answer(std::chrono::milliseconds timeout, bool* timed_out) {
-  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  const auto deadline = clock_.now() + timeout;
   *timed_out = false;
   while (true) {
     if (interrupted_) return cancelled("the loader was closed");
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    Result<std::optional<Frame>> frame = channel_.receive(std::clamp(left, std::chrono::milliseconds(0), kLook));
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock_.now());
+    Result<std::optional<Frame>> frame = channel_.receive(std::clamp(left, std::chrono::milliseconds(0), kCloseCheck));
     if (!frame.ok()) return lose(frame.status());
     if (!frame->has_value()) {
       *timed_out = left.count() <= 0;
@@ -93,46 +94,64 @@ Result<Frame> Connection::answer(std::chrono::milliseconds timeout, bool* timed_
       continue;
     }
     if ((*frame)->type != MessageType::kSlabs) return std::move(**frame);
-    if (Status status = take_slabs(**frame); !status.ok()) return lose(std::move(status));
+    if (Status status = map_slabs(**frame); !status.ok()) return lose(std::move(status));
   }
 }
 
 // A server that refuses a client sends the reason and hangs up before it has read anything.
-Status Connection::last_words(Status why) {
+Status Connection::reason_of_refusal(Status otherwise) {
   const Result<std::optional<Frame>> frame = channel_.receive(std::chrono::milliseconds(0));
-  told_ = frame.ok() && frame->has_value() && (*frame)->type == MessageType::kFailed;
-  return told_ ? status_from_message((*frame)->body) : why;
+  answered_ = frame.ok() && frame->has_value() && (*frame)->type == MessageType::kFailed;
+  return answered_ ? status_from_message((*frame)->body) : otherwise;
 }
 
 Result<std::string> Connection::ask(MessageType type, std::string_view body) {
   if (process_generation() != generation_) return cancelled("this process was forked from the one that has the loader");
   const TimedLock lock(turn_);
   if (lost_) return unavailable("the server has gone");
-  tell_what_goes();
-  if (Status status = channel_.send(type, body); !status.ok()) return lose(last_words(std::move(status)));
-  const std::chrono::milliseconds within = takes_long(type) ? std::chrono::hours(24 * 365) : kAnswerWithin;
+  send_freed();
+  if (Status status = channel_.send(type, body); !status.ok()) return lose(reason_of_refusal(std::move(status)));
+  return answer_to_ask(takes_long(type) ? std::chrono::hours(24 * 365) : std::chrono::milliseconds(kAnswerWithin));
+}
+
+// Waits for the answer to ask(). The server answers in order, so the answer to an earlier request
+// for the next batch comes first and is retained.
+Result<std::string> Connection::answer_to_ask(std::chrono::milliseconds timeout) {
   while (true) {
     bool timed_out = false;
-    Result<Frame> frame = answer(within, &timed_out);
-    if (!frame.ok()) return frame.status();
+    FOREBAY_ASSIGN(Frame frame, answer(timeout, &timed_out));
     if (timed_out) return give_up();
-    // The server answers in order, and the batch was requested before.
-    if (next_asked_ && !next_answer_) {  // the answer to next() comes first
-      next_answer_ = std::move(*frame);
+    if (next_requested_ && !next_answer_) {
+      next_answer_ = std::move(frame);
       continue;
     }
-    if (frame->type == MessageType::kDone) return std::move(frame->body);
-    told_ = frame->type == MessageType::kFailed;
-    if (told_) return status_from_message(frame->body);
+    if (frame.type == MessageType::kDone) return std::move(frame.body);
+    answered_ = frame.type == MessageType::kFailed;
+    if (answered_) return status_from_message(frame.body);
     return lose(corrupt("the server gives an answer that is none"));
   }
 }
 
-Status Connection::ask_next(std::chrono::milliseconds timeout) {
+Status Connection::request_next(std::chrono::milliseconds timeout) {
   const auto ms = static_cast<uint32_t>(std::clamp<int64_t>(timeout.count(), 0, 1000));
   if (Status status = channel_.send(MessageType::kNext, to_message(ms)); !status.ok()) return lose(std::move(status));
-  next_asked_ = true;
+  next_requested_ = true;
   return {};
+}
+
+// Waits until next_answer_ has a value, or the time is over.
+Status Connection::await_next(std::chrono::milliseconds timeout, bool* timed_out) {
+  if (next_answer_) return {};
+  FOREBAY_ASSIGN(Frame frame, answer(timeout, timed_out));
+  if (!*timed_out) next_answer_ = std::move(frame);
+  return {};
+}
+
+Result<Connection::Next> Connection::take_next() {
+  const Frame frame = std::move(*next_answer_);
+  next_answer_.reset();
+  next_requested_ = false;
+  return decode_next(frame);
 }
 
 Result<Connection::Next> Connection::next(std::chrono::milliseconds timeout) {
@@ -141,55 +160,41 @@ Result<Connection::Next> Connection::next(std::chrono::milliseconds timeout) {
   if (!turn_.try_lock_for(timeout)) return nothing;
   const TimedLock lock(turn_, std::adopt_lock);
   if (lost_) return unavailable("the server has gone");
-  tell_what_goes();
-  if (!next_asked_) FOREBAY_RETURN_IF_ERROR(ask_next(timeout));
-  if (!next_answer_) {
-    bool timed_out = false;
-    Result<Frame> frame = answer(timeout, &timed_out);
-    if (!frame.ok()) return frame.status();
-    if (timed_out) return nothing;
-    next_answer_ = std::move(*frame);
-  }
-  const Frame frame = std::move(*next_answer_);
-  next_answer_.reset();
-  next_asked_ = false;
-  Result<Next> next = understand(frame);
+  send_freed();
+  if (!next_requested_) FOREBAY_RETURN_IF_ERROR(request_next(timeout));
+  bool timed_out = false;
+  FOREBAY_RETURN_IF_ERROR(await_next(timeout, &timed_out));
+  if (timed_out) return nothing;
+  Result<Next> next = take_next();
   // If the server has exited by now, the next call finds out. This answer is complete.
-  if (next.ok() && !next->timed_out && !next->behind.finished && !lost_) (void)ask_next(kAhead);
+  if (next.ok() && !next->timed_out && !next->after.finished && !lost_) (void)request_next(kAhead);
   return next;
 }
 
-Status Connection::forget_next() {
+Status Connection::discard_next() {
   const TimedLock lock(turn_);
-  if (!next_asked_) return {};
-  if (!next_answer_) {
-    bool timed_out = false;
-    Result<Frame> frame = answer(kAnswerWithin, &timed_out);
-    if (!frame.ok()) return frame.status();
-    if (timed_out) return give_up();
-    next_answer_ = std::move(*frame);
-  }
-  const Frame frame = std::move(*next_answer_);
-  next_answer_.reset();
-  next_asked_ = false;
-  (void)understand(frame);  // frees a batch
+  if (!next_requested_) return {};
+  bool timed_out = false;
+  FOREBAY_RETURN_IF_ERROR(await_next(kAnswerWithin, &timed_out));
+  if (timed_out) return give_up();
+  (void)take_next();  // frees a batch
   return {};
 }
 
-Result<Connection::Next> Connection::understand(const Frame& frame) {
+Result<Connection::Next> Connection::decode_next(const Frame& frame) {
   Next next;
   switch (frame.type) {
     case MessageType::kNotYet: next.timed_out = true; return next;
     case MessageType::kFailed: return status_from_message(frame.body);
     case MessageType::kEnd: {
       FOREBAY_ASSIGN(EndMessage end, from_message<EndMessage>(frame.body));
-      next.behind = std::move(end.behind);
+      next.after = std::move(end.after);
       return next;
     }
     case MessageType::kBatch: {
       Result<BatchMessage> message = from_message<BatchMessage>(frame.body);
       if (!message.ok()) return lose(message.status());
-      next.behind = std::move(message->behind);
+      next.after = std::move(message->after);
       FOREBAY_ASSIGN(next.batch, batch_of(std::move(*message)));
       return next;
     }
@@ -197,21 +202,25 @@ Result<Connection::Next> Connection::understand(const Frame& frame) {
   }
 }
 
+Result<BatchField> Connection::field_of(FieldMessage message, const std::shared_ptr<void>& held) {
+  BatchField field;
+  field.name = std::move(message.name);
+  field.kind = message.kind;
+  field.lengths = std::move(message.lengths);
+  FOREBAY_ASSIGN(field.values, slabs_.tensor(message.values, held));
+  FOREBAY_ASSIGN(field.offsets, slabs_.tensor(message.offsets, held));
+  FOREBAY_ASSIGN(field.string_offsets, slabs_.tensor(message.string_offsets, held));
+  return field;
+}
+
 Result<Batch> Connection::batch_of(BatchMessage message) {
   const std::shared_ptr<void> held(
-      nullptr, [self = shared_from_this(), number = message.number](void*) { self->let_go(number); });
+      nullptr, [self = shared_from_this(), number = message.number](void*) { self->free_batch(number); });
   Batch batch;
-  for (FieldMessage& field : message.fields) {
-    BatchField& made = batch.fields.emplace_back();
-    made.name = std::move(field.name);
-    made.kind = field.kind;
-    made.lengths = std::move(field.lengths);
-    for (const auto& [to, from] : {std::pair(&made.values, &field.values), std::pair(&made.offsets, &field.offsets),
-                                   std::pair(&made.string_offsets, &field.string_offsets)}) {
-      Result<Tensor> tensor = slabs_.tensor(*from, held);
-      if (!tensor.ok()) return lose(tensor.status());
-      *to = std::move(*tensor);
-    }
+  for (FieldMessage& each : message.fields) {
+    Result<BatchField> field = field_of(std::move(each), held);
+    if (!field.ok()) return lose(field.status());
+    batch.fields.push_back(std::move(*field));
   }
   batch.ids = std::move(message.ids);
   batch.positions = std::move(message.positions);
@@ -219,23 +228,23 @@ Result<Batch> Connection::batch_of(BatchMessage message) {
   batch.epoch = message.epoch;
   batch.step = message.step;
   // After the tensors, because these keep their slabs mapped.
-  for (const uint64_t slab : message.gone_slabs) slabs_.drop(slab);
+  for (const uint64_t slab : message.dropped_slabs) slabs_.drop(slab);
   return batch;
 }
 
 // Runs on the thread that frees the last tensor, which must not wait. Numbers that cannot be sent
 // now are sent before the next request.
-void Connection::let_go(uint64_t number) {
+void Connection::free_batch(uint64_t number) {
   // In the child of a fork the parent still holds the batch, and the socket is the parent's.
   if (process_generation() != generation_ || lost_) return;
   {
     const Lock lock(freed_mutex_);
     freed_.push_back(number);
   }
-  tell_what_goes();
+  send_freed();
 }
 
-void Connection::tell_what_goes() {
+void Connection::send_freed() {
   const Lock lock(freed_mutex_);
   while (!freed_.empty()) {
     const auto end = freed_.end();

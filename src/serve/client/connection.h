@@ -26,8 +26,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// Exchanges the first messages with the server. Unavailable if the server exits meanwhile or
   /// does not answer within half a minute. `*turned_away` is set to whether the server itself
   /// refused the client, so that another attempt would fail, too.
-  static Result<std::shared_ptr<Connection>> open(FileDescriptor socket, bool* turned_away = nullptr);
-  explicit Connection(FileDescriptor socket);
+  static Result<std::shared_ptr<Connection>> open(FileDescriptor socket, bool* turned_away = nullptr,
+                                                  WaitClock& clock = WaitClock::real());
+  /// `clock` measures all waits and outlives the connection.
+  Connection(FileDescriptor socket, WaitClock& clock);
 
   /// Sends a request and returns the body of the answer, or the error in the answer. Returns
   /// Unavailable if the server has exited; lost() is true from then on.
@@ -36,40 +38,46 @@ class Connection : public std::enable_shared_from_this<Connection> {
   struct Next {
     std::optional<Batch> batch;
     bool timed_out = false;
-    Position behind;  ///< position after this answer
+    Position after;  ///< position after this answer
   };
   /// Returns the next batch or the end of an epoch. An answer that arrives after the timeout is
   /// returned by the next call. After a batch the next one is requested at once, so that it is here
   /// when it is needed. The server is therefore one batch ahead of the client.
   Result<Next> next(std::chrono::milliseconds timeout);
   /// Discards the batch that was requested ahead.
-  Status forget_next();
+  Status discard_next();
 
   bool lost() const { return lost_; }
+  int descriptor() const { return channel_.descriptor(); }
   /// Ends the waits of other threads with Cancelled and closes the loader in the server. Batches
   /// stay valid and keep the connection alive.
   void close();
 
  private:
   Result<Frame> answer(std::chrono::milliseconds timeout, bool* timed_out) FOREBAY_REQUIRES(turn_);
-  Status take_slabs(const Frame& frame) FOREBAY_REQUIRES(turn_);
-  Status ask_next(std::chrono::milliseconds timeout) FOREBAY_REQUIRES(turn_);
-  Result<Next> understand(const Frame& frame) FOREBAY_REQUIRES(turn_);
+  Result<std::string> answer_to_ask(std::chrono::milliseconds timeout) FOREBAY_REQUIRES(turn_);
+  Status await_next(std::chrono::milliseconds timeout, bool* timed_out) FOREBAY_REQUIRES(turn_);
+  Result<Next> take_next() FOREBAY_REQUIRES(turn_);
+  Status map_slabs(const Frame& frame) FOREBAY_REQUIRES(turn_);
+  Status request_next(std::chrono::milliseconds timeout) FOREBAY_REQUIRES(turn_);
+  Result<Next> decode_next(const Frame& frame) FOREBAY_REQUIRES(turn_);
   Result<Batch> batch_of(BatchMessage message) FOREBAY_REQUIRES(turn_);
-  void let_go(uint64_t number);
-  void tell_what_goes();
+  Result<BatchField> field_of(FieldMessage message, const std::shared_ptr<void>& held) FOREBAY_REQUIRES(turn_);
+  void free_batch(uint64_t number);
+  void send_freed();
   Status lose(Status why);
   Status give_up();
-  Status last_words(Status why) FOREBAY_REQUIRES(turn_);
+  Status reason_of_refusal(Status otherwise) FOREBAY_REQUIRES(turn_);
 
+  WaitClock& clock_;
   Channel channel_;
   MappedSlabs slabs_;
   const uint64_t generation_ = process_generation();
   std::atomic<bool> lost_ = false, interrupted_ = false;
-  TimedMutex turn_;
-  bool next_asked_ FOREBAY_GUARDED_BY(turn_) = false;
+  TimedMutex turn_;  // held by the thread whose request is being answered
+  bool next_requested_ FOREBAY_GUARDED_BY(turn_) = false;
   std::optional<Frame> next_answer_ FOREBAY_GUARDED_BY(turn_);  // the answer, if it arrived during another request
-  bool told_ FOREBAY_GUARDED_BY(turn_) = false;  // whether the last error of ask() was an answer of the server
+  bool answered_ FOREBAY_GUARDED_BY(turn_) = false;  // whether the last error of ask() was an answer of the server
 
   Mutex freed_mutex_;
   std::vector<uint64_t> freed_ FOREBAY_GUARDED_BY(freed_mutex_);

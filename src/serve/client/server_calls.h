@@ -3,6 +3,7 @@
 #include <string>
 
 #include "forebay/result.h"
+#include "serve/wait_clock.h"
 
 namespace forebay {
 
@@ -10,7 +11,7 @@ namespace forebay {
 /// if no server listens there.
 Result<std::string> server_status(const std::string& path);
 /// Stops the server and waits until it has exited. Unavailable if that takes more than half a
-/// minute.
-Status stop_server(const std::string& path);
+/// minute, by `clock`.
+Status stop_server(const std::string& path, WaitClock& clock = WaitClock::real());
 
 }  // namespace forebay

@@ -10,7 +10,7 @@
 #include "loader/describe/unbounded_rules.h"
 #include "pipeline/description.h"
 #include "pipeline/op_spec.h"
-#include "serve/client/absolute_places.h"
+#include "serve/client/absolute_paths.h"
 
 namespace forebay {
 
@@ -22,7 +22,7 @@ Result<std::string> portable(const Pipeline& pipeline) {
     return invalid_argument("share=: what .rehearse() keeps is not shared yet; use share=None for this pipeline");
   std::error_code error;
   const std::string folder = std::filesystem::current_path(error).string();
-  FOREBAY_ASSIGN(const Description absolute, with_absolute_places(pipeline.description(), folder));
+  FOREBAY_ASSIGN(const Description absolute, with_absolute_paths(pipeline.description(), folder));
   Result<std::string> json = absolute.to_json();
   if (json.ok()) return json;
   return invalid_argument(

@@ -18,7 +18,7 @@
 #include "serve/client/connection.h"
 #include "serve/client/shareable.h"
 #include "serve/client/start_server.h"
-#include "serve/socket_place.h"
+#include "serve/socket_path.h"
 #include "serve/wire/ledger_message.h"
 #include "telemetry/log.h"
 
@@ -26,9 +26,9 @@ namespace forebay {
 
 namespace {
 
-constexpr int kMostRestarts = 5;                   // restarts in a row without a batch
-constexpr std::chrono::seconds kLeavesWithin{10};  // a server that exits does so within this time
-constexpr int kMostAttempts = 10;                  // attempts to connect: a server may be exiting
+constexpr int kMostRestarts = 5;                  // restarts in a row without a batch
+constexpr std::chrono::seconds kExitsWithin{10};  // a server that exits does so within this time
+constexpr int kMostAttempts = 10;                 // attempts to connect: a server may be exiting
 
 }  // namespace
 
@@ -47,14 +47,15 @@ struct SharedLoader::Impl {
   int64_t size FOREBAY_GUARDED_BY(mutex) = 0;
   std::string fingerprint FOREBAY_GUARDED_BY(mutex);
   bool closed FOREBAY_GUARDED_BY(mutex) = false;
-  bool forgets_end FOREBAY_GUARDED_BY(mutex) = false;
-  bool owes_end FOREBAY_GUARDED_BY(mutex) = false;         // an epoch's last batch was delivered, but not its end
-  bool lost_end FOREBAY_GUARDED_BY(mutex) = false;         // the server was lost that would have delivered that end
-  bool at_loaded_place FOREBAY_GUARDED_BY(mutex) = false;  // a state was loaded, and no batch was delivered since
+  /// The next answer is dropped if it is the end of an epoch that is over.
+  bool skips_end FOREBAY_GUARDED_BY(mutex) = false;
+  bool end_pending FOREBAY_GUARDED_BY(mutex) = false;      // an epoch's last batch was delivered, but not its end
+  bool end_lost FOREBAY_GUARDED_BY(mutex) = false;         // the server that would have delivered that end was lost
+  bool at_loaded_state FOREBAY_GUARDED_BY(mutex) = false;  // a state was loaded, and no batch was delivered since
   std::atomic<int> restarts = 0;
   Mutex reconnecting;  // held by the thread that connects to another server
 
-  bool starts() const { return share.server.empty() || share.server == "auto"; }
+  bool starts_server() const { return share.server.empty() || share.server == "auto"; }
   bool in_child() const { return process_generation() != generation; }
 
   Status usable() const {
@@ -72,77 +73,92 @@ struct SharedLoader::Impl {
     const Lock lock(mutex);
     return connection;
   }
-  bool is_at_loaded_place() const {
+  bool is_at_loaded_state() const {
     const Lock lock(mutex);
-    return at_loaded_place;
+    return at_loaded_state;
   }
-  bool stands_at_state(const std::string& state) const {
+  bool is_at_state(const std::string& state) const {
     const Lock lock(mutex);
     return at && at->state == state;
   }
   // `given` is the epoch of the batch that led to this position.
-  void stands_at(std::optional<Position> now, std::optional<int64_t> given) {
+  void set_position(std::optional<Position> now, std::optional<int64_t> given) {
     const Lock lock(mutex);
     at = std::move(now);
     if (at) last_state = at->state;
-    owes_end = at && given && *given != at->epoch;
+    end_pending = at && given && *given != at->epoch;
   }
 
+  Result<std::shared_ptr<Connection>> open_connection(bool* may_retry);
+  Status adopt(const std::shared_ptr<Connection>& opened);
   Status connect();
   Status connect_again(const std::shared_ptr<Connection>& lost, const Status& why);
-  std::optional<bool> end_of_lost_epoch();
+  std::optional<bool> take_lost_end();
   /// Called when the server has answered. Returns whether the end of the epoch before is dropped.
-  bool leave_loaded_place() {
+  bool leave_loaded_state() {
     const Lock lock(mutex);
-    at_loaded_place = false;
-    return std::exchange(forgets_end, false);
+    at_loaded_state = false;
+    return std::exchange(skips_end, false);
   }
   Status catch_up();
-  Status gone(const Status& why) const;
+  Status server_lost(const Status& why) const;
   Result<std::string> ask(MessageType type, const std::string& body);
   /// Returns an empty description if the server does not answer.
-  SourceLook describe() {
+  SourceInfo describe() {
     const Result<std::string> answer = ask(MessageType::kDescribe, "");
-    Result<SourceLook> look = answer.ok() ? from_message<SourceLook>(*answer) : answer.status();
-    return look.ok() ? std::move(*look) : SourceLook();
+    Result<SourceInfo> source = answer.ok() ? from_message<SourceInfo>(*answer) : answer.status();
+    return source.ok() ? std::move(*source) : SourceInfo();
   }
   Result<Position> position();
-  Status look();
-  Status moved(MessageType type, const std::string& body);
+  Status fetch_info();
+  Status change_position(MessageType type, const std::string& body);
+  Result<std::optional<Batch>> accept(const std::shared_ptr<Connection>& from, Connection::Next next, bool* timed_out);
   void restart_epoch();
 };
 
-// Tries again if the server is just exiting.
+// Connects to a server, or starts one. `*may_retry` is set to whether the failure may be that of a
+// server that is just exiting. A server that is full has refused the client and would do so again.
+Result<std::shared_ptr<Connection>> SharedLoader::Impl::open_connection(bool* may_retry) {
+  *may_retry = false;
+  FOREBAY_ASSIGN(FileDescriptor socket,
+                 connect_or_start(path, starts_server() ? share.program : std::vector<std::string>(), starts_server(),
+                                  options.stop));
+  bool turned_away = false;
+  Result<std::shared_ptr<Connection>> opened = Connection::open(std::move(socket), &turned_away);
+  *may_retry = opened.status().code() == Code::kUnavailable && !turned_away;
+  return opened;
+}
+
+// Makes a connection the current one. A new server continues at the client's position. The lost one
+// may have been ahead of it.
+Status SharedLoader::Impl::adopt(const std::shared_ptr<Connection>& opened) {
+  const Lock lock(mutex);
+  if (closed) return cancelled("the loader was closed");
+  connection = opened;
+  if (at || !last_state.empty()) request.state = at ? at->state : last_state;
+  end_lost = end_lost || std::exchange(end_pending, false);
+  return {};
+}
+
 Status SharedLoader::Impl::connect() {
   Status status;
-  const auto patient_until = std::chrono::steady_clock::now() + kLeavesWithin;
+  const auto patient_until = std::chrono::steady_clock::now() + kExitsWithin;
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
-    FOREBAY_ASSIGN(FileDescriptor socket, connect_or_start(path, starts() ? share.program : std::vector<std::string>(),
-                                                           starts(), options.stop));
-    bool turned_away = false;
-    Result<std::shared_ptr<Connection>> made = Connection::open(std::move(socket), &turned_away);
-    status = made.status();
-    // A server that is full has refused the client and would do so again.
-    if (status.code() == Code::kUnavailable && !turned_away && std::chrono::steady_clock::now() < patient_until)
-      continue;
+    bool may_retry = false;
+    const Result<std::shared_ptr<Connection>> opened = open_connection(&may_retry);
+    status = opened.status();
+    if (may_retry && std::chrono::steady_clock::now() < patient_until) continue;
     if (!status.ok()) return status;
-    {
-      const Lock lock(mutex);
-      if (closed) return cancelled("the loader was closed");
-      connection = *made;
-      // A new server continues at the client's position. The lost one may have been ahead of it.
-      if (at || !last_state.empty()) request.state = at ? at->state : last_state;
-      lost_end = lost_end || std::exchange(owes_end, false);
-    }
+    FOREBAY_RETURN_IF_ERROR(adopt(*opened));
     // Opening may read a long listing. Closing the connection ends it.
-    const std::stop_callback stops(options.stop, [&] { (*made)->close(); });
-    status = (*made)->ask(MessageType::kOpen, to_message(request)).status();
-    if (status.code() != Code::kUnavailable || !(*made)->lost()) return status;
+    const std::stop_callback stops(options.stop, [&] { (*opened)->close(); });
+    status = (*opened)->ask(MessageType::kOpen, to_message(request)).status();
+    if (status.code() != Code::kUnavailable || !(*opened)->lost()) return status;
   }
   return status;
 }
 
-Status SharedLoader::Impl::gone(const Status& why) const {
+Status SharedLoader::Impl::server_lost(const Status& why) const {
   return unavailable(
              fmt::format("the server that makes these batches has gone ({}); start it again (forebay serve) and "
                          "open a loader with this one's state_dict()",
@@ -153,7 +169,7 @@ Status SharedLoader::Impl::gone(const Status& why) const {
 Status SharedLoader::Impl::connect_again(const std::shared_ptr<Connection>& lost, const Status& why) {
   const Lock turn(reconnecting);
   if (current() != lost) return {};  // another thread has connected again
-  if (!starts()) return gone(why);
+  if (!starts_server()) return server_lost(why);
   if (++restarts > kMostRestarts)
     return unavailable(
         fmt::format("{} servers in a row ended before they gave a batch; what the last one said is in {}.log",
@@ -172,9 +188,9 @@ Result<std::string> SharedLoader::Impl::ask(MessageType type, const std::string&
   }
 }
 
-Status SharedLoader::Impl::look() {
-  FOREBAY_ASSIGN(const std::string answer, ask(MessageType::kLook, ""));
-  FOREBAY_ASSIGN(Look now, from_message<Look>(answer));
+Status SharedLoader::Impl::fetch_info() {
+  FOREBAY_ASSIGN(const std::string answer, ask(MessageType::kInfo, ""));
+  FOREBAY_ASSIGN(LoaderInfo now, from_message<LoaderInfo>(answer));
   const Lock lock(mutex);
   at = std::move(now.position);
   last_state = at->state;
@@ -188,7 +204,7 @@ Result<Position> SharedLoader::Impl::position() {
     const Lock lock(mutex);
     if (at) return *at;
   }
-  FOREBAY_RETURN_IF_ERROR(look());
+  FOREBAY_RETURN_IF_ERROR(fetch_info());
   const Lock lock(mutex);
   return at.value_or(Position());
 }
@@ -196,18 +212,18 @@ Result<Position> SharedLoader::Impl::position() {
 // A new server that continues after the last batch of an epoch does not know that the epoch's end
 // is still to be delivered. This function delivers it. It returns nothing if no end was lost, and
 // true if the end is to be dropped.
-std::optional<bool> SharedLoader::Impl::end_of_lost_epoch() {
+std::optional<bool> SharedLoader::Impl::take_lost_end() {
   const Lock lock(mutex);
-  if (!std::exchange(lost_end, false)) return std::nullopt;
-  return std::exchange(forgets_end, false);
+  if (!std::exchange(end_lost, false)) return std::nullopt;
+  return std::exchange(skips_end, false);
 }
 
 Status SharedLoader::Impl::catch_up() {
-  (void)current()->forget_next();
+  (void)current()->discard_next();
   LoadRequest here;
   {
     const Lock lock(mutex);
-    lost_end = std::exchange(owes_end, false);
+    end_lost = std::exchange(end_pending, false);
     here = {last_state, true};
   }
   return ask(MessageType::kLoadState, to_message(here)).status();
@@ -215,28 +231,47 @@ Status SharedLoader::Impl::catch_up() {
 
 // Sends a request that changes the position. First moves the server, which may be a batch ahead,
 // back to the client's position.
-Status SharedLoader::Impl::moved(MessageType type, const std::string& body) {
+Status SharedLoader::Impl::change_position(MessageType type, const std::string& body) {
   FOREBAY_RETURN_IF_ERROR(usable());
   FOREBAY_ASSIGN(const Position here, position());
-  (void)current()->forget_next();
+  (void)current()->discard_next();
   FOREBAY_RETURN_IF_ERROR(ask(MessageType::kLoadState, to_message(LoadRequest{here.state, true})).status());
   FOREBAY_RETURN_IF_ERROR(ask(type, body).status());
   {
     const Lock lock(mutex);
-    forgets_end = owes_end = lost_end = false;
+    skips_end = end_pending = end_lost = false;
   }
-  return look();
+  return fetch_info();
+}
+
+// Takes an answer of `from`: a batch, the end of an epoch, or nothing yet.
+Result<std::optional<Batch>> SharedLoader::Impl::accept(const std::shared_ptr<Connection>& from, Connection::Next next,
+                                                        bool* timed_out) {
+  *timed_out = next.timed_out;
+  if (next.timed_out) return std::optional<Batch>();
+  restarts = 0;
+  const bool skips = leave_loaded_state() && !next.batch;
+  // An end that does not change the position is that of an epoch whose last batch was delivered.
+  if (skips && is_at_state(next.after.state)) {
+    *timed_out = true;
+    return std::optional<Batch>();
+  }
+  set_position(std::move(next.after), next.batch ? std::optional(next.batch->epoch) : std::nullopt);
+  // Another thread has replaced the server meanwhile, and the new one is at the position before
+  // this batch.
+  if (current() != from) FOREBAY_RETURN_IF_ERROR(catch_up());
+  return std::move(next.batch);
 }
 
 // Implements LoaderOptions::restart. If the server is lost, the next batch reports that.
 void SharedLoader::Impl::restart_epoch() {
-  if (!options.restart || is_at_loaded_place()) return;
+  if (!options.restart || is_at_loaded_state()) return;
   const Result<Position> here = position();
   if (!here.ok()) return;
-  Result<Checkpoint> place = Checkpoint::from_json(here->state);
-  if (!place.ok() || place->cursor.position == 0) return;
-  place->cursor = {place->cursor.epoch, 0, 0};
-  (void)moved(MessageType::kLoadState, to_message(LoadRequest{place->to_json(), true}));
+  Result<Checkpoint> checkpoint = Checkpoint::from_json(here->state);
+  if (!checkpoint.ok() || checkpoint->cursor.position == 0) return;
+  checkpoint->cursor = {checkpoint->cursor.epoch, 0, 0};
+  (void)change_position(MessageType::kLoadState, to_message(LoadRequest{checkpoint->to_json(), true}));
 }
 
 SharedLoader::SharedLoader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -265,7 +300,7 @@ Result<std::unique_ptr<SharedLoader>> SharedLoader::open(const Pipeline& pipelin
   impl->request.options = std::move(options);
   impl->request.together = impl->share.together;
   FOREBAY_RETURN_IF_ERROR(impl->connect());
-  FOREBAY_RETURN_IF_ERROR(impl->look());
+  FOREBAY_RETURN_IF_ERROR(impl->fetch_info());
   impl->options.stop = {};
   return std::unique_ptr<SharedLoader>(new SharedLoader(std::move(impl)));
 }
@@ -275,7 +310,7 @@ Status SharedLoader::prepare() { return impl_->usable(); }
 void SharedLoader::begin_iteration() {
   impl_->restart_epoch();
   const Lock lock(impl_->mutex);
-  impl_->forgets_end = true;
+  impl_->skips_end = true;
 }
 
 Result<std::optional<Batch>> SharedLoader::next() {
@@ -289,35 +324,20 @@ Result<std::optional<Batch>> SharedLoader::next() {
 Result<std::optional<Batch>> SharedLoader::next_for(std::chrono::milliseconds timeout, bool* timed_out) {
   *timed_out = false;
   FOREBAY_RETURN_IF_ERROR(impl_->usable());
-  if (const std::optional<bool> forgotten = impl_->end_of_lost_epoch()) {
-    *timed_out = *forgotten;
+  if (const std::optional<bool> skipped = impl_->take_lost_end()) {
+    *timed_out = *skipped;
     return std::optional<Batch>();
   }
   const std::shared_ptr<Connection> connection = impl_->current();
   Result<Connection::Next> next = connection->next(timeout);
-  if (!next.ok() && connection->lost()) {
+  if (next.ok()) return impl_->accept(connection, std::move(*next), timed_out);
+  if (connection->lost()) {
     FOREBAY_RETURN_IF_ERROR(impl_->connect_again(connection, next.status()));
     *timed_out = true;  // the caller calls again
     return std::optional<Batch>();
   }
-  if (!next.ok()) {
-    if (next.status().code() != Code::kCancelled) impl_->stands_at({}, {});  // e.g. after a bad step
-    return next.status();
-  }
-  *timed_out = next->timed_out;
-  if (next->timed_out) return std::optional<Batch>();
-  impl_->restarts = 0;
-  const bool forgets = impl_->leave_loaded_place() && !next->batch;
-  // An end that does not change the position is that of an epoch whose last batch was delivered.
-  if (forgets && impl_->stands_at_state(next->behind.state)) {
-    *timed_out = true;
-    return std::optional<Batch>();
-  }
-  impl_->stands_at(std::move(next->behind), next->batch ? std::optional(next->batch->epoch) : std::nullopt);
-  // Another thread has replaced the server meanwhile, and the new one is at the position before
-  // this batch.
-  if (impl_->current() != connection) FOREBAY_RETURN_IF_ERROR(impl_->catch_up());
-  return std::move(next->batch);
+  if (next.status().code() != Code::kCancelled) impl_->set_position({}, {});  // e.g. after a bad step
+  return next.status();
 }
 
 // Does nothing: the server knows when it answered, and not when the answer was seen.
@@ -369,7 +389,7 @@ std::vector<DataWarning> SharedLoader::warnings() const { return impl_->describe
 Status SharedLoader::set_epoch(int64_t epoch) {
   FOREBAY_RETURN_IF_ERROR(impl_->usable());
   FOREBAY_ASSIGN(const Position here, impl_->position());
-  return epoch == here.epoch ? Status() : impl_->moved(MessageType::kSetEpoch, to_message(epoch));
+  return epoch == here.epoch ? Status() : impl_->change_position(MessageType::kSetEpoch, to_message(epoch));
 }
 
 int SharedLoader::rank() const { return *impl_->options.job.rank; }
@@ -377,9 +397,9 @@ int SharedLoader::world_size() const { return *impl_->options.job.world_size; }
 const Pipeline& SharedLoader::pipeline() const { return impl_->pipeline; }
 
 Status SharedLoader::load_state(const std::string& json, bool strict) {
-  FOREBAY_RETURN_IF_ERROR(impl_->moved(MessageType::kLoadState, to_message(LoadRequest{json, strict})));
+  FOREBAY_RETURN_IF_ERROR(impl_->change_position(MessageType::kLoadState, to_message(LoadRequest{json, strict})));
   const Lock lock(impl_->mutex);
-  impl_->at_loaded_place = true;
+  impl_->at_loaded_state = true;
   return {};
 }
 

@@ -24,9 +24,9 @@ namespace {
 Status no_tensor() { return corrupt("the server tells of a tensor that lies in none of its slabs"); }
 
 /// Returns the bytes of a tensor, or nothing if no array can have that shape.
-std::optional<uint64_t> bytes_of(const TensorPlace& place) {
-  uint64_t bytes = dtype_size(place.dtype);
-  for (const int64_t dim : place.shape) {
+std::optional<uint64_t> bytes_of(const TensorLocation& location) {
+  uint64_t bytes = dtype_size(location.dtype);
+  for (const int64_t dim : location.shape) {
     if (dim < 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(dim), &bytes)) return std::nullopt;
   }
   return bytes;
@@ -60,22 +60,22 @@ void MappedSlabs::drop(uint64_t number) {
   }
 }
 
-Result<Tensor> MappedSlabs::tensor(const TensorPlace& place, const std::shared_ptr<void>& held) const {
-  const std::optional<uint64_t> bytes = bytes_of(place);
-  if (!bytes || place.shape.size() > Shape::kMaxRank) return no_tensor();
-  Tensor tensor{place.dtype, Shape(std::span<const int64_t>(place.shape)), Buffer()};
-  if (place.slab == 0)  // the field has no such tensor, or the tensor is empty
-    return place.shape.empty() || *bytes == 0 ? Result<Tensor>(tensor) : no_tensor();
+Result<Tensor> MappedSlabs::tensor(const TensorLocation& location, const std::shared_ptr<void>& held) const {
+  const std::optional<uint64_t> bytes = bytes_of(location);
+  if (!bytes || location.shape.size() > Shape::kMaxRank) return no_tensor();
+  Tensor tensor{location.dtype, Shape(std::span<const int64_t>(location.shape)), Buffer()};
+  if (location.slab == 0)  // the field has no such tensor, or the tensor is empty
+    return location.shape.empty() || *bytes == 0 ? Result<Tensor>(tensor) : no_tensor();
   std::shared_ptr<const Mapping> mapping;
   {
     const Lock lock(mutex_);
-    const auto found = slabs_.find(place.slab);
+    const auto found = slabs_.find(location.slab);
     if (found == slabs_.end()) return no_tensor();
     mapping = found->second;
   }
   // This order of comparisons cannot overflow.
-  if (place.offset > mapping->bytes || *bytes > mapping->bytes - place.offset) return no_tensor();
-  uint8_t* const data = mapping->data + place.offset;
+  if (location.offset > mapping->bytes || *bytes > mapping->bytes - location.offset) return no_tensor();
+  uint8_t* const data = mapping->data + location.offset;
   auto both =
       std::make_shared<std::pair<std::shared_ptr<const Mapping>, std::shared_ptr<void>>>(std::move(mapping), held);
   tensor.buffer = Buffer(data, *bytes, std::move(both));

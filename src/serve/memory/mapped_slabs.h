@@ -23,7 +23,7 @@ class MappedSlabs {
   void drop(uint64_t number);
   /// Returns a tensor in a slab. The tensor keeps the mapping and `held` alive. Corrupt if it does
   /// not lie within a slab.
-  Result<Tensor> tensor(const TensorPlace& place, const std::shared_ptr<void>& held) const;
+  Result<Tensor> tensor(const TensorLocation& location, const std::shared_ptr<void>& held) const;
 
  private:
   struct Mapping;

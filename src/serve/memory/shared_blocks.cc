@@ -50,29 +50,29 @@ Result<std::shared_ptr<Slab>> Slab::make(uint64_t number, size_t bytes) {
 
 Slab::~Slab() { munmap(data_, bytes_); }
 
-SharedBlocks::Held* SharedBlocks::add_slab(size_t bytes) {
+SharedBlocks::SlabUse* SharedBlocks::add_slab(size_t bytes) {
   Result<std::shared_ptr<Slab>> slab = Slab::make(next_number_, bytes);
   if (!slab.ok()) return nullptr;
   ++next_number_;
   lent_bytes_ += bytes;
-  Held& held = slabs_[(*slab)->data()];
-  held.slab = std::move(*slab);
-  return &held;
+  SlabUse& use = slabs_[(*slab)->data()];
+  use.slab = std::move(*slab);
+  return &use;
 }
 
-std::optional<size_t> SharedBlocks::take(Held& held, size_t bytes) {
-  for (auto part = held.free.begin(); part != held.free.end(); ++part) {
+std::optional<size_t> SharedBlocks::take_part(SlabUse& use, size_t bytes) {
+  for (auto part = use.free.begin(); part != use.free.end(); ++part) {
     const auto [offset, length] = *part;
     if (length < bytes) continue;
-    held.free.erase(part);
-    if (length > bytes) held.free.emplace(offset + bytes, length - bytes);
+    use.free.erase(part);
+    if (length > bytes) use.free.emplace(offset + bytes, length - bytes);
     return offset;
   }
   return std::nullopt;
 }
 
 // Reuses an idle slab that is large enough and at most an eighth too large.
-uint8_t* SharedBlocks::use_again(size_t bytes) {
+uint8_t* SharedBlocks::reuse_idle(size_t bytes) {
   const auto found = std::ranges::find_if(
       idle_, [&](const auto& slab) { return slab->bytes() >= bytes && slab->bytes() - bytes <= slab->bytes() / 8; });
   if (found == idle_.end()) return nullptr;
@@ -84,10 +84,10 @@ uint8_t* SharedBlocks::use_again(size_t bytes) {
   return data;
 }
 
-void SharedBlocks::trim(std::vector<std::shared_ptr<const Slab>>& gone) {
+void SharedBlocks::trim(std::vector<std::shared_ptr<const Slab>>& freed) {
   while (idle_bytes_ > lent_bytes_ / 3) {
     idle_bytes_ -= idle_.front()->bytes();
-    gone.push_back(std::move(idle_.front()));
+    freed.push_back(std::move(idle_.front()));
     idle_.erase(idle_.begin());
   }
 }
@@ -95,38 +95,38 @@ void SharedBlocks::trim(std::vector<std::shared_ptr<const Slab>>& gone) {
 uint8_t* SharedBlocks::allocate(size_t bytes) {
   const Lock lock(mutex_);
   if (bytes >= kOwnSlab) {
-    if (uint8_t* const again = use_again(rounded(bytes, kSlabPage))) return again;
-    Held* const held = add_slab(rounded(bytes, kSlabPage));
-    if (held == nullptr) return nullptr;
-    held->whole = true;
-    return held->slab->data();
+    if (uint8_t* const again = reuse_idle(rounded(bytes, kSlabPage))) return again;
+    SlabUse* const use = add_slab(rounded(bytes, kSlabPage));
+    if (use == nullptr) return nullptr;
+    use->whole = true;
+    return use->slab->data();
   }
   const size_t taken = block_bytes(bytes);
-  for (auto& [begin, held] : slabs_) {
-    if (held.whole) continue;
-    if (const std::optional<size_t> offset = take(held, taken)) return held.slab->data() + *offset;
+  for (auto& [begin, use] : slabs_) {
+    if (use.whole) continue;
+    if (const std::optional<size_t> offset = take_part(use, taken)) return use.slab->data() + *offset;
   }
-  Held* const held = add_slab(kSmallSlab);
-  if (held == nullptr) return nullptr;
-  held->free.emplace(0, kSmallSlab);
-  return held->slab->data() + *take(*held, taken);
+  SlabUse* const use = add_slab(kSmallSlab);
+  if (use == nullptr) return nullptr;
+  use->free.emplace(0, kSmallSlab);
+  return use->slab->data() + *take_part(*use, taken);
 }
 
 // Merges the part with its free neighbours.
-void SharedBlocks::give_back(Held& held, size_t offset, size_t bytes) {
-  auto after = held.free.lower_bound(offset);
-  if (after != held.free.end() && after->first == offset + bytes) {
+void SharedBlocks::return_part(SlabUse& use, size_t offset, size_t bytes) {
+  auto after = use.free.lower_bound(offset);
+  if (after != use.free.end() && after->first == offset + bytes) {
     bytes += after->second;
-    after = held.free.erase(after);
+    after = use.free.erase(after);
   }
-  if (after != held.free.begin()) {
+  if (after != use.free.begin()) {
     const auto before = std::prev(after);
     if (before->first + before->second == offset) {
       before->second += bytes;
       return;
     }
   }
-  held.free.emplace(offset, bytes);
+  use.free.emplace(offset, bytes);
 }
 
 SharedBlocks::Slabs::iterator SharedBlocks::slab_of(const uint8_t* address) {
@@ -137,28 +137,28 @@ SharedBlocks::Slabs::iterator SharedBlocks::slab_of(const uint8_t* address) {
 }
 
 void SharedBlocks::free(uint8_t* block, size_t bytes) {
-  std::vector<std::shared_ptr<const Slab>> gone;  // unmapped without the lock
+  std::vector<std::shared_ptr<const Slab>> freed;  // unmapped without the lock
   const Lock lock(mutex_);
   const auto found = slab_of(block);
   if (found == slabs_.end()) return;
-  Held& held = found->second;
-  if (!held.whole) {
-    give_back(held, static_cast<size_t>(block - held.slab->data()), block_bytes(bytes));
+  SlabUse& use = found->second;
+  if (!use.whole) {
+    return_part(use, static_cast<size_t>(block - use.slab->data()), block_bytes(bytes));
     // Free parts are merged, so a slab without blocks has exactly one.
-    if (held.free.begin()->second < kSmallSlab) return;
+    if (use.free.begin()->second < kSmallSlab) return;
   }
-  lent_bytes_ -= held.slab->bytes();
-  idle_bytes_ += held.whole ? held.slab->bytes() : 0;
-  (held.whole ? idle_ : gone).push_back(std::move(held.slab));
+  lent_bytes_ -= use.slab->bytes();
+  idle_bytes_ += use.whole ? use.slab->bytes() : 0;
+  (use.whole ? idle_ : freed).push_back(std::move(use.slab));
   slabs_.erase(found);
-  trim(gone);
+  trim(freed);
 }
 
-std::optional<SharedBlocks::Place> SharedBlocks::find(const uint8_t* address) const {
+std::optional<SharedBlocks::Location> SharedBlocks::find(const uint8_t* address) const {
   const Lock lock(mutex_);
   const auto found = const_cast<SharedBlocks*>(this)->slab_of(address);
   if (found == slabs_.end()) return std::nullopt;
-  return Place{found->second.slab, static_cast<uint64_t>(address - found->first)};
+  return Location{found->second.slab, static_cast<uint64_t>(address - found->first)};
 }
 
 uint64_t SharedBlocks::bytes() const {

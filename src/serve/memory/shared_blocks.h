@@ -52,29 +52,29 @@ class SharedBlocks final : public BlockSource {
   uint8_t* allocate(size_t bytes) override;
   void free(uint8_t* block, size_t bytes) override;
 
-  struct Place {
+  struct Location {
     std::shared_ptr<const Slab> slab;
     uint64_t offset = 0;
   };
   /// Returns the slab that contains an address, or nothing if the address is not in any slab.
-  std::optional<Place> find(const uint8_t* address) const;
+  std::optional<Location> find(const uint8_t* address) const;
   /// Returns the bytes of all slabs, idle ones included.
   uint64_t bytes() const;
 
   static constexpr size_t kOwnSlab = size_t{1} << 20, kSmallSlab = size_t{4} << 20;
 
  private:
-  struct Held {
+  struct SlabUse {
     std::shared_ptr<const Slab> slab;
     std::map<size_t, size_t> free;  ///< free parts of a slab of small blocks: offset → length
     bool whole = false;             ///< whether the slab is one large block
   };
-  using Slabs = std::map<const uint8_t*, Held>;  // by their first address
-  static std::optional<size_t> take(Held& held, size_t bytes);
-  static void give_back(Held& held, size_t offset, size_t bytes);
-  Held* add_slab(size_t bytes) FOREBAY_REQUIRES(mutex_);
-  uint8_t* use_again(size_t bytes) FOREBAY_REQUIRES(mutex_);
-  void trim(std::vector<std::shared_ptr<const Slab>>& gone) FOREBAY_REQUIRES(mutex_);
+  using Slabs = std::map<const uint8_t*, SlabUse>;  // by their first address
+  static std::optional<size_t> take_part(SlabUse& use, size_t bytes);
+  static void return_part(SlabUse& use, size_t offset, size_t bytes);
+  SlabUse* add_slab(size_t bytes) FOREBAY_REQUIRES(mutex_);
+  uint8_t* reuse_idle(size_t bytes) FOREBAY_REQUIRES(mutex_);
+  void trim(std::vector<std::shared_ptr<const Slab>>& freed) FOREBAY_REQUIRES(mutex_);
   Slabs::iterator slab_of(const uint8_t* address) FOREBAY_REQUIRES(mutex_);
 
   mutable Mutex mutex_;

@@ -24,9 +24,9 @@ class Feed {
   /// Returns a loader whose position is that of the client. Other loaders may compute the batches.
   virtual Loader& position() = 0;
   /// Reports that the caller has changed the position, so that the next batch is another one.
-  virtual void moved() = 0;
+  virtual void position_changed() = 0;
   /// Forbids or allows a change of loaders. A trace, for example, would end with its loader.
-  virtual void stay(bool /*stays*/) {}
+  virtual void keep_loader(bool /*keeps*/) {}
   virtual Ledger stats() const = 0;
   virtual std::vector<ErrorEntry> errors() const = 0;
   virtual void close() = 0;

@@ -15,19 +15,20 @@ namespace {
 
 class OwnFeed final : public Feed {
  public:
-  OwnFeed(std::shared_ptr<Loader> loader, FindBetter better) : better_(std::move(better)), loader_(std::move(loader)) {}
+  OwnFeed(std::shared_ptr<Loader> loader, FindSuccessor find_successor)
+      : find_successor_(std::move(find_successor)), loader_(std::move(loader)) {}
   ~OwnFeed() override { close(); }
 
   Result<std::optional<Batch>> next_for(std::chrono::milliseconds timeout, bool* timed_out) override {
-    share_what_came();
+    adopt_successor();
     const std::shared_ptr<Loader> now = loader();
     Result<std::optional<Batch>> given = now->next_for(timeout, timed_out);
-    if (given.ok() && !*timed_out) owes_end_ = given->has_value() && (*given)->epoch != now->epoch();
+    if (given.ok() && !*timed_out) end_pending_ = given->has_value() && (*given)->epoch != now->epoch();
     return given;
   }
   Loader& position() override { return *loader(); }
-  void moved() override { owes_end_ = false; }
-  void stay(bool stays) override { stays_ = stays; }
+  void position_changed() override { end_pending_ = false; }
+  void keep_loader(bool keeps) override { keeps_loader_ = keeps; }
   Ledger stats() const override {
     std::shared_ptr<Loader> now;
     std::optional<Ledger> before;
@@ -36,7 +37,7 @@ class OwnFeed final : public Feed {
       now = loader_;
       before = before_;
     }
-    return counted(*now, before);
+    return total_counters(*now, before);
   }
   std::vector<ErrorEntry> errors() const override { return loader()->errors(); }
   void close() override {
@@ -61,7 +62,7 @@ class OwnFeed final : public Feed {
   }
 
   // Returns the loader's counters with those of its predecessors.
-  static Ledger counted(const Loader& now, const std::optional<Ledger>& before) {
+  static Ledger total_counters(const Loader& now, const std::optional<Ledger>& before) {
     Ledger sum = now.stats();
     if (before) carry_counters(*before, sum, /*same_store=*/false);
     return sum;
@@ -69,13 +70,13 @@ class OwnFeed final : public Feed {
 
   // Replaces the loader by one with a better placed cache, if one has been opened. It gives the
   // same batches from the same state.
-  void share_what_came() {
-    if (!coming_.valid()) return begin_opening();
-    if (coming_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
+  void adopt_successor() {
+    if (!opening_.valid()) return open_successor();
+    if (opening_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
     // After the last batch of an epoch the epoch's end is still to be delivered. A loader that
     // begins there would not know of it.
-    if (owes_end_ || stays_) return;
-    Result<Reopened> found = coming_.get();
+    if (end_pending_ || keeps_loader_) return;
+    Result<Successor> found = opening_.get();
     // A new loader would not know the error log and the number of bad samples of this epoch either.
     const std::shared_ptr<Loader> now = loader();
     if (!found.ok() || !now->errors().empty() || !found->loader->load_state(now->state()).ok()) return;
@@ -83,7 +84,7 @@ class OwnFeed final : public Feed {
     {
       const Lock lock(mutex_);
       if (closed_) return;
-      before_ = counted(*loader_, before_);
+      before_ = total_counters(*loader_, before_);
       std::swap(loader_, other);
       shares_ = std::move(found->shares);
     }
@@ -93,32 +94,32 @@ class OwnFeed final : public Feed {
 
   // Opens on another thread, because listing a bucket or a pass over the data takes a while and
   // this thread has messages to answer.
-  void begin_opening() {
-    OpenAnother open = better_(&asked_);
+  void open_successor() {
+    OpenSuccessor open = find_successor_(&seen_version_);
     if (!open) return;
     try {
-      coming_ = std::async(std::launch::async, std::move(open), stop_.get_token());
+      opening_ = std::async(std::launch::async, std::move(open), stop_.get_token());
     } catch (const std::system_error&) {
       // No thread can be created. The present loader continues.
     }
   }
 
-  const FindBetter better_;
-  uint64_t asked_ = 0;
-  bool owes_end_ = false, stays_ = false;
+  const FindSuccessor find_successor_;
+  uint64_t seen_version_ = 0;
+  bool end_pending_ = false, keeps_loader_ = false;
   mutable Mutex mutex_;
   std::shared_ptr<Loader> loader_ FOREBAY_GUARDED_BY(mutex_);  // changed by the client's thread
   std::string shares_ FOREBAY_GUARDED_BY(mutex_);
   std::optional<Ledger> before_ FOREBAY_GUARDED_BY(mutex_);  // sum of the counters of earlier loaders
   bool closed_ FOREBAY_GUARDED_BY(mutex_) = false;
   std::stop_source stop_;
-  std::future<Result<Reopened>> coming_;  // last, so that it has ended before other members go
+  std::future<Result<Successor>> opening_;  // last, so that it has ended before other members go
 };
 
 }  // namespace
 
-std::unique_ptr<Feed> own_feed(std::unique_ptr<Loader> loader, FindBetter better) {
-  return std::make_unique<OwnFeed>(std::move(loader), std::move(better));
+std::unique_ptr<Feed> own_feed(std::unique_ptr<Loader> loader, FindSuccessor find_successor) {
+  return std::make_unique<OwnFeed>(std::move(loader), std::move(find_successor));
 }
 
 }  // namespace forebay

@@ -11,7 +11,9 @@
 #include <thread>
 #include <vector>
 
+#include "base/eventually_test_support.h"
 #include "forebay/batch.h"
+#include "forebay/forebay.h"
 #include "forebay/loader.h"
 #include "forebay/pipeline.h"
 #include "forebay/shared_loader.h"
@@ -19,13 +21,25 @@
 
 namespace forebay::serve_test {
 
+/// A temporary folder.
+class Folder {
+ public:
+  Folder() : path_((std::filesystem::temp_directory_path() / "serve_test_XXXXXX").string()) {
+    if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("no folder for the test");
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
 /// A temporary folder with a .npy file whose row i begins with i.
 class Data {
  public:
   explicit Data(int64_t rows = 100, int64_t width = 5) {
-    std::string name = (std::filesystem::temp_directory_path() / "serve_test_XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no folder for the test");
-    folder_ = name;
     std::string header = "{'descr': '<i8', 'fortran_order': False, 'shape': (" + std::to_string(rows) + ", " +
                          std::to_string(width) + "), }";
     header.resize(117, ' ');
@@ -38,25 +52,22 @@ class Data {
       file.write(reinterpret_cast<const char*>(&value), sizeof value);
     }
   }
-  ~Data() { std::filesystem::remove_all(folder_); }
-  Data(const Data&) = delete;
-  Data& operator=(const Data&) = delete;
 
-  std::string npy() const { return folder_ + "/x.npy"; }
-  std::string socket() const { return folder_ + "/s.sock"; }
+  const std::string& folder() const { return folder_.path(); }
+  std::string npy() const { return folder() + "/x.npy"; }
+  std::string socket() const { return folder() + "/s.sock"; }
   Pipeline pipeline(int64_t batch = 7) const { return arrays({{"x", Array{{}, npy()}}}).shuffle().batch(batch); }
 
  private:
-  std::string folder_;
+  Folder folder_;
 };
 
 /// Runs a server on a thread of the test.
 class Running {
  public:
-  explicit Running(const std::string& path, std::chrono::milliseconds patience = std::chrono::seconds(30)) {
-    ServerOptions options;
-    options.path = path;
-    options.patience = patience;
+  explicit Running(const std::string& path, std::chrono::milliseconds patience = std::chrono::seconds(30))
+      : Running(options_at(path, patience)) {}
+  explicit Running(ServerOptions options) {
     Result<std::unique_ptr<Server>> made = Server::open(std::move(options));
     if (!made.ok()) throw std::runtime_error(made.status().to_string());
     server_ = std::move(*made);
@@ -67,9 +78,18 @@ class Running {
     stop_.request_stop();
     if (thread_.joinable()) thread_.join();
   }
+  /// Waits until the server ends by itself.
+  void join() { thread_.join(); }
   Server& operator*() { return *server_; }
 
  private:
+  static ServerOptions options_at(const std::string& path, std::chrono::milliseconds patience) {
+    ServerOptions options;
+    options.path = path;
+    options.patience = patience;
+    return options;
+  }
+
   std::unique_ptr<Server> server_;
   std::stop_source stop_;
   std::thread thread_;

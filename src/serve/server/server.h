@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "engine/engine.h"
-#include "serve/server/guest.h"
+#include "serve/server/client_session.h"
 #include "serve/server/sharing.h"
-#include "serve/socket_place.h"
+#include "serve/socket_path.h"
 
 namespace forebay {
 
@@ -29,6 +29,8 @@ struct ServerOptions {
   std::optional<std::chrono::milliseconds> linger = {};
   /// How long a group waits for a client that is a whole window late (TogetherRun).
   std::chrono::milliseconds patience{1000};
+  /// Measures `linger` and `patience`. It outlives the server.
+  WaitClock* clock = &WaitClock::real();
 };
 
 /// Serves loaders to the processes of one user on this host, over a Unix socket and with one engine
@@ -46,16 +48,21 @@ class Server {
   Status run(std::stop_token stop);
   /// Returns the status as JSON, described in docs/shared.md. Any thread may call it.
   std::string status() const;
+  /// Returns the number of connections, those without a loader included. Any thread may call it.
+  size_t connections() const;
 
  private:
-  struct Connected;
+  struct Client;
   explicit Server(ServerOptions options);
-  size_t guests() const;
+  static Result<FileDescriptor> take_socket(const std::string& path);
+  void prepare_sharing();
+  std::vector<pollfd> watched() const;
   void accept_all();
-  void watch_guests(std::vector<pollfd>& watched) const;
-  void look_at(std::vector<pollfd>& watched);
-  void remove_gone();
-  bool leaves();
+  void add_client(FileDescriptor socket, pid_t process);
+  void abort_dead_clients(const std::vector<pollfd>& watched);
+  void remove_ended();
+  bool exits_when_idle();
+  void end_all();
   void wake() const;
 
   const ServerOptions options_;
@@ -63,11 +70,11 @@ class Server {
   std::shared_ptr<Engine> engine_;
   Sharing sharing_;
   std::atomic<bool> stopping_ = false;
-  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::time_point alone_since_ = begun_;
+  const WaitClock::TimePoint begun_;
+  WaitClock::TimePoint idle_since_;
   mutable Mutex mutex_;
-  int64_t served_ FOREBAY_GUARDED_BY(mutex_) = 0;
-  std::vector<std::unique_ptr<Connected>> guests_ FOREBAY_GUARDED_BY(mutex_);
+  int64_t clients_served_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  std::vector<std::unique_ptr<Client>> clients_ FOREBAY_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay

@@ -1,16 +1,23 @@
 #include "serve/server/server.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <fstream>
+#include <latch>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "serve/client/server_calls.h"
 #include "serve/server/serve_test_support.h"
-#include "serve/socket_place.h"
+#include "serve/socket_path.h"
+#include "serve/wait_clock_test_support.h"
 
 namespace forebay {
 namespace {
@@ -23,11 +30,6 @@ using serve_test::shared;
 
 std::unique_ptr<Loader> own(const Pipeline& pipeline, LoaderOptions options = {}) {
   return std::move(*Loader::open(pipeline, std::move(options)));
-}
-
-bool eventually(const std::function<bool()>& holds) {
-  for (int i = 0; i < 3000 && !holds(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  return holds();
 }
 
 nlohmann::json status_of(Running& server) { return nlohmann::json::parse((*server).status()); }
@@ -187,13 +189,6 @@ TEST(Server, a_second_one_at_the_same_place_is_refused) {
       << status.message();
 }
 
-TEST(Server, commands_name_a_server_as_users_do) {
-  EXPECT_EQ(serve_command(socket_path("auto").value()), "forebay serve");
-  EXPECT_EQ(serve_command(socket_path("auto").value(), "stop"), "forebay serve stop");
-  EXPECT_EQ(serve_command(socket_path("jobs").value(), "stop"), "forebay serve stop --socket jobs");
-  EXPECT_EQ(serve_command("/run/x.sock"), "forebay serve --socket /run/x.sock");
-}
-
 TEST(Server, closing_ends_a_wait_on_another_thread) {
   const Data data;
   Running server(data.socket());
@@ -261,7 +256,7 @@ TEST(Server, what_is_no_message_is_refused_and_others_go_on) {
     EXPECT_FALSE(raw.rest().empty());
   }
   Raw early(data.socket());
-  early.say(MessageType::kLook, "");
+  early.say(MessageType::kInfo, "");
   EXPECT_FALSE(early.rest().empty());
   Raw large(data.socket());
   large.say(MessageType::kHello, hello);
@@ -289,29 +284,25 @@ TEST(Server, who_comes_when_it_is_full_is_told) {
 
 // Behaves like a server that is full.
 TEST(Server, who_is_turned_away_does_not_try_again) {
-  const std::string path = testing::TempDir() + "/turns_away.sock";
-  const Result<FileDescriptor> listening = listen_at(path);
-  ASSERT_TRUE(listening.ok()) << listening.status().to_string();
   const Data data;
-  std::atomic<int> came = 0;
-  std::jthread server([&](const std::stop_token& stop) {
-    while (!stop.stop_requested()) {
-      FileDescriptor socket(accept4(listening->get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-      if (!socket.valid()) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        continue;
-      }
-      ++came;
+  const Result<FileDescriptor> listening = listen_at(data.socket());
+  ASSERT_TRUE(listening.ok()) << listening.status().to_string();
+  // Blocks in accept4(), so that the test need not poll. shutdown() ends that.
+  fcntl(listening->get(), F_SETFL, fcntl(listening->get(), F_GETFL) & ~O_NONBLOCK);
+  std::atomic<int> clients = 0;
+  std::jthread server([&] {
+    while (true) {
+      FileDescriptor socket(accept4(listening->get(), nullptr, nullptr, SOCK_CLOEXEC));
+      if (!socket.valid()) return;
+      ++clients;
       (void)Channel(std::move(socket), 0, false)
           .try_send(MessageType::kFailed, to_message(unavailable("no room here")));
     }
   });
-  const auto late = SharedLoader::open(data.pipeline(), {}, {path, 0, {}});
+  const auto late = SharedLoader::open(data.pipeline(), {}, {data.socket(), 0, {}});
   EXPECT_NE(late.status().message().find("no room here"), std::string::npos) << late.status().to_string();
-  EXPECT_EQ(came, 1);
-  server.request_stop();
-  server.join();
-  unlink(path.c_str());
+  EXPECT_EQ(clients, 1);
+  shutdown(listening->get(), SHUT_RDWR);
 }
 
 TEST(Server, a_bad_request_is_answered_and_the_next_one_too) {
@@ -355,6 +346,199 @@ TEST(Server, who_lets_nobody_in_is_not_waited_for_long) {
   EXPECT_EQ(one.status().code(), Code::kUnavailable) << one.status().to_string();
   EXPECT_NE(one.status().message().find("stopped"), std::string::npos) << one.status().to_string();
   unlink(path.c_str());
+}
+
+// ---- when a server begins and ends
+
+ServerOptions lingering(const Data& data, WaitClock& clock) {
+  ServerOptions options;
+  options.path = data.socket();
+  options.linger = std::chrono::seconds(10);
+  options.clock = &clock;
+  return options;
+}
+
+TEST(Server, that_lingers_ends_when_nobody_has_come_for_that_long) {
+  const Data data;
+  serve_test::ManualClock clock;
+  Running server(lingering(data, clock));
+  clock.advance(std::chrono::seconds(10));
+  server.join();
+  EXPECT_FALSE(std::filesystem::exists(data.socket()));
+  EXPECT_EQ(server_status(data.socket()).status().code(), Code::kNotFound);
+}
+
+TEST(Server, that_lingers_stays_as_long_as_it_has_a_client) {
+  const Data data;
+  serve_test::ManualClock clock;
+  Running server(lingering(data, clock));
+  auto client = shared(data, data.pipeline());
+  clock.advance(std::chrono::hours(1));
+  EXPECT_TRUE(server_status(data.socket()).ok());
+  client.reset();
+  // The time begins anew when the client has gone, and does not pass by itself.
+  EXPECT_TRUE(eventually([&] { return status_of(server)["clients"].empty(); }));
+  EXPECT_TRUE(shared(data, data.pipeline())->next().ok());
+  EXPECT_TRUE(eventually([&] {
+    clock.advance(std::chrono::seconds(11));
+    return !std::filesystem::exists(data.socket());
+  }));
+  server.join();
+}
+
+TEST(Server, that_lingers_stays_while_another_process_is_starting_one) {
+  const Data data;
+  serve_test::ManualClock clock;
+  Running server(lingering(data, clock));
+  std::optional<FileDescriptor> lock = *lock_socket(data.socket(), true);
+  clock.advance(std::chrono::hours(1));
+  EXPECT_TRUE(server_status(data.socket()).ok());
+  EXPECT_TRUE(shared(data, data.pipeline())->next().ok());
+  lock.reset();
+  EXPECT_TRUE(eventually([&] {
+    clock.advance(std::chrono::hours(1));
+    return !std::filesystem::exists(data.socket());
+  }));
+  server.join();
+}
+
+TEST(Server, takes_the_place_of_one_that_was_killed_and_of_no_other_file) {
+  const Data data;
+  {
+    ASSERT_TRUE(listen_at(data.socket()).ok());
+  }
+  {
+    const Running server(data.socket());
+  }
+  std::ofstream(data.socket()) << "precious";
+  ServerOptions options;
+  options.path = data.socket();
+  EXPECT_EQ(Server::open(std::move(options)).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(std::filesystem::file_size(data.socket()), 8U);
+}
+
+TEST(Server, says_that_it_cannot_listen_where_there_is_no_folder) {
+  ServerOptions options;
+  options.path = "/nowhere/s.sock";
+  const Status status = Server::open(std::move(options)).status();
+  EXPECT_EQ(status.code(), Code::kUnavailable);
+  EXPECT_EQ(status.key(), "/nowhere/s.sock.lock");
+}
+
+TEST(Server, serves_at_the_socket_that_its_parent_has_opened) {
+  const Data data;
+  ServerOptions options;
+  options.path = data.socket();
+  options.listening = std::move(*listen_at(data.socket()));
+  Running server(std::move(options));
+  EXPECT_EQ(epoch_of(*shared(data, data.pipeline())).size(), 15U);
+}
+
+TEST(Server, that_stops_leaves_the_socket_to_the_process_that_holds_the_lock) {
+  const Data data;
+  std::optional<FileDescriptor> lock;
+  {
+    Running server(data.socket());
+    lock = std::move(*lock_socket(data.socket(), true));
+  }
+  EXPECT_TRUE(std::filesystem::exists(data.socket()));
+}
+
+TEST(Server, drops_a_client_whose_process_has_died_even_if_its_child_has_the_socket) {
+  const Data data;
+  Running server(data.socket());
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  FileDescriptor read_end(ends[0]), write_end(ends[1]);
+  const pid_t client = fork();
+  if (client == 0) {  // connects and dies; its child holds the socket until the test ends
+    Raw raw(data.socket());
+    raw.say(MessageType::kHello, to_message(Hello()));
+    char answer[8];
+    if (recv(raw.socket.get(), answer, sizeof answer, MSG_WAITALL) != sizeof answer) _exit(1);
+    if (fork() == 0) {
+      char byte;
+      close(write_end.get());
+      while (read(read_end.get(), &byte, 1) > 0) {
+      }
+    }
+    _exit(0);
+  }
+  int status = 1;
+  ASSERT_EQ(waitpid(client, &status, 0), client);
+  EXPECT_TRUE(eventually([&] {
+    // The status of a server with a client that has not introduced itself has no entry for it.
+    const nlohmann::json now = status_of(server);
+    return now["clients_served"] == 1 && (*server).connections() == 0;
+  }));
+}
+
+TEST(Server, divides_nothing_between_two_pipelines_that_differ_and_counts_both) {
+  const Data data;
+  Running server(data.socket());
+  const auto a = shared(data, data.pipeline(7)), b = shared(data, data.pipeline(10));
+  EXPECT_EQ(epoch_of(*a).size(), 15U);
+  EXPECT_EQ(epoch_of(*b).size(), 10U);
+  const nlohmann::json status = status_of(server);
+  ASSERT_EQ(status["clients"].size(), 2U);
+  EXPECT_EQ(status["clients_served"], 2);
+  EXPECT_EQ(status["cache_hits"], 0);
+  EXPECT_EQ(status["socket"], data.socket());
+  for (const char* name :
+       {"process", "program", "pipeline", "rank", "world_size", "together", "shares", "epoch", "batches", "samples",
+        "bytes", "samples_per_second", "seconds", "wait_seconds", "held_batches", "held_bytes"})
+    EXPECT_TRUE(status["clients"][0].contains(name)) << name;
+}
+
+TEST(Server, stops_while_its_clients_wait_and_compute) {
+  const Data data(2000, 50);
+  auto server = std::make_unique<Running>(data.socket());
+  std::vector<std::jthread> clients;
+  std::latch begun(4);
+  for (uint64_t i = 0; i < 4; ++i) {
+    clients.emplace_back([&, i] {
+      // The last one waits for a group that never comes.
+      const auto loader = shared(data, data.pipeline(5), {.seed = i}, i == 3 ? 2 : 0);
+      begun.count_down();
+      Status status;
+      while (status.ok()) status = loader->next().status();
+      EXPECT_EQ(status.code(), Code::kUnavailable) << status.to_string();
+    });
+  }
+  begun.wait();
+  server.reset();
+}
+
+// ---- calls of the command line
+
+TEST(ServerCalls, say_that_no_server_is_there) {
+  const Data data;
+  EXPECT_EQ(server_status(data.socket()).status().code(), Code::kNotFound);
+  EXPECT_EQ(stop_server(data.socket()).code(), Code::kNotFound);
+}
+
+// Behaves like a server that is told to stop and hangs.
+TEST(ServerCalls, give_up_on_a_server_that_does_not_stop_within_half_a_minute) {
+  const Data data;
+  const Result<FileDescriptor> listening = listen_at(data.socket());
+  ASSERT_TRUE(listening.ok());
+  fcntl(listening->get(), F_SETFL, fcntl(listening->get(), F_GETFL) & ~O_NONBLOCK);
+  std::jthread server([&] {
+    std::vector<std::unique_ptr<Channel>> clients;
+    while (true) {
+      FileDescriptor socket(accept4(listening->get(), nullptr, nullptr, SOCK_CLOEXEC));
+      if (!socket.valid()) return;
+      if (!clients.empty()) continue;  // hangs up on those who only look whether it has gone
+      clients.push_back(std::make_unique<Channel>(std::move(socket), 1 << 20, false));
+      for (int i = 0; i < 2; ++i) (void)clients.front()->send(MessageType::kDone, "");
+    }
+  });
+  serve_test::ManualClock clock;
+  const Status status = stop_server(data.socket(), clock);
+  EXPECT_EQ(status.code(), Code::kUnavailable) << status.to_string();
+  EXPECT_EQ(status.key(), data.socket());
+  EXPECT_EQ(clock.passed(), std::chrono::seconds(30));
+  shutdown(listening->get(), SHUT_RDWR);
 }
 
 }  // namespace

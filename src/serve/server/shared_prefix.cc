@@ -27,19 +27,19 @@ bool makes_values(const OpSpec& op) { return catalog().has_role(op, OpRole::kVal
 bool same_step(const OpSpec& a, const OpSpec& b) { return a.name == b.name && a.args == b.args; }
 
 // Returns a text that identifies the first `steps` steps.
-std::string place_of(const Description& description, size_t steps) {
-  std::string place;
+std::string prefix_key(const Description& description, size_t steps) {
+  std::string key;
   for (size_t i = 0; i < steps && i < description.steps().size(); ++i) {
     const OpSpec& op = description.steps()[i];
     if (!is_order(op))
-      place += fmt::format("{}({})", op.name, op.args.dump(-1, ' ', false, Json::error_handler_t::replace));
+      key += fmt::format("{}({})", op.name, op.args.dump(-1, ' ', false, Json::error_handler_t::replace));
   }
-  return place;
+  return key;
 }
 
-bool begins_at(const Description& description, const std::string& place) {
+bool has_prefix(const Description& description, const std::string& key) {
   for (size_t steps = 1; steps <= description.steps().size(); ++steps)
-    if (place_of(description, steps) == place) return true;
+    if (prefix_key(description, steps) == key) return true;
   return false;
 }
 
@@ -63,7 +63,7 @@ size_t shared_steps(const Description& a, const Description& b) {
   }
 }
 
-Description with_cache_behind(const Description& description, size_t steps, uint64_t ram_bytes) {
+Description with_cache_after(const Description& description, size_t steps, uint64_t ram_bytes) {
   const std::vector<OpSpec>& all = description.steps();
   if (steps == 0 || steps >= all.size() || ram_bytes == 0) return description;
   if (std::ranges::any_of(all, [](const OpSpec& op) { return catalog().has_effect(op, OpEffect::kCaching); }))
@@ -78,17 +78,17 @@ Description with_cache_behind(const Description& description, size_t steps, uint
 
 uint64_t SharedPrefixes::add(const Description& description, const std::string& job) {
   const Lock lock(mutex_);
-  known_.emplace(++version_, Known{description, job});
+  clients_.emplace(++version_, Client{description, job});
   return version_;
 }
 
 void SharedPrefixes::remove(uint64_t client) {
   const Lock lock(mutex_);
-  known_.erase(client);
+  clients_.erase(client);
   // A budget is released with the last client that could use it.
-  std::erase_if(given_, [&](const auto& given) FOREBAY_REQUIRES(mutex_) {
-    return std::ranges::none_of(known_,
-                                [&](const auto& one) { return begins_at(one.second.description, given.first); });
+  std::erase_if(budgets_, [&](const auto& budget) FOREBAY_REQUIRES(mutex_) {
+    return std::ranges::none_of(clients_,
+                                [&](const auto& one) { return has_prefix(one.second.description, budget.first); });
   });
 }
 
@@ -99,13 +99,13 @@ void SharedPrefixes::set_bytes(uint64_t bytes) {
 
 uint64_t SharedPrefixes::bytes_for(const Description& description, size_t steps) {
   constexpr uint64_t kFewest = 16 * kMiB;
-  const std::string place = place_of(description, steps);
+  const std::string key = prefix_key(description, steps);
   const Lock lock(mutex_);
   // Each budget is half of the rest, so the rest stays above 0.
   uint64_t left = bytes_;
-  for (const auto& [other, bytes] : given_) left -= bytes;
-  if (left / 2 < kFewest && !given_.contains(place)) return 0;
-  return given_.emplace(place, left / 2).first->second;
+  for (const auto& [other, bytes] : budgets_) left -= bytes;
+  if (left / 2 < kFewest && !budgets_.contains(key)) return 0;
+  return budgets_.emplace(key, left / 2).first->second;
 }
 
 uint64_t SharedPrefixes::version() const {
@@ -115,12 +115,12 @@ uint64_t SharedPrefixes::version() const {
 
 size_t SharedPrefixes::steps_of(uint64_t client) const {
   const Lock lock(mutex_);
-  const auto own = known_.find(client);
-  if (own == known_.end()) return 0;
+  const auto own = clients_.find(client);
+  if (own == clients_.end()) return 0;
   size_t most = 0;
-  for (const auto& [other, known] : known_) {
-    if (other != client && known.job != own->second.job)
-      most = std::max(most, shared_steps(own->second.description, known.description));
+  for (const auto& [other, each] : clients_) {
+    if (other != client && each.job != own->second.job)
+      most = std::max(most, shared_steps(own->second.description, each.description));
   }
   return most;
 }

@@ -21,7 +21,7 @@ size_t shared_steps(const Description& a, const Description& b);
 
 /// Returns the pipeline with a `.cache(ram=…, disk=0)` after its first `steps` steps, or unchanged
 /// if it has a cache already.
-Description with_cache_behind(const Description& description, size_t steps, uint64_t ram_bytes);
+Description with_cache_after(const Description& description, size_t steps, uint64_t ram_bytes);
 
 /// The pipelines of all clients, so that each can find the steps that it shares with others. Any
 /// thread may call any function.
@@ -42,17 +42,17 @@ class SharedPrefixes {
   size_t steps_of(uint64_t client) const;
 
  private:
-  struct Known {
+  struct Client {
     Description description;
     std::string job;
   };
   mutable Mutex mutex_;
-  std::map<uint64_t, Known> known_ FOREBAY_GUARDED_BY(mutex_);
+  std::map<uint64_t, Client> clients_ FOREBAY_GUARDED_BY(mutex_);
   uint64_t version_ FOREBAY_GUARDED_BY(mutex_) = 0;
   uint64_t bytes_ FOREBAY_GUARDED_BY(mutex_) = 0;
   // Budgets by the steps before the cache. One is removed with the last client that has these
   // steps.
-  std::map<std::string, uint64_t> given_ FOREBAY_GUARDED_BY(mutex_);
+  std::map<std::string, uint64_t> budgets_ FOREBAY_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay

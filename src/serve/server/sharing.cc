@@ -13,7 +13,7 @@ namespace forebay {
 namespace {
 
 /// Returns the steps on a source that is open already, so that it is not listed again.
-Pipeline over(const Pipeline& source, const Description& steps) {
+Pipeline with_steps(const Pipeline& source, const Description& steps) {
   Description result = source.description();
   for (size_t i = 1; i < steps.steps().size(); ++i) result = result.append(steps.steps()[i]);
   return Pipeline(std::make_shared<const Description>(std::move(result)));
@@ -52,26 +52,26 @@ Result<std::unique_ptr<Loader>> open_ready(const Pipeline& pipeline, LoaderOptio
 }
 
 /// Returns the function that checks whether new clients share more steps than are cached now.
-FindBetter better_with(Sharing& sharing, uint64_t entry, Description steps, LoaderOptions options) {
+FindSuccessor find_successor_for(Sharing& sharing, uint64_t entry, Description steps, LoaderOptions options) {
   return [&sharing, entry, steps = std::move(steps), options = std::move(options),
-          kept = size_t{0}](uint64_t* seen) mutable -> OpenAnother {
+          cached_steps = size_t{0}](uint64_t* seen) mutable -> OpenSuccessor {
     const uint64_t version = sharing.prefixes.version();
     if (version == *seen) return {};
     *seen = version;
     const size_t common = sharing.prefixes.steps_of(entry);
-    if (common <= kept) return {};
-    kept = common;
+    if (common <= cached_steps) return {};
+    cached_steps = common;
     const uint64_t bytes =
         std::min(sharing.prefixes.bytes_for(steps, common), options.resources.memory.value_or(UINT64_MAX) / 4);
-    const Description cached = with_cache_behind(steps, common, bytes);
+    const Description cached = with_cache_after(steps, common, bytes);
     if (cached.steps().size() == steps.steps().size()) return {};
     // The source is listed again, because a loader learns object versions only if it caches
     // results.
     return [pipeline = Pipeline(std::make_shared<const Description>(cached)), options,
             shares = fmt::format("what is made up to {}", steps.steps()[common - 1].name)](
-               const std::stop_token& stop) -> Result<Reopened> {
+               const std::stop_token& stop) -> Result<Successor> {
       FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, open_ready(pipeline, options, stop));
-      return Reopened{std::move(loader), shares};
+      return Successor{std::move(loader), shares};
     };
   };
 }
@@ -93,13 +93,13 @@ Result<std::unique_ptr<OpenedFeed>> OpenedFeed::open(const OpenRequest& request,
                    together_feed(
                        std::move(loader), sharing.together, batches_key(request, request.pipeline), request.together,
                        [source, steps, options](const std::stop_token& ends) {
-                         return open_ready(over(source, steps), options, ends);
+                         return open_ready(with_steps(source, steps), options, ends);
                        },
                        stop));
     return opened;
   }
   opened->entry_ = sharing.prefixes.add(steps, job_key(request, request.pipeline));
-  opened->feed_ = own_feed(std::move(loader), better_with(sharing, opened->entry_, steps, options));
+  opened->feed_ = own_feed(std::move(loader), find_successor_for(sharing, opened->entry_, steps, options));
   return opened;
 }
 

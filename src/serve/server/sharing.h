@@ -36,13 +36,13 @@ class OpenedFeed {
 
   Feed& feed() { return *feed_; }
   /// Returns the pipeline as text for people.
-  const std::string& description() const { return text_; }
+  const std::string& description() const { return description_; }
 
  private:
-  OpenedFeed(Sharing& sharing, std::string text) : sharing_(sharing), text_(std::move(text)) {}
+  OpenedFeed(Sharing& sharing, std::string description) : sharing_(sharing), description_(std::move(description)) {}
 
   Sharing& sharing_;
-  const std::string text_;
+  const std::string description_;
   uint64_t entry_ = 0;
   std::unique_ptr<Feed> feed_;
 };

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::chrono::seconds kWaitForOthers{60};
 // Most bytes of steps that one run retains for late members.
-constexpr uint64_t kKeptBytes = 256 * kMiB;
+constexpr uint64_t kRetainedBytes = 256 * kMiB;
 constexpr size_t kFewestSteps = 2, kMostSteps = 16;
 
 uint64_t nbytes(const Batch& batch) {
@@ -24,8 +24,10 @@ uint64_t nbytes(const Batch& batch) {
 
 }  // namespace
 
-TogetherRun::TogetherRun(std::unique_ptr<Loader> loader, int wanted, std::chrono::milliseconds patience)
-    : loader_(std::move(loader)), wanted_(wanted), patience_(patience), state_(loader_->state()) {}
+TogetherRun::TogetherRun(std::unique_ptr<Loader> loader, int wanted, std::chrono::milliseconds patience,
+                         WaitClock& clock)
+    : loader_(std::move(loader)), wanted_(wanted), patience_(patience), clock_(clock), opened_(clock.now()),
+      state_(loader_->state()) {}
 
 bool TogetherRun::sit(Seat& seat, const std::string& state) {
   const Lock lock(mutex_);
@@ -44,11 +46,11 @@ void TogetherRun::leave(Seat& seat) {
   seat.lost = true;
   // This client may have been the one that waited. If others wait as well, they begin again at
   // once.
-  for (Seat* other : seats_) other->waited_for.end(Clock::now());
+  for (Seat* other : seats_) other->lateness.end_wait(clock_.now());
   changed_.notify_all();
 }
 
-bool TogetherRun::waits_for_others(Clock::time_point now) {
+bool TogetherRun::waits_for_seats(WaitClock::TimePoint now) {
   if (begun_ || static_cast<int>(seats_.size()) >= wanted_) return false;
   if (now - opened_ < kWaitForOthers) return true;
   log_warning("together: not all whom it waits for came within a minute; the others go on without them");
@@ -58,24 +60,24 @@ bool TogetherRun::waits_for_others(Clock::time_point now) {
 
 // Returns whether the next step has to wait for a client that still needs the oldest retained step.
 // Revokes the seats of clients for which the run has waited too long.
-bool TogetherRun::held_up(Clock::time_point now) {
+bool TogetherRun::waits_for_late_clients(WaitClock::TimePoint now) {
   if (steps_.size() < window_) return false;
   bool waits = false;
   for (Seat* seat : seats_) {
     if (seat->next != first_) continue;
-    seat->waited_for.begin(now);
+    seat->lateness.begin_wait(now);
     // The client's feed notices this in its next take() and continues in another run.
-    seat->lost = seat->waited_for.until(now) >= patience_;
+    seat->lost = seat->lateness.total(now) >= patience_;
     waits = waits || !seat->lost;
   }
   std::erase_if(seats_, [](const Seat* seat) { return seat->lost; });
   return waits;
 }
 
-void TogetherRun::keep(Step step) {
+void TogetherRun::retain(Step step) {
   // The first batch determines the window, since all batches of a run have about the same size.
-  if (step.batch.ok() && counts_.made++ == 0)
-    window_ = std::clamp<size_t>(kKeptBytes / std::max<uint64_t>(nbytes(*step.batch), 1), kFewestSteps, kMostSteps);
+  if (step.batch.ok() && counts_.computed++ == 0)
+    window_ = std::clamp<size_t>(kRetainedBytes / std::max<uint64_t>(nbytes(*step.batch), 1), kFewestSteps, kMostSteps);
   while (steps_.size() >= window_) {
     steps_.pop_front();
     ++first_;
@@ -85,8 +87,8 @@ void TogetherRun::keep(Step step) {
 
 // Computes one step, if that succeeds in time. Releases the lock meanwhile, so that other clients
 // can take retained steps.
-Status TogetherRun::make(Lock& lock, std::chrono::milliseconds timeout) {
-  making_ = begun_ = true;
+Status TogetherRun::compute_step(Lock& lock, std::chrono::milliseconds timeout) {
+  computing_ = begun_ = true;
   bool timed_out = false;
   std::optional<Result<std::optional<Batch>>> next;
   std::string after;
@@ -98,7 +100,7 @@ Status TogetherRun::make(Lock& lock, std::chrono::milliseconds timeout) {
     if (!timed_out) after = loader_->state();
   }
   Result<std::optional<Batch>>& made = *next;
-  making_ = false;
+  computing_ = false;
   changed_.notify_all();
   if (timed_out) return {};
   // An error that leaves the loader where it is (closed, no storage) is not a step. An error in
@@ -109,35 +111,39 @@ Status TogetherRun::make(Lock& lock, std::chrono::milliseconds timeout) {
     over_ = true;
     return {};
   }
-  keep({made.ok() ? Result<Batch>(std::move(**made)) : Result<Batch>(made.status()), std::move(state_), after});
+  retain({made.ok() ? Result<Batch>(std::move(**made)) : Result<Batch>(made.status()), std::move(state_), after});
   state_ = std::move(after);
   return {};
 }
 
+// Returns the next step of a seat if it has been computed, or null.
+TogetherRun::StepPtr TogetherRun::retained_step(Seat& seat) {
+  if (seat.next >= first_ + steps_.size()) return nullptr;
+  StepPtr step = steps_[seat.next++ - first_];
+  seat.lateness.end_wait(clock_.now());
+  ++counts_.delivered;
+  changed_.notify_all();
+  return step;
+}
+
 Result<TogetherRun::StepPtr> TogetherRun::take(Seat& seat, std::chrono::milliseconds timeout) {
-  const auto deadline = Clock::now() + timeout;
+  const auto deadline = clock_.now() + timeout;
   Lock lock(mutex_);
   while (!seat.lost) {
-    if (seat.next < first_ + steps_.size()) {
-      StepPtr step = steps_[seat.next++ - first_];
-      seat.waited_for.end(Clock::now());
-      ++counts_.given;
-      changed_.notify_all();
-      return step;
-    }
+    if (StepPtr step = retained_step(seat)) return step;
     if (over_) {
       std::erase(seats_, &seat);
       seat.lost = true;
       break;
     }
-    const auto now = Clock::now();
+    const auto now = clock_.now();
     if (now >= deadline) break;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - now);
-    if (making_ || waits_for_others(now) || held_up(now)) {
-      // Short waits, because waits_for_others() and held_up() also end by time alone.
-      changed_.wait_for(lock, std::min(left, std::chrono::milliseconds(50)));
+    if (computing_ || waits_for_seats(now) || waits_for_late_clients(now)) {
+      // Short waits, because the last two conditions also end by time alone.
+      changed_.wait_for(lock, clock_.begin_wait(std::min(left, std::chrono::milliseconds(50))));
     } else {
-      FOREBAY_RETURN_IF_ERROR(make(lock, left));
+      FOREBAY_RETURN_IF_ERROR(compute_step(lock, left));
     }
   }
   return StepPtr();
@@ -192,7 +198,7 @@ Result<std::shared_ptr<TogetherRun>> TogetherRuns::opened_at(const std::string& 
                                                              const std::stop_token& stop) const {
   FOREBAY_ASSIGN(std::unique_ptr<Loader> loader, open(stop));
   FOREBAY_RETURN_IF_ERROR(loader->load_state(state));
-  return std::make_shared<TogetherRun>(std::move(loader), seats, patience_);
+  return std::make_shared<TogetherRun>(std::move(loader), seats, patience_, clock_);
 }
 
 std::shared_ptr<TogetherRun> TogetherRuns::other(const std::string& key, const TogetherRun* own,
@@ -213,8 +219,8 @@ void TogetherRuns::left(const std::string& key, const std::shared_ptr<TogetherRu
     const auto found = std::find_if(begin, end, [&](const auto& each) { return each.second == run; });
     if (found == end) return;
     const TogetherCounts counts = run->counts();
-    ended_.made += counts.made;
-    ended_.given += counts.given;
+    ended_.computed += counts.computed;
+    ended_.delivered += counts.delivered;
     runs_.erase(found);
   }
   run->close();  // without the lock, because it takes a while
@@ -225,8 +231,8 @@ TogetherCounts TogetherRuns::counts() const {
   TogetherCounts sum = ended_;
   for (const auto& [key, run] : runs_) {
     const TogetherCounts counts = run->counts();
-    sum.made += counts.made;
-    sum.given += counts.given;
+    sum.computed += counts.computed;
+    sum.delivered += counts.delivered;
   }
   return sum;
 }

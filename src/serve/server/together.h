@@ -15,26 +15,29 @@
 #include "base/mutex.h"
 #include "base/stoppable_cond_var.h"
 #include "serve/server/feed.h"
-#include "serve/server/waited_for.h"
+#include "serve/server/lateness.h"
+#include "serve/wait_clock.h"
 
 namespace forebay {
 
 /// Numbers of batches, which show what together=True saved.
 struct TogetherCounts {
-  uint64_t made = 0, given = 0;  ///< batches computed, and batches delivered to clients
+  uint64_t computed = 0, delivered = 0;  ///< batches computed, and batches delivered to clients
 };
 
 /// A run whose steps are computed once for several clients. It begins at some state and continues
 /// as long as a client has a seat. It retains a window of the latest steps.
 ///
-/// The run waits for a client that is a whole window late, but only for `patience` (see WaitedFor).
+/// The run waits for a client that is a whole window late, but only for `patience` (see Lateness).
 /// Then the client loses its seat, and the same batches are computed for that client alone.
 ///
 /// Any thread may call any function. The thread of the client that needs the next step computes it.
 class TogetherRun {
  public:
-  /// The first step waits until `wanted` seats are taken, for a minute at most.
-  TogetherRun(std::unique_ptr<Loader> loader, int wanted, std::chrono::milliseconds patience);
+  /// The first step waits until `wanted` seats are taken, for a minute at most. `clock` outlives the
+  /// run.
+  TogetherRun(std::unique_ptr<Loader> loader, int wanted, std::chrono::milliseconds patience,
+              WaitClock& clock = WaitClock::real());
 
   struct Step {
     Result<Batch> batch;        ///< the batch, or the error in its place
@@ -46,7 +49,7 @@ class TogetherRun {
   struct Seat {
     uint64_t next = 0;
     bool lost = true;
-    WaitedFor waited_for = {};
+    Lateness lateness = {};  ///< how long the others have waited for this client
   };
   /// Takes a seat at `state`. Returns false if neither a retained step nor the next one begins
   /// there.
@@ -67,16 +70,17 @@ class TogetherRun {
   void close();
 
  private:
-  using Clock = WaitedFor::Clock;
-  bool waits_for_others(Clock::time_point now) FOREBAY_REQUIRES(mutex_);
-  bool held_up(Clock::time_point now) FOREBAY_REQUIRES(mutex_);
-  Status make(Lock& lock, std::chrono::milliseconds timeout) FOREBAY_REQUIRES(mutex_);
-  void keep(Step step) FOREBAY_REQUIRES(mutex_);
+  bool waits_for_seats(WaitClock::TimePoint now) FOREBAY_REQUIRES(mutex_);
+  bool waits_for_late_clients(WaitClock::TimePoint now) FOREBAY_REQUIRES(mutex_);
+  StepPtr retained_step(Seat& seat) FOREBAY_REQUIRES(mutex_);
+  Status compute_step(Lock& lock, std::chrono::milliseconds timeout) FOREBAY_REQUIRES(mutex_);
+  void retain(Step step) FOREBAY_REQUIRES(mutex_);
 
   const std::unique_ptr<Loader> loader_;
   const int wanted_;
   const std::chrono::milliseconds patience_;
-  const Clock::time_point opened_ = Clock::now();
+  WaitClock& clock_;
+  const WaitClock::TimePoint opened_;
 
   mutable Mutex mutex_;
   CondVar changed_;
@@ -85,7 +89,7 @@ class TogetherRun {
   uint64_t first_ FOREBAY_GUARDED_BY(mutex_) = 0;  ///< number of steps_.front()
   size_t window_ FOREBAY_GUARDED_BY(mutex_) = 2;
   std::string state_ FOREBAY_GUARDED_BY(mutex_);  ///< state at which the next step begins
-  bool making_ FOREBAY_GUARDED_BY(mutex_) = false;
+  bool computing_ FOREBAY_GUARDED_BY(mutex_) = false;
   bool begun_ FOREBAY_GUARDED_BY(mutex_) = false;
   bool over_ FOREBAY_GUARDED_BY(mutex_) = false;
   TogetherCounts counts_ FOREBAY_GUARDED_BY(mutex_);
@@ -95,7 +99,8 @@ class TogetherRun {
 /// states. Any thread may call any function.
 class TogetherRuns {
  public:
-  explicit TogetherRuns(std::chrono::milliseconds patience) : patience_(patience) {}
+  explicit TogetherRuns(std::chrono::milliseconds patience, WaitClock& clock = WaitClock::real())
+      : patience_(patience), clock_(clock) {}
   /// Opens a loader. `stop` ends the opening.
   using Open = std::function<Result<std::unique_ptr<Loader>>(const std::stop_token& stop)>;
 
@@ -115,6 +120,7 @@ class TogetherRuns {
                                                  const std::stop_token& stop) const;
 
   const std::chrono::milliseconds patience_;
+  WaitClock& clock_;
   mutable Mutex mutex_;
   StoppableCondVar opened_;
   /// Keys for which a thread opens a loader, without the lock.

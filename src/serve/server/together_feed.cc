@@ -25,21 +25,21 @@ class TogetherFeed final : public Feed {
         open_(std::move(open)) {}
   ~TogetherFeed() override {
     close();
-    forget_search();
+    cancel_search();
     leave();
   }
 
   Result<std::optional<Batch>> next_for(std::chrono::milliseconds timeout, bool* timed_out) override {
     *timed_out = false;
-    if (std::exchange(epoch_over_, false)) return std::optional<Batch>();
+    if (std::exchange(end_pending_, false)) return std::optional<Batch>();
     if (position_->finished()) return position_->next_for(timeout, timed_out);
-    FOREBAY_ASSIGN(const bool found, find_run(timeout));
+    FOREBAY_ASSIGN(const bool found, find_seat(timeout));
     if (!found) {
       *timed_out = true;
       return std::optional<Batch>();
     }
     FOREBAY_ASSIGN(const TogetherRun::StepPtr step, run()->take(seat_, timeout));
-    if (step) return arrive(*step);
+    if (step) return deliver(*step);
     if (run()->seated(seat_)) {
       *timed_out = true;
       return std::optional<Batch>();
@@ -52,21 +52,21 @@ class TogetherFeed final : public Feed {
   }
 
   Loader& position() override { return *position_; }
-  void moved() override {
-    epoch_over_ = false;
-    forget_search();
+  void position_changed() override {
+    end_pending_ = false;
+    cancel_search();
     leave();
   }
   Ledger stats() const override {
     std::shared_ptr<TogetherRun> now;
-    std::vector<Left> before;
+    std::vector<Departure> before;
     {
       const Lock lock(mutex_);
       now = run_;
-      before = left_;
+      before = departures_;
     }
     Ledger sum = now ? now->loader().stats() : position_->stats();
-    for (const Left& each : before) carry_counters(each.counted, sum, /*same_store=*/true);
+    for (const Departure& each : before) carry_counters(each.counters, sum, /*same_store=*/true);
     return sum;
   }
   std::vector<ErrorEntry> errors() const override {
@@ -91,7 +91,7 @@ class TogetherFeed final : public Feed {
 
   /// Finds a seat at the position. Returns false if that takes longer. A client that is alone in
   /// its run moves to another run that has reached the same place.
-  Result<bool> find_run(std::chrono::milliseconds timeout) {
+  Result<bool> find_seat(std::chrono::milliseconds timeout) {
     if (search_.valid()) return end_search(timeout);
     const std::shared_ptr<TogetherRun> now = run();
     const bool seated = now && now->seated(seat_);
@@ -102,6 +102,7 @@ class TogetherFeed final : public Feed {
       const std::shared_ptr<TogetherRun> found = runs_->other(key_, now.get(), state, other);
       if (!found) return true;
       found->leave(other);
+      runs_->left(key_, found);  // its members may have left meanwhile
     }
     leave();
     if (std::shared_ptr<TogetherRun> found = runs_->other(key_, nullptr, state, seat_)) {
@@ -121,7 +122,7 @@ class TogetherFeed final : public Feed {
     const Lock lock(mutex_);
     run_ = std::move(next);
     // A run that the client has joined again reports its own counters.
-    std::erase_if(left_, [&](const Left& each) FOREBAY_REQUIRES(mutex_) {
+    std::erase_if(departures_, [&](const Departure& each) FOREBAY_REQUIRES(mutex_) {
       return !each.run.owner_before(run_) && !run_.owner_before(each.run);
     });
   }
@@ -130,23 +131,23 @@ class TogetherFeed final : public Feed {
     const std::shared_ptr<TogetherRun> was = run();
     if (!was) return;
     was->leave(seat_);
-    leave_counters(was);
+    save_counters(was);
     runs_->left(key_, was);
   }
 
-  void leave_counters(const std::shared_ptr<TogetherRun>& was) {
-    Left left{was, was->loader().stats()};
+  void save_counters(const std::shared_ptr<TogetherRun>& was) {
+    Departure departure{was, was->loader().stats()};
     const Lock lock(mutex_);
     run_ = nullptr;
     // Closed runs do not return, so one sum for all of them keeps the list short, however often the
     // client changes runs.
-    const auto over = std::ranges::find_if(left_, [](const Left& each) { return each.run.expired(); });
-    if (over == left_.end()) return left_.push_back(std::move(left));
-    for (auto each = std::next(over); each != left_.end(); ++each)
-      if (each->run.expired()) carry_counters(each->counted, over->counted, /*same_store=*/true);
+    const auto over = std::ranges::find_if(departures_, [](const Departure& each) { return each.run.expired(); });
+    if (over == departures_.end()) return departures_.push_back(std::move(departure));
+    for (auto each = std::next(over); each != departures_.end(); ++each)
+      if (each->run.expired()) carry_counters(each->counters, over->counters, /*same_store=*/true);
     const auto* const sum = &*over;
-    std::erase_if(left_, [&](const Left& each) { return &each != sum && each.run.expired(); });
-    left_.push_back(std::move(left));
+    std::erase_if(departures_, [&](const Departure& each) { return &each != sum && each.run.expired(); });
+    departures_.push_back(std::move(departure));
   }
 
   // Searches on another thread, because a pass over the data takes a while and the client's thread
@@ -175,7 +176,7 @@ class TogetherFeed final : public Feed {
     return true;
   }
   // Ends the search because the client has changed its position, and leaves a seat that was found.
-  void forget_search() {
+  void cancel_search() {
     if (!search_.valid()) return;
     std::stop_source stop;
     {
@@ -187,18 +188,18 @@ class TogetherFeed final : public Feed {
     (void)end_search(std::chrono::milliseconds(0));
   }
 
-  Result<std::optional<Batch>> arrive(const TogetherRun::Step& step) {
+  Result<std::optional<Batch>> deliver(const TogetherRun::Step& step) {
     const int64_t epoch = position_->epoch();
     FOREBAY_RETURN_IF_ERROR(position_->load_state(step.after));
-    epoch_over_ = position_->epoch() != epoch;
+    end_pending_ = position_->epoch() != epoch;
     if (!step.batch.ok()) return step.batch.status();
     return std::optional<Batch>(*step.batch);
   }
 
   // A run in which this client had a seat, with the counters at that time.
-  struct Left {
+  struct Departure {
     std::weak_ptr<TogetherRun> run;
-    Ledger counted;
+    Ledger counters;
   };
 
   const std::unique_ptr<Loader> position_;
@@ -208,13 +209,13 @@ class TogetherFeed final : public Feed {
   const TogetherRuns::Open open_;
   mutable Mutex mutex_;
   std::shared_ptr<TogetherRun> run_ FOREBAY_GUARDED_BY(mutex_);
-  std::vector<Left> left_ FOREBAY_GUARDED_BY(mutex_);
+  std::vector<Departure> departures_ FOREBAY_GUARDED_BY(mutex_);
   std::stop_source searching_ FOREBAY_GUARDED_BY(mutex_);
   bool closed_ FOREBAY_GUARDED_BY(mutex_) = false;
   // The client's thread, or a search of it, uses the rest alone.
   TogetherRun::Seat seat_;
   std::future<Result<std::shared_ptr<TogetherRun>>> search_;
-  bool epoch_over_ = false;  // the last batch of an epoch was delivered, but not the epoch's end
+  bool end_pending_ = false;  // the last batch of an epoch was delivered, but not the epoch's end
 };
 
 }  // namespace
@@ -227,7 +228,7 @@ Result<std::unique_ptr<Feed>> together_feed(std::unique_ptr<Loader> position, st
   // Captures the address, because `feed` is moved into the result before the callback is destroyed.
   const std::stop_callback closes(stop, [raw = feed.get()] { raw->close(); });
   for (bool found = false; !found;) {
-    FOREBAY_ASSIGN(found, feed->find_run(std::chrono::hours(1)));
+    FOREBAY_ASSIGN(found, feed->find_seat(std::chrono::hours(1)));
   }
   return std::unique_ptr<Feed>(std::move(feed));
 }

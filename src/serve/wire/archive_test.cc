@@ -49,9 +49,9 @@ TEST(Archive, a_length_that_cannot_be_takes_no_memory) {
 }
 
 TEST(Archive, a_value_outside_of_an_enumeration_is_corrupt) {
-  TensorPlace place;
+  TensorLocation place;
   place.dtype = static_cast<DType>(200);
-  EXPECT_FALSE(from_message<TensorPlace>(to_message(place)).ok());
+  EXPECT_FALSE(from_message<TensorLocation>(to_message(place)).ok());
 }
 
 TEST(Archive, a_status_keeps_where_it_happened) {

@@ -17,14 +17,14 @@ namespace {
 
 constexpr size_t kGrowth = size_t{1} << 20;  // a body's memory grows only as its bytes arrive
 
-Status gone() { return unavailable("the other end of the socket has gone"); }
+Status closed_by_peer() { return unavailable("the other end of the socket has gone"); }
 
-bool would_wait(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
+bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
 
 /// Attaches descriptors to a message.
-class Enclosed {
+class AttachedDescriptors {
  public:
-  Enclosed(msghdr& message, std::span<const int> descriptors) {
+  AttachedDescriptors(msghdr& message, std::span<const int> descriptors) {
     if (descriptors.empty()) return;
     const size_t bytes = descriptors.size() * sizeof(int);
     message.msg_control = space_.data();
@@ -42,11 +42,14 @@ class Enclosed {
 
 }  // namespace
 
-bool Channel::wait_for(short event, std::chrono::steady_clock::time_point deadline) const {
+// Returns whether the socket is readable, or has been closed, before the deadline.
+bool Channel::wait_until(WaitClock::TimePoint deadline) const {
+  constexpr std::chrono::milliseconds kLongest{60'000};  // what poll() takes is an int
   while (true) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    pollfd waited{socket_.get(), event, 0};
-    const int ready = poll(&waited, 1, static_cast<int>(std::clamp<int64_t>(left.count(), 0, 60'000)));
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock_.now());
+    const auto wait = clock_.begin_wait(std::clamp(left, std::chrono::milliseconds(0), kLongest));
+    pollfd watched{socket_.get(), POLLIN, 0};
+    const int ready = poll(&watched, 1, static_cast<int>(wait.count()));
     if (ready > 0) return true;
     if (left.count() <= 0 || (ready < 0 && errno != EINTR)) return false;
   }
@@ -61,11 +64,11 @@ Status Channel::send(MessageType type, std::string_view body, std::span<const in
   msghdr message{};
   message.msg_iov = parts;
   message.msg_iovlen = 2;
-  const Enclosed enclosed(message, descriptors);
+  const AttachedDescriptors attached(message, descriptors);
   for (size_t left = sizeof head + body.size(); left > 0;) {
     const ssize_t sent = sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
-    if (sent < 0) return gone();
+    if (sent < 0) return closed_by_peer();
     left -= static_cast<size_t>(sent);
     // Descriptors are sent with the first piece only; otherwise they would arrive twice.
     message.msg_control = nullptr;
@@ -121,9 +124,9 @@ Result<size_t> Channel::read_some(void* to, size_t most) {
       take_descriptors(message);
       return static_cast<size_t>(got);
     }
-    if (got == 0) return gone();
-    if (would_wait(errno)) return size_t{0};
-    if (errno != EINTR) return gone();
+    if (got == 0) return closed_by_peer();
+    if (would_block(errno)) return size_t{0};
+    if (errno != EINTR) return closed_by_peer();
   }
 }
 
@@ -150,7 +153,7 @@ Result<bool> Channel::read_more() {
   return true;
 }
 
-Result<std::optional<Frame>> Channel::whole() {
+Result<std::optional<Frame>> Channel::take_frame() {
   if (descriptors_.size() < head_.descriptors) return corrupt("a message lacks descriptors that it tells of");
   std::optional<Frame> frame(Frame{static_cast<MessageType>(head_.type), std::move(body_), {}});
   for (uint16_t i = 0; i < head_.descriptors; ++i) {
@@ -163,11 +166,11 @@ Result<std::optional<Frame>> Channel::whole() {
 }
 
 Result<std::optional<Frame>> Channel::receive(std::chrono::milliseconds timeout) {
-  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  const auto deadline = clock_.now() + timeout;
   while (true) {
     FOREBAY_ASSIGN(const bool done, read_more());
-    if (done) return whole();
-    if (!wait_for(POLLIN, deadline)) return std::optional<Frame>();
+    if (done) return take_frame();
+    if (!wait_until(deadline)) return std::optional<Frame>();
   }
 }
 

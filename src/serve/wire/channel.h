@@ -13,6 +13,7 @@
 
 #include "base/mutex.h"
 #include "forebay/result.h"
+#include "serve/wait_clock.h"
 #include "serve/wire/message.h"
 #include "store/local/local_file.h"
 
@@ -31,9 +32,10 @@ struct Frame {
 class Channel {
  public:
   /// Bodies above `most_bytes` are refused before memory is allocated for them. `descriptors` tells
-  /// whether descriptors are accepted; if not, the kernel closes those that arrive.
-  Channel(FileDescriptor socket, uint64_t most_bytes, bool descriptors)
-      : socket_(std::move(socket)), most_bytes_(most_bytes), takes_descriptors_(descriptors) {}
+  /// whether descriptors are accepted; if not, the kernel closes those that arrive. `clock` measures
+  /// timeouts and outlives the channel.
+  Channel(FileDescriptor socket, uint64_t most_bytes, bool descriptors, WaitClock& clock = WaitClock::real())
+      : socket_(std::move(socket)), most_bytes_(most_bytes), takes_descriptors_(descriptors), clock_(clock) {}
 
   /// Sends a whole message, with at most kMostDescriptors descriptors. Blocks while the other end
   /// does not read; shut_down() ends that. Returns Unavailable if the other end has closed.
@@ -57,16 +59,17 @@ class Channel {
     uint32_t bytes = 0;
     uint16_t type = 0, descriptors = 0;
   };
-  bool wait_for(short event, std::chrono::steady_clock::time_point deadline) const;
+  bool wait_until(WaitClock::TimePoint deadline) const;
   /// Reads the bytes that have arrived, at most `most`. Returns 0 if there are none.
   Result<size_t> read_some(void* to, size_t most);
   Result<bool> read_more();
   void take_descriptors(const msghdr& message);
-  Result<std::optional<Frame>> whole();
+  Result<std::optional<Frame>> take_frame();
 
   const FileDescriptor socket_;
   uint64_t most_bytes_;
   const bool takes_descriptors_;
+  WaitClock& clock_;
   Mutex send_mutex_;  // held while a frame is sent; one thread receives
 
   Head head_;

@@ -25,12 +25,12 @@ enum class MessageType : uint16_t {
   kPrepare,
   kNext,       ///< uint32 milliseconds → kBatch, kEnd or kNotYet
   kFreed,      ///< vector of batch numbers
-  kLook,       ///< → kDone with a Look
+  kInfo,       ///< → kDone with a LoaderInfo
   kSetEpoch,   ///< int64
   kLoadState,  ///< LoadRequest
   kStats,      ///< → kDone with a Ledger
   kErrors,     ///< → kDone with a vector of ErrorEntry
-  kDescribe,   ///< → kDone with a SourceLook
+  kDescribe,   ///< → kDone with a SourceInfo
   kBeginTrace,
   kEndTrace,
   kClose,   ///< closes the client's loader; batches stay valid until they are freed
@@ -67,7 +67,7 @@ struct Position {
   std::string state;
 };
 
-struct Look {
+struct LoaderInfo {
   Position position;
   int64_t size = 0;
   std::string fingerprint;
@@ -83,7 +83,7 @@ struct TraceRequest {
   uint64_t most_bytes = 0;
 };
 
-struct SourceLook {
+struct SourceInfo {
   std::vector<FieldDescription> fields;
   std::vector<int64_t> row_groups;
   std::vector<std::string> classes;
@@ -97,7 +97,7 @@ struct SlabMessage {
 };
 
 /// Location of a tensor. Slab 0 means that the tensor has no memory.
-struct TensorPlace {
+struct TensorLocation {
   uint64_t slab = 0, offset = 0;
   DType dtype = DType::kUint8;
   std::vector<int64_t> shape;
@@ -106,7 +106,7 @@ struct TensorPlace {
 struct FieldMessage {
   std::string name;
   BatchField::Kind kind = BatchField::Kind::kDense;
-  TensorPlace values, offsets, string_offsets;
+  TensorLocation values, offsets, string_offsets;
   std::vector<int64_t> lengths;
 };
 
@@ -115,12 +115,12 @@ struct BatchMessage {
   std::vector<FieldMessage> fields;
   std::vector<int64_t> ids, positions;
   int64_t padding = 0, epoch = 0, step = 0;
-  Position behind;                   ///< position after this batch
-  std::vector<uint64_t> gone_slabs;  ///< slabs that no later batch uses
+  Position after;                       ///< position after this batch
+  std::vector<uint64_t> dropped_slabs;  ///< slabs that no later batch uses
 };
 
 struct EndMessage {
-  Position behind;  ///< position after the end of the epoch
+  Position after;  ///< position after the end of the epoch
 };
 
 /// Encodes a status without its payload (an exception).
@@ -166,7 +166,7 @@ void fields(Archive& archive, Position& value) {
 }
 
 template <typename Archive>
-void fields(Archive& archive, Look& value) {
+void fields(Archive& archive, LoaderInfo& value) {
   archive(value.position, value.size, value.fingerprint);
 }
 
@@ -191,7 +191,7 @@ void fields(Archive& archive, DataWarning& value) {
 }
 
 template <typename Archive>
-void fields(Archive& archive, SourceLook& value) {
+void fields(Archive& archive, SourceInfo& value) {
   archive(value.fields, value.row_groups, value.classes, value.warnings);
 }
 
@@ -206,7 +206,7 @@ void fields(Archive& archive, SlabMessage& value) {
 }
 
 template <typename Archive>
-void fields(Archive& archive, TensorPlace& value) {
+void fields(Archive& archive, TensorLocation& value) {
   archive(value.slab, value.offset);
   checked_enum(archive, value.dtype, DType{kDTypeCount - 1});
   archive(value.shape);
@@ -222,12 +222,12 @@ void fields(Archive& archive, FieldMessage& value) {
 template <typename Archive>
 void fields(Archive& archive, BatchMessage& value) {
   archive(value.number, value.fields, value.ids, value.positions, value.padding, value.epoch, value.step);
-  archive(value.behind, value.gone_slabs);
+  archive(value.after, value.dropped_slabs);
 }
 
 template <typename Archive>
 void fields(Archive& archive, EndMessage& value) {
-  archive(value.behind);
+  archive(value.after);
 }
 
 }  // namespace forebay

@@ -12,6 +12,7 @@
 #include <iterator>
 #include <thread>
 
+#include "base/eventually_test_support.h"
 #include "forebay/stats/store.h"
 #include "store/conformance.h"
 #include "store/scratch_folder.h"
@@ -193,8 +194,7 @@ TEST(LocalStore, LeavesNoDescriptorAndNoThread) {
   }
   EXPECT_EQ(open_descriptors(), descriptors);
   // The kernel counts a joined thread for a moment longer.
-  for (int i = 0; i < 6000 && own_threads() != threads; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  EXPECT_EQ(own_threads(), threads);
+  EXPECT_TRUE(eventually([&] { return own_threads() == threads; })) << own_threads();
 }
 
 TEST(LocalStore, StartsNoThreadBeforeTheFirstRead) {

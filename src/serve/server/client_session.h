@@ -19,7 +19,7 @@
 namespace forebay {
 
 /// Status of a client, for `forebay serve status`.
-struct GuestLook {
+struct ClientStatus {
   pid_t process = 0;
   std::string program, pipeline, shares;
   int32_t rank = 0, world_size = 1, together = 0;
@@ -36,44 +36,53 @@ struct GuestLook {
 /// The server's end of one connection. It answers the client's messages one after another. It owns
 /// the batches that the client has not freed, and returns their memory when the connection ends.
 ///
-/// run() occupies one thread, which the server provides. abort(), over() and look() may be called
+/// run() occupies one thread, which the server provides. abort(), over() and status() may be called
 /// from any thread.
-class Guest {
+class ClientSession {
  public:
-  /// `process` is the client's process as reported by the kernel.
-  Guest(FileDescriptor socket, pid_t process, Sharing& sharing);
-  ~Guest();
+  /// `process` is the client's process as reported by the kernel. `clock` measures how long the
+  /// client may take to introduce itself, and outlives the session.
+  ClientSession(FileDescriptor socket, pid_t process, Sharing& sharing, WaitClock& clock = WaitClock::real());
+  ~ClientSession();
 
   /// Serves the client until it disconnects or abort() is called.
   void run();
   bool over() const { return over_; }
   /// Ends run() and whatever it waits for.
   void abort();
-  GuestLook look() const;
+  ClientStatus status() const;
   int descriptor() const { return channel_.descriptor(); }
   pid_t process() const { return process_; }
 
  private:
-  struct Held {
+  struct HeldBatch {
     Batch batch;
     std::vector<Buffer> copies;  ///< copies of tensors that were not in memory that clients can map
     uint64_t bytes = 0;
   };
   Status greet();
+  Status check_hello(const Frame& frame);
+  void serve();
   Status answer(const Frame& frame);
   Result<std::string> answer_of(const Frame& frame);
+  Result<std::string> answer_of_loader(const Frame& frame, OpenedFeed& feed);
   Result<std::string> open(const std::string& body);
+  Status set_epoch(const std::string& body, OpenedFeed& feed);
+  Status load_state(const std::string& body, OpenedFeed& feed);
+  Status begin_trace(const std::string& body, OpenedFeed& feed);
+  Status end_trace(OpenedFeed& feed);
   Status next(const std::string& body);
-  Status give(Batch batch);
-  Status send_slabs(std::vector<uint64_t>* gone);
-  Result<TensorPlace> place_of(const Tensor& tensor, Held& held);
-  Result<FieldMessage> place_of(const BatchField& field, Held& held);
-  void let_go(const std::string& body);
+  Result<std::optional<Batch>> next_batch(Feed& feed, std::chrono::milliseconds timeout, bool* timed_out);
+  Status deliver(Batch batch);
+  Result<BatchMessage> describe(const Batch& batch, HeldBatch& held);
+  void hold(uint64_t number, HeldBatch held, int64_t epoch);
+  Status send_slabs(std::vector<uint64_t>* dropped);
+  Result<TensorLocation> locate(const Tensor& tensor, HeldBatch& held);
+  Result<FieldMessage> locate(const BatchField& field, HeldBatch& held);
+  void free_batches(const std::string& body);
   void close_feed();
-  void move(OpenedFeed& now);
-  Result<Loader*> position();
-  Result<std::string> look_of_loader();
-  Result<std::string> describe();
+  void position_changed(OpenedFeed& feed);
+  LoaderInfo info(const Loader& loader) const;
   std::shared_ptr<OpenedFeed> feed() const;
 
   Channel channel_;
@@ -82,16 +91,16 @@ class Guest {
   std::stop_source stop_;
   std::atomic<bool> over_ = false;
 
-  std::map<uint64_t, std::weak_ptr<const Slab>> told_;  // slabs that were announced to the client
-  std::vector<std::shared_ptr<const Slab>> new_slabs_;  // slabs to announce with the next batch
+  std::map<uint64_t, std::weak_ptr<const Slab>> announced_;  // slabs that the client knows
+  std::vector<std::shared_ptr<const Slab>> new_slabs_;       // slabs to announce with the next batch
   uint64_t next_number_ = 1;
-  std::optional<Batch> not_given_;  // a batch for which there was no memory that clients can map
-  Position given_to_;               // position of the client after the last answer
+  std::optional<Batch> undelivered_;  // a batch for which there was no memory that clients can map
+  Position client_position_;          // position of the client after the last answer
 
-  mutable Mutex mutex_;  // guards what follows against look() and abort()
-  std::map<uint64_t, Held> held_ FOREBAY_GUARDED_BY(mutex_);
+  mutable Mutex mutex_;  // guards what follows against status() and abort()
+  std::map<uint64_t, HeldBatch> held_ FOREBAY_GUARDED_BY(mutex_);
   std::shared_ptr<OpenedFeed> feed_ FOREBAY_GUARDED_BY(mutex_);
-  GuestLook look_ FOREBAY_GUARDED_BY(mutex_);
+  ClientStatus counters_ FOREBAY_GUARDED_BY(mutex_);
   std::chrono::steady_clock::time_point begun_ FOREBAY_GUARDED_BY(mutex_){};
 };
 

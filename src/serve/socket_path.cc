@@ -1,4 +1,4 @@
-#include "serve/socket_place.h"
+#include "serve/socket_path.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -93,39 +93,41 @@ std::string serve_command(const std::string& path, std::string_view verb) {
                      name == "auto" ? "" : fmt::format(" --socket {}", name));
 }
 
-std::optional<FileDescriptor> lock_socket(const std::string& path, bool wait) {
-  FileDescriptor file(open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!file.valid()) return std::nullopt;
+Result<std::optional<FileDescriptor>> lock_socket(const std::string& path, bool wait) {
+  const std::string lock = path + ".lock";
+  FileDescriptor file(open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file.valid()) return cannot("the lock beside this socket cannot be taken", lock);
   while (flock(file.get(), LOCK_EX | (wait ? 0 : LOCK_NB)) != 0) {
-    if (errno != EINTR) return std::nullopt;
+    if (errno == EWOULDBLOCK) return std::optional<FileDescriptor>();
+    if (errno != EINTR) return cannot("the lock beside this socket cannot be taken", lock);
   }
-  return file;
+  return std::optional<FileDescriptor>(std::move(file));
 }
 
 Result<FileDescriptor> listen_at(const std::string& path) {
-  FileDescriptor made(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!made.valid()) return cannot("no socket can be made", path);
+  FileDescriptor created(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!created.valid()) return cannot("no socket can be made", path);
   // A killed server leaves its socket, and bind() fails if one exists. Any other file is the
   // user's.
-  struct stat there{};
-  if (lstat(path.c_str(), &there) == 0 && !S_ISSOCK(there.st_mode))
+  struct stat existing{};
+  if (lstat(path.c_str(), &existing) == 0 && !S_ISSOCK(existing.st_mode))
     return invalid_argument("this is no socket of a server; give a path where nothing is").with_key(path);
   unlink(path.c_str());
   const sockaddr_un address = address_of(path);
-  fchmod(made.get(), 0600);  // restricts connect() to this user, too: it needs write permission
-  if (bind(made.get(), generic(address), sizeof address) != 0) return cannot("no server can listen here", path);
-  if (listen(made.get(), kBacklog) != 0) return cannot("no server can listen here", path);
-  return made;
+  fchmod(created.get(), 0600);  // restricts connect() to this user, too: it needs write permission
+  if (bind(created.get(), generic(address), sizeof address) != 0) return cannot("no server can listen here", path);
+  if (listen(created.get(), kBacklog) != 0) return cannot("no server can listen here", path);
+  return created;
 }
 
 Result<FileDescriptor> connect_to(const std::string& path) {
-  FileDescriptor made(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!made.valid()) return cannot("no socket can be made", path);
+  FileDescriptor created(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!created.valid()) return cannot("no socket can be made", path);
   const sockaddr_un address = address_of(path);
   // The backlog of a suspended server fills up. connect() then waits as long as SO_SNDTIMEO allows.
   const timeval patience{kConnectSeconds, 0}, forever{0, 0};
-  setsockopt(made.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-  if (connect(made.get(), generic(address), sizeof address) != 0) {
+  setsockopt(created.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  if (connect(created.get(), generic(address), sizeof address) != 0) {
     if (errno == ENOENT || errno == ECONNREFUSED)
       return not_found(fmt::format("no server listens here; start one with: {}", serve_command(path))).with_key(path);
     if (errno == EAGAIN)
@@ -133,18 +135,18 @@ Result<FileDescriptor> connect_to(const std::string& path) {
           .with_key(path);
     return cannot("the server cannot be reached", path);
   }
-  setsockopt(made.get(), SOL_SOCKET, SO_SNDTIMEO, &forever, sizeof forever);
+  setsockopt(created.get(), SOL_SOCKET, SO_SNDTIMEO, &forever, sizeof forever);
   // A path from the user may be in a folder where other users can create sockets.
-  const std::optional<PeerProcess> peer = peer_process(made.get());
+  const std::optional<PeerProcess> peer = peer_process(created.get());
   if (!peer || peer->user != getuid()) return unavailable("the server here is another user's").with_key(path);
-  return made;
+  return created;
 }
 
 std::optional<PeerProcess> peer_process(int socket) {
-  ucred who{};
-  socklen_t size = sizeof who;
-  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) return std::nullopt;
-  return PeerProcess{who.pid, who.uid};
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return std::nullopt;
+  return PeerProcess{peer.pid, peer.uid};
 }
 
 }  // namespace forebay

@@ -9,29 +9,29 @@ namespace forebay {
 /// Measures how long others have recently waited for one client: the sum of the waits, less a tenth
 /// of the time between them. The sum stays small for a client that is as fast as the others and is
 /// late now and then. It grows for a client that is slower by more than a tenth.
-class WaitedFor {
+class Lateness {
  public:
   using Clock = std::chrono::steady_clock;
 
   /// Begins a wait. Does nothing during a wait.
-  void begin(Clock::time_point now) {
+  void begin_wait(Clock::time_point now) {
     if (since_) return;
-    waited_ = std::max(waited_ - (now - until_) / 10, Clock::duration::zero());
+    waited_ = std::max(waited_ - (now - ended_) / 10, Clock::duration::zero());
     since_ = now;
   }
   /// Ends the wait, if there is one.
-  void end(Clock::time_point now) {
+  void end_wait(Clock::time_point now) {
     if (!since_) return;
-    waited_ = until(now);
+    waited_ = total(now);
     since_.reset();
-    until_ = now;
+    ended_ = now;
   }
   /// Returns the sum at `now`, the current wait included.
-  Clock::duration until(Clock::time_point now) const { return since_ ? waited_ + (now - *since_) : waited_; }
+  Clock::duration total(Clock::time_point now) const { return since_ ? waited_ + (now - *since_) : waited_; }
 
  private:
   Clock::duration waited_{};
-  Clock::time_point until_{};
+  Clock::time_point ended_{};
   std::optional<Clock::time_point> since_;
 };
 

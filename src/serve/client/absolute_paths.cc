@@ -1,4 +1,4 @@
-#include "serve/client/absolute_places.h"
+#include "serve/client/absolute_paths.h"
 
 #include <span>
 
@@ -36,7 +36,7 @@ void make_absolute(Json& value, const std::string& folder) {
 
 }  // namespace
 
-Result<Description> with_absolute_places(const Description& description, const std::string& folder) {
+Result<Description> with_absolute_paths(const Description& description, const std::string& folder) {
   OpSpec source = description.steps().front();
   const SourceDef* const def = find_source(source.name);
   for (const ArgDef& arg : def == nullptr ? std::span<const ArgDef>() : std::span<const ArgDef>(def->args)) {
@@ -44,6 +44,8 @@ Result<Description> with_absolute_places(const Description& description, const s
     if (arg.use == ArgUse::kPlace && arg.default_value.is_null() && source.args.contains(arg.name))
       make_absolute(source.args[arg.name], folder);
   }
+  // The arrays of this source are the paths of their files.
+  if (source.name == "arrays" && source.args.contains("fields")) make_absolute(source.args["fields"], folder);
   Description result(std::move(source));
   for (size_t i = 1; i < description.steps().size(); ++i) {
     OpSpec op = description.steps()[i];

@@ -24,7 +24,8 @@ std::string serve_command(const std::string& path, std::string_view verb = "");
 
 /// Takes the lock file beside a socket, which processes hold while they start or end a server. The
 /// lock ends with the descriptor. Without `wait`, returns nothing if another process holds it.
-std::optional<FileDescriptor> lock_socket(const std::string& path, bool wait);
+/// Unavailable if the lock file cannot be opened.
+Result<std::optional<FileDescriptor>> lock_socket(const std::string& path, bool wait);
 
 /// Creates a listening socket and replaces one that a killed server has left. The caller holds the
 /// lock.
