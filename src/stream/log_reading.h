@@ -3,17 +3,17 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "base/clock.h"
 #include "stream/record_log.h"
+#include "stream/stream_clock.h"
 
 namespace forebay {
 
@@ -47,10 +47,9 @@ class RecordSink {
 /// its own while it calls the sink.
 class LogReading {
  public:
-  /// A monotonic clock, in nanoseconds.
-  using Clock = std::function<int64_t()>;
   /// `skip_trimmed`: records that the log has trimmed are no error.
-  LogReading(std::shared_ptr<const RecordLog> log, bool skip_trimmed, RecordSink& sink, Clock clock = monotonic_ns);
+  LogReading(std::shared_ptr<const RecordLog> log, bool skip_trimmed, RecordSink& sink,
+             StreamClock& clock = StreamClock::real());
   ~LogReading();
 
   /// Begins to read. Unavailable if no thread can be started.
@@ -81,11 +80,11 @@ class LogReading {
   const std::shared_ptr<const RecordLog> log_;
   const bool skip_trimmed_;
   RecordSink& sink_;
-  const Clock clock_;
+  StreamClock& clock_;
   mutable std::mutex mutex_;
-  std::vector<std::string> troubles_;  // by reader
-  std::vector<uint64_t> held_bytes_;   // by reader
-  std::vector<int64_t> heard_ns_;      // by partition: time of the last record; 0: none yet
+  std::vector<std::string> troubles_;                    // by reader
+  std::vector<uint64_t> held_bytes_;                     // by reader
+  std::vector<std::optional<StreamClock::Time>> heard_;  // by partition: time of the last record
   Stats stats_;
   std::atomic<size_t> reading_ = 0;  // readers whose partitions have not ended
   std::jthread thread_;

@@ -1,9 +1,8 @@
 #include "stream/log_reading.h"
 
-#include <atomic>
-
 #include <gtest/gtest.h>
 
+#include "stream/manual_clock_test_support.h"
 #include "stream/stream_test_support.h"
 
 namespace forebay {
@@ -68,12 +67,12 @@ TEST(LogReading, reads_each_partition_in_order_from_where_it_begins_and_tells_th
 
 TEST(LogReading, says_for_how_long_partitions_have_given_nothing) {
   const auto log = log_with({1, 0});
-  std::atomic<int64_t> now_ns = 1;
+  ManualClock clock;
   Taken sink(2);
-  LogReading reading(log, false, sink, [&] { return now_ns.load(); });
+  LogReading reading(log, false, sink, clock);
   ASSERT_TRUE(reading.start().ok());
   ASSERT_TRUE(log->wait_idle(2));
-  now_ns += 7'000'000'000;
+  clock.advance(7s);
   EXPECT_EQ(
       reading.awaited(std::vector<size_t>{0, 0}, 4),
       "records of memory: 0 of 4 for the next batch are there; 'b' gave nothing so far; 'a' gave nothing for 7 s");

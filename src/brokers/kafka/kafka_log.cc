@@ -8,7 +8,7 @@
 #include "stream/aside.h"
 #include "stream/broker/broker_log.h"
 #include "stream/number_offset.h"
-#include "stream/pause.h"
+#include "stream/stream_clock.h"
 
 namespace forebay {
 
@@ -107,7 +107,7 @@ Result<size_t> count_partitions(const KafkaAddress& address, const std::stop_tok
     if (!std::exchange(told, true))
       tell(fmt::format("{}: still waiting for the cluster, which has to say how many partitions there are: {}",
                        address.name, count.status().message()));
-    pause_for(kTryAgain, stop);  // some problems are reported at once
+    StreamClock::real().wait_for(kTryAgain, stop);  // some problems are reported at once
   }
 }
 

@@ -278,8 +278,11 @@ Status StreamRun::open_kept(std::shared_ptr<const RecordLog> log) {
   if (decisions_) decisions_->lend(kept_);
   using Items = Result<std::vector<ResponseItem>>;
   exchange_ = std::make_unique<RecordExchange>(
-      kept_, [ranks = decisions_.get()](int rank, std::span<const int64_t> numbers, const std::stop_token& stop) {
-        return ranks != nullptr ? ranks->ask_for_records(rank, numbers, stop) : Items(unavailable("there is one rank"));
+      *kept_, [ranks = decisions_.get()](int rank, std::span<const int64_t> numbers, const std::stop_token& stop) {
+        std::vector<RankItem> items;
+        for (const int64_t number : numbers) items.push_back({0, static_cast<uint64_t>(number)});
+        return ranks != nullptr ? ranks->ask(RankRequest::Kind::kRecords, rank, std::move(items), stop)
+                                : Items(unavailable("there is one rank"));
       });
   return {};
 }

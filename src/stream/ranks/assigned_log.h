@@ -5,7 +5,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "stream/ranks/rank_messages.h"
 #include "stream/ranks/record_shelf.h"
 #include "stream/record_log.h"
+#include "stream/stream_clock.h"
 
 namespace forebay {
 
@@ -26,12 +26,13 @@ namespace forebay {
 /// shares the shelf with the service that answers other ranks.
 class AssignedLog final : public RecordLog {
  public:
-  /// Requests notes from a rank and waits for the answer: Decisions::ask_for_notes().
-  using Ask = std::function<Result<std::vector<ResponseItem>>(int rank, std::span<const NotesPlace> wanted,
+  /// Requests notes (RankRequest::Kind::kNotes) from a rank and waits for the answer.
+  using Ask = std::function<Result<std::vector<ResponseItem>>(int rank, std::vector<RankItem> wanted,
                                                               const std::stop_token& stop)>;
 
-  AssignedLog(std::shared_ptr<const RecordLog> log, int rank, int ranks, std::shared_ptr<RecordShelf> shelf, Ask ask)
-      : log_(std::move(log)), rank_(rank), ranks_(ranks), shelf_(std::move(shelf)), ask_(std::move(ask)),
+  AssignedLog(std::shared_ptr<const RecordLog> log, int rank, int ranks, std::shared_ptr<RecordShelf> shelf, Ask ask,
+              StreamClock& clock = StreamClock::real())
+      : log_(std::move(log)), rank_(rank), ranks_(ranks), shelf_(std::move(shelf)), ask_(std::move(ask)), clock_(clock),
         told_(std::make_shared<Told>(static_cast<size_t>(ranks))) {}
 
   /// For each rank, whether the warning that its partitions are read here was logged. Shared by all
@@ -60,6 +61,7 @@ class AssignedLog final : public RecordLog {
   const int rank_, ranks_;
   const std::shared_ptr<RecordShelf> shelf_;
   const Ask ask_;
+  StreamClock& clock_;
   const std::shared_ptr<Told> told_;
 };
 

@@ -189,7 +189,7 @@ TEST(AssignedLogTest, a_rank_that_is_given_up_is_named_once) {
   const auto log = log_with({3, 3, 3}, 1000);
   const AssignedLog dealt(log, 0, kWorld,
                           std::make_shared<RecordShelf>(3, 0, kWorld, RecordShelf::Limits{1 << 20, 1 << 20}),
-                          [](int, std::span<const NotesPlace>, const std::stop_token&) {
+                          [](int, const std::vector<RankItem>&, const std::stop_token&) {
                             return Result<std::vector<ResponseItem>>(not_found("gone on"));
                           });
   std::vector<std::string> lines;

@@ -88,7 +88,7 @@ void FollowedDecisions::ask_on(std::stop_token stop) {
     const bool wants = changed_.wait_for(lock, stop, kSignOfLife, [&] { return wants_more(); });
     if (stop.stop_requested() || (!wants && has_all())) continue;
     const bool checks = wants && !same_run_;
-    const RankRequest asked = wants ? request() : RankRequest{job_->rank(), run_, SignOfLife{}};
+    const RankRequest asked = wants ? request() : RankRequest{Asks::kSignOfLife, job_->rank(), run_};
     lock.unlock();
     const Result<bool> same = checks ? job_->ask_run(stop) : true;
     const Result<Buffer> response = checks ? Buffer() : ask(asked, stop);
@@ -113,22 +113,19 @@ void FollowedDecisions::ask_on(std::stop_token stop) {
 
 // The beginning comes first: rank 0 reads and decides nothing before it is known.
 RankRequest FollowedDecisions::request() const {
-  RankRequest request{job_->rank(), run_, BeginningWanted{}};
-  if (!wants_beginning()) request.what = DecisionWanted{*next_};
-  return request;
+  if (wants_beginning()) return {Asks::kBeginning, job_->rank(), run_};
+  return {Asks::kDecision, job_->rank(), run_, {{0, static_cast<uint64_t>(*next_)}}};
 }
 
 bool FollowedDecisions::is_current(const RankRequest& asked) const {
-  const auto* const decision = std::get_if<DecisionWanted>(&asked.what);
-  return asked.run == run_ && (decision == nullptr || next_ == decision->first);
+  return asked.run == run_ && (asked.kind != Asks::kDecision || next_ == asked.first());
 }
 
 // A response that was damaged in transfer counts as a failed call.
 Result<Buffer> FollowedDecisions::ask(const RankRequest& request, const std::stop_token& stop) const {
   FOREBAY_ASSIGN(Buffer response, job_->ask(0, kStreamServiceName, encode_rank_request(request),
                                             {kMostLeaderBytes, kRankDeadline}, stop));
-  if (!std::holds_alternative<SignOfLife>(request.what))
-    FOREBAY_RETURN_IF_ERROR(check_leader_response(response.span()));
+  if (request.kind != Asks::kSignOfLife) FOREBAY_RETURN_IF_ERROR(check_leader_response(response.span()));
   return response;
 }
 
@@ -179,22 +176,16 @@ bool FollowedDecisions::take(const RankRequest& request, const Result<Buffer>& a
         Status(Code::kCorrupt, "rank 0 gave something else than what comes next: " + response.status().message());
     return true;
   }
-  if (const auto* elsewhere = std::get_if<InAnotherRun>(&*response)) {
-    note_elsewhere(elsewhere->run);
+  if (response->kind == Leader::kInAnotherRun) {
+    note_elsewhere(response->run);
     return !failure_.ok();
   }
   elsewhere_since_.reset();
   // Waiting for a decision has no limit: a stream may be quiet for days.
-  if (std::holds_alternative<NotYet>(*response)) return false;
-  const auto* const decision = std::get_if<DecisionWanted>(&request.what);
-  return decision == nullptr ? take_beginning(*std::move(response))
-                             : take_decision(decision->first, *std::move(response));
-}
-
-bool FollowedDecisions::take_beginning(LeaderResponse response) {
-  auto* const beginning = std::get_if<StreamBeginning>(&response);
-  if (beginning != nullptr && are_of(stream_.log(), beginning->after)) {
-    beginning_ = std::move(beginning->after);
+  if (response->kind == Leader::kNotYet) return false;
+  if (request.kind == Asks::kDecision) return take_decision(request.first(), *std::move(response));
+  if (response->kind == Leader::kBeginning && are_of(stream_.log(), response->after)) {
+    beginning_ = std::move(response->after);
   } else {
     failure_ = Status(Code::kCorrupt, "rank 0 gave something else than where the stream begins");
   }
@@ -202,7 +193,7 @@ bool FollowedDecisions::take_beginning(LeaderResponse response) {
 }
 
 bool FollowedDecisions::take_decision(int64_t first, LeaderResponse response) {
-  if (std::holds_alternative<NoSuchDecision>(response)) {
+  if (response.kind == Leader::kNoSuchDecision) {
     failure_ =
         Status(Code::kStateMismatch,
                fmt::format("rank 0 has no batch (or window) that begins with record {}, of which rank {} would go "
@@ -210,17 +201,17 @@ bool FollowedDecisions::take_decision(int64_t first, LeaderResponse response) {
                            first, job_->rank()));
     return true;
   }
-  if (std::holds_alternative<StreamEnd>(response)) {
+  if (response.kind == Leader::kEnd) {
     told_.push_back({first, std::nullopt});
     return ended_ = true;
   }
-  auto* const decision = std::get_if<Decision>(&response);
-  if (decision == nullptr || decision->first != first) {
+  Decision& decision = response.decision;
+  if (response.kind != Leader::kDecision || decision.first != first) {
     failure_ = Status(Code::kCorrupt, "rank 0 gave something else than the next decision of the stream");
     return true;
   }
-  next_ = decision->end();
-  told_.push_back({first, std::move(*decision)});
+  next_ = decision.end();
+  told_.push_back({first, std::move(decision)});
   return true;
 }
 

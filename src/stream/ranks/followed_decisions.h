@@ -39,6 +39,8 @@ class FollowedDecisions final : public DecisionGuide {
   std::string awaited() const override;
 
  private:
+  using Asks = RankRequest::Kind;
+  using Leader = LeaderResponse::Kind;
   static constexpr std::chrono::seconds kLongestSilence{60};
 
   bool wants_beginning() const { return asks_beginning_ && !beginning_; }
@@ -51,7 +53,6 @@ class FollowedDecisions final : public DecisionGuide {
   Result<Buffer> ask(const RankRequest& request, const std::stop_token& stop) const;
   bool take(const RankRequest& request, const Result<Buffer>& answer);
   bool take_decision(int64_t first, LeaderResponse response);
-  bool take_beginning(LeaderResponse response);
   bool note_heard(const Status& answered);
   void note_elsewhere(uint64_t run);
 

@@ -1,7 +1,5 @@
 #include "stream/ranks/followed_decisions.h"
 
-#include <thread>
-
 #include <gtest/gtest.h>
 
 #include "stream/ranks/ranks_test_support.h"
@@ -65,10 +63,7 @@ TEST_F(FollowedDecisionsTest, who_is_first_to_load_a_state_waits_for_rank_0_to_d
   Follower follower(*this, 1);
   follower.begin(2);
   EXPECT_FALSE(follower.stream.known(10));
-  const auto until = std::chrono::steady_clock::now() + kStreamPatience;
-  while (follower.stream.awaited().find("loaded a state") == std::string::npos &&
-         std::chrono::steady_clock::now() < until)
-    std::this_thread::sleep_for(1ms);
+  ASSERT_TRUE(becomes([&] { return follower.stream.awaited().find("loaded a state") != std::string::npos; }));
   EXPECT_EQ(follower.stream.awaited(),
             "rank 0: it has loaded a state 0 time(s), and rank 1 1 time(s): "
             "load the same states on all ranks, and start all again where one is");

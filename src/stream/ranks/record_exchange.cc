@@ -23,8 +23,8 @@ constexpr size_t kFewer = 4;
 
 }  // namespace
 
-RecordExchange::RecordExchange(std::shared_ptr<AwaitedRecords> records, Ask ask, Clock clock)
-    : records_(std::move(records)), ask_(std::move(ask)), clock_(std::move(clock)),
+RecordExchange::RecordExchange(AwaitedRecords& records, Ask ask, Clock clock)
+    : records_(records), ask_(std::move(ask)), clock_(std::move(clock)),
       thread_([this](const std::stop_token& stop) { work(stop); }) {}
 
 void RecordExchange::bring(std::span<const int64_t> numbers) {
@@ -55,7 +55,7 @@ std::string RecordExchange::awaited() const {
   const std::lock_guard lock(mutex_);
   if (wanted_.empty()) return {};
   return fmt::format("{} record{}, of which rank {} has the first", wanted_.size(), wanted_.size() == 1 ? "" : "s",
-                     records_->owner(wanted_.begin()->first));
+                     records_.owner(wanted_.begin()->first));
 }
 
 RecordExchange::Stats RecordExchange::stats() const {
@@ -100,7 +100,7 @@ void RecordExchange::work(const std::stop_token& stop) {
 Status RecordExchange::bring_asked(std::map<int, std::vector<Wanted>>& asked, const std::stop_token& stop) {
   Status failure;
   for (auto& [owner, records] : asked) {
-    if (owner == records_->own_rank()) {
+    if (owner == records_.own_rank()) {
       read_disk(records);
     } else {
       ask_owner(owner, records, stop);
@@ -114,15 +114,15 @@ Status RecordExchange::bring_asked(std::map<int, std::vector<Wanted>>& asked, co
 std::map<int, std::vector<RecordExchange::Wanted>> RecordExchange::next() {
   std::map<int, std::vector<Wanted>> by_owner;
   for (const auto& [number, since] : wanted_) {
-    std::vector<Wanted>& records = by_owner[records_->owner(number)];
-    if (records.size() < owners_[records_->owner(number)].most) records.push_back({number, since});
+    std::vector<Wanted>& records = by_owner[records_.owner(number)];
+    if (records.size() < owners_[records_.owner(number)].most) records.push_back({number, since});
   }
   return by_owner;
 }
 
 void RecordExchange::read_disk(std::vector<Wanted>& records) {
   for (Wanted& record : records)
-    if (records_->read_here(record.number).ok()) record.outcome = Outcome::kFromDisk;
+    if (records_.read_here(record.number).ok()) record.outcome = Outcome::kFromDisk;
 }
 
 void RecordExchange::ask_owner(int owner, std::vector<Wanted>& records, const std::stop_token& stop) {
@@ -150,7 +150,7 @@ void RecordExchange::ask_owner(int owner, std::vector<Wanted>& records, const st
   // the log; so does a record that arrived damaged.
   for (size_t i = 0; i < records.size(); ++i) {
     const ResponseItem& one = (*answer)[i];
-    if (one.state == ResponseItem::State::kHere && records_->lend(records[i].number, one.body).ok())
+    if (one.state == ResponseItem::State::kHere && records_.lend(records[i].number, one.body).ok())
       records[i].outcome = Outcome::kLent;
     if (one.state == ResponseItem::State::kComing && clock_() - records[i].since < kAskPatience)
       records[i].outcome = Outcome::kLater;
@@ -158,12 +158,12 @@ void RecordExchange::ask_owner(int owner, std::vector<Wanted>& records, const st
 }
 
 Status RecordExchange::do_without_owner(Wanted& record, const std::stop_token& stop) {
-  const Status read = records_->read_again(record.number, stop);
+  const Status read = records_.read_again(record.number, stop);
   if (read.ok()) {
     record.outcome = Outcome::kReread;
     // Only a record that the log has deleted gets a replacement. If the log cannot be reached, the
     // run ends, and can be resumed from a state with the right records.
-  } else if (read.code() == Code::kNotFound && records_->replacement(record.number)) {
+  } else if (read.code() == Code::kNotFound && records_.replacement(record.number)) {
     record.outcome = Outcome::kLost;
   } else {
     return read;
@@ -179,7 +179,7 @@ bool RecordExchange::settle(const std::map<int, std::vector<Wanted>>& asked) {
       if (record.outcome == Outcome::kUnknown || record.outcome == Outcome::kLater) continue;
       // The step that needed it may be over, while the next one needs it again: the bytes that were
       // lent were released with the first step.
-      if (!records_->here(std::span(&record.number, 1))) continue;
+      if (!records_.here(std::span(&record.number, 1))) continue;
       if (wanted_.erase(record.number) == 0) continue;
       stats_.lent += record.outcome == Outcome::kLent ? 1 : 0;
       stats_.reread += record.outcome == Outcome::kReread ? 1 : 0;

@@ -27,13 +27,13 @@ namespace forebay {
 /// the arrival function without a lock.
 class RecordExchange {
  public:
-  /// Requests records from a rank and waits for the answer: Decisions::ask_for_records() or
-  /// ask_for_rows().
+  /// Requests records from a rank and waits for the answer: Decisions::ask().
   using Ask = std::function<Result<std::vector<ResponseItem>>(int rank, std::span<const int64_t> numbers,
                                                               const std::stop_token& stop)>;
   using Time = std::chrono::steady_clock::time_point;
   using Clock = std::function<Time()>;
-  RecordExchange(std::shared_ptr<AwaitedRecords> records, Ask ask, Clock clock = std::chrono::steady_clock::now);
+  /// `records` must outlive close().
+  RecordExchange(AwaitedRecords& records, Ask ask, Clock clock = std::chrono::steady_clock::now);
   ~RecordExchange() { close(); }
 
   /// Sets the function that is called when records have arrived or failure() has changed. To be
@@ -71,7 +71,7 @@ class RecordExchange {
   Status do_without_owner(Wanted& record, const std::stop_token& stop);
   bool settle(const std::map<int, std::vector<Wanted>>& asked);
 
-  const std::shared_ptr<AwaitedRecords> records_;
+  AwaitedRecords& records_;
   const Ask ask_;
   const Clock clock_;
   std::function<void()> arrived_;

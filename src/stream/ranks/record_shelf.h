@@ -2,7 +2,7 @@
 
 #include <cstdint>
 #include <deque>
-#include <map>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -64,9 +64,13 @@ class RecordShelf {
   Stats stats() const;
 
  private:
+  struct Late {
+    size_t partition;
+    uint64_t offset_hash;
+  };
   struct Row {
     LogRecord record;
-    bool late = false;  // the stream has released it
+    std::optional<std::list<Late>::iterator> late = {};  // set once the stream has released it
   };
   struct Partition {
     uint64_t first_note = 0;  // number of the first element of `notes`
@@ -74,14 +78,9 @@ class RecordShelf {
     std::vector<uint64_t> asked;  // for each other rank: how many notes it has fetched
     std::unordered_map<uint64_t, Row> rows;
   };
-  struct Late {
-    size_t partition;
-    uint64_t offset_hash;
-  };
   void note(size_t partition, RecordNote note);
   void forget_notes(Partition& partition, uint64_t below);
   std::optional<Row> take_out(size_t partition, uint64_t offset_hash);
-  bool is_late(const Late& late) const;
   void forget_late();
   void count() { bytes_->set(place_bytes_ + late_bytes_ + note_bytes_); }
 
@@ -91,8 +90,7 @@ class RecordShelf {
   mutable std::mutex mutex_;
   uint64_t seeks_ = 0;
   std::vector<Partition> partitions_;
-  std::deque<Late> late_;  // oldest first; includes some that were fetched in the meantime
-  size_t late_rows_ = 0;
+  std::list<Late> late_;  // the late rows, oldest first
   // Bytes of all rows without their payloads, of the payloads of late rows, and of notes.
   uint64_t place_bytes_ = 0, late_bytes_ = 0, note_bytes_ = 0;
   Stats stats_;

@@ -59,11 +59,12 @@ class StreamService final : public Service, public DecisionWitness {
   Result<Response> answer(std::span<const uint8_t> request) override;
 
  private:
-  Buffer find_decision(const RankRequest& request, int64_t first);
+  using Says = LeaderResponse::Kind;
+  Buffer find_decision(const RankRequest& request);
   LeaderResponse find_beginning(const RankRequest& request);
-  std::vector<FoundItem> find_records(const RankRequest& request, const RecordsWanted& wanted) const;
-  std::vector<FoundItem> find_notes(const RankRequest& request, const NotesWanted& wanted) const;
-  std::vector<FoundItem> find_rows(const RankRequest& request, const RowsWanted& wanted);
+  std::vector<FoundItem> find_records(const RankRequest& request) const;
+  std::vector<FoundItem> find_notes(const RankRequest& request) const;
+  std::vector<FoundItem> find_rows(const RankRequest& request);
   void leave(const RankRequest& request);
   std::optional<LeaderResponse> elsewhere(const RankRequest& request) const;
   void note_heard(int rank);
@@ -87,7 +88,7 @@ class StreamService final : public Service, public DecisionWitness {
   Stream* stream_ = nullptr;
   int rank_ = 0;
   uint64_t run_ = 0;
-  std::optional<StreamBeginning> beginning_;
+  std::optional<std::vector<std::string>> beginning_;
   // Decisions by first record, each as an encoded LeaderResponse; the last one may be the end.
   std::deque<std::pair<int64_t, Buffer>> decisions_;
   // By rank: first record of the last decision that it requested, or one of the constants above.
