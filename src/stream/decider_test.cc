@@ -1,7 +1,6 @@
 #include "stream/decider.h"
 
 #include <cerrno>
-#include <chrono>
 #include <map>
 #include <numeric>
 #include <random>
@@ -10,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "stream/manual_clock_test_support.h"
 #include "stream/stream_test_support.h"
 #include "telemetry/log.h"
 
@@ -253,7 +253,7 @@ TEST(Decider, spilled_records_come_back_in_order_and_memory_stays_bounded) {
 TEST(Decider, records_wait_where_they_are_while_the_disk_is_full_and_go_there_when_it_has_room_again) {
   uint64_t room = 3'000'000;
   int warnings = 0;
-  std::chrono::steady_clock::time_point now;
+  ManualClock clock;
   set_log_sink([&](const std::string& line) { warnings += line.find("the disk of ") != std::string::npos ? 1 : 0; });
   const auto log = log_with({20'000, 2'000}, 3'000);
   StreamOptions options = decisions_of(64);
@@ -265,7 +265,7 @@ TEST(Decider, records_wait_where_they_are_while_the_disk_is_full_and_go_there_wh
         errno = ENOSPC;
         return at + size <= room && write_all(file, bytes, size, at);
       },
-      [&] { return now; });
+      clock);
   ReadByHand stream(log, options);
   stream.seek(stream.beginning());
   std::map<char, int> next;
@@ -285,7 +285,7 @@ TEST(Decider, records_wait_where_they_are_while_the_disk_is_full_and_go_there_wh
   room = uint64_t{1} << 30;
   go_on_to(at + 64);
   EXPECT_LT(log->reads(0), taken_in + 100) << "the disk is not tried again at once";
-  now += 1s;
+  clock.advance(1s);
   go_on_to(at + 64);
   EXPECT_EQ(log->reads(0), 20'000) << "the whole log is taken in";
   go_on_to(21'952);

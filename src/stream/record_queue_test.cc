@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "stream/manual_clock_test_support.h"
 #include "telemetry/log.h"
 
 namespace forebay {
@@ -31,7 +32,7 @@ class RecordQueueTest : public testing::Test {
       errno = error_;
       return error_ == 0 && write_all(file, bytes, size, at);
     };
-    return *SpillSpace::open(testing::TempDir(), budget, write, [this] { return now_; });
+    return *SpillSpace::open(testing::TempDir(), budget, write, clock_);
   }
   static void push(RecordQueue& queue, int from, int to, bool spill) {
     for (int i = from; i < to; ++i) ASSERT_TRUE(queue.push(record_of(i), static_cast<uint64_t>(i), spill).ok());
@@ -48,7 +49,7 @@ class RecordQueueTest : public testing::Test {
   }
 
   int error_ = 0;
-  std::chrono::steady_clock::time_point now_{};
+  ManualClock clock_;
   std::vector<std::string> warnings_;
 };
 
@@ -108,7 +109,7 @@ TEST_F(RecordQueueTest, records_that_a_full_disk_does_not_take_are_late_and_go_t
   EXPECT_EQ(queue.bytes(), 3 * record_of(0).bytes());
   EXPECT_EQ(warnings_.size(), 1u) << "the disk is said to be full once";
   EXPECT_FALSE(disk->may_try()) << "not at once";
-  now_ += 250ms;
+  clock_.advance(250ms);
   EXPECT_TRUE(disk->may_try());
   EXPECT_TRUE(queue.spill_late().ok());
   EXPECT_EQ(queue.late(), 3u) << "it is still full";

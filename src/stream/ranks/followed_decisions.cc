@@ -22,8 +22,8 @@ bool are_of(const RecordLog& log, const std::vector<std::string>& offsets) {
 
 }  // namespace
 
-FollowedDecisions::FollowedDecisions(std::shared_ptr<Job> job, Stream& stream, std::chrono::milliseconds patience)
-    : job_(std::move(job)), patience_(patience), stream_(stream),
+FollowedDecisions::FollowedDecisions(std::shared_ptr<Job> job, Stream& stream, const StreamClock& clock)
+    : job_(std::move(job)), clock_(clock), stream_(stream),
       thread_([this](std::stop_token stop) { ask_on(std::move(stop)); }) {}
 
 void FollowedDecisions::stop() {
@@ -131,14 +131,14 @@ Result<Buffer> FollowedDecisions::ask(const RankRequest& request, const std::sto
 
 // Returns true if rank 0 has been silent for too long.
 bool FollowedDecisions::note_heard(const Status& answered) {
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = clock_.now();
   // The silence begins with the first failed call: with many decisions in store there may have been
   // no call for long.
   if (answered.ok() || trouble_.empty()) heard_ = now;
   trouble_ = answered.message();
-  if (now - heard_ <= patience_) return false;
+  if (now - heard_ <= kLongestSilence) return false;
   failure_ = unavailable(fmt::format("rank 0, which decides what comes next, has not answered for {} s: {}",
-                                     std::chrono::ceil<std::chrono::seconds>(patience_).count(), trouble_));
+                                     kLongestSilence.count(), trouble_));
   return true;
 }
 
@@ -151,9 +151,9 @@ void FollowedDecisions::note_elsewhere(uint64_t run) {
       "it has loaded a state {}, and rank {} {}: load the same states on all ranks, and start all "
       "again where one is",
       loads(run), job_->rank(), loads(run_));
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = clock_.now();
   if (!elsewhere_since_) elsewhere_since_ = now;
-  if (now - *elsewhere_since_ > patience_)
+  if (now - *elsewhere_since_ > kLongestSilence)
     failure_ = Status(Code::kStateMismatch, "rank 0, which decides what comes next, is elsewhere: " + trouble_);
 }
 

@@ -16,6 +16,7 @@
 #include "cluster/job.h"
 #include "stream/ranks/rank_messages.h"
 #include "stream/stream.h"
+#include "stream/stream_clock.h"
 
 namespace forebay {
 
@@ -26,9 +27,10 @@ namespace forebay {
 /// The stream calls at() and beginning() under its lock and must outlive stop().
 class FollowedDecisions final : public DecisionGuide {
  public:
-  /// `patience`: how long rank 0 may be silent, or in another run than this rank, before the stream
-  /// fails.
-  FollowedDecisions(std::shared_ptr<Job> job, Stream& stream, std::chrono::milliseconds patience = kLongestSilence);
+  /// The stream fails if rank 0 is silent, or in another run than this rank, for longer than that.
+  static constexpr std::chrono::seconds kLongestSilence{60};
+
+  FollowedDecisions(std::shared_ptr<Job> job, Stream& stream, const StreamClock& clock = StreamClock::real());
   ~FollowedDecisions() override { stop(); }
   void stop();
 
@@ -41,7 +43,6 @@ class FollowedDecisions final : public DecisionGuide {
  private:
   using Asks = RankRequest::Kind;
   using Leader = LeaderResponse::Kind;
-  static constexpr std::chrono::seconds kLongestSilence{60};
 
   bool wants_beginning() const { return asks_beginning_ && !beginning_; }
   bool wants_more() const;
@@ -57,7 +58,7 @@ class FollowedDecisions final : public DecisionGuide {
   void note_elsewhere(uint64_t run);
 
   const std::shared_ptr<Job> job_;
-  const std::chrono::milliseconds patience_;
+  const StreamClock& clock_;
   Stream& stream_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
@@ -71,8 +72,8 @@ class FollowedDecisions final : public DecisionGuide {
   bool ended_ = false;
   Status failure_;
   std::string trouble_;
-  std::chrono::steady_clock::time_point heard_;  // when rank 0 last answered
-  std::optional<std::chrono::steady_clock::time_point> elsewhere_since_;
+  StreamClock::Time heard_;  // when rank 0 last answered
+  std::optional<StreamClock::Time> elsewhere_since_;
   std::jthread thread_;
 };
 

@@ -23,14 +23,14 @@ constexpr size_t kFewer = 4;
 
 }  // namespace
 
-RecordExchange::RecordExchange(AwaitedRecords& records, Ask ask, Clock clock)
-    : records_(records), ask_(std::move(ask)), clock_(std::move(clock)),
+RecordExchange::RecordExchange(AwaitedRecords& records, Ask ask, const StreamClock& clock)
+    : records_(records), ask_(std::move(ask)), clock_(clock),
       thread_([this](const std::stop_token& stop) { work(stop); }) {}
 
 void RecordExchange::bring(std::span<const int64_t> numbers) {
   if (numbers.empty()) return;
   const std::lock_guard lock(mutex_);
-  for (const int64_t number : numbers) wanted_.emplace(number, clock_());
+  for (const int64_t number : numbers) wanted_.emplace(number, clock_.now());
   changed_.notify_all();
 }
 
@@ -129,19 +129,19 @@ void RecordExchange::ask_owner(int owner, std::vector<Wanted>& records, const st
   auto& [health, most] = owners_[owner];
   // A rank that failed is backed off (PeerHealth): its records are read again from the log
   // meanwhile.
-  if (!health.begin(clock_().time_since_epoch())) return;
+  if (!health.begin(clock_.now().time_since_epoch())) return;
   std::vector<int64_t> numbers;
   for (const Wanted& record : records) numbers.push_back(record.number);
-  const Time asked = clock_();
+  const Time asked = clock_.now();
   const Result<std::vector<ResponseItem>> answer = ask_(owner, numbers, stop);
-  if (!answer.ok() && records.size() > 1 && clock_() - asked >= kTakesLong) {
+  if (!answer.ok() && records.size() > 1 && clock_.now() - asked >= kTakesLong) {
     most = (records.size() + kFewer - 1) / kFewer;
     health.abandoned();
     for (Wanted& record : records) record.outcome = Outcome::kLater;
     return;
   }
   if (!answer.ok() || answer->size() != records.size()) {
-    health.failed(clock_().time_since_epoch());
+    health.failed(clock_.now().time_since_epoch());
     return;
   }
   health.answered();
@@ -152,7 +152,7 @@ void RecordExchange::ask_owner(int owner, std::vector<Wanted>& records, const st
     const ResponseItem& one = (*answer)[i];
     if (one.state == ResponseItem::State::kHere && records_.lend(records[i].number, one.body).ok())
       records[i].outcome = Outcome::kLent;
-    if (one.state == ResponseItem::State::kComing && clock_() - records[i].since < kAskPatience)
+    if (one.state == ResponseItem::State::kComing && clock_.now() - records[i].since < kAskPatience)
       records[i].outcome = Outcome::kLater;
   }
 }

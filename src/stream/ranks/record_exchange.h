@@ -16,6 +16,7 @@
 #include "cluster/items.h"
 #include "cluster/peer_health.h"
 #include "stream/awaited_records.h"
+#include "stream/stream_clock.h"
 
 namespace forebay {
 
@@ -30,10 +31,8 @@ class RecordExchange {
   /// Requests records from a rank and waits for the answer: Decisions::ask().
   using Ask = std::function<Result<std::vector<ResponseItem>>(int rank, std::span<const int64_t> numbers,
                                                               const std::stop_token& stop)>;
-  using Time = std::chrono::steady_clock::time_point;
-  using Clock = std::function<Time()>;
   /// `records` must outlive close().
-  RecordExchange(AwaitedRecords& records, Ask ask, Clock clock = std::chrono::steady_clock::now);
+  RecordExchange(AwaitedRecords& records, Ask ask, const StreamClock& clock = StreamClock::real());
   ~RecordExchange() { close(); }
 
   /// Sets the function that is called when records have arrived or failure() has changed. To be
@@ -57,6 +56,7 @@ class RecordExchange {
   Stats stats() const;
 
  private:
+  using Time = StreamClock::Time;
   enum class Outcome : uint8_t { kUnknown, kLater, kFromDisk, kLent, kReread, kLost };
   struct Wanted {
     int64_t number = 0;
@@ -73,7 +73,7 @@ class RecordExchange {
 
   AwaitedRecords& records_;
   const Ask ask_;
-  const Clock clock_;
+  const StreamClock& clock_;
   std::function<void()> arrived_;
   struct Owner {
     PeerHealth health;

@@ -16,6 +16,13 @@ namespace {
 
 constexpr int kRanks = 3;
 
+// The system's clock, set forward.
+class LateClock final : public StreamClock {
+ public:
+  Time now() const override { return StreamClock::now() + late.load(); }
+  std::atomic<std::chrono::milliseconds> late = 0ms;
+};
+
 // The ranks of a job over one log, which ask each other without a network.
 class RecordExchangeTest : public testing::Test {
  protected:
@@ -30,7 +37,7 @@ class RecordExchangeTest : public testing::Test {
     exchange_ = std::make_unique<RecordExchange>(
         *kept_[0],
         [this](int rank, std::span<const int64_t> numbers, const std::stop_token&) { return ask(rank, numbers); },
-        [this] { return std::chrono::steady_clock::now() + late_.load(); });
+        clock_);
     exchange_->on_arrival([this] { note(arrivals_); });
   }
   void TearDown() override { exchange_->close(); }
@@ -40,7 +47,7 @@ class RecordExchangeTest : public testing::Test {
     if (rank == 2 && before_rank_2_) std::exchange(before_rank_2_, nullptr)();
     largest_ = std::max<size_t>(largest_, numbers.size());
     if (numbers.size() > bearable_) {
-      late_ = late_.load() + 600ms;  // as an answer that does not come in time
+      clock_.late = clock_.late.load() + 600ms;  // as an answer that does not come in time
       return unavailable("too much for a second");
     }
     if (gone_[rank]) return unavailable("nobody is there");
@@ -87,7 +94,7 @@ class RecordExchangeTest : public testing::Test {
   std::atomic<bool> gone_[kRanks];
   std::atomic<size_t> bearable_ = 1000, largest_ = 0;
   std::atomic<int> asked_ = 0, arrivals_ = 0;
-  std::atomic<std::chrono::milliseconds> late_ = 0ms;  // how far the exchange's clock has been set forward
+  LateClock clock_;
   std::mutex mutex_;
   std::condition_variable noted_;
   std::function<void()> before_rank_2_;  // done once, by the exchange's thread: set before bring()

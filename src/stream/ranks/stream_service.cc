@@ -24,7 +24,7 @@ void StreamService::know(int rank, int ranks) {
   const std::lock_guard lock(mutex_);
   rank_ = rank;
   asked_.assign(static_cast<size_t>(ranks), kNever);
-  heard_.assign(static_cast<size_t>(ranks), clock_());
+  heard_.assign(static_cast<size_t>(ranks), clock_.now());
 }
 
 void StreamService::lead(Stream* stream) {
@@ -95,7 +95,7 @@ std::string StreamService::awaited() const {
 }
 
 Status StreamService::check_heard() const {
-  const Time now = clock_();
+  const StreamClock::Time now = clock_.now();
   const std::lock_guard lock(mutex_);
   if (decisions_.size() < kMostAhead || asked_.size() < 2) return {};
   const int rank = slowest();
@@ -206,7 +206,7 @@ void StreamService::leave(const RankRequest& request) {
 
 void StreamService::note_heard(int rank) {
   const std::lock_guard lock(mutex_);
-  if (is_other_rank(rank)) heard_[static_cast<size_t>(rank)] = clock_();
+  if (is_other_rank(rank)) heard_[static_cast<size_t>(rank)] = clock_.now();
 }
 
 // Called with the lock held, as are all functions below. Before rank 0 has begun its run, the

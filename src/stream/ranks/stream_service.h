@@ -1,10 +1,8 @@
 #pragma once
 
-#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -18,6 +16,7 @@
 #include "stream/ranks/record_shelf.h"
 #include "stream/replay_records.h"
 #include "stream/stream.h"
+#include "stream/stream_clock.h"
 
 namespace forebay {
 
@@ -29,10 +28,7 @@ namespace forebay {
 /// shares the replay buffer and the shelf.
 class StreamService final : public Service, public DecisionWitness {
  public:
-  /// The type of all times, which come from `clock_`.
-  using Time = std::chrono::steady_clock::time_point;
-  using Clock = std::function<Time()>;
-  explicit StreamService(Clock clock = std::chrono::steady_clock::now) : clock_(std::move(clock)) {}
+  explicit StreamService(const StreamClock& clock = StreamClock::real()) : clock_(clock) {}
 
   /// Sets this rank and the number of ranks. Call it before any other rank sends a request.
   void know(int rank, int ranks);
@@ -82,7 +78,7 @@ class StreamService final : public Service, public DecisionWitness {
 
   static constexpr int64_t kNever = -2, kKnowsBeginning = -1, kLeft = INT64_MAX;
 
-  const Clock clock_;
+  const StreamClock& clock_;
   mutable std::mutex mutex_;
   std::condition_variable asked_for_;
   Stream* stream_ = nullptr;
@@ -93,7 +89,7 @@ class StreamService final : public Service, public DecisionWitness {
   std::deque<std::pair<int64_t, Buffer>> decisions_;
   // By rank: first record of the last decision that it requested, or one of the constants above.
   std::vector<int64_t> asked_;
-  std::vector<Time> heard_;  // by rank: time of its last request
+  std::vector<StreamClock::Time> heard_;  // by rank: time of its last request
   std::shared_ptr<const ReplayRecords> kept_;
   std::shared_ptr<RecordShelf> shelf_;
 };

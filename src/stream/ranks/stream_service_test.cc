@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cluster/message.h"
+#include "stream/manual_clock_test_support.h"
 #include "stream/stream_test_support.h"
 
 namespace forebay {
@@ -35,8 +36,8 @@ class StreamServiceTest : public testing::Test {
   }
   void decide(int64_t number) { service_.decided({10 * number, {{0, std::to_string(10 * number + 10), 10, 0}}, 0}); }
 
-  StreamService::Time now_{};
-  StreamService service_{[this] { return now_; }};
+  ManualClock clock_;
+  StreamService service_{clock_};
 };
 
 TEST_F(StreamServiceTest, says_what_is_decided_what_never_will_be_and_where_the_stream_ends) {
@@ -92,13 +93,13 @@ TEST_F(StreamServiceTest, a_rank_that_the_others_wait_for_and_that_asks_for_noth
   for (int64_t number = 0; number < 1024; ++number) decide(number);
   EXPECT_FALSE(service_.may_decide());
   (void)decision(5000, 1);
-  now_ += 59s;
+  clock_.advance(59s);
   EXPECT_TRUE(service_.check_heard().ok());
   EXPECT_TRUE(answer({Asks::kSignOfLife, 2, 1}).ok());
-  now_ += 60s;
+  clock_.advance(60s);
   EXPECT_TRUE(service_.check_heard().ok());
   (void)decision(5000, 1);
-  now_ += 1ms;
+  clock_.advance(1ms);
   const Status gone = service_.check_heard();
   EXPECT_EQ(gone.code(), Code::kUnavailable);
   EXPECT_EQ(gone.message(),
@@ -106,7 +107,7 @@ TEST_F(StreamServiceTest, a_rank_that_the_others_wait_for_and_that_asks_for_noth
             "does not reach rank 0; start all ranks again, from a state");
   (void)decision(10'220, 1);
   (void)decision(10'220, 2);
-  now_ += 600s;
+  clock_.advance(600s);
   EXPECT_TRUE(service_.check_heard().ok()) << "nobody waits for it any more";
   EXPECT_TRUE(service_.may_decide());
 }
