@@ -45,7 +45,7 @@ class ReadByHand {
     }
   }
   void behind(int64_t number) {
-    (void)decider.decided().move_behind(number);
+    (void)decider.decided().take_delivered(number);
     read_ahead();
   }
   auto record(int64_t number) const { return decider.decided().record(number); }
@@ -510,15 +510,15 @@ class SaidLater final : public DecisionGuide, public DecisionWitness {
     if (!failure.ok()) return failure;
     return next ? Answer{Says::kThis, *std::exchange(next, std::nullopt)} : Answer{Says::kLater, {}};
   }
-  std::optional<std::vector<std::string>> beginning() override { return begins_behind; }
+  std::optional<std::vector<std::string>> beginning() override { return begins_after; }
   std::string awaited() const override { return "the test"; }
   void decided(const Decision& decision) override { told.push_back(decision.first); }
-  void begins(const std::vector<std::string>& after) override { begins_behind = after; }
+  void begins(const std::vector<std::string>& after) override { begins_after = after; }
   void ended(int64_t first) override { told.push_back(-first); }
   bool may_decide() override { return may; }
 
   std::optional<Decision> next;
-  std::optional<std::vector<std::string>> begins_behind;
+  std::optional<std::vector<std::string>> begins_after;
   Status failure;
   std::vector<int64_t> told;
   bool may = true;
@@ -561,7 +561,7 @@ TEST(Decider, decides_no_more_than_its_witness_allows_and_tells_it_all) {
   log->end();
   const auto told = std::make_shared<SaidLater>();
   ReadByHand stream(log, decisions_of(2));
-  stream.decider.set_told(told);
+  stream.decider.set_publisher(told);
   stream.seek(stream.beginning());
   told->may = false;
   EXPECT_FALSE(stream.known(2));
@@ -579,11 +579,11 @@ TEST(Decider, a_run_of_what_comes_from_now_on_says_in_its_first_decision_where_i
   options.from_now = true;
   const auto told = std::make_shared<SaidLater>();
   ReadByHand leads(log_with({7}), options), follows(log_with({7}), options);
-  leads.decider.set_told(told);
+  leads.decider.set_publisher(told);
   leads.seek(leads.beginning());
   ASSERT_EQ(leads.decider.beginning(), Decider::Beginning::kEndOfLog);
-  leads.decider.begin_behind({"7"});
-  EXPECT_EQ(told->begins_behind, std::vector<std::string>{"7"});
+  leads.decider.begin_after({"7"});
+  EXPECT_EQ(told->begins_after, std::vector<std::string>{"7"});
   for (const char* const offset : {"8", "9"}) ASSERT_TRUE(leads.decider.add({0, offset, "key"}).ok());
   ASSERT_TRUE(leads.decider.known(2));
   EXPECT_EQ(leads.decider.place(1).decision->after, std::vector<std::string>{"7"});

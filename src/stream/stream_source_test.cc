@@ -29,7 +29,7 @@ TEST_F(StreamSourceTest, a_sample_is_the_record_of_its_number_until_that_is_deli
   const auto source = StreamSource(log_).over(stream_, nullptr);
   EXPECT_EQ(load(*source, 3), "a/4");
   EXPECT_EQ(source->key(3), "a/4");
-  stream_->behind(5);
+  stream_->delivered(5);
   EXPECT_EQ(load(*source, 3), "Cancelled: record 3 of memory is behind");
   EXPECT_EQ(source->key(3), "record 3 of memory");
   EXPECT_EQ(load(*source, 7), "a/8");
@@ -38,7 +38,7 @@ TEST_F(StreamSourceTest, a_sample_is_the_record_of_its_number_until_that_is_deli
 TEST_F(StreamSourceTest, records_of_the_replay_buffer_stay) {
   const auto source = StreamSource(log_).over(stream_, buffer_);
   ASSERT_TRUE(buffer_->keep(*stream_, std::vector<int64_t>{3}, 10).ok());
-  stream_->behind(10);
+  stream_->delivered(10);
   EXPECT_EQ(load(*source, 3), "a/4");
   buffer_->let_go(std::vector<int64_t>{3});
   EXPECT_EQ(load(*source, 3).substr(0, 9), "Cancelled");

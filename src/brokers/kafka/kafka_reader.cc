@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
-#include "stream/aside.h"
+#include "stream/detached_call.h"
 
 namespace forebay {
 
@@ -57,7 +57,7 @@ KafkaReader::~KafkaReader() {
     client->stop();
     return true;
   };
-  (void)run_aside<bool>(work, clock_.now() + kEndLimit, {}, "it ends");
+  (void)run_detached<bool>(work, clock_.now() + kEndLimit, {}, "it ends");
 }
 
 Status KafkaReader::look(const std::vector<size_t>& wanted, const Limits& limits, const std::stop_token& stop,
@@ -108,7 +108,7 @@ Status KafkaReader::find_position(Partition& from, const std::stop_token& stop) 
   from.started = false;
   const auto work = [client = client_, number = from.number] { return client->range(number, kAskRangeMs); };
   FOREBAY_ASSIGN(const KafkaClient::Range range,
-                 run_aside<KafkaClient::Range>(work, clock_.now() + kAskRangeMs, stop, "asking Kafka"));
+                 run_detached<KafkaClient::Range>(work, clock_.now() + kAskRangeMs, stop, "asking Kafka"));
   const int64_t next = from.position + 1;
   // At the end itself, reading waits for new messages.
   if (next > range.end)
@@ -123,7 +123,7 @@ Status KafkaReader::find_position(Partition& from, const std::stop_token& stop) 
 void KafkaReader::check_trouble(const std::stop_token& stop) {
   if (clock_.now() < check_again_ || client_->trouble().empty()) return;
   const auto work = [client = client_] { return client->count_partitions(kCheckEvery); };
-  if (run_aside<size_t>(work, clock_.now() + kCheckEvery, stop, "asking Kafka").ok()) {
+  if (run_detached<size_t>(work, clock_.now() + kCheckEvery, stop, "asking Kafka").ok()) {
     client_->clear_trouble();
     ++reconnects_;
   }

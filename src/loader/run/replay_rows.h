@@ -15,7 +15,7 @@
 #include "cache/hash_map.h"
 #include "forebay/ledger.h"
 #include "pipeline/keyed_stage.h"
-#include "stream/rehearsal_itinerary.h"
+#include "stream/replay_steps.h"
 
 namespace forebay {
 

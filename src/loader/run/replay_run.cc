@@ -43,7 +43,7 @@ bool read_epochs(const nlohmann::ordered_json& epochs, std::vector<ReplaySample>
 
 struct SaidReplay {
   RehearsalOptions options;
-  int64_t old = 0;  // replayed samples in each step of each rank
+  int64_t replayed = 0;  // replayed samples in each step of each rank
   std::string by;
 };
 
@@ -63,7 +63,7 @@ SaidReplay said_of(const RunInput& input) {
   const Args args(step->args, catalog().find(step->name)->args);
   const std::string policy = args.text("policy");
   SaidReplay said;
-  said.old = args.integer("n");
+  said.replayed = args.integer("n");
   said.by = args.text("by");
   said.options = {.seed = input.options.seed,
                   .policy = policy == "balanced" ? RehearsalPolicy::kBalanced
@@ -71,7 +71,7 @@ SaidReplay said_of(const RunInput& input) {
                                                  : RehearsalPolicy::kReservoir,
                   .capacity = args.integer("capacity"),
                   // Drawn for all ranks at once. Each takes its part, so no two share a sample.
-                  .draws = said.old * input.place.world_size};
+                  .draws = said.replayed * input.place.world_size};
   if (args.has("candidates")) said.options.candidates = args.integer("candidates");
   return said;
 }
@@ -119,7 +119,7 @@ Result<std::shared_ptr<ReplayRun>> ReplayRun::open(const RunInput& input, std::s
   std::shared_ptr<ReplayRun> replay(new ReplayRun(input, std::move(run)));
   SaidReplay said = said_of(input);
   replay->options_ = said.options;
-  replay->old_ = said.old;
+  replay->replayed_ = said.replayed;
   replay->by_ = std::move(said.by);
   FOREBAY_ASSIGN(replay->read_field_, SampleLabels::field_to_read(replay->by_, *replay->source()));
   replay->results_ = open_results(input.description(), input.sizes.memory);
@@ -133,7 +133,7 @@ Status ReplayRun::choose(RunSetup& setup) {
 
 Status ReplayRun::order(RunSetup& setup) {
   FOREBAY_RETURN_IF_ERROR(run_->order(setup));
-  setup.sizes.replayed_rows = old_;
+  setup.sizes.replayed_rows = replayed_;
   if (results_) setup.sizes.caches += results_->most_bytes();
   if (!read_field_.empty()) setup.sizes.classes = SampleClasses::expected_bytes(setup.compile.selection->size());
   return {};
@@ -153,7 +153,7 @@ Status ReplayRun::open_steps(RunSetup& setup) {
     FOREBAY_ASSIGN(labels, SampleLabels::of_field(by_, source()->schema(), user_code));
   }
   samples_ = run_->samples(labels);
-  steps_ = std::make_shared<RehearsalItinerary>(run_->steps(), samples_, options_, old_, input_.place.rank, results_);
+  steps_ = std::make_shared<ReplaySteps>(run_->steps(), samples_, options_, replayed_, input_.place.rank, results_);
   return begin_with_given();
 }
 
@@ -176,7 +176,7 @@ void ReplayRun::stands_at(const Cursor& at) {
 
 void ReplayRun::save(Checkpoint& state) const {
   run_->save(state);
-  state.rehearsal = to_json(steps_->kept());
+  state.rehearsal = to_json(steps_->buffer());
 }
 
 Result<Run::GoOn> ReplayRun::load(const Checkpoint& saved) {

@@ -58,8 +58,8 @@ class SharingReader final : public LogReader {
 class FollowingReader final : public PollingReader {
  public:
   FollowingReader(std::shared_ptr<const RecordLog> log, int ranks, AssignedLog::Ask ask,
-                  std::shared_ptr<AssignedLog::Told> told, const std::vector<LogPosition>& from, StreamClock& clock)
-      : PollingReader(clock), log_(std::move(log)), ask_(std::move(ask)), told_(std::move(told)) {
+                  std::shared_ptr<AssignedLog::Warned> warned, const std::vector<LogPosition>& from, StreamClock& clock)
+      : PollingReader(clock), log_(std::move(log)), ask_(std::move(ask)), warned_(std::move(warned)) {
     for (const LogPosition& position : from) {
       const int rank = AssignedLog::reader_of(position.partition, ranks);
       const auto same = [&](const Owner& owner) { return owner.rank == rank; };
@@ -181,7 +181,7 @@ class FollowingReader final : public PollingReader {
     if (owner.trouble.empty()) owner.since = now;
     owner.trouble = answered.message();
     if (answered.code() != Code::kNotFound && now - owner.since < kNotesPatience) return {};
-    if (!(*told_)[static_cast<size_t>(owner.rank)].exchange(true))
+    if (!(*warned_)[static_cast<size_t>(owner.rank)].exchange(true))
       log_warning(fmt::format("{}: rank {} does not say what it reads ({}); its partitions are read here", log_->name(),
                               owner.rank, owner.trouble));
     std::vector<LogPosition> from;
@@ -206,7 +206,7 @@ class FollowingReader final : public PollingReader {
 
   const std::shared_ptr<const RecordLog> log_;
   const AssignedLog::Ask ask_;
-  const std::shared_ptr<AssignedLog::Told> told_;
+  const std::shared_ptr<AssignedLog::Warned> warned_;
   std::vector<Owner> owners_;
   std::chrono::milliseconds rest_ = kNotesSoon;
 };
@@ -234,7 +234,7 @@ std::vector<std::vector<size_t>> AssignedLog::readers() const {
 // `from` is one group of readers(), so either all of its partitions are this rank's or none is.
 Result<std::unique_ptr<LogReader>> AssignedLog::read_after(std::vector<LogPosition> from) const {
   if (!from.empty() && reader_of(from.front().partition, ranks_) != rank_)
-    return std::unique_ptr<LogReader>(std::make_unique<FollowingReader>(log_, ranks_, ask_, told_, from, clock_));
+    return std::unique_ptr<LogReader>(std::make_unique<FollowingReader>(log_, ranks_, ask_, warned_, from, clock_));
   FOREBAY_ASSIGN(std::unique_ptr<LogReader> reader, log_->read_after(std::move(from)));
   return std::unique_ptr<LogReader>(std::make_unique<SharingReader>(std::move(reader), shelf_));
 }

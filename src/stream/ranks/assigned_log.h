@@ -33,11 +33,11 @@ class AssignedLog final : public RecordLog {
   AssignedLog(std::shared_ptr<const RecordLog> log, int rank, int ranks, std::shared_ptr<RecordShelf> shelf, Ask ask,
               StreamClock& clock = StreamClock::real())
       : log_(std::move(log)), rank_(rank), ranks_(ranks), shelf_(std::move(shelf)), ask_(std::move(ask)), clock_(clock),
-        told_(std::make_shared<Told>(static_cast<size_t>(ranks))) {}
+        warned_(std::make_shared<Warned>(static_cast<size_t>(ranks))) {}
 
   /// For each rank, whether the warning that its partitions are read here was logged. Shared by all
   /// readers, which are made anew for each run.
-  using Told = std::vector<std::atomic<bool>>;
+  using Warned = std::vector<std::atomic<bool>>;
   /// The rank that reads a partition.
   static int reader_of(size_t partition, int ranks) { return static_cast<int>(partition % static_cast<size_t>(ranks)); }
 
@@ -62,7 +62,7 @@ class AssignedLog final : public RecordLog {
   const std::shared_ptr<RecordShelf> shelf_;
   const Ask ask_;
   StreamClock& clock_;
-  const std::shared_ptr<Told> told_;
+  const std::shared_ptr<Warned> warned_;
 };
 
 }  // namespace forebay

@@ -23,7 +23,7 @@ AssignedReading::AssignedReading(std::shared_ptr<const RecordLog> log, std::shar
 
 void AssignedReading::attach(std::shared_ptr<Stream> stream) {
   stream_ = std::move(stream);
-  stream_->on_behind([shelf = shelf_](const LogRecord& record) { shelf->behind(record); });
+  stream_->on_release([shelf = shelf_](const LogRecord& record) { shelf->released(record); });
   exchange_ = std::make_unique<RecordExchange>(
       *this, [this](int rank, std::span<const int64_t> numbers, const std::stop_token& stop) {
         return ranks_->ask(RankRequest::Kind::kRows, rank, rows_of(numbers), stop);

@@ -77,7 +77,7 @@ class AssignedReadingTest : public testing::Test {
       EXPECT_TRUE(loaded.ok()) << loaded.to_string();
       if (loaded.ok()) keys.emplace_back(reinterpret_cast<const char*>(record[0].bytes.data()), record[0].bytes.size());
     }
-    of.stream->behind((number + 1) * kGlobal);
+    of.stream->delivered((number + 1) * kGlobal);
     return keys;
   }
   // All steps in [from, to), in the order of the stream; ranks take them one after another.

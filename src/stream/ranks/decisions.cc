@@ -28,7 +28,7 @@ void Decisions::lead_or_follow(Stream& stream, RunTerms terms) {
   job_->set_run(std::move(terms));
   if (rank() == 0) {
     service_->lead(&stream);
-    stream.set_told(service_);
+    stream.set_publisher(service_);
     if (ranks() > 1)
       watching_ = std::jthread([this, &stream](const std::stop_token& stop) { watch_others(stream, stop); });
   } else {

@@ -38,7 +38,7 @@ class Decisions {
   /// the stream fails with StateMismatch.
   void lead_or_follow(Stream& stream, RunTerms terms = {});
   /// Lets other ranks request the records of this rank's replay buffer.
-  void lend(std::shared_ptr<const ReplayRecords> kept) { service_->lend(std::move(kept)); }
+  void lend(std::shared_ptr<const ReplayRecords> replay) { service_->lend(std::move(replay)); }
   /// Lets other ranks request the records that this rank reads for all of them.
   void share(std::shared_ptr<RecordShelf> shelf, size_t partitions);
 

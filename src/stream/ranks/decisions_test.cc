@@ -50,7 +50,7 @@ TEST_F(DecisionsTest, who_is_asked_for_a_record_goes_on_deciding_and_keeping) {
   const auto log = log_with({100});
   AwaitedStream stream(log, decisions_of(10));
   first_->lead_or_follow(stream);
-  const auto kept = std::make_shared<ReplayRecords>(log, KeptOptions{.share = {0, 2}});
+  const auto kept = std::make_shared<ReplayRecords>(log, ReplayRecordsOptions{.share = {0, 2}});
   first_->lend(kept);
   stream.seek(stream.beginning());
   ASSERT_TRUE(wait_known(stream, 10));

@@ -9,7 +9,7 @@ namespace forebay {
 
 namespace {
 
-constexpr size_t kMostTold = 1024;  // decisions that were received ahead of need
+constexpr size_t kMostReceived = 1024;  // decisions that were received ahead of need
 // Pauses between requests for a decision that is not made yet.
 constexpr std::chrono::milliseconds kShortestRest{1}, kLongestRest{20};
 constexpr std::chrono::seconds kSignOfLife{
@@ -38,7 +38,7 @@ void FollowedDecisions::begin_anew(uint64_t run) {
   asks_beginning_ = false;
   beginning_.reset();
   next_.reset();
-  told_.clear();
+  received_.clear();
   ended_ = false;
   failure_ = {};
   trouble_.clear();
@@ -48,15 +48,15 @@ void FollowedDecisions::begin_anew(uint64_t run) {
 Result<DecisionGuide::Answer> FollowedDecisions::at(int64_t first) {
   const std::lock_guard lock(mutex_);
   FOREBAY_RETURN_IF_ERROR(failure_);
-  while (!told_.empty() && told_.front().first < first) told_.pop_front();
+  while (!received_.empty() && received_.front().first < first) received_.pop_front();
   changed_.notify_all();
-  if (!told_.empty() && told_.front().first == first) {
-    const auto& [number, decision] = told_.front();
+  if (!received_.empty() && received_.front().first == first) {
+    const auto& [number, decision] = received_.front();
     return decision ? Answer{Says::kThis, *decision} : Answer{Says::kEnd, {}};
   }
   // This happens after begin_anew(), and if a state's own decision ends past the requested record.
   if (next_ != first) {
-    told_.clear();
+    received_.clear();
     ended_ = false;
     next_ = first;
   }
@@ -76,7 +76,7 @@ std::string FollowedDecisions::awaited() const {
 
 bool FollowedDecisions::wants_more() const {
   if (!failure_.ok()) return false;
-  return wants_beginning() || (next_ && !ended_ && told_.size() < kMostTold);
+  return wants_beginning() || (next_ && !ended_ && received_.size() < kMostReceived);
 }
 
 // Decisions are requested ahead of need, so that the stream does not wait for an answer, or for a
@@ -202,7 +202,7 @@ bool FollowedDecisions::take_decision(int64_t first, LeaderResponse response) {
     return true;
   }
   if (response.kind == Leader::kEnd) {
-    told_.push_back({first, std::nullopt});
+    received_.push_back({first, std::nullopt});
     return ended_ = true;
   }
   Decision& decision = response.decision;
@@ -211,7 +211,7 @@ bool FollowedDecisions::take_decision(int64_t first, LeaderResponse response) {
     return true;
   }
   next_ = decision.end();
-  told_.push_back({first, std::move(decision)});
+  received_.push_back({first, std::move(decision)});
   return true;
 }
 

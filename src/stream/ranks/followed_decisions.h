@@ -68,7 +68,7 @@ class FollowedDecisions final : public DecisionGuide {
   std::optional<std::vector<std::string>> beginning_;
   std::optional<int64_t> next_;  // first record of the decision to request
   // Decisions that were received ahead of need, by first record; nothing: the stream's end.
-  std::deque<std::pair<int64_t, std::optional<Decision>>> told_;
+  std::deque<std::pair<int64_t, std::optional<Decision>>> received_;
   bool ended_ = false;
   Status failure_;
   std::string trouble_;

@@ -28,7 +28,7 @@ class RecordExchangeTest : public testing::Test {
  protected:
   void SetUp() override {
     for (int rank = 0; rank < kRanks; ++rank) {
-      kept_.push_back(std::make_shared<ReplayRecords>(log_, KeptOptions{.share = {rank, kRanks}}));
+      kept_.push_back(std::make_shared<ReplayRecords>(log_, ReplayRecordsOptions{.share = {rank, kRanks}}));
       streams_.push_back(std::make_unique<AwaitedStream>(log_, decisions_of(10)));
       streams_.back()->seek(streams_.back()->beginning());
       ASSERT_TRUE(wait_known(*streams_.back(), 30));
@@ -279,7 +279,7 @@ TEST_F(RecordExchangeTest, what_memory_has_no_room_for_comes_from_the_disk_and_t
   const std::vector<int64_t> own{0, 3, 6, 9, 12, 15};
   const std::shared_ptr<ReplayDisk> disk = *ReplayDisk::open(testing::TempDir(), 4'000);
   exchange_->close();
-  kept_[0] = std::make_shared<ReplayRecords>(log_, KeptOptions{{0, kRanks}, 2'500, disk});
+  kept_[0] = std::make_shared<ReplayRecords>(log_, ReplayRecordsOptions{{0, kRanks}, 2'500, disk});
   exchange_ = std::make_unique<RecordExchange>(*kept_[0], [](int, std::span<const int64_t>, const std::stop_token&) {
     return Result<std::vector<ResponseItem>>(unavailable("nobody is asked"));
   });

@@ -74,7 +74,7 @@ void RecordShelf::taken(const LogRecord& record) {
   gone = take_out(record.partition, hash_of(record.offset));
 }
 
-void RecordShelf::behind(const LogRecord& record) {
+void RecordShelf::released(const LogRecord& record) {
   const std::lock_guard lock(mutex_);
   auto& rows = partitions_[record.partition].rows;
   const auto found = rows.find(hash_of(record.offset));
@@ -103,10 +103,10 @@ std::optional<Buffer> RecordShelf::notes(uint64_t seeks, int rank, size_t partit
   forget_notes(of, *std::min_element(of.asked.begin(), of.asked.end()));
   if (from < of.first_note) return Buffer();
   if (from >= of.first_note + of.notes.size()) return std::nullopt;
-  std::vector<RecordNote> told;
-  for (size_t i = from - of.first_note; i < of.notes.size() && told.size() < kMostNotes; ++i)
-    told.push_back(of.notes[i]);
-  return encode_notes(told);
+  std::vector<RecordNote> sent;
+  for (size_t i = from - of.first_note; i < of.notes.size() && sent.size() < kMostNotes; ++i)
+    sent.push_back(of.notes[i]);
+  return encode_notes(sent);
 }
 
 void RecordShelf::forget_notes(Partition& partition, uint64_t below) {

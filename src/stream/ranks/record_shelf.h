@@ -41,7 +41,7 @@ class RecordShelf {
   /// Removes a record that this rank itself has in a batch.
   void taken(const LogRecord& record);
   /// The stream has released this record. If it was not fetched yet, it now counts as late.
-  void behind(const LogRecord& record);
+  void released(const LogRecord& record);
 
   /// Returns the notes from number `from` on, at most a thousand, for another rank, which has all
   /// notes before. Returns nothing if there are none yet or the run is another one, and an empty

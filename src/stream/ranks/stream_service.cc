@@ -32,9 +32,9 @@ void StreamService::lead(Stream* stream) {
   stream_ = stream;
 }
 
-void StreamService::lend(std::shared_ptr<const ReplayRecords> kept) {
+void StreamService::lend(std::shared_ptr<const ReplayRecords> replay) {
   const std::lock_guard lock(mutex_);
-  kept_ = std::move(kept);
+  replay_ = std::move(replay);
 }
 
 void StreamService::share(std::shared_ptr<RecordShelf> shelf) {
@@ -68,11 +68,11 @@ void StreamService::ended(int64_t first) {
 
 void StreamService::linger() {
   std::unique_lock lock(mutex_);
-  asked_for_.wait_for(lock, kLinger, [&] { return all_are_told(); });
+  asked_for_.wait_for(lock, kLinger, [&] { return all_are_current(); });
   if (shelf_) asked_for_.wait_for(lock, kHoldOut, [&] { return !shelf_->is_awaited() || all_have_left(); });
 }
 
-bool StreamService::all_are_told() const {
+bool StreamService::all_are_current() const {
   if (decisions_.empty() && !beginning_) return true;
   const int64_t last = decisions_.empty() ? kKnowsBeginning : decisions_.back().first;
   return std::all_of(asked_.begin() + 1, asked_.end(), [&](int64_t asked) { return asked >= last; });
@@ -126,13 +126,13 @@ Result<Response> StreamService::answer(std::span<const uint8_t> bytes) {
 // Done without the lock: ReplayRecords::keep() reads the stream under its own lock, and the stream
 // calls decided() under its own.
 std::vector<FoundItem> StreamService::find_records(const RankRequest& request) const {
-  const std::shared_ptr<const ReplayRecords> kept = under_lock(kept_);
+  const std::shared_ptr<const ReplayRecords> replay = under_lock(replay_);
   const bool same_run = request.run == under_lock(run_);
   std::vector<FoundItem> found(request.items.size());
-  for (size_t i = 0; kept && i < found.size(); ++i) {
+  for (size_t i = 0; replay && i < found.size(); ++i) {
     const auto number = static_cast<int64_t>(request.items[i].number);
-    if (kept->will_know(number)) found[i].coming = 1;
-    if (same_run) found[i].body = kept->bytes_of(number);
+    if (replay->will_know(number)) found[i].coming = 1;
+    if (same_run) found[i].body = replay->bytes_of(number);
   }
   return found;
 }

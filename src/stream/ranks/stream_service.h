@@ -35,7 +35,7 @@ class StreamService final : public Service, public DecisionWitness {
   /// Sets the stream that decides for all ranks; null: there is none any more.
   void lead(Stream* stream);
   /// Set the replay buffer and the shelf whose records other ranks may request.
-  void lend(std::shared_ptr<const ReplayRecords> kept);
+  void lend(std::shared_ptr<const ReplayRecords> replay);
   void share(std::shared_ptr<RecordShelf> shelf);
   /// Begins another run: drops all earlier decisions.
   void begin_anew(uint64_t run);
@@ -66,7 +66,7 @@ class StreamService final : public Service, public DecisionWitness {
   void note_heard(int rank);
   int slowest() const;
   bool is_other_rank(int rank) const;
-  bool all_are_told() const;
+  bool all_are_current() const;
   bool all_have_left() const;
   [[nodiscard]] Stream* note_asked(int rank, int64_t first);
   bool forget_what_all_have();
@@ -90,7 +90,7 @@ class StreamService final : public Service, public DecisionWitness {
   // By rank: first record of the last decision that it requested, or one of the constants above.
   std::vector<int64_t> asked_;
   std::vector<StreamClock::Time> heard_;  // by rank: time of its last request
-  std::shared_ptr<const ReplayRecords> kept_;
+  std::shared_ptr<const ReplayRecords> replay_;
   std::shared_ptr<RecordShelf> shelf_;
 };
 

@@ -1,4 +1,4 @@
-#include "stream/rehearsal_itinerary.h"
+#include "stream/replay_steps.h"
 
 #include <set>
 
@@ -28,14 +28,14 @@ class NotedSamples final : public StepSamples {
   std::set<int64_t> kept;
 };
 
-TEST(RehearsalItinerary, what_another_run_kept_is_let_go_of) {
+TEST(ReplaySteps, what_another_run_kept_is_let_go_of) {
   const auto stream = std::make_shared<AwaitedStream>(log_with({100}), decisions_of(4));
   stream->seek(stream->beginning());
   ASSERT_TRUE(wait_known(*stream, 8));
   const auto samples = std::make_shared<NotedSamples>();
   const RehearsalOptions options{.seed = 1, .policy = RehearsalPolicy::kRecent, .capacity = 4, .draws = 1};
-  RehearsalItinerary itinerary(std::make_shared<StreamItinerary>(stream, StreamItineraryOptions{.batch_size = 4}),
-                               samples, options, 1, 0);
+  ReplaySteps itinerary(std::make_shared<StreamItinerary>(stream, StreamItineraryOptions{.batch_size = 4}), samples,
+                        options, 1, 0);
   const auto first = itinerary.step({});
   ASSERT_TRUE(first);
   EXPECT_EQ(samples->kept, (std::set<int64_t>{0, 1, 2, 3}));
@@ -58,12 +58,12 @@ class UnreadableSamples final : public StepSamples {
   }
 };
 
-TEST(RehearsalItinerary, behind_a_failure_nothing_is_known_that_somebody_could_plan_for_ever) {
+TEST(ReplaySteps, behind_a_failure_nothing_is_known_that_somebody_could_plan_for_ever) {
   const auto stream = std::make_shared<AwaitedStream>(log_with({100}), decisions_of(4));
   stream->seek(stream->beginning());
   ASSERT_TRUE(wait_known(*stream, 4));
-  RehearsalItinerary itinerary(std::make_shared<StreamItinerary>(stream, StreamItineraryOptions{.batch_size = 4}),
-                               std::make_shared<UnreadableSamples>(), {.seed = 1, .capacity = 4, .draws = 1}, 1, 0);
+  ReplaySteps itinerary(std::make_shared<StreamItinerary>(stream, StreamItineraryOptions{.batch_size = 4}),
+                        std::make_shared<UnreadableSamples>(), {.seed = 1, .capacity = 4, .draws = 1}, 1, 0);
   EXPECT_TRUE(itinerary.known({}));
   EXPECT_FALSE(itinerary.step({}));
   EXPECT_EQ(itinerary.failure().code(), Code::kCorrupt);
@@ -77,9 +77,9 @@ class ReplayStepsTest : public testing::Test {
     stream_->seek(stream_->beginning());
     ASSERT_TRUE(wait_known(*stream_, 100));
   }
-  std::unique_ptr<RehearsalItinerary> steps(int64_t rank, int64_t batch_size = 4) {
+  std::unique_ptr<ReplaySteps> steps(int64_t rank, int64_t batch_size = 4) {
     const RehearsalOptions options{.seed = 3, .policy = RehearsalPolicy::kRecent, .capacity = 8, .draws = 4};
-    return std::make_unique<RehearsalItinerary>(
+    return std::make_unique<ReplaySteps>(
         std::make_shared<StreamItinerary>(
             stream_, StreamItineraryOptions{.batch_size = batch_size, .world_size = 2, .rank = rank}),
         samples_, options, 2, rank);
@@ -137,7 +137,7 @@ TEST_F(ReplayStepsTest, a_step_that_is_asked_for_again_is_the_same_and_is_offere
   EXPECT_EQ(replayed(again), replayed(second));
   EXPECT_EQ(again.rows.size(), second.rows.size());
   steps->delivered(second.after);
-  EXPECT_EQ(steps->kept().size(), 8) << "sixteen were offered, each once";
+  EXPECT_EQ(steps->buffer().size(), 8) << "sixteen were offered, each once";
 }
 
 TEST_F(ReplayStepsTest, rows_of_replayed_samples_have_no_sample_in_the_order_of_the_stream) {
@@ -157,10 +157,10 @@ TEST_F(ReplayStepsTest, a_state_has_the_buffer_of_the_delivered_steps_and_a_run_
   const auto steps = this->steps(0);
   const StepPlan first = *steps->step({}), second = *steps->step(first.after), third = *steps->step(second.after);
   steps->delivered(second.at);
-  const Rehearsal kept = steps->kept();
-  EXPECT_EQ(kept.size(), 8) << "of one step over two ranks, though three are planned";
+  const Rehearsal buffer = steps->buffer();
+  EXPECT_EQ(buffer.size(), 8) << "of one step over two ranks, though three are planned";
   const auto resumed = this->steps(0);
-  resumed->begin_with(kept);
+  resumed->begin_with(buffer);
   EXPECT_EQ(replayed(*resumed->step(second.at)), replayed(second));
   EXPECT_EQ(replayed(*resumed->step(third.at)), replayed(third));
 }
@@ -201,8 +201,8 @@ class BorrowedSamples final : public StepSamples {
 
 TEST_F(ReplayStepsTest, a_step_waits_for_its_remote_samples_which_are_requested_when_it_is_planned) {
   const auto samples = std::make_shared<BorrowedSamples>();
-  RehearsalItinerary steps(std::make_shared<StreamItinerary>(stream_, StreamItineraryOptions{.batch_size = 4}), samples,
-                           {.seed = 3, .policy = RehearsalPolicy::kRecent, .capacity = 8, .draws = 2}, 2, 0);
+  ReplaySteps steps(std::make_shared<StreamItinerary>(stream_, StreamItineraryOptions{.batch_size = 4}), samples,
+                    {.seed = 3, .policy = RehearsalPolicy::kRecent, .capacity = 8, .draws = 2}, 2, 0);
   const StepPlan first = *steps.step({});
   EXPECT_FALSE(steps.step(first.after));
   EXPECT_EQ(samples->brought.size(), 2u);
@@ -219,7 +219,7 @@ TEST_F(ReplayStepsTest, a_step_waits_for_its_remote_samples_which_are_requested_
   EXPECT_EQ(steps.failure().code(), Code::kNotFound) << "it can never be brought";
 }
 
-TEST(RehearsalItinerary, samples_take_the_place_of_records_that_did_not_come_in_time) {
+TEST(ReplaySteps, samples_take_the_place_of_records_that_did_not_come_in_time) {
   StreamOptions options = decisions_of(4);
   options.on_underrun = OnUnderrun::kRehearse;
   const auto log = log_with({4});
@@ -227,8 +227,8 @@ TEST(RehearsalItinerary, samples_take_the_place_of_records_that_did_not_come_in_
   stream->seek(stream->beginning());
   ASSERT_TRUE(wait_known(*stream, 4));
   const auto samples = std::make_shared<NotedSamples>();
-  RehearsalItinerary steps(std::make_shared<StreamItinerary>(stream, StreamItineraryOptions{.batch_size = 4}), samples,
-                           {.seed = 1, .policy = RehearsalPolicy::kRecent, .capacity = 4, .draws = 0}, 0, 0);
+  ReplaySteps steps(std::make_shared<StreamItinerary>(stream, StreamItineraryOptions{.batch_size = 4}), samples,
+                    {.seed = 1, .policy = RehearsalPolicy::kRecent, .capacity = 4, .draws = 0}, 0, 0);
   EXPECT_FALSE(steps.hurry({})) << "there is nothing to take yet";
   const StepPlan first = *steps.step({});
   log->append(0, 1);
