@@ -110,7 +110,7 @@ TEST_F(JournalTest, a_damaged_line_is_corrupt_and_says_how_far_the_run_can_be_re
 }
 
 TEST_F(JournalTest, a_run_that_stands_inside_of_a_decision_is_another_one) {
-  write(header(), {decision_of(0, 4), decision_of(4, 4)});
+  write(header(), {decision_of(0, 4), decision_of(4, 4), decision_of(8, 4)});
   const Status status = reader()->at(6).status();
   EXPECT_EQ(status.code(), Code::kStateMismatch);
   EXPECT_NE(status.message().find("no decision begins at record 6"), std::string::npos) << status.message();
@@ -164,6 +164,7 @@ TEST_F(JournalTest, files_that_are_no_journals_are_refused_with_their_name) {
     EXPECT_EQ(status.code(), Code::kInvalidArgument) << other;
     EXPECT_NE(status.message().find(path_), std::string::npos) << status.message();
   }
+  std::filesystem::remove(path_);
   write(header(), {});
   std::string newer = text();
   newer.replace(newer.find("\"format\":1"), 10, "\"format\":9");

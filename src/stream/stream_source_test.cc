@@ -30,7 +30,7 @@ TEST_F(StreamSourceTest, a_sample_is_the_record_of_its_number_until_that_is_deli
   EXPECT_EQ(load(*source, 3), "a/4");
   EXPECT_EQ(source->key(3), "a/4");
   stream_->delivered(5);
-  EXPECT_EQ(load(*source, 3), "Cancelled: record 3 of memory is behind");
+  EXPECT_NE(load(*source, 3).find("record 3 of memory is behind"), std::string::npos) << load(*source, 3);
   EXPECT_EQ(source->key(3), "record 3 of memory");
   EXPECT_EQ(load(*source, 7), "a/8");
 }

@@ -85,8 +85,9 @@ TEST_F(GrowingFileTest, goes_on_behind_the_end_of_a_line_and_nowhere_else) {
   EXPECT_EQ(lines(behind_one), Lines{"two"});
   EXPECT_EQ(lines(at_end), Lines{});
   EXPECT_TRUE(has(lines(inside), "Corrupt")) << lines(inside)[0];
-  EXPECT_TRUE(has(lines(beyond), "NotFound")) << lines(beyond)[0];
-  EXPECT_TRUE(has(lines(beyond), "8 bytes, and 9 of it were read before"));
+  const Lines error = lines(beyond);
+  EXPECT_TRUE(has(error, "NotFound")) << error[0];
+  EXPECT_TRUE(has(error, "8 bytes, and 9 of it were read before")) << error[0];
 }
 
 TEST_F(GrowingFileTest, a_line_longer_than_any_block_comes_whole) {
