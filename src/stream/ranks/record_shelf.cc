@@ -90,7 +90,6 @@ void RecordShelf::forget_late() {
   while (!late_.empty() && late_bytes_ > limits_.late_bytes) {
     const Late oldest = late_.front();
     take_out(oldest.partition, oldest.offset_hash);
-    ++stats_.dropped;
   }
 }
 
@@ -125,7 +124,6 @@ std::optional<Buffer> RecordShelf::row(uint64_t seeks, size_t partition, uint64_
     if (seeks != seeks_ || partition >= partitions_.size()) return std::nullopt;
     row = take_out(partition, offset_hash);
     if (!row) return std::nullopt;
-    ++stats_.lent;
   }
   return record_bytes(row->record);
 }
@@ -133,11 +131,6 @@ std::optional<Buffer> RecordShelf::row(uint64_t seeks, size_t partition, uint64_
 bool RecordShelf::is_awaited() const {
   const std::lock_guard lock(mutex_);
   return !late_.empty();
-}
-
-RecordShelf::Stats RecordShelf::stats() const {
-  const std::lock_guard lock(mutex_);
-  return stats_;
 }
 
 }  // namespace forebay

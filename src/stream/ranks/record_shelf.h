@@ -57,11 +57,6 @@ class RecordShelf {
 
   /// Bytes of memory in addition to the stream's.
   std::shared_ptr<ReclaimableMemory> bytes() const { return bytes_; }
-  struct Stats {
-    int64_t lent = 0;     ///< records that other ranks fetched
-    int64_t dropped = 0;  ///< records that were dropped before they were fetched
-  };
-  Stats stats() const;
 
  private:
   struct Late {
@@ -93,7 +88,6 @@ class RecordShelf {
   std::list<Late> late_;  // the late rows, oldest first
   // Bytes of all rows without their payloads, of the payloads of late rows, and of notes.
   uint64_t place_bytes_ = 0, late_bytes_ = 0, note_bytes_ = 0;
-  Stats stats_;
 };
 
 }  // namespace forebay
