@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-#include "stream/aside.h"
+#include "stream/detached_call.h"
 
 namespace forebay {
 
@@ -72,7 +72,7 @@ Result<std::vector<SocketAddress>> look_up(const HostPort& host, TcpSocket::Dead
     if (error != 0) return unavailable(fmt::format("'{}': {}", name, ::gai_strerror(error)));
     return addresses;
   };
-  return run_aside<std::vector<SocketAddress>>(work, deadline, stop, "the host's name is looked up");
+  return run_detached<std::vector<SocketAddress>>(work, deadline, stop, "the host's name is looked up");
 }
 
 void set_option(int fd, int level, int name, int value) { ::setsockopt(fd, level, name, &value, sizeof value); }

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <stop_token>
+
+#include "forebay/result.h"
+#include "stream/stream_clock.h"
 
 namespace forebay {
 
@@ -20,5 +24,18 @@ class Backoff {
  private:
   std::chrono::milliseconds wait_ = kFirst;
 };
+
+/// Calls `ask`, and calls it again while it returns Unavailable, for `patience` at most or until a
+/// stop. Returns its last result.
+template <typename Ask>
+auto ask_until_available(Ask ask, std::chrono::seconds patience, StreamClock& clock, const std::stop_token& stop) {
+  Backoff backoff;
+  const StreamClock::Time end = clock.now() + patience;
+  while (true) {
+    auto answer = ask();
+    const bool again = answer.status().code() == Code::kUnavailable && clock.now() < end;
+    if (!again || !clock.wait_for(backoff.next(), stop)) return answer;
+  }
+}
 
 }  // namespace forebay

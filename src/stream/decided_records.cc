@@ -22,7 +22,7 @@ void DecidedRecords::begin(StreamPlace base) {
   bytes_ = 0;
 }
 
-void DecidedRecords::begin_behind(std::vector<std::string> after) {
+void DecidedRecords::begin_after(std::vector<std::string> after) {
   base_.after = std::move(after);
   base_.begun = true;
 }
@@ -47,7 +47,7 @@ void DecidedRecords::add(Decision decision, std::vector<std::vector<LogRecord>> 
   decisions_.push_back(std::move(decided));
 }
 
-void DecidedRecords::tell(DecisionWitness& witness, int64_t from) const {
+void DecidedRecords::report(DecisionWitness& witness, int64_t from) const {
   for (const Decided& decided : decisions_) {
     if (decided.decision.first >= from) witness.decided(decided.decision);
   }
@@ -115,7 +115,7 @@ StreamPlace DecidedRecords::place(int64_t number) const {
 
 std::vector<int64_t> DecidedRecords::dropped() const { return place(end()).dropped; }
 
-std::vector<std::vector<DecidedRecords::RecordPtr>> DecidedRecords::move_behind(int64_t number) {
+std::vector<std::vector<DecidedRecords::RecordPtr>> DecidedRecords::take_delivered(int64_t number) {
   std::vector<std::vector<RecordPtr>> gone;
   while (!decisions_.empty() && decisions_.front().end() <= number) {
     Decided& front = decisions_.front();

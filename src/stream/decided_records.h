@@ -29,7 +29,7 @@ class DecidedRecords {
   /// Forgets everything and continues from `base`, which must name no decision.
   void begin(StreamPlace base);
   /// Sets the offsets after which the run began. Called only while base() is the run's beginning.
-  void begin_behind(std::vector<std::string> after);
+  void begin_after(std::vector<std::string> after);
   const StreamPlace& base() const { return base_; }
   /// The number of the first record that is in no decision.
   int64_t end() const;
@@ -40,7 +40,7 @@ class DecidedRecords {
   /// the place of each. Both are empty for a decision of missing records.
   void add(Decision decision, std::vector<std::vector<LogRecord>> records, std::span<const MergedRecord> order);
   /// Reports the decisions that begin at record `from` or later to a witness.
-  void tell(DecisionWitness& witness, int64_t from) const;
+  void report(DecisionWitness& witness, int64_t from) const;
 
   /// Null if the record is delivered, not decided, or missing.
   RecordPtr record(int64_t number) const;
@@ -60,7 +60,7 @@ class DecidedRecords {
 
   /// Removes the records below `number`, which are delivered, and returns them. Destroying a record
   /// may call a program's own code, so the caller destroys them without holding a lock.
-  std::vector<std::vector<RecordPtr>> move_behind(int64_t number);
+  std::vector<std::vector<RecordPtr>> take_delivered(int64_t number);
   /// Removes and returns all records. Their places remain.
   std::vector<std::vector<RecordPtr>> drop_records();
 

@@ -23,9 +23,9 @@ void Decider::seek(StreamPlace place) {
   asked_ = awaited_ = hurried_ = 0;
   end_.reset();
   failure_ = {};
-  tells_after_ = over_ = false;
+  states_beginning_ = over_ = false;
   // Other ranks need to know the beginning before anything is read.
-  if (told_ && options_.from_now && decided_.base().begun) told_->begins(decided_.base().after);
+  if (publisher_ && options_.from_now && decided_.base().begun) publisher_->begins(decided_.base().after);
   begin_next_decision();
 }
 
@@ -39,18 +39,18 @@ Decider::Beginning Decider::beginning() {
   if (!options_.from_now || base.number != 0 || (given_ && !guide_)) return Beginning::kKnown;
   if (!base.begun && nowhere) return guide_ ? Beginning::kSaidByGuide : Beginning::kEndOfLog;
   // Other ranks may not know the beginning that this rank has from its state.
-  tell_beginning();
+  publish_beginning();
   return Beginning::kKnown;
 }
 
-void Decider::begin_behind(std::vector<std::string> ends) {
-  decided_.begin_behind(std::move(ends));
-  tell_beginning();
+void Decider::begin_after(std::vector<std::string> ends) {
+  decided_.begin_after(std::move(ends));
+  publish_beginning();
 }
 
-void Decider::tell_beginning() {
-  tells_after_ = !guide_;
-  if (told_) told_->begins(decided_.base().after);
+void Decider::publish_beginning() {
+  states_beginning_ = !guide_;
+  if (publisher_) publisher_->begins(decided_.base().after);
 }
 
 bool Decider::ask_beginning() {
@@ -58,14 +58,14 @@ bool Decider::ask_beginning() {
   const bool given = given_ && given_->missing == 0;
   if (given && !given_->after.empty()) after = given_->after;
   if (!given) after = guide_->beginning();
-  if (after) decided_.begin_behind(*std::move(after));
+  if (after) decided_.begin_after(*std::move(after));
   return given || after || end_ || !failure_.ok();
 }
 
 std::vector<size_t> Decider::wanted(std::span<const size_t> partitions) const {
   std::vector<size_t> wanted;
   for (const size_t partition : partitions) {
-    if (waiting_->wants(partition, decided_.bytes(), awaited_ > decided_.end())) wanted.push_back(partition);
+    if (waiting_->should_read(partition, decided_.bytes(), awaited_ > decided_.end())) wanted.push_back(partition);
   }
   return wanted;
 }
@@ -140,7 +140,7 @@ Result<std::optional<Waiting::Taken>> Decider::next_taken() {
   if (all < options_.decision_records) {
     if (over_ && all == 0) {
       end_ = decided_.end();
-      if (told_) told_->ended(*end_);
+      if (publisher_) publisher_->ended(*end_);
     }
     if (all == 0 || !(over_ || decided_.end() < hurried_)) return Nothing();
   }
@@ -157,7 +157,7 @@ void Decider::accept(Waiting::Taken taken) {
   Decision decision{decided_.end(), std::move(taken.parts), 0};
   if (given_) decision.after = given_->after;  // as first decided: all ranks' states are equal
   // Until the first records are delivered, the base is where the run began.
-  if (std::exchange(tells_after_, false)) decision.after = decided_.base().after;
+  if (std::exchange(states_beginning_, false)) decision.after = decided_.base().after;
   // The order depends only on seed, number and counts: ranks, journals and states find the same
   // one.
   const auto order = merge_order(options_.seed, decision.first, counts, options_.shuffled);
@@ -166,7 +166,7 @@ void Decider::accept(Waiting::Taken taken) {
 
 void Decider::add_decision(Decision decision, std::vector<std::vector<LogRecord>> records,
                            std::span<const MergedRecord> order) {
-  for (const auto& witness : {witness_, told_}) {
+  for (const auto& witness : {witness_, publisher_}) {
     // The source of a guide's decision knows it already, and journals and other ranks have a
     // state's decision themselves.
     if (witness && !given_) witness->decided(decision);
@@ -194,7 +194,7 @@ void Decider::begin_next_decision() {
 
 int64_t Decider::set_witness(std::shared_ptr<DecisionWitness> witness, int64_t from) {
   witness_ = std::move(witness);
-  if (witness_) decided_.tell(*witness_, from);
+  if (witness_) decided_.report(*witness_, from);
   return decided_.end();
 }
 
@@ -208,7 +208,7 @@ StreamPlace Decider::place(int64_t number) const {
 
 std::optional<std::string> Decider::awaited() const {
   if (guide_ && !given_) return guide_->awaited();
-  if (told_ && !told_->may_decide()) return told_->awaited();
+  if (publisher_ && !publisher_->may_decide()) return publisher_->awaited();
   return std::nullopt;
 }
 

@@ -29,7 +29,7 @@ class Decider {
   Decider(const StreamOptions& options, size_t partitions) : options_(options), partitions_(partitions) {}
 
   void set_guide(std::shared_ptr<DecisionGuide> guide) { guide_ = std::move(guide); }
-  void set_told(std::shared_ptr<DecisionWitness> told) { told_ = std::move(told); }
+  void set_publisher(std::shared_ptr<DecisionWitness> publisher) { publisher_ = std::move(publisher); }
   /// See Stream::set_witness().
   int64_t set_witness(std::shared_ptr<DecisionWitness> witness, int64_t from);
 
@@ -48,7 +48,7 @@ class Decider {
   enum class Beginning : uint8_t { kKnown, kSaidByGuide, kEndOfLog };
   Beginning beginning();
   /// Sets the beginning of the run to these offsets, the ends of the log.
-  void begin_behind(std::vector<std::string> ends);
+  void begin_after(std::vector<std::string> ends);
   /// Sets the beginning of the run to the one that the guide gives. Returns whether the guide has
   /// given it, or never will.
   bool ask_beginning();
@@ -94,23 +94,23 @@ class Decider {
   bool decide_to(int64_t end);
   bool decide();
   bool follows() const { return guide_ && !given_ && !end_; }
-  bool may_decide() const { return !guide_ && !end_ && (!told_ || told_->may_decide()); }
+  bool may_decide() const { return !guide_ && !end_ && (!publisher_ || publisher_->may_decide()); }
   Result<std::optional<Waiting::Taken>> next_taken();
   void accept(Waiting::Taken taken);
   void add_decision(Decision decision, std::vector<std::vector<LogRecord>> records,
                     std::span<const MergedRecord> order);
   void begin_next_decision();
-  void tell_beginning();
+  void publish_beginning();
   std::unique_ptr<Waiting> make_waiting() const;
 
   const StreamOptions options_;
   const size_t partitions_;
   std::shared_ptr<DecisionGuide> guide_;
-  std::shared_ptr<DecisionWitness> witness_, told_;
+  std::shared_ptr<DecisionWitness> witness_, publisher_;
   std::unique_ptr<Waiting> waiting_;
   DecidedRecords decided_;
   std::optional<Decision> given_;  // the next decision, if it was made before
-  bool tells_after_ = false;       // the next decision with records states where the run began
+  bool states_beginning_ = false;  // the next decision with records states where the run began
   bool over_ = false;              // the log has ended
   bool changed_ = false;
   int64_t asked_ = 0;    // known() was asked for the records below this number

@@ -1,7 +1,6 @@
 #include "stream/decider.h"
 
 #include <cerrno>
-#include <chrono>
 #include <map>
 #include <numeric>
 #include <random>
@@ -10,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "stream/manual_clock_test_support.h"
 #include "stream/stream_test_support.h"
 #include "telemetry/log.h"
 
@@ -45,7 +45,7 @@ class ReadByHand {
     }
   }
   void behind(int64_t number) {
-    (void)decider.decided().move_behind(number);
+    (void)decider.decided().take_delivered(number);
     read_ahead();
   }
   auto record(int64_t number) const { return decider.decided().record(number); }
@@ -253,7 +253,7 @@ TEST(Decider, spilled_records_come_back_in_order_and_memory_stays_bounded) {
 TEST(Decider, records_wait_where_they_are_while_the_disk_is_full_and_go_there_when_it_has_room_again) {
   uint64_t room = 3'000'000;
   int warnings = 0;
-  std::chrono::steady_clock::time_point now;
+  ManualClock clock;
   set_log_sink([&](const std::string& line) { warnings += line.find("the disk of ") != std::string::npos ? 1 : 0; });
   const auto log = log_with({20'000, 2'000}, 3'000);
   StreamOptions options = decisions_of(64);
@@ -265,7 +265,7 @@ TEST(Decider, records_wait_where_they_are_while_the_disk_is_full_and_go_there_wh
         errno = ENOSPC;
         return at + size <= room && write_all(file, bytes, size, at);
       },
-      [&] { return now; });
+      clock);
   ReadByHand stream(log, options);
   stream.seek(stream.beginning());
   std::map<char, int> next;
@@ -285,7 +285,7 @@ TEST(Decider, records_wait_where_they_are_while_the_disk_is_full_and_go_there_wh
   room = uint64_t{1} << 30;
   go_on_to(at + 64);
   EXPECT_LT(log->reads(0), taken_in + 100) << "the disk is not tried again at once";
-  now += 1s;
+  clock.advance(1s);
   go_on_to(at + 64);
   EXPECT_EQ(log->reads(0), 20'000) << "the whole log is taken in";
   go_on_to(21'952);
@@ -510,15 +510,15 @@ class SaidLater final : public DecisionGuide, public DecisionWitness {
     if (!failure.ok()) return failure;
     return next ? Answer{Says::kThis, *std::exchange(next, std::nullopt)} : Answer{Says::kLater, {}};
   }
-  std::optional<std::vector<std::string>> beginning() override { return begins_behind; }
+  std::optional<std::vector<std::string>> beginning() override { return begins_after; }
   std::string awaited() const override { return "the test"; }
   void decided(const Decision& decision) override { told.push_back(decision.first); }
-  void begins(const std::vector<std::string>& after) override { begins_behind = after; }
+  void begins(const std::vector<std::string>& after) override { begins_after = after; }
   void ended(int64_t first) override { told.push_back(-first); }
   bool may_decide() override { return may; }
 
   std::optional<Decision> next;
-  std::optional<std::vector<std::string>> begins_behind;
+  std::optional<std::vector<std::string>> begins_after;
   Status failure;
   std::vector<int64_t> told;
   bool may = true;
@@ -561,7 +561,7 @@ TEST(Decider, decides_no_more_than_its_witness_allows_and_tells_it_all) {
   log->end();
   const auto told = std::make_shared<SaidLater>();
   ReadByHand stream(log, decisions_of(2));
-  stream.decider.set_told(told);
+  stream.decider.set_publisher(told);
   stream.seek(stream.beginning());
   told->may = false;
   EXPECT_FALSE(stream.known(2));
@@ -579,11 +579,11 @@ TEST(Decider, a_run_of_what_comes_from_now_on_says_in_its_first_decision_where_i
   options.from_now = true;
   const auto told = std::make_shared<SaidLater>();
   ReadByHand leads(log_with({7}), options), follows(log_with({7}), options);
-  leads.decider.set_told(told);
+  leads.decider.set_publisher(told);
   leads.seek(leads.beginning());
   ASSERT_EQ(leads.decider.beginning(), Decider::Beginning::kEndOfLog);
-  leads.decider.begin_behind({"7"});
-  EXPECT_EQ(told->begins_behind, std::vector<std::string>{"7"});
+  leads.decider.begin_after({"7"});
+  EXPECT_EQ(told->begins_after, std::vector<std::string>{"7"});
   for (const char* const offset : {"8", "9"}) ASSERT_TRUE(leads.decider.add({0, offset, "key"}).ok());
   ASSERT_TRUE(leads.decider.known(2));
   EXPECT_EQ(leads.decider.place(1).decision->after, std::vector<std::string>{"7"});

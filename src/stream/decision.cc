@@ -56,29 +56,6 @@ bool are_offsets(const Json& json, size_t partitions) {
   return json.is_array() && json.size() == partitions && std::ranges::all_of(json, is_offset);
 }
 
-Status check_decision(const Decision& decision, size_t partitions) {
-  const auto is_number = [](int64_t number) { return number >= 0 && number < kMostRecords; };
-  if (!is_number(decision.first) || decision.missing < 0 || decision.missing > kMostMissing) return no_decision();
-  if (decision.missing > 0) return decision.parts.empty() && decision.after.empty() ? Status() : no_decision();
-  int64_t records = 0;
-  const DecisionPart* before = nullptr;
-  for (const DecisionPart& part : decision.parts) {
-    if (part.partition >= partitions || (before != nullptr && before->partition >= part.partition))
-      return invalid_argument(fmt::format("a decision names partition {} of {}", part.partition, partitions));
-    before = &part;
-    if (!is_number(part.taken) || !is_number(part.dropped) || part.last.size() > kLongestOffset) return no_decision();
-    // Each part is below kMostRecords, so the sum is checked before it can overflow.
-    if ((records += part.taken) >= kMostRecords)
-      return invalid_argument("a decision has more records than there can be");
-  }
-  // After a decision without records, the same decision would be due again, forever.
-  if (records == 0) return invalid_argument("a decision of a stream has no records");
-  const bool begins = decision.after.empty() || decision.after.size() == partitions;
-  return begins && std::ranges::all_of(decision.after, [](const auto& one) { return one.size() <= kLongestOffset; })
-             ? Status()
-             : no_beginning();
-}
-
 Result<Decision> decision_of(const Json& json, size_t partitions) {
   const bool numbered = json.is_object() && json.contains("first") && is_count(json["first"]);
   const bool is_missing = numbered && json.contains("missing") && is_count(json["missing"]) && json["missing"] != 0;
@@ -89,6 +66,7 @@ Result<Decision> decision_of(const Json& json, size_t partitions) {
   if (!whole) return no_decision();
   Decision decision;
   decision.first = json["first"].get<int64_t>();
+  int64_t records = 0;
   for (const Json& part : json["parts"]) {
     if (!is_part(part)) return invalid_argument(fmt::format("{} is no part of a decision", part.dump().substr(0, 80)));
     DecisionPart one;
@@ -96,13 +74,19 @@ Result<Decision> decision_of(const Json& json, size_t partitions) {
     one.last = part[1].get<std::string>();
     one.taken = part[2].get<int64_t>();
     if (part.size() > 3) one.dropped = part[3].get<int64_t>();
+    if (one.partition >= partitions || (!decision.parts.empty() && decision.parts.back().partition >= one.partition))
+      return invalid_argument(fmt::format("a decision names partition {} of {}", one.partition, partitions));
+    // Each part is below kMostRecords, so the sum is checked before it can overflow.
+    if ((records += one.taken) >= kMostRecords)
+      return invalid_argument("a decision has more records than there can be");
     decision.parts.push_back(std::move(one));
   }
+  // After a decision without records, the same decision would be due again, forever.
+  if (records == 0) return invalid_argument("a decision of a stream has no records");
   if (json.contains("after")) {
     if (!are_offsets(json["after"], partitions)) return no_beginning();
     decision.after = json["after"].get<std::vector<std::string>>();
   }
-  FOREBAY_RETURN_IF_ERROR(check_decision(decision, partitions));
   return decision;
 }
 
@@ -124,38 +108,6 @@ std::string Decision::to_json() const { return json_of(*this).dump(); }
 Result<Decision> Decision::from_json(std::string_view text, size_t partitions) {
   if (nests_too_deep(text)) return decision_of({}, partitions);
   return decision_of(Json::parse(text, nullptr, /*allow_exceptions=*/false), partitions);
-}
-
-void Decision::put(ByteWriter& out) const {
-  out.put(first);
-  out.put(missing);
-  out.put(static_cast<uint32_t>(parts.size()));
-  for (const DecisionPart& part : parts) {
-    out.put(static_cast<uint32_t>(part.partition));
-    out.put_text(part.last);
-    out.put(part.taken);
-    out.put(part.dropped);
-  }
-  out.put(static_cast<uint32_t>(after.size()));
-  for (const std::string& offset : after) out.put_text(offset);
-}
-
-Result<Decision> Decision::take(ByteReader& in, size_t partitions) {
-  Decision decision;
-  decision.first = in.take<int64_t>();
-  decision.missing = in.take<int64_t>();
-  for (auto count = in.take<uint32_t>(); count > 0 && in.ok(); --count) {
-    DecisionPart part;
-    part.partition = in.take<uint32_t>();
-    part.last = in.take_text();
-    part.taken = in.take<int64_t>();
-    part.dropped = in.take<int64_t>();
-    decision.parts.push_back(std::move(part));
-  }
-  for (auto count = in.take<uint32_t>(); count > 0 && in.ok(); --count) decision.after.push_back(in.take_text());
-  if (!in.ok()) return no_decision();
-  FOREBAY_RETURN_IF_ERROR(check_decision(decision, partitions));
-  return decision;
 }
 
 Result<StreamPlace> StreamState::place_in(const std::vector<std::string>& others) const {

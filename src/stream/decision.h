@@ -8,7 +8,6 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "base/bytes.h"
 #include "forebay/result.h"
 
 namespace forebay {
@@ -50,10 +49,6 @@ struct Decision {
   /// InvalidArgument if the text is no decision, or names a partition that is not below
   /// `partitions`.
   static Result<Decision> from_json(std::string_view text, size_t partitions);
-
-  /// Writes and reads the same content as binary fields of a message to other ranks.
-  void put(ByteWriter& out) const;
-  static Result<Decision> take(ByteReader& in, size_t partitions);
 };
 
 /// A place in a stream: everything that a checkpoint needs of the stream. It is the same on every

@@ -140,7 +140,7 @@ Status JournalWriter::flush() {
   if (!failed_) return {};
   Status failure = unavailable(fmt::format("{} cannot be written: {}", path_, std::strerror(errno)));
   // Training goes on, and nobody would learn of the error before the run is to be repeated.
-  if (!told_.exchange(true))
+  if (!warned_.exchange(true))
     log_warning(fmt::format("journal: {}; the run cannot be repeated beyond here", failure.message()));
   return failure;
 }

@@ -48,7 +48,7 @@ class JournalWriter final : public DecisionWitness {
   };
   std::string path_;
   std::unique_ptr<std::FILE, Close> file_;
-  std::atomic<bool> failed_ = false, told_ = false;
+  std::atomic<bool> failed_ = false, warned_ = false;
 };
 
 /// Repeats the decisions of a journal. A last line that is incomplete is ignored: its decision was

@@ -49,6 +49,10 @@ std::vector<LogRecord> read_count(LogReader& reader, const std::vector<size_t>& 
 std::vector<LogPosition> positions_of(const RecordLog& log, const std::vector<std::string>& after = {});
 std::vector<size_t> partitions_of(const RecordLog& log);
 
+/// Reads from a log that gives nothing, and requests a stop from another thread once the read has
+/// begun. Fails unless the stop ends the read: it would go on for weeks.
+void expect_stop_ends_read(LogReader& reader, int yields = 10'000);
+
 class LogConformance : public testing::TestWithParam<LogDriver> {
  protected:
   /// Skips the test if the driver has no server.

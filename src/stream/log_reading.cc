@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "stream/pause.h"
 #include "telemetry/log.h"
 
 namespace forebay {
@@ -20,9 +19,9 @@ constexpr uint64_t kLeastRead = uint64_t{64} << 10;
 constexpr size_t kNamedPartitions = 5;
 constexpr std::chrono::milliseconds kAskAgain{200};
 
-// Text for messages: "for 12 s", or "so far" if `at_ns` is 0, which means never.
-std::string ago(int64_t at_ns, int64_t now_ns) {
-  return at_ns == 0 ? "so far" : fmt::format("for {:.0f} s", static_cast<double>(now_ns - at_ns) * 1e-9);
+// Text for messages: "for 12 s", or "so far" if it never was.
+std::string ago(const std::optional<StreamClock::Time>& at, StreamClock::Time now) {
+  return at ? fmt::format("for {:.0f} s", std::chrono::duration<double>(now - *at).count()) : "so far";
 }
 
 Status no_thread(const std::system_error& error) {
@@ -32,9 +31,9 @@ Status no_thread(const std::system_error& error) {
 
 }  // namespace
 
-LogReading::LogReading(std::shared_ptr<const RecordLog> log, bool skip_trimmed, RecordSink& sink, Clock clock)
-    : log_(std::move(log)), skip_trimmed_(skip_trimmed), sink_(sink), clock_(std::move(clock)),
-      heard_ns_(log_->partitions().size()) {}
+LogReading::LogReading(std::shared_ptr<const RecordLog> log, bool skip_trimmed, RecordSink& sink, StreamClock& clock)
+    : log_(std::move(log)), skip_trimmed_(skip_trimmed), sink_(sink), clock_(clock), heard_(log_->partitions().size()) {
+}
 
 LogReading::~LogReading() {
   request_stop();
@@ -47,7 +46,7 @@ Status LogReading::start() {
     const Lock lock(mutex_);
     troubles_.assign(readers, "");
     held_bytes_.assign(readers, 0);
-    heard_ns_.assign(log_->partitions().size(), 0);
+    heard_.assign(log_->partitions().size(), std::nullopt);
   }
   reading_ = readers;
   try {
@@ -93,7 +92,7 @@ Result<std::vector<std::string>> LogReading::ends(const std::stop_token& stop) {
       const Lock lock(mutex_);
       troubles_[0] = ends.status().message();
     }
-    if (!pause_for(kAskAgain, stop)) return cancelled("the stream was stopped");
+    if (!clock_.wait_for(kAskAgain, stop)) return cancelled("the stream was stopped");
   }
 }
 
@@ -123,14 +122,14 @@ void LogReading::read(size_t number, const std::vector<LogPosition>& from, const
 Status LogReading::take_in(size_t number, LogReader& reader, std::vector<LogRecord> records) {
   // Gaps come before the records: if a gap is an error, no record after it may be trained on.
   FOREBAY_RETURN_IF_ERROR(note_gaps(reader.take_gaps()));
-  const int64_t now_ns = clock_();
+  const StreamClock::Time now = clock_.now();
   {
     const Lock lock(mutex_);
     troubles_[number] = reader.troubled();
     held_bytes_[number] = reader.held_bytes();
     stats_.reconnects = std::max(stats_.reconnects, reader.reconnects());
     stats_.arrived += static_cast<int64_t>(records.size());
-    for (const LogRecord& record : records) heard_ns_[record.partition] = now_ns;
+    for (const LogRecord& record : records) heard_[record.partition] = now;
   }
   return records.empty() ? Status() : sink_.take_in(std::move(records));
 }
@@ -167,12 +166,12 @@ std::string LogReading::awaited(std::span<const size_t> waiting, size_t records)
   for (size_t p = 0; p < waiting.size(); ++p) {
     if (waiting[p] == 0) silent.push_back(p);
   }
-  std::ranges::sort(silent, {}, [&](size_t p) FOREBAY_REQUIRES(mutex_) { return heard_ns_[p]; });
+  std::ranges::sort(silent, {}, [&](size_t p) FOREBAY_REQUIRES(mutex_) { return heard_[p]; });
   std::string said = fmt::format("records of {}: {} of {} for the next batch are there", log_->name(),
                                  std::accumulate(waiting.begin(), waiting.end(), size_t{0}), records);
-  const int64_t now_ns = clock_();
+  const StreamClock::Time now = clock_.now();
   for (size_t i = 0; i < std::min(silent.size(), kNamedPartitions); ++i)
-    said += fmt::format("; '{}' gave nothing {}", log_->partitions()[silent[i]], ago(heard_ns_[silent[i]], now_ns));
+    said += fmt::format("; '{}' gave nothing {}", log_->partitions()[silent[i]], ago(heard_[silent[i]], now));
   if (silent.size() > kNamedPartitions) said += fmt::format("; nor did {} others", silent.size() - kNamedPartitions);
   for (const std::string& trouble : troubles_) {
     if (!trouble.empty()) return said + "; " + trouble;

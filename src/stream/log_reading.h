@@ -3,8 +3,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -14,6 +15,7 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "stream/record_log.h"
+#include "stream/stream_clock.h"
 
 namespace forebay {
 
@@ -47,10 +49,9 @@ class RecordSink {
 /// its own while it calls the sink.
 class LogReading {
  public:
-  /// A monotonic clock, in nanoseconds.
-  using Clock = std::function<int64_t()>;
   /// `skip_trimmed`: records that the log has trimmed are no error.
-  LogReading(std::shared_ptr<const RecordLog> log, bool skip_trimmed, RecordSink& sink, Clock clock = monotonic_ns);
+  LogReading(std::shared_ptr<const RecordLog> log, bool skip_trimmed, RecordSink& sink,
+             StreamClock& clock = StreamClock::real());
   ~LogReading();
 
   /// Begins to read. Unavailable if no thread can be started.
@@ -81,11 +82,12 @@ class LogReading {
   const std::shared_ptr<const RecordLog> log_;
   const bool skip_trimmed_;
   RecordSink& sink_;
-  const Clock clock_;
+  StreamClock& clock_;
   mutable Mutex mutex_;
   std::vector<std::string> troubles_ FOREBAY_GUARDED_BY(mutex_);  // by reader
   std::vector<uint64_t> held_bytes_ FOREBAY_GUARDED_BY(mutex_);   // by reader
-  std::vector<int64_t> heard_ns_ FOREBAY_GUARDED_BY(mutex_);      // by partition: time of the last record; 0: none yet
+  // By partition: time of the last record.
+  std::vector<std::optional<StreamClock::Time>> heard_ FOREBAY_GUARDED_BY(mutex_);
   Stats stats_ FOREBAY_GUARDED_BY(mutex_);
   std::atomic<size_t> reading_ = 0;  // readers whose partitions have not ended
   std::jthread thread_;

@@ -50,6 +50,22 @@ bool put_converted(From value, uint8_t* out) {
   return true;
 }
 
+/// Calls `visit` with a value of that whole type; false for all other types.
+template <typename Visit>
+bool visit_whole_type(DType dtype, Visit visit) {
+  switch (dtype) {
+    case DType::kUint8: return visit(uint8_t{});
+    case DType::kInt8: return visit(int8_t{});
+    case DType::kUint16: return visit(uint16_t{});
+    case DType::kInt16: return visit(int16_t{});
+    case DType::kUint32: return visit(uint32_t{});
+    case DType::kInt32: return visit(int32_t{});
+    case DType::kUint64: return visit(uint64_t{});
+    case DType::kInt64: return visit(int64_t{});
+    default: return false;
+  }
+}
+
 template <typename From>
 bool convert_one(From value, DType to, uint8_t* out) {
   switch (to) {
@@ -60,19 +76,8 @@ bool convert_one(From value, DType to, uint8_t* out) {
     default: break;
   }
   // Floats do not become integers: that would truncate, or need a rule for rounding.
-  if constexpr (std::integral<From>) {
-    switch (to) {
-      case DType::kUint8: return put_converted<uint8_t>(value, out);
-      case DType::kInt8: return put_converted<int8_t>(value, out);
-      case DType::kUint16: return put_converted<uint16_t>(value, out);
-      case DType::kInt16: return put_converted<int16_t>(value, out);
-      case DType::kUint32: return put_converted<uint32_t>(value, out);
-      case DType::kInt32: return put_converted<int32_t>(value, out);
-      case DType::kUint64: return put_converted<uint64_t>(value, out);
-      case DType::kInt64: return put_converted<int64_t>(value, out);
-      default: break;
-    }
-  }
+  if constexpr (std::integral<From>)
+    return visit_whole_type(to, [&](auto whole) { return put_converted<decltype(whole)>(value, out); });
   return false;
 }
 
@@ -92,20 +97,12 @@ size_t convert_all(const uint8_t* in, size_t count, DType to, uint8_t* out) {
 bool number_from_text(DType dtype, std::string_view text, uint8_t* out) {
   switch (dtype) {
     case DType::kBool: return parse_bool(text, out);
-    case DType::kUint8: return parse_number<uint8_t>(text, out);
-    case DType::kInt8: return parse_number<int8_t>(text, out);
-    case DType::kUint16: return parse_number<uint16_t>(text, out);
-    case DType::kInt16: return parse_number<int16_t>(text, out);
-    case DType::kUint32: return parse_number<uint32_t>(text, out);
-    case DType::kInt32: return parse_number<int32_t>(text, out);
-    case DType::kUint64: return parse_number<uint64_t>(text, out);
-    case DType::kInt64: return parse_number<int64_t>(text, out);
     case DType::kFloat16: return parse_small(text, float_to_half, out);
     case DType::kBfloat16: return parse_small(text, float_to_bfloat16, out);
     case DType::kFloat32: return parse_number<float>(text, out);
     case DType::kFloat64: return parse_number<double>(text, out);
+    default: return visit_whole_type(dtype, [&](auto whole) { return parse_number<decltype(whole)>(text, out); });
   }
-  return false;
 }
 
 size_t convert_numbers(DType from, const uint8_t* in, size_t count, DType to, uint8_t* out) {

@@ -31,7 +31,8 @@ Status not_spilled(const std::string& folder) {
 
 }  // namespace
 
-Result<std::shared_ptr<SpillSpace>> SpillSpace::open(std::string folder, uint64_t bytes, Write write, Clock clock) {
+Result<std::shared_ptr<SpillSpace>> SpillSpace::open(std::string folder, uint64_t bytes, Write write,
+                                                     const StreamClock& clock) {
   // Some file systems have no files without a name, and some folders are read-only. That is better
   // reported before training than during it.
   const int probe = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -41,13 +42,13 @@ Result<std::shared_ptr<SpillSpace>> SpillSpace::open(std::string folder, uint64_
   space->folder_ = std::move(folder);
   space->bytes_ = bytes;
   space->write_ = std::move(write);
-  space->clock_ = std::move(clock);
+  space->clock_ = &clock;
   return space;
 }
 
 void SpillSpace::found_full() {
-  tries_at_ = clock_() + kBetweenTries;
-  if (std::exchange(told_full_, true)) return;
+  tries_at_ = clock_->now() + kBetweenTries;
+  if (std::exchange(warned_full_, true)) return;
   log_warning(fmt::format(
       ".buffer(\"spill\"): the disk of {} is full; records wait in the log, as with \"block\", until it has room again",
       folder_));

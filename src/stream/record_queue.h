@@ -14,6 +14,7 @@
 #include "base/read_all.h"
 #include "forebay/result.h"
 #include "stream/record_log.h"
+#include "stream/stream_clock.h"
 
 namespace forebay {
 
@@ -24,14 +25,12 @@ class SpillSpace {
   /// See write_all().
   using Write = std::function<bool(int file, const void* bytes, size_t size, uint64_t at)>;
 
-  using Clock = std::function<std::chrono::steady_clock::time_point()>;
-
   /// Opens space in an existing folder, `bytes` at most. Unavailable if nothing can be written.
   static Result<std::shared_ptr<SpillSpace>> open(std::string folder, uint64_t bytes, Write write = write_all,
-                                                  Clock clock = std::chrono::steady_clock::now);
+                                                  const StreamClock& clock = StreamClock::real());
   uint64_t used() const { return used_; }
   /// Whether a disk that was full should be tried again, which is so some times a second.
-  bool may_try() const { return clock_() >= tries_at_; }
+  bool may_try() const { return clock_->now() >= tries_at_; }
   /// Whether there is space for the records of one more read.
   bool has_room() const { return used_ + std::min(bytes_ / 4, kOneRead) < bytes_; }
 
@@ -44,9 +43,9 @@ class SpillSpace {
   std::string folder_;
   uint64_t bytes_ = 0;
   Write write_;
-  Clock clock_;
-  bool told_full_ = false;
-  std::chrono::steady_clock::time_point tries_at_;
+  const StreamClock* clock_ = nullptr;
+  bool warned_full_ = false;
+  StreamClock::Time tries_at_;
   std::atomic<uint64_t> used_ = 0;  // atomic for counters, which do not wait for the stream's lock
 };
 

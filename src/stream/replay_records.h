@@ -24,14 +24,14 @@ namespace forebay {
 class Stream;
 
 /// The part of the replay buffer that one rank owns. Each record has one owner among the ranks.
-struct KeptShare {
+struct ReplayShare {
   int rank = 0, ranks = 1;
   int owner(int64_t number) const { return static_cast<int>(number % ranks); }
   bool mine(int64_t number) const { return owner(number) == rank; }
 };
 
-struct KeptOptions {
-  KeptShare share = {};
+struct ReplayRecordsOptions {
+  ReplayShare share = {};
   uint64_t memory_bytes = UINT64_MAX;     ///< for this rank's own records; others go to disk
   std::shared_ptr<ReplayDisk> disk = {};  ///< null: all records stay in memory
 };
@@ -41,10 +41,10 @@ struct KeptOptions {
 /// A step of another rank borrows it. May be used from any thread.
 class ReplayRecords final : public AwaitedRecords {
  public:
-  explicit ReplayRecords(std::shared_ptr<const RecordLog> log, KeptOptions options = {})
+  explicit ReplayRecords(std::shared_ptr<const RecordLog> log, ReplayRecordsOptions options = {})
       : log_(std::move(log)), options_(std::move(options)), bytes_(std::make_shared<StreamBytes>()) {}
 
-  const KeptShare& share() const { return options_.share; }
+  const ReplayShare& share() const { return options_.share; }
   /// Continues the stream at that number. Borrowed records are forgotten.
   void begin(int64_t number);
   /// Adds records that the stream has now. Records below `seen` that are not added by then never
@@ -111,7 +111,7 @@ class ReplayRecords final : public AwaitedRecords {
   void count() FOREBAY_REQUIRES(mutex_);
 
   const std::shared_ptr<const RecordLog> log_;
-  const KeptOptions options_;
+  const ReplayRecordsOptions options_;
   const std::shared_ptr<StreamBytes> bytes_;
   mutable Mutex mutex_;
   std::map<int64_t, Kept> records_ FOREBAY_GUARDED_BY(mutex_);

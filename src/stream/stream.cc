@@ -5,7 +5,7 @@
 namespace forebay {
 
 Stream::Stream(std::shared_ptr<const RecordLog> log, StreamOptions options)
-    : log_(std::move(log)), options_(options), kept_(std::make_shared<StreamBytes>()),
+    : log_(std::move(log)), options_(options), memory_(std::make_shared<StreamBytes>()),
       decider_(options_, log_->partitions().size()), reading_(log_, options_.skip_trimmed, *this) {
   // Sets all members as a seek does. Nothing is known before the next seek, by which guide and
   // witness are set.
@@ -61,7 +61,7 @@ Result<std::vector<std::string>> Stream::find_beginning(const std::stop_token& s
       lock.unlock();
       FOREBAY_ASSIGN(std::vector<std::string> ends, reading_.ends(stop));
       lock.lock();
-      decider_.begin_behind(std::move(ends));
+      decider_.begin_after(std::move(ends));
   }
   return decider_.decided().base().after;
 }
@@ -102,7 +102,7 @@ void Stream::end_of_log() {
 bool Stream::settle_news() {
   const bool tell = !stopped_ && decider_.settle();
   notify();
-  kept_->set(bytes());
+  memory_->set(bytes());
   return tell && arrived_;
 }
 
@@ -172,22 +172,22 @@ int64_t Stream::set_witness(std::shared_ptr<DecisionWitness> witness, int64_t fr
 void Stream::fill(int64_t number, LogRecord whole) {
   const Lock lock(mutex_);
   decider_.decided().fill(number, std::move(whole));
-  kept_->set(bytes());
+  memory_->set(bytes());
 }
 
-void Stream::behind(int64_t number) {
+void Stream::delivered(int64_t number) {
   // Destroyed without the lock: the end of a record may run a program's own code, which must not
   // run under it.
   std::vector<std::vector<DecidedRecords::RecordPtr>> gone;
   Lock lock(mutex_);
-  gone = decider_.decided().move_behind(number);
-  kept_->set(bytes());
+  gone = decider_.decided().take_delivered(number);
+  memory_->set(bytes());
   room_.notify_all();
   lock.unlock();
-  if (!let_go_) return;
+  if (!released_) return;
   for (const auto& records : gone) {
     for (const auto& record : records)
-      if (record) let_go_(*record);
+      if (record) released_(*record);
   }
 }
 

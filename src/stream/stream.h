@@ -25,7 +25,7 @@ namespace forebay {
 ///
 /// Owned by a run of a loader. All methods may be called from any thread, except where noted. One
 /// lock guards the Decider. It is held while the guide and the witnesses are called, and never
-/// while the log is read or on_arrival() and on_behind() are called.
+/// while the log is read or on_arrival() and on_release() are called.
 class Stream : private RecordSink {
  public:
   Stream(std::shared_ptr<const RecordLog> log, StreamOptions options);
@@ -44,12 +44,12 @@ class Stream : private RecordSink {
     const Lock lock(mutex_);
     decider_.set_guide(std::move(guide));
   }
-  void set_told(std::shared_ptr<DecisionWitness> told) {
+  void set_publisher(std::shared_ptr<DecisionWitness> publisher) {
     const Lock lock(mutex_);
-    decider_.set_told(std::move(told));
+    decider_.set_publisher(std::move(publisher));
   }
   /// Sets a function that is called, without a lock, with each record that the stream releases.
-  void on_behind(std::function<void(const LogRecord&)> behind) { let_go_ = std::move(behind); }
+  void on_release(std::function<void(const LogRecord&)> released) { released_ = std::move(released); }
 
   /// Continues from that place. Nothing is known until the first known() after it, which begins to
   /// read. Not to be called during another seek() or stop().
@@ -104,7 +104,7 @@ class Stream : private RecordSink {
   /// Ends the stream with that error.
   void fail(Status status) override;
   /// Reports that the records below that number are delivered: they are not asked for again.
-  void behind(int64_t number);
+  void delivered(int64_t number);
   /// The place of the record of that number, which must not be delivered yet.
   StreamPlace place(int64_t number) const { return locked()->place(number); }
 
@@ -115,7 +115,7 @@ class Stream : private RecordSink {
     std::vector<size_t> waiting;   ///< of each partition, records that are in no decision
   };
   Stats stats() const;
-  std::shared_ptr<ReclaimableMemory> kept() const { return kept_; }
+  std::shared_ptr<ReclaimableMemory> memory() const { return memory_; }
 
  private:
   /// The Decider for one question. The lock is held until this is destroyed.
@@ -139,9 +139,9 @@ class Stream : private RecordSink {
 
   const std::shared_ptr<const RecordLog> log_;
   const StreamOptions options_;
-  const std::shared_ptr<StreamBytes> kept_;
+  const std::shared_ptr<StreamBytes> memory_;
   std::function<void()> arrived_;
-  std::function<void(const LogRecord&)> let_go_;
+  std::function<void(const LogRecord&)> released_;
 
   mutable Mutex mutex_;
   StoppableCondVar room_;  // notified when readers may continue or a beginning is known

@@ -11,17 +11,17 @@ constexpr uint64_t kExpectedBytes = uint64_t{128} << 10;  // estimate for a file
 }  // namespace
 
 std::shared_ptr<const StreamSource> StreamSource::over(std::shared_ptr<const Stream> stream,
-                                                       std::shared_ptr<const ReplayRecords> kept) const {
+                                                       std::shared_ptr<const ReplayRecords> replay) const {
   auto source = std::make_shared<StreamSource>(log_);
   source->stream_ = std::move(stream);
-  source->kept_ = std::move(kept);
+  source->replay_ = std::move(replay);
   return source;
 }
 
 std::shared_ptr<const LogRecord> StreamSource::record(int64_t id) const {
   // A record of the replay buffer is in the stream as well until it is delivered.
   std::shared_ptr<const LogRecord> found = stream_ ? stream_->record(id) : nullptr;
-  return found || !kept_ ? found : kept_->record(id);
+  return found || !replay_ ? found : replay_->record(id);
 }
 
 int64_t StreamSource::size() const { return int64_t{1} << 53; }

@@ -17,9 +17,9 @@ class StreamSource final : public SampleSource {
 
   const std::shared_ptr<const RecordLog>& log() const { return log_; }
   /// A source that reads the records of `stream`: sample `id` is the record of that number, while
-  /// it is known and not delivered. Records in `kept`, the replay buffer, can be read for longer.
+  /// it is known and not delivered. Records in `replay`, the replay buffer, can be read for longer.
   std::shared_ptr<const StreamSource> over(std::shared_ptr<const Stream> stream,
-                                           std::shared_ptr<const ReplayRecords> kept) const;
+                                           std::shared_ptr<const ReplayRecords> replay) const;
 
   const Schema& schema() const override { return log_->schema(); }
   /// Larger than any record number.
@@ -37,7 +37,7 @@ class StreamSource final : public SampleSource {
 
   const std::shared_ptr<const RecordLog> log_;
   std::shared_ptr<const Stream> stream_;
-  std::shared_ptr<const ReplayRecords> kept_;
+  std::shared_ptr<const ReplayRecords> replay_;
 };
 
 }  // namespace forebay

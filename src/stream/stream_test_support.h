@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,22 @@ namespace forebay {
 
 using namespace std::chrono_literals;
 constexpr auto kStreamPatience = 20s;
+
+/// Gives the processor to other threads many times, for a test that wants to meet them under way.
+/// Its result does not depend on how far they get.
+inline void let_others_run() {
+  for (int i = 0; i < 10'000; ++i) std::this_thread::yield();
+}
+/// Waits until a condition holds that other threads bring about. False if it never does.
+template <typename Condition>
+bool becomes(Condition condition) {
+  const auto until = std::chrono::steady_clock::now() + kStreamPatience;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
 
 /// A stream on whose arrivals a test can wait, as a run does.
 class AwaitedStream final : public Stream {

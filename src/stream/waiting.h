@@ -22,7 +22,7 @@ class Waiting {
   virtual Status add(LogRecord record) = 0;
   /// Whether more of a partition should be read now, while decided records take that many bytes.
   /// `awaited`: the trainer waits for the next decision.
-  virtual bool wants(size_t partition, uint64_t in_decisions, bool awaited) const = 0;
+  virtual bool should_read(size_t partition, uint64_t in_decisions, bool awaited) const = 0;
   /// Bytes of these records in memory.
   virtual uint64_t bytes() const = 0;
   /// How many records of each partition a decision could take now.

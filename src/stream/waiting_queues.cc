@@ -36,7 +36,7 @@ class Queues final : public Waiting {
   // fast partition leaves memory to slow ones. Once the next decision is awaited, the records that
   // it needs are read in any case: a step may begin in the previous decision, whose records cannot
   // be released then.
-  bool wants(size_t partition, uint64_t in_decisions, bool awaited) const override {
+  bool should_read(size_t partition, uint64_t in_decisions, bool awaited) const override {
     const Queue& queue = queues_[partition];
     if (space_ ? space_->has_room() && late_ == 0 : has_room(queue, in_decisions)) return true;
     if (decided_) return misses(partition);

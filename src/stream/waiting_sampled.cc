@@ -31,7 +31,7 @@ class SampledRecords final : public Waiting {
     return {};
   }
 
-  bool wants(size_t partition, uint64_t /*in_decisions*/, bool /*awaited*/) const override {
+  bool should_read(size_t partition, uint64_t /*in_decisions*/, bool /*awaited*/) const override {
     // At most the records of one read wait in addition to the sample, however fast records arrive.
     return later_[partition].empty() && may_take(partition);
   }
@@ -40,7 +40,7 @@ class SampledRecords final : public Waiting {
 
   std::vector<size_t> counts() const override {
     std::vector<size_t> counts(seen_.size());
-    for (const Kept& kept : kept_) ++counts[kept.record.partition];
+    for (const Drawn& drawn : sample_) ++counts[drawn.record.partition];
     return counts;
   }
 
@@ -49,12 +49,12 @@ class SampledRecords final : public Waiting {
     Taken taken;
     taken.records.resize(seen_.size());
     // Restores each partition's order of arrival.
-    std::sort(kept_.begin(), kept_.end(), [](const Kept& a, const Kept& b) { return a.number < b.number; });
-    for (Kept& kept : kept_) {
-      bytes_ -= kept.record.bytes();
-      taken.records[kept.record.partition].push_back(std::move(kept.record));
+    std::sort(sample_.begin(), sample_.end(), [](const Drawn& a, const Drawn& b) { return a.number < b.number; });
+    for (Drawn& drawn : sample_) {
+      bytes_ -= drawn.record.bytes();
+      taken.records[drawn.record.partition].push_back(std::move(drawn.record));
     }
-    kept_.clear();
+    sample_.clear();
     for (size_t p = 0; p < seen_.size(); ++p) {
       const Seen seen = std::exchange(seen_[p], {});
       if (seen.records == 0) continue;
@@ -90,10 +90,10 @@ class SampledRecords final : public Waiting {
   }
 
  private:
-  struct Kept {
+  struct Drawn {
     LogRecord record;
     uint64_t draw, number;
-    friend bool operator<(const Kept& a, const Kept& b) {
+    friend bool operator<(const Drawn& a, const Drawn& b) {
       return std::pair(a.draw, a.number) < std::pair(b.draw, b.number);
     }
   };
@@ -120,23 +120,23 @@ class SampledRecords final : public Waiting {
     Hasher place;
     place.update_value(record.partition);
     place.update(record.offset);
-    Kept kept{{}, sampling_draw(options_.seed, first_, place.digest().low), number_++};
-    if (kept_.size() >= most() && (kept_.empty() || !(kept < kept_.front()))) return;
-    kept.record = record.alone();  // releases the other records of the same read
-    bytes_ += kept.record.bytes();
-    kept_.push_back(std::move(kept));
-    std::push_heap(kept_.begin(), kept_.end());
-    if (kept_.size() <= most()) return;
-    std::pop_heap(kept_.begin(), kept_.end());
-    bytes_ -= kept_.back().record.bytes();
-    kept_.pop_back();
+    Drawn drawn{{}, sampling_draw(options_.seed, first_, place.digest().low), number_++};
+    if (sample_.size() >= most() && (sample_.empty() || !(drawn < sample_.front()))) return;
+    drawn.record = record.alone();  // releases the other records of the same read
+    bytes_ += drawn.record.bytes();
+    sample_.push_back(std::move(drawn));
+    std::push_heap(sample_.begin(), sample_.end());
+    if (sample_.size() <= most()) return;
+    std::pop_heap(sample_.begin(), sample_.end());
+    bytes_ -= sample_.back().record.bytes();
+    sample_.pop_back();
   }
 
   const StreamOptions options_;
   const bool decides_;
   int64_t first_ = 0;
   std::optional<Decision> decided_;
-  std::vector<Kept> kept_;  // a heap, the largest draw first
+  std::vector<Drawn> sample_;  // a heap, the largest draw first
   std::vector<Seen> seen_;
   std::vector<std::deque<LogRecord>> later_;  // of later decisions
   uint64_t bytes_ = 0, number_ = 0;

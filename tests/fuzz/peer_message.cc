@@ -44,10 +44,10 @@ static void read_rank_request(std::span<const uint8_t> bytes) {
 }
 
 static void read_leader(size_t partitions, const uint8_t* data, size_t size) {
-  const auto response = parse_leader_response(with_checksum("fbstrld1", data, size).span(), partitions);
+  const auto response = parse_leader_response(with_checksum("fbstrld2", data, size).span(), partitions);
   require(response.ok() || response.status().code() == Code::kCorrupt, "what is no response of rank 0 is Corrupt");
-  if (response.ok() && std::holds_alternative<Decision>(*response))
-    require(std::get<Decision>(*response).size() > 0, "a decision has records");
+  if (response.ok() && response->kind == LeaderResponse::Kind::kDecision)
+    require(response->decision.size() > 0, "a decision has records");
   const auto run = parse_run(with_checksum("fbrunrs1", data, size).span());
   require(run.ok() || run.status().code() == Code::kCorrupt, "what are no settings is Corrupt");
 }
@@ -77,7 +77,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   (void)parse_host_port({reinterpret_cast<const char*>(data), size});
   read_entry_request({data, size});
   read_entry_request(with_checksum("fbentrq1", data, size).span());
-  read_rank_request(with_checksum("fbstrrq1", data, size).span());
+  read_rank_request(with_checksum("fbstrrq2", data, size).span());
   if (size == 0) return 0;
   read_leader(data[0] % 8, data + 1, size - 1);
   read_entries(data[0] % 8, data + 1, size - 1);

@@ -92,14 +92,12 @@ class NatsTlsTest : public testing::Test {
     EXPECT_TRUE(status.ok()) << status.to_string();
   }
   static void expect_refused(const std::string& url, const Options& options, const std::string& words) {
-    const auto begin = std::chrono::steady_clock::now();
     const Status status = status_of(url, options);
     EXPECT_EQ(status.code(), Code::kInvalidArgument) << status.to_string();
     EXPECT_NE(status.to_string().find(words), std::string::npos) << status.to_string();
     EXPECT_NE(status.to_string().find(nats_tls_server().substr(nats_tls_server().rfind(':'))), std::string::npos)
         << status.to_string();
     EXPECT_EQ(status.to_string().find("hunter"), std::string::npos) << status.to_string();
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(15)) << status.to_string();
   }
   Options ca_;
 };

@@ -9,8 +9,8 @@
 #include <openssl/x509_vfy.h>
 
 #include "brokers/tls_refusal.h"
-#include "stream/aside.h"
 #include "stream/broker_url.h"
+#include "stream/detached_call.h"
 
 namespace forebay {
 
@@ -69,7 +69,7 @@ Status status_of_kafka(rd_kafka_resp_err_t error, const std::string& words, cons
 Result<std::shared_ptr<KafkaClient>> KafkaClient::make(const KafkaAddress& address, size_t partitions) {
   std::unique_ptr<KafkaClient> made(new KafkaClient(address));
   FOREBAY_RETURN_IF_ERROR(made->open(partitions));
-  return ended_aside(std::move(made));
+  return ended_detached(std::move(made));
 }
 
 Status KafkaClient::open(size_t partitions) {

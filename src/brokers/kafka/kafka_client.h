@@ -21,7 +21,7 @@ namespace forebay {
 Status status_of_kafka(rd_kafka_resp_err_t error, const std::string& words, const KafkaAddress& address);
 
 /// librdkafka's client for one topic, without a consumer group. It reconnects by itself. Its
-/// destruction may take long, so ended_aside() destroys it.
+/// destruction may take long, so ended_detached() destroys it.
 class KafkaClient {
  public:
   using Clock = std::chrono::steady_clock;

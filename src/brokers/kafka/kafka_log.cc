@@ -5,10 +5,10 @@
 #include <fmt/ranges.h>
 
 #include "brokers/kafka/kafka_reader.h"
-#include "stream/aside.h"
 #include "stream/broker/broker_log.h"
+#include "stream/detached_call.h"
 #include "stream/number_offset.h"
-#include "stream/pause.h"
+#include "stream/stream_clock.h"
 
 namespace forebay {
 
@@ -71,8 +71,8 @@ class KafkaLog final : public BrokerLog {
       }
       return ends;
     };
-    auto ends = run_aside<std::vector<std::string>>(work, KafkaClock::now() + kKafkaEndsLimit, stop,
-                                                    "asking Kafka for its ends");
+    auto ends = run_detached<std::vector<std::string>>(work, KafkaClock::now() + kKafkaEndsLimit, stop,
+                                                       "asking Kafka for its ends");
     return ends.ok() ? std::move(ends) : Result<std::vector<std::string>>(ends.status().with_key(name()));
   }
 
@@ -102,12 +102,12 @@ Result<size_t> count_partitions(const KafkaAddress& address, const std::stop_tok
   for (bool told = false;;) {
     // Longer than the client takes to report a problem.
     auto count =
-        run_aside<size_t>(work, KafkaClock::now() + 2 * tell_after, stop, "asking Kafka for the topic's partitions");
+        run_detached<size_t>(work, KafkaClock::now() + 2 * tell_after, stop, "asking Kafka for the topic's partitions");
     if (count.ok() || count.status().code() != Code::kUnavailable) return count;
     if (!std::exchange(told, true))
       tell(fmt::format("{}: still waiting for the cluster, which has to say how many partitions there are: {}",
                        address.name, count.status().message()));
-    pause_for(kTryAgain, stop);  // some problems are reported at once
+    StreamClock::real().wait_for(kTryAgain, stop);  // some problems are reported at once
   }
 }
 

@@ -12,6 +12,7 @@
 #include "brokers/kafka/kafka_client.h"
 #include "brokers/kafka/mock_cluster_test_support.h"
 #include "stream/log_conformance.h"
+#include "stream/stream_test_support.h"
 #include "telemetry/log.h"
 
 namespace forebay {
@@ -106,22 +107,15 @@ TEST(KafkaLog, PayloadsThatAreHeldOutliveTheirReader) {
   cluster.append(0, numbers(0, 20));
   const auto log = cluster.open().value();
   const int threads = rd_kafka_thread_cnt();
-  // The end of a client waits for messages in use, for as long as ended_aside() allows (200 ms). On
-  // a busy machine a single try may take as long for other reasons.
-  bool at_once = false;
-  for (int i = 0; i < 5 && !at_once; ++i) {
-    auto reading = log->read_after(positions_of(*log)).value();
-    const std::vector<LogRecord> records = read_count(*reading, {0}, 20);
-    const auto begin = std::chrono::steady_clock::now();
-    reading.reset();
-    at_once = std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(150);
-    EXPECT_GT(rd_kafka_thread_cnt(), threads) << "the client of messages that are held";
-    for (size_t n = 0; n < records.size(); ++n) EXPECT_EQ(text_of(*log, records[n]), fmt::format("{} ", n));
+  std::vector<LogRecord> records;
+  {
+    const auto reading = log->read_after(positions_of(*log)).value();
+    records = read_count(*reading, {0}, 20);
   }
-  EXPECT_TRUE(at_once);
-  for (int i = 0; i < 1'000 && rd_kafka_thread_cnt() > threads; ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  EXPECT_LE(rd_kafka_thread_cnt(), threads) << "it goes with the last of them";
+  EXPECT_GT(rd_kafka_thread_cnt(), threads) << "the client of messages that are held";
+  for (size_t n = 0; n < records.size(); ++n) EXPECT_EQ(text_of(*log, records[n]), fmt::format("{} ", n));
+  records.clear();
+  EXPECT_TRUE(becomes([&] { return rd_kafka_thread_cnt() <= threads; })) << "it goes with the last of them";
 }
 
 TEST(KafkaLog, AReaderThatIsGoneFetchesNothingThoughSomebodyHoldsItsPayloads) {

@@ -5,8 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
-#include "stream/aside.h"
-#include "stream/pause.h"
+#include "stream/detached_call.h"
 
 namespace forebay {
 
@@ -58,44 +57,29 @@ KafkaReader::~KafkaReader() {
     client->stop();
     return true;
   };
-  (void)run_aside<bool>(work, Clock::now() + kEndLimit, {}, "it ends");
+  (void)run_detached<bool>(work, clock_.now() + kEndLimit, {}, "it ends");
 }
 
-Result<std::vector<KafkaReader::Partition*>> KafkaReader::find_partitions(const std::vector<size_t>& wanted) {
-  std::vector<Partition*> found;
-  for (const size_t partition : wanted) {
-    const auto at = std::ranges::find(partitions_, partition, &Partition::partition);
-    if (at == partitions_.end()) return invalid_argument(fmt::format("partition {} is not of this reader", partition));
-    found.push_back(&*at);
-  }
+Status KafkaReader::look(const std::vector<size_t>& wanted, const Limits& limits, const std::stop_token& stop,
+                         std::vector<LogRecord>& records) {
+  FOREBAY_ASSIGN(std::vector<Partition*> partitions, find_wanted(wanted, partitions_));
   // Rotated, so that a partition that always has messages does not use all bytes of a read.
-  if (!found.empty()) std::ranges::rotate(found, found.begin() + static_cast<ptrdiff_t>(first_++ % found.size()));
-  return found;
-}
-
-Result<std::vector<LogRecord>> KafkaReader::read(const std::vector<size_t>& wanted, const Limits& limits,
-                                                 std::stop_token stop) {
-  FOREBAY_ASSIGN(const std::vector<Partition*> partitions, find_partitions(wanted));
-  const Clock::time_point until = Clock::now() + limits.wait;
+  std::ranges::rotate(partitions, partitions.begin() + static_cast<ptrdiff_t>(first_++ % partitions.size()));
   if (!client_) {
     FOREBAY_ASSIGN(client_, KafkaClient::make(address_, partitions_.size()));
   }
-  std::vector<LogRecord> records;
-  while (true) {
-    if (stop.stop_requested()) return cancelled("stopped while reading from Kafka").with_key(address_.name);
-    client_->look();
-    FOREBAY_RETURN_IF_ERROR(client_->refusal().with_key(address_.name));
-    uint64_t bytes = limits.bytes;
-    for (Partition* const from : partitions) {
-      const Status status = read_partition(*from, limits, bytes, stop, records);
-      if (!status.ok() && status.code() != Code::kUnavailable) return Status(status).with_key(address_.name);
-    }
-    const auto left = until - Clock::now();
-    if (!records.empty() || left <= Clock::duration::zero()) return records;
-    check_trouble(stop);
-    pause_for(std::min<Clock::duration>(left, kLookAgain), stop);
+  client_->look();
+  FOREBAY_RETURN_IF_ERROR(client_->refusal().with_key(address_.name));
+  uint64_t bytes = limits.bytes;
+  for (Partition* const from : partitions) {
+    const Status status = read_partition(*from, limits, bytes, stop, records);
+    if (!status.ok() && status.code() != Code::kUnavailable) return Status(status).with_key(address_.name);
   }
+  if (records.empty() && limits.wait.count() > 0) check_trouble(stop);
+  return {};
 }
+
+KafkaReader::Time KafkaReader::next_look(size_t) { return clock_.now() + kLookAgain; }
 
 Status KafkaReader::read_partition(Partition& from, const Limits& limits, uint64_t& bytes, const std::stop_token& stop,
                                    std::vector<LogRecord>& out) {
@@ -124,7 +108,7 @@ Status KafkaReader::find_position(Partition& from, const std::stop_token& stop) 
   from.started = false;
   const auto work = [client = client_, number = from.number] { return client->range(number, kAskRangeMs); };
   FOREBAY_ASSIGN(const KafkaClient::Range range,
-                 run_aside<KafkaClient::Range>(work, Clock::now() + kAskRangeMs, stop, "asking Kafka"));
+                 run_detached<KafkaClient::Range>(work, clock_.now() + kAskRangeMs, stop, "asking Kafka"));
   const int64_t next = from.position + 1;
   // At the end itself, reading waits for new messages.
   if (next > range.end)
@@ -137,13 +121,13 @@ Status KafkaReader::find_position(Partition& from, const std::stop_token& stop) 
 }
 
 void KafkaReader::check_trouble(const std::stop_token& stop) {
-  if (Clock::now() < check_again_ || client_->trouble().empty()) return;
+  if (clock_.now() < check_again_ || client_->trouble().empty()) return;
   const auto work = [client = client_] { return client->count_partitions(kCheckEvery); };
-  if (run_aside<size_t>(work, Clock::now() + kCheckEvery, stop, "asking Kafka").ok()) {
+  if (run_detached<size_t>(work, clock_.now() + kCheckEvery, stop, "asking Kafka").ok()) {
     client_->clear_trouble();
     ++reconnects_;
   }
-  check_again_ = Clock::now() + kCheckEvery;
+  check_again_ = clock_.now() + kCheckEvery;
 }
 
 }  // namespace forebay

@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "brokers/kafka/kafka_client.h"
-#include "stream/record_log.h"
+#include "stream/polling_reader.h"
 
 namespace forebay {
 
 /// Reads partitions of a topic. The library fetches a bounded number of bytes ahead.
-class KafkaReader final : public LogReader {
+class KafkaReader final : public PollingReader {
  public:
   struct Partition {
     size_t partition = 0;   ///< index in the log
@@ -21,23 +21,19 @@ class KafkaReader final : public LogReader {
   };
 
   KafkaReader(KafkaAddress address, std::vector<Partition> partitions)
-      : address_(std::move(address)), partitions_(std::move(partitions)) {}
+      : PollingReader(StreamClock::real()), address_(std::move(address)), partitions_(std::move(partitions)) {}
   /// Stops fetching, even if payloads still in use keep the client alive.
   ~KafkaReader() override;
   KafkaReader(const KafkaReader&) = delete;
   KafkaReader& operator=(const KafkaReader&) = delete;
 
-  Result<std::vector<LogRecord>> read(const std::vector<size_t>& wanted, const Limits& limits,
-                                      std::stop_token stop) override;
-  std::vector<LogGap> take_gaps() override { return std::exchange(gaps_, {}); }
   std::string troubled() const override { return client_ ? client_->trouble() : ""; }
-  int64_t reconnects() const override { return reconnects_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
+  Status look(const std::vector<size_t>& wanted, const Limits& limits, const std::stop_token& stop,
+              std::vector<LogRecord>& records) override;
+  Time next_look(size_t) override;
   static bool goes_on(const Partition& from) { return from.position >= 0 || from.known_from_first; }
-  Result<std::vector<Partition*>> find_partitions(const std::vector<size_t>& wanted);
   Status read_partition(Partition& from, const Limits& limits, uint64_t& bytes, const std::stop_token& stop,
                         std::vector<LogRecord>& out);
   /// Handles an offset that does not exist.
@@ -50,9 +46,7 @@ class KafkaReader final : public LogReader {
   std::shared_ptr<KafkaClient> client_;
   /// Index of the first wanted partition; it rotates.
   size_t first_ = 0;
-  Clock::time_point check_again_{};
-  int64_t reconnects_ = 0;
-  std::vector<LogGap> gaps_;
+  Time check_again_{};
 };
 
 }  // namespace forebay

@@ -49,12 +49,10 @@ class KafkaTlsTest : public testing::Test {
     return more;
   }
   static void expect_kafka_refuses(const std::string& broker, const KafkaOptions& options, const std::string& words) {
-    const auto begin = std::chrono::steady_clock::now();
     const Status status = open_kafka(broker, options).status();
     EXPECT_EQ(status.code(), Code::kInvalidArgument) << status.to_string();
     EXPECT_NE(status.to_string().find(words), std::string::npos) << status.to_string();
     EXPECT_NE(status.to_string().find(broker == "a:1" ? "" : broker), std::string::npos) << status.to_string();
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20)) << "it is refused at once";
   }
 
   TestCertificates certificates_;

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "brokers/nats/nats_reader.h"
+#include "stream/backoff.h"
 #include "stream/broker/broker_log.h"
 #include "stream/number_offset.h"
-#include "stream/pause.h"
 
 namespace forebay {
 
@@ -28,15 +28,12 @@ class NatsLog final : public BrokerLog {
   }
 
   Result<std::vector<std::string>> ends(std::stop_token stop) const override {
-    Backoff backoff;
-    const auto end = std::chrono::steady_clock::now() + kAskLimit;
-    while (true) {
-      const auto range = NatsSession::ask(address_, end, stop);
-      // Messages count from 1. The last number remains when all messages are gone.
-      if (range.ok()) return std::vector<std::string>{range->last == 0 ? "" : fmt::format("{}", range->last)};
-      const bool again = range.status().code() == Code::kUnavailable && std::chrono::steady_clock::now() < end;
-      if (!again || !pause_for(backoff.next(), stop)) return range.status().with_key(name());
-    }
+    const auto deadline = std::chrono::steady_clock::now() + kAskLimit;
+    const auto range = ask_until_available([&] { return NatsSession::ask(address_, deadline, stop); }, kAskLimit,
+                                           StreamClock::real(), stop);
+    if (!range.ok()) return range.status().with_key(name());
+    // Messages count from 1. The last number remains when all messages are gone.
+    return std::vector<std::string>{range->last == 0 ? "" : fmt::format("{}", range->last)};
   }
 
   int compare(const std::string& a, const std::string& b) const override { return compare_number_offsets(a, b); }

@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "stream/pause.h"
-
 namespace forebay {
 
 namespace {
@@ -27,29 +25,8 @@ Buffer payload_of_message(NatsMessage message) {
 
 }  // namespace
 
-Result<std::vector<LogRecord>> NatsReader::read(const std::vector<size_t>& wanted, const Limits& limits,
-                                                std::stop_token stop) {
-  const Clock::time_point until = Clock::now() + limits.wait;
-  std::vector<LogRecord> records;
-  while (true) {
-    if (stop.stop_requested()) return cancelled("stopped while reading from NATS").with_key(address_.name);
-    const Clock::time_point now = Clock::now();
-    Status status;
-    if (wanted.empty() || (!session_ && now < try_again_)) {
-      pause_for(std::min(until, wanted.empty() ? until : try_again_) - now, stop);
-    } else {
-      if (!session_) status = connect(stop);
-      if (status.ok()) status = read_round(limits, until, stop, records);
-    }
-    if (!status.ok()) FOREBAY_RETURN_IF_ERROR(endure(status));
-    if (!stop.stop_requested() && (!records.empty() || Clock::now() >= until)) return records;
-  }
-}
-
-Status NatsReader::connect(const std::stop_token& stop) {
+Status NatsReader::connect(bool again, const std::stop_token& stop) {
   FOREBAY_ASSIGN(session_, NatsSession::open(address_, position_ + 1, Clock::now() + kSessionLimit, stop));
-  const bool again = std::exchange(was_connected_, true);
-  if (again) ++reconnects_;
   consumed_ = 0;
   const NatsRange& range = session_->range();
   // Numbers only increase, even if messages are deleted.
@@ -64,26 +41,14 @@ Status NatsReader::connect(const std::stop_token& stop) {
   return {};
 }
 
-Status NatsReader::endure(Status error) {
-  session_.reset();
-  if (error.code() != Code::kUnavailable) return std::move(error).with_key(address_.name);
-  troubled_ = fmt::format("{}: {}", address_.servers.front().to_string(), error.message());
-  try_again_ = Clock::now() + backoff_.next();
-  return {};
-}
-
-Status NatsReader::read_round(const Limits& limits, Clock::time_point until, const std::stop_token& stop,
+Status NatsReader::read_round(const std::vector<size_t>&, const Limits& limits, const std::stop_token& stop,
                               std::vector<LogRecord>& out) {
   const uint64_t most = std::clamp<uint64_t>(limits.records, 1, kMostMessages);
   // A request has no limit in bytes, so the number follows from the size of earlier messages.
   const auto count = static_cast<int>(std::clamp<uint64_t>(limits.bytes / message_bytes_, 1, most));
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
-  const auto wait = std::clamp<std::chrono::milliseconds>(left, std::chrono::milliseconds(1), kFetchWait);
+  const auto wait = std::clamp<std::chrono::milliseconds>(limits.wait, std::chrono::milliseconds(1), kFetchWait);
   FOREBAY_ASSIGN(std::vector<NatsMessage> messages, session_->fetch(count, wait));
-  FOREBAY_RETURN_IF_ERROR(take(std::move(messages), stop, out));
-  troubled_.clear();
-  backoff_.reset();
-  return {};
+  return take(std::move(messages), stop, out);
 }
 
 Status NatsReader::take(std::vector<NatsMessage> messages, const std::stop_token& stop, std::vector<LogRecord>& out) {

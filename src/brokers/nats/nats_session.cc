@@ -10,8 +10,8 @@
 
 #include "brokers/nats/nats_greeting.h"
 #include "brokers/tls_refusal.h"
-#include "stream/aside.h"
 #include "stream/broker_url.h"
+#include "stream/detached_call.h"
 
 namespace forebay {
 
@@ -249,10 +249,10 @@ Result<NatsSession> NatsSession::open(const NatsAddress& address, uint64_t begin
     auto parts = std::make_unique<Parts>(address);
     FOREBAY_RETURN_IF_ERROR(parts->connect());
     FOREBAY_RETURN_IF_ERROR(parts->subscribe(begin));
-    return ended_aside(std::move(parts));
+    return ended_detached(std::move(parts));
   };
   FOREBAY_ASSIGN(std::shared_ptr<Parts> parts,
-                 run_aside<std::shared_ptr<Parts>>(work, deadline, stop, "connecting to NATS"));
+                 run_detached<std::shared_ptr<Parts>>(work, deadline, stop, "connecting to NATS"));
   return NatsSession(std::move(parts));
 }
 
@@ -263,7 +263,7 @@ Result<NatsRange> NatsSession::ask(const NatsAddress& address, Clock::time_point
     FOREBAY_RETURN_IF_ERROR(parts.connect());
     return parts.ask_range();
   };
-  return run_aside<NatsRange>(work, deadline, stop, "asking NATS");
+  return run_detached<NatsRange>(work, deadline, stop, "asking NATS");
 }
 
 const NatsRange& NatsSession::range() const { return parts_->range; }
@@ -271,7 +271,7 @@ const NatsRange& NatsSession::range() const { return parts_->range; }
 Result<NatsRange> NatsSession::range_now(Clock::time_point deadline, const std::stop_token& stop) const {
   // The work holds the parts, even if the session is destroyed meanwhile.
   const auto work = [parts = parts_]() -> Result<NatsRange> { return parts->ask_range(); };
-  return run_aside<NatsRange>(work, deadline, stop, "asking NATS");
+  return run_detached<NatsRange>(work, deadline, stop, "asking NATS");
 }
 
 Status NatsSession::Parts::ask_for(int count) {

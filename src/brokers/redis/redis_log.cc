@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "brokers/redis/redis_reader.h"
+#include "stream/backoff.h"
 #include "stream/broker/broker_log.h"
-#include "stream/pause.h"
 
 namespace forebay {
 
@@ -31,14 +31,8 @@ class RedisLog final : public BrokerLog {
   }
 
   Result<std::vector<std::string>> ends(std::stop_token stop) const override {
-    Backoff backoff;
-    const auto end = std::chrono::steady_clock::now() + kEndsLimit;
-    while (true) {
-      auto ends = ask_ends(stop);
-      const bool again = ends.status().code() == Code::kUnavailable && std::chrono::steady_clock::now() < end;
-      if (!again || !pause_for(backoff.next(), stop))
-        return ends.ok() ? ends : Result<std::vector<std::string>>(ends.status().with_key(name()));
-    }
+    auto ends = ask_until_available([&] { return ask_ends(stop); }, kEndsLimit, StreamClock::real(), stop);
+    return ends.ok() ? ends : Result<std::vector<std::string>>(ends.status().with_key(name()));
   }
 
   int compare(const std::string& a, const std::string& b) const override {

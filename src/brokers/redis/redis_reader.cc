@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "stream/pause.h"
-
 namespace forebay {
 
 namespace {
@@ -19,40 +17,8 @@ constexpr std::chrono::seconds kLookAtEndEvery{5};
 
 }  // namespace
 
-Result<std::vector<RedisReader::Stream*>> RedisReader::find_streams(const std::vector<size_t>& wanted) {
-  std::vector<Stream*> found;
-  for (const size_t partition : wanted) {
-    const auto at = std::ranges::find(streams_, partition, &Stream::partition);
-    if (at == streams_.end()) return invalid_argument(fmt::format("partition {} is not of this reader", partition));
-    found.push_back(&*at);
-  }
-  return found;
-}
-
-Result<std::vector<LogRecord>> RedisReader::read(const std::vector<size_t>& wanted, const Limits& limits,
-                                                 std::stop_token stop) {
-  FOREBAY_ASSIGN(const std::vector<Stream*> streams, find_streams(wanted));
-  const Deadline until = RedisClock::now() + limits.wait;
-  std::vector<LogRecord> records;
-  while (true) {
-    if (stop.stop_requested()) return cancelled("stopped while reading from Redis").with_key(address_.name);
-    const Deadline now = RedisClock::now();
-    Status status;
-    if (streams.empty() || (!connection_ && now < try_again_)) {
-      pause_for(std::min(until, streams.empty() ? until : try_again_) - now, stop);
-    } else {
-      if (!connection_) status = connect(stop);
-      if (status.ok()) status = read_round(streams, limits, until, stop, records);
-    }
-    if (!status.ok()) FOREBAY_RETURN_IF_ERROR(endure(status));
-    if (!stop.stop_requested() && (!records.empty() || RedisClock::now() >= until)) return records;
-  }
-}
-
-Status RedisReader::connect(const std::stop_token& stop) {
+Status RedisReader::connect(bool, const std::stop_token& stop) {
   FOREBAY_ASSIGN(connection_, RedisConnection::open(address_, RedisClock::now() + kConnectLimit, stop));
-  if (was_connected_) ++reconnects_;
-  was_connected_ = true;
   // Entries may have been trimmed while there was no connection.
   for (Stream& stream : streams_) stream.checked = false;
   return {};
@@ -60,23 +26,17 @@ Status RedisReader::connect(const std::stop_token& stop) {
 
 std::string RedisReader::troubled() const {
   // The stream may be created later, so reading waits for it; but usually its name is wrong.
-  if (troubled_.empty() && !absent_.empty()) return fmt::format("there was no stream '{}' when reading began", absent_);
-  return troubled_.empty() ? ends_before_ : troubled_;
+  const std::string trouble = ConnectedReader::troubled();
+  if (trouble.empty() && !absent_.empty()) return fmt::format("there was no stream '{}' when reading began", absent_);
+  return trouble.empty() ? ends_before_ : trouble;
 }
 
-Status RedisReader::endure(Status error) {
-  connection_.reset();
-  if (error.code() != Code::kUnavailable) return std::move(error).with_key(address_.name);
-  troubled_ = fmt::format("{}: {}", address_.host.to_string(), error.message());
-  try_again_ = RedisClock::now() + backoff_.next();
-  return {};
-}
-
-Status RedisReader::read_round(const std::vector<Stream*>& streams, const Limits& limits, Deadline until,
-                               const std::stop_token& stop, std::vector<LogRecord>& out) {
+Status RedisReader::read_round(const std::vector<size_t>& wanted, const Limits& limits, const std::stop_token& stop,
+                               std::vector<LogRecord>& out) {
+  FOREBAY_ASSIGN(const std::vector<Stream*> streams, find_wanted(wanted, streams_));
   FOREBAY_RETURN_IF_ERROR(check_positions(streams, stop));
   FOREBAY_RETURN_IF_ERROR(check_ends(streams, stop));
-  FOREBAY_ASSIGN(const RedisReply* const reply, ask_entries(streams, limits, until, stop));
+  FOREBAY_ASSIGN(const RedisReply* const reply, ask_entries(streams, limits, stop));
   std::vector<Stream*> given = streams;
   FOREBAY_ASSIGN(std::vector<Taken> taken, take_entries(*reply, given));
   // Whether these entries follow a gap must be known before they are used.
@@ -92,8 +52,6 @@ Status RedisReader::read_round(const std::vector<Stream*>& streams, const Limits
     out.insert(out.end(), std::make_move_iterator(taken[i].records.begin()),
                std::make_move_iterator(taken[i].records.end()));
   }
-  troubled_.clear();
-  backoff_.reset();
   return {};
 }
 
@@ -159,23 +117,22 @@ Result<std::vector<StreamInfo>> RedisReader::ask_infos(const std::vector<Stream*
 }
 
 Result<const RedisReply*> RedisReader::ask_entries(const std::vector<Stream*>& streams, const Limits& limits,
-                                                   Deadline until, const std::stop_token& stop) {
+                                                   const std::stop_token& stop) {
   // COUNT applies to each stream and has no limit in bytes, so it follows from the size of earlier
   // entries.
   const uint64_t fitting = limits.bytes / (entry_bytes_ * streams.size());
   const uint64_t count = std::clamp<uint64_t>(fitting, 1, std::max<size_t>(limits.records, 1));
-  const auto wait = std::chrono::ceil<std::chrono::milliseconds>(until - RedisClock::now());
-  std::vector<std::string> texts{fmt::format("{}", count), fmt::format("{}", std::max<int64_t>(wait.count(), 0))};
+  std::vector<std::string> texts{fmt::format("{}", count), fmt::format("{}", limits.wait.count())};
   for (const Stream* const stream : streams) texts.push_back(stream->position.to_string());
   std::vector<std::string_view> words{"XREAD", "COUNT", texts[0]};
-  if (wait.count() > 0) words.insert(words.end(), {"BLOCK", texts[1]});  // 0 would block forever
+  if (limits.wait.count() > 0) words.insert(words.end(), {"BLOCK", texts[1]});  // 0 would block forever
   words.emplace_back("STREAMS");
   for (const Stream* const stream : streams) words.emplace_back(name_of(*stream));
   words.insert(words.end(), texts.begin() + 2, texts.end());
   RedisCommands commands;
   commands.add(words);
   // The server may delay the reply until then (BLOCK), and needs some time of its own.
-  const Deadline deadline = std::max(until, RedisClock::now()) + kAnswerLimit;
+  const Deadline deadline = RedisClock::now() + limits.wait + kAnswerLimit;
   FOREBAY_RETURN_IF_ERROR(connection_->send(commands, deadline, stop));
   FOREBAY_ASSIGN(const RedisReply* const reply, connection_->receive(deadline, stop));
   if (reply->is(0, RedisReply::Kind::kError)) return status_of_redis_error(reply->text(0), address_);

@@ -14,7 +14,7 @@
 #include "base/reclaimable_memory.h"
 #include "cache/hash_map.h"
 #include "pipeline/keyed_stage.h"
-#include "stream/rehearsal_itinerary.h"
+#include "stream/replay_steps.h"
 
 namespace forebay {
 

@@ -32,8 +32,8 @@ void keep_latest(Rehearsal::Class& kept, int64_t capacity) {
 
 struct SaidReplay {
   RehearsalOptions options;
-  int64_t old = 0;  // replayed samples in each step of each rank
-  std::string by;
+  int64_t replayed = 0;  // replayed samples in each step of each rank
+  std::string by = {};
 };
 
 // The replay buffer of .buffer(on_underrun="repeat"): the latest records, as many as one step has.
@@ -52,7 +52,7 @@ SaidReplay said_of(const RunInput& input) {
   const Args args(step->args, catalog().find(step->name)->args);
   const std::string policy = args.text("policy");
   SaidReplay said;
-  said.old = args.integer("n");
+  said.replayed = args.integer("n");
   said.by = args.text("by");
   said.options = {.seed = input.options.seed,
                   .policy = policy == "balanced" ? RehearsalPolicy::kBalanced
@@ -60,7 +60,7 @@ SaidReplay said_of(const RunInput& input) {
                                                  : RehearsalPolicy::kReservoir,
                   .capacity = args.integer("capacity"),
                   // Drawn for all ranks at once. Each takes its part, so no two share a sample.
-                  .draws = said.old * input.place.world_size};
+                  .draws = said.replayed * input.place.world_size};
   if (args.has("candidates")) said.options.candidates = args.integer("candidates");
   return said;
 }
@@ -89,7 +89,7 @@ Result<std::shared_ptr<ReplayRun>> ReplayRun::open(const RunInput& input, std::s
   std::shared_ptr<ReplayRun> replay(new ReplayRun(input, std::move(run)));
   SaidReplay said = said_of(input);
   replay->options_ = said.options;
-  replay->old_ = said.old;
+  replay->replayed_ = said.replayed;
   replay->by_ = std::move(said.by);
   FOREBAY_ASSIGN(replay->read_field_, SampleLabels::field_to_read(replay->by_, *replay->source()));
   replay->results_ = open_results(input.description(), input.sizes.memory);
@@ -103,7 +103,7 @@ Status ReplayRun::choose(RunSetup& setup) {
 
 Status ReplayRun::order(RunSetup& setup) {
   FOREBAY_RETURN_IF_ERROR(run_->order(setup));
-  setup.sizes.run.rows += setup.sizes.run.replayed_rows = old_;
+  setup.sizes.run.rows += setup.sizes.run.replayed_rows = replayed_;
   if (!read_field_.empty()) setup.sizes.run.classes = SampleClasses::expected_bytes(setup.compile.selection->size());
   return {};
 }
@@ -123,7 +123,7 @@ Status ReplayRun::open_steps(RunSetup& setup) {
     FOREBAY_ASSIGN(labels, SampleLabels::of_field(by_, source()->schema(), user_code));
   }
   samples_ = run_->samples(labels);
-  steps_ = std::make_shared<RehearsalItinerary>(run_->steps(), samples_, options_, old_, input_.place.rank, results_);
+  steps_ = std::make_shared<ReplaySteps>(run_->steps(), samples_, options_, replayed_, input_.place.rank, results_);
   return begin_with_given();
 }
 
@@ -145,7 +145,7 @@ void ReplayRun::stands_at(const Cursor& at) {
 
 void ReplayRun::save(Checkpoint& state) const {
   run_->save(state);
-  state.replay = state_of(steps_->kept());
+  state.replay = state_of(steps_->buffer());
 }
 
 Result<Run::GoOn> ReplayRun::load(const Checkpoint& saved) {

@@ -9,7 +9,7 @@
 #include "loader/run/run.h"
 #include "loader/samples/sample_classes.h"
 #include "plan/rehearsal.h"
-#include "stream/rehearsal_itinerary.h"
+#include "stream/replay_steps.h"
 
 namespace forebay {
 
@@ -61,12 +61,12 @@ class ReplayRun final : public Run {
   const RunInput& input_;
   const std::shared_ptr<Run> run_;
   RehearsalOptions options_;
-  int64_t old_ = 0;                               // replayed samples in each step of this rank
+  int64_t replayed_ = 0;                          // replayed samples in each step of this rank
   std::string by_, read_field_;                   // field of the class; the same if a pass reads it
   std::shared_ptr<ReplayRows> results_;           // null: replayed samples pass all steps again
   std::shared_ptr<const SampleClasses> classes_;  // null: no pass had to read classes
   std::shared_ptr<RunSamples> samples_;
-  std::shared_ptr<RehearsalItinerary> steps_;
+  std::shared_ptr<ReplaySteps> steps_;
 };
 
 }  // namespace forebay

@@ -15,7 +15,7 @@
 #include "loader/run/checkpoint.h"
 #include "loader/samples/reading_pass.h"
 #include "pipeline/run/runner.h"
-#include "stream/rehearsal_itinerary.h"
+#include "stream/replay_steps.h"
 
 namespace forebay {
 

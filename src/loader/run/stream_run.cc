@@ -90,7 +90,7 @@ DiskRoom disk_room(const Description& description) {
 }
 
 // Null if the system's temporary folder is unusable; then all retained records stay in memory.
-Result<std::shared_ptr<ReplayDisk>> kept_disk(const Description& description) {
+Result<std::shared_ptr<ReplayDisk>> replay_disk(const Description& description) {
   const DiskRoom room = disk_room(description);
   Result<std::unique_ptr<ReplayDisk>> disk = ReplayDisk::open(room.folder, room.bytes);
   if (!disk.ok() && !room.asked_for) return std::shared_ptr<ReplayDisk>();
@@ -137,15 +137,15 @@ class StreamRun::Samples final : public RunSamples {
   }
   // Retains the records however far the run gets. One of the ranks has each, in memory or on disk.
   Status keep(const StepPlan& step, std::span<const int64_t> entered) override {
-    return run_->kept_->keep(*run_->stream_, entered, numbers_of(step).second);
+    return run_->replay_->keep(*run_->stream_, entered, numbers_of(step).second);
   }
-  void let_go(std::span<const int64_t> left) override { run_->kept_->let_go(left); }
+  void let_go(std::span<const int64_t> left) override { run_->replay_->let_go(left); }
   void bring(std::span<const int64_t> ids) override {
-    if (run_->exchange_) run_->exchange_->bring(run_->kept_->borrow(ids));
+    if (run_->exchange_) run_->exchange_->bring(run_->replay_->borrow(ids));
   }
-  void give_back(std::span<const int64_t> ids) override { run_->kept_->give_back(ids); }
+  void give_back(std::span<const int64_t> ids) override { run_->replay_->give_back(ids); }
   Result<bool> here(std::span<const int64_t> ids) const override {
-    if (!run_->exchange_ || run_->kept_->here(ids)) return true;
+    if (!run_->exchange_ || run_->replay_->here(ids)) return true;
     FOREBAY_RETURN_IF_ERROR(run_->exchange_->failure());
     return false;
   }
@@ -153,11 +153,11 @@ class StreamRun::Samples final : public RunSamples {
 
   // Returns their places in the log, from which they are read again when the run resumes.
   std::optional<std::vector<PlacedRecord>> records(std::span<const int64_t> ids) const override {
-    return run_->kept_->places(ids);
+    return run_->replay_->places(ids);
   }
   Status find(std::span<const int64_t> ids, std::span<const PlacedRecord> records) override {
-    FOREBAY_RETURN_IF_ERROR(run_->kept_->restore(records));
-    if (std::ranges::all_of(ids, [&](int64_t id) { return run_->kept_->is_kept(id); })) return {};
+    FOREBAY_RETURN_IF_ERROR(run_->replay_->restore(records));
+    if (std::ranges::all_of(ids, [&](int64_t id) { return run_->replay_->is_kept(id); })) return {};
     return invalid_argument("this state keeps records of which it does not say where they lie");
   }
   Status check_before(std::span<const int64_t> ids) const override {
@@ -211,8 +211,8 @@ Result<std::shared_ptr<StreamRun>> StreamRun::open(const RunInput& input, const 
   run->repeats_ = journal != nullptr;
   if (journal) run->stream_->set_guide(std::move(journal));
   if (run->decisions_) run->decisions_->lead_or_follow(*run->stream_, run->terms(schedule));
-  FOREBAY_RETURN_IF_ERROR(run->open_kept(source.log()));
-  run->source_ = source.over(run->stream_, run->kept_);
+  FOREBAY_RETURN_IF_ERROR(run->open_replay(source.log()));
+  run->source_ = source.over(run->stream_, run->replay_);
   run->steps_ = std::make_shared<StreamItinerary>(
       run->stream_, StreamItineraryOptions{.batch_size = schedule.batch_size,
                                            .world_size = schedule.world_size,
@@ -269,21 +269,24 @@ void StreamRun::share_reading(const std::shared_ptr<const RecordLog>& log, const
 
 // Records that are objects of the program stay in its memory, so each rank retains all of them. So
 // does each rank that repeats a journal, since these ranks do not communicate.
-Status StreamRun::open_kept(std::shared_ptr<const RecordLog> log) {
+Status StreamRun::open_replay(std::shared_ptr<const RecordLog> log) {
   const bool keeps = keeps_records(input_.description(), stream_->options());
-  KeptOptions options{.memory_bytes = bytes()};
+  ReplayRecordsOptions options{.memory_bytes = bytes()};
   if (keeps && log->records_are_whole()) {
-    FOREBAY_ASSIGN(options.disk, kept_disk(input_.description()));
+    FOREBAY_ASSIGN(options.disk, replay_disk(input_.description()));
     if (decisions_) options.share = {input_.place.rank, input_.place.world_size};
   }
   const bool brings = options.disk || options.share.ranks > 1;
-  kept_ = std::make_shared<ReplayRecords>(std::move(log), std::move(options));
+  replay_ = std::make_shared<ReplayRecords>(std::move(log), std::move(options));
   if (!brings) return {};
-  if (decisions_) decisions_->lend(kept_);
+  if (decisions_) decisions_->lend(replay_);
   using Items = Result<std::vector<ResponseItem>>;
   exchange_ = std::make_unique<RecordExchange>(
-      kept_, [ranks = decisions_.get()](int rank, std::span<const int64_t> numbers, const std::stop_token& stop) {
-        return ranks != nullptr ? ranks->ask_for_records(rank, numbers, stop) : Items(unavailable("there is one rank"));
+      *replay_, [ranks = decisions_.get()](int rank, std::span<const int64_t> numbers, const std::stop_token& stop) {
+        std::vector<RankItem> items;
+        for (const int64_t number : numbers) items.push_back({0, static_cast<uint64_t>(number)});
+        return ranks != nullptr ? ranks->ask(RankRequest::Kind::kRecords, rank, std::move(items), stop)
+                                : Items(unavailable("there is one rank"));
       });
   return {};
 }
@@ -317,9 +320,9 @@ Status StreamRun::open_steps(RunSetup& setup) {
   std::vector<ByteBudget::Account>& accounts = setup.runner.memory.accounts;
   add_reclaimable_accounts(*setup.plan, {}, input_.sizes.memory, accounts);
   // All three share one limit.
-  accounts.push_back({Use::kFetched, stream_->kept(), ByteBudget::Kind::kEntries, bytes(), 0, /*beside=*/bytes()});
+  accounts.push_back({Use::kFetched, stream_->memory(), ByteBudget::Kind::kEntries, bytes(), 0, /*beside=*/bytes()});
   if (reading_) accounts.push_back({Use::kFetched, reading_->bytes(), ByteBudget::Kind::kEntries, bytes()});
-  accounts.push_back({Use::kCaches, kept_->bytes(), ByteBudget::Kind::kEntries, bytes()});
+  accounts.push_back({Use::kCaches, replay_->bytes(), ByteBudget::Kind::kEntries, bytes()});
   return {};
 }
 
@@ -401,7 +404,7 @@ void StreamRun::go_on(const Cursor& at, StreamPlace place) {
   if (decisions_) decisions_->begin_anew();
   if (reading_) reading_->begin_anew();
   if (exchange_) exchange_->begin_anew();
-  kept_->begin(number);
+  replay_->begin(number);
   stream_->seek(std::move(place));
   steps_->stand(at, number);
 }
@@ -413,12 +416,12 @@ Status StreamRun::write_journal(const std::string& path, const Cursor& at) {
   const int64_t number = steps_->number_at(at);
   const std::shared_ptr<JournalWriter> before = journal();
   // The path may be that of the current journal: nothing may be written while it is opened anew.
-  const int64_t told = stream_->set_witness(nullptr, 0);
+  const int64_t out = stream_->set_witness(nullptr, 0);
   if (before) (void)before->flush();
   Result<std::shared_ptr<JournalWriter>> opened = JournalWriter::open(
       path, header_of(stream_->log(), stream_->options(), stream_->place(number)), stream_->log().partitions());
   if (!opened.ok()) {
-    if (before) stream_->set_witness(before, told);
+    if (before) stream_->set_witness(before, out);
     return opened.status();
   }
   stream_->set_witness(*opened, number);
@@ -445,28 +448,28 @@ void StreamRun::end_journal() {
 
 void StreamRun::add_to(Ledger& ledger) const {
   const Stream::Stats stats = stream_->stats();
-  StreamStats& told = ledger.stream.emplace();
-  told.arrived = stats.arrived;
-  told.trimmed = stats.trimmed;
-  told.missing = stats.missing;
-  told.reconnects = stats.reconnects;
-  told.bytes = stats.bytes + kept_->bytes()->bytes();
+  StreamStats& out = ledger.stream.emplace();
+  out.arrived = stats.arrived;
+  out.trimmed = stats.trimmed;
+  out.missing = stats.missing;
+  out.reconnects = stats.reconnects;
+  out.bytes = stats.bytes + replay_->bytes()->bytes();
   if (exchange_) {
-    const RecordExchange::Stats old = exchange_->stats();
-    told.old_lent = old.lent;
-    told.old_reread = old.reread;
-    told.old_lost = old.lost;
+    const RecordExchange::Stats replayed = exchange_->stats();
+    out.old_lent = replayed.lent;
+    out.old_reread = replayed.reread;
+    out.old_lost = replayed.lost;
   }
   if (reading_) {
     const RecordExchange::Stats rows = reading_->stats();
-    told.from_ranks = rows.lent;
-    told.reread = rows.reread;
-    told.bytes += reading_->bytes()->bytes();
+    out.from_ranks = rows.lent;
+    out.reread = rows.reread;
+    out.bytes += reading_->bytes()->bytes();
   }
-  told.disk_bytes = kept_->disk_bytes() + (stream_->options().spill ? stream_->options().spill->used() : 0);
+  out.disk_bytes = replay_->disk_bytes() + (stream_->options().spill ? stream_->options().spill->used() : 0);
   const std::vector<std::string>& partitions = stream_->log().partitions();
   for (size_t p = 0; p < partitions.size(); ++p)
-    told.partitions.push_back({partitions[p], static_cast<int64_t>(stats.waiting[p]), stats.dropped[p]});
+    out.partitions.push_back({partitions[p], static_cast<int64_t>(stats.waiting[p]), stats.dropped[p]});
 }
 
 Status StreamRun::flush_journal() const {

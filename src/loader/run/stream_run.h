@@ -40,7 +40,7 @@ class StreamRun final : public Run, public std::enable_shared_from_this<StreamRu
 
   Status before_batch(const Cursor& at) override;
   /// Releases records before the next batch.
-  void stands_at(const Cursor& at) override { stream_->behind(steps_->number_at(at)); }
+  void stands_at(const Cursor& at) override { stream_->delivered(steps_->number_at(at)); }
 
   /// Flushes the journal first, so that it covers all records before the state, also after a kill.
   void save(Checkpoint& state) const override;
@@ -63,7 +63,7 @@ class StreamRun final : public Run, public std::enable_shared_from_this<StreamRu
   Status join_job();
   void share_reading(const std::shared_ptr<const RecordLog>& log, const StreamOptions& options);
   RunTerms terms(const ScheduleOptions& schedule) const;
-  Status open_kept(std::shared_ptr<const RecordLog> log);
+  Status open_replay(std::shared_ptr<const RecordLog> log);
   static JournalHeader header_of(const RecordLog& log, const StreamOptions& options, StreamPlace place);
   static Status check_same_run(const JournalHeader& was, const JournalHeader& now, const std::string& path);
 
@@ -78,7 +78,7 @@ class StreamRun final : public Run, public std::enable_shared_from_this<StreamRu
   std::shared_ptr<Stream> stream_;
   std::shared_ptr<const Source> source_;
   std::shared_ptr<StreamItinerary> steps_;
-  std::shared_ptr<ReplayRecords> kept_;
+  std::shared_ptr<ReplayRecords> replay_;
   StreamPlace beginning_;  // place of a run without a state
   std::stop_source closing_;
   bool repeats_ = false;

@@ -27,10 +27,12 @@ uint64_t size_in_payload(const Buffer& payload) {
 
 class FilesReader final : public FolderReader {
  public:
-  using FolderReader::FolderReader;
+  FilesReader(FilePattern pattern, FolderPlace after, StreamClock& clock)
+      : FolderReader(std::move(pattern), std::move(after), clock) {}
 
  private:
-  Status read_once(const Limits& limits, const std::stop_token& stop, std::vector<LogRecord>& records) override {
+  Status look(const std::vector<size_t>&, const Limits& limits, const std::stop_token& stop,
+              std::vector<LogRecord>& records) override {
     FOREBAY_ASSIGN(std::vector<FollowedFolder::Found> found, folder_.next(std::max<size_t>(limits.records, 1), stop));
     for (FollowedFolder::Found& one : found)
       records.push_back({0, one.place.to_string(), std::move(one.place.key), payload_of_size(one.file.size)});
@@ -40,8 +42,9 @@ class FilesReader final : public FolderReader {
 
 class FolderLog final : public RecordLog {
  public:
-  FolderLog(std::shared_ptr<Store> store, FilePattern pattern, RecordFormat format)
-      : store_(std::move(store)), pattern_(std::move(pattern)), format_(std::move(format)), schema_(format_.schema()) {
+  FolderLog(std::shared_ptr<Store> store, FilePattern pattern, RecordFormat format, StreamClock& clock)
+      : store_(std::move(store)), pattern_(std::move(pattern)), format_(std::move(format)), clock_(clock),
+        schema_(format_.schema()) {
     for (size_t i = 0; i < schema_.size(); ++i) {
       const bool key = schema_[i].name == "key" && format_.form() != PayloadForm::kJson;
       schema_[i].fetched = !key;
@@ -59,10 +62,10 @@ class FolderLog final : public RecordLog {
       FOREBAY_RETURN_IF_ERROR(check_offset(from[0].after));
       after = *FolderPlace::parse(from[0].after);
     }
-    return std::unique_ptr<LogReader>(std::make_unique<FilesReader>(pattern_, std::move(after)));
+    return std::unique_ptr<LogReader>(std::make_unique<FilesReader>(pattern_, std::move(after), clock_));
   }
   Result<std::vector<std::string>> ends(std::stop_token stop) const override {
-    FOREBAY_ASSIGN(const FolderPlace last, last_settled(pattern_, stop));
+    FOREBAY_ASSIGN(const FolderPlace last, last_settled(pattern_, clock_, stop));
     return std::vector<std::string>{last.key.empty() ? "" : last.to_string()};
   }
   int compare(const std::string& a, const std::string& b) const override {
@@ -93,6 +96,7 @@ class FolderLog final : public RecordLog {
   const std::shared_ptr<Store> store_;
   const FilePattern pattern_;
   const RecordFormat format_;
+  StreamClock& clock_;
   Schema schema_;
   const std::vector<std::string> partitions_{pattern_.text()};
 };
@@ -100,11 +104,11 @@ class FolderLog final : public RecordLog {
 }  // namespace
 
 Result<std::shared_ptr<const RecordLog>> folder_log(std::shared_ptr<Store> store, FilePattern pattern,
-                                                    RecordFormat format) {
+                                                    RecordFormat format, StreamClock& clock) {
   if (format.form() == PayloadForm::kFields)
     return invalid_argument("format='fields' is for named values, as Redis has them; files are bytes, text or json");
   return std::shared_ptr<const RecordLog>(
-      std::make_shared<const FolderLog>(std::move(store), std::move(pattern), std::move(format)));
+      std::make_shared<const FolderLog>(std::move(store), std::move(pattern), std::move(format), clock));
 }
 
 }  // namespace forebay

@@ -6,6 +6,7 @@
 #include "stream/files/file_pattern.h"
 #include "stream/record_format.h"
 #include "stream/record_log.h"
+#include "stream/stream_clock.h"
 
 namespace forebay {
 
@@ -14,6 +15,6 @@ namespace forebay {
 /// paths. A file that is written again later is another record. Hidden files and files that end in
 /// ".tmp" or ".part" are ignored. This call touches no storage.
 Result<std::shared_ptr<const RecordLog>> folder_log(std::shared_ptr<Store> store, FilePattern pattern,
-                                                    RecordFormat format);
+                                                    RecordFormat format, StreamClock& clock = StreamClock::real());
 
 }  // namespace forebay

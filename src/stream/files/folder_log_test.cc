@@ -15,6 +15,7 @@
 #include "store/scratch_folder.h"
 #include "stream/files/followed_folder.h"
 #include "stream/log_conformance.h"
+#include "stream/manual_clock_test_support.h"
 
 namespace forebay {
 
@@ -25,8 +26,9 @@ using conformance::positions_of;
 using conformance::read_count;
 using conformance::text_of;
 
-std::shared_ptr<const RecordLog> open_folder(const std::string& pattern) {
-  auto log = folder_log(local_store(""), FilePattern::of(pattern).value(), RecordFormat::of("bytes", "").value());
+std::shared_ptr<const RecordLog> open_folder(const std::string& pattern, StreamClock& clock) {
+  auto log =
+      folder_log(local_store(""), FilePattern::of(pattern).value(), RecordFormat::of("bytes", "").value(), clock);
   EXPECT_TRUE(log.ok()) << log.status().to_string();
   return std::move(log).value();
 }
@@ -34,14 +36,26 @@ std::shared_ptr<const RecordLog> open_folder(const std::string& pattern) {
 /// Files come in the order in which they were changed, those of one tick of the clock by name.
 class FolderUnderTest final : public LogUnderTest {
  public:
-  std::shared_ptr<const RecordLog> log() override { return open_folder(folder_.path("*.bin")); }
+  std::shared_ptr<const RecordLog> log() override { return open_folder(folder_.path("*.bin"), clock_); }
   void append(size_t, const std::vector<std::string>& payloads) override {
-    for (const std::string& payload : payloads) folder_.write(fmt::format("{:08}.bin", written_++), payload);
+    for (const std::string& payload : payloads) {
+      // The clock does not wait for a writer, so each file appears as a whole.
+      const std::string name = fmt::format("{:08}.bin", written_++);
+      folder_.write(name + ".tmp", payload);
+      std::filesystem::rename(folder_.path(name + ".tmp"), folder_.path(name));
+    }
   }
 
  private:
+  ManualClock clock_;
   ScratchFolder folder_;
   size_t written_ = 0;
+};
+
+class FolderLogTest : public testing::Test {
+ protected:
+  ManualClock clock_;
+  const ScratchFolder folder_;
 };
 
 std::vector<std::string> sorted_keys(const std::vector<LogRecord>& records) {
@@ -72,20 +86,18 @@ TEST(FolderPlace, IsReadAsItIsWritten) {
   EXPECT_LT(*FolderPlace::parse("9/a"), *FolderPlace::parse("9/b"));
 }
 
-TEST(FolderLog, AFolderByItselfIsToldHowToReadWhatIsBelow) {
-  const ScratchFolder folder;
-  const Status status = FilePattern::look_at(folder.path("")).status();
+TEST_F(FolderLogTest, AFolderByItselfIsToldHowToReadWhatIsBelow) {
+  const Status status = FilePattern::look_at(folder_.path("")).status();
   EXPECT_NE(status.message().find("for the files below it use"), std::string::npos) << status.to_string();
 }
 
-TEST(FolderLog, UnfinishedAndHiddenNamesAreLeftOut) {
-  const ScratchFolder folder;
+TEST_F(FolderLogTest, UnfinishedAndHiddenNamesAreLeftOut) {
   for (const std::string name : {".hidden", "a.tmp", "sub/b.part", "sub/.c", ".d/e", "sub/deep/f", "g"})
-    folder.write(name, name);
-  const auto log = open_folder(folder.path("**"));
+    folder_.write(name, name);
+  const auto log = open_folder(folder_.path("**"), clock_);
   const auto reading = log->read_after(positions_of(*log)).value();
   EXPECT_EQ(sorted_keys(read_count(*reading, {0}, 2)), (std::vector<std::string>{"g", "sub/deep/f"}));
-  std::filesystem::rename(folder.path("a.tmp"), folder.path("a"));
+  std::filesystem::rename(folder_.path("a.tmp"), folder_.path("a"));
   const auto renamed = read_count(*reading, {0}, 1);
   ASSERT_EQ(renamed.size(), 1u);
   EXPECT_EQ(renamed[0].key, "a");
@@ -94,49 +106,46 @@ TEST(FolderLog, UnfinishedAndHiddenNamesAreLeftOut) {
   EXPECT_FALSE(log->schema()[1].fetched);
 }
 
-TEST(FolderLog, ANameThatNoStateCouldHoldIsNamed) {
-  const ScratchFolder folder;
-  folder.write("a", "a");
-  folder.write("b\xff", "b");
-  const auto log = open_folder(folder.path("*"));
+TEST_F(FolderLogTest, ANameThatNoStateCouldHoldIsNamed) {
+  folder_.write("a", "a");
+  folder_.write("b\xff", "b");
+  const auto log = open_folder(folder_.path("*"), clock_);
   const auto reading = log->read_after(positions_of(*log)).value();
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   Status status;
-  while (status.ok() && std::chrono::steady_clock::now() < until) status = reading->read({0}, {}, {}).status();
+  for (int i = 0; i < 1000 && status.ok(); ++i) status = reading->read({0}, {}, {}).status();
   EXPECT_EQ(status.code(), Code::kUnsupported);
   EXPECT_NE(status.message().find("not UTF-8"), std::string::npos) << status.message();
 }
 
-TEST(FolderLog, AFileThatIsWrittenAgainComesAgainAndOneThatIsGoneDoesNot) {
-  const ScratchFolder folder;
-  folder.write("a", "old");
-  folder.write("b", "old");
-  const auto log = open_folder(folder.path("*"));
+TEST_F(FolderLogTest, AFileThatIsWrittenAgainComesAgainAndOneThatIsGoneDoesNot) {
+  folder_.write("a", "old");
+  folder_.write("b", "old");
+  const auto log = open_folder(folder_.path("*"), clock_);
   const auto reading = log->read_after(positions_of(*log)).value();
   EXPECT_EQ(read_count(*reading, {0}, 2).size(), 2u);
-  folder.write("c", "gone soon");
-  std::filesystem::remove(folder.path("c"));
-  folder.write("a", "newer");
+  folder_.write("c", "gone soon");
+  std::filesystem::remove(folder_.path("c"));
+  folder_.write("a", "newer");
   const auto again = read_count(*reading, {0}, 1);
   ASSERT_EQ(again.size(), 1u);
   EXPECT_EQ(again[0].key, "a");
   EXPECT_EQ(text_of(*log, again[0]), "newer");
 }
 
-TEST(FolderLog, UnderLoadEveryFileComesOnceInOneOrderForAllReaders) {
-  constexpr int kWriters = 3, kFiles = 300;
-  const ScratchFolder folder;
+TEST_F(FolderLogTest, UnderLoadEveryFileComesOnceInOneOrderForAllReaders) {
+  constexpr int kWriters = 3, kFiles = 1000;
   for (int writer = 0; writer < kWriters; ++writer)
-    std::filesystem::create_directories(folder.path(fmt::format("{}", writer)));
-  const auto log = open_folder(folder.path("**"));
+    std::filesystem::create_directories(folder_.path(fmt::format("{}", writer)));
+  // The system's clock: files of several writers that change in one tick of the file system's clock
+  // are told apart only by the time that passes.
+  const auto log = open_folder(folder_.path("**"), StreamClock::real());
   std::vector<std::jthread> writers;
   for (int writer = 0; writer < kWriters; ++writer) {
     writers.emplace_back([&, writer] {
       for (int i = 0; i < kFiles; ++i) {
         const std::string name = fmt::format("{}/{:04}", writer, i);
-        folder.write(name + ".tmp", name);
-        std::filesystem::rename(folder.path(name + ".tmp"), folder.path(name));
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        folder_.write(name + ".tmp", name);
+        std::filesystem::rename(folder_.path(name + ".tmp"), folder_.path(name));
       }
     });
   }
@@ -149,9 +158,8 @@ TEST(FolderLog, UnderLoadEveryFileComesOnceInOneOrderForAllReaders) {
   }
 }
 
-TEST(FolderLog, AFolderThatIsNotThereIsNotFound) {
-  const ScratchFolder folder;
-  const auto log = open_folder(folder.path("none/*"));
+TEST_F(FolderLogTest, AFolderThatIsNotThereIsNotFound) {
+  const auto log = open_folder(folder_.path("none/*"), clock_);
   const auto reading = log->read_after(positions_of(*log)).value();
   EXPECT_EQ(reading->read({0}, {}, {}).status().code(), Code::kNotFound);
 }

@@ -1,26 +1,21 @@
 #pragma once
 
-#include <stop_token>
+#include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "stream/files/followed_folder.h"
-#include "stream/record_log.h"
+#include "stream/polling_reader.h"
 
 namespace forebay {
 
 /// Reads the files of a followed folder as one partition, in the order in which they appear.
-/// Derived classes decide which records a file has.
-class FolderReader : public LogReader {
- public:
-  FolderReader(FilePattern pattern, FolderPlace after) : folder_(std::move(pattern), std::move(after)) {}
-
-  Result<std::vector<LogRecord>> read(const std::vector<size_t>& wanted, const Limits& limits,
-                                      std::stop_token stop) final;
-
+/// Derived classes decide which records a file has. They add none if no file has settled.
+class FolderReader : public PollingReader {
  protected:
-  /// Adds the records that are available now, within the limits. Adds none if no file has settled.
-  virtual Status read_once(const Limits& limits, const std::stop_token& stop, std::vector<LogRecord>& records) = 0;
+  FolderReader(FilePattern pattern, FolderPlace after, StreamClock& clock)
+      : PollingReader(clock), folder_(std::move(pattern), std::move(after), clock) {}
+
+  Time next_look(size_t) override { return std::max(folder_.looks_at(), clock_.now() + std::chrono::milliseconds(1)); }
 
   FollowedFolder folder_;
 };

@@ -19,11 +19,6 @@ constexpr int kShareOfLooking = 10;  ///< a pause is at least so many times as l
 
 bool comes_before(const FollowedFolder::Found& a, const FollowedFolder::Found& b) { return a.place < b.place; }
 
-int64_t now_in_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
 constexpr int64_t ns_of(std::chrono::nanoseconds time) { return time.count(); }
 
 }  // namespace
@@ -44,8 +39,8 @@ std::optional<FolderPlace> FolderPlace::parse(std::string_view text) {
 
 bool is_unfinished_name(std::string_view path) { return path.ends_with(".tmp") || path.ends_with(".part"); }
 
-Result<FolderPlace> last_settled(const FilePattern& pattern, const std::stop_token& stop) {
-  const int64_t until = now_in_ns() - ns_of(FollowedFolder::kSettle);
+Result<FolderPlace> last_settled(const FilePattern& pattern, const StreamClock& clock, const std::stop_token& stop) {
+  const int64_t until = clock.wall_ns() - ns_of(FollowedFolder::kSettle);
   FolderPlace last;
   FOREBAY_RETURN_IF_ERROR(pattern.scan(stop, [&](SeenFile&& file) {
     if (is_unfinished_name(file.path) || file.changed_ns > until) return;
@@ -55,7 +50,7 @@ Result<FolderPlace> last_settled(const FilePattern& pattern, const std::stop_tok
 }
 
 Result<std::vector<FollowedFolder::Found>> FollowedFolder::next(size_t most, const std::stop_token& stop) {
-  if (waiting_.empty() && Clock::now() >= look_at_) FOREBAY_RETURN_IF_ERROR(look(stop));
+  if (waiting_.empty() && clock_.now() >= look_at_) FOREBAY_RETURN_IF_ERROR(look(stop));
   std::vector<Found> found;
   while (!waiting_.empty() && found.size() < most) {
     Found one = std::move(waiting_.back());
@@ -70,8 +65,8 @@ Result<std::vector<FollowedFolder::Found>> FollowedFolder::next(size_t most, con
 }
 
 Status FollowedFolder::look(const std::stop_token& stop) {
-  const Clock::time_point begin = Clock::now();
-  const int64_t until = settled_until(begin, now_in_ns());
+  const Time begin = clock_.now();
+  const int64_t until = settled_until(begin, clock_.wall_ns());
   int64_t latest = latest_.empty() ? -1 : latest_.back().second;
   Status too_long;
   FOREBAY_RETURN_IF_ERROR(pattern_.scan(stop, [&](SeenFile&& file) {
@@ -86,7 +81,7 @@ Status FollowedFolder::look(const std::stop_token& stop) {
     remember(std::move(found));
   }));
   FOREBAY_RETURN_IF_ERROR(too_long);
-  const Clock::time_point end = Clock::now();
+  const Time end = clock_.now();
   // A scan that found nothing newer adds no information, so it is left out and the list stays
   // short.
   if (latest_.empty() || latest > latest_.back().second) latest_.emplace_back(end, latest);
@@ -94,7 +89,7 @@ Status FollowedFolder::look(const std::stop_token& stop) {
   const auto twice = std::ranges::unique(waiting_, {}, &Found::place);
   waiting_.erase(twice.begin(), twice.end());
   // After a scan of a large folder, which takes long, the pause is ten times as long.
-  look_at_ = end + std::max<Clock::duration>(kLookEvery, (end - begin) * kShareOfLooking);
+  look_at_ = end + std::max<Time::duration>(kLookEvery, (end - begin) * kShareOfLooking);
   return {};
 }
 
@@ -106,7 +101,7 @@ void FollowedFolder::remember(Found&& found) {
   waiting_.pop_back();
 }
 
-int64_t FollowedFolder::settled_until(Clock::time_point begin, int64_t now_ns) {
+int64_t FollowedFolder::settled_until(Time begin, int64_t now_ns) {
   // A change that an earlier scan saw was made before this scan began, by the file system's own
   // clock, and changes after the beginning are later. Since kSettle lies in between, times cannot
   // be equal.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "stream/files/file_pattern.h"
+#include "stream/stream_clock.h"
 
 namespace forebay {
 
@@ -33,20 +34,21 @@ bool is_unfinished_name(std::string_view path);
 
 /// Returns the last file that has settled, i.e. has not changed for FollowedFolder::kSettle.
 /// Returns the place before all files if there is none.
-Result<FolderPlace> last_settled(const FilePattern& pattern, const std::stop_token& stop);
+Result<FolderPlace> last_settled(const FilePattern& pattern, const StreamClock& clock, const std::stop_token& stop);
 
 /// Finds files in the order of their last change, after a given place. A file is returned once it
 /// and all files before it have settled, so that no file appears later that belongs before it. For
 /// one thread.
 class FollowedFolder {
  public:
-  using Clock = std::chrono::steady_clock;
+  using Time = StreamClock::Time;
   /// The time that a file must have been unchanged.
   static constexpr std::chrono::milliseconds kSettle{1000};
   /// A change that is older than this has settled, however far clocks of file servers differ.
   static constexpr std::chrono::minutes kLongAgo{10};
 
-  FollowedFolder(FilePattern pattern, FolderPlace after) : pattern_(std::move(pattern)), after_(std::move(after)) {}
+  FollowedFolder(FilePattern pattern, FolderPlace after, const StreamClock& clock)
+      : pattern_(std::move(pattern)), clock_(clock), after_(std::move(after)) {}
 
   struct Found {
     FolderPlace place;
@@ -58,22 +60,23 @@ class FollowedFolder {
   /// Whether next() has more files without a scan.
   bool has_waiting() const { return !waiting_.empty(); }
   /// The earliest time of the next scan.
-  Clock::time_point looks_at() const { return look_at_; }
+  Time looks_at() const { return look_at_; }
 
  private:
   Status look(const std::stop_token& stop);
   /// Returns the time, of the file system's clock, up to which all changes were made before a scan
   /// that begins at `begin`. That scan has seen all of their files.
-  int64_t settled_until(Clock::time_point begin, int64_t now_ns);
+  int64_t settled_until(Time begin, int64_t now_ns);
   void remember(Found&& found);
 
   const FilePattern pattern_;
+  const StreamClock& clock_;
   FolderPlace after_;  ///< place of the last file that was returned
   /// Settled files, the next one last. During a scan it is a heap with the latest file on top.
   std::vector<Found> waiting_;
-  Clock::time_point look_at_{};
+  Time look_at_{};
   /// End of a scan, and the latest change that was seen until then.
-  std::deque<std::pair<Clock::time_point, int64_t>> latest_;
+  std::deque<std::pair<Time, int64_t>> latest_;
   int64_t latest_settled_ = -1;
 };
 

@@ -20,6 +20,7 @@ class GrowingFile {
   GrowingFile(size_t partition, std::string path, uint64_t begin, bool blank)
       : partition_(partition), path_(std::move(path)), position_(begin), searched_(begin), blank_(blank) {}
 
+  size_t partition() const { return partition_; }
   /// Adds complete lines, at most `records` of about `bytes` bytes; none if there are none.
   /// NotFound if the file is missing, or is shorter than the part that was read, and, after all of
   /// its lines were read, if its name is gone or belongs to another file. Corrupt if the position

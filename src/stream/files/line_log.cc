@@ -6,58 +6,39 @@
 
 #include "stream/files/growing_file.h"
 #include "stream/number_offset.h"
-#include "stream/pause.h"
+#include "stream/polling_reader.h"
 
 namespace forebay {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// The pause between two looks at all files, which grows with their number.
 std::chrono::microseconds look_every(size_t files) {
   return std::chrono::microseconds(std::clamp<size_t>(files * 20, 2'000, 50'000));
 }
 
-class LinesReader final : public LogReader {
+class LinesReader final : public PollingReader {
  public:
-  LinesReader(std::vector<size_t> partitions, std::vector<GrowingFile> files)
-      : partitions_(std::move(partitions)), files_(std::move(files)) {}
-
-  Result<std::vector<LogRecord>> read(const std::vector<size_t>& wanted, const Limits& limits,
-                                      std::stop_token stop) override {
-    const Clock::time_point end = Clock::now() + limits.wait;
-    std::vector<LogRecord> records;
-    while (true) {
-      if (stop.stop_requested()) return cancelled("stopped while reading lines");
-      FOREBAY_RETURN_IF_ERROR(read_once(wanted, limits, records));
-      const auto left = end - Clock::now();
-      if (!records.empty() || left <= Clock::duration::zero()) return records;
-      pause_for(std::min<Clock::duration>(left, look_every(wanted.size())), stop);
-    }
-  }
+  LinesReader(std::vector<GrowingFile> files, StreamClock& clock) : PollingReader(clock), files_(std::move(files)) {}
 
  private:
-  Status read_once(const std::vector<size_t>& wanted, const Limits& limits, std::vector<LogRecord>& records) {
-    const uint64_t share = std::max<uint64_t>(limits.bytes / std::max<size_t>(wanted.size(), 1), 1);
-    for (const size_t partition : wanted) {
-      const auto at = std::ranges::find(partitions_, partition);
-      if (at == partitions_.end())
-        return invalid_argument(fmt::format("partition {} is not of this reader", partition));
-      GrowingFile& file = files_[static_cast<size_t>(at - partitions_.begin())];
-      FOREBAY_RETURN_IF_ERROR(file.read(std::max<size_t>(limits.records, 1), share, records));
-    }
+  Status look(const std::vector<size_t>& wanted, const Limits& limits, const std::stop_token&,
+              std::vector<LogRecord>& records) override {
+    FOREBAY_ASSIGN(const std::vector<GrowingFile*> files, find_wanted(wanted, files_));
+    const uint64_t share = std::max<uint64_t>(limits.bytes / wanted.size(), 1);
+    for (GrowingFile* const file : files)
+      FOREBAY_RETURN_IF_ERROR(file->read(std::max<size_t>(limits.records, 1), share, records));
     return {};
   }
+  Time next_look(size_t wanted) override { return clock_.now() + look_every(wanted); }
 
-  const std::vector<size_t> partitions_;
   std::vector<GrowingFile> files_;
 };
 
 class LineLog final : public RecordLog {
  public:
-  LineLog(std::string pattern, std::vector<std::string> paths, RecordFormat format)
-      : pattern_(std::move(pattern)), paths_(std::move(paths)), format_(std::move(format)) {}
+  LineLog(std::string pattern, std::vector<std::string> paths, RecordFormat format, StreamClock& clock)
+      : pattern_(std::move(pattern)), paths_(std::move(paths)), format_(std::move(format)), clock_(clock) {}
 
   const Schema& schema() const override { return format_.schema(); }
   const std::vector<std::string>& partitions() const override { return paths_; }
@@ -66,15 +47,13 @@ class LineLog final : public RecordLog {
   size_t partitions_per_reader() const override { return paths_.size(); }
 
   Result<std::unique_ptr<LogReader>> read_after(std::vector<LogPosition> from) const override {
-    std::vector<size_t> partitions;
     std::vector<GrowingFile> files;
     for (const LogPosition& position : from) {
       if (!position.after.empty()) FOREBAY_RETURN_IF_ERROR(check_offset(position.after));
-      partitions.push_back(position.partition);
       files.emplace_back(position.partition, paths_.at(position.partition),
                          number_of_offset(position.after).value_or(0), format_.form() != PayloadForm::kJson);
     }
-    return std::unique_ptr<LogReader>(std::make_unique<LinesReader>(std::move(partitions), std::move(files)));
+    return std::unique_ptr<LogReader>(std::make_unique<LinesReader>(std::move(files), clock_));
   }
 
   Result<std::vector<std::string>> ends(std::stop_token stop) const override {
@@ -98,12 +77,13 @@ class LineLog final : public RecordLog {
   const std::string pattern_;
   const std::vector<std::string> paths_;
   const RecordFormat format_;
+  StreamClock& clock_;
 };
 
 }  // namespace
 
 Result<std::shared_ptr<const RecordLog>> open_line_log(const FilePattern& pattern, RecordFormat format,
-                                                       std::stop_token stop) {
+                                                       std::stop_token stop, StreamClock& clock) {
   std::vector<std::string> paths;
   FOREBAY_RETURN_IF_ERROR(pattern.scan(stop, [&](SeenFile&& file) { paths.push_back(std::move(file.path)); }));
   // Sorted by bytes, since ranks must agree on partitions and folders have no fixed order.
@@ -114,7 +94,7 @@ Result<std::shared_ptr<const RecordLog>> open_line_log(const FilePattern& patter
     return not_found(fmt::format("nothing matches '{}'; files that are to be followed must be there, empty perhaps",
                                  pattern.text()));
   return std::shared_ptr<const RecordLog>(
-      std::make_shared<const LineLog>(pattern.text(), std::move(paths), std::move(format)));
+      std::make_shared<const LineLog>(pattern.text(), std::move(paths), std::move(format), clock));
 }
 
 }  // namespace forebay

@@ -12,6 +12,7 @@
 #include "store/scratch_folder.h"
 #include "stream/files/growing_file.h"
 #include "stream/log_conformance.h"
+#include "stream/manual_clock_test_support.h"
 
 namespace forebay {
 
@@ -26,9 +27,9 @@ void append_to(const std::string& path, std::string_view bytes) {
   std::ofstream(path, std::ios::binary | std::ios::app).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
-std::shared_ptr<const RecordLog> open_lines(const std::string& pattern, std::string_view form = "bytes",
-                                            std::string_view fields = "") {
-  auto log = open_line_log(FilePattern::of(pattern).value(), RecordFormat::of(form, fields).value(), {});
+std::shared_ptr<const RecordLog> open_lines(const std::string& pattern, StreamClock& clock,
+                                            std::string_view form = "bytes", std::string_view fields = "") {
+  auto log = open_line_log(FilePattern::of(pattern).value(), RecordFormat::of(form, fields).value(), {}, clock);
   EXPECT_TRUE(log.ok()) << log.status().to_string();
   return std::move(log).value();
 }
@@ -38,7 +39,7 @@ class LinesUnderTest final : public LogUnderTest {
   explicit LinesUnderTest(size_t partitions) {
     for (size_t i = 0; i < partitions; ++i) folder_.write(fmt::format("{}.log", i), "");
   }
-  std::shared_ptr<const RecordLog> log() override { return open_lines(folder_.path("*.log")); }
+  std::shared_ptr<const RecordLog> log() override { return open_lines(folder_.path("*.log"), clock_); }
   void append(size_t partition, const std::vector<std::string>& payloads) override {
     std::string bytes;
     for (const std::string& payload : payloads) bytes += payload + '\n';
@@ -46,6 +47,7 @@ class LinesUnderTest final : public LogUnderTest {
   }
 
  private:
+  ManualClock clock_;
   ScratchFolder folder_;
 };
 
@@ -63,6 +65,7 @@ class LineLogTest : public testing::Test {
     return records.status();
   }
 
+  ManualClock clock_;
   const ScratchFolder folder_;
   const std::string path_ = folder_.path("a.log");
 };
@@ -78,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(Lines, LogConformance,
 
 TEST_F(LineLogTest, ARecordThatIsBeingWrittenIsLeftAlone) {
   append_to(path_, "first\nsec");
-  const auto log = open_lines(path_);
+  const auto log = open_lines(path_, clock_);
   const auto reading = reader(*log);
   EXPECT_EQ(text_of(*log, read_count(*reading, {0}, 1).at(0)), "first");
   EXPECT_TRUE(status_of_read(*reading).ok());
@@ -102,7 +105,7 @@ TEST_F(LineLogTest, TornWritesOfAnySizeGiveWholeRecords) {
     all += lines.back() + (i % 7 == 0 ? "\n \n" : "\n");
   }
   append_to(path_, "");
-  const auto log = open_lines(path_, "json", R"({"n": "int64"})");
+  const auto log = open_lines(path_, clock_, "json", R"({"n": "int64"})");
   std::jthread writer([&] {
     for (size_t at = 0; at < all.size();) {
       const size_t length = std::min<size_t>(all.size() - at, random() % 400);
@@ -121,7 +124,7 @@ TEST_F(LineLogTest, TornWritesOfAnySizeGiveWholeRecords) {
 TEST_F(LineLogTest, LinesLongerThanABlockComeWhole) {
   const std::string line(3 << 20, 'y');
   append_to(path_, "a\n" + line + "\nb\n");
-  const auto log = open_lines(path_);
+  const auto log = open_lines(path_, clock_);
   const auto reading = reader(*log);
   LogReader::Limits limits;
   limits.bytes = 1000;
@@ -137,7 +140,7 @@ TEST_F(LineLogTest, LinesLongerThanABlockComeWhole) {
 TEST_F(LineLogTest, AFileThatWasCutReplacedOrRemovedIsSaidToBe) {
   const std::string other = folder_.path("other");
   append_to(path_, "one\ntwo\n");
-  const auto log = open_lines(path_);
+  const auto log = open_lines(path_, clock_);
   const auto cut = reader(*log), replaced = reader(*log);
   for (LogReader* reading : {cut.get(), replaced.get()}) read_count(*reading, {0}, 2);
   std::filesystem::resize_file(path_, 4);

@@ -2,18 +2,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "stream/pause.h"
+#include "stream/polling_reader.h"
 #include "telemetry/log.h"
 
 namespace forebay {
 
 namespace {
-
-using NoteClock = std::chrono::steady_clock;
 
 // The pause between requests for notes doubles each time.
 constexpr std::chrono::milliseconds kNotesSoon{1}, kNotesLater{20};
@@ -56,11 +55,11 @@ class SharingReader final : public LogReader {
 
 // Follows partitions of other ranks: returns their records without payload, as notes report them.
 // Once a rank is given up, it reads the rank's partitions itself.
-class FollowingReader final : public LogReader {
+class FollowingReader final : public PollingReader {
  public:
   FollowingReader(std::shared_ptr<const RecordLog> log, int ranks, AssignedLog::Ask ask,
-                  std::shared_ptr<AssignedLog::Told> told, const std::vector<LogPosition>& from)
-      : log_(std::move(log)), ask_(std::move(ask)), told_(std::move(told)) {
+                  std::shared_ptr<AssignedLog::Warned> warned, const std::vector<LogPosition>& from, StreamClock& clock)
+      : PollingReader(clock), log_(std::move(log)), ask_(std::move(ask)), warned_(std::move(warned)) {
     for (const LogPosition& position : from) {
       const int rank = AssignedLog::reader_of(position.partition, ranks);
       const auto same = [&](const Owner& owner) { return owner.rank == rank; };
@@ -70,23 +69,6 @@ class FollowingReader final : public LogReader {
     }
   }
 
-  Result<std::vector<LogRecord>> read(const std::vector<size_t>& wanted, const Limits& limits,
-                                      std::stop_token stop) override {
-    const NoteClock::time_point until = NoteClock::now() + limits.wait;
-    std::vector<LogRecord> records;
-    for (;;) {
-      for (Owner& owner : owners_) FOREBAY_RETURN_IF_ERROR(read_of(owner, wanted, limits, stop, records));
-      if (stop.stop_requested()) return cancelled("the stream was stopped");
-      if (!records.empty() || !gaps_.empty()) {
-        rest_ = kNotesSoon;
-        return records;
-      }
-      if (NoteClock::now() >= until) return records;
-      pause_for(rest_, stop);
-      rest_ = std::min(2 * rest_, kNotesLater * static_cast<int>(std::max<size_t>(1, owners_.size() / kAskedOften)));
-    }
-  }
-  std::vector<LogGap> take_gaps() override { return std::exchange(gaps_, {}); }
   std::string troubled() const override {
     for (const Owner& owner : owners_) {
       if (owner.direct && !owner.direct->troubled().empty()) return owner.direct->troubled();
@@ -117,9 +99,21 @@ class FollowingReader final : public LogReader {
     int rank = 0;
     std::vector<Followed> partitions = {};
     std::string trouble = {};
-    NoteClock::time_point since = {};        // since when `trouble` is set
+    StreamClock::Time since = {};            // since when `trouble` is set
     std::unique_ptr<LogReader> direct = {};  // set once the rank is given up
   };
+
+  Status look(const std::vector<size_t>& wanted, const Limits& limits, const std::stop_token& stop,
+              std::vector<LogRecord>& records) override {
+    for (Owner& owner : owners_) FOREBAY_RETURN_IF_ERROR(read_of(owner, wanted, limits, stop, records));
+    if (!records.empty() || !gaps_.empty()) rest_ = kNotesSoon;
+    return {};
+  }
+
+  Time next_look(size_t) override {
+    const auto longest = kNotesLater * static_cast<int>(std::max<size_t>(1, owners_.size() / kAskedOften));
+    return clock_.now() + std::exchange(rest_, std::min(2 * rest_, longest));
+  }
 
   Status read_of(Owner& owner, const std::vector<size_t>& wanted, const Limits& limits, const std::stop_token& stop,
                  std::vector<LogRecord>& records) {
@@ -137,9 +131,9 @@ class FollowingReader final : public LogReader {
 
   Status ask_for_notes(int rank, std::span<Followed* const> asked, const std::stop_token& stop,
                        std::vector<LogRecord>& records) {
-    std::vector<NotesPlace> notes;
+    std::vector<RankItem> notes;
     for (const Followed* const followed : asked) notes.push_back({followed->partition, followed->notes});
-    FOREBAY_ASSIGN(const std::vector<ResponseItem> answers, ask_(rank, notes, stop));
+    FOREBAY_ASSIGN(const std::vector<ResponseItem> answers, ask_(rank, std::move(notes), stop));
     for (size_t i = 0; i < std::min(asked.size(), answers.size()); ++i) {
       if (answers[i].state == ResponseItem::State::kAbsent) return forgotten();
       if (answers[i].state == ResponseItem::State::kHere)
@@ -183,11 +177,11 @@ class FollowingReader final : public LogReader {
       owner.trouble.clear();
       return {};
     }
-    const NoteClock::time_point now = NoteClock::now();
+    const Time now = clock_.now();
     if (owner.trouble.empty()) owner.since = now;
     owner.trouble = answered.message();
     if (answered.code() != Code::kNotFound && now - owner.since < kNotesPatience) return {};
-    if (!(*told_)[static_cast<size_t>(owner.rank)].exchange(true))
+    if (!(*warned_)[static_cast<size_t>(owner.rank)].exchange(true))
       log_warning(fmt::format("{}: rank {} does not say what it reads ({}); its partitions are read here", log_->name(),
                               owner.rank, owner.trouble));
     std::vector<LogPosition> from;
@@ -212,9 +206,8 @@ class FollowingReader final : public LogReader {
 
   const std::shared_ptr<const RecordLog> log_;
   const AssignedLog::Ask ask_;
-  const std::shared_ptr<AssignedLog::Told> told_;
+  const std::shared_ptr<AssignedLog::Warned> warned_;
   std::vector<Owner> owners_;
-  std::vector<LogGap> gaps_;
   std::chrono::milliseconds rest_ = kNotesSoon;
 };
 
@@ -241,7 +234,7 @@ std::vector<std::vector<size_t>> AssignedLog::readers() const {
 // `from` is one group of readers(), so either all of its partitions are this rank's or none is.
 Result<std::unique_ptr<LogReader>> AssignedLog::read_after(std::vector<LogPosition> from) const {
   if (!from.empty() && reader_of(from.front().partition, ranks_) != rank_)
-    return std::unique_ptr<LogReader>(std::make_unique<FollowingReader>(log_, ranks_, ask_, told_, from));
+    return std::unique_ptr<LogReader>(std::make_unique<FollowingReader>(log_, ranks_, ask_, warned_, from, clock_));
   FOREBAY_ASSIGN(std::unique_ptr<LogReader> reader, log_->read_after(std::move(from)));
   return std::unique_ptr<LogReader>(std::make_unique<SharingReader>(std::move(reader), shelf_));
 }

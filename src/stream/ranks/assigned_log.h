@@ -5,7 +5,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "stream/ranks/rank_messages.h"
 #include "stream/ranks/record_shelf.h"
 #include "stream/record_log.h"
+#include "stream/stream_clock.h"
 
 namespace forebay {
 
@@ -26,17 +26,18 @@ namespace forebay {
 /// shares the shelf with the service that answers other ranks.
 class AssignedLog final : public RecordLog {
  public:
-  /// Requests notes from a rank and waits for the answer: Decisions::ask_for_notes().
-  using Ask = std::function<Result<std::vector<ResponseItem>>(int rank, std::span<const NotesPlace> wanted,
+  /// Requests notes (RankRequest::Kind::kNotes) from a rank and waits for the answer.
+  using Ask = std::function<Result<std::vector<ResponseItem>>(int rank, std::vector<RankItem> wanted,
                                                               const std::stop_token& stop)>;
 
-  AssignedLog(std::shared_ptr<const RecordLog> log, int rank, int ranks, std::shared_ptr<RecordShelf> shelf, Ask ask)
-      : log_(std::move(log)), rank_(rank), ranks_(ranks), shelf_(std::move(shelf)), ask_(std::move(ask)),
-        told_(std::make_shared<Told>(static_cast<size_t>(ranks))) {}
+  AssignedLog(std::shared_ptr<const RecordLog> log, int rank, int ranks, std::shared_ptr<RecordShelf> shelf, Ask ask,
+              StreamClock& clock = StreamClock::real())
+      : log_(std::move(log)), rank_(rank), ranks_(ranks), shelf_(std::move(shelf)), ask_(std::move(ask)), clock_(clock),
+        warned_(std::make_shared<Warned>(static_cast<size_t>(ranks))) {}
 
   /// For each rank, whether the warning that its partitions are read here was logged. Shared by all
   /// readers, which are made anew for each run.
-  using Told = std::vector<std::atomic<bool>>;
+  using Warned = std::vector<std::atomic<bool>>;
   /// The rank that reads a partition.
   static int reader_of(size_t partition, int ranks) { return static_cast<int>(partition % static_cast<size_t>(ranks)); }
 
@@ -60,7 +61,8 @@ class AssignedLog final : public RecordLog {
   const int rank_, ranks_;
   const std::shared_ptr<RecordShelf> shelf_;
   const Ask ask_;
-  const std::shared_ptr<Told> told_;
+  StreamClock& clock_;
+  const std::shared_ptr<Warned> warned_;
 };
 
 }  // namespace forebay

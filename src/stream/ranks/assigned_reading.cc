@@ -1,6 +1,12 @@
 #include "stream/ranks/assigned_reading.h"
 
+#include <algorithm>
 #include <utility>
+
+#include <fmt/format.h>
+
+#include "stream/read_record.h"
+#include "stream/record_bytes.h"
 
 namespace forebay {
 
@@ -11,17 +17,16 @@ AssignedReading::AssignedReading(std::shared_ptr<const RecordLog> log, std::shar
       shared_log_(std::make_shared<AssignedLog>(
           log_, ranks_->rank(), ranks_->ranks(), shelf_,
           // A plain pointer suffices: the readers end before Decisions is closed.
-          [ranks = ranks_.get()](int rank, std::span<const NotesPlace> wanted, const std::stop_token& stop) {
-            return ranks->ask_for_notes(rank, wanted, stop);
+          [ranks = ranks_.get()](int rank, std::vector<RankItem> wanted, const std::stop_token& stop) {
+            return ranks->ask(RankRequest::Kind::kNotes, rank, std::move(wanted), stop);
           })) {}
 
 void AssignedReading::attach(std::shared_ptr<Stream> stream) {
   stream_ = std::move(stream);
-  stream_->on_behind([shelf = shelf_](const LogRecord& record) { shelf->behind(record); });
-  rows_ = std::make_shared<AssignedRows>(log_, stream_, shelf_, ranks_->rank(), ranks_->ranks());
+  stream_->on_release([shelf = shelf_](const LogRecord& record) { shelf->released(record); });
   exchange_ = std::make_unique<RecordExchange>(
-      rows_, [this](int rank, std::span<const int64_t> numbers, const std::stop_token& stop) {
-        return ranks_->ask_for_rows(rank, rows_->asked_for(numbers), stop);
+      *this, [this](int rank, std::span<const int64_t> numbers, const std::stop_token& stop) {
+        return ranks_->ask(RankRequest::Kind::kRows, rank, rows_of(numbers), stop);
       });
   ranks_->share(shelf_, log_->partitions().size());
 }
@@ -34,8 +39,62 @@ void AssignedReading::on_arrival(std::function<void()> arrived) {
 }
 
 void AssignedReading::bring(std::span<const int64_t> numbers) {
-  const std::vector<int64_t> missing = rows_->missing(numbers);
-  exchange_->bring(missing);
+  std::vector<int64_t> remote;
+  for (const int64_t number : numbers) {
+    const std::shared_ptr<const LogRecord> record = stream_->record(number);
+    if (!record) continue;
+    if (record->away) {
+      remote.push_back(number);
+    } else {
+      shelf_->taken(*record);
+    }
+  }
+  exchange_->bring(remote);
+}
+
+bool AssignedReading::here(std::span<const int64_t> numbers) const {
+  return std::ranges::all_of(numbers, [&](int64_t number) {
+    const std::shared_ptr<const LogRecord> record = stream_->record(number);
+    return !record || !record->away;
+  });
+}
+
+int AssignedReading::owner(int64_t number) const {
+  const std::shared_ptr<const LogRecord> record = stream_->record(number);
+  // A record that was delivered need not be brought.
+  return record ? AssignedLog::reader_of(record->partition, ranks_->ranks()) : own_rank();
+}
+
+Status AssignedReading::lend(int64_t number, const Buffer& bytes) {
+  const std::shared_ptr<const LogRecord> place = stream_->record(number);
+  if (!place) return {};
+  FOREBAY_ASSIGN(LogRecord record, parse_record(bytes, place->partition));
+  if (record.offset != place->offset)
+    return {Code::kCorrupt, fmt::format("another record than '{}' of {} came", place->offset, log_->name())};
+  // alone() is not needed: all records of an answer are this rank's, and are released at about the
+  // same time.
+  stream_->fill(number, std::move(record));
+  return {};
+}
+
+Status AssignedReading::read_again(int64_t number, const std::stop_token& stop) {
+  const std::shared_ptr<const LogRecord> away = stream_->record(number);
+  if (!away) return {};
+  const RecordPlace place{away->partition, away->offset, stream_->before(number)};
+  FOREBAY_ASSIGN(const std::shared_ptr<const LogRecord> record, read_record(*log_, place, stop));
+  stream_->fill(number, *record);
+  return {};
+}
+
+// The names of these records in requests to other ranks.
+std::vector<RankItem> AssignedReading::rows_of(std::span<const int64_t> numbers) const {
+  std::vector<RankItem> rows;
+  for (const int64_t number : numbers) {
+    const std::shared_ptr<const LogRecord> record = stream_->record(number);
+    // A record that was delivered in the meantime gets an empty item, for which nothing is found.
+    rows.push_back(record ? RankItem{record->partition, RecordShelf::hash_of(record->offset)} : RankItem{});
+  }
+  return rows;
 }
 
 void AssignedReading::close() {

@@ -6,8 +6,8 @@
 #include <span>
 #include <string>
 
+#include "stream/awaited_records.h"
 #include "stream/ranks/assigned_log.h"
-#include "stream/ranks/assigned_rows.h"
 #include "stream/ranks/decisions.h"
 #include "stream/ranks/record_exchange.h"
 #include "stream/ranks/record_shelf.h"
@@ -21,9 +21,11 @@ namespace forebay {
 /// to the rank that has the record in a batch. A rank reads from the log itself what it does not
 /// get from another rank.
 ///
-/// Owned by a StreamRun, which attaches the stream before it starts and closes this at its end. A
-/// thread of RecordExchange brings the records.
-class AssignedReading final : public StepRecords {
+/// Owned by a StreamRun, which attaches the stream before it starts and closes this at its end. The
+/// steps of the run call the methods of StepRecords. The records of this rank's batches that
+/// another rank reads are remote in the stream (LogRecord::away) until a thread of RecordExchange
+/// brings them, which calls the methods of AwaitedRecords.
+class AssignedReading final : public StepRecords, public AwaitedRecords {
  public:
   /// `limits`: bytes of records and notes that wait for slower ranks.
   AssignedReading(std::shared_ptr<const RecordLog> log, std::shared_ptr<Decisions> ranks, RecordShelf::Limits limits);
@@ -37,9 +39,19 @@ class AssignedReading final : public StepRecords {
   /// bring().
   void on_arrival(std::function<void()> arrived);
 
+  /// Records of a step that this rank itself has read leave the shelf, since no other rank will
+  /// request them.
   void bring(std::span<const int64_t> numbers) override;
-  bool here(std::span<const int64_t> numbers) const override { return rows_->here(numbers); }
+  bool here(std::span<const int64_t> numbers) const override;
   std::string awaited() const override { return exchange_->awaited(); }
+
+  int owner(int64_t number) const override;
+  int own_rank() const override { return ranks_->rank(); }
+  Status lend(int64_t number, const Buffer& bytes) override;
+  /// Does nothing: no remote record is on this rank's disk.
+  Status read_here(int64_t /*number*/) override { return {}; }
+  Status read_again(int64_t number, const std::stop_token& stop) override;
+  bool replacement(int64_t /*number*/) override { return false; }
 
   /// Begins another run. Call it after Decisions::begin_anew() and before the stream seeks.
   void begin_anew() { exchange_->begin_anew(); }
@@ -49,12 +61,13 @@ class AssignedReading final : public StepRecords {
   RecordExchange::Stats stats() const { return exchange_->stats(); }
 
  private:
+  std::vector<RankItem> rows_of(std::span<const int64_t> numbers) const;
+
   const std::shared_ptr<const RecordLog> log_;
   const std::shared_ptr<Decisions> ranks_;
   const std::shared_ptr<RecordShelf> shelf_;
   const std::shared_ptr<const RecordLog> shared_log_;
   std::shared_ptr<Stream> stream_;
-  std::shared_ptr<AssignedRows> rows_;
   std::unique_ptr<RecordExchange> exchange_;
 };
 

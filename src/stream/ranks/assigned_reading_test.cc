@@ -77,7 +77,7 @@ class AssignedReadingTest : public testing::Test {
       EXPECT_TRUE(loaded.ok()) << loaded.to_string();
       if (loaded.ok()) keys.emplace_back(reinterpret_cast<const char*>(record[0].bytes.data()), record[0].bytes.size());
     }
-    of.stream->behind((number + 1) * kGlobal);
+    of.stream->delivered((number + 1) * kGlobal);
     return keys;
   }
   // All steps in [from, to), in the order of the stream; ranks take them one after another.
@@ -189,7 +189,7 @@ TEST(AssignedLogTest, a_rank_that_is_given_up_is_named_once) {
   const auto log = log_with({3, 3, 3}, 1000);
   const AssignedLog dealt(log, 0, kWorld,
                           std::make_shared<RecordShelf>(3, 0, kWorld, RecordShelf::Limits{1 << 20, 1 << 20}),
-                          [](int, std::span<const NotesPlace>, const std::stop_token&) {
+                          [](int, const std::vector<RankItem>&, const std::stop_token&) {
                             return Result<std::vector<ResponseItem>>(not_found("gone on"));
                           });
   std::vector<std::string> lines;

@@ -6,7 +6,7 @@
 #include <future>
 #include <utility>
 
-#include "stream/pause.h"
+#include "stream/stream_clock.h"
 
 namespace forebay {
 
@@ -28,7 +28,7 @@ void Decisions::lead_or_follow(Stream& stream, RunTerms terms) {
   job_->set_run(std::move(terms));
   if (rank() == 0) {
     service_->lead(&stream);
-    stream.set_told(service_);
+    stream.set_publisher(service_);
     if (ranks() > 1)
       watching_ = std::jthread([this, &stream](const std::stop_token& stop) { watch_others(stream, stop); });
   } else {
@@ -39,7 +39,7 @@ void Decisions::lead_or_follow(Stream& stream, RunTerms terms) {
 
 // If nothing can be decided any more, all ranks wait and no other call would find the silent rank.
 void Decisions::watch_others(Stream& stream, const std::stop_token& stop) const {
-  while (pause_for(kLookForOthers, stop)) {
+  while (StreamClock::real().wait_for(kLookForOthers, stop)) {
     if (Status heard = service_->check_heard(); !heard.ok()) stream.fail(std::move(heard));
   }
 }
@@ -49,29 +49,13 @@ void Decisions::share(std::shared_ptr<RecordShelf> shelf, size_t partitions) {
   readers_ = std::min(ranks(), static_cast<int>(std::min<size_t>(partitions, INT_MAX)));
 }
 
-Result<std::vector<ResponseItem>> Decisions::ask(int rank, RankRequest request, size_t items, uint64_t most_bytes,
+Result<std::vector<ResponseItem>> Decisions::ask(RankRequest::Kind kind, int rank, std::vector<RankItem> items,
                                                  const std::stop_token& stop) const {
+  const size_t count = items.size();
+  const RankRequest request{kind, this->rank(), run_, std::move(items)};
   FOREBAY_ASSIGN(const Buffer response, job_->ask(rank, kStreamServiceName, encode_rank_request(request),
-                                                  {most_rank_items_bytes(items, most_bytes), kRankDeadline}, stop));
-  return parse_rank_items(items, most_bytes, response);
-}
-
-Result<std::vector<ResponseItem>> Decisions::ask_for_records(int rank, std::span<const int64_t> numbers,
-                                                             const std::stop_token& stop) const {
-  return ask(rank, {this->rank(), run_, RecordsWanted{{numbers.begin(), numbers.end()}}}, numbers.size(),
-             kMostRecordBytes, stop);
-}
-
-Result<std::vector<ResponseItem>> Decisions::ask_for_notes(int rank, std::span<const NotesPlace> wanted,
-                                                           const std::stop_token& stop) const {
-  return ask(rank, {this->rank(), run_, NotesWanted{{wanted.begin(), wanted.end()}}}, wanted.size(), kMostNoteBytes,
-             stop);
-}
-
-Result<std::vector<ResponseItem>> Decisions::ask_for_rows(int rank, std::span<const SharedRow> wanted,
-                                                          const std::stop_token& stop) const {
-  return ask(rank, {this->rank(), run_, RowsWanted{{wanted.begin(), wanted.end()}}}, wanted.size(), kMostRecordBytes,
-             stop);
+                                                  {most_rank_items_bytes(kind, count), kRankDeadline}, stop));
+  return parse_rank_items(kind, count, response);
 }
 
 void Decisions::begin_anew() {
@@ -102,8 +86,8 @@ void Decisions::say_goodbye() {
     if (to == rank()) continue;
     const auto done = std::make_shared<std::promise<void>>();
     heard.push_back(done->get_future());
-    job_->call(to, kStreamServiceName, encode_rank_request({rank(), run_, Goodbye{}}), {0, kGoodbyeDeadline}, {},
-               [done](const Result<Buffer>&) { done->set_value(); });
+    job_->call(to, kStreamServiceName, encode_rank_request({RankRequest::Kind::kGoodbye, rank(), run_}),
+               {0, kGoodbyeDeadline}, {}, [done](const Result<Buffer>&) { done->set_value(); });
   }
   for (const std::future<void>& one : heard) one.wait();
 }

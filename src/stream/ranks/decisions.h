@@ -3,15 +3,12 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "cluster/job.h"
-#include "stream/ranks/assigned_log.h"
-#include "stream/ranks/assigned_rows.h"
 #include "stream/ranks/followed_decisions.h"
 #include "stream/ranks/stream_service.h"
 #include "stream/replay_records.h"
@@ -41,20 +38,16 @@ class Decisions {
   /// the stream fails with StateMismatch.
   void lead_or_follow(Stream& stream, RunTerms terms = {});
   /// Lets other ranks request the records of this rank's replay buffer.
-  void lend(std::shared_ptr<const ReplayRecords> kept) { service_->lend(std::move(kept)); }
+  void lend(std::shared_ptr<const ReplayRecords> replay) { service_->lend(std::move(replay)); }
   /// Lets other ranks request the records that this rank reads for all of them.
   void share(std::shared_ptr<RecordShelf> shelf, size_t partitions);
 
-  /// Request records of a rank's replay buffer (RecordsWanted), notes of the records that it has
-  /// read (NotesWanted), or such records (RowsWanted). They wait at most for kRankDeadline and
-  /// return one item for each element of the request. Errors: those of Transport::call(), and
-  /// Corrupt for a malformed response.
-  Result<std::vector<ResponseItem>> ask_for_records(int rank, std::span<const int64_t> numbers,
-                                                    const std::stop_token& stop) const;
-  Result<std::vector<ResponseItem>> ask_for_notes(int rank, std::span<const NotesPlace> wanted,
-                                                  const std::stop_token& stop) const;
-  Result<std::vector<ResponseItem>> ask_for_rows(int rank, std::span<const SharedRow> wanted,
-                                                 const std::stop_token& stop) const;
+  /// Requests records of a rank's replay buffer (kRecords), notes of the records that it has read
+  /// (kNotes), or such records (kRows). Waits at most for kRankDeadline and returns one item for
+  /// each item of the request. Errors: those of Transport::call(), and Corrupt for a malformed
+  /// response.
+  Result<std::vector<ResponseItem>> ask(RankRequest::Kind kind, int rank, std::vector<RankItem> items,
+                                        const std::stop_token& stop) const;
   /// Begins another run: earlier decisions are dropped. Call it on all ranks, before the
   /// stream seeks.
   void begin_anew();
@@ -63,8 +56,6 @@ class Decisions {
  private:
   void say_goodbye();
   void watch_others(Stream& stream, const std::stop_token& stop) const;
-  Result<std::vector<ResponseItem>> ask(int rank, RankRequest request, size_t items, uint64_t most_bytes,
-                                        const std::stop_token& stop) const;
 
   const std::shared_ptr<Job> job_;
   const std::shared_ptr<StreamService> service_;

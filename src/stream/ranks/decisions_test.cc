@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <future>
 #include <iostream>
-#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -51,7 +50,7 @@ TEST_F(DecisionsTest, who_is_asked_for_a_record_goes_on_deciding_and_keeping) {
   const auto log = log_with({100});
   AwaitedStream stream(log, decisions_of(10));
   first_->lead_or_follow(stream);
-  const auto kept = std::make_shared<ReplayRecords>(log, KeptOptions{.share = {0, 2}});
+  const auto kept = std::make_shared<ReplayRecords>(log, ReplayRecordsOptions{.share = {0, 2}});
   first_->lend(kept);
   stream.seek(stream.beginning());
   ASSERT_TRUE(wait_known(stream, 10));
@@ -61,9 +60,10 @@ TEST_F(DecisionsTest, who_is_asked_for_a_record_goes_on_deciding_and_keeping) {
   auto knows = std::async(std::launch::async, [&] { return wait_known(stream, 20); });
   ASSERT_TRUE(gate->wait());
   auto keeps = std::async(std::launch::async, [&] { return kept->keep(stream, std::vector<int64_t>{0}, 10).ok(); });
-  std::this_thread::sleep_for(50ms);  // so that it waits for the stream
-  auto asks = std::async(std::launch::async, [&] { return second_->ask_for_records(0, std::vector<int64_t>{4}, {}); });
-  std::this_thread::sleep_for(50ms);  // so that the question is there
+  let_others_run();  // so that it waits for the stream
+  auto asks =
+      std::async(std::launch::async, [&] { return second_->ask(RankRequest::Kind::kRecords, 0, {{0, 4}}, {}); });
+  let_others_run();  // so that the question is there
   gate->open();
   if (knows.wait_for(2 * kStreamPatience) != std::future_status::ready ||
       keeps.wait_for(kStreamPatience) != std::future_status::ready) {
@@ -178,7 +178,7 @@ TEST_F(DecisionsTest, rank_0_stays_until_the_others_know_where_the_run_begins) {
   from.begun = true;
   leads.seek(from);
   auto closes = std::async(std::launch::async, [&] { first_->close(); });
-  std::this_thread::sleep_for(50ms);  // so that it closes before it is asked
+  let_others_run();  // so that it closes before it is asked
   follows.seek(follows.beginning());
   EXPECT_TRUE(follows.await_beginning(kStreamPatience, {}));
   EXPECT_EQ(follows.place(0), from);

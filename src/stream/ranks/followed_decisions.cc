@@ -9,7 +9,7 @@ namespace forebay {
 
 namespace {
 
-constexpr size_t kMostTold = 1024;  // decisions that were received ahead of need
+constexpr size_t kMostReceived = 1024;  // decisions that were received ahead of need
 // Pauses between requests for a decision that is not made yet.
 constexpr std::chrono::milliseconds kShortestRest{1}, kLongestRest{20};
 constexpr std::chrono::seconds kSignOfLife{
@@ -22,8 +22,8 @@ bool are_of(const RecordLog& log, const std::vector<std::string>& offsets) {
 
 }  // namespace
 
-FollowedDecisions::FollowedDecisions(std::shared_ptr<Job> job, Stream& stream, std::chrono::milliseconds patience)
-    : job_(std::move(job)), patience_(patience), stream_(stream),
+FollowedDecisions::FollowedDecisions(std::shared_ptr<Job> job, Stream& stream, const StreamClock& clock)
+    : job_(std::move(job)), clock_(clock), stream_(stream),
       thread_([this](std::stop_token stop) { ask_on(std::move(stop)); }) {}
 
 void FollowedDecisions::stop() {
@@ -38,7 +38,7 @@ void FollowedDecisions::begin_anew(uint64_t run) {
   asks_beginning_ = false;
   beginning_.reset();
   next_.reset();
-  told_.clear();
+  received_.clear();
   ended_ = false;
   failure_ = {};
   trouble_.clear();
@@ -48,15 +48,15 @@ void FollowedDecisions::begin_anew(uint64_t run) {
 Result<DecisionGuide::Answer> FollowedDecisions::at(int64_t first) {
   const Lock lock(mutex_);
   FOREBAY_RETURN_IF_ERROR(failure_);
-  while (!told_.empty() && told_.front().first < first) told_.pop_front();
+  while (!received_.empty() && received_.front().first < first) received_.pop_front();
   changed_.notify_all();
-  if (!told_.empty() && told_.front().first == first) {
-    const auto& [number, decision] = told_.front();
+  if (!received_.empty() && received_.front().first == first) {
+    const auto& [number, decision] = received_.front();
     return decision ? Answer{Says::kThis, *decision} : Answer{Says::kEnd, {}};
   }
   // This happens after begin_anew(), and if a state's own decision ends past the requested record.
   if (next_ != first) {
-    told_.clear();
+    received_.clear();
     ended_ = false;
     next_ = first;
   }
@@ -76,7 +76,7 @@ std::string FollowedDecisions::awaited() const {
 
 bool FollowedDecisions::wants_more() const {
   if (!failure_.ok()) return false;
-  return wants_beginning() || (next_ && !ended_ && told_.size() < kMostTold);
+  return wants_beginning() || (next_ && !ended_ && received_.size() < kMostReceived);
 }
 
 // Decisions are requested ahead of need, so that the stream does not wait for an answer, or for a
@@ -89,7 +89,7 @@ void FollowedDecisions::ask_on(std::stop_token stop) {
         changed_.wait_for(lock, stop, kSignOfLife, [&]() FOREBAY_REQUIRES(mutex_) { return wants_more(); });
     if (stop.stop_requested() || (!wants && has_all())) continue;
     const bool checks = wants && !same_run_;
-    const RankRequest asked = wants ? request() : RankRequest{job_->rank(), run_, SignOfLife{}};
+    const RankRequest asked = wants ? request() : RankRequest{Asks::kSignOfLife, job_->rank(), run_};
     lock.unlock();
     const Result<bool> same = checks ? job_->ask_run(stop) : true;
     const Result<Buffer> response = checks ? Buffer() : ask(asked, stop);
@@ -114,35 +114,32 @@ void FollowedDecisions::ask_on(std::stop_token stop) {
 
 // The beginning comes first: rank 0 reads and decides nothing before it is known.
 RankRequest FollowedDecisions::request() const {
-  RankRequest request{job_->rank(), run_, BeginningWanted{}};
-  if (!wants_beginning()) request.what = DecisionWanted{*next_};
-  return request;
+  if (wants_beginning()) return {Asks::kBeginning, job_->rank(), run_};
+  return {Asks::kDecision, job_->rank(), run_, {{0, static_cast<uint64_t>(*next_)}}};
 }
 
 bool FollowedDecisions::is_current(const RankRequest& asked) const {
-  const auto* const decision = std::get_if<DecisionWanted>(&asked.what);
-  return asked.run == run_ && (decision == nullptr || next_ == decision->first);
+  return asked.run == run_ && (asked.kind != Asks::kDecision || next_ == asked.first());
 }
 
 // A response that was damaged in transfer counts as a failed call.
 Result<Buffer> FollowedDecisions::ask(const RankRequest& request, const std::stop_token& stop) const {
   FOREBAY_ASSIGN(Buffer response, job_->ask(0, kStreamServiceName, encode_rank_request(request),
                                             {kMostLeaderBytes, kRankDeadline}, stop));
-  if (!std::holds_alternative<SignOfLife>(request.what))
-    FOREBAY_RETURN_IF_ERROR(check_leader_response(response.span()));
+  if (request.kind != Asks::kSignOfLife) FOREBAY_RETURN_IF_ERROR(check_leader_response(response.span()));
   return response;
 }
 
 // Returns true if rank 0 has been silent for too long.
 bool FollowedDecisions::note_heard(const Status& answered) {
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = clock_.now();
   // The silence begins with the first failed call: with many decisions in store there may have been
   // no call for long.
   if (answered.ok() || trouble_.empty()) heard_ = now;
   trouble_ = answered.message();
-  if (now - heard_ <= patience_) return false;
+  if (now - heard_ <= kLongestSilence) return false;
   failure_ = unavailable(fmt::format("rank 0, which decides what comes next, has not answered for {} s: {}",
-                                     std::chrono::ceil<std::chrono::seconds>(patience_).count(), trouble_));
+                                     kLongestSilence.count(), trouble_));
   return true;
 }
 
@@ -155,9 +152,9 @@ void FollowedDecisions::note_elsewhere(uint64_t run) {
       "it has loaded a state {}, and rank {} {}: load the same states on all ranks, and start all "
       "again where one is",
       loads(run), job_->rank(), loads(run_));
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = clock_.now();
   if (!elsewhere_since_) elsewhere_since_ = now;
-  if (now - *elsewhere_since_ > patience_)
+  if (now - *elsewhere_since_ > kLongestSilence)
     failure_ = Status(Code::kStateMismatch, "rank 0, which decides what comes next, is elsewhere: " + trouble_);
 }
 
@@ -180,22 +177,16 @@ bool FollowedDecisions::take(const RankRequest& request, const Result<Buffer>& a
         Status(Code::kCorrupt, "rank 0 gave something else than what comes next: " + response.status().message());
     return true;
   }
-  if (const auto* elsewhere = std::get_if<InAnotherRun>(&*response)) {
-    note_elsewhere(elsewhere->run);
+  if (response->kind == Leader::kInAnotherRun) {
+    note_elsewhere(response->run);
     return !failure_.ok();
   }
   elsewhere_since_.reset();
   // Waiting for a decision has no limit: a stream may be quiet for days.
-  if (std::holds_alternative<NotYet>(*response)) return false;
-  const auto* const decision = std::get_if<DecisionWanted>(&request.what);
-  return decision == nullptr ? take_beginning(*std::move(response))
-                             : take_decision(decision->first, *std::move(response));
-}
-
-bool FollowedDecisions::take_beginning(LeaderResponse response) {
-  auto* const beginning = std::get_if<StreamBeginning>(&response);
-  if (beginning != nullptr && are_of(stream_.log(), beginning->after)) {
-    beginning_ = std::move(beginning->after);
+  if (response->kind == Leader::kNotYet) return false;
+  if (request.kind == Asks::kDecision) return take_decision(request.first(), *std::move(response));
+  if (response->kind == Leader::kBeginning && are_of(stream_.log(), response->after)) {
+    beginning_ = std::move(response->after);
   } else {
     failure_ = Status(Code::kCorrupt, "rank 0 gave something else than where the stream begins");
   }
@@ -203,7 +194,7 @@ bool FollowedDecisions::take_beginning(LeaderResponse response) {
 }
 
 bool FollowedDecisions::take_decision(int64_t first, LeaderResponse response) {
-  if (std::holds_alternative<NoSuchDecision>(response)) {
+  if (response.kind == Leader::kNoSuchDecision) {
     failure_ =
         Status(Code::kStateMismatch,
                fmt::format("rank 0 has no batch (or window) that begins with record {}, of which rank {} would go "
@@ -211,17 +202,17 @@ bool FollowedDecisions::take_decision(int64_t first, LeaderResponse response) {
                            first, job_->rank()));
     return true;
   }
-  if (std::holds_alternative<StreamEnd>(response)) {
-    told_.push_back({first, std::nullopt});
+  if (response.kind == Leader::kEnd) {
+    received_.push_back({first, std::nullopt});
     return ended_ = true;
   }
-  auto* const decision = std::get_if<Decision>(&response);
-  if (decision == nullptr || decision->first != first) {
+  Decision& decision = response.decision;
+  if (response.kind != Leader::kDecision || decision.first != first) {
     failure_ = Status(Code::kCorrupt, "rank 0 gave something else than the next decision of the stream");
     return true;
   }
-  next_ = decision->end();
-  told_.push_back({first, std::move(*decision)});
+  next_ = decision.end();
+  received_.push_back({first, std::move(decision)});
   return true;
 }
 

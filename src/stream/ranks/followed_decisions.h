@@ -16,6 +16,7 @@
 #include "cluster/job.h"
 #include "stream/ranks/rank_messages.h"
 #include "stream/stream.h"
+#include "stream/stream_clock.h"
 
 namespace forebay {
 
@@ -26,9 +27,10 @@ namespace forebay {
 /// The stream calls at() and beginning() under its lock and must outlive stop().
 class FollowedDecisions final : public DecisionGuide {
  public:
-  /// `patience`: how long rank 0 may be silent, or in another run than this rank, before the stream
-  /// fails.
-  FollowedDecisions(std::shared_ptr<Job> job, Stream& stream, std::chrono::milliseconds patience = kLongestSilence);
+  /// The stream fails if rank 0 is silent, or in another run than this rank, for longer than that.
+  static constexpr std::chrono::seconds kLongestSilence{60};
+
+  FollowedDecisions(std::shared_ptr<Job> job, Stream& stream, const StreamClock& clock = StreamClock::real());
   ~FollowedDecisions() override { stop(); }
   void stop();
 
@@ -39,7 +41,8 @@ class FollowedDecisions final : public DecisionGuide {
   std::string awaited() const override;
 
  private:
-  static constexpr std::chrono::seconds kLongestSilence{60};
+  using Asks = RankRequest::Kind;
+  using Leader = LeaderResponse::Kind;
 
   bool wants_beginning() const FOREBAY_REQUIRES(mutex_) { return asks_beginning_ && !beginning_; }
   bool wants_more() const FOREBAY_REQUIRES(mutex_);
@@ -51,12 +54,11 @@ class FollowedDecisions final : public DecisionGuide {
   Result<Buffer> ask(const RankRequest& request, const std::stop_token& stop) const;
   bool take(const RankRequest& request, const Result<Buffer>& answer) FOREBAY_REQUIRES(mutex_);
   bool take_decision(int64_t first, LeaderResponse response) FOREBAY_REQUIRES(mutex_);
-  bool take_beginning(LeaderResponse response) FOREBAY_REQUIRES(mutex_);
   bool note_heard(const Status& answered) FOREBAY_REQUIRES(mutex_);
   void note_elsewhere(uint64_t run) FOREBAY_REQUIRES(mutex_);
 
   const std::shared_ptr<Job> job_;
-  const std::chrono::milliseconds patience_;
+  const StreamClock& clock_;
   Stream& stream_;
   mutable Mutex mutex_;
   StoppableCondVar changed_;
@@ -66,12 +68,12 @@ class FollowedDecisions final : public DecisionGuide {
   std::optional<std::vector<std::string>> beginning_ FOREBAY_GUARDED_BY(mutex_);
   std::optional<int64_t> next_ FOREBAY_GUARDED_BY(mutex_);  // first record of the decision to request
   // Decisions that were received ahead of need, by first record; nothing: the stream's end.
-  std::deque<std::pair<int64_t, std::optional<Decision>>> told_ FOREBAY_GUARDED_BY(mutex_);
+  std::deque<std::pair<int64_t, std::optional<Decision>>> received_ FOREBAY_GUARDED_BY(mutex_);
   bool ended_ FOREBAY_GUARDED_BY(mutex_) = false;
   Status failure_ FOREBAY_GUARDED_BY(mutex_);
   std::string trouble_ FOREBAY_GUARDED_BY(mutex_);
-  std::chrono::steady_clock::time_point heard_ FOREBAY_GUARDED_BY(mutex_);  // when rank 0 last answered
-  std::optional<std::chrono::steady_clock::time_point> elsewhere_since_ FOREBAY_GUARDED_BY(mutex_);
+  StreamClock::Time heard_ FOREBAY_GUARDED_BY(mutex_);  // when rank 0 last answered
+  std::optional<StreamClock::Time> elsewhere_since_ FOREBAY_GUARDED_BY(mutex_);
   std::jthread thread_;
 };
 

@@ -1,9 +1,8 @@
 #include "stream/ranks/followed_decisions.h"
 
-#include <thread>
-
 #include <gtest/gtest.h>
 
+#include "stream/manual_clock_test_support.h"
 #include "stream/ranks/ranks_test_support.h"
 #include "stream/stream_test_support.h"
 
@@ -14,17 +13,21 @@ namespace {
 class FollowedDecisionsTest : public testing::Test {
  protected:
   struct Follower {
-    Follower(FollowedDecisionsTest& test, int rank, std::chrono::milliseconds patience = 60s)
+    Follower(FollowedDecisionsTest& test, int rank)
         : stream(log_with({100}), decisions_of(10)),
           job(rank_job(*test.network_, rank, 3, std::make_shared<StreamService>())) {
       job->set_run({});
-      decisions = std::make_shared<FollowedDecisions>(job, stream, patience);
+      decisions = std::make_shared<FollowedDecisions>(job, stream, test.clock_);
       stream.set_guide(decisions);
     }
     ~Follower() { decisions->stop(); }
     void begin(uint64_t seeks) {
       decisions->begin_anew(seeks);
       stream.seek(stream.beginning());
+    }
+    // Waits until the follower says that it waits for this.
+    bool waits_for(const std::string& words) {
+      return becomes([&] { return stream.awaited().find(words) != std::string::npos; });
     }
     AwaitedStream stream;
     const std::shared_ptr<Job> job;
@@ -39,6 +42,7 @@ class FollowedDecisionsTest : public testing::Test {
     service_->decided({10 * decision, {{0, std::to_string(10 * decision + 10), 10, 0}}, 0});
   }
 
+  ManualClock clock_;
   const std::shared_ptr<SimulatedNetwork> network_ = SimulatedNetwork::make({});
   const std::shared_ptr<StreamService> service_ = std::make_shared<StreamService>();
   const std::shared_ptr<Job> leader_ = rank_job(*network_, 0, 3, service_);
@@ -46,8 +50,11 @@ class FollowedDecisionsTest : public testing::Test {
 
 TEST_F(FollowedDecisionsTest, ranks_that_stay_at_different_places_are_told_so) {
   service_->begin_anew(1);
-  Follower follower(*this, 1, 50ms);
+  Follower follower(*this, 1);
   follower.begin(2);
+  EXPECT_FALSE(follower.stream.known(10));
+  ASSERT_TRUE(follower.waits_for("loaded a state"));
+  clock_.advance(FollowedDecisions::kLongestSilence + 1ms);
   EXPECT_FALSE(wait_known(follower.stream, 10));
   EXPECT_EQ(follower.stream.failure().code(), Code::kStateMismatch);
   EXPECT_EQ(
@@ -65,10 +72,7 @@ TEST_F(FollowedDecisionsTest, who_is_first_to_load_a_state_waits_for_rank_0_to_d
   Follower follower(*this, 1);
   follower.begin(2);
   EXPECT_FALSE(follower.stream.known(10));
-  const auto until = std::chrono::steady_clock::now() + kStreamPatience;
-  while (follower.stream.awaited().find("loaded a state") == std::string::npos &&
-         std::chrono::steady_clock::now() < until)
-    std::this_thread::sleep_for(1ms);
+  ASSERT_TRUE(follower.waits_for("loaded a state"));
   EXPECT_EQ(follower.stream.awaited(),
             "rank 0: it has loaded a state 0 time(s), and rank 1 1 time(s): "
             "load the same states on all ranks, and start all again where one is");
@@ -95,6 +99,24 @@ TEST_F(FollowedDecisionsTest, a_rank_that_is_started_again_alone_is_told_that_ra
       again.stream.failure().message(),
       "rank 0 has no batch (or window) that begins with record 0, of which rank 1 would go on, any more: start all "
       "ranks again, from one state");
+}
+
+TEST_F(FollowedDecisionsTest, a_rank_0_that_stays_silent_ends_the_run_of_those_who_follow) {
+  service_->begin_anew(1);
+  decide(0);
+  Follower follower(*this, 1);
+  follower.begin(1);
+  ASSERT_TRUE(wait_known(follower.stream, 10));
+  network_->set_health(rank_addresses(3)[0], HostHealth::kDead);
+  clock_.advance(10 * FollowedDecisions::kLongestSilence);
+  EXPECT_FALSE(follower.stream.known(20));
+  ASSERT_TRUE(follower.waits_for("rank 0: ")) << "the silence begins with the first call that fails";
+  EXPECT_TRUE(follower.stream.failure().ok());
+  clock_.advance(FollowedDecisions::kLongestSilence + 1ms);
+  EXPECT_FALSE(wait_known(follower.stream, 20));
+  EXPECT_EQ(follower.stream.failure().code(), Code::kUnavailable);
+  EXPECT_NE(follower.stream.failure().message().find("has not answered for 60 s"), std::string::npos)
+      << follower.stream.failure().message();
 }
 
 TEST_F(FollowedDecisionsTest, a_rank_with_other_settings_asks_for_nothing) {

@@ -5,7 +5,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "cluster/items.h"
@@ -17,64 +16,54 @@ namespace forebay {
 /// The name under which a rank serves the others of its stream.
 inline constexpr std::string_view kStreamServiceName = "stream";
 
-/// Requests from rank 0 the decision that begins with record `first`. The response is a
-/// LeaderResponse.
-struct DecisionWanted {
-  int64_t first = 0;
-};
-/// Requests from rank 0 the offsets after which the run begins. The response is a LeaderResponse.
-struct BeginningWanted {};
-/// Reports to rank 0 that this rank is alive. The response is empty.
-struct SignOfLife {};
-/// Reports to a rank that this one will request nothing more. The response is empty.
-struct Goodbye {};
-/// Requests records of a rank's replay buffer, by number. The items are ReplayRecords::bytes_of().
-struct RecordsWanted {
-  std::vector<int64_t> numbers;
-};
-/// A partition, and the number of the first note of it that is requested.
-struct NotesPlace {
-  size_t partition = 0;
-  uint64_t from = 0;
-};
-/// Requests notes of the records that a rank has read. The items are RecordShelf::notes(): kComing
-/// if there are none yet, kAbsent if they were dropped.
-struct NotesWanted {
-  std::vector<NotesPlace> places;
-};
-/// A record, named by its partition and RecordShelf::hash_of() its offset.
-struct SharedRow {
-  size_t partition = 0;
-  uint64_t offset_hash = 0;
-};
-/// Requests records that a rank has read for all ranks. The items are RecordShelf::row().
-struct RowsWanted {
-  std::vector<SharedRow> rows;
+/// One thing that a request names.
+struct RankItem {
+  size_t partition = 0;  ///< 0 in requests that are not about partitions
+  uint64_t number = 0;   ///< see RankRequest::Kind
 };
 
 /// A request from one rank of a stream to another.
 struct RankRequest {
+  enum class Kind : uint8_t {
+    kDecision,    ///< to rank 0: the decision that begins with that record; one item
+    kBeginning,   ///< to rank 0: the offsets after which the run begins
+    kSignOfLife,  ///< to rank 0: this rank is alive; the response is empty
+    kGoodbye,     ///< this rank will request nothing more; the response is empty
+    kRecords,     ///< records of a rank's replay buffer, by number: ReplayRecords::bytes_of()
+    /// The notes of partitions from that number on: RecordShelf::notes(). Their state is kComing if
+    /// there are none yet, and kAbsent if they were dropped.
+    kNotes,
+    /// Records that a rank has read for all ranks, by RecordShelf::hash_of() their offset.
+    kRows,
+  };
+  Kind kind = Kind::kSignOfLife;
   int rank = 0;  ///< the rank that sends the request
   /// How many runs all ranks have begun. Record numbers alone do not tell runs apart.
   uint64_t run = 0;
-  std::variant<DecisionWanted, BeginningWanted, SignOfLife, Goodbye, RecordsWanted, NotesWanted, RowsWanted> what;
+  std::vector<RankItem> items = {};
+  /// For kDecision: the number of its first record.
+  int64_t first() const { return static_cast<int64_t>(items.front().number); }
 };
 
 Buffer encode_rank_request(const RankRequest& request);
 /// Corrupt for bytes that encode_rank_request() does not make.
 Result<RankRequest> parse_rank_request(std::span<const uint8_t> bytes);
 
-struct NotYet {};      ///< the decision is not made yet
-struct InAnotherRun {  ///< rank 0 is in another run
+/// The response of rank 0 to a request for a decision or for the beginning of the run.
+struct LeaderResponse {
+  enum class Kind : uint8_t {
+    kNotYet,          ///< the decision is not made yet
+    kInAnotherRun,    ///< rank 0 is in the run `run`
+    kNoSuchDecision,  ///< no decision begins there, or it was dropped
+    kEnd,             ///< the stream ends there
+    kBeginning,       ///< the run begins after the offsets `after`, one for each partition
+    kDecision,        ///< `decision`
+  };
+  Kind kind = Kind::kNotYet;
   uint64_t run = 0;
+  std::vector<std::string> after = {};
+  Decision decision = {};
 };
-struct NoSuchDecision {};  ///< no decision begins there, or it was dropped
-struct StreamEnd {};       ///< the stream ends there
-struct StreamBeginning {
-  std::vector<std::string> after;  ///< an offset for each partition
-};
-/// The response of rank 0 to a DecisionWanted or a BeginningWanted.
-using LeaderResponse = std::variant<NotYet, InAnotherRun, NoSuchDecision, StreamEnd, StreamBeginning, Decision>;
 
 Buffer encode_leader_response(const LeaderResponse& response);
 /// Corrupt if the message was damaged in transfer, or is of another kind.
@@ -83,12 +72,12 @@ Status check_leader_response(std::span<const uint8_t> bytes);
 /// partitions. Offsets are not checked here, but by the log.
 Result<LeaderResponse> parse_leader_response(std::span<const uint8_t> bytes, size_t partitions);
 
-/// The response to a RecordsWanted, NotesWanted or RowsWanted. `most_bytes`: the limit of one item.
-Response encode_rank_items(uint64_t most_bytes, std::vector<FoundItem> found);
-Result<std::vector<ResponseItem>> parse_rank_items(size_t count, uint64_t most_bytes, const Buffer& response);
-uint64_t most_rank_items_bytes(size_t count, uint64_t most_bytes);
+/// The response to a request of that kind, with one item for each item of the request.
+Response encode_rank_items(RankRequest::Kind kind, std::vector<FoundItem> found);
+Result<std::vector<ResponseItem>> parse_rank_items(RankRequest::Kind kind, size_t count, const Buffer& response);
+uint64_t most_rank_items_bytes(RankRequest::Kind kind, size_t count);
 
-/// The maximal number of records, partitions or rows of one request.
+/// The maximal number of items of one request.
 inline constexpr size_t kMostRankItems = 1024;
 inline constexpr uint64_t kMostRecordBytes = uint64_t{1} << 30;
 /// The notes of one item: about a thousand, with offsets below 1 KB.

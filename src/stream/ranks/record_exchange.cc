@@ -23,14 +23,14 @@ constexpr size_t kFewer = 4;
 
 }  // namespace
 
-RecordExchange::RecordExchange(std::shared_ptr<AwaitedRecords> records, Ask ask, Clock clock)
-    : records_(std::move(records)), ask_(std::move(ask)), clock_(std::move(clock)),
+RecordExchange::RecordExchange(AwaitedRecords& records, Ask ask, const StreamClock& clock)
+    : records_(records), ask_(std::move(ask)), clock_(clock),
       thread_([this](const std::stop_token& stop) { work(stop); }) {}
 
 void RecordExchange::bring(std::span<const int64_t> numbers) {
   if (numbers.empty()) return;
   const Lock lock(mutex_);
-  for (const int64_t number : numbers) wanted_.emplace(number, clock_());
+  for (const int64_t number : numbers) wanted_.emplace(number, clock_.now());
   changed_.notify_all();
 }
 
@@ -55,7 +55,7 @@ std::string RecordExchange::awaited() const {
   const Lock lock(mutex_);
   if (wanted_.empty()) return {};
   return fmt::format("{} record{}, of which rank {} has the first", wanted_.size(), wanted_.size() == 1 ? "" : "s",
-                     records_->owner(wanted_.begin()->first));
+                     records_.owner(wanted_.begin()->first));
 }
 
 RecordExchange::Stats RecordExchange::stats() const {
@@ -100,7 +100,7 @@ void RecordExchange::work(const std::stop_token& stop) {
 Status RecordExchange::bring_asked(std::map<int, std::vector<Wanted>>& asked, const std::stop_token& stop) {
   Status failure;
   for (auto& [owner, records] : asked) {
-    if (owner == records_->own_rank()) {
+    if (owner == records_.own_rank()) {
       read_disk(records);
     } else {
       ask_owner(owner, records, stop);
@@ -114,34 +114,34 @@ Status RecordExchange::bring_asked(std::map<int, std::vector<Wanted>>& asked, co
 std::map<int, std::vector<RecordExchange::Wanted>> RecordExchange::next() {
   std::map<int, std::vector<Wanted>> by_owner;
   for (const auto& [number, since] : wanted_) {
-    std::vector<Wanted>& records = by_owner[records_->owner(number)];
-    if (records.size() < owners_[records_->owner(number)].most) records.push_back({number, since});
+    std::vector<Wanted>& records = by_owner[records_.owner(number)];
+    if (records.size() < owners_[records_.owner(number)].most) records.push_back({number, since});
   }
   return by_owner;
 }
 
 void RecordExchange::read_disk(std::vector<Wanted>& records) {
   for (Wanted& record : records)
-    if (records_->read_here(record.number).ok()) record.outcome = Outcome::kFromDisk;
+    if (records_.read_here(record.number).ok()) record.outcome = Outcome::kFromDisk;
 }
 
 void RecordExchange::ask_owner(int owner, std::vector<Wanted>& records, const std::stop_token& stop) {
   auto& [health, most] = owners_[owner];
   // A rank that failed is backed off (PeerHealth): its records are read again from the log
   // meanwhile.
-  if (!health.begin(clock_().time_since_epoch())) return;
+  if (!health.begin(clock_.now().time_since_epoch())) return;
   std::vector<int64_t> numbers;
   for (const Wanted& record : records) numbers.push_back(record.number);
-  const Time asked = clock_();
+  const Time asked = clock_.now();
   const Result<std::vector<ResponseItem>> answer = ask_(owner, numbers, stop);
-  if (!answer.ok() && records.size() > 1 && clock_() - asked >= kTakesLong) {
+  if (!answer.ok() && records.size() > 1 && clock_.now() - asked >= kTakesLong) {
     most = (records.size() + kFewer - 1) / kFewer;
     health.abandoned();
     for (Wanted& record : records) record.outcome = Outcome::kLater;
     return;
   }
   if (!answer.ok() || answer->size() != records.size()) {
-    health.failed(clock_().time_since_epoch());
+    health.failed(clock_.now().time_since_epoch());
     return;
   }
   health.answered();
@@ -150,20 +150,20 @@ void RecordExchange::ask_owner(int owner, std::vector<Wanted>& records, const st
   // the log; so does a record that arrived damaged.
   for (size_t i = 0; i < records.size(); ++i) {
     const ResponseItem& one = (*answer)[i];
-    if (one.state == ResponseItem::State::kHere && records_->lend(records[i].number, one.body).ok())
+    if (one.state == ResponseItem::State::kHere && records_.lend(records[i].number, one.body).ok())
       records[i].outcome = Outcome::kLent;
-    if (one.state == ResponseItem::State::kComing && clock_() - records[i].since < kAskPatience)
+    if (one.state == ResponseItem::State::kComing && clock_.now() - records[i].since < kAskPatience)
       records[i].outcome = Outcome::kLater;
   }
 }
 
 Status RecordExchange::do_without_owner(Wanted& record, const std::stop_token& stop) {
-  const Status read = records_->read_again(record.number, stop);
+  const Status read = records_.read_again(record.number, stop);
   if (read.ok()) {
     record.outcome = Outcome::kReread;
     // Only a record that the log has deleted gets a replacement. If the log cannot be reached, the
     // run ends, and can be resumed from a state with the right records.
-  } else if (read.code() == Code::kNotFound && records_->replacement(record.number)) {
+  } else if (read.code() == Code::kNotFound && records_.replacement(record.number)) {
     record.outcome = Outcome::kLost;
   } else {
     return read;
@@ -179,7 +179,7 @@ bool RecordExchange::settle(const std::map<int, std::vector<Wanted>>& asked) {
       if (record.outcome == Outcome::kUnknown || record.outcome == Outcome::kLater) continue;
       // The step that needed it may be over, while the next one needs it again: the bytes that were
       // lent were released with the first step.
-      if (!records_->here(std::span(&record.number, 1))) continue;
+      if (!records_.here(std::span(&record.number, 1))) continue;
       if (wanted_.erase(record.number) == 0) continue;
       stats_.lent += record.outcome == Outcome::kLent ? 1 : 0;
       stats_.reread += record.outcome == Outcome::kReread ? 1 : 0;

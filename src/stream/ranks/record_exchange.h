@@ -16,6 +16,7 @@
 #include "cluster/items.h"
 #include "cluster/peer_health.h"
 #include "stream/awaited_records.h"
+#include "stream/stream_clock.h"
 
 namespace forebay {
 
@@ -27,13 +28,11 @@ namespace forebay {
 /// the arrival function without a lock.
 class RecordExchange {
  public:
-  /// Requests records from a rank and waits for the answer: Decisions::ask_for_records() or
-  /// ask_for_rows().
+  /// Requests records from a rank and waits for the answer: Decisions::ask().
   using Ask = std::function<Result<std::vector<ResponseItem>>(int rank, std::span<const int64_t> numbers,
                                                               const std::stop_token& stop)>;
-  using Time = std::chrono::steady_clock::time_point;
-  using Clock = std::function<Time()>;
-  RecordExchange(std::shared_ptr<AwaitedRecords> records, Ask ask, Clock clock = std::chrono::steady_clock::now);
+  /// `records` must outlive close().
+  RecordExchange(AwaitedRecords& records, Ask ask, const StreamClock& clock = StreamClock::real());
   ~RecordExchange() { close(); }
 
   /// Sets the function that is called when records have arrived or failure() has changed. To be
@@ -57,6 +56,7 @@ class RecordExchange {
   Stats stats() const;
 
  private:
+  using Time = StreamClock::Time;
   enum class Outcome : uint8_t { kUnknown, kLater, kFromDisk, kLent, kReread, kLost };
   struct Wanted {
     int64_t number = 0;
@@ -71,9 +71,9 @@ class RecordExchange {
   Status do_without_owner(Wanted& record, const std::stop_token& stop);
   bool settle(const std::map<int, std::vector<Wanted>>& asked) FOREBAY_REQUIRES(mutex_);
 
-  const std::shared_ptr<AwaitedRecords> records_;
+  AwaitedRecords& records_;
   const Ask ask_;
-  const Clock clock_;
+  const StreamClock& clock_;
   std::function<void()> arrived_;
   struct Owner {
     PeerHealth health;

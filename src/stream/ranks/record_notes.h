@@ -20,7 +20,7 @@ struct RecordNote {
   friend bool operator==(const RecordNote&, const RecordNote&) = default;
 };
 
-/// A record takes its offset and three bytes.
+/// A record takes its offset and five bytes.
 Buffer encode_notes(std::span<const RecordNote> notes);
 /// Corrupt for bytes that encode_notes() does not make.
 Result<std::vector<RecordNote>> parse_notes(std::span<const uint8_t> bytes);

@@ -10,7 +10,6 @@ namespace forebay {
 
 namespace {
 constexpr size_t kMostNotes = 1024;  // in one answer
-constexpr size_t kFewLate = 64;
 uint64_t bytes_of(const RecordNote& note) { return sizeof(RecordNote) + note.offset.size(); }
 uint64_t place_bytes_of(const LogRecord& record) { return record.bytes() - record.payload.size(); }
 }  // namespace
@@ -29,7 +28,6 @@ void RecordShelf::begin_anew(uint64_t seeks) {
     partition.asked[static_cast<size_t>(rank_)] = UINT64_MAX;  // this rank needs no notes
   }
   late_.clear();
-  late_rows_ = 0;
   place_bytes_ = late_bytes_ = note_bytes_ = 0;
   count();
 }
@@ -64,7 +62,7 @@ std::optional<RecordShelf::Row> RecordShelf::take_out(size_t partition, uint64_t
   place_bytes_ -= place_bytes_of(row.record);
   if (row.late) {
     late_bytes_ -= row.record.payload.size();
-    --late_rows_;
+    late_.erase(*row.late);
   }
   count();
   return row;
@@ -76,37 +74,23 @@ void RecordShelf::taken(const LogRecord& record) {
   gone = take_out(record.partition, hash_of(record.offset));
 }
 
-void RecordShelf::behind(const LogRecord& record) {
+void RecordShelf::released(const LogRecord& record) {
   const Lock lock(mutex_);
   auto& rows = partitions_[record.partition].rows;
   const auto found = rows.find(hash_of(record.offset));
   if (found == rows.end() || found->second.late) return;
   // A copy, so that this record does not keep the larger buffer of its neighbours alive.
-  found->second = {record.alone(), true};
+  found->second = {record.alone(), late_.insert(late_.end(), {record.partition, found->first})};
   late_bytes_ += found->second.record.payload.size();
-  ++late_rows_;
-  late_.push_back({record.partition, found->first});
   forget_late();
   count();
 }
 
-bool RecordShelf::is_late(const Late& late) const {
-  const auto& rows = partitions_[late.partition].rows;
-  const auto found = rows.find(late.offset_hash);
-  return found != rows.end() && found->second.late;
-}
-
 void RecordShelf::forget_late() {
   while (!late_.empty() && late_bytes_ > limits_.late_bytes) {
-    if (is_late(late_.front())) {
-      take_out(late_.front().partition, late_.front().offset_hash);
-      ++stats_.dropped;
-    }
-    late_.pop_front();
+    const Late oldest = late_.front();
+    take_out(oldest.partition, oldest.offset_hash);
   }
-  // If ranks keep up with each other, most late records were fetched in the meantime.
-  if (late_.size() > kFewLate + 2 * late_rows_)
-    std::erase_if(late_, [&](const Late& late) FOREBAY_REQUIRES(mutex_) { return !is_late(late); });
 }
 
 std::optional<Buffer> RecordShelf::notes(uint64_t seeks, int rank, size_t partition, uint64_t from) {
@@ -118,10 +102,10 @@ std::optional<Buffer> RecordShelf::notes(uint64_t seeks, int rank, size_t partit
   forget_notes(of, *std::min_element(of.asked.begin(), of.asked.end()));
   if (from < of.first_note) return Buffer();
   if (from >= of.first_note + of.notes.size()) return std::nullopt;
-  std::vector<RecordNote> told;
-  for (size_t i = from - of.first_note; i < of.notes.size() && told.size() < kMostNotes; ++i)
-    told.push_back(of.notes[i]);
-  return encode_notes(told);
+  std::vector<RecordNote> sent;
+  for (size_t i = from - of.first_note; i < of.notes.size() && sent.size() < kMostNotes; ++i)
+    sent.push_back(of.notes[i]);
+  return encode_notes(sent);
 }
 
 void RecordShelf::forget_notes(Partition& partition, uint64_t below) {
@@ -140,19 +124,13 @@ std::optional<Buffer> RecordShelf::row(uint64_t seeks, size_t partition, uint64_
     if (seeks != seeks_ || partition >= partitions_.size()) return std::nullopt;
     row = take_out(partition, offset_hash);
     if (!row) return std::nullopt;
-    ++stats_.lent;
   }
   return record_bytes(row->record);
 }
 
 bool RecordShelf::is_awaited() const {
   const Lock lock(mutex_);
-  return late_rows_ > 0;
-}
-
-RecordShelf::Stats RecordShelf::stats() const {
-  const Lock lock(mutex_);
-  return stats_;
+  return !late_.empty();
 }
 
 }  // namespace forebay

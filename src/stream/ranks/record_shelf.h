@@ -2,7 +2,7 @@
 
 #include <cstdint>
 #include <deque>
-#include <map>
+#include <list>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -41,7 +41,7 @@ class RecordShelf {
   /// Removes a record that this rank itself has in a batch.
   void taken(const LogRecord& record);
   /// The stream has released this record. If it was not fetched yet, it now counts as late.
-  void behind(const LogRecord& record);
+  void released(const LogRecord& record);
 
   /// Returns the notes from number `from` on, at most a thousand, for another rank, which has all
   /// notes before. Returns nothing if there are none yet or the run is another one, and an empty
@@ -57,16 +57,15 @@ class RecordShelf {
 
   /// Bytes of memory in addition to the stream's.
   std::shared_ptr<ReclaimableMemory> bytes() const { return bytes_; }
-  struct Stats {
-    int64_t lent = 0;     ///< records that other ranks fetched
-    int64_t dropped = 0;  ///< records that were dropped before they were fetched
-  };
-  Stats stats() const;
 
  private:
+  struct Late {
+    size_t partition;
+    uint64_t offset_hash;
+  };
   struct Row {
     LogRecord record;
-    bool late = false;  // the stream has released it
+    std::optional<std::list<Late>::iterator> late = {};  // set once the stream has released it
   };
   struct Partition {
     uint64_t first_note = 0;  // number of the first element of `notes`
@@ -74,14 +73,9 @@ class RecordShelf {
     std::vector<uint64_t> asked;  // for each other rank: how many notes it has fetched
     std::unordered_map<uint64_t, Row> rows;
   };
-  struct Late {
-    size_t partition;
-    uint64_t offset_hash;
-  };
   void note(size_t partition, RecordNote note) FOREBAY_REQUIRES(mutex_);
   void forget_notes(Partition& partition, uint64_t below) FOREBAY_REQUIRES(mutex_);
   std::optional<Row> take_out(size_t partition, uint64_t offset_hash) FOREBAY_REQUIRES(mutex_);
-  bool is_late(const Late& late) const FOREBAY_REQUIRES(mutex_);
   void forget_late() FOREBAY_REQUIRES(mutex_);
   void count() FOREBAY_REQUIRES(mutex_) { bytes_->set(place_bytes_ + late_bytes_ + note_bytes_); }
 
@@ -91,13 +85,11 @@ class RecordShelf {
   mutable Mutex mutex_;
   uint64_t seeks_ FOREBAY_GUARDED_BY(mutex_) = 0;
   std::vector<Partition> partitions_ FOREBAY_GUARDED_BY(mutex_);
-  std::deque<Late> late_ FOREBAY_GUARDED_BY(mutex_);  // oldest first; includes some that were fetched in the meantime
-  size_t late_rows_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  std::list<Late> late_ FOREBAY_GUARDED_BY(mutex_);  // the late rows, oldest first
   // Bytes of all rows without their payloads, of the payloads of late rows, and of notes.
   uint64_t place_bytes_ FOREBAY_GUARDED_BY(mutex_) = 0;
   uint64_t late_bytes_ FOREBAY_GUARDED_BY(mutex_) = 0;
   uint64_t note_bytes_ FOREBAY_GUARDED_BY(mutex_) = 0;
-  Stats stats_ FOREBAY_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay

@@ -24,7 +24,7 @@ void StreamService::know(int rank, int ranks) {
   const Lock lock(mutex_);
   rank_ = rank;
   asked_.assign(static_cast<size_t>(ranks), kNever);
-  heard_.assign(static_cast<size_t>(ranks), clock_());
+  heard_.assign(static_cast<size_t>(ranks), clock_.now());
 }
 
 void StreamService::lead(Stream* stream) {
@@ -32,9 +32,9 @@ void StreamService::lead(Stream* stream) {
   stream_ = stream;
 }
 
-void StreamService::lend(std::shared_ptr<const ReplayRecords> kept) {
+void StreamService::lend(std::shared_ptr<const ReplayRecords> replay) {
   const Lock lock(mutex_);
-  kept_ = std::move(kept);
+  replay_ = std::move(replay);
 }
 
 void StreamService::share(std::shared_ptr<RecordShelf> shelf) {
@@ -53,28 +53,28 @@ void StreamService::begin_anew(uint64_t run) {
 
 void StreamService::decided(const Decision& decision) {
   const Lock lock(mutex_);
-  decisions_.push_back({decision.first, encode_leader_response(decision)});
+  decisions_.push_back({decision.first, encode_leader_response({.kind = Says::kDecision, .decision = decision})});
 }
 
 void StreamService::begins(const std::vector<std::string>& after) {
   const Lock lock(mutex_);
-  beginning_ = StreamBeginning{after};
+  beginning_ = after;
 }
 
 void StreamService::ended(int64_t first) {
   const Lock lock(mutex_);
-  decisions_.push_back({first, encode_leader_response(StreamEnd{})});
+  decisions_.push_back({first, encode_leader_response({Says::kEnd})});
 }
 
 void StreamService::linger() {
   Lock lock(mutex_);
-  asked_for_.wait_for(lock, kLinger, [&]() FOREBAY_REQUIRES(mutex_) { return all_are_told(); });
+  asked_for_.wait_for(lock, kLinger, [&]() FOREBAY_REQUIRES(mutex_) { return all_are_current(); });
   if (shelf_)
     asked_for_.wait_for(lock, kHoldOut,
                         [&]() FOREBAY_REQUIRES(mutex_) { return !shelf_->is_awaited() || all_have_left(); });
 }
 
-bool StreamService::all_are_told() const {
+bool StreamService::all_are_current() const {
   if (decisions_.empty() && !beginning_) return true;
   const int64_t last = decisions_.empty() ? kKnowsBeginning : decisions_.back().first;
   return std::all_of(asked_.begin() + 1, asked_.end(), [&](int64_t asked) { return asked >= last; });
@@ -97,7 +97,7 @@ std::string StreamService::awaited() const {
 }
 
 Status StreamService::check_heard() const {
-  const Time now = clock_();
+  const StreamClock::Time now = clock_.now();
   const Lock lock(mutex_);
   if (decisions_.size() < kMostAhead || asked_.size() < 2) return {};
   const int rank = slowest();
@@ -113,41 +113,39 @@ Result<Response> StreamService::answer(std::span<const uint8_t> bytes) {
   FOREBAY_ASSIGN(const RankRequest request, parse_rank_request(bytes));
   // The rank is alive, even if its request is of another run.
   note_heard(request.rank);
-  if (const auto* decision = std::get_if<DecisionWanted>(&request.what))
-    return Response{find_decision(request, decision->first)};
-  if (std::holds_alternative<BeginningWanted>(request.what))
-    return Response{encode_leader_response(find_beginning(request))};
-  if (const auto* records = std::get_if<RecordsWanted>(&request.what))
-    return encode_rank_items(kMostRecordBytes, find_records(request, *records));
-  if (const auto* notes = std::get_if<NotesWanted>(&request.what))
-    return encode_rank_items(kMostNoteBytes, find_notes(request, *notes));
-  if (const auto* rows = std::get_if<RowsWanted>(&request.what))
-    return encode_rank_items(kMostRecordBytes, find_rows(request, *rows));
-  if (std::holds_alternative<Goodbye>(request.what)) leave(request);
+  switch (request.kind) {
+    case RankRequest::Kind::kDecision: return Response{find_decision(request)};
+    case RankRequest::Kind::kBeginning: return Response{encode_leader_response(find_beginning(request))};
+    case RankRequest::Kind::kRecords: return encode_rank_items(request.kind, find_records(request));
+    case RankRequest::Kind::kNotes: return encode_rank_items(request.kind, find_notes(request));
+    case RankRequest::Kind::kRows: return encode_rank_items(request.kind, find_rows(request));
+    case RankRequest::Kind::kGoodbye: leave(request); break;
+    case RankRequest::Kind::kSignOfLife: break;
+  }
   return Response();
 }
 
 // Done without the lock: ReplayRecords::keep() reads the stream under its own lock, and the stream
 // calls decided() under its own.
-std::vector<FoundItem> StreamService::find_records(const RankRequest& request, const RecordsWanted& wanted) const {
-  const std::shared_ptr<const ReplayRecords> kept = under_lock(&StreamService::kept_);
+std::vector<FoundItem> StreamService::find_records(const RankRequest& request) const {
+  const std::shared_ptr<const ReplayRecords> replay = under_lock(&StreamService::replay_);
   const bool same_run = request.run == under_lock(&StreamService::run_);
-  std::vector<FoundItem> found(wanted.numbers.size());
-  for (size_t i = 0; kept && i < found.size(); ++i) {
-    const int64_t number = wanted.numbers[i];
-    if (kept->will_know(number)) found[i].coming = 1;
-    if (same_run) found[i].body = kept->bytes_of(number);
+  std::vector<FoundItem> found(request.items.size());
+  for (size_t i = 0; replay && i < found.size(); ++i) {
+    const auto number = static_cast<int64_t>(request.items[i].number);
+    if (replay->will_know(number)) found[i].coming = 1;
+    if (same_run) found[i].body = replay->bytes_of(number);
   }
   return found;
 }
 
 // The shelf compares the run itself, under the lock with which it drops the notes of a run.
-std::vector<FoundItem> StreamService::find_notes(const RankRequest& request, const NotesWanted& wanted) const {
+std::vector<FoundItem> StreamService::find_notes(const RankRequest& request) const {
   const std::shared_ptr<RecordShelf> shelf = under_lock(&StreamService::shelf_);
   std::vector<FoundItem> found;
-  for (const NotesPlace& place : wanted.places) {
+  for (const RankItem& from : request.items) {
     std::optional<Buffer> notes;
-    if (shelf) notes = shelf->notes(request.run, request.rank, place.partition, place.from);
+    if (shelf) notes = shelf->notes(request.run, request.rank, from.partition, from.number);
     if (!notes) {
       found.push_back({.coming = 1});
     } else {
@@ -157,29 +155,30 @@ std::vector<FoundItem> StreamService::find_notes(const RankRequest& request, con
   return found;
 }
 
-std::vector<FoundItem> StreamService::find_rows(const RankRequest& request, const RowsWanted& wanted) {
+std::vector<FoundItem> StreamService::find_rows(const RankRequest& request) {
   const std::shared_ptr<RecordShelf> shelf = under_lock(&StreamService::shelf_);
   std::vector<FoundItem> found;
-  for (const SharedRow& row : wanted.rows)
-    found.push_back({shelf ? shelf->row(request.run, row.partition, row.offset_hash) : std::nullopt});
+  for (const RankItem& row : request.items)
+    found.push_back({shelf ? shelf->row(request.run, row.partition, row.number) : std::nullopt});
   // With the lock held, since linger() could otherwise miss this between its check and its wait.
   const Lock lock(mutex_);
   asked_for_.notify_all();
   return found;
 }
 
-Buffer StreamService::find_decision(const RankRequest& request, int64_t first) {
+Buffer StreamService::find_decision(const RankRequest& request) {
+  const int64_t first = request.first();
   Buffer response;
   Stream* to_tell = nullptr;
   {
     const Lock lock(mutex_);
     if (std::optional<LeaderResponse> other = elsewhere(request)) return encode_leader_response(*other);
-    if (!is_other_rank(request.rank)) return encode_leader_response(NotYet{});
+    if (!is_other_rank(request.rank)) return encode_leader_response({Says::kNotYet});
     const auto decision = std::lower_bound(decisions_.begin(), decisions_.end(), first,
                                            [](const auto& one, int64_t sought) { return one.first < sought; });
-    if (decision == decisions_.end()) return encode_leader_response(NotYet{});
+    if (decision == decisions_.end()) return encode_leader_response({Says::kNotYet});
     // A later decision exists, so none will ever begin at `first`.
-    if (decision->first != first) return encode_leader_response(NoSuchDecision{});
+    if (decision->first != first) return encode_leader_response({Says::kNoSuchDecision});
     response = decision->second;
     to_tell = note_asked(request.rank, first);
   }
@@ -192,9 +191,9 @@ Buffer StreamService::find_decision(const RankRequest& request, int64_t first) {
 LeaderResponse StreamService::find_beginning(const RankRequest& request) {
   const Lock lock(mutex_);
   if (std::optional<LeaderResponse> other = elsewhere(request)) return *other;
-  if (!beginning_ || !is_other_rank(request.rank)) return NotYet{};
+  if (!beginning_ || !is_other_rank(request.rank)) return {Says::kNotYet};
   (void)note_asked(request.rank, kKnowsBeginning);
-  return *beginning_;
+  return {.kind = Says::kBeginning, .after = *beginning_};
 }
 
 void StreamService::leave(const RankRequest& request) {
@@ -209,13 +208,13 @@ void StreamService::leave(const RankRequest& request) {
 
 void StreamService::note_heard(int rank) {
   const Lock lock(mutex_);
-  if (is_other_rank(rank)) heard_[static_cast<size_t>(rank)] = clock_();
+  if (is_other_rank(rank)) heard_[static_cast<size_t>(rank)] = clock_.now();
 }
 
 // Before rank 0 has begun its run, the answer is not known yet.
 std::optional<LeaderResponse> StreamService::elsewhere(const RankRequest& request) const {
   if (request.run == run_) return std::nullopt;
-  return run_ > 0 ? LeaderResponse(InAnotherRun{run_}) : NotYet{};
+  return run_ > 0 ? LeaderResponse{Says::kInAnotherRun, run_} : LeaderResponse{Says::kNotYet};
 }
 
 int StreamService::slowest() const {

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,6 +17,7 @@
 #include "stream/ranks/record_shelf.h"
 #include "stream/replay_records.h"
 #include "stream/stream.h"
+#include "stream/stream_clock.h"
 
 namespace forebay {
 
@@ -29,17 +29,14 @@ namespace forebay {
 /// shares the replay buffer and the shelf.
 class StreamService final : public Service, public DecisionWitness {
  public:
-  /// The type of all times, which come from `clock_`.
-  using Time = std::chrono::steady_clock::time_point;
-  using Clock = std::function<Time()>;
-  explicit StreamService(Clock clock = std::chrono::steady_clock::now) : clock_(std::move(clock)) {}
+  explicit StreamService(const StreamClock& clock = StreamClock::real()) : clock_(clock) {}
 
   /// Sets this rank and the number of ranks. Call it before any other rank sends a request.
   void know(int rank, int ranks);
   /// Sets the stream that decides for all ranks; null: there is none any more.
   void lead(Stream* stream);
   /// Set the replay buffer and the shelf whose records other ranks may request.
-  void lend(std::shared_ptr<const ReplayRecords> kept);
+  void lend(std::shared_ptr<const ReplayRecords> replay);
   void share(std::shared_ptr<RecordShelf> shelf);
   /// Begins another run: drops all earlier decisions.
   void begin_anew(uint64_t run);
@@ -59,17 +56,18 @@ class StreamService final : public Service, public DecisionWitness {
   Result<Response> answer(std::span<const uint8_t> request) override;
 
  private:
-  Buffer find_decision(const RankRequest& request, int64_t first);
+  using Says = LeaderResponse::Kind;
+  Buffer find_decision(const RankRequest& request);
   LeaderResponse find_beginning(const RankRequest& request);
-  std::vector<FoundItem> find_records(const RankRequest& request, const RecordsWanted& wanted) const;
-  std::vector<FoundItem> find_notes(const RankRequest& request, const NotesWanted& wanted) const;
-  std::vector<FoundItem> find_rows(const RankRequest& request, const RowsWanted& wanted);
+  std::vector<FoundItem> find_records(const RankRequest& request) const;
+  std::vector<FoundItem> find_notes(const RankRequest& request) const;
+  std::vector<FoundItem> find_rows(const RankRequest& request);
   void leave(const RankRequest& request);
   std::optional<LeaderResponse> elsewhere(const RankRequest& request) const FOREBAY_REQUIRES(mutex_);
   void note_heard(int rank);
   int slowest() const FOREBAY_REQUIRES(mutex_);
   bool is_other_rank(int rank) const FOREBAY_REQUIRES(mutex_);
-  bool all_are_told() const FOREBAY_REQUIRES(mutex_);
+  bool all_are_current() const FOREBAY_REQUIRES(mutex_);
   bool all_have_left() const FOREBAY_REQUIRES(mutex_);
   [[nodiscard]] Stream* note_asked(int rank, int64_t first) FOREBAY_REQUIRES(mutex_);
   bool forget_what_all_have() FOREBAY_REQUIRES(mutex_);
@@ -81,19 +79,19 @@ class StreamService final : public Service, public DecisionWitness {
 
   static constexpr int64_t kNever = -2, kKnowsBeginning = -1, kLeft = INT64_MAX;
 
-  const Clock clock_;
+  const StreamClock& clock_;
   mutable Mutex mutex_;
   CondVar asked_for_;
   Stream* stream_ FOREBAY_GUARDED_BY(mutex_) = nullptr;
   int rank_ FOREBAY_GUARDED_BY(mutex_) = 0;
   uint64_t run_ FOREBAY_GUARDED_BY(mutex_) = 0;
-  std::optional<StreamBeginning> beginning_ FOREBAY_GUARDED_BY(mutex_);
+  std::optional<std::vector<std::string>> beginning_ FOREBAY_GUARDED_BY(mutex_);
   // Decisions by first record, each as an encoded LeaderResponse; the last one may be the end.
   std::deque<std::pair<int64_t, Buffer>> decisions_ FOREBAY_GUARDED_BY(mutex_);
   // By rank: first record of the last decision that it requested, or one of the constants above.
   std::vector<int64_t> asked_ FOREBAY_GUARDED_BY(mutex_);
-  std::vector<Time> heard_ FOREBAY_GUARDED_BY(mutex_);  // by rank: time of its last request
-  std::shared_ptr<const ReplayRecords> kept_ FOREBAY_GUARDED_BY(mutex_);
+  std::vector<StreamClock::Time> heard_ FOREBAY_GUARDED_BY(mutex_);  // by rank: time of its last request
+  std::shared_ptr<const ReplayRecords> replay_ FOREBAY_GUARDED_BY(mutex_);
   std::shared_ptr<RecordShelf> shelf_ FOREBAY_GUARDED_BY(mutex_);
 };
 

@@ -3,12 +3,15 @@
 #include <gtest/gtest.h>
 
 #include "cluster/message.h"
+#include "stream/manual_clock_test_support.h"
 #include "stream/stream_test_support.h"
 
 namespace forebay {
 namespace {
 
 using ItemState = ResponseItem::State;
+using Asks = RankRequest::Kind;
+using Says = LeaderResponse::Kind;
 
 // Rank 0 of three, in its first run. Time goes on by hand.
 class StreamServiceTest : public testing::Test {
@@ -25,79 +28,78 @@ class StreamServiceTest : public testing::Test {
     const Result<Buffer> response = answer(request);
     return *parse_leader_response(response->span(), 1);
   }
-  template <typename Wanted>
-  std::vector<ResponseItem> items(size_t count, Wanted wanted, int rank = 1, uint64_t run = 1) {
-    return *parse_rank_items(count, kMostRecordBytes, *answer({rank, run, std::move(wanted)}));
+  std::vector<ResponseItem> items(Asks kind, const std::vector<RankItem>& wanted, int rank = 1, uint64_t run = 1) {
+    return *parse_rank_items(kind, wanted.size(), *answer({kind, rank, run, wanted}));
   }
-  LeaderResponse decision(int64_t first, int rank = 1, uint64_t run = 1) {
-    return leader({rank, run, DecisionWanted{first}});
+  LeaderResponse decision(uint64_t first, int rank = 1, uint64_t run = 1) {
+    return leader({Asks::kDecision, rank, run, {{0, first}}});
   }
   void decide(int64_t number) { service_.decided({10 * number, {{0, std::to_string(10 * number + 10), 10, 0}}, 0}); }
 
-  StreamService::Time now_{};
-  StreamService service_{[this] { return now_; }};
+  ManualClock clock_;
+  StreamService service_{clock_};
 };
 
 TEST_F(StreamServiceTest, says_what_is_decided_what_never_will_be_and_where_the_stream_ends) {
-  EXPECT_TRUE(std::holds_alternative<NotYet>(decision(0)));
+  EXPECT_EQ(decision(0).kind, Says::kNotYet);
   decide(0);
   decide(1);
   service_.ended(20);
-  ASSERT_TRUE(std::holds_alternative<Decision>(decision(10)));
-  EXPECT_EQ(std::get<Decision>(decision(10)).parts.front().last, "20");
-  EXPECT_TRUE(std::holds_alternative<StreamEnd>(decision(20)));
-  EXPECT_TRUE(std::holds_alternative<NoSuchDecision>(decision(5))) << "a later one is there";
-  EXPECT_TRUE(std::holds_alternative<NotYet>(decision(30)));
-  EXPECT_TRUE(std::holds_alternative<NotYet>(decision(0, 3))) << "no such rank";
+  ASSERT_EQ(decision(10).kind, Says::kDecision);
+  EXPECT_EQ(decision(10).decision.parts.front().last, "20");
+  EXPECT_EQ(decision(20).kind, Says::kEnd);
+  EXPECT_EQ(decision(5).kind, Says::kNoSuchDecision) << "a later one is there";
+  EXPECT_EQ(decision(30).kind, Says::kNotYet);
+  EXPECT_EQ(decision(0, 3).kind, Says::kNotYet) << "no such rank";
 }
 
 TEST_F(StreamServiceTest, says_where_the_run_begins) {
-  const RankRequest wanted{2, 1, BeginningWanted{}};
-  EXPECT_TRUE(std::holds_alternative<NotYet>(leader(wanted)));
+  const RankRequest wanted{Asks::kBeginning, 2, 1};
+  EXPECT_EQ(leader(wanted).kind, Says::kNotYet);
   service_.begins({"17"});
-  EXPECT_EQ(std::get<StreamBeginning>(leader(wanted)).after, (std::vector<std::string>{"17"}));
+  EXPECT_EQ(leader(wanted).after, (std::vector<std::string>{"17"}));
 }
 
 TEST_F(StreamServiceTest, a_rank_of_another_run_is_told_which_one_this_is) {
   decide(0);
   service_.begins({"17"});
-  EXPECT_EQ(std::get<InAnotherRun>(decision(0, 1, 2)).run, 1u);
-  EXPECT_EQ(std::get<InAnotherRun>(leader({1, 0, BeginningWanted{}})).run, 1u);
+  EXPECT_EQ(decision(0, 1, 2).run, 1u);
+  EXPECT_EQ(leader({Asks::kBeginning, 1, 0}).run, 1u);
   StreamService before;
   before.know(0, 3);
-  const Result<Response> response = before.answer(encode_rank_request({1, 1, DecisionWanted{0}}).span());
-  EXPECT_TRUE(std::holds_alternative<NotYet>(*parse_leader_response(joined(*response).span(), 1)))
+  const Result<Response> response = before.answer(encode_rank_request({Asks::kDecision, 1, 1, {{0, 0}}}).span());
+  EXPECT_EQ(parse_leader_response(joined(*response).span(), 1)->kind, Says::kNotYet)
       << "nowhere before its run has begun";
 }
 
 TEST_F(StreamServiceTest, what_all_have_asked_for_is_forgotten_and_whoever_has_left_needs_nothing) {
   for (int64_t number = 0; number < 3; ++number) decide(number);
   for (const int rank : {1, 2}) (void)decision(10, rank);
-  EXPECT_TRUE(std::holds_alternative<NoSuchDecision>(decision(0)));
-  EXPECT_TRUE(answer({2, 1, Goodbye{}}).ok());
+  EXPECT_EQ(decision(0).kind, Says::kNoSuchDecision);
+  EXPECT_TRUE(answer({Asks::kGoodbye, 2, 1}).ok());
   (void)decision(20, 1);
-  EXPECT_TRUE(std::holds_alternative<NoSuchDecision>(decision(10)));
+  EXPECT_EQ(decision(10).kind, Says::kNoSuchDecision);
 }
 
 TEST_F(StreamServiceTest, a_goodbye_of_another_run_is_none) {
   decide(0);
   decide(1);
-  EXPECT_TRUE(answer({2, 9, Goodbye{}}).ok());
+  EXPECT_TRUE(answer({Asks::kGoodbye, 2, 9}).ok());
   (void)decision(10, 1);
-  EXPECT_TRUE(std::holds_alternative<Decision>(decision(0, 2)));
+  EXPECT_EQ(decision(0, 2).kind, Says::kDecision);
 }
 
 TEST_F(StreamServiceTest, a_rank_that_the_others_wait_for_and_that_asks_for_nothing_is_gone) {
   for (int64_t number = 0; number < 1024; ++number) decide(number);
   EXPECT_FALSE(service_.may_decide());
   (void)decision(5000, 1);
-  now_ += 59s;
+  clock_.advance(59s);
   EXPECT_TRUE(service_.check_heard().ok());
-  EXPECT_TRUE(answer({2, 1, SignOfLife{}}).ok());
-  now_ += 60s;
+  EXPECT_TRUE(answer({Asks::kSignOfLife, 2, 1}).ok());
+  clock_.advance(60s);
   EXPECT_TRUE(service_.check_heard().ok());
   (void)decision(5000, 1);
-  now_ += 1ms;
+  clock_.advance(1ms);
   const Status gone = service_.check_heard();
   EXPECT_EQ(gone.code(), Code::kUnavailable);
   EXPECT_EQ(gone.message(),
@@ -105,15 +107,15 @@ TEST_F(StreamServiceTest, a_rank_that_the_others_wait_for_and_that_asks_for_noth
             "does not reach rank 0; start all ranks again, from a state");
   (void)decision(10'220, 1);
   (void)decision(10'220, 2);
-  now_ += 600s;
+  clock_.advance(600s);
   EXPECT_TRUE(service_.check_heard().ok()) << "nobody waits for it any more";
   EXPECT_TRUE(service_.may_decide());
 }
 
 TEST_F(StreamServiceTest, lends_what_it_keeps_and_says_what_it_may_keep) {
-  EXPECT_EQ(items(1, RecordsWanted{{0}})[0].state, ItemState::kAbsent) << "nothing is kept yet";
+  EXPECT_EQ(items(Asks::kRecords, {{0, 0}})[0].state, ItemState::kAbsent) << "nothing is kept yet";
   const auto log = log_with({100}, 1000);
-  const auto kept = std::make_shared<ReplayRecords>(log, KeptOptions{.share = {0, 2}});
+  const auto kept = std::make_shared<ReplayRecords>(log, ReplayRecordsOptions{.share = {0, 2}});
   AwaitedStream stream(log, decisions_of(10));
   stream.seek(stream.beginning());
   ASSERT_TRUE(wait_known(stream, 10));
@@ -121,19 +123,20 @@ TEST_F(StreamServiceTest, lends_what_it_keeps_and_says_what_it_may_keep) {
   service_.lend(kept);
   const auto states = [&](uint64_t run) {
     std::vector<ItemState> found;
-    for (const ResponseItem& item : items(4, RecordsWanted{{2, 4, 6, 7}}, 1, run)) found.push_back(item.state);
+    for (const ResponseItem& item : items(Asks::kRecords, {{0, 2}, {0, 4}, {0, 6}, {0, 7}}, 1, run))
+      found.push_back(item.state);
     return found;
   };
   // This rank has the even numbers that are kept; those from 6 on have not been seen.
   EXPECT_EQ(states(1),
             (std::vector<ItemState>{ItemState::kHere, ItemState::kAbsent, ItemState::kComing, ItemState::kAbsent}));
   EXPECT_EQ(states(2)[0], ItemState::kAbsent) << "numbers of another run are others";
-  EXPECT_EQ(items(1, RecordsWanted{{2}})[0].body.size(), kept->bytes_of(2)->size());
+  EXPECT_EQ(items(Asks::kRecords, {{0, 2}})[0].body.size(), kept->bytes_of(2)->size());
   stream.stop();
 }
 
 TEST_F(StreamServiceTest, tells_what_it_reads_and_gives_each_record_once) {
-  EXPECT_EQ(items(1, NotesWanted{{{0, 0}}})[0].state, ItemState::kComing) << "nothing is shared yet";
+  EXPECT_EQ(items(Asks::kNotes, {{0, 0}})[0].state, ItemState::kComing) << "nothing is shared yet";
   const auto shelf = std::make_shared<RecordShelf>(1, 0, 3, RecordShelf::Limits{1 << 20, 1});
   shelf->begin_anew(1);
   service_.share(shelf);
@@ -143,18 +146,18 @@ TEST_F(StreamServiceTest, tells_what_it_reads_and_gives_each_record_once) {
   record.payload = Buffer::allocate(10);
   std::fill_n(record.payload.data(), 10, uint8_t{1});
   shelf->add({record}, {});
-  EXPECT_EQ(items(1, NotesWanted{{{0, 0}}})[0].state, ItemState::kHere);
-  EXPECT_EQ(items(1, NotesWanted{{{0, 1}}})[0].state, ItemState::kComing);
-  EXPECT_EQ(items(1, NotesWanted{{{9, 0}}})[0].state, ItemState::kComing) << "no such partition";
+  EXPECT_EQ(items(Asks::kNotes, {{0, 0}})[0].state, ItemState::kHere);
+  EXPECT_EQ(items(Asks::kNotes, {{0, 1}})[0].state, ItemState::kComing);
+  EXPECT_EQ(items(Asks::kNotes, {{9, 0}})[0].state, ItemState::kComing) << "no such partition";
   shelf->add({record}, {});  // the first note does not fit beside the second one
-  EXPECT_EQ(items(1, NotesWanted{{{0, 0}}}, 2)[0].state, ItemState::kAbsent) << "forgotten";
-  const RowsWanted rows{{{0, RecordShelf::hash_of("5")}, {0, 1}, {9, 1}}};
-  EXPECT_EQ(items(3, rows, 1, 2)[0].state, ItemState::kAbsent) << "of another run";
-  const std::vector<ResponseItem> given = items(3, rows);
+  EXPECT_EQ(items(Asks::kNotes, {{0, 0}}, 2)[0].state, ItemState::kAbsent) << "forgotten";
+  const std::vector<RankItem> rows{{0, RecordShelf::hash_of("5")}, {0, 1}, {9, 1}};
+  EXPECT_EQ(items(Asks::kRows, rows, 1, 2)[0].state, ItemState::kAbsent) << "of another run";
+  const std::vector<ResponseItem> given = items(Asks::kRows, rows);
   EXPECT_EQ(given[0].state, ItemState::kHere);
   EXPECT_EQ(given[1].state, ItemState::kAbsent);
   EXPECT_EQ(given[2].state, ItemState::kAbsent);
-  EXPECT_EQ(items(3, rows)[0].state, ItemState::kAbsent) << "it was given";
+  EXPECT_EQ(items(Asks::kRows, rows)[0].state, ItemState::kAbsent) << "it was given";
 }
 
 TEST_F(StreamServiceTest, strangers_bytes_are_refused) {

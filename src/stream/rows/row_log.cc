@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "stream/files/folder_reader.h"
-#include "stream/pause.h"
 #include "stream/rows/file_rows.h"
 #include "stream/rows/row_place.h"
 
@@ -84,6 +83,7 @@ Result<OpenedPlace> open_place(const FolderPlace& place, const RowReading& readi
 
 struct RowLogParts {
   RowReading reading;
+  StreamClock& clock;
   RowPayload payload;
   std::string identity;
   std::string name;
@@ -92,7 +92,7 @@ struct RowLogParts {
 class RowsReader final : public FolderReader {
  public:
   RowsReader(std::shared_ptr<const RowLogParts> log, RowPlace after)
-      : FolderReader(log->reading.pattern, after.file), log_(std::move(log)) {
+      : FolderReader(log->reading.pattern, after.file, log->clock), log_(std::move(log)) {
     // After a file's last row that file is not needed; reading begins with the next file.
     if (after.row != RowPlace::kLast) begun_ = std::move(after);
   }
@@ -103,7 +103,8 @@ class RowsReader final : public FolderReader {
   std::string troubled() const override { return trouble_; }
 
  private:
-  Status read_once(const Limits& limits, const std::stop_token& stop, std::vector<LogRecord>& records) override {
+  Status look(const std::vector<size_t>&, const Limits& limits, const std::stop_token& stop,
+              std::vector<LogRecord>& records) override {
     uint64_t bytes = 0;
     const size_t most = std::max<size_t>(limits.records, 1);
     while (records.size() < most && bytes < std::max<uint64_t>(limits.bytes, 1)) {
@@ -178,7 +179,7 @@ class RowLog final : public RecordLog {
     return std::unique_ptr<LogReader>(std::make_unique<RowsReader>(parts_, std::move(after)));
   }
   Result<std::vector<std::string>> ends(std::stop_token stop) const override {
-    FOREBAY_ASSIGN(FolderPlace last, last_settled(parts_->reading.pattern, stop));
+    FOREBAY_ASSIGN(FolderPlace last, last_settled(parts_->reading.pattern, parts_->clock, stop));
     return std::vector<std::string>{last.key.empty() ? "" : RowPlace{std::move(last)}.to_string()};
   }
   int compare(const std::string& a, const std::string& b) const override {
@@ -209,7 +210,8 @@ Result<bool> has_files(const FilePattern& pattern, const std::stop_token& stop) 
 }
 
 /// Opens the first file in the log's order that can be read.
-Result<std::shared_ptr<const ChunkSource>> first_table(const RowReading& reading, const std::stop_token& stop) {
+Result<std::shared_ptr<const ChunkSource>> first_table(const RowReading& reading, StreamClock& clock,
+                                                       const std::stop_token& stop) {
   FOREBAY_ASSIGN(const bool any, has_files(reading.pattern, stop));
   if (!any)
     return not_found(
@@ -217,14 +219,15 @@ Result<std::shared_ptr<const ChunkSource>> first_table(const RowReading& reading
                     "file with these columns and no rows",
                     reading.pattern.text()));
   // Uses the log's order, so that all ranks take the same file as the first.
-  FollowedFolder folder(reading.pattern, {});
-  const auto end = FollowedFolder::Clock::now() + kUntilOneSettles;
+  FollowedFolder folder(reading.pattern, {}, clock);
+  const auto end = clock.now() + kUntilOneSettles;
   Status first_bad;
-  for (int tried = 0; tried < kFirstFilesTried && FollowedFolder::Clock::now() < end;) {
+  for (int tried = 0; tried < kFirstFilesTried && clock.now() < end;) {
     FOREBAY_ASSIGN(const std::vector<FollowedFolder::Found> found, folder.next(1, stop));
     if (found.empty()) {
       if (!first_bad.ok()) return first_bad;
-      if (!pause_for(std::chrono::milliseconds(20), stop)) return cancelled("stopped while waiting for a first file");
+      if (!clock.wait_for(std::chrono::milliseconds(20), stop))
+        return cancelled("stopped while waiting for a first file");
       continue;
     }
     if (lies_aside(found[0].place.key)) continue;
@@ -243,11 +246,12 @@ Result<std::shared_ptr<const ChunkSource>> first_table(const RowReading& reading
 }  // namespace
 
 Result<std::shared_ptr<const RecordLog>> open_row_log(const std::string& pattern, RowRequest request,
-                                                      const TableCodecs& codecs, std::stop_token stop) {
+                                                      const TableCodecs& codecs, std::stop_token stop,
+                                                      StreamClock& clock) {
   const bool parquet = request.table.format == TableRequest::Format::kParquet;
   FOREBAY_ASSIGN(FilePattern files, FilePattern::of(pattern_of_folder(pattern, request.table.format)));
   RowReading reading{std::move(files), std::move(request.table), &codecs, request.most_group_bytes};
-  FOREBAY_ASSIGN(const std::shared_ptr<const ChunkSource> first, first_table(reading, stop));
+  FOREBAY_ASSIGN(const std::shared_ptr<const ChunkSource> first, first_table(reading, clock, stop));
   reading.request.model = model_of(*first);
   Schema schema;
   std::string identity = fmt::format("rows of {} files {} {}", parquet ? "parquet" : "arrow", pattern, request.said);
@@ -257,7 +261,7 @@ Result<std::shared_ptr<const RecordLog>> open_row_log(const std::string& pattern
     schema.push_back(std::move(field));
   }
   return std::shared_ptr<const RecordLog>(std::make_shared<const RowLog>(
-      RowLogParts{std::move(reading), RowPayload(std::move(schema)), std::move(identity), pattern}));
+      RowLogParts{std::move(reading), clock, RowPayload(std::move(schema)), std::move(identity), pattern}));
 }
 
 }  // namespace forebay

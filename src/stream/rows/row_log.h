@@ -7,6 +7,7 @@
 #include "format/table/open_table.h"
 #include "stream/files/file_pattern.h"
 #include "stream/record_log.h"
+#include "stream/stream_clock.h"
 
 namespace forebay {
 
@@ -28,6 +29,7 @@ struct RowRequest {
 /// the folder and reads the footer of the first file. NotFound if there is no file; Unavailable if
 /// no file remains unchanged for a second within half a minute.
 Result<std::shared_ptr<const RecordLog>> open_row_log(const std::string& pattern, RowRequest request,
-                                                      const TableCodecs& codecs, std::stop_token stop);
+                                                      const TableCodecs& codecs, std::stop_token stop,
+                                                      StreamClock& clock = StreamClock::real());
 
 }  // namespace forebay

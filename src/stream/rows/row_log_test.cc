@@ -5,13 +5,13 @@
 #include <sys/stat.h>
 
 #include <filesystem>
-#include <thread>
 
 #include <fmt/format.h>
 
 #include "format/table/fake_table.h"
 #include "store/scratch_folder.h"
 #include "stream/log_conformance.h"
+#include "stream/manual_clock_test_support.h"
 
 namespace forebay {
 
@@ -49,14 +49,16 @@ void put_table(const ScratchFolder& folder, const std::string& name, const std::
   std::filesystem::rename(folder.path(name + ".tmp"), folder.path(name));
 }
 
-Result<std::shared_ptr<const RecordLog>> try_rows(const std::string& pattern, TableSelection selection = {}) {
+Result<std::shared_ptr<const RecordLog>> try_rows(const std::string& pattern, StreamClock& clock,
+                                                  TableSelection selection = {}) {
   RowRequest request;
   request.table.selection = std::move(selection);
-  return open_row_log(pattern, std::move(request), fake_codecs(), {});
+  return open_row_log(pattern, std::move(request), fake_codecs(), {}, clock);
 }
 
-std::shared_ptr<const RecordLog> rows_of_folder(const std::string& pattern, TableSelection selection = {}) {
-  auto log = try_rows(pattern, std::move(selection));
+std::shared_ptr<const RecordLog> rows_of_folder(const std::string& pattern, StreamClock& clock,
+                                                TableSelection selection = {}) {
+  auto log = try_rows(pattern, clock, std::move(selection));
   EXPECT_TRUE(log.ok()) << log.status().to_string();
   return log.ok() ? *log : nullptr;
 }
@@ -89,7 +91,7 @@ class RowsUnderTest final : public LogUnderTest {
  public:
   RowsUnderTest() {
     put_table(folder_, "first.fake", text_table({}, 1));
-    log_ = rows_of_folder(folder_.path("*.fake"));
+    log_ = rows_of_folder(folder_.path("*.fake"), clock_);
     std::filesystem::remove(folder_.path("first.fake"));
   }
   std::shared_ptr<const RecordLog> log() override { return log_; }
@@ -99,9 +101,16 @@ class RowsUnderTest final : public LogUnderTest {
   }
 
  private:
+  ManualClock clock_;
   ScratchFolder folder_;
   std::shared_ptr<const RecordLog> log_;
   size_t written_ = 0;
+};
+
+class RowLogTest : public testing::Test {
+ protected:
+  ManualClock clock_;
+  const ScratchFolder folder_;
 };
 
 }  // namespace
@@ -112,14 +121,13 @@ INSTANTIATE_TEST_SUITE_P(Rows, LogConformance,
                                                    20'000}));
 }  // namespace conformance
 
-TEST(RowLog, RowsComeFileAfterFileAndGoOnBehindEachOfThem) {
-  const ScratchFolder folder;
-  put_table(folder, "_SUCCESS.fake", "nothing");
-  put_table(folder, "_temporary/c.fake", text_table(texts_from(99, 5), 2));
-  put_table(folder, "b.fake", text_table(texts_from(0, 10), 3, 0));
-  put_table(folder, "empty.fake", text_table({}, 1));
-  put_table(folder, "a.fake", text_table(texts_from(10, 5), 2, 10));
-  const auto log = rows_of_folder(folder.path("**/*.fake"));
+TEST_F(RowLogTest, RowsComeFileAfterFileAndGoOnBehindEachOfThem) {
+  put_table(folder_, "_SUCCESS.fake", "nothing");
+  put_table(folder_, "_temporary/c.fake", text_table(texts_from(99, 5), 2));
+  put_table(folder_, "b.fake", text_table(texts_from(0, 10), 3, 0));
+  put_table(folder_, "empty.fake", text_table({}, 1));
+  put_table(folder_, "a.fake", text_table(texts_from(10, 5), 2, 10));
+  const auto log = rows_of_folder(folder_.path("**/*.fake"), clock_);
   ASSERT_TRUE(log);
   const auto all = read_count(*log->read_after(positions_of(*log)).value(), {0}, 15);
   ASSERT_EQ(all.size(), 15u);
@@ -128,57 +136,54 @@ TEST(RowLog, RowsComeFileAfterFileAndGoOnBehindEachOfThem) {
     EXPECT_EQ(row_texts(*log, 14 - i, all[i].offset),
               numbered_rows(static_cast<int64_t>(i) + 1, 14 - static_cast<int64_t>(i)));
   }
-  EXPECT_EQ(all[4].key, folder.path("b.fake") + " row 4");
+  EXPECT_EQ(all[4].key, folder_.path("b.fake") + " row 4");
   EXPECT_EQ(all[9].offset.find('#'), std::string::npos) << all[9].offset;
   EXPECT_EQ(log->ends({}).value()[0], all[14].offset);
 }
 
-TEST(RowLog, WhatIsWrongIsARecordInItsPlaceAndReadingGoesOn) {
-  const ScratchFolder folder;
-  put_table(folder, "0.fake", text_table(texts_from(0, 2), 2));
-  put_table(folder, "1.fake", "no table");
+TEST_F(RowLogTest, WhatIsWrongIsARecordInItsPlaceAndReadingGoesOn) {
+  put_table(folder_, "0.fake", text_table(texts_from(0, 2), 2));
+  put_table(folder_, "1.fake", "no table");
   FakeTable other;
   other.columns = {{"t", DType::kUint8, true}, {"n", DType::kFloat32, false, true}};
   other.groups = {{{std::string("x"), 1.0}}};
-  put_table(folder, "2.fake", other.to_bytes());
-  put_table(folder, "3.fake", text_table({"row 2", "row 3"}, 2, -1));
-  const auto log = rows_of_folder(folder.path("*.fake"));
+  put_table(folder_, "2.fake", other.to_bytes());
+  put_table(folder_, "3.fake", text_table({"row 2", "row 3"}, 2, -1));
+  const auto log = rows_of_folder(folder_.path("*.fake"), clock_);
   ASSERT_TRUE(log);
   const std::vector<std::string> found = row_texts(*log, 6);
   ASSERT_EQ(found.size(), 6u);
   EXPECT_EQ(found[0], "row 0 0");
-  EXPECT_NE(found[2].find("Corrupt: " + folder.path("1.fake")), std::string::npos) << found[2];
-  EXPECT_NE(found[3].find("Corrupt: " + folder.path("2.fake")), std::string::npos) << found[3];
+  EXPECT_NE(found[2].find("Corrupt: " + folder_.path("1.fake")), std::string::npos) << found[2];
+  EXPECT_NE(found[3].find("Corrupt: " + folder_.path("2.fake")), std::string::npos) << found[3];
   EXPECT_NE(found[3].find("the column 'n' as float32"), std::string::npos) << found[3];
-  EXPECT_NE(found[4].find("Corrupt: " + folder.path("3.fake") + " row 0"), std::string::npos) << found[4];
+  EXPECT_NE(found[4].find("Corrupt: " + folder_.path("3.fake") + " row 0"), std::string::npos) << found[4];
   EXPECT_NE(found[4].find("column 'n' is null here"), std::string::npos) << found[4];
   EXPECT_EQ(found[5], "row 3 0");
 }
 
-TEST(RowLog, WhoWaitsIsToldOfAFileThatGivesNoRows) {
-  const ScratchFolder folder;
-  put_table(folder, "0.fake", text_table(texts_from(0, 2), 2));
-  put_table(folder, "1.fake", "no table");
-  const auto log = rows_of_folder(folder.path("*.fake"));
+TEST_F(RowLogTest, WhoWaitsIsToldOfAFileThatGivesNoRows) {
+  put_table(folder_, "0.fake", text_table(texts_from(0, 2), 2));
+  put_table(folder_, "1.fake", "no table");
+  const auto log = rows_of_folder(folder_.path("*.fake"), clock_);
   ASSERT_TRUE(log);
   const auto reading = log->read_after(positions_of(*log)).value();
   EXPECT_EQ(read_count(*reading, {0}, 3).size(), 3u);
-  EXPECT_NE(reading->troubled().find(folder.path("1.fake")), std::string::npos) << reading->troubled();
-  put_table(folder, "2.fake", text_table(texts_from(2, 2), 2, 2));
+  EXPECT_NE(reading->troubled().find(folder_.path("1.fake")), std::string::npos) << reading->troubled();
+  put_table(folder_, "2.fake", text_table(texts_from(2, 2), 2, 2));
   EXPECT_EQ(read_count(*reading, {0}, 2).size(), 2u);
   EXPECT_EQ(reading->troubled(), "");
 }
 
-TEST(RowLog, ADamagedRowGroupIsOneRecordAndTheOthersCome) {
-  const ScratchFolder folder;
+TEST_F(RowLogTest, ADamagedRowGroupIsOneRecordAndTheOthersCome) {
   FakeTable table;
   table.columns = {{"t", DType::kUint8, true}, {"n", DType::kInt64}};
   for (int64_t i = 0; i < 6; i += 2) {
     table.groups.push_back({{fmt::format("row {}", i), i}, {fmt::format("row {}", i + 1), i + 1}});
   }
   std::get<std::string>(table.groups[1][1][0]) = "BROKEN";  // which a fake chunk ends with where it is damaged
-  put_table(folder, "a.fake", table.to_bytes());
-  const auto log = rows_of_folder(folder.path("*.fake"));
+  put_table(folder_, "a.fake", table.to_bytes());
+  const auto log = rows_of_folder(folder_.path("*.fake"), clock_);
   ASSERT_TRUE(log);
   const auto all = read_count(*log->read_after(positions_of(*log)).value(), {0}, 5);
   ASSERT_EQ(all.size(), 5u);
@@ -189,10 +194,9 @@ TEST(RowLog, ADamagedRowGroupIsOneRecordAndTheOthersCome) {
   EXPECT_EQ(row_texts(*log, 2, all[2].offset), numbered_rows(4, 2));
 }
 
-TEST(RowLog, AFileThatGoesWhileItIsReadIsReadToItsEndAndOneThatWentIsTold) {
-  const ScratchFolder folder;
-  put_table(folder, "a.fake", text_table(texts_from(0, 100), 10));
-  const auto log = rows_of_folder(folder.path("*.fake"));
+TEST_F(RowLogTest, AFileThatGoesWhileItIsReadIsReadToItsEndAndOneThatWentIsTold) {
+  put_table(folder_, "a.fake", text_table(texts_from(0, 100), 10));
+  const auto log = rows_of_folder(folder_.path("*.fake"), clock_);
   ASSERT_TRUE(log);
   const auto reading = log->read_after(positions_of(*log)).value();
   LogReader::Limits few;
@@ -201,7 +205,7 @@ TEST(RowLog, AFileThatGoesWhileItIsReadIsReadToItsEndAndOneThatWentIsTold) {
   while (begun.empty()) begun = reading->read({0}, few, {}).value();
   ASSERT_EQ(begun.size(), 15u);
   EXPECT_GT(reading->held_bytes(), 0u);
-  std::filesystem::remove(folder.path("a.fake"));
+  std::filesystem::remove(folder_.path("a.fake"));
   const auto rest = read_count(*reading, {0}, 85);
   ASSERT_EQ(rest.size(), 85u);
   EXPECT_EQ(row_text(*log, rest.back()), "row 99 99");
@@ -209,25 +213,24 @@ TEST(RowLog, AFileThatGoesWhileItIsReadIsReadToItsEndAndOneThatWentIsTold) {
 
   const auto later = read_count(*log->read_after({{0, begun[3].offset}}).value(), {0}, 1);
   ASSERT_EQ(later.size(), 1u);
-  EXPECT_NE(row_text(*log, later[0]).find("NotFound: " + folder.path("a.fake")), std::string::npos)
+  EXPECT_NE(row_text(*log, later[0]).find("NotFound: " + folder_.path("a.fake")), std::string::npos)
       << row_text(*log, later[0]);
   EXPECT_NE(row_text(*log, later[0]).find("after its row 3"), std::string::npos) << row_text(*log, later[0]);
-  put_table(folder, "b.fake", text_table(texts_from(5, 1), 1, 5));
+  put_table(folder_, "b.fake", text_table(texts_from(5, 1), 1, 5));
   EXPECT_EQ(row_texts(*log, 1, rest.back().offset), numbered_rows(5, 1))
       << "whose rows are all behind needs its file no more";
 }
 
-TEST(RowLog, AFileThatIsWrittenToWhileItIsReadIsTold) {
-  const ScratchFolder folder;
-  put_table(folder, "a.fake", text_table(texts_from(0, 20), 10));
-  const auto log = rows_of_folder(folder.path("*.fake"));
+TEST_F(RowLogTest, AFileThatIsWrittenToWhileItIsReadIsTold) {
+  put_table(folder_, "a.fake", text_table(texts_from(0, 20), 10));
+  const auto log = rows_of_folder(folder_.path("*.fake"), clock_);
   ASSERT_TRUE(log);
   const auto reading = log->read_after(positions_of(*log)).value();
   LogReader::Limits few;
   few.records = 5;
   std::vector<LogRecord> begun;
   while (begun.empty()) begun = reading->read({0}, few, {}).value();
-  folder.write("a.fake", text_table(texts_from(50, 30), 10));
+  folder_.write("a.fake", text_table(texts_from(50, 30), 10));
   const auto rest = read_count(*reading, {0}, 6);
   ASSERT_EQ(rest.size(), 6u);
   EXPECT_EQ(row_text(*log, rest[4]), "row 9 9") << "what was decoded is good";
@@ -237,15 +240,14 @@ TEST(RowLog, AFileThatIsWrittenToWhileItIsReadIsTold) {
   EXPECT_EQ(row_text(*log, again[0]), "row 50 0");
 }
 
-TEST(RowLog, FiltersFoldersAndColumnsAreThoseOfTables) {
-  const ScratchFolder folder;
-  put_table(folder, "d=1/a.fake", text_table(texts_from(0, 10), 3));
-  put_table(folder, "d=2/b.fake", text_table(texts_from(10, 10), 3, 10));
-  put_table(folder, "d=x/c.fake", text_table(texts_from(20, 1), 3, 20));
+TEST_F(RowLogTest, FiltersFoldersAndColumnsAreThoseOfTables) {
+  put_table(folder_, "d=1/a.fake", text_table(texts_from(0, 10), 3));
+  put_table(folder_, "d=2/b.fake", text_table(texts_from(10, 10), 3, 10));
+  put_table(folder_, "d=x/c.fake", text_table(texts_from(20, 1), 3, 20));
   TableSelection selection;
   selection.columns = {{"t", "d"}};
   selection.filter = {{{"n", CompareOp::kGreaterEqual, {int64_t{8}}}, {"n", CompareOp::kLess, {int64_t{12}}}}};
-  const auto log = rows_of_folder(folder.path("*/*.fake"), selection);
+  const auto log = rows_of_folder(folder_.path("*/*.fake"), clock_, selection);
   ASSERT_TRUE(log);
   EXPECT_EQ(log->schema().names(), "t, d");
   const auto all = read_count(*log->read_after(positions_of(*log)).value(), {0}, 5);
@@ -258,31 +260,29 @@ TEST(RowLog, FiltersFoldersAndColumnsAreThoseOfTables) {
   EXPECT_EQ(all[3].offset.find('#'), std::string::npos) << "the last row that the filter keeps is the file's last";
 }
 
-TEST(RowLog, ARowGroupThatTakesMoreThanItMayIsOutOfBudget) {
-  const ScratchFolder folder;
-  put_table(folder, "a.fake", text_table(texts_from(0, 1000), 1000));
+TEST_F(RowLogTest, ARowGroupThatTakesMoreThanItMayIsOutOfBudget) {
+  put_table(folder_, "a.fake", text_table(texts_from(0, 1000), 1000));
   RowRequest request;
   request.most_group_bytes = 1000;
-  const auto log = open_row_log(folder.path("*.fake"), request, fake_codecs(), {}).value();
+  const auto log = open_row_log(folder_.path("*.fake"), request, fake_codecs(), {}, clock_).value();
   const auto reading = log->read_after(positions_of(*log)).value();
   Status status;
   while (status.ok()) status = reading->read({0}, {}, {}).status();
   EXPECT_EQ(status.code(), Code::kOutOfBudget) << status.to_string();
-  EXPECT_EQ(status.key(), folder.path("a.fake") + ", row group 0");
+  EXPECT_EQ(status.key(), folder_.path("a.fake") + ", row group 0");
   EXPECT_GT(status.bytes_needed(), 1000u);
 }
 
-TEST(RowLog, WithoutAFileNobodyKnowsTheColumns) {
-  const ScratchFolder folder;
-  EXPECT_EQ(try_rows(folder.path("*.fake")).status().code(), Code::kNotFound);
-  put_table(folder, "a.fake", "damaged");
-  const Status damaged = try_rows(folder.path("*.fake")).status();
+TEST_F(RowLogTest, WithoutAFileNobodyKnowsTheColumns) {
+  EXPECT_EQ(try_rows(folder_.path("*.fake"), clock_).status().code(), Code::kNotFound);
+  put_table(folder_, "a.fake", "damaged");
+  const Status damaged = try_rows(folder_.path("*.fake"), clock_).status();
   EXPECT_EQ(damaged.code(), Code::kCorrupt) << damaged.to_string();
-  put_table(folder, "b.fake", text_table({}, 1));
-  EXPECT_TRUE(try_rows(folder.path("*.fake")).ok());
+  put_table(folder_, "b.fake", text_table({}, 1));
+  EXPECT_TRUE(try_rows(folder_.path("*.fake"), clock_).ok());
   TableSelection selection;
   selection.columns = {{"nn"}};
-  const Status unknown = try_rows(folder.path("*.fake"), selection).status();
+  const Status unknown = try_rows(folder_.path("*.fake"), clock_, selection).status();
   EXPECT_EQ(unknown.code(), Code::kInvalidArgument) << unknown.to_string();
 }
 

@@ -19,8 +19,8 @@ namespace forebay {
 /// Cancelled). After either, the thread continues and destroys `work` and its late result, so both
 /// may refer only to what they own. `what` names the work in messages.
 template <typename T>
-Result<T> run_aside(std::function<Result<T>()> work, std::chrono::steady_clock::time_point deadline,
-                    const std::stop_token& stop, const char* what) {
+Result<T> run_detached(std::function<Result<T>()> work, std::chrono::steady_clock::time_point deadline,
+                       const std::stop_token& stop, const char* what) {
   struct Answer {
     Mutex mutex;
     StoppableCondVar given;
@@ -48,13 +48,13 @@ Result<T> run_aside(std::function<Result<T>()> work, std::chrono::steady_clock::
 /// Makes `parts` shared. They are destroyed on a thread of their own, because a library's
 /// destructor may wait for a server that is gone. The last owner waits for that 200 ms at most.
 template <typename T>
-std::shared_ptr<T> ended_aside(std::unique_ptr<T> parts) {
+std::shared_ptr<T> ended_detached(std::unique_ptr<T> parts) {
   return std::shared_ptr<T>(parts.release(), [](T* last) {
     const auto work = [last]() -> Result<bool> {
       delete last;
       return true;
     };
-    (void)run_aside<bool>(work, std::chrono::steady_clock::now() + std::chrono::milliseconds(200), {}, "it ends");
+    (void)run_detached<bool>(work, std::chrono::steady_clock::now() + std::chrono::milliseconds(200), {}, "it ends");
   });
 }
 

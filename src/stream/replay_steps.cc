@@ -1,4 +1,4 @@
-#include "stream/rehearsal_itinerary.h"
+#include "stream/replay_steps.h"
 
 #include <algorithm>
 #include <iterator>
@@ -10,11 +10,11 @@ namespace forebay {
 namespace {
 
 // Positions of rows that are in no epoch's order. They are above all positions in an order.
-constexpr int64_t kOldPositions = int64_t{1} << 54;
+constexpr int64_t kReplayedPositions = int64_t{1} << 54;
 // Occurrences of replayed samples. They differ from those in an order, and from replacements.
-constexpr int32_t kOldOccurrences = 1 << 20;
+constexpr int32_t kReplayedOccurrences = 1 << 20;
 
-std::vector<int64_t> ids_of_kept(std::span<const ReplaySample> samples) {
+std::vector<int64_t> ids_of(std::span<const ReplaySample> samples) {
   std::vector<int64_t> ids;
   for (const ReplaySample& one : samples) ids.push_back(one.id);
   return ids;
@@ -22,73 +22,73 @@ std::vector<int64_t> ids_of_kept(std::span<const ReplaySample> samples) {
 
 }  // namespace
 
-RehearsalItinerary::RehearsalItinerary(std::shared_ptr<StepSource> steps, std::shared_ptr<StepSamples> samples,
-                                       const RehearsalOptions& options, int64_t replayed, int64_t rank,
-                                       std::shared_ptr<ReplayResults> results)
+ReplaySteps::ReplaySteps(std::shared_ptr<StepSource> steps, std::shared_ptr<StepSamples> samples,
+                         const RehearsalOptions& options, int64_t replayed, int64_t rank,
+                         std::shared_ptr<ReplayResults> results)
     : steps_(std::move(steps)), samples_(std::move(samples)), results_(std::move(results)), replayed_(replayed),
-      rank_(rank), planned_(options), kept_(options) {}
+      rank_(rank), planned_buffer_(options), delivered_buffer_(options) {}
 
-void RehearsalItinerary::pause() {
+void ReplaySteps::pause() {
   const Lock lock(mutex_);
   paused_ = true;
 }
 
-void RehearsalItinerary::begin_with(Rehearsal kept) {
+void ReplaySteps::begin_with(Rehearsal buffer) {
   const Lock lock(mutex_);
-  begin_locked(std::move(kept));
+  begin_locked(std::move(buffer));
 }
 
-void RehearsalItinerary::begin_elsewhere() {
+void ReplaySteps::begin_elsewhere() {
   const Lock lock(mutex_);
-  begin_locked(kept_);
+  begin_locked(delivered_buffer_);
 }
 
-void RehearsalItinerary::begin_locked(Rehearsal kept) {
-  let_go_of_others(kept);
-  if (results_) results_->hold_only(kept.all());
+void ReplaySteps::begin_locked(Rehearsal buffer) {
+  let_go_of_others(buffer);
+  if (results_) results_->hold_only(buffer.all());
   paused_ = false;
   ++begun_;
   pending_.clear();
   held_up_.reset();
   failure_ = {};
-  planned_ = kept;
-  kept_ = std::move(kept);
+  planned_buffer_ = buffer;
+  delivered_buffer_ = std::move(buffer);
 }
 
 // Releases samples of the previous buffers that the new one lacks: no later step reports that they
 // left.
-void RehearsalItinerary::let_go_of_others(const Rehearsal& kept) {
+void ReplaySteps::let_go_of_others(const Rehearsal& buffer) {
   std::set<int64_t> stay;
-  for (const ReplaySample& one : kept.all()) stay.insert(one.id);
+  for (const ReplaySample& one : buffer.all()) stay.insert(one.id);
   std::vector<int64_t> gone;
-  for (const Rehearsal* before : {&kept_, &planned_}) {
-    std::ranges::copy_if(ids_of_kept(before->all()), std::back_inserter(gone),
+  for (const Rehearsal* before : {&delivered_buffer_, &planned_buffer_}) {
+    std::ranges::copy_if(ids_of(before->all()), std::back_inserter(gone),
                          [&](int64_t id) { return !stay.contains(id); });
   }
   samples_->let_go(gone);
 }
 
-void RehearsalItinerary::delivered(const Cursor& at) {
+void ReplaySteps::delivered(const Cursor& at) {
   const Lock lock(mutex_);
-  // In the order of the plan: `kept_` must take the same changes as `planned_` did.
+  // In the order of the plan: `delivered_buffer_` must take the same changes as `planned_buffer_` did.
   while (!pending_.empty() && !(pending_.front().plan.at == at)) {
     const Planned step = std::move(pending_.front());
     pending_.pop_front();
     const Cursor& of = step.plan.at;
     samples_->give_back(step.replayed);
-    const Rehearsal::Changes changes = kept_.offer({of.epoch, of.step}, step.fresh);
-    samples_->let_go(ids_of_kept(changes.left));
+    const Rehearsal::Changes changes = delivered_buffer_.offer({of.epoch, of.step}, step.fresh);
+    samples_->let_go(ids_of(changes.left));
     if (results_) results_->let_go(changes.left);
     if (step.plan.after == at) break;
   }
 }
 
-Rehearsal RehearsalItinerary::kept() const {
+Rehearsal ReplaySteps::buffer() const {
   const Lock lock(mutex_);
-  return kept_;
+  return delivered_buffer_;
 }
 
-Status RehearsalItinerary::failure() const {
+Status ReplaySteps::failure() const {
   {
     const Lock lock(mutex_);
     FOREBAY_RETURN_IF_ERROR(failure_);
@@ -96,7 +96,7 @@ Status RehearsalItinerary::failure() const {
   return steps_->failure();
 }
 
-std::optional<StepPlan> RehearsalItinerary::step(const Cursor& at) {
+std::optional<StepPlan> ReplaySteps::step(const Cursor& at) {
   const uint64_t begun = begun_;
   // Called without the lock, since it may wait for a stream's lock.
   std::optional<StepPlan> plan = steps_->step(at);
@@ -118,27 +118,27 @@ std::optional<StepPlan> RehearsalItinerary::step(const Cursor& at) {
   }
   // Draws before the new samples are offered: replayed samples come from the steps before.
   add_replayed(*plan);
-  if (!plan->vacant.empty() && planned_.size() == 0) {
+  if (!plan->vacant.empty() && planned_buffer_.size() == 0) {
     failure_ = Status(Code::kStateMismatch,
                       "old samples stood in for records that had not come, and this run does not have them: give "
                       "rehearsal= with what was kept where the journal begins");
     return std::nullopt;
   }
-  const Rehearsal::Changes changes = planned_.offer({plan->at.epoch, plan->at.step}, *fresh);
-  std::vector<int64_t> old = ids_of_kept(plan->replayed);
-  for (const VacantRow& one : plan->vacant) old.push_back(one.sample.id);
+  const Rehearsal::Changes changes = planned_buffer_.offer({plan->at.epoch, plan->at.step}, *fresh);
+  std::vector<int64_t> replayed = ids_of(plan->replayed);
+  for (const VacantRow& one : plan->vacant) replayed.push_back(one.sample.id);
   // Requests them now, and not when the step is due, so that the trainer does not wait for another
   // rank.
-  samples_->bring(old);
-  failure_ = samples_->keep(*plan, ids_of_kept(changes.entered));
+  samples_->bring(replayed);
+  failure_ = samples_->keep(*plan, ids_of(changes.entered));
   if (results_) results_->hold(changes.entered);
-  pending_.push_back({std::move(*plan), std::move(*fresh), std::move(old)});
+  pending_.push_back({std::move(*plan), std::move(*fresh), std::move(replayed)});
   held_up_ = at;
   return once_here(pending_.back());
 }
 
 // Returns the step if its replayed samples are here.
-std::optional<StepPlan> RehearsalItinerary::once_here(const Planned& step) {
+std::optional<StepPlan> ReplaySteps::once_here(const Planned& step) {
   const Result<bool> here = samples_->here(step.replayed);
   if (!here.ok() && failure_.ok()) failure_ = here.status();
   if (!here.ok() || !*here) return std::nullopt;
@@ -146,7 +146,7 @@ std::optional<StepPlan> RehearsalItinerary::once_here(const Planned& step) {
   return step.plan;
 }
 
-bool RehearsalItinerary::known(const Cursor& at) {
+bool ReplaySteps::known(const Cursor& at) {
   {
     const Lock lock(mutex_);
     // After a failure nothing is known. Otherwise a thread that plans ahead would try again until
@@ -156,27 +156,27 @@ bool RehearsalItinerary::known(const Cursor& at) {
   return steps_->known(at);
 }
 
-std::string RehearsalItinerary::awaited() const {
-  const std::string old = samples_->awaited();
-  return old.empty() ? steps_->awaited() : old;
+std::string ReplaySteps::awaited() const {
+  const std::string replayed = samples_->awaited();
+  return replayed.empty() ? steps_->awaited() : replayed;
 }
 
-bool RehearsalItinerary::hurry(const Cursor& at) {
+bool ReplaySteps::hurry(const Cursor& at) {
   {
     const Lock lock(mutex_);
-    if (paused_ || planned_.size() == 0 || !failure_.ok()) return false;  // there is no replacement
+    if (paused_ || planned_buffer_.size() == 0 || !failure_.ok()) return false;  // there is no replacement
   }
   return steps_->hurry(at);
 }
 
 // The first draws are the replayed samples that each step has. The others replace missing records
 // of this step.
-void RehearsalItinerary::add_replayed(StepPlan& plan) const {
-  std::vector<ReplaySample> drawn = planned_.draw({plan.at.epoch, plan.at.step}, plan.vacant_of_all);
+void ReplaySteps::add_replayed(StepPlan& plan) const {
+  std::vector<ReplaySample> drawn = planned_buffer_.draw({plan.at.epoch, plan.at.step}, plan.vacant_of_all);
   if (drawn.empty()) return;
   const std::span<const ReplaySample> all(drawn);
-  fill_vacant(plan, all.subspan(static_cast<size_t>(planned_.options().draws)));
-  drawn.resize(static_cast<size_t>(planned_.options().draws));
+  fill_vacant(plan, all.subspan(static_cast<size_t>(planned_buffer_.options().draws)));
+  drawn.resize(static_cast<size_t>(planned_buffer_.options().draws));
   // Replayed rows come before the padding, which repeats rows and stays last.
   const auto filled = std::find_if(plan.rows.begin(), plan.rows.end(), [](const Row& row) { return row.padding; });
   plan.replayed_at = static_cast<size_t>(filled - plan.rows.begin());
@@ -187,22 +187,22 @@ void RehearsalItinerary::add_replayed(StepPlan& plan) const {
   for (size_t i = first; i < first + static_cast<size_t>(replayed_); ++i) {
     plan.replayed.push_back(drawn[i]);
     const int64_t position =
-        kOldPositions + plan.at.step * static_cast<int64_t>(drawn.size()) + static_cast<int64_t>(i);
-    rows.push_back({position, kOldOccurrences + static_cast<int32_t>(plan.at.step % kOldOccurrences), false});
+        kReplayedPositions + plan.at.step * static_cast<int64_t>(drawn.size()) + static_cast<int64_t>(i);
+    rows.push_back({position, kReplayedOccurrences + static_cast<int32_t>(plan.at.step % kReplayedOccurrences), false});
   }
   plan.rows.insert(filled, rows.begin(), rows.end());
   // The row numbers so far do not count the replayed rows.
   for (VacantRow& one : plan.vacant) one.row += one.row >= plan.replayed_at ? plan.replayed.size() : 0;
 }
 
-void RehearsalItinerary::fill_vacant(StepPlan& plan, std::span<const ReplaySample> drawn) const {
+void ReplaySteps::fill_vacant(StepPlan& plan, std::span<const ReplaySample> drawn) const {
   for (VacantRow& one : plan.vacant) {
     one.sample = drawn[static_cast<size_t>(one.number)];
-    plan.rows[one.row].occurrence = kOldOccurrences + static_cast<int32_t>(plan.at.step % kOldOccurrences);
+    plan.rows[one.row].occurrence = kReplayedOccurrences + static_cast<int32_t>(plan.at.step % kReplayedOccurrences);
   }
 }
 
-std::vector<int64_t> RehearsalItinerary::indices(const StepPlan& step) const {
+std::vector<int64_t> ReplaySteps::indices(const StepPlan& step) const {
   if (step.replayed.empty()) return steps_->indices(step);
   // `steps_` does not know the replayed rows, whose positions are in no order.
   StepPlan fresh = step;
@@ -213,7 +213,7 @@ std::vector<int64_t> RehearsalItinerary::indices(const StepPlan& step) const {
   return indices;
 }
 
-int64_t RehearsalItinerary::index(const StepPlan& step, int64_t row) const {
+int64_t ReplaySteps::index(const StepPlan& step, int64_t row) const {
   return step.is_replayed(row) ? 0 : steps_->index(step, row);
 }
 

@@ -15,7 +15,7 @@
 
 namespace forebay {
 
-/// The samples of steps over all ranks, as RehearsalItinerary uses them for its replay buffer.
+/// The samples of steps over all ranks, as ReplaySteps uses them for its replay buffer.
 class StepSamples {
  public:
   virtual ~StepSamples() = default;
@@ -47,31 +47,30 @@ class ReplayResults {
   virtual void hold(std::span<const ReplaySample> entered) = 0;
   virtual void let_go(std::span<const ReplaySample> left) = 0;
   /// Retains the results of these samples and of no others.
-  virtual void hold_only(std::span<const ReplaySample> kept) = 0;
+  virtual void hold_only(std::span<const ReplaySample> buffer) = 0;
 };
 
 /// Steps with replayed samples. They replace records of a stream that did not arrive in time.
 /// Further ones come after the new samples of each step and before its padding; each rank gets an
 /// equal part of them. The replayed samples of a step are drawn from the replay buffer as it is
 /// after the steps before.
-class RehearsalItinerary final : public StepSource {
+class ReplaySteps final : public StepSource {
  public:
   /// `replayed`: replayed samples of each step on this rank; `draws` of the options are those of
   /// all ranks. `results` may be null.
-  RehearsalItinerary(std::shared_ptr<StepSource> steps, std::shared_ptr<StepSamples> samples,
-                     const RehearsalOptions& options, int64_t replayed, int64_t rank,
-                     std::shared_ptr<ReplayResults> results = nullptr);
+  ReplaySteps(std::shared_ptr<StepSource> steps, std::shared_ptr<StepSamples> samples, const RehearsalOptions& options,
+              int64_t replayed, int64_t rank, std::shared_ptr<ReplayResults> results = nullptr);
 
   /// Makes no step known until the run continues: plans that are under way belong to the old place.
   void pause();
   /// Continues the run somewhere with that replay buffer. Called before the first step() there.
-  void begin_with(Rehearsal kept);
+  void begin_with(Rehearsal buffer);
   /// Continues the run somewhere with the replay buffer of the delivered steps.
   void begin_elsewhere();
   /// Reports that the batches before `at` are delivered.
   void delivered(const Cursor& at);
   /// The replay buffer after the delivered steps: part of a state.
-  Rehearsal kept() const;
+  Rehearsal buffer() const;
 
   int64_t batch_size() const override { return steps_->batch_size() + replayed_; }
   std::optional<int64_t> batches(const Cursor& at) const override { return steps_->batches(at); }
@@ -97,8 +96,8 @@ class RehearsalItinerary final : public StepSource {
     std::vector<Rehearsal::Sample> fresh;
     std::vector<int64_t> replayed;  // numbers of this rank's replayed samples
   };
-  void begin_locked(Rehearsal kept) FOREBAY_REQUIRES(mutex_);
-  void let_go_of_others(const Rehearsal& kept) FOREBAY_REQUIRES(mutex_);
+  void begin_locked(Rehearsal buffer) FOREBAY_REQUIRES(mutex_);
+  void let_go_of_others(const Rehearsal& buffer) FOREBAY_REQUIRES(mutex_);
   std::optional<StepPlan> once_here(const Planned& step) FOREBAY_REQUIRES(mutex_);
   void add_replayed(StepPlan& plan) const FOREBAY_REQUIRES(mutex_);
   void fill_vacant(StepPlan& plan, std::span<const ReplaySample> drawn) const;
@@ -108,8 +107,8 @@ class RehearsalItinerary final : public StepSource {
   const std::shared_ptr<ReplayResults> results_;
   const int64_t replayed_, rank_;
   mutable Mutex mutex_;
-  Rehearsal planned_ FOREBAY_GUARDED_BY(mutex_);            // the buffer after all planned steps
-  Rehearsal kept_ FOREBAY_GUARDED_BY(mutex_);               // the buffer after the delivered steps
+  Rehearsal planned_buffer_ FOREBAY_GUARDED_BY(mutex_);     // the buffer after all planned steps
+  Rehearsal delivered_buffer_ FOREBAY_GUARDED_BY(mutex_);   // the buffer after the delivered steps
   std::deque<Planned> pending_ FOREBAY_GUARDED_BY(mutex_);  // the steps that are planned and not delivered
   // The place of the last of them, while it awaits remote samples.
   std::optional<Cursor> held_up_ FOREBAY_GUARDED_BY(mutex_);
