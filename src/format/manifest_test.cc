@@ -342,7 +342,8 @@ TEST(Manifest, types_that_do_not_fit_name_line_and_column) {
     layout.types = std::move(types);
     return parse_manifest(ManifestFormat::kCsv, layout, pieces("path,n\na,1\nb,300\nc,x\n", 100)).status();
   };
-  expect_error(refused({{"n", {.dtype = DType::kUint8}}}), Code::kCorrupt, "line 3: 'n' is '300', which is no uint8");
+  expect_error(refused({{"n", {.dtype = DType::kUint8}}}), Code::kCorrupt,
+               "line 3: 'n' is '300', but types= expects uint8");
   expect_error(refused({{"n", {.dtype = DType::kInt64}}}), Code::kCorrupt, "line 4: 'n' is 'x'");
   expect_error(refused({{"m", {.dtype = DType::kInt64}}}), Code::kInvalidArgument, "no column 'm'");
   expect_error(refused({{"path", {.dtype = DType::kInt64}}}), Code::kInvalidArgument, "holds the paths");

@@ -18,9 +18,9 @@ std::string_view word(std::span<const std::string_view> words, Enum value) {
 }
 
 // All lists of words here follow the order of their enums.
-constexpr std::array<std::string_view, 13> kRoles = {"values",   "choice", "names", "function", "take",
-                                                     "only",     "filter", "order", "batch",    "keep",
-                                                     "rehearse", "buffer", "pack"};
+constexpr std::array<std::string_view, 9> kEffects = {"content", "taking",   "selection", "order",    "packing",
+                                                      "replay",  "batching", "caching",   "buffering"};
+constexpr std::array<std::string_view, 5> kRoles = {"none", "values", "choice", "names", "function"};
 constexpr std::array<std::string_view, 3> kKinds = {"samples", "table", "user code"};
 constexpr std::array<std::string_view, 6> kGroups = {"general", "image", "column", "sound", "text", "stream"};
 constexpr std::array<std::string_view, 21> kTypes = {
@@ -55,6 +55,7 @@ Json describe_catalog() {
   for (const auto& [name, def] : catalog().ops()) {
     operators.push_back({{"name", name},
                          {"group", word(kGroups, def.group)},
+                         {"effect", word(kEffects, def.effect)},
                          {"role", word(kRoles, def.role)},
                          {"random", def.random},
                          {"function", def.function},

@@ -171,22 +171,25 @@ TEST(CatalogJson, says_everything_of_each_operator_and_source_once) {
   EXPECT_TRUE(names.contains("map") && names.contains("filter") && names.contains("images"));
 }
 
-TEST(CatalogJson, calls_roles_and_types_by_words_that_say_what_they_are) {
+TEST(CatalogJson, calls_effects_and_roles_by_words_that_say_what_they_are) {
   const Json all = describe_catalog();
-  const auto role = [&](std::string_view name) {
+  const auto words = [&](std::string_view name) {
     for (const Json& one : all["operators"])
-      if (one["name"] == name) return one["role"].get<std::string>();
-    return std::string("none");
+      if (one["name"] == name) return one["effect"].get<std::string>() + ", " + one["role"].get<std::string>();
+    return std::string();
   };
-  EXPECT_EQ(role("resize"), "values");
-  EXPECT_EQ(role("select"), "choice");
-  EXPECT_EQ(role("rename"), "names");
-  EXPECT_EQ(role("map"), "function");
-  EXPECT_EQ(role("take"), "take");
-  EXPECT_EQ(role("filter"), "filter");
-  EXPECT_EQ(role("shuffle"), "order");
-  EXPECT_EQ(role("batch"), "batch");
-  EXPECT_EQ(role("cache"), "keep");
+  EXPECT_EQ(words("resize"), "content, values");
+  EXPECT_EQ(words("select"), "content, choice");
+  EXPECT_EQ(words("rename"), "content, names");
+  EXPECT_EQ(words("map"), "content, function");
+  EXPECT_EQ(words("take"), "taking, none");
+  EXPECT_EQ(words("filter"), "selection, none");
+  EXPECT_EQ(words("shuffle"), "order, none");
+  EXPECT_EQ(words("pack"), "packing, none");
+  EXPECT_EQ(words("rehearse"), "replay, none");
+  EXPECT_EQ(words("batch"), "batching, none");
+  EXPECT_EQ(words("cache"), "caching, none");
+  EXPECT_EQ(words("buffer"), "buffering, none");
 }
 
 TEST(Sources, are_found_by_name_and_by_kind) {
