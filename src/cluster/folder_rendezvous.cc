@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,6 +12,8 @@
 #include <fmt/ranges.h>
 
 #include "base/hash.h"
+#include "base/mutex.h"
+#include "base/stoppable_cond_var.h"
 #include "cluster/address.h"
 #include "cluster/card_file.h"
 #include "cluster/rendezvous.h"
@@ -189,13 +189,13 @@ class FolderRendezvous final : public Rendezvous {
                           std::stop_token stop) override {
     Meeting meeting(folder_, hosts_, rank, card, deadline);
     FOREBAY_RETURN_IF_ERROR(meeting.begin());
-    std::mutex mutex;
-    std::condition_variable_any pause;
+    Mutex mutex;
+    StoppableCondVar pause;
     // Polled, because shared file systems do not report changes made by other hosts.
     for (auto wait = std::chrono::milliseconds(2);; wait = std::min(2 * wait, std::chrono::milliseconds(100))) {
       FOREBAY_ASSIGN(const bool complete, meeting.poll(stop));
       if (complete) return std::move(meeting).members();
-      std::unique_lock lock(mutex);
+      Lock lock(mutex);
       pause.wait_for(lock, stop, wait, [] { return false; });
     }
   }

@@ -39,9 +39,9 @@ class Patience {
 
  private:
   const PatienceLimits limits_;
+  PeerHealth progress_health_;  ///< has a lock of its own
   Mutex mutex_;
-  PeerHealth progress_health_;
-  Time last_progress_{0};
+  Time last_progress_ FOREBAY_GUARDED_BY(mutex_){0};
 };
 
 /// Returns the pause before the next request for an entry that was requested `attempts` times: 5

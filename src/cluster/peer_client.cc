@@ -20,13 +20,13 @@ PeerHealth::Time now() { return std::chrono::steady_clock::now().time_since_epoc
 thread_local const PeerClient::Frame* PeerClient::innermost_frame = nullptr;
 
 PeerClient::PeerClient(Transport& transport, PeerHost host, PeerStoreOptions options)
-    : host_(std::move(host)), options_(options), patience_(options.patience), queue_(options), transport_(transport) {}
+    : host_(std::move(host)), options_(options), patience_(options.patience), transport_(transport), queue_(options) {}
 
 bool PeerClient::may_ask() const { return health_.may_ask(now()); }
 
 void PeerClient::read(PeerRead read) {
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     queue_.push(std::move(read));
   }
   send_waiting();
@@ -39,7 +39,7 @@ void PeerClient::failed(const std::string& why, bool there) {
   std::deque<PeerRead> waiting;
   std::vector<Announced> announced;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     queue_.failed(now());
     waiting = queue_.take_all();
     announced.swap(announced_);
@@ -57,9 +57,9 @@ void PeerClient::close() {
   size_t own = 0;
   for (const Frame* frame = innermost_frame; frame != nullptr; frame = frame->outer)
     own += frame->client == this ? 1 : 0;
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   // Every transport answers soon after a stop, so this wait ends.
-  call_ended_.wait(lock, [&] { return open_calls_ <= own; });
+  call_ended_.wait(lock, [&]() FOREBAY_REQUIRES(mutex_) { return open_calls_ <= own; });
 }
 
 void PeerClient::send_waiting() {
@@ -67,7 +67,7 @@ void PeerClient::send_waiting() {
     PeerCall call;
     std::deque<PeerRead> refused;
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
       const PeerReadQueue::Next next = queue_.next(patience_);
       if (next == PeerReadQueue::Next::kWait) return;
       if (next == PeerReadQueue::Next::kGather) {
@@ -92,7 +92,7 @@ void PeerClient::send_waiting() {
 
 void PeerClient::end_gathering() {
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     queue_.end_gathering();
   }
   send_waiting();
@@ -121,7 +121,7 @@ void PeerClient::send(PeerCall call) {
                     self->on_response(std::move(call), response.ok() ? parse_entry_response(requests, *response)
                                                                      : Items(response.status()));
                     innermost_frame = frame.outer;
-                    const std::lock_guard lock(self->mutex_);
+                    const Lock lock(self->mutex_);
                     --self->open_calls_;
                     self->call_ended_.notify_all();
                   });
@@ -133,7 +133,7 @@ void PeerClient::on_response(PeerCall call, Items items) {
     for (const ResponseItem& each : *items) bytes += each.body.size();
   }
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     queue_.answered(call, now(), bytes);
   }
   update_health(items);  // before the answers, so that a caller that retries uses another source
@@ -150,7 +150,7 @@ void PeerClient::on_response(PeerCall call, Items items) {
   {
     // Only after all reads are answered: each caller sends its next read at once, and these travel
     // together.
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     queue_.finished(call);
   }
   send_waiting();
@@ -185,13 +185,12 @@ void PeerClient::answer_empty(const PeerRead& read) {
 void PeerClient::retry_later(PeerRead read, uint64_t work_left) {
   if (!patience_.announced(read.wait, work_left, now())) return answer_empty(read);
   const Timer::Time due = timer_.now() + retry_delay(read.attempts);
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   announced_.push_back({due, std::move(read)});
   // One timer serves all announced entries: the earliest.
   if (due < wakes_at_) wake_at(due);
 }
 
-// The caller holds mutex_. After close() every read already has its answer.
 void PeerClient::wake_at(Timer::Time time) {
   wakes_at_ = time;
   (void)timer_.at(time, [weak = weak_from_this()] {
@@ -201,7 +200,7 @@ void PeerClient::wake_at(Timer::Time time) {
 
 void PeerClient::retry_due() {
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     const Timer::Time at = timer_.now();
     const auto due = std::stable_partition(announced_.begin(), announced_.end(),
                                            [&](const Announced& each) { return each.due > at; });

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include "base/cond_var.h"
+#include "base/mutex.h"
 #include "cluster/entry_service.h"
 #include "cluster/patience.h"
 #include "cluster/peer_health.h"
@@ -62,22 +62,24 @@ class PeerClient : public std::enable_shared_from_this<PeerClient> {
   void answer_empty(const PeerRead& read);
 
   void retry_later(PeerRead read, uint64_t work_left);
-  void wake_at(Timer::Time time);
+  /// After close() every read already has its answer.
+  void wake_at(Timer::Time time) FOREBAY_REQUIRES(mutex_);
   void retry_due();
 
   const PeerHost host_;
   const PeerStoreOptions options_;
-  PeerHealth health_;
+  PeerHealth health_;  // may be used by any thread, as may patience_, transport_, stop_ and timer_
   Patience patience_;
-  std::mutex mutex_;
-  PeerReadQueue queue_;
-  std::vector<Announced> announced_;
-  Timer::Time wakes_at_ = Timer::Time::max();  ///< earliest time of retry_due()
-  std::condition_variable call_ended_;
-  size_t open_calls_ = 0;  ///< calls in flight, and answers being given
-  std::stop_source stop_;
   Transport& transport_;
-  Timer timer_{/*manual=*/false};  // last: its thread uses the other members
+  std::stop_source stop_;
+  Mutex mutex_;
+  PeerReadQueue queue_ FOREBAY_GUARDED_BY(mutex_);
+  std::vector<Announced> announced_ FOREBAY_GUARDED_BY(mutex_);
+  /// Earliest time of retry_due().
+  Timer::Time wakes_at_ FOREBAY_GUARDED_BY(mutex_) = Timer::Time::max();
+  CondVar call_ended_;
+  size_t open_calls_ FOREBAY_GUARDED_BY(mutex_) = 0;  ///< calls in flight, and answers being given
+  Timer timer_{/*manual=*/false};                     // last: its thread uses the other members
 };
 
 }  // namespace forebay

@@ -33,12 +33,13 @@ class PeerHealth {
 
  private:
   mutable Mutex mutex_;
-  bool healthy_ = true;
-  bool probing_ = false;  ///< a request is probing the host
-  bool reached_ = false;
-  bool failure_logged_ = false;  ///< failures since the last answer have been logged
-  Time backed_off_until_{0}, backoff_ = kFirstBackoff;
-  std::optional<Time> first_failure_;
+  bool healthy_ FOREBAY_GUARDED_BY(mutex_) = true;
+  bool probing_ FOREBAY_GUARDED_BY(mutex_) = false;  ///< a request is probing the host
+  bool reached_ FOREBAY_GUARDED_BY(mutex_) = false;
+  bool failure_logged_ FOREBAY_GUARDED_BY(mutex_) = false;  ///< failures since the last answer have been logged
+  Time backed_off_until_ FOREBAY_GUARDED_BY(mutex_){0};
+  Time backoff_ FOREBAY_GUARDED_BY(mutex_) = kFirstBackoff;
+  std::optional<Time> first_failure_ FOREBAY_GUARDED_BY(mutex_);
 };
 
 }  // namespace forebay

@@ -7,8 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "base/cond_var.h"
-#include "base/mutex.h"
 #include "cluster/entry_service.h"
 #include "cluster/peer_client.h"
 #include "cluster/peer_health.h"

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <condition_variable>
+#include <mutex>
 
 #include "base/eventually_test_support.h"
 #include "cluster/http/http_peer_transport.h"

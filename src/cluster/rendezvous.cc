@@ -9,8 +9,6 @@
 #include <fmt/format.h>
 
 #include "base/hash.h"
-#include "base/mutex.h"
-#include "base/stoppable_cond_var.h"
 #include "cluster/address.h"
 #include "cluster/card_file.h"
 #include "cluster/token.h"

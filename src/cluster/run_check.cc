@@ -47,10 +47,11 @@ struct RunCheck::LeaderTerms {
   const int rank;
   const RunTerms terms;
   Mutex mutex;
-  std::optional<Status> same;      ///< not set: the settings of rank 0 are unknown
-  bool request_in_flight = false;  ///< by poll(), whose answer is still in flight
-  Time delay = kShortestDelay;
-  std::optional<Time> next_request;
+  /// Not set: the settings of rank 0 are unknown.
+  std::optional<Status> same FOREBAY_GUARDED_BY(mutex);
+  bool request_in_flight FOREBAY_GUARDED_BY(mutex) = false;  ///< by poll(), whose answer is still in flight
+  Time delay FOREBAY_GUARDED_BY(mutex) = kShortestDelay;
+  std::optional<Time> next_request FOREBAY_GUARDED_BY(mutex);
 };
 
 RunCheck::RunCheck(std::shared_ptr<Transport> transport, PeerHost leader, int rank, RunTerms terms)

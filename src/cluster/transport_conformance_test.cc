@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <map>
+#include <mutex>
 #include <thread>
 
 #include "cluster/http/http_peer_transport.h"

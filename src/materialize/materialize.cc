@@ -26,7 +26,6 @@
 #include "materialize/unfinished_folder.h"
 #include "materialize/update_folder.h"
 #include "materialize/update_prefix.h"
-#include "materialize/writing_place.h"
 #include "pipeline/op_spec.h"
 #include "runtime/host.h"
 #include "study/few_samples.h"

@@ -38,9 +38,9 @@ class ObjectPins {
     uint64_t key = 0, tag = 0;  ///< hashes; a key of 0 marks a free place
   };
   static constexpr size_t kWays = 8;  ///< places that a key may occupy
-  Pin* find(uint64_t key);
-  Pin* slot_for(uint64_t key);
-  void grow();
+  Pin* find(uint64_t key) FOREBAY_REQUIRES(mutex_);
+  Pin* slot_for(uint64_t key) FOREBAY_REQUIRES(mutex_);
+  void grow() FOREBAY_REQUIRES(mutex_);
 
   const size_t capacity_;
   mutable Mutex mutex_;

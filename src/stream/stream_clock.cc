@@ -1,7 +1,7 @@
 #include "stream/stream_clock.h"
 
-#include <condition_variable>
-#include <mutex>
+#include "base/mutex.h"
+#include "base/stoppable_cond_var.h"
 
 namespace forebay {
 
@@ -11,10 +11,10 @@ int64_t StreamClock::wall_ns() const {
 }
 
 bool StreamClock::wait_until(Time time, std::stop_token stop) {
-  // Only condition_variable_any can wait with a stop token, and it needs a lock.
-  std::mutex mutex;
-  std::condition_variable_any nobody_notifies;
-  std::unique_lock lock(mutex);
+  // Only a StoppableCondVar can wait with a stop token, and it needs a lock.
+  Mutex mutex;
+  StoppableCondVar nobody_notifies;
+  Lock lock(mutex);
   nobody_notifies.wait_until(lock, stop, time, [] { return false; });
   return !stop.stop_requested();
 }

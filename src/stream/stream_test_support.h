@@ -10,8 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
+#include "stream/journal.h"
 #include "stream/memory_log_test_support.h"
 #include "stream/stream.h"
 
@@ -91,11 +90,12 @@ std::vector<std::string> keys(const Records& records, int64_t from, int64_t to) 
   return keys;
 }
 
-// Returns a place after it has been text, as in a checkpoint.
+// Returns a place after it has been text, as in a journal.
 inline Result<StreamPlace> saved_and_loaded(const StreamPlace& place, const std::vector<std::string>& partitions) {
-  const std::string text = StreamState{partitions, place}.to_json().dump();
-  FOREBAY_ASSIGN(const StreamState state, StreamState::from_json(nlohmann::ordered_json::parse(text)));
-  return state.place_in(partitions);
+  JournalHeader header;
+  header.place = place;
+  FOREBAY_ASSIGN(header, JournalHeader::from_json(header.to_json(partitions), partitions));
+  return header.place;
 }
 
 inline StreamOptions decisions_of(size_t records) {

@@ -57,11 +57,12 @@ class TableIndexCache {
   const TableReading reading_;
   const uint64_t budget_bytes_;
   mutable Mutex mutex_;
-  mutable std::list<OpenIndex> open_;  ///< most recently used first
-  mutable std::map<const StoredIndex*, std::list<OpenIndex>::iterator> entries_;
-  mutable uint64_t bytes_ = 0;
-  std::map<std::string, std::shared_ptr<const TableShape>> shapes_;
-  std::map<std::string, std::shared_ptr<TableIndexCache>> by_types_;  ///< by column_types_text()
+  mutable std::list<OpenIndex> open_ FOREBAY_GUARDED_BY(mutex_);  ///< most recently used first
+  mutable std::map<const StoredIndex*, std::list<OpenIndex>::iterator> entries_ FOREBAY_GUARDED_BY(mutex_);
+  mutable uint64_t bytes_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  std::map<std::string, std::shared_ptr<const TableShape>> shapes_ FOREBAY_GUARDED_BY(mutex_);
+  /// By column_types_text().
+  std::map<std::string, std::shared_ptr<TableIndexCache>> by_types_ FOREBAY_GUARDED_BY(mutex_);
 };
 
 /// Wraps a file so that its opened index may be dropped from memory. The data that plans need, and

@@ -55,7 +55,8 @@ void TarIndexFiles::Trouble::add(const std::string& path) {
 }
 
 void TarIndexFiles::tell() const {
-  const auto told = [](const Trouble& trouble, std::string_view what) {
+  const auto told = [](Trouble& trouble, std::string_view what) {
+    const Lock lock(trouble.mutex);
     if (trouble.count > 0)
       log_warning(fmt::format("{} of the indexes beside shards {} ({}{})", trouble.count.load(), what, trouble.first,
                               trouble.count > 1 ? ", …" : ""));

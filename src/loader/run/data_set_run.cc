@@ -16,7 +16,9 @@
 #include "loader/run/sample_labels.h"
 #include "loader/samples/epoch_plan.h"
 #include "pipeline/cache_rules.h"
+#include "pipeline/catalog.h"
 #include "pipeline/op_spec.h"
+#include "pipeline/operator.h"
 
 namespace forebay {
 

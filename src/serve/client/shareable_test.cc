@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "forebay/forebay.h"
+#include "pipeline/op_spec.h"
 #include "serve/client/absolute_paths.h"
 
 namespace forebay {
@@ -70,7 +71,7 @@ TEST(Portable, pipelines_have_no_user_code_and_no_arrays_in_memory) {
 
 TEST(Shareable, options_without_streams_and_peers_are) {
   EXPECT_TRUE(check_shared({}, {}).ok());
-  EXPECT_TRUE(check_shared({.seed = 7, .epochs = 2, .rank = 0, .world_size = 4}, {"jobs", 4, {}}).ok());
+  EXPECT_TRUE(check_shared({.seed = 7, .epochs = 2, .job = {.rank = 0, .world_size = 4}}, {"jobs", 4, {}}).ok());
 }
 
 TEST(Shareable, numbers_of_members_have_limits) {
@@ -81,11 +82,11 @@ TEST(Shareable, numbers_of_members_have_limits) {
 
 TEST(Shareable, options_of_streams_and_peers_are_not_and_are_named) {
   LoaderOptions steps, journal, rehearsal, peers, gather;
-  steps.steps_per_epoch = 10;
-  journal.journal = "{}";
+  steps.stream.steps_per_epoch = 10;
+  journal.stream.journal = "{}";
   rehearsal.rehearsal = "{}";
-  peers.peers.addresses = {"host:1"};
-  gather.peers.gather = [](const std::string&, int, int) -> Result<std::vector<std::string>> {
+  peers.job.peers.addresses = {"host:1"};
+  gather.job.peers.gather = [](const std::string&, int, int) -> Result<std::vector<std::string>> {
     return cancelled("no");
   };
   for (const auto& [options, name] :

@@ -1,5 +1,4 @@
 #include "forebay/shared_loader.h"
-#include "base/mutex.h"
 
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/mutex.h"
 #include "forebay/ledger.h"
 #include "loader/peers/distributed.h"
 #include "loader/run/checkpoint.h"

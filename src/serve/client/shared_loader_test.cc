@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pipeline/op_spec.h"
 #include "serve/server/serve_test_support.h"
 
 namespace forebay {
@@ -261,7 +262,7 @@ TEST(SharedLoader, bad_samples_that_are_skipped_are_listed) {
   std::ofstream(folder + "/a.jpg") << "no picture";
   const Pipeline pipeline = images(data.folder() + "/photos").decode_image().resize({8, 8}).batch(1);
   Running server(data.socket());
-  const auto loader = shared(data, pipeline, {.epochs = 1, .on_error = OnError::kSkip});
+  const auto loader = shared(data, pipeline, {.epochs = 1, .errors = {.on_error = OnError::kSkip}});
   (void)loader->next();
   const std::vector<ErrorEntry> errors = loader->errors();
   ASSERT_EQ(errors.size(), 1U);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "forebay/ledger.h"
+
 namespace forebay {
 namespace {
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "forebay/ledger.h"
 #include "serve/wire/ledger_message.h"
 
 namespace forebay {
@@ -36,7 +37,7 @@ ClientSession::ClientSession(FileDescriptor socket, pid_t process, Sharing& shar
 ClientSession::~ClientSession() { close_feed(); }
 
 std::shared_ptr<OpenedFeed> ClientSession::feed() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return feed_;
 }
 
@@ -52,7 +53,7 @@ void ClientSession::close_feed() {
   std::shared_ptr<OpenedFeed> closing;
   undelivered_.reset();
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     closing = std::move(feed_);
   }
   if (closing) closing->feed().close();
@@ -67,7 +68,7 @@ Status ClientSession::check_hello(const Frame& frame) {
         fmt::format("this server speaks version {}, the client version {}: they are of different "
                     "releases; stop the server (forebay serve stop) so that one of yours begins",
                     kServeVersion, hello.version));
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   counters_.program = hello.program;
   return {};
 }
@@ -100,7 +101,7 @@ void ClientSession::run() {
   {
     // The batches return to their pool after the lock is released.
     std::map<uint64_t, HeldBatch> freed;
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     freed.swap(held_);
   }
   over_ = true;
@@ -191,11 +192,11 @@ Result<std::string> ClientSession::open(const std::string& body) {
   if (feed()) return invalid_argument("this connection has a loader already");
   FOREBAY_ASSIGN(std::shared_ptr<OpenedFeed> opened, OpenedFeed::open(request, sharing_, stop_.get_token()));
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     feed_ = std::move(opened);
     counters_.pipeline = feed_->description();
-    counters_.rank = request.options.rank.value_or(0);
-    counters_.world_size = request.options.world_size.value_or(1);
+    counters_.rank = request.options.job.rank.value_or(0);
+    counters_.world_size = request.options.job.world_size.value_or(1);
     counters_.together = request.together;
   }
   client_position_ = position_of(feed()->feed().position());
@@ -214,7 +215,7 @@ Result<std::optional<Batch>> ClientSession::next_batch(Feed& feed, std::chrono::
   Result<std::optional<Batch>> batch = undelivered_
                                            ? Result<std::optional<Batch>>(std::exchange(undelivered_, std::nullopt))
                                            : feed.next_for(std::min(kMostWait, timeout), timed_out);
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (begun_ == std::chrono::steady_clock::time_point()) begun_ = asked;
   // This is the time that the server needed. The client asks ahead and may have waited less.
   counters_.waited += std::chrono::duration<double>(std::chrono::steady_clock::now() - asked).count();
@@ -318,7 +319,7 @@ Status ClientSession::deliver(Batch batch) {
 }
 
 void ClientSession::hold(uint64_t number, HeldBatch held, int64_t epoch) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   ++counters_.batches;
   counters_.samples += held.batch.size();
   counters_.epoch = epoch;
@@ -331,7 +332,7 @@ void ClientSession::free_batches(const std::string& body) {
   const Result<std::vector<uint64_t>> numbers = from_message<std::vector<uint64_t>>(body);
   if (!numbers.ok()) return;
   std::vector<HeldBatch> freed;  // returns to the pool after the lock is released
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   for (const uint64_t number : *numbers) {
     const auto found = held_.find(number);
     if (found == held_.end()) continue;
@@ -345,7 +346,7 @@ ClientStatus ClientSession::status() const {
   const std::shared_ptr<OpenedFeed> opened = feed();
   ClientStatus status;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     status = counters_;
     status.held = static_cast<int64_t>(held_.size());
     if (begun_ != std::chrono::steady_clock::time_point())

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "engine/engine.h"
 #include "serve/server/client_session.h"
 #include "serve/server/sharing.h"

@@ -1,6 +1,7 @@
 #include "serve/server/together.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/byte_size.h"

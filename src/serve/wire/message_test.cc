@@ -83,16 +83,16 @@ OpenRequest sample<OpenRequest>() {
   request.pipeline = "{\"steps\": []}";
   request.options.seed = UINT64_MAX;
   request.options.epochs = 3;
-  request.options.rank = 1;
-  request.options.world_size = 2;
-  request.options.threads = 3;
-  request.options.requests = 4;
-  request.options.memory = uint64_t{1} << 33;
-  request.options.on_error = OnError::kReplace;
-  request.options.shard_by = ShardBy::kLocality;
+  request.options.job.rank = 1;
+  request.options.job.world_size = 2;
+  request.options.resources.threads = 3;
+  request.options.resources.requests = 4;
+  request.options.resources.memory = uint64_t{1} << 33;
+  request.options.errors.on_error = OnError::kReplace;
+  request.options.job.shard_by = ShardBy::kLocality;
   request.options.storage_options = {{"endpoint", "http://a"}, {"verify", "false"}};
-  request.options.hosts = 5;
-  request.options.max_errors = ErrorLimit(0.25);
+  request.options.job.hosts = 5;
+  request.options.errors.max_errors = ErrorLimit(0.25);
   request.state = "{\"epoch\": 1}";
   request.together = 4;
   return request;
@@ -175,17 +175,19 @@ TEST(Messages, of_a_batch_say_where_each_tensor_lies) {
 
 TEST(Messages, carry_options_that_are_unset_as_unset) {
   const OpenRequest read = *from_message<OpenRequest>(to_message(OpenRequest()));
-  EXPECT_FALSE(read.options.epochs || read.options.rank || read.options.world_size || read.options.threads);
-  EXPECT_FALSE(read.options.requests || read.options.memory || read.options.hosts || read.options.max_errors);
+  EXPECT_FALSE(read.options.epochs || read.options.job.rank || read.options.job.world_size ||
+               read.options.resources.threads);
+  EXPECT_FALSE(read.options.resources.requests || read.options.resources.memory || read.options.job.hosts ||
+               read.options.errors.max_errors);
   EXPECT_TRUE(read.options.storage_options.empty());
 }
 
 TEST(Messages, carry_a_limit_of_errors_as_a_count_or_as_a_share) {
   OpenRequest request;
-  request.options.max_errors = ErrorLimit(int64_t{12});
-  EXPECT_EQ(from_message<OpenRequest>(to_message(request))->options.max_errors->count, 12);
-  request.options.max_errors = ErrorLimit(0.5);
-  EXPECT_EQ(from_message<OpenRequest>(to_message(request))->options.max_errors->share, 0.5);
+  request.options.errors.max_errors = ErrorLimit(int64_t{12});
+  EXPECT_EQ(from_message<OpenRequest>(to_message(request))->options.errors.max_errors->count, 12);
+  request.options.errors.max_errors = ErrorLimit(0.5);
+  EXPECT_EQ(from_message<OpenRequest>(to_message(request))->options.errors.max_errors->share, 0.5);
 }
 
 TEST(Messages, refuse_values_outside_of_their_enumerations) {
@@ -196,10 +198,10 @@ TEST(Messages, refuse_values_outside_of_their_enumerations) {
   batch.fields[0].values.dtype = static_cast<DType>(kDTypeCount);
   EXPECT_EQ(from_message<BatchMessage>(to_message(batch)).status().code(), Code::kCorrupt);
   OpenRequest request;
-  request.options.on_error = static_cast<OnError>(100);
+  request.options.errors.on_error = static_cast<OnError>(100);
   EXPECT_EQ(from_message<OpenRequest>(to_message(request)).status().code(), Code::kCorrupt);
   request = OpenRequest();
-  request.options.shard_by = static_cast<ShardBy>(100);
+  request.options.job.shard_by = static_cast<ShardBy>(100);
   EXPECT_EQ(from_message<OpenRequest>(to_message(request)).status().code(), Code::kCorrupt);
 }
 

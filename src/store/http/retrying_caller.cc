@@ -48,11 +48,14 @@ struct State {
   std::stop_source transfers;
 
   Mutex mutex;
-  Time first_start{0};
-  bool started = false;
-  int attempts = 0, in_flight = 0;
-  bool hedged = false, charged = false, throttled = false;
-  std::optional<HedgeQueue::iterator> hedge_entry;  // guarded by the queue's mutex
+  Time first_start FOREBAY_GUARDED_BY(mutex){0};
+  bool started FOREBAY_GUARDED_BY(mutex) = false;
+  int attempts FOREBAY_GUARDED_BY(mutex) = 0;
+  int in_flight FOREBAY_GUARDED_BY(mutex) = 0;
+  bool hedged FOREBAY_GUARDED_BY(mutex) = false;
+  bool charged FOREBAY_GUARDED_BY(mutex) = false;
+  bool throttled FOREBAY_GUARDED_BY(mutex) = false;
+  std::optional<HedgeQueue::iterator> hedge_entry;  // guarded by the caller's hedge_mutex_
 };
 
 /// State shared with callbacks. They do not hold the caller, so that it is never destroyed on a

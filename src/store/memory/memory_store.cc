@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/mutex.h"
 #include "forebay/stats/store.h"
 #include "store/range.h"
 
@@ -60,7 +59,7 @@ MemoryStore::Objects::const_iterator MemoryStore::first_of_page(const ListReques
 Result<ListPage> MemoryStore::page(const ListRequest& request) const {
   ListPage page;
   const std::string& prefix = request.prefix;
-  const std::shared_lock lock(mutex_);
+  const SharedLock lock(mutex_);
   auto at = first_of_page(request);
   std::string last;  // of this page
   bool any = !request.continuation.empty() || !request.after.empty() || !request.until.empty();

@@ -34,11 +34,11 @@ class MemoryStore final : public Store {
  private:
   Result<Buffer> find(const ReadRequest& request) const;
   using Objects = std::map<std::string, Buffer>;
-  Objects::const_iterator first_of_page(const ListRequest& request) const;
+  Objects::const_iterator first_of_page(const ListRequest& request) const FOREBAY_REQUIRES_SHARED(mutex_);
   Result<ListPage> page(const ListRequest& request) const;
 
-  mutable std::shared_mutex mutex_;
-  Objects objects_;
+  mutable SharedMutex mutex_;
+  Objects objects_ FOREBAY_GUARDED_BY(mutex_);
   /// Shared with running calls, whose answer may destroy the store.
   const std::shared_ptr<CallTable> calls_ = std::make_shared<CallTable>();
 };
