@@ -79,7 +79,8 @@ TEST_F(JournalTest, its_header_comes_back_as_it_was) {
   header.shuffled = header.sampled = true;
   header.on_underrun = OnUnderrun::kRehearse;
   write(header, {});
-  const JournalHeader& read = reader()->header();
+  const auto opened = reader();
+  const JournalHeader& read = opened->header();
   EXPECT_EQ(read.log, "memory");
   EXPECT_EQ(read.seed, 7u);
   EXPECT_TRUE(read.shuffled);
