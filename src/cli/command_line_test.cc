@@ -152,6 +152,14 @@ Flags flags_of(const Arguments& arguments, LoaderFlags::Which which = LoaderFlag
   return {code, flags.options(), console.err()};
 }
 
+TEST(LoaderFlags, HelpListsTheWordsThatAreAccepted) {
+  CommandLine line("try", "Tries things.");
+  const LoaderFlags flags(line, LoaderFlags::Which::kAll);
+  const std::string help = line.app().help();
+  EXPECT_NE(help.find("auto|count|locality"), std::string::npos) << help;
+  EXPECT_NE(help.find("raise|skip|replace"), std::string::npos) << help;
+}
+
 TEST(LoaderFlags, NotGivenAreTheDefaultsOfTheLoader) {
   const LoaderOptions given = flags_of({}).options, own;
   EXPECT_EQ(given.seed, own.seed);

@@ -1,7 +1,9 @@
 #include "cli/loader_flags.h"
 
+#include <algorithm>
 #include <charconv>
-#include <map>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -12,10 +14,30 @@
 namespace forebay {
 namespace {
 
-const std::map<std::string, OnError> kOnError = {
-    {"raise", OnError::kRaise}, {"skip", OnError::kSkip}, {"replace", OnError::kReplace}};
-const std::map<std::string, ShardBy> kShardBy = {
+/// The words that a flag takes and what they mean, in the order in which help lists them.
+template <typename Meaning>
+using Words = std::vector<std::pair<std::string, Meaning>>;
+
+const Words<OnError> kOnError = {{"raise", OnError::kRaise}, {"skip", OnError::kSkip}, {"replace", OnError::kReplace}};
+const Words<ShardBy> kShardBy = {
     {"auto", ShardBy::kAuto}, {"count", ShardBy::kCount}, {"locality", ShardBy::kLocality}};
+
+template <typename Meaning>
+void add_word(CommandLine& line, const char* flag, std::string& word, const Words<Meaning>& words, const char* about) {
+  std::string names;
+  for (const auto& known : words) names += (names.empty() ? "" : "|") + known.first;
+  line.app()
+      .add_option(flag, word, about)
+      ->type_name(names)
+      ->check(CLI::IsMember(words).description(""))
+      ->default_str(word);
+}
+
+/// `word` must be one of `words`, as it is after add_word() and CommandLine::parse().
+template <typename Meaning>
+Meaning meaning_of(const std::string& word, const Words<Meaning>& words) {
+  return std::ranges::find(words, word, &std::pair<std::string, Meaning>::first)->second;
+}
 
 // A number with a decimal point is a share, as a float is in Python.
 ErrorLimit error_limit_of(const std::string& text) {
@@ -32,14 +54,10 @@ ErrorLimit error_limit_of(const std::string& text) {
 }  // namespace
 
 void add_shard_by(CommandLine& line, std::string& name) {
-  line.app()
-      .add_option("--shard-by", name, "which rank gets which rows; locality: what its host keeps")
-      ->type_name("auto|count|local")
-      ->check(CLI::IsMember({"auto", "count", "locality"}).description(""))
-      ->default_str(name);
+  add_word(line, "--shard-by", name, kShardBy, "which rank gets which rows; locality: what its host keeps");
 }
 
-ShardBy shard_by_named(const std::string& name) { return kShardBy.at(name); }
+ShardBy shard_by_named(const std::string& name) { return meaning_of(name, kShardBy); }
 
 LoaderFlags::LoaderFlags(CommandLine& line, Which which) {
   CLI::App& app = line.app();
@@ -54,10 +72,7 @@ LoaderFlags::LoaderFlags(CommandLine& line, Which which) {
   line.add_number("--requests", options_.resources.requests, 1, 1 << 16, "storage requests in flight");
   line.add_bytes("--memory", options_.resources.memory,
                  "budget for everything between storage and the user, like 512MiB");
-  app.add_option("--on-error", on_error_, "what a bad record does")
-      ->type_name("raise|skip|replace")
-      ->check(CLI::IsMember({"raise", "skip", "replace"}).description(""))
-      ->default_str(on_error_);
+  add_word(line, "--on-error", on_error_, kOnError, "what a bad record does");
   const auto set_limit = [this](const std::string& text) { options_.errors.max_errors = error_limit_of(text); };
   app.add_option_function<std::string>(
          "--max-errors", set_limit,
@@ -70,7 +85,7 @@ LoaderFlags::LoaderFlags(CommandLine& line, Which which) {
 
 LoaderOptions LoaderFlags::options() const {
   LoaderOptions options = options_;
-  options.errors.on_error = kOnError.at(on_error_);
+  options.errors.on_error = meaning_of(on_error_, kOnError);
   options.job.shard_by = shard_by_named(shard_by_);
   if (storage_) options.storage_options = storage_->options();
   return options;
