@@ -62,15 +62,21 @@ Hdf5Filtering::Hdf5Filtering() = default;
 Hdf5Filtering::~Hdf5Filtering() = default;
 
 Status check_hdf5_filters(std::span<const Hdf5Filter> filters) {
+  int compressors = 0;
   for (const Hdf5Filter& filter : filters) {
     switch (filter.id) {
       case Hdf5Filter::kDeflate:
+      case Hdf5Filter::kLzf: ++compressors; break;
       case Hdf5Filter::kShuffle:
-      case Hdf5Filter::kFletcher32:
-      case Hdf5Filter::kLzf: break;
+      case Hdf5Filter::kFletcher32: break;
       default: return unsupported(way_out(filter));
     }
   }
+  // The size between two compressors is stored nowhere, and undo_one() needs it.
+  if (compressors > 1)
+    return unsupported(
+        "its chunks are compressed more than once, which is not read here; write the file again with `h5repack -f "
+        "SHUF -f GZIP=4 IN OUT`");
   return {};
 }
 
@@ -98,7 +104,9 @@ Result<std::span<const uint8_t>> Hdf5Filtering::undo(std::span<const Hdf5Filter>
     return corrupt(fmt::format("a chunk of {} stored bytes cannot hold {}; the file is damaged", stored.size(), bytes));
   }
   // Two buffers, between which the bytes alternate from filter to filter.
-  const uint64_t room_bytes = filters.empty() ? 0 : 2 * (bytes + filters.size() * kChecksumBytes);
+  // A shuffle that is undone before any decompressor has the stored bytes as its output.
+  const uint64_t most_bytes = std::max<uint64_t>(bytes, stored.size());
+  const uint64_t room_bytes = filters.empty() ? 0 : 2 * (most_bytes + filters.size() * kChecksumBytes);
   if (room_bytes > reserved_) {
     FOREBAY_RETURN_IF_ERROR(memory.reserve(room_bytes - reserved_));
     reserved_ = room_bytes;

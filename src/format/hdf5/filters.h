@@ -20,7 +20,8 @@ struct Hdf5Filter {
   std::vector<uint32_t> values = {};
 };
 
-/// Unsupported, with a remedy, if one of the filters is not implemented here.
+/// Unsupported, with a remedy, if one of the filters is not implemented here, or if more than one of
+/// them compresses.
 Status check_hdf5_filters(std::span<const Hdf5Filter> filters);
 
 /// Upper bound of the size of a chunk before filtering, given its stored size.
@@ -36,8 +37,8 @@ class Hdf5Filtering {
 
   /// Returns the bytes of a chunk before filtering. Filters whose bit in `skipped` is set were not
   /// applied. The result is a part of `stored`, or is valid until the next call. Corrupt if its
-  /// size is not exactly `bytes`. Buffers take about twice that size, which is reserved from
-  /// `memory` first.
+  /// size is not exactly `bytes`. Buffers take about twice that size, or twice the stored size if
+  /// this is larger, which is reserved from `memory` first.
   Result<std::span<const uint8_t>> undo(std::span<const Hdf5Filter> filters, uint32_t skipped,
                                         std::span<const uint8_t> stored, uint64_t bytes, WorkMemory& memory);
 

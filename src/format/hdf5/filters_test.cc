@@ -102,6 +102,27 @@ TEST(hdf5_filters, one_that_a_chunk_did_not_go_through_is_left_out) {
   EXPECT_EQ(*undone({shuffle, kInflate}, bytes, 4096, UINT32_MAX), bytes);
 }
 
+TEST(hdf5_filters, two_that_compress_are_refused_by_name) {
+  const Hdf5Filter lzf{Hdf5Filter::kLzf, {}, {}}, shuffle{Hdf5Filter::kShuffle, {}, {4}};
+  EXPECT_TRUE(check_hdf5_filters(std::vector{shuffle, kInflate, kSum}).ok());
+  EXPECT_TRUE(check_hdf5_filters(std::vector{shuffle, lzf}).ok());
+  const Status twice = check_hdf5_filters(std::vector{lzf, kInflate});
+  EXPECT_EQ(twice.code(), Code::kUnsupported);
+  EXPECT_NE(twice.message().find("more than once"), std::string::npos) << twice.message();
+}
+
+TEST(hdf5_filters, buffers_for_stored_bytes_that_are_too_many_are_reserved_too) {
+  const std::vector<Hdf5Filter> shuffle = {{Hdf5Filter::kShuffle, {}, {4}}};
+  const Bytes stored(100'000);
+  Hdf5Filtering filtering;
+  WorkMemory memory;
+  EXPECT_EQ(filtering.undo(shuffle, 0, stored, 16, memory).status().code(), Code::kCorrupt);
+  EXPECT_GE(memory.reserved(), stored.size());
+  Hdf5Filtering other;
+  WorkMemory small(1000);
+  EXPECT_EQ(other.undo(shuffle, 0, stored, 16, small).status().code(), Code::kOutOfBudget);
+}
+
 TEST(hdf5_filters, any_flipped_bit_under_a_checksum_is_told) {
   const Bytes stored = with_sum(deflated(some_bytes(300)));
   for (size_t bit = 0; bit < stored.size() * 8; ++bit) {
