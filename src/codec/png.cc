@@ -20,11 +20,17 @@ namespace {
 
 /// The part of the file that the library reads: the signature and the chunks that affect pixels.
 /// Other chunks, such as text and profiles, are left out, because the library would decompress them
-/// into memory.
+/// into memory. Adjacent chunks are one entry, so that the list stays short however many chunks the
+/// data is in.
 class PixelChunks {
  public:
   explicit PixelChunks(Bytes signature) : rest_(signature) {}
-  void add(Bytes chunk) { chunks_.push_back(chunk); }
+  void add(Bytes chunk) {
+    if (!chunks_.empty() && chunks_.back().data() + chunks_.back().size() == chunk.data())
+      chunks_.back() = {chunks_.back().data(), chunks_.back().size() + chunk.size()};
+    else
+      chunks_.push_back(chunk);
+  }
 
   static int read(spng_ctx*, void* self, void* to, size_t size) {
     return static_cast<PixelChunks*>(self)->read(static_cast<uint8_t*>(to), size);
@@ -76,7 +82,7 @@ void read_transparency(const PngChunk& chunk, const PngHeader& header, PngPalett
 /// Checks the file's chunks and selects those that affect pixels.
 Status collect(Bytes bytes, const PngHeader& header, PixelChunks& pixel_chunks, PngPalette& palette) {
   PngChunks chunks(bytes);
-  bool in_data = false, after_data = false, has_palette = false;
+  bool has_header = false, in_data = false, after_data = false, has_palette = false;
   for (;;) {
     FOREBAY_ASSIGN(const PngChunk chunk, chunks.next());
     const bool data = chunk.type == "IDAT";
@@ -96,9 +102,13 @@ Status collect(Bytes bytes, const PngHeader& header, PixelChunks& pixel_chunks, 
       pixel_chunks.add(chunk.whole);
     } else if (chunk.type == "tRNS" && !in_data) {
       read_transparency(chunk, header, palette);
-    } else if (chunk.type == "IHDR" || chunk.type == "IEND") {
+    } else if (chunk.type == "IHDR") {
+      if (has_header) return corrupt("PNG with more than one header");
+      has_header = true;
       pixel_chunks.add(chunk.whole);
-      if (chunk.type == "IEND") break;
+    } else if (chunk.type == "IEND") {
+      pixel_chunks.add(chunk.whole);
+      break;
     } else if (chunk.critical() && !data) {
       return unsupported(fmt::format("PNG with the critical chunk '{}'", chunk.type));
     }

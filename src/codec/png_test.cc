@@ -202,6 +202,18 @@ TEST(png, orientation_is_found_in_text_as_imagemagick_writes_it) {
   EXPECT_EQ(probe_image(bytes)->orientation, 1);
 }
 
+TEST(png, data_in_many_chunks_is_one_picture) {
+  const PngSamples picture = random_samples({4, 2, 8, PngColor::kRgb, false}, 1);
+  Blob empty, header;
+  for (int i = 0; i < 3; ++i) put_chunk(empty, "IDAT", {});
+  const Decoded decoded = decode_all(encode_png(picture, 256, empty, empty));
+  ASSERT_TRUE(decoded.status.ok()) << decoded.status.to_string();
+  EXPECT_EQ(decoded.pixels, expected_rgb(picture));
+  const Blob plain = encode_png(picture);
+  put_chunk(header, "IHDR", Blob(plain.begin() + 16, plain.begin() + 29));
+  EXPECT_EQ(decode_all(encode_png(picture, 256, header)).status.code(), Code::kCorrupt);
+}
+
 TEST(png, unknown_chunks_are_passed_over_unless_critical) {
   const PngSamples picture = random_samples({4, 2, 8, PngColor::kRgb, false}, 1);
   Blob ancillary, critical;

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "codec/jpeg_test_encoder.h"
+#include "codec/png_test_encoder.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define FOREBAY_ALLOCATIONS_ARE_METERED 0
@@ -102,6 +103,20 @@ TEST(working_bytes, holds_for_made_jpegs) {
   }
   expect_within_stated(encode_jpeg(1000, 700, {.h = 2, .v = 2, .channels = 4, .stored = JCS_YCCK}), "YCCK");
   expect_within_stated(encode_jpeg(1000, 700, {.arithmetic = true}), "arithmetic");
+}
+
+TEST(working_bytes, holds_for_pngs_of_many_chunks) {
+  const PngSamples picture = random_samples({8, 8, 8, PngColor::kRgb, false}, 1);
+  Blob empty, headers;
+  for (int i = 0; i < 100'000; ++i) put_chunk(empty, "IDAT", {});
+  expect_within_stated(encode_png(picture, 256, empty), "empty chunks before the data");
+  expect_within_stated(encode_png(picture, 256, {}, empty), "empty chunks after the data");
+  const Blob plain = encode_png(picture);
+  for (int i = 0; i < 50'000; ++i) {
+    put_chunk(headers, "abCd", {});
+    put_chunk(headers, "IHDR", Blob(plain.begin() + 16, plain.begin() + 29));
+  }
+  expect_within_stated(encode_png(picture, 256, headers), "many headers");
 }
 
 TEST(working_bytes, holds_for_real_and_malformed_files) {
