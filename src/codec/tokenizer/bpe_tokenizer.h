@@ -31,8 +31,9 @@ class BpeTokenizer final : public TextTokenizer {
     std::vector<int32_t> word;
     std::string text;
   };
-  Status encode_between(std::string_view text, Scratch& scratch, std::vector<int32_t>& ids) const;
-  void encode_words(std::string_view text, Scratch& scratch, std::vector<int32_t>& ids) const;
+  Status encode_between(std::string_view text, bool begins, Scratch& scratch, std::vector<int32_t>& ids) const;
+  /// `first_bytes` as in NormalText.
+  void encode_words(std::string_view text, size_t first_bytes, Scratch& scratch, std::vector<int32_t>& ids) const;
   void encode_part(std::string_view text, Scratch& scratch, std::vector<int32_t>& ids) const;
   void encode_word(std::string_view word, Scratch& scratch, std::vector<int32_t>& ids) const;
 

@@ -70,6 +70,22 @@ TEST(BpeTokenizer, added_tokens_are_found_wherever_they_stand) {
   EXPECT_EQ(encoded(file(), "a<en"), (Ids{'a', '<', 'e', 'n'}));
 }
 
+// The ids are those of Hugging Face's tokenizers.
+TEST(BpeTokenizer, a_blank_before_the_first_word_stands_only_there) {
+  json from = file();
+  from["pre_tokenizer"] = {
+      {"type", "Sequence"},
+      {"pretokenizers",
+       {{{"type", "Metaspace"}, {"replacement", "\u2581"}, {"prepend_scheme", "first"}, {"split", true}},
+        {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", false}}}}};
+  EXPECT_EQ(encoded(from, "xy"), (Ids{226, 150, 129, 'x', 'y'}));
+  EXPECT_EQ(encoded(from, "x y"), (Ids{226, 150, 129, 'x', 226, 150, 129, 'y'}));
+  EXPECT_EQ(encoded(from, "x<end>y"), (Ids{226, 150, 129, 'x', 400, 'y'}));
+  EXPECT_EQ(encoded(from, "<end>x"), (Ids{400, 'x'}));
+  from["normalizer"] = {{"type", "Prepend"}, {"prepend", "z"}};
+  EXPECT_EQ(encoded(from, "x<end>y"), (Ids{226, 150, 129, 'z', 'x', 400, 'z', 'y'}));
+}
+
 TEST(BpeTokenizer, puts_around_a_text_what_its_template_says) {
   json from = file();
   from["post_processor"] = {
