@@ -62,9 +62,7 @@ class BpeTokenizerReader {
       byte_of[names[byte]] = static_cast<char>(byte);
       made_->byte_ids_[byte] = id_or_none(names[byte]);
       made_->last_byte_ids_[byte] = suffix.empty() ? made_->byte_ids_[byte] : id_or_none(names[byte] + suffix);
-      const bool missing = made_->byte_ids_[byte] == BpeTokenizer::kNone;
-      // The fallback would use the UTF-8 bytes of the byte's name.
-      if (missing && falls_back && ids_.contains("<0x00>"))
+      if (falls_back && (is_in_byte_tokens(names[byte]) || is_in_byte_tokens(names[byte] + suffix)))
         return other_kind(fmt::format("has no token for the byte {} and falls back to others", byte));
     }
     made_->ignores_merges_ = ignores_merges;
@@ -73,6 +71,14 @@ class BpeTokenizerReader {
       if (ignores_merges) add_whole_word(text, id, byte_of);
     }
     return {};
+  }
+
+  /// Whether the text has no token and the fallback replaces it by tokens of its UTF-8 bytes. It does
+  /// so only if all of them have one.
+  bool is_in_byte_tokens(const std::string& text) const {
+    return !ids_.contains(text) && std::ranges::all_of(text, [&](char byte) {
+      return ids_.contains(fmt::format("<0x{:02X}>", static_cast<uint8_t>(byte)));
+    });
   }
 
   int32_t id_or_none(const std::string& text) const {

@@ -144,6 +144,28 @@ TEST(BpeTokenizer, bytes_without_a_token_are_left_out_or_unknown) {
   EXPECT_EQ(encoded(from, "axxb"), (Ids{'a', 303, 'b'}));
 }
 
+// As Hugging Face's tokenizers do it: the fallback replaces a name only if each of its bytes has a
+// token.
+TEST(BpeTokenizer, a_fallback_to_byte_tokens_is_refused_only_where_it_would_be_used) {
+  json from = file();
+  from["model"]["byte_fallback"] = true;
+  from["model"]["vocab"].erase("x");
+  from["model"]["vocab"]["<0x00>"] = 500;
+  EXPECT_EQ(encoded(from, "axb"), (Ids{300})) << "no token replaces x";
+  from["model"]["vocab"]["<0x78>"] = 501;
+  EXPECT_EQ(parsed(from).status().code(), Code::kUnsupported);
+  from["model"]["vocab"].erase("<0x00>");
+  EXPECT_EQ(parsed(from).status().code(), Code::kUnsupported);
+
+  from = file();
+  from["model"]["byte_fallback"] = true;
+  from["model"]["vocab"].erase("\xc4\x80");  // the name of the byte 0
+  from["model"]["vocab"]["<0xC4>"] = 500;
+  EXPECT_TRUE(parsed(from).ok());
+  from["model"]["vocab"]["<0x80>"] = 501;
+  EXPECT_EQ(parsed(from).status().code(), Code::kUnsupported);
+}
+
 /// A tokenizer as in Llama 2: characters, and byte tokens for all others.
 json characters() {
   json vocab = {{"<unk>", 0}, {"\u2581", 1}, {"h", 2}, {"i", 3}, {"hi", 4}, {"\u2581hi", 5}};
