@@ -154,7 +154,8 @@ void add_options(CommandLine& line, MaterializeFlags& flags, MaterializeOptions&
 
 // An option that was given and does not apply to --engine ray.
 std::optional<std::string> option_not_for_ray(CommandLine& line) {
-  for (const char* option : {"--rank", "--world", "--on-error", "--max-errors", "--requests", "--seed"}) {
+  for (const char* option : {"--rank", "--world", "--on-error", "--max-errors", "--requests", "--seed", "--epochs",
+                             "--shard-by", "--hosts"}) {
     if (line.app().get_option_no_throw(option) != nullptr && line.app().count(option) > 0) return option;
   }
   return std::nullopt;
@@ -200,7 +201,7 @@ int materialize_verb(const Arguments& arguments, const Console& console) {
       return line.misuse(fmt::format("{} does not apply to --engine ray; leave one of them out", *option), console);
     return run_on_ray(*checked.pipeline, flags, options, line.json(), console);
   }
-  if (flags.workers) return report_failure(invalid_argument("--workers is for --engine ray"), line.json(), console);
+  if (flags.workers) return line.misuse("was given --workers, which is for --engine ray", console);
   const Interrupt interrupt;
   options.stop = interrupt.token();
   const Result<Materialized> made = materialize_with_progress(*checked.pipeline, flags, options, line.json(), console);

@@ -1,4 +1,4 @@
-// Tests results, written files and failures of run, plan, inspect and demo.
+// Tests results, written files and failures of materialize, run, plan, inspect and demo.
 #include <filesystem>
 #include <sstream>
 
@@ -20,6 +20,25 @@ std::vector<int64_t> numbers_in(const std::string& path) {
   std::vector<int64_t> numbers;
   for (int64_t number; text >> number;) numbers.push_back(number);
   return numbers;
+}
+
+// materialize
+
+TEST(MaterializeVerb, OptionsThatRayDoesNotTakeAreMisuseAndSoAreItsOwnWithoutIt) {
+  const ArrayPipeline pipeline(10);
+  const std::string made = pipeline.folder().path("made");
+  // Is not there, so that it cannot replace this process.
+  ::setenv("FOREBAY_PYTHON", pipeline.folder().path("python").c_str(), 1);
+  for (const auto& [option, value] :
+       std::vector<std::pair<std::string, std::string>>{{"--shard-by", "count"}, {"--hosts", "2"}, {"--epochs", "2"}}) {
+    const Ended ended = forebay({"materialize", pipeline.path(), made, "--engine", "ray", option, value});
+    EXPECT_EQ(ended.code, kMisuse) << option;
+    EXPECT_NE(ended.err.find(option + " does not apply to --engine ray"), std::string::npos) << ended.err;
+  }
+  ::unsetenv("FOREBAY_PYTHON");
+  const Ended alone = forebay({"materialize", pipeline.path(), made, "--workers", "2"});
+  EXPECT_EQ(alone.code, kMisuse);
+  EXPECT_NE(alone.err.find("--workers, which is for --engine ray"), std::string::npos) << alone.err;
 }
 
 // run
