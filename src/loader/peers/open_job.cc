@@ -43,9 +43,15 @@ Result<std::string> token_of(const PeerOptions& options) {
   return token;
 }
 
+constexpr std::string_view kFolderScheme = "file://";
+
 // Checks that there is one valid address for each rank.
 Status check_addresses(const PeerOptions& options, const Place& place) {
   for (const std::string& address : options.addresses) {
+    if (address.starts_with(kFolderScheme))
+      return invalid_argument(
+          fmt::format("peers: '{}' is one of {} addresses; a folder that hosts share is given alone, for all ranks",
+                      address, options.addresses.size()));
     if (address.find("://") != std::string::npos)
       return invalid_argument(fmt::format(
           "peers: '{}' is neither \"host:port\" nor a folder that hosts share, which is \"file:///FOLDER\"", address));
@@ -66,7 +72,6 @@ Status check_addresses(const PeerOptions& options, const Place& place) {
   return {};
 }
 
-constexpr std::string_view kFolderScheme = "file://";
 constexpr std::chrono::seconds kMeetingDeadline(120);
 
 /// Address at which this host listens unless the user gave one, with a port if there is one:
@@ -106,21 +111,29 @@ class GivenRendezvous final : public Rendezvous {
   const uint64_t generation_;
 };
 
+bool meets(const PeerOptions& options) {
+  return options.gather || (options.addresses.size() == 1 && options.addresses.front().starts_with(kFolderScheme));
+}
+
+std::string meeting_folder(const PeerOptions& options) {
+  return options.addresses.front().substr(kFolderScheme.size());
+}
+
+// Checks what a single rank needs to have right, too, though it meets nobody.
+Status check_meeting(const PeerOptions& options) {
+  if (options.gather || meeting_folder(options).starts_with('/')) return {};
+  return invalid_argument(
+      fmt::format("peers: '{}' is no folder of this host; give file:///FOLDER", options.addresses.front()));
+}
+
 Result<std::unique_ptr<Rendezvous>> way_to_meet(const PeerOptions& options, const Place& place, uint64_t generation,
                                                 std::shared_ptr<const void>* held) {
   const int hosts = place.world_size;
   if (options.gather) return std::unique_ptr<Rendezvous>(std::make_unique<GivenRendezvous>(options, hosts, generation));
-  const std::string folder = options.addresses.front().substr(kFolderScheme.size());
-  if (!folder.starts_with('/'))
-    return invalid_argument(
-        fmt::format("'{}' is no folder of this host; give file:///FOLDER", options.addresses.front()));
+  const std::string folder = meeting_folder(options);
   MeetingPlace meeting = take_meeting(folder, place.rank, generation);
   *held = std::move(meeting.held);
   return folder_rendezvous(folder, hosts, generation, meeting.number, place.job);
-}
-
-bool meets(const PeerOptions& options) {
-  return options.gather || (options.addresses.size() == 1 && options.addresses.front().starts_with(kFolderScheme));
 }
 
 // Each rank creates its own token and publishes it with its address, so only ranks that meet have
@@ -151,7 +164,7 @@ Result<std::shared_ptr<Job>> open_at_addresses(const PeerOptions& options, Membe
 Result<std::shared_ptr<Job>> open_job(const PeerOptions& options, const Place& place, Services services,
                                       std::stop_token stop) {
   if (!are_given(options)) return std::shared_ptr<Job>();
-  if (!meets(options)) FOREBAY_RETURN_IF_ERROR(check_addresses(options, place));
+  FOREBAY_RETURN_IF_ERROR(meets(options) ? check_meeting(options) : check_addresses(options, place));
   Result<std::shared_ptr<const JobTls>> tls = job_tls_from_environment();
   if (!tls.ok()) return Status(tls.status().code(), "peers: " + tls.status().message());
   // A single rank has no job; its options were still checked.

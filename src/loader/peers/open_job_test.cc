@@ -1,0 +1,31 @@
+#include "loader/peers/open_job.h"
+
+#include <gtest/gtest.h>
+
+namespace forebay {
+namespace {
+
+Status opened(const std::vector<std::string>& addresses, int ranks) {
+  PeerOptions options;
+  options.addresses = addresses;
+  return open_job(options, {.world_size = ranks}, {}, {}).status();
+}
+
+TEST(OpenJob, AFolderThatIsNoneIsRefusedForASingleRankToo) {
+  for (const int ranks : {1, 2}) {
+    const Status status = opened({"file://relative"}, ranks);
+    EXPECT_EQ(status.code(), Code::kInvalidArgument) << ranks;
+    EXPECT_EQ(status.message(), "peers: 'file://relative' is no folder of this host; give file:///FOLDER");
+  }
+  EXPECT_TRUE(opened({"file:///folder"}, 1).ok());
+}
+
+TEST(OpenJob, AFolderStandsAlone) {
+  const Status status = opened({"file:///a", "file:///b"}, 2);
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_NE(status.message().find("'file:///a' is one of 2 addresses"), std::string::npos) << status.message();
+  EXPECT_NE(opened({"http://a", "b:1"}, 2).message().find("neither"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace forebay
