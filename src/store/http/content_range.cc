@@ -1,5 +1,6 @@
 #include "store/http/content_range.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace forebay {
@@ -12,8 +13,10 @@ std::optional<uint64_t> parse_count(std::string_view text) {
 }
 
 std::optional<ContentRange> parse_content_range(std::string_view text) {
+  // RFC 9110, section 14.1: names of range units are case-insensitive.
   constexpr std::string_view kUnit = "bytes ";
-  if (!text.starts_with(kUnit)) return std::nullopt;
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  if (!std::ranges::equal(text.substr(0, kUnit.size()), kUnit, {}, lower)) return std::nullopt;
   text.remove_prefix(kUnit.size());
   const size_t dash = text.find('-'), slash = text.find('/');
   if (dash == std::string_view::npos || slash == std::string_view::npos || dash > slash) return std::nullopt;
@@ -30,7 +33,7 @@ Status check_part(const ByteRange& range, std::string_view content_range, uint64
   const auto given = parse_content_range(content_range);
   // A shorter part is correct if the object ends inside the range; the caller decides what that
   // means.
-  const bool right = given && given->first == range.offset && given->last <= range.offset + range.length - 1 &&
+  const bool right = given && given->first == range.offset && given->last - given->first < range.length &&
                      given->last - given->first + 1 == body_bytes;
   return right ? Status() : unavailable("the server answered with another part than it was asked for");
 }

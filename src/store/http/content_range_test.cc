@@ -13,6 +13,19 @@ TEST(ContentRange, WhatContradictsItselfOrOverflowsIsNone) {
   }
 }
 
+TEST(ContentRange, TheUnitMayBeInAnyCase) {
+  for (const char* text : {"bytes 0-9/10", "Bytes 0-9/10", "BYTES 0-9/10"}) {
+    const auto range = parse_content_range(text);
+    ASSERT_TRUE(range.has_value()) << text;
+    EXPECT_EQ(range->last, 9u) << text;
+  }
+}
+
+TEST(ContentRange, NoPartIsAnEmptyOne) {
+  EXPECT_EQ(check_part({0, 0}, "bytes 0-9/10", 10).code(), Code::kUnavailable);
+  EXPECT_EQ(check_part({10, 0}, "bytes 10-10/100", 1).code(), Code::kUnavailable);
+}
+
 TEST(ContentRange, AnUnknownTotalIsNotZero) {
   const auto range = parse_content_range("bytes 3-18446744073709551615/*");
   ASSERT_TRUE(range.has_value());
