@@ -82,8 +82,9 @@ class Judge {
     const bool moved = response_.status == 301 || response_.status == 307 || response_.status == 302 ||
                        error_.code == "AuthorizationHeaderMalformed" ||
                        error_.code == "IllegalLocationConstraintException";
-    // The answer to a HEAD has no code; the header with the region is all there is.
-    const bool bare = asked_.without_body && response_.status == 400 && !region.empty();
+    // The answer to a HEAD has no code; the header with the region is all there is. If it names the
+    // region that was asked, the request was refused for another reason, such as an expired token.
+    const bool bare = asked_.without_body && response_.status == 400 && !region.empty() && region != asked_.region;
     if (!moved && !bare) return {};
     if (!region.empty() && region != asked_.region) {
       return {invalid_argument(fmt::format("the bucket '{}' lies in the region '{}', and was asked for in '{}'",

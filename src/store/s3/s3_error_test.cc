@@ -55,6 +55,14 @@ TEST(S3Verdict, of_another_region_names_it_where_it_stands_in_header_or_body) {
   EXPECT_EQ(head.remedy, S3Remedy::kRegion) << "a HEAD has no body that could say so";
 }
 
+TEST(S3Verdict, of_a_head_refused_in_the_right_region_does_not_send_elsewhere) {
+  const S3Verdict verdict = judged(answer(400, "", {{"x-amz-bucket-region", "eu-west-1"}}),
+                                   {.options = kPlain, .region = "eu-west-1", .without_body = true});
+  EXPECT_EQ(verdict.status.code(), Code::kInvalidArgument);
+  EXPECT_EQ(verdict.remedy, S3Remedy::kNone);
+  EXPECT_NE(verdict.status.message().find("without saying why"), std::string::npos) << verdict.status.message();
+}
+
 TEST(S3Verdict, of_a_redirect_to_the_region_that_was_asked_is_no_circle) {
   const S3Verdict verdict = judged(
       s3_error(301, "PermanentRedirect", "<Endpoint>else.example</Endpoint>", {{"x-amz-bucket-region", "eu-west-1"}}));
