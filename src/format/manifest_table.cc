@@ -200,7 +200,8 @@ Status read_all(Reader& reader, const NextPiece& next) {
 }  // namespace
 
 Result<ManifestFormat> manifest_format(std::string_view name) {
-  std::string ending(name.substr(std::min(name.size(), name.rfind('.') + 1)));
+  const size_t dot = name.rfind('.');
+  std::string ending(dot == std::string_view::npos ? "" : name.substr(dot + 1));
   for (char& c : ending) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
   if (ending == "csv") return ManifestFormat::kCsv;
   if (ending == "tsv") return ManifestFormat::kTsv;

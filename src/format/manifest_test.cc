@@ -210,6 +210,7 @@ TEST(Manifest, MistakesOfANewUser) {
   store->put("s3.csv", "path\ns3://bucket/x\n");
   expect_error(open_manifest({store, "none.csv", ""}, {}, {}).status(), Code::kNotFound, "no such");
   expect_error(open_manifest({store, "a.xlsx", ""}, {}, {}).status(), Code::kInvalidArgument, ".csv");
+  expect_error(open_manifest({store, "csv", ""}, {}, {}).status(), Code::kInvalidArgument, "ends in .csv");
   expect_error(open_manifest({store, "a.json", ""}, {}, {}).status(), Code::kUnsupported, ".jsonl");
   expect_error(open_manifest({store, "a.csv", ""}, {}, {}).status(), Code::kNotFound, "none of the 1 objects exists");
   expect_error(open_manifest({store, "s3.csv", ""}, {}, {}).status(), Code::kUnsupported, "another store");
