@@ -124,7 +124,8 @@ class Writer {
 
   void add(const Curves& curves) {
     caption(curves.caption);
-    PlotJson plot = {{"kind", "curves"}, {"unit", name_of(curves.unit)}, {"x", curves.seconds}};
+    PlotJson plot = {
+        {"kind", "curves"}, {"unit", name_of(curves.unit)}, {"x", curves.seconds}, {"series", PlotJson::array()}};
     Table table{"", {"seconds"}, {}};
     for (const Series& series : curves.series) {
       plot["series"].push_back({{"name", series.name}, {"values", series.values}});

@@ -89,7 +89,7 @@ struct Page {
 /// fetches nothing. Tables and bars work without scripts. The result depends only on the page.
 std::string to_html(const Page& page);
 
-/// Formats a value as pages show it: "12 %", "3.4 MB/s", "250 ms"; "-" if it is not finite.
+/// Formats a value as pages show it: "12.0 %", "3.4 MiB/s", "250 ms"; "-" if it is not finite.
 std::string format_figure(double value, PlotUnit unit);
 
 }  // namespace forebay

@@ -125,6 +125,11 @@ TEST(Page, CurvesStandAsATableToo) {
   EXPECT_EQ(plots_of(html).front()["series"][1]["values"], nlohmann::json({1, 0}));
 }
 
+TEST(Page, CurvesOfNothingAreAPlotWithoutSeries) {
+  const nlohmann::json plot = plots_of(html_of(Curves{"c", PlotUnit::kCount, {1, 2}, {}})).front();
+  EXPECT_EQ(plot["series"], nlohmann::json::array());
+}
+
 TEST(Page, WhatToDoStandsThereOnlyWhereThereIsSomething) {
   Page page{.title = "Forebay run", .finding = "The limit is the trainer."};
   EXPECT_FALSE(has(to_html(page), "To change"));
