@@ -179,7 +179,9 @@ Result<std::shared_ptr<const Source>> open_array_fields(const OpSpec& source, co
   }
   const std::vector<Array> none;
   const auto& given = source.attachment ? *std::static_pointer_cast<const std::vector<Array>>(source.attachment) : none;
-  for (size_t i = 0; i < given.size() && i < names.size(); ++i) {
+  if (source.attachment && given.size() != names.size())
+    return invalid_argument(fmt::format("arrays: {} arrays for {} names", given.size(), names.size()));
+  for (size_t i = 0; i < given.size(); ++i) {
     ArrayField field;
     field.name = names[i].name;
     field.path = given[i].path;

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "forebay/pipeline.h"
 #include "loader/describe/sources.h"
 
 namespace forebay {
@@ -47,6 +50,22 @@ TEST(SourceArgs, who_mistypes_a_source_is_told_of_all_there_are) {
 TEST(SourceArgs, objects_of_a_program_are_missed) {
   EXPECT_TRUE(tells(check("dataset", {{"size", 3}}), "the data set itself is missing"));
   EXPECT_TRUE(tells(check("arrays", {{"fields", {"x"}}}), "the arrays themselves are missing"));
+}
+
+TEST(SourceArgs, arrays_are_as_many_as_their_names) {
+  const auto opened = [](size_t arrays) {
+    std::vector<Array> given(arrays);
+    for (Array& array : given) array.values = {DType::kUint8, {3}, Buffer::allocate(3)};
+    const OpSpec step{
+        "arrays", {{"fields", {"x", "y"}}}, std::make_shared<std::vector<Array>>(std::move(given)), "two"};
+    const auto def = std::ranges::find(sources(), "arrays", &SourceDef::name);
+    return def->open(step, {}).status();
+  };
+  EXPECT_TRUE(opened(2).ok()) << opened(2).to_string();
+  for (const size_t arrays : {1, 3}) {
+    EXPECT_EQ(opened(arrays).code(), Code::kInvalidArgument) << arrays;
+    EXPECT_EQ(opened(arrays).message(), fmt::format("arrays: {} arrays for 2 names", arrays));
+  }
 }
 
 TEST(SourceArgs, arrays_in_files_are_their_names_and_paths) {
