@@ -27,7 +27,8 @@ class AwaitedRecords {
   virtual Status read_here(int64_t number) = 0;
   /// Reads the record again from the log. Returns errors of read_record().
   virtual Status read_again(int64_t number, const std::stop_token& stop) = 0;
-  /// Puts another record in the place of one that the log has trimmed. False if there is none.
+  /// Puts another record in the place of one that read_again() has not found. False if there is
+  /// none.
   virtual bool replacement(int64_t number) = 0;
 };
 

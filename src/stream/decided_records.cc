@@ -71,6 +71,7 @@ void DecidedRecords::fill(int64_t number, LogRecord whole) {
   Decided& decided = decisions_[at->first];
   RecordPtr& record = decided.records[at->second];
   if (!record || !record->away) return;
+  if (record->partition != whole.partition || record->offset != whole.offset) return;
   const uint64_t more = whole.bytes() - record->bytes();
   decided.bytes += more;
   bytes_ += more;

@@ -44,7 +44,8 @@ class DecidedRecords {
 
   /// Null if the record is delivered, not decided, or missing.
   RecordPtr record(int64_t number) const;
-  /// Completes a remote record. A record that is delivered by now is ignored.
+  /// Completes a remote record. A record that is delivered by now is ignored, and so is one of
+  /// another place: it was read for a run that is over.
   void fill(int64_t number, LogRecord whole);
   /// Numbers in [from, to) that were decided without records.
   std::vector<int64_t> missing(int64_t from, int64_t to) const;

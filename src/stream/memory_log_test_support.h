@@ -3,6 +3,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -69,6 +70,7 @@ class MemoryLog final : public RecordLog {
   std::string name() const override { return "memory"; }
   size_t partitions_per_reader() const override { return per_reader; }
   Result<std::unique_ptr<LogReader>> read_after(std::vector<LogPosition> from) const override {
+    if (before_reader) before_reader();
     return std::unique_ptr<LogReader>(std::make_unique<Reader>(*this, std::move(from)));
   }
   Result<std::vector<std::string>> ends(std::stop_token) const override {
@@ -89,6 +91,8 @@ class MemoryLog final : public RecordLog {
   }
 
   size_t per_reader = 1;
+  /// Called whenever a reader is made. Set it while no other thread makes one.
+  std::function<void()> before_reader;
 
  private:
   class Reader final : public LogReader {

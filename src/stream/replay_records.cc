@@ -183,14 +183,22 @@ Status ReplayRecords::read_again(int64_t number, const std::stop_token& stop) {
     place = found->second.place;
   }
   // Reads without the lock, which the steps need: the log may take half a minute.
-  FOREBAY_ASSIGN(RecordPtr record, read_record(*log_, place, stop));
+  Result<RecordPtr> record = read_record(*log_, place, stop);
   const Lock lock(mutex_);
-  lent(number, std::move(record));
+  const auto found = borrowed_.find(number);
+  // If the run continued elsewhere meanwhile, another record may be borrowed by that number.
+  if (found == borrowed_.end() || found->second.place != place) return {};
+  found->second.trimmed = record.status().code() == Code::kNotFound;
+  if (!record.ok()) return record.status();
+  lent(number, *std::move(record));
   return {};
 }
 
 bool ReplayRecords::replacement(int64_t number) {
   const Lock lock(mutex_);
+  // The trimmed record may have been of a run that is over: the one borrowed now is still to come.
+  const auto found = borrowed_.find(number);
+  if (found == borrowed_.end() || !found->second.trimmed) return true;
   std::vector<RecordPtr> own;
   for (const auto& [_, kept] : records_)
     if (kept.record) own.push_back(kept.record);

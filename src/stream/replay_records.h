@@ -99,8 +99,9 @@ class ReplayRecords final : public AwaitedRecords {
   };
   struct Borrowed {
     Place place;
-    RecordPtr record;  // null: it has not arrived
-    int steps = 0;     // count of the steps that borrow it
+    RecordPtr record;      // null: it has not arrived
+    int steps = 0;         // count of the steps that borrow it
+    bool trimmed = false;  // the log no longer has it, so that it may be replaced
   };
   Status check(const RecordPlace& place) const;
   Status read_all(const std::vector<Kept*>& wanted) const;

@@ -99,7 +99,8 @@ class Stream : private RecordSink {
   /// An offset after which reading a record again can begin: that of the record before it in its
   /// partition. Empty if it is the first. The same on every rank.
   std::string before(int64_t number) const { return locked()->decided().before(number); }
-  /// Completes a remote record. A record that is delivered by now is ignored.
+  /// Completes a remote record. A record that is delivered by now, or that was read for a run that
+  /// is over, is ignored.
   void fill(int64_t number, LogRecord whole);
   /// Ends the stream with that error.
   void fail(Status status) override;

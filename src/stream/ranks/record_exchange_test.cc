@@ -264,6 +264,40 @@ TEST_F(RecordExchangeTest, bytes_of_another_record_are_not_taken_for_it) {
   EXPECT_EQ(key(1), place_of(1));
 }
 
+// While the record is read again from the log, the run continues at a place where another record
+// has its number.
+TEST_F(RecordExchangeTest, what_is_read_again_for_a_run_that_is_over_is_not_lent_to_the_next_one) {
+  keep(0, {1, 3});
+  const std::vector<PlacedRecord> other{{1, {0, "6", "5"}}, {3, {0, "4", "3"}}};
+  const auto continue_elsewhere = [&] {
+    log_->before_reader = nullptr;
+    ASSERT_TRUE(kept_[0]->restore(other).ok());
+    kept_[0]->begin(8);
+    EXPECT_EQ(kept_[0]->borrow(std::vector<int64_t>{1}).size(), 1u);
+  };
+  (void)kept_[0]->borrow(std::vector<int64_t>{1});
+  log_->before_reader = [&] { continue_elsewhere(); };
+  EXPECT_TRUE(kept_[0]->read_again(1, {}).ok());
+  EXPECT_EQ(key(1), "");
+  EXPECT_TRUE(kept_[0]->read_again(1, {}).ok());
+  EXPECT_EQ(key(1), "a/6");
+}
+
+TEST_F(RecordExchangeTest, what_a_run_that_is_over_did_not_find_is_not_replaced_in_the_next_one) {
+  keep(0, {1, 3});
+  const std::vector<PlacedRecord> other{{1, {0, "6", "5"}}, {3, {0, "4", "3"}}};
+  (void)kept_[0]->borrow(std::vector<int64_t>{1});
+  log_->trim(0, 2);
+  EXPECT_EQ(kept_[0]->read_again(1, {}).code(), Code::kNotFound);
+  ASSERT_TRUE(kept_[0]->restore(other).ok());
+  kept_[0]->begin(8);
+  (void)kept_[0]->borrow(std::vector<int64_t>{1});
+  EXPECT_TRUE(kept_[0]->replacement(1));
+  EXPECT_EQ(key(1), "");
+  EXPECT_TRUE(kept_[0]->read_again(1, {}).ok());
+  EXPECT_EQ(key(1), "a/6");
+}
+
 TEST_F(RecordExchangeTest, a_state_brings_each_rank_its_share) {
   for (int rank = 0; rank < kRanks; ++rank) keep(rank, {1, 2, 4, 6});
   const std::vector<PlacedRecord> places = kept_[0]->places(std::vector<int64_t>{1, 2, 4, 6});
