@@ -267,6 +267,9 @@ void DiskTier::damaged(const Hash128& id) {
 
 void DiskTier::unreadable(const Hash128& id) {
   const Status failure = store_->take_failure();
+  // No read has failed here. The empty bytes are those of a peer that lacks the entry, which was
+  // stored here in the meantime.
+  if (failure.ok()) return;
   if (!check_there()) return;
   // The device is at fault, not the entry.
   if (failure.code() == Code::kUnavailable) return stop(failure.message());

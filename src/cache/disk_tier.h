@@ -63,7 +63,7 @@ class DiskTier {
   bool put(const Hash128& id, std::span<const uint8_t> entry, double seconds);
   /// Reports that the entry's bytes were wrong.
   void damaged(const Hash128& id);
-  /// Reports that the entry could not be read.
+  /// Reports that the entry has no bytes. Ignored if no read of the tier has failed.
   void unreadable(const Hash128& id);
   void count_hit() { hits_.fetch_add(1, std::memory_order_relaxed); }
   void raise_budget(uint64_t bytes);

@@ -169,6 +169,17 @@ TEST_F(PeerGroupTest, TwoWhoAskForOneEntryAtOnceBothGetIt) {
   EXPECT_EQ(caches_[0]->stats().disk.hits, 0u);
 }
 
+// One loader has asked a peer when another one stores the entry, which a third one finds.
+TEST_F(PeerGroupTest, AnEmptyAnswerDamagesNoEntryThatWasStoredMeanwhile) {
+  const auto find = [&] { return caches_[0]->find({entry_of(1), 1, /*peers=*/true}); };
+  ASSERT_TRUE(find());
+  own_[0]->put(entry_of(1), one_row(1), 1, KeepIn::kAnyTier);
+  ASSERT_TRUE(find());
+  EXPECT_FALSE(caches_[0]->open(entry_of(1), Buffer()).ok());
+  EXPECT_EQ(own_[0]->stats().disk.damaged, 0u);
+  EXPECT_TRUE(get(1));
+}
+
 TEST_F(PeerGroupTest, NobodyIsAskedForWhatIsOwnedHere) {
   own_[1]->put(entry_of(2), one_row(2), 1, KeepIn::kAnyTier);
   EXPECT_FALSE(get(2));
