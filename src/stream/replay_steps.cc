@@ -108,7 +108,7 @@ std::optional<StepPlan> ReplaySteps::step(const Cursor& at) {
   // The step is planned already. It waits for replayed samples or is requested again, and must not
   // draw and offer twice.
   for (const Planned& pending : pending_) {
-    if (pending.plan.at == plan->at) return once_here(pending);
+    if (pending.plan.at == plan->at) return once_here(pending, at);
   }
   if (!failure_.ok()) return std::nullopt;
   Result<std::vector<Rehearsal::Sample>> fresh = samples_->of(*plan);
@@ -133,16 +133,19 @@ std::optional<StepPlan> ReplaySteps::step(const Cursor& at) {
   failure_ = samples_->keep(*plan, ids_of(changes.entered));
   if (results_) results_->hold(changes.entered);
   pending_.push_back({std::move(*plan), std::move(*fresh), std::move(replayed)});
-  held_up_ = at;
-  return once_here(pending_.back());
+  return once_here(pending_.back(), at);
 }
 
-// Returns the step if its replayed samples are here.
-std::optional<StepPlan> ReplaySteps::once_here(const Planned& step) {
+// Returns the step, which was requested at that place, if its replayed samples are here.
+std::optional<StepPlan> ReplaySteps::once_here(const Planned& step, const Cursor& at) {
   const Result<bool> here = samples_->here(step.replayed);
   if (!here.ok() && failure_.ok()) failure_ = here.status();
-  if (!here.ok() || !*here) return std::nullopt;
-  held_up_.reset();
+  if (!here.ok() || !*here) {
+    held_up_ = at;
+    return std::nullopt;
+  }
+  // An earlier step that is requested again leaves the last one held up.
+  if (held_up_ == at) held_up_.reset();
   return step.plan;
 }
 
@@ -151,7 +154,7 @@ bool ReplaySteps::known(const Cursor& at) {
     const Lock lock(mutex_);
     // After a failure nothing is known. Otherwise a thread that plans ahead would try again until
     // the trainer takes the failure.
-    if (paused_ || !failure_.ok() || (held_up_ == at && !once_here(pending_.back()))) return false;
+    if (paused_ || !failure_.ok() || (held_up_ == at && !once_here(pending_.back(), at))) return false;
   }
   return steps_->known(at);
 }

@@ -98,7 +98,7 @@ class ReplaySteps final : public StepSource {
   };
   void begin_locked(Rehearsal buffer) FOREBAY_REQUIRES(mutex_);
   void let_go_of_others(const Rehearsal& buffer) FOREBAY_REQUIRES(mutex_);
-  std::optional<StepPlan> once_here(const Planned& step) FOREBAY_REQUIRES(mutex_);
+  std::optional<StepPlan> once_here(const Planned& step, const Cursor& at) FOREBAY_REQUIRES(mutex_);
   void add_replayed(StepPlan& plan) const FOREBAY_REQUIRES(mutex_);
   void fill_vacant(StepPlan& plan, std::span<const ReplaySample> drawn) const;
 

@@ -208,6 +208,8 @@ TEST_F(ReplayStepsTest, a_step_waits_for_its_remote_samples_which_are_requested_
   EXPECT_EQ(samples->brought.size(), 2u);
   EXPECT_FALSE(steps.known(first.after));
   EXPECT_EQ(steps.awaited(), "a record of rank 1");
+  EXPECT_TRUE(steps.step({})) << "a run that has dropped its plans requests the first step again";
+  EXPECT_FALSE(steps.known(first.after)) << "which brings no sample of the second one";
   samples->there = true;
   EXPECT_TRUE(steps.known(first.after));
   const auto second = steps.step(first.after);
