@@ -46,6 +46,7 @@ Status LogReading::start() {
     const Lock lock(mutex_);
     troubles_.assign(readers, "");
     held_bytes_.assign(readers, 0);
+    reconnects_.assign(readers, 0);
     heard_.assign(log_->partitions().size(), std::nullopt);
   }
   reading_ = readers;
@@ -127,7 +128,8 @@ Status LogReading::take_in(size_t number, LogReader& reader, std::vector<LogReco
     const Lock lock(mutex_);
     troubles_[number] = reader.troubled();
     held_bytes_[number] = reader.held_bytes();
-    stats_.reconnects = std::max(stats_.reconnects, reader.reconnects());
+    const int64_t reconnects = reader.reconnects();
+    stats_.reconnects += std::max<int64_t>(0, reconnects - std::exchange(reconnects_[number], reconnects));
     stats_.arrived += static_cast<int64_t>(records.size());
     for (const LogRecord& record : records) heard_[record.partition] = now;
   }

@@ -86,6 +86,7 @@ class LogReading {
   mutable Mutex mutex_;
   std::vector<std::string> troubles_ FOREBAY_GUARDED_BY(mutex_);  // by reader
   std::vector<uint64_t> held_bytes_ FOREBAY_GUARDED_BY(mutex_);   // by reader
+  std::vector<int64_t> reconnects_ FOREBAY_GUARDED_BY(mutex_);    // by reader: those counted in `stats_`
   // By partition: time of the last record.
   std::vector<std::optional<StreamClock::Time>> heard_ FOREBAY_GUARDED_BY(mutex_);
   Stats stats_ FOREBAY_GUARDED_BY(mutex_);

@@ -83,6 +83,19 @@ TEST(LogReading, says_for_how_long_partitions_have_given_nothing) {
             "records of memory: 3 of 4 for the next batch are there; 'b' gave nothing so far");
 }
 
+TEST(LogReading, connections_that_were_opened_again_are_counted_for_each_reader_and_start) {
+  const auto log = log_with({1, 1});
+  log->reconnects = 2;
+  log->end();
+  Taken sink(2);
+  LogReading reading(log, false, sink);
+  for (const int64_t starts : {1, 2}) {
+    ASSERT_TRUE(reading.start().ok());
+    reading.join();
+    EXPECT_EQ(reading.stats().reconnects, starts * 2 * 2);
+  }
+}
+
 TEST(LogReading, forgotten_records_are_a_failure_or_counted) {
   for (const bool skips : {false, true}) {
     const auto log = log_with({9});

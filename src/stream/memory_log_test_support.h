@@ -91,6 +91,8 @@ class MemoryLog final : public RecordLog {
   }
 
   size_t per_reader = 1;
+  /// The reconnects that each reader reports. Set it while there are no readers.
+  int64_t reconnects = 0;
   /// Called whenever a reader is made. Set it while no other thread makes one.
   std::function<void()> before_reader;
 
@@ -139,6 +141,7 @@ class MemoryLog final : public RecordLog {
     }
     std::vector<LogGap> take_gaps() override { return std::exchange(gaps_, {}); }
     bool ended() const override { return all_read_; }
+    int64_t reconnects() const override { return log_.reconnects; }
 
    private:
     const MemoryLog& log_;
