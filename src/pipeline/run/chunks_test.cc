@@ -175,6 +175,24 @@ TEST(Chunks, one_that_is_given_up_while_a_thread_decodes_it_goes_when_the_thread
   EXPECT_EQ(bench.chunks.decodes(), std::vector<uint32_t>(10, 0)) << "what nobody wants is not decoded";
 }
 
+TEST(Chunks, one_that_is_given_up_before_it_is_read_says_nothing_of_the_page_cache) {
+  ChunkRig rig;
+  const auto store = std::make_shared<HeldStore>(MadeChunks::store_of(rig.rows.size()));
+  store->expects_hits = true;
+  rig.store = store;
+  Bench bench(rig);
+  const ChunkBlockPtr block = bench.block(0);
+  bench.move_on(block);
+  ASSERT_TRUE(bench.chunk(block).is<Chunk::Running>());
+  StoreQueue& queue = bench.core.fetcher.queue(bench.store);
+  queue.record_try(/*hit=*/false);  // by another task in the meantime
+  bench.chunks.remove_user(block);
+  bench.chunks.clear();
+  bench.carry_out(bench.actions);
+  EXPECT_TRUE(bench.chunk(block).is<Chunk::Waiting>());
+  EXPECT_FALSE(queue.reads_now());
+}
+
 TEST(Chunks, storage_that_is_away_is_an_error_only_for_rows_that_are_due) {
   for (const bool due : {false, true}) {
     Bench bench({});

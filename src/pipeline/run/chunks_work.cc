@@ -25,7 +25,7 @@ void Chunks::work(const std::shared_ptr<Chunk>& chunk, WorkMemory& memory) {
   core_.ended();
   --decoding_;
   running.working.give_back();
-  if (unread) core_.fetcher.queue(*chunk->bytes.store).record_try(/*hit=*/!made.page_cache_miss);
+  if (unread && wanted) core_.fetcher.queue(*chunk->bytes.store).record_try(/*hit=*/!made.page_cache_miss);
   if (running.given_up || core_.closed) {
     chunk->become(Chunk::Waiting{});
   } else if (made.rows.ok()) {

@@ -35,7 +35,10 @@ class HeldStore final : public Store {
   }
   std::string display_name(const std::string& key) const override { return store_->display_name(key); }
   StoreStats stats() const override { return store_->stats(); }
+  bool reads_now() const override { return expects_hits; }
 
+  /// Whether compute threads are to try to read from the page cache. Set it before the run is made.
+  bool expects_hits = false;
   size_t held() const { return held_.size(); }
   /// Answers the oldest read.
   void answer() {
