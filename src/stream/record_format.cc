@@ -1,6 +1,9 @@
 #include "stream/record_format.h"
 
 #include <cstring>
+#include <optional>
+#include <set>
+#include <string>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -29,6 +32,19 @@ Result<PayloadForm> form_named(std::string_view word) {
     if (name == word) return form;
   }
   return invalid_argument(fmt::format("format='{}' is none; there are bytes, text, json and fields", word));
+}
+
+/// Parses the declaration of fields. `twice` becomes a name that it has more than once, of which the
+/// parser silently takes the last value.
+Json parse_fields(std::string_view fields, std::optional<std::string>& twice) {
+  std::set<std::string> names;
+  const auto note_name = [&](int depth, Json::parse_event_t event, const Json& parsed) {
+    if (depth != 1 || event != Json::parse_event_t::key) return true;
+    const auto& name = parsed.get_ref<const std::string&>();
+    if (!names.insert(name).second) twice = name;
+    return true;
+  };
+  return Json::parse(fields, note_name, false);
 }
 
 Status no_type(const std::string& name, const Json& given, size_t length) {
@@ -176,14 +192,15 @@ Result<RecordFormat> RecordFormat::of(std::string_view form, std::string_view fi
 Status RecordFormat::declare(std::string_view fields) {
   // Names are in the order of the schema. Text that is not UTF-8 is no JSON to the parser, so
   // dump() below does not throw.
-  const Json given = Json::parse(fields, nullptr, false);
+  std::optional<std::string> twice;
+  const Json given = parse_fields(fields, twice);
   if (!given.is_object() || given.empty() || given.size() > kMostFields)
     return invalid_argument("fields: no JSON object of names and types");
+  if (twice) return invalid_argument(fmt::format("fields: '{}' is there twice", *twice));
   for (const auto& [name, type] : given.items()) {
     Field field = keyed_field(name, FieldKind::kTensor);
     if (!read_type(type, field)) return no_type(name, type, fields.size());
     if (name.empty()) return invalid_argument("fields: a name is empty");
-    if (schema_.find(name)) return invalid_argument(fmt::format("fields: '{}' is there twice", name));
     FOREBAY_RETURN_IF_ERROR(check_form(form_, field, type));
     const bool any = type.is_string() && type.get_ref<const std::string&>() == "json";
     const JsonType text = any ? JsonType::kJson : JsonType::kText;

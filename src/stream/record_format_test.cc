@@ -159,6 +159,7 @@ TEST(RecordFormat, FieldsThatAreNoneAreRefusedByName) {
                                      {R"({"x": ["int64", [4294967296, 4294967296]]})", "'x'"},
                                      {R"({"x": ["int64", [1.5]]})", "'x'"},
                                      {R"({"x": 3})", "'x'"},
+                                     {R"({"x": "int64", "y": "text", "x": "text"})", "'x' is there twice"},
                                      {R"({"": "text"})", "empty"},
                                      {"[]", "object"},
                                      {"{", "object"},
