@@ -21,7 +21,12 @@ Result<std::optional<CardFile>> read_card_file(const std::string& path, uid_t ow
   if (fd < 0) return errno == ENOENT ? Result<std::optional<CardFile>>(std::nullopt) : card_file_failure(path, "read");
   // A card of another user in a shared folder could make this rank take data from a foreign host.
   struct ::stat info{};
-  if (::fstat(fd, &info) == 0 && info.st_uid != owner) {
+  if (::fstat(fd, &info) != 0) {
+    const Status failure = card_file_failure(path, "read");
+    ::close(fd);
+    return failure;
+  }
+  if (info.st_uid != owner) {
     ::close(fd);
     return invalid_argument(
         fmt::format("{} belongs to another user: give a folder that only your job writes to", path));
