@@ -141,12 +141,19 @@ std::optional<StepPlan> ReplaySteps::once_here(const Planned& step, const Cursor
   const Result<bool> here = samples_->here(step.replayed);
   if (!here.ok() && failure_.ok()) failure_ = here.status();
   if (!here.ok() || !*here) {
-    held_up_ = at;
+    held_up_ = HeldUp{at, step.plan.at};
     return std::nullopt;
   }
-  // An earlier step that is requested again leaves the last one held up.
-  if (held_up_ == at) held_up_.reset();
+  // An earlier step that is requested again leaves a later one held up.
+  if (held_up_ && held_up_->plan == step.plan.at) held_up_.reset();
   return step.plan;
+}
+
+bool ReplaySteps::is_held_up(const Cursor& at) {
+  if (!held_up_ || !(held_up_->request == at)) return false;
+  const Cursor plan = held_up_->plan;
+  const auto step = std::ranges::find_if(pending_, [&](const Planned& one) { return one.plan.at == plan; });
+  return step != pending_.end() && !once_here(*step, at);
 }
 
 bool ReplaySteps::known(const Cursor& at) {
@@ -154,7 +161,7 @@ bool ReplaySteps::known(const Cursor& at) {
     const Lock lock(mutex_);
     // After a failure nothing is known. Otherwise a thread that plans ahead would try again until
     // the trainer takes the failure.
-    if (paused_ || !failure_.ok() || (held_up_ == at && !once_here(pending_.back(), at))) return false;
+    if (paused_ || !failure_.ok() || is_held_up(at)) return false;
   }
   return steps_->known(at);
 }

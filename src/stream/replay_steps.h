@@ -96,9 +96,15 @@ class ReplaySteps final : public StepSource {
     std::vector<Rehearsal::Sample> fresh;
     std::vector<int64_t> replayed;  // numbers of this rank's replayed samples
   };
+  // A step that was requested and awaits remote samples.
+  struct HeldUp {
+    Cursor request;  // the place at which it was requested
+    Cursor plan;     // its own place
+  };
   void begin_locked(Rehearsal buffer) FOREBAY_REQUIRES(mutex_);
   void let_go_of_others(const Rehearsal& buffer) FOREBAY_REQUIRES(mutex_);
   std::optional<StepPlan> once_here(const Planned& step, const Cursor& at) FOREBAY_REQUIRES(mutex_);
+  bool is_held_up(const Cursor& at) FOREBAY_REQUIRES(mutex_);
   void add_replayed(StepPlan& plan) const FOREBAY_REQUIRES(mutex_);
   void fill_vacant(StepPlan& plan, std::span<const ReplaySample> drawn) const;
 
@@ -110,8 +116,7 @@ class ReplaySteps final : public StepSource {
   Rehearsal planned_buffer_ FOREBAY_GUARDED_BY(mutex_);     // the buffer after all planned steps
   Rehearsal delivered_buffer_ FOREBAY_GUARDED_BY(mutex_);   // the buffer after the delivered steps
   std::deque<Planned> pending_ FOREBAY_GUARDED_BY(mutex_);  // the steps that are planned and not delivered
-  // The place of the last of them, while it awaits remote samples.
-  std::optional<Cursor> held_up_ FOREBAY_GUARDED_BY(mutex_);
+  std::optional<HeldUp> held_up_ FOREBAY_GUARDED_BY(mutex_);
   Status failure_ FOREBAY_GUARDED_BY(mutex_);
   bool paused_ FOREBAY_GUARDED_BY(mutex_) = false;
   std::atomic<uint64_t> begun_ = 0;  // how many times the run continued at another place
