@@ -74,7 +74,8 @@ inline int64_t entries_of(const char* folder) {
 }
 inline int64_t thread_count() { return entries_of("/proc/self/task"); }
 
-/// Returns whether a count comes to a number. The kernel counts a joined thread for a moment longer.
+/// Returns whether a count comes to a number. The kernel counts a joined thread for a moment
+/// longer.
 inline bool soon(int64_t (*count)(), int64_t number) {
   return eventually([&] { return count() == number; });
 }

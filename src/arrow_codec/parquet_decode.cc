@@ -119,7 +119,7 @@ class ParquetTable::LeafReader {
   LeafReader(std::span<const Piece> pieces, uint64_t file_size, int64_t group, const Allowance& allowance)
       : pieces_(pieces), file_size_(file_size), group_(static_cast<int>(group)), allowance_(allowance) {}
 
-  /// What is being read, for messages.
+  /// Names the column that is being read, for messages.
   const std::string& subject() const { return subject_; }
   void set_leaf(const std::string& name) { subject_ = fmt::format("the column '{}'", name); }
 

@@ -31,9 +31,10 @@ class ChunkMemory {
     ByteCount lists;     ///< part of `held`: values whose length is not known before
     ByteCount decoding;  ///< needed during decoding in addition to `held`; with the stored bytes
   };
-  /// What a usual run takes: needs(), and the stored bytes.
+  /// Returns the bytes of a usual run: needs(), and the stored bytes.
   Bytes expected(int64_t chunk) const;
-  /// What is enough for any contents of the chunk. No part is less than in expected().
+  /// Returns bytes that are enough for any contents of the chunk. No part is less than in
+  /// expected().
   Bytes most(int64_t chunk) const;
   /// Upper bound of the size of the chunk's cache entry.
   uint64_t most_entry_bytes(int64_t chunk) const;

@@ -23,7 +23,7 @@ ByteCount picture_bytes(uint64_t stored) { return std::max<ByteCount>(kPictureTh
 // first, because a thread can claim working memory when it needs it.
 constexpr uint64_t kThreadsPart = 4;
 
-// Of an index of cache entries on disk, with the share of a hash map that has just grown.
+// Bytes of an index of cache entries on disk, with the share of a hash map that has just grown.
 constexpr uint64_t kIndexedEntry = 160;
 
 uint64_t whole(int64_t number) { return static_cast<uint64_t>(std::max<int64_t>(number, 0)); }
@@ -190,8 +190,8 @@ ByteCount MemoryModel::packed_blocks() const {
   return elements * (item + 2 * sizeof(int32_t));  // with segments and positions
 }
 
-// Chunks whose rows may meet in one batch: in each lane, the blocks that consecutive rows span, also
-// across the end of an epoch.
+// Chunks whose rows may meet in one batch: in each lane, the blocks that consecutive rows span,
+// also across the end of an epoch.
 int64_t MemoryModel::chunks_in_batch() const {
   const ChunkSource& source = *plan_->chunks->source;
   const bool left_out = source.kept_rows() != nullptr || plan_->selection->size() < source.size();

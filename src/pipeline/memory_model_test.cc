@@ -252,7 +252,7 @@ TEST(MemoryModel, threads_keep_a_part_of_what_is_left_and_the_rest_is_enough) {
     const MemoryModel model(plan, shape);
     const MemoryNeeds most = model.most();
     const ByteCount needed = most.values + most.data + most.working;
-    // What choose_sizes() computes with exactly the memory that was advised.
+    // The sizes that choose_sizes() computes with exactly the memory that was advised.
     const uint64_t left = (needed + most.threads).value() - most.largest_stored;
     const uint64_t kept = static_cast<uint64_t>(shape.threads) * model.thread_bytes(left);
     ASSERT_LE(kept, most.threads.value()) << seed;

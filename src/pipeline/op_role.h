@@ -4,7 +4,7 @@
 
 namespace forebay {
 
-/// What an operator does to a plan, for composers that need not know which operator it is.
+/// The effect of an operator on a plan, for composers that need not know which operator it is.
 enum class OpEffect : uint8_t {
   kContent,    ///< changes fields of samples; all other effects are the loader's own work
   kTaking,     ///< selects samples by their places, for which none is read
@@ -22,7 +22,7 @@ constexpr bool changes_samples(OpEffect effect) {
   return effect != OpEffect::kBatching && effect != OpEffect::kCaching && effect != OpEffect::kBuffering;
 }
 
-/// What an operator does to the fields of a sample.
+/// The effect of an operator on the fields of a sample.
 enum class OpRole : uint8_t {
   kNone,    ///< of operators whose effect is not OpEffect::kContent
   kValues,  ///< changes or makes fields

@@ -7,7 +7,7 @@ namespace forebay {
 
 class WorkMemory;
 
-/// Which sample an operator is working on. Everything random follows from `key` alone.
+/// The sample that an operator is working on. Everything random follows from `key` alone.
 struct SampleContext {
   SampleKey key;  ///< seed, epoch, id, occurrence
   WorkMemory* memory = nullptr;
@@ -17,7 +17,8 @@ struct SampleContext {
 class RecordOp {
  public:
   virtual ~RecordOp() = default;
-  /// Changes the record from the schema before to the schema after. An error leaves the record unusable.
+  /// Changes the record from the schema before to the schema after. An error leaves the record
+  /// unusable.
   virtual Status apply(Record& record, const SampleContext& context) const = 0;
 };
 

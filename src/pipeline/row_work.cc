@@ -193,7 +193,8 @@ bool RowWork::run_sample(RowInput& input, BatchJob& batch, const RowPlacement& a
     if (!status.ok()) fail(batch, row, std::move(status), result);
     if (result.verdict == Verdict::kFatal) return false;
     if (result.verdict != Verdict::kAgain || !at_hand) {
-      // Memory of intermediate values is free again. Only values that wait for the batch still count.
+      // Memory of intermediate values is free again. Only values that wait for the batch still
+      // count.
       if (result.verdict != Verdict::kForeign) memory.release(made - std::min(made, batch.loose_bytes(row)));
       return true;
     }

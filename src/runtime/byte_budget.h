@@ -15,8 +15,8 @@ namespace forebay {
 /// Uses of memory: the accounts of a budget, named as in stats(). Four of them decide something:
 /// kBatches (chunks of later batches leave room for those of the window), kFetched (limits reads
 /// ahead), kPool (idle buffers, which BufferPool charges to the use that asks for them) and kCaches
-/// (younger batches take less if the oldest one would displace cache entries). The last four are not
-/// part of what a loader takes for its batches: the indexes of its data set and caches, and
+/// (younger batches take less if the oldest one would displace cache entries). The last four are
+/// not part of what a loader takes for its batches: the indexes of its data set and caches, and
 /// reclaimable memory of the process (cache entries, idle memory of stores and of column decoders).
 enum class Use : uint8_t { kBatches, kFetched, kWorking, kPool, kChunks, kIndex, kCaches, kReads, kColumns };
 constexpr size_t kUses = 9;

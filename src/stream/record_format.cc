@@ -34,8 +34,8 @@ Result<PayloadForm> form_named(std::string_view word) {
   return invalid_argument(fmt::format("format='{}' is none; there are bytes, text, json and fields", word));
 }
 
-/// Parses the declaration of fields. `twice` becomes a name that it has more than once, of which the
-/// parser silently takes the last value.
+/// Parses the declaration of fields. `twice` becomes a name that it has more than once, of which
+/// the parser silently takes the last value.
 Json parse_fields(std::string_view fields, std::optional<std::string>& twice) {
   std::set<std::string> names;
   const auto note_name = [&](int depth, Json::parse_event_t event, const Json& parsed) {

@@ -70,7 +70,8 @@ void ReplaySteps::let_go_of_others(const Rehearsal& buffer) {
 
 void ReplaySteps::delivered(const Cursor& at) {
   const Lock lock(mutex_);
-  // In the order of the plan: `delivered_buffer_` must take the same changes as `planned_buffer_` did.
+  // In the order of the plan: `delivered_buffer_` must take the same changes as `planned_buffer_`
+  // did.
   while (!pending_.empty() && !(pending_.front().plan.at == at)) {
     const Planned step = std::move(pending_.front());
     pending_.pop_front();

@@ -1,5 +1,5 @@
-// A class whose lock is used wrongly. Nothing compiles it except tests/tools/test_thread_safety.py, which
-// expects an error of the analysis at each line marked "wrong".
+// A class whose lock is used wrongly. Nothing compiles it except tests/tools/test_thread_safety.py,
+// which expects an error of the analysis at each line marked "wrong".
 #include "base/cond_var.h"
 #include "base/mutex.h"
 

@@ -20,8 +20,8 @@ struct Hdf5Filter {
   std::vector<uint32_t> values = {};
 };
 
-/// Unsupported, with a remedy, if one of the filters is not implemented here, or if more than one of
-/// them compresses.
+/// Unsupported, with a remedy, if one of the filters is not implemented here, or if more than one
+/// of them compresses.
 Status check_hdf5_filters(std::span<const Hdf5Filter> filters);
 
 /// Upper bound of the size of a chunk before filtering, given its stored size.

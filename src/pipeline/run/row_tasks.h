@@ -24,8 +24,8 @@ class RowTasks final : private ElementReads {
   /// Starts a task that is Waiting. If it can be started, it becomes Reading, Read (if it needs
   /// no asynchronous read), WithUser, or Awaiting. `ahead`: it is only read, if it has to be.
   Step start(const WindowBatchPtr& batch, RowTask& task, Actions& actions, bool ahead = false);
-  /// Makes the oldest task of the run Waiting again if it awaits a flight that is paused. Such a flight
-  /// depends on the resources of another loader, for which the oldest task must not wait.
+  /// Makes the oldest task of the run Waiting again if it awaits a flight that is paused. Such a
+  /// flight depends on the resources of another loader, for which the oldest task must not wait.
   void recheck_awaited(const WindowBatchPtr& batch, RowTask& task) const;
   /// Posts a task that is Read to a compute thread.
   Step compute(const WindowBatchPtr& batch, RowTask& task, Actions& actions);

@@ -29,8 +29,8 @@ bool RowTasks::may_make(const WindowBatchPtr& batch, RowTask& task) {
   }
 }
 
-// Returns false if the entry's flight has ended, or is paused and must not be waited for. The caller
-// then looks the entry up again.
+// Returns false if the entry's flight has ended, or is paused and must not be waited for. The
+// caller then looks the entry up again.
 bool RowTasks::await(const WindowBatchPtr& batch, RowTask& task, SingleFlight::Wait what) {
   const uint64_t ticket = next_ticket();
   const size_t index = batch->index_of(task);

@@ -1,5 +1,6 @@
-// Tests the client's end of a connection with a server that answers exactly what a test says, at the
-// time that a manual clock shows. The answers wait in the socket, so most tests have one thread.
+// Tests the client's end of a connection with a server that answers exactly what a test says, at
+// the time that a manual clock shows. The answers wait in the socket, so most tests have one
+// thread.
 #include "serve/client/connection.h"
 
 #include <sys/socket.h>

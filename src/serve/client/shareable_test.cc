@@ -13,16 +13,16 @@
 namespace forebay {
 namespace {
 
-/// Returns the arguments of a step after its paths were made absolute in the folder /work.
+/// Returns the arguments of a step after its paths were made absolute in the folder /data.
 Json arguments_of(const Pipeline& pipeline, size_t step) {
-  const Result<Description> result = with_absolute_paths(pipeline.description(), "/work");
+  const Result<Description> result = with_absolute_paths(pipeline.description(), "/data");
   EXPECT_TRUE(result.ok()) << result.status().to_string();
   return result.ok() ? result->steps()[step].args : Json();
 }
 
 TEST(AbsolutePaths, of_a_source_begin_at_the_folder) {
-  EXPECT_EQ(arguments_of(images("photos").decode_image().batch(2), 0)["root"], "/work/photos");
-  EXPECT_EQ(arguments_of(images("./a/../b").decode_image().batch(2), 0)["root"], "/work/./a/../b");
+  EXPECT_EQ(arguments_of(images("photos").decode_image().batch(2), 0)["root"], "/data/photos");
+  EXPECT_EQ(arguments_of(images("./a/../b").decode_image().batch(2), 0)["root"], "/data/./a/../b");
 }
 
 TEST(AbsolutePaths, leave_absolute_ones_and_urls_as_they_are) {
@@ -33,14 +33,14 @@ TEST(AbsolutePaths, leave_absolute_ones_and_urls_as_they_are) {
 TEST(AbsolutePaths, reach_into_the_arguments_of_arrays) {
   const Json arguments = arguments_of(arrays({{"x", Array{{}, "a.npy"}}, {"y", Array{{}, "/b.npy"}}}).batch(2), 0);
   const std::string text = arguments.dump();
-  EXPECT_NE(text.find("\"/work/a.npy\""), std::string::npos) << text;
+  EXPECT_NE(text.find("\"/data/a.npy\""), std::string::npos) << text;
   EXPECT_NE(text.find("\"/b.npy\""), std::string::npos) << text;
 }
 
 TEST(AbsolutePaths, change_no_step_without_a_path) {
   const Pipeline pipeline = images("photos").shuffle().decode_image().resize({8, 8}).batch(2);
   const Description before = pipeline.description();
-  const Result<Description> after = with_absolute_paths(before, "/work");
+  const Result<Description> after = with_absolute_paths(before, "/data");
   ASSERT_TRUE(after.ok());
   ASSERT_EQ(after->steps().size(), before.steps().size());
   for (size_t i = 1; i < before.steps().size(); ++i) {

@@ -1,5 +1,5 @@
-// Tests SharedLoader against a server of the same process: everything that a loop, a checkpoint or a
-// report asks of a loader is answered as by a Loader here.
+// Tests SharedLoader against a server of the same process: everything that a loop, a checkpoint or
+// a report asks of a loader is answered as by a Loader here.
 #include "forebay/shared_loader.h"
 
 #include <sys/wait.h>

@@ -115,7 +115,8 @@ void reset_process() {
   _exit(127);
 }
 
-// Runs in the child. The server is a child of this child, so that it leaves no zombie in the client.
+// Runs in the child. The server is a child of this child, so that it leaves no zombie in the
+// client.
 [[noreturn]] void fork_server(const Launch& launch) {
   const pid_t server = fork();
   if (server == 0) exec_server(launch);

@@ -37,8 +37,8 @@ class ScriptedClient {
   explicit ScriptedClient(FileDescriptor socket) : channel_(std::move(socket), 1 << 26, true) {}
 
   void send(MessageType type, std::string_view body = "") { (void)channel_.send(type, body); }
-  /// Returns the next answer; kFailed with a status of its own if the server has hung up. Slabs that
-  /// precede it are mapped.
+  /// Returns the next answer; kFailed with a status of its own if the server has hung up. Slabs
+  /// that precede it are mapped.
   Frame answer() {
     while (true) {
       Result<std::optional<Frame>> frame = channel_.receive(kNever);
@@ -126,7 +126,7 @@ class RunningSession {
   std::thread thread_;
 };
 
-/// What the sessions of a test share, without a server.
+/// The state that the sessions of a test share, without a server.
 inline std::unique_ptr<Sharing> test_sharing(std::chrono::milliseconds patience = std::chrono::seconds(30)) {
   auto sharing = std::make_unique<Sharing>();
   sharing->together = std::make_shared<TogetherRuns>(patience);

@@ -1,5 +1,5 @@
-// Tests a run that several clients share, on one thread and with a manual clock: who has a seat, who
-// loses it, and when a run begins and ends.
+// Tests a run that several clients share, on one thread and with a manual clock: who has a seat,
+// who loses it, and when a run begins and ends.
 #include <gtest/gtest.h>
 
 #include <future>

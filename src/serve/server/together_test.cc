@@ -65,8 +65,8 @@ TEST(Together, who_falls_behind_goes_on_alone_with_the_same_batches) {
   EXPECT_EQ(digest_of(of_slow), alone(data));
 }
 
-// Each step takes far less time than the others are willing to wait. Time passes only while a member
-// waits.
+// Each step takes far less time than the others are willing to wait. Time passes only while a
+// member waits.
 TEST(Together, who_is_slow_and_never_stands_still_goes_on_alone_as_well) {
   const Data data;
   serve_test::ManualClock clock;

@@ -32,8 +32,8 @@ struct Frame {
 class Channel {
  public:
   /// Bodies above `most_bytes` are refused before memory is allocated for them. `descriptors` tells
-  /// whether descriptors are accepted; if not, the kernel closes those that arrive. `clock` measures
-  /// timeouts and outlives the channel.
+  /// whether descriptors are accepted; if not, the kernel closes those that arrive. `clock`
+  /// measures timeouts and outlives the channel.
   Channel(FileDescriptor socket, uint64_t most_bytes, bool descriptors, WaitClock& clock = WaitClock::real())
       : socket_(std::move(socket)), most_bytes_(most_bytes), takes_descriptors_(descriptors), clock_(clock) {}
 
