@@ -170,7 +170,7 @@ import json, sys
 from counting import ids_of, opened
 given = json.loads(sys.stdin.readline())  # no argument: it may be long
 epochs = given.pop("take")
-with opened(**given) as loader:
+with opened(**{"epochs": epochs, **given}) as loader:  # reads ahead no further: others close meanwhile
     len(loader)
     print(json.dumps("ready"), flush=True)
     sys.stdin.readline()
