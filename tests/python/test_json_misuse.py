@@ -60,7 +60,7 @@ def test_a_source_without_its_object_is_refused(source, word):
 SOURCES = {
     "images": {"root": "photos"}, "files": {"pattern_or_list": "a/*"}, "manifest": {"url": "list.csv"},
     "arrays": {"fields": {"x": "x.npy"}}, "parquet": {"pattern": "a.parquet"}, "arrow": {"pattern": "a.arrow"}}
-NAMES = {"images": {"root", "split_by"}, "files": {"pattern_or_list"}, "manifest": {"url", "root", "path"}, "arrays": {"fields"},
+NAMES = {"images": {"root", "split_by"}, "files": {"pattern_or_list"}, "manifest": {"url", "root", "path", "header"}, "arrays": {"fields"},
          "parquet": {"pattern", "columns", "filter", "null"}, "arrow": {"pattern", "columns", "filter", "null"}}
 
 

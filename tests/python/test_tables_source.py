@@ -97,7 +97,7 @@ FILTERS = [
 ]
 
 
-@pytest.mark.parametrize("filter", FILTERS, ids=str)
+@pytest.mark.parametrize("filter", FILTERS, ids=map(str, range(len(FILTERS))))
 def test_a_filter_keeps_the_rows_that_pyarrow_keeps(table, filter):
     dataset = ds.dataset(table, partitioning=ds.partitioning(pa.schema([("kind", pa.string()), ("month", pa.int32())]),
                                                              flavor="hive"))

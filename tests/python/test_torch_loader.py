@@ -380,7 +380,8 @@ class Pid(Rows):
         return i, os.getpid(), get_worker_info().id
 
 
-@pytest.mark.parametrize("context", ["fork", "spawn", "forkserver", torch.multiprocessing.get_context("fork")], ids=str)
+@pytest.mark.parametrize("context", ["fork", "spawn", "forkserver", torch.multiprocessing.get_context("fork")],
+                         ids=["fork", "spawn", "forkserver", "an object"])
 def test_processes_come_from_the_context_that_is_given(context):
     loader = DataLoader(Pid(), batch_size=4, shuffle=True, num_workers=2, multiprocessing_context=context)
     seen = list(loader)

@@ -208,7 +208,8 @@ def test_samplers(sampler, batch, workers):
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-@pytest.mark.parametrize("batches", [Lists(), [[1, 2], [3]], data.BatchSampler(data.SequentialSampler(range(23)), 5, True)], ids=repr)
+@pytest.mark.parametrize("batches", [Lists(), [[1, 2], [3]], data.BatchSampler(data.SequentialSampler(range(23)), 5, True)],
+                         ids=["of the user's own", "a list", "BatchSampler"])
 def test_batch_samplers(batches, workers):
     side_by_side(lambda: {"dataset": Plain(), "batch_sampler": batches, "num_workers": workers})
 
