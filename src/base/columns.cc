@@ -138,7 +138,7 @@ Result<Columns> columns_of(const Schema& schema, const Record& record) {
   return columns;
 }
 
-uint64_t held_bytes(const Columns& rows, const Buffer& memory) {
+uint64_t retained_bytes(const Columns& rows, const Buffer& memory) {
   uint64_t apart = 0;
   bool shared = false;
   for (const ColumnValues& column : rows.values) {

@@ -66,7 +66,7 @@ inline bool is_ragged(const Field& field) {
 }
 
 /// Memory that the rows hold: all of `memory` if any column lies in it, plus the columns elsewhere.
-uint64_t held_bytes(const Columns& rows, const Buffer& memory);
+uint64_t retained_bytes(const Columns& rows, const Buffer& memory);
 
 /// Hash of the fields with their types, of all values row by row, and of the errors of bad rows.
 /// Equal rows have equal hashes wherever their offsets begin.

@@ -12,7 +12,7 @@
 namespace forebay {
 
 /// A reason to leave objects out. Declare each as a constant in the file that leaves them out.
-struct LeftOutKind {
+struct OmissionReason {
   std::string_view kind;    ///< DataWarning::kind
   std::string_view one;     ///< completes "1 …": "file looks like data and was not read"
   std::string_view many;    ///< completes "3 …": "files look like data and were not read"
@@ -24,13 +24,13 @@ struct LeftOutKind {
 class DataWarnings {
  public:
   /// Counts `count` objects, of which `name` is the first in byte order.
-  void add(const LeftOutKind& kind, std::string_view name, int64_t count = 1);
+  void add(const OmissionReason& kind, std::string_view name, int64_t count = 1);
   /// One warning for each kind, sorted by kind, so that the same data gives the same list.
   std::vector<DataWarning> list() const;
 
  private:
   struct Entry {
-    LeftOutKind kind;
+    OmissionReason kind;
     int64_t count = 0;
     std::string first;
   };

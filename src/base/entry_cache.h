@@ -33,7 +33,7 @@ struct EntryRef {
 /// of one sample (one row). An object of this class serves one place of one pipeline; the entries
 /// may be shared with other loaders and processes.
 ///
-/// Every method may be called from any thread. find(), has() and admits() never wait; put() may
+/// Every method may be called from any thread. find(), has() and try_admit() never wait; put() may
 /// write.
 class EntryCache {
  public:
@@ -53,7 +53,7 @@ class EntryCache {
   /// `name` is LearnedVersions::name(id). Pass the bytes to version_of(). Empty if there is no host
   /// to ask, or if one was just asked without success.
   virtual std::optional<Found> find_version(const Hash128& /*name*/, int64_t /*id*/) { return std::nullopt; }
-  /// Extracts the argument of LearnedVersions::tell() from the bytes that find_version()'s request
+  /// Extracts the argument of LearnedVersions::learn_from_peer() from the bytes that find_version()'s request
   /// gave. Empty if the host does not know the version.
   virtual std::optional<uint64_t> version_of(const Hash128& /*name*/, const Buffer& /*stored*/) { return std::nullopt; }
   /// Flights of the entries that this process is making now. Null if an entry may be made twice.
@@ -67,7 +67,7 @@ class EntryCache {
   virtual Result<std::shared_ptr<const Columns>> open(const Hash128& entry, Buffer stored) = 0;
   /// Whether put() would accept an entry of that size. Lets the caller skip work for an entry that
   /// would be refused.
-  virtual bool admits(const Hash128& entry, uint64_t bytes) const = 0;
+  virtual bool try_admit(const Hash128& entry, uint64_t bytes) const = 0;
   /// Stores the entry if the cache has space for it. An error of the disk switches the disk tier
   /// off with one warning and is not reported to the caller. `seconds` is the time that it took to
   /// make the entry.

@@ -22,9 +22,9 @@ namespace forebay {
 namespace {
 
 /// The index memory of a disk tier, if there is one. None of it can be reclaimed.
-class IndexBytes final : public ReclaimableMemory {
+class IndexMemory final : public ReclaimableMemory {
  public:
-  explicit IndexBytes(std::shared_ptr<const DiskTier> disk) : disk_(std::move(disk)) {}
+  explicit IndexMemory(std::shared_ptr<const DiskTier> disk) : disk_(std::move(disk)) {}
   uint64_t bytes() const override { return disk_ ? disk_->index_bytes() : 0; }
   uint64_t reclaim(uint64_t) override { return 0; }
 
@@ -34,12 +34,13 @@ class IndexBytes final : public ReclaimableMemory {
 
 class Tiers final : public TieredCache {
  public:
-  Tiers(const CacheOptions& options, std::unique_ptr<DiskTier> disk, std::string disk_off)
-      : place_(options.place.to_string()), description_(options.description), compression_(options.compression),
-        disk_off_(std::move(disk_off)), ram_(std::make_shared<RamTier>(options.ram_bytes)), disk_(std::move(disk)) {}
+  Tiers(const CacheOptions& options, std::unique_ptr<DiskTier> disk, std::string disk_off_reason)
+      : cache_id_(options.cache_id.to_string()), description_(options.description), compression_(options.compression),
+        disk_off_reason_(std::move(disk_off_reason)), ram_(std::make_shared<RamTier>(options.ram_bytes)),
+        disk_(std::move(disk)) {}
 
   ~Tiers() override {
-    if (!foreign()) return;
+    if (!in_forked_child()) return;
     // Locks may be held by threads that are not in this process.
     new std::shared_ptr<RamTier>(std::move(ram_));
     new std::shared_ptr<DiskTier>(std::move(disk_));
@@ -47,7 +48,7 @@ class Tiers final : public TieredCache {
 
   std::optional<Found> find(const EntryRef& ref) override {
     const Hash128& entry = ref.key;
-    if (foreign()) return std::nullopt;
+    if (in_forked_child()) return std::nullopt;
     seen_.add(entry);
     if (auto columns = ram_->find(entry)) return Found{std::move(columns), nullptr, {}};
     if (disk_) {
@@ -57,14 +58,14 @@ class Tiers final : public TieredCache {
     return std::nullopt;
   }
 
-  std::shared_ptr<SingleFlight> flights() override { return foreign() ? nullptr : flights_; }
+  std::shared_ptr<SingleFlight> flights() override { return in_forked_child() ? nullptr : flights_; }
 
   bool has(const Hash128& entry) const override {
-    return !foreign() && (ram_->has(entry) || (disk_ && disk_->has(entry)));
+    return !in_forked_child() && (ram_->has(entry) || (disk_ && disk_->has(entry)));
   }
 
   Result<std::shared_ptr<const Columns>> open(const Hash128& entry, Buffer stored) override {
-    if (foreign() || !disk_) return corrupt("there is no such entry");
+    if (in_forked_child() || !disk_) return corrupt("there is no such entry");
     const uint64_t stored_bytes = stored.size();
     // Its size is saved here, because adopt() takes the bytes. Whether there were any decides below
     // what is at fault.
@@ -73,18 +74,18 @@ class Tiers final : public TieredCache {
       disk_->count_hit();
       return columns;
     }
-    // EntryStore returns no bytes if a read failed. unreadable() finds out whether the device or
+    // EntryStore returns no bytes if a read failed. report_unreadable() finds out whether the device or
     // the entry is at fault.
     if (stored_bytes == 0)
-      disk_->unreadable(entry);
+      disk_->report_unreadable(entry);
     else
-      disk_->damaged(entry);
+      disk_->report_damaged(entry);
     misses_.fetch_add(1, std::memory_order_relaxed);
     return columns;
   }
 
   Result<std::shared_ptr<const Columns>> adopt(const Hash128& entry, Buffer stored) override {
-    if (foreign()) return corrupt("there is no such entry");
+    if (in_forked_child()) return corrupt("there is no such entry");
     count_size(stored.size());
     // Columns in memory own their memory, because `stored` belongs to a pool whose blocks may be
     // larger. The check adds an eighth, because the tier counts overhead, too; if that is too
@@ -99,13 +100,13 @@ class Tiers final : public TieredCache {
       // Unpacked columns are views of the stored bytes, whatever compression this run uses; columns
       // that were packed own their memory. Zero seconds: losing the entry costs a read, so it is
       // evicted before entries that are in memory alone.
-      (void)ram_->put(entry, columns, held_bytes(*columns, packed), 0, /*on_disk=*/true);
+      (void)ram_->put(entry, columns, retained_bytes(*columns, packed), 0, /*on_disk=*/true);
     }
     return columns;
   }
 
   std::optional<Buffer> stored(const Hash128& entry) override {
-    if (foreign()) return std::nullopt;
+    if (in_forked_child()) return std::nullopt;
     if (const auto columns = ram_->peek(entry)) {
       // Encoded in the form of the disk, the only one that the receiver's adopt() accepts.
       Result<Buffer> bytes = encode_entry(entry, *columns, Compression::kNone);
@@ -119,15 +120,15 @@ class Tiers final : public TieredCache {
     return std::move(*bytes);
   }
 
-  bool admits(const Hash128& /*entry*/, uint64_t bytes) const override {
-    if (foreign()) return false;
+  bool try_admit(const Hash128& /*entry*/, uint64_t bytes) const override {
+    if (in_forked_child()) return false;
     count_size(bytes);
-    return ram_->fits(bytes) || (disk_ && disk_->admits(bytes_on_disk(bytes)));
+    return ram_->fits(bytes) || (disk_ && disk_->try_admit(bytes_on_disk(bytes)));
   }
 
   void put(const EntryRef& ref, std::shared_ptr<const Columns> columns, double seconds, KeepIn where) override {
     const Hash128& entry = ref.key;
-    if (foreign() || !columns) return;
+    if (in_forked_child() || !columns) return;
     Result<Buffer> plain = encode_entry(entry, *columns, Compression::kNone);
     // A row's error cannot be stored: the chunk is computed again each time.
     if (!plain.ok()) return;
@@ -141,12 +142,12 @@ class Tiers final : public TieredCache {
 
   CacheStats stats() const override {
     CacheStats stats;
-    if (foreign()) return stats;
-    stats.place = place_;
+    if (in_forked_child()) return stats;
+    stats.place = cache_id_;
     stats.description = description_;
     stats.ram = ram_->stats();
     if (disk_) stats.disk = disk_->stats();
-    if (!disk_off_.empty()) stats.disk.off = disk_off_;
+    if (!disk_off_reason_.empty()) stats.disk.off = disk_off_reason_;
     stats.index_bytes = disk_ ? disk_->index_bytes() : 0;
     stats.misses = misses_;
     const uint64_t hits = stats.ram.hits + stats.disk.hits, sizes = sizes_;
@@ -160,9 +161,9 @@ class Tiers final : public TieredCache {
     return stats;
   }
 
-  const Store* disk() const override { return foreign() || !disk_ ? nullptr : &disk_->store(); }
+  const Store* disk() const override { return in_forked_child() || !disk_ ? nullptr : &disk_->store(); }
   std::shared_ptr<ReclaimableMemory> entries() override { return ram_; }
-  std::shared_ptr<ReclaimableMemory> index() override { return std::make_shared<IndexBytes>(disk_); }
+  std::shared_ptr<ReclaimableMemory> index() override { return std::make_shared<IndexMemory>(disk_); }
 
   void raise_budgets(const CacheOptions& options) {
     ram_->raise_budget(options.ram_bytes);
@@ -170,7 +171,7 @@ class Tiers final : public TieredCache {
   }
 
  private:
-  bool foreign() const { return process_generation() != generation_; }
+  bool in_forked_child() const { return process_generation() != generation_; }
   void count_size(uint64_t bytes) const {
     sizes_.fetch_add(1, std::memory_order_relaxed);
     size_bytes_.fetch_add(bytes, std::memory_order_relaxed);
@@ -199,9 +200,9 @@ class Tiers final : public TieredCache {
   }
 
   const uint64_t generation_ = process_generation();
-  const std::string place_, description_;
+  const std::string cache_id_, description_;
   const Compression compression_;
-  const std::string disk_off_;
+  const std::string disk_off_reason_;
   std::shared_ptr<RamTier> ram_;
   std::shared_ptr<DiskTier> disk_;
   const std::shared_ptr<SingleFlight> flights_ = SingleFlight::make();
@@ -233,7 +234,7 @@ Result<std::shared_ptr<Tiers>> make_tiers(const CacheOptions& options, const std
   if (options.disk_bytes > 0) {
     const bool half = options.disk_bytes == CacheOptions::kHalfOfDisk;
     Result<std::unique_ptr<DiskTier>> opened =
-        DiskTier::open({dir, half ? 0 : options.disk_bytes, options.place, options.description, half});
+        DiskTier::open({dir, half ? 0 : options.disk_bytes, options.cache_id, options.description, half});
     if (opened.ok()) {
       disk = std::move(*opened);
     } else if (opened.status().code() == Code::kInvalidArgument) {
@@ -253,12 +254,12 @@ Result<std::shared_ptr<TieredCache>> open_cache(const CacheOptions& given) {
   CacheOptions options = given;
   // DiskTier applies the disk's limit, because it needs the folder, which may have to be made
   // first.
-  options.ram_bytes = limited("ram", given.ram_bytes, memory_limit(), "this machine");
+  options.ram_bytes = clamp_budget("ram", given.ram_bytes, max_memory_budget(), "this machine");
   std::string dir = options.dir;
   if (dir.empty() && options.disk_bytes > 0) {
     FOREBAY_ASSIGN(dir, default_cache_folder());
   }
-  const std::string name = fmt::format("{} {} {}", options.place.to_string(), static_cast<int>(options.compression),
+  const std::string name = fmt::format("{} {} {}", options.cache_id.to_string(), static_cast<int>(options.compression),
                                        options.disk_bytes > 0 ? dir : "");
   auto& caches = of_this_process<OpenCaches>();
   // Held while a tier is opened, which may wait for the folder's lock, so that two loaders of one

@@ -23,7 +23,7 @@ struct CacheOptions {
   uint64_t ram_bytes = 0;   ///< 0: no tier in memory
   uint64_t disk_bytes = 0;  ///< 0: no tier on disk
   std::string dir = {};     ///< empty: default_cache_folder()
-  Hash128 place;            ///< identity of the steps whose results are cached
+  Hash128 cache_id;         ///< identity of the steps whose results are cached
   /// Description of these steps for people, without secrets.
   std::string description = {};
   Compression compression = Compression::kNone;

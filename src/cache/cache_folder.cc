@@ -132,7 +132,7 @@ bool CacheFolder::stat(std::string_view name, struct ::stat* info) const {
   return ::fstatat(fd_.get(), std::string(name).c_str(), info, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-bool CacheFolder::still_at(const CacheFolder& above, const std::string& name) const {
+bool CacheFolder::exists_in(const CacheFolder& above, const std::string& name) const {
   struct ::stat there, own;
   // The device is compared, too, because inode numbers repeat on other devices.
   return above.stat(name, &there) && ::fstat(fd_.get(), &own) == 0 && there.st_ino == own.st_ino &&
@@ -179,7 +179,7 @@ Result<FolderLock> FolderLock::take(const CacheFolder& folder, std::chrono::mill
   return FolderLock(std::move(fd));
 }
 
-bool is_place_name(std::string_view name) {
+bool is_cache_name(std::string_view name) {
   Hash128 parsed;
   return Hash128::parse(name, &parsed) && parsed.to_string() == name;
 }

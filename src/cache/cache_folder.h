@@ -56,7 +56,7 @@ class CacheFolder {
   /// Returns the status of `name` without following links; false if there is no such name.
   bool stat(std::string_view name, struct ::stat* info) const;
   /// Returns false once the folder itself was removed or replaced.
-  bool still_at(const CacheFolder& above, const std::string& name) const;
+  bool exists_in(const CacheFolder& above, const std::string& name) const;
 
  private:
   CacheFolder(FileDescriptor fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
@@ -91,6 +91,6 @@ class FolderLock {
 };
 
 /// Returns whether `name` is that of a place: 32 hexadecimal digits such as "3f2a…".
-bool is_place_name(std::string_view name);
+bool is_cache_name(std::string_view name);
 
 }  // namespace forebay

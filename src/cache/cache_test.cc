@@ -21,7 +21,7 @@ class Caches : public testing::Test {
     options.ram_bytes = ram;
     options.disk_bytes = disk;
     options.dir = folder_.path("caches");
-    options.place = id_of(place);
+    options.cache_id = id_of(place);
     options.description = "images\n  .decode_image()";
     options.compression = compression;
     auto opened = open_cache(options);
@@ -126,23 +126,23 @@ TEST_F(Caches, NothingIsKeptBeyondTheBudgets) {
 
 TEST_F(Caches, WhatIsDeclinedIsNotPrepared) {
   const auto cache = open(0, 256 << 10);
-  EXPECT_TRUE(cache->admits({}, 10'000));
-  EXPECT_FALSE(cache->admits({}, kMiB));
+  EXPECT_TRUE(cache->try_admit({}, 10'000));
+  EXPECT_FALSE(cache->try_admit({}, kMiB));
   fill(*cache, 0, 200);
   int admitted = 0;
-  for (int i = 0; i < 255; ++i) admitted += cache->admits({}, 100'000) ? 1 : 0;
+  for (int i = 0; i < 255; ++i) admitted += cache->try_admit({}, 100'000) ? 1 : 0;
   EXPECT_LE(admitted, 1) << "now and then it is tried again";
 }
 
 // A row group may be larger than the whole budget and fit only compressed.
 TEST_F(Caches, AnEntryIsAdmittedByItsCompressedSize) {
   const auto cache = open(0, 256 << 10, 1, Compression::kZstd);
-  EXPECT_TRUE(cache->admits({}, kMiB)) << "how well it compresses is not known yet";
+  EXPECT_TRUE(cache->try_admit({}, kMiB)) << "how well it compresses is not known yet";
   fill(*cache, 0, 3);
   const auto stored = static_cast<double>(cache->stats().disk.bytes);
   ASSERT_GT(stored, 0);
-  EXPECT_TRUE(cache->admits({}, 257 << 10)) << "it compresses as the others do";
-  EXPECT_FALSE(cache->admits({}, uint64_t{1} << 40));
+  EXPECT_TRUE(cache->try_admit({}, 257 << 10)) << "it compresses as the others do";
+  EXPECT_FALSE(cache->try_admit({}, uint64_t{1} << 40));
   EXPECT_GT(cache->stats().disk.declined, 0u) << "what is larger than the budget counts, too";
 }
 
@@ -150,7 +150,7 @@ TEST_F(Caches, TheOptimumIsBudgetOverBytes) {
   const auto cache = open(kMiB, 0);
   for (int epoch = 0; epoch < 3; ++epoch) {
     for (uint64_t i = 0; i < 1000; ++i) {
-      if (!looked_up(*cache, id_of(i)) && cache->admits({}, 4096)) cache->put(id_of(i), shared_columns(i, 80), 0.01);
+      if (!looked_up(*cache, id_of(i)) && cache->try_admit({}, 4096)) cache->put(id_of(i), shared_columns(i, 80), 0.01);
     }
   }
   const CacheStats stats = cache->stats();
@@ -161,7 +161,7 @@ TEST_F(Caches, TheOptimumIsBudgetOverBytes) {
 
 TEST_F(Caches, BudgetsOfLessThanAnEntryAreRefusedWithTheNumbers) {
   CacheOptions options;
-  options.place = id_of(1);
+  options.cache_id = id_of(1);
   options.dir = folder_.path("caches");
   options.disk_bytes = 1000;
   EXPECT_NE(open_cache(options).status().message().find("64.0 KiB"), std::string::npos);
@@ -254,12 +254,12 @@ TEST_F(Caches, AForkedChildFindsAndKeepsNothingAndEndsCleanly) {
   fill(*cache, 0, 5);
   const pid_t child = ::fork();
   if (child == 0) {
-    const bool none = !cache->find(id_of(1)) && !cache->admits({}, 10);
+    const bool none = !cache->find(id_of(1)) && !cache->try_admit({}, 10);
     cache->put(id_of(77), shared_columns(77, 10), 1);
     cache.reset();
     CacheOptions options;
     options.ram_bytes = kMiB;
-    options.place = id_of(1);
+    options.cache_id = id_of(1);
     const bool anew = open_cache(options).ok();
     ::_exit(none && anew ? 0 : 1);
   }

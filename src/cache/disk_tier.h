@@ -11,8 +11,8 @@
 #include "base/mutex.h"
 #include "base/read_request.h"
 #include "cache/cache_folder.h"
+#include "cache/cache_index.h"
 #include "cache/entry_store.h"
-#include "cache/place_index.h"
 #include "cache/segment_writer.h"
 #include "store/store.h"
 
@@ -23,7 +23,7 @@ struct TierStats;
 struct DiskTierOptions {
   std::string dir;
   uint64_t budget_bytes = 0;  ///< for the whole folder, including the files of other processes
-  Hash128 place;
+  Hash128 cache_id;
   std::string description;
   bool half_of_disk = false;  ///< `budget_bytes` is determined when the folder is opened
 };
@@ -56,15 +56,15 @@ class DiskTier {
   };
   std::optional<Found> find(const Hash128& id);
   bool has(const Hash128& id) const { return index_.find(id).has_value(); }
-  bool admits(uint64_t bytes) const;
+  bool try_admit(uint64_t bytes) const;
   /// Writes an entry as encode_entry() made it. Returns whether the tier has it now. Waits for the
   /// disk on the calling thread. If several callers, in any process, put the same entry, one of
   /// them writes.
   bool put(const Hash128& id, std::span<const uint8_t> entry, double seconds);
   /// Reports that the entry's bytes were wrong.
-  void damaged(const Hash128& id);
+  void report_damaged(const Hash128& id);
   /// Reports that the entry has no bytes. Ignored if no read of the tier has failed.
-  void unreadable(const Hash128& id);
+  void report_unreadable(const Hash128& id);
   void count_hit() { hits_.fetch_add(1, std::memory_order_relaxed); }
   void raise_budget(uint64_t bytes);
   TierStats stats() const;
@@ -75,35 +75,35 @@ class DiskTier {
   static constexpr uint64_t kLeastBudget = 64 << 10;
 
  private:
-  DiskTier(DiskTierOptions options, CacheFolder folder, CacheFolder place, FileDescriptor lock, FileDescriptor claims);
-  bool take_room(uint64_t bytes) FOREBAY_REQUIRES(writing_);
+  DiskTier(DiskTierOptions options, CacheFolder root, CacheFolder folder, FileDescriptor lock, FileDescriptor claims);
+  bool reserve_disk_space(uint64_t bytes) FOREBAY_REQUIRES(write_mutex_);
   bool write(const Hash128& id, std::span<const uint8_t> entry, double seconds);
-  bool check_there();
-  void stop_writing(std::string_view why);
-  void stop(std::string_view why);
-  void say_once(std::string_view what, std::string_view why);
+  bool verify_folder();
+  void disable_writes(std::string_view why);
+  void disable(std::string_view why);
+  void warn_once(std::string_view what, std::string_view why);
 
   const DiskTierOptions options_;
-  const std::string place_name_;
-  const CacheFolder folder_, place_;
+  const std::string cache_name_;
+  const CacheFolder root_, folder_;
   const FileDescriptor lock_, claims_;
   const std::unique_ptr<EntryStore> store_;
-  PlaceIndex index_;
+  CacheIndex index_;
 
-  Mutex writing_;
+  Mutex write_mutex_;
   /// Never replaced once it is made, so that data is written without the lock.
-  std::unique_ptr<SegmentWriter> writer_ FOREBAY_GUARDED_BY(writing_);
-  std::unordered_set<Hash128, HashOfHash> writing_now_ FOREBAY_GUARDED_BY(writing_);
+  std::unique_ptr<SegmentWriter> writer_ FOREBAY_GUARDED_BY(write_mutex_);
+  std::unordered_set<Hash128, HashOfHash> entries_being_written_ FOREBAY_GUARDED_BY(write_mutex_);
 
   std::atomic<uint64_t> budget_bytes_;
-  std::atomic<bool> off_{false}, writing_off_{false};
+  std::atomic<bool> disabled_{false}, writes_disabled_{false};
   /// An entry larger than this was declined last time.
-  mutable std::atomic<uint64_t> room_left_;
+  mutable std::atomic<uint64_t> largest_admitted_;
   mutable std::atomic<uint64_t> declined_{0};
   std::atomic<uint64_t> hits_{0}, damaged_{0};
-  std::atomic<int64_t> next_look_ns_{0};
-  mutable Mutex why_mutex_;
-  std::string why_off_ FOREBAY_GUARDED_BY(why_mutex_);
+  std::atomic<int64_t> next_refresh_ns_{0};
+  mutable Mutex reason_mutex_;
+  std::string disabled_reason_ FOREBAY_GUARDED_BY(reason_mutex_);
 };
 
 }  // namespace forebay

@@ -10,9 +10,9 @@
 #include <thread>
 
 #include "base/byte_size.h"
+#include "cache/cache_maintenance.h"
 #include "cache/cache_test_support.h"
 #include "cache/entry_form.h"
-#include "cache/places.h"
 #include "forebay/stats/cache.h"
 
 namespace forebay {
@@ -47,9 +47,9 @@ class DiskTiers : public testing::Test {
       const auto columns = decode_entry(id_of(i), stored.ok() ? std::move(*stored) : Buffer());
       if (!columns.ok()) {
         if (stored.ok() && stored->empty())
-          tier.unreadable(id_of(i));
+          tier.report_unreadable(id_of(i));
         else
-          tier.damaged(id_of(i));
+          tier.report_damaged(id_of(i));
         continue;
       }
       EXPECT_TRUE(same_columns(*columns, columns_of_seed(i, rows)));
@@ -245,7 +245,7 @@ TEST_F(DiskTiers, AVanishedFolderTurnsTheTierOffWithOneWarning) {
   EXPECT_EQ(right_ones(*tier, 0, 5), 0u);
   EXPECT_EQ(fill(*tier, 0, 20), 0u);
   EXPECT_FALSE(tier->find(id_of(1)));
-  EXPECT_FALSE(tier->admits(100));
+  EXPECT_FALSE(tier->try_admit(100));
   ASSERT_EQ(log.lines().size(), 1u);
   EXPECT_NE(log.lines()[0].find("the folder is gone"), std::string::npos) << log.lines()[0];
   EXPECT_FALSE(std::filesystem::exists(dir())) << "it is not made again behind the user's back";
@@ -284,7 +284,7 @@ TEST_F(DiskTiers, OfADiskThatOthersFillTheReserveIsLeftWithOneWarningAndWhatIsTh
   EXPECT_GE(std::filesystem::space(dir()).available, 2 * kMiB / 20);
   ASSERT_EQ(log.lines().size(), 1u);
   EXPECT_NE(log.lines()[0].find("the disk is full, but for a reserve"), std::string::npos) << log.lines()[0];
-  EXPECT_FALSE(tier->admits(100));
+  EXPECT_FALSE(tier->try_admit(100));
   EXPECT_EQ(right_ones(*open(kMiB * 3 / 2), 0, 500), kept);
 }
 
@@ -302,7 +302,7 @@ TEST_F(DiskTiers, AFullDiskEndsTheWritingWithOneWarningAndWhatIsThereIsServed) {
   EXPECT_LT(kept, 50u);
   EXPECT_EQ(right_ones(*tier, 0, 500), kept);
   EXPECT_EQ(log.lines().size(), 1u);
-  EXPECT_FALSE(tier->admits(100));
+  EXPECT_FALSE(tier->try_admit(100));
   EXPECT_EQ(right_ones(*open(kMiB * 3 / 2), 0, 500), kept) << "what was cut short is not served";
 }
 
@@ -320,7 +320,7 @@ TEST_F(DiskTiers, AReadOnlyDiskTurnsTheTierOffWithOneWarningAndTheCacheOpensAllT
   options.ram_bytes = kMiB;
   options.disk_bytes = 4 * kMiB;
   options.dir = dir();
-  options.place = id_of(1);
+  options.cache_id = id_of(1);
   const auto cache = open_cache(options);
   ASSERT_TRUE(cache.ok()) << cache.status().to_string();
   (*cache)->put(id_of(1), shared_columns(1, 10), 0.01);
@@ -353,29 +353,29 @@ TEST_F(DiskTiers, AKilledWriterLeavesNothingThatMatters) {
 TEST_F(DiskTiers, PlacesAreListedVerifiedAndCleared) {
   fill(*open(16 * kMiB, 1), 0, 10);
   auto used = open(16 * kMiB, 2);
-  const auto places = list_places(dir());
+  const auto places = list_caches(dir());
   ASSERT_TRUE(places.ok());
   ASSERT_EQ(places->size(), 2u);
-  for (const PlaceInfo& place : *places) {
+  for (const CacheInfo& place : *places) {
     const bool first = place.name == id_of(1).to_string();
     EXPECT_EQ(place.entries, first ? 10u : 0u);
     EXPECT_EQ(place.in_use, !first);
     EXPECT_EQ(place.description, "images(\"photos\")");
     EXPECT_EQ(place.users, first ? std::vector<int>() : std::vector<int>{::getpid()});
   }
-  PlaceReport report;
-  ASSERT_TRUE(verify_place(dir(), id_of(1).to_string(), {}, report).ok());
+  CacheReport report;
+  ASSERT_TRUE(verify_cache(dir(), id_of(1).to_string(), {}, report).ok());
   EXPECT_EQ(report.entries, 10u);
   EXPECT_EQ(report.damaged_count, 0u);
 
-  const Status refused = clear_place(dir(), id_of(2).to_string());
+  const Status refused = clear_cache(dir(), id_of(2).to_string());
   EXPECT_EQ(refused.code(), Code::kInvalidArgument);
   EXPECT_NE(refused.message().find("process " + std::to_string(::getpid())), std::string::npos) << refused.message();
   used.reset();
-  EXPECT_TRUE(clear_place(dir(), id_of(2).to_string()).ok());
-  EXPECT_TRUE(clear_place(dir(), id_of(1).to_string()).ok());
-  EXPECT_EQ(clear_place(dir(), id_of(1).to_string()).code(), Code::kNotFound);
-  EXPECT_TRUE(list_places(dir())->empty());
+  EXPECT_TRUE(clear_cache(dir(), id_of(2).to_string()).ok());
+  EXPECT_TRUE(clear_cache(dir(), id_of(1).to_string()).ok());
+  EXPECT_EQ(clear_cache(dir(), id_of(1).to_string()).code(), Code::kNotFound);
+  EXPECT_TRUE(list_caches(dir())->empty());
 }
 
 TEST_F(DiskTiers, DamageIsFoundByReadingEverything) {
@@ -384,8 +384,8 @@ TEST_F(DiskTiers, DamageIsFoundByReadingEverything) {
   stream.seekp(5000);
   stream.put('!');
   stream.close();
-  PlaceReport report;
-  ASSERT_TRUE(verify_place(dir(), id_of(1).to_string(), {}, report).ok());
+  CacheReport report;
+  ASSERT_TRUE(verify_cache(dir(), id_of(1).to_string(), {}, report).ok());
   ASSERT_EQ(report.damaged_count, 1u);
   EXPECT_TRUE(report.damaged[0].where.starts_with("entry ")) << report.damaged[0].where;
   EXPECT_NE(report.damaged[0].what.find("damaged (checksum)"), std::string::npos);

@@ -9,7 +9,7 @@
 namespace forebay {
 
 /// Disk use of one place.
-struct PlaceUse {
+struct CacheDiskUse {
   std::string name;
   uint64_t bytes = 0;        ///< on disk, including what its writers may still use
   int64_t last_used_ns = 0;  ///< since 1970
@@ -20,20 +20,20 @@ struct PlaceUse {
 /// limits meanwhile.
 struct FolderUse {
   uint64_t bytes = 0;
-  std::vector<PlaceUse> places;
+  std::vector<CacheDiskUse> caches;
 };
 /// Looks at every file of the folder. For opening, growing and removing, never for a look-up.
-FolderUse measure_folder(const CacheFolder& folder);
+FolderUse measure_folder(const CacheFolder& root);
 
 /// Completes interrupted removals. Called under the FolderLock, as the next two functions.
-void finish_removals(const CacheFolder& folder);
+void finish_removals(const CacheFolder& root);
 /// Removes a place that no process uses. Returns false if it cannot be removed.
-bool remove_place(const CacheFolder& folder, const std::string& name);
+bool remove_cache(const CacheFolder& root, const std::string& name);
 /// Removes unused places, longest unused first, until `wanted` bytes of `budget_bytes` are free, on
 /// the disk as well. Returns how many bytes are free then.
-uint64_t make_room(const CacheFolder& folder, uint64_t budget_bytes, uint64_t wanted);
+uint64_t make_room(const CacheFolder& root, uint64_t budget_bytes, uint64_t wanted);
 
 /// Returns the processes that hold the lock of a place, as far as the kernel tells.
-std::vector<int> users_of_place(const CacheFolder& place);
+std::vector<int> cache_users(const CacheFolder& cache);
 
 }  // namespace forebay

@@ -49,7 +49,7 @@ bool RamTier::fits(uint64_t bytes) const {
   // Entries that saved no time are evicted for any that saves some, but only a limited number of
   // them.
   const uint64_t free = budget_bytes_ - std::min(used_bytes_.load(), budget_bytes_);
-  return policy_.exchange(bytes - free, std::numeric_limits<double>::min()).has_value();
+  return policy_.choose_victims(bytes - free, std::numeric_limits<double>::min()).has_value();
 }
 
 bool RamTier::free_for(uint64_t bytes) const {
@@ -61,22 +61,22 @@ bool RamTier::put(const Hash128& id, std::shared_ptr<const Columns> columns, uin
                   bool on_disk) {
   const uint64_t bytes = memory_bytes + overhead_bytes(*columns);
   const double saved = on_disk ? seconds * kShareOfRead : seconds;
-  std::vector<std::shared_ptr<const Columns>> gone;  // destroyed after the lock is released
+  std::vector<std::shared_ptr<const Columns>> evicted;  // destroyed after the lock is released
   const Lock lock(mutex_);
   // Two threads may have computed it at once; both results are right.
   if (entries_.contains(id)) return true;
   // Clamped, because a difference that wrapped around would admit everything.
   const uint64_t free = budget_bytes_ - std::min(used_bytes_.load(), budget_bytes_);
   if (bytes > free && bytes <= budget_bytes_) {
-    const auto victims = policy_.exchange(bytes - free, saved);
-    for (const Hash128& victim : victims.value_or(std::vector<Hash128>())) gone.push_back(drop(victim));
+    const auto victims = policy_.choose_victims(bytes - free, saved);
+    for (const Hash128& victim : victims.value_or(std::vector<Hash128>())) evicted.push_back(drop(victim));
   }
   if (bytes > budget_bytes_ || used_bytes_ > budget_bytes_ - bytes) {
     ++declined_;
     return false;
   }
   entries_.emplace(id, Entry{std::move(columns), bytes, on_disk});
-  policy_.kept(id, bytes, saved);
+  policy_.insert(id, bytes, saved);
   used_bytes_ += bytes;
   on_disk_bytes_ += on_disk ? bytes : 0;
   return true;
@@ -89,7 +89,7 @@ std::shared_ptr<const Columns> RamTier::drop(const Hash128& id) {
   used_bytes_ -= found->second.bytes;
   on_disk_bytes_ -= found->second.on_disk ? found->second.bytes : 0;
   entries_.erase(found);
-  policy_.gone(id);
+  policy_.erase(id);
   return columns;
 }
 
@@ -98,7 +98,7 @@ uint64_t RamTier::reclaim(uint64_t bytes) {
   while (given < bytes) {
     std::shared_ptr<const Columns> columns;  // destroyed after the lock is released
     const Lock lock(mutex_);
-    const std::optional<Hash128> cheapest = policy_.cheapest();
+    const std::optional<Hash128> cheapest = policy_.least_valuable();
     if (!cheapest) break;
     const uint64_t before = used_bytes_;
     columns = drop(*cheapest);

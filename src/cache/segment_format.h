@@ -50,7 +50,7 @@ std::optional<uint32_t> segment_number(std::string_view name, std::string_view e
 
 /// Return the disk space of a file of that size, and of one that may grow to that limit, with the
 /// file system's own bookkeeping.
-uint64_t room_of_size(uint64_t bytes);
-uint64_t room_of_limit(uint64_t bytes);
+uint64_t disk_space_of_size(uint64_t bytes);
+uint64_t disk_space_of_limit(uint64_t bytes);
 
 }  // namespace forebay

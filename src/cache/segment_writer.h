@@ -17,27 +17,27 @@ class SegmentWriter {
  public:
   /// Continues a segment whose writer is gone, cutting off data that is not in its index, or else
   /// begins a new one. Called under the FolderLock.
-  static Result<std::unique_ptr<SegmentWriter>> acquire(const CacheFolder& place);
+  static Result<std::unique_ptr<SegmentWriter>> acquire(const CacheFolder& folder);
 
   /// Returns whether an entry fits without growing the segment.
   bool fits(uint64_t bytes) const;
   uint64_t data_left() const { return data_limit_ - std::min(data_end_, data_limit_); }
   /// Returns the additional disk space that the segment would use if it could hold this much more.
-  uint64_t room_for(uint64_t data_bytes, uint64_t index_bytes) const;
+  uint64_t extra_disk_space(uint64_t data_bytes, uint64_t index_bytes) const;
   /// Raises the limits of the segment. Called under the FolderLock, when there is that much space.
   bool grow(uint64_t data_bytes, uint64_t index_bytes);
 
   /// Returns the offset for an entry that fits().
-  uint64_t take_place(uint64_t bytes);
+  uint64_t allocate(uint64_t bytes);
   bool write_data(uint64_t offset, std::span<const uint8_t> bytes) const;
   /// Makes the entry visible to all processes.
   bool write_row(const SegmentRow& row);
   /// Returns false once the files were removed.
-  bool still_there() const;
+  bool files_exist() const;
 
  private:
   SegmentWriter(FileDescriptor index, FileDescriptor data) : index_(std::move(index)), data_(std::move(data)) {}
-  bool take_over();
+  bool recover();
   bool write_header() const;
 
   FileDescriptor index_, data_;

@@ -75,7 +75,7 @@ std::shared_ptr<Engine> Engine::shared() {
   return engine;
 }
 
-void Engine::lend_batches_from(std::shared_ptr<BlockSource> blocks) {
+void Engine::set_batch_source(std::shared_ptr<BlockSource> blocks) {
   const Lock lock(blocks_mutex_);
   batch_blocks_ = std::move(blocks);
 }
@@ -85,7 +85,7 @@ std::shared_ptr<BlockSource> Engine::batch_blocks() const {
   return batch_blocks_;
 }
 
-int Engine::follow_cores() const {
+int Engine::update_cores() const {
   const int before = executor->cores(), now = usable_ ? usable_(*executor) : before;
   if (now != before) executor->set_cores(now);
   return now;

@@ -29,11 +29,11 @@ struct Engine {
 
   /// Determines how many cores may be used now, adapts the number of threads, and returns the
   /// number of cores. Reads some files of the system. May be called from any thread.
-  int follow_cores() const;
+  int update_cores() const;
 
   /// Sets where loaders that are opened from now on allocate their batches (see `serve`). Until
   /// then batches lie in memory of the process.
-  void lend_batches_from(std::shared_ptr<BlockSource> blocks);
+  void set_batch_source(std::shared_ptr<BlockSource> blocks);
   std::shared_ptr<BlockSource> batch_blocks() const;
 
   const std::shared_ptr<Executor> executor;

@@ -35,9 +35,9 @@ class SharedChunks : public std::enable_shared_from_this<SharedChunks> {
   /// States that the caller works on a chunk. Destroy it without any lock that waiters might take.
   class Work;
   std::unique_ptr<Work> begin(const Hash128& key);
-  /// Returns whether others work on the chunk. If so, `told` is called once, on any thread, when
+  /// Returns whether others work on the chunk. If so, `callback` is called once, on any thread, when
   /// they no longer do.
-  bool wait(const Hash128& key, std::function<void()> told);
+  bool subscribe(const Hash128& key, std::function<void()> callback);
   /// Number of chunks with an entry.
   size_t size() const;
 

@@ -44,23 +44,23 @@ struct PlacementOptions {
 /// Correctness does not depend on the state of the caches: a wrong guess costs a read from storage.
 class Placement {
  public:
-  static constexpr int32_t kNobody = -1;
+  static constexpr int32_t kNoOwner = -1;
 
   /// `options` must pass check(); at most 2^31 - 1 hosts.
   Placement(std::shared_ptr<const Order> order, PlacementOptions options);
 
   const Hosts& hosts() const { return options_.hosts; }
   int64_t lanes() const { return options_.lanes; }
-  /// The host that caches the sample, or kNobody.
+  /// The host that caches the sample, or kNoOwner.
   int32_t owner(int64_t id) const;
   /// Owner of a row, and the row's number among all rows that the host gets in epoch 0.
-  struct Kept {
-    int32_t host = kNobody;
+  struct Ownership {
+    int32_t host = kNoOwner;
     int64_t index = 0;
     /// In epoch 0. For rows that stay together, the position of the last one.
     int64_t position = 0;
   };
-  Kept kept(int64_t id) const;
+  Ownership ownership(int64_t id) const;
   /// owner() of many samples; several times faster for each. `owners` is as long as `ids`.
   void owners(std::span<const int64_t> ids, std::span<int32_t> owners) const;
 
@@ -77,18 +77,20 @@ class Placement {
 
  private:
   // The host that gets a position of epoch 0.
-  Kept turn_of(int64_t position) const { return options_.lanes > 1 ? turn_by_lane(position) : turn_by_count(position); }
-  Kept turn_by_count(int64_t position) const;
-  Kept turn_by_lane(int64_t position) const;
+  Ownership assigned_at(int64_t position) const {
+    return options_.lanes > 1 ? assigned_by_lane(position) : assigned_by_count(position);
+  }
+  Ownership assigned_by_count(int64_t position) const;
+  Ownership assigned_by_lane(int64_t position) const;
   int64_t position_assigned(int64_t host, int64_t index) const;
-  Kept kept_at(int64_t position) const;
+  Ownership ownership_at(int64_t position) const;
   int64_t budget(int64_t host) const {
     if (options_.budgets.empty()) return INT64_MAX;
     return options_.budgets[options_.budgets.size() == 1 ? 0 : static_cast<size_t>(host)];
   }
   // Rows of a whole batch.
   int64_t host_rows() const { return options_.batch_size * options_.hosts.ranks_per_host; }
-  int64_t rows_a_step(int64_t host) const { return options_.batch_size * options_.hosts.ranks(host); }
+  int64_t rows_per_step(int64_t host) const { return options_.batch_size * options_.hosts.ranks(host); }
   // Beginning of the host's part of the positions after whole_, relative to whole_.
   int64_t tail_begin(int64_t host) const;
 

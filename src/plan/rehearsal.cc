@@ -54,7 +54,7 @@ class ChosenNumbers {
 };
 
 // Draws `count` different numbers of [0, size), in random order: Floyd's algorithm, then a shuffle.
-std::vector<uint64_t> different(const StepDraws& draws, uint64_t count, uint64_t size) {
+std::vector<uint64_t> draw_distinct(const StepDraws& draws, uint64_t count, uint64_t size) {
   ChosenNumbers chosen(count);
   std::vector<uint64_t> order;
   order.reserve(count);
@@ -94,7 +94,7 @@ std::vector<ReplaySample> Rehearsal::draw(const StepNumber& at, int64_t more) co
   if (all == 0) return {};
   const StepDraws draws(options_.seed, at, PermutationKey::Use::kRehearsed);
   const auto wanted = static_cast<uint64_t>(options_.draws + more);
-  std::vector<uint64_t> slots = different(draws, std::min(wanted, all), all);
+  std::vector<uint64_t> slots = draw_distinct(draws, std::min(wanted, all), all);
   for (uint64_t i = slots.size(); i < wanted; ++i) slots.push_back(rehearsal_below(draws.at(2 * all + i), all));
   std::vector<ReplaySample> drawn;
   for (const uint64_t slot : slots) {
@@ -112,7 +112,7 @@ Rehearsal::Changes Rehearsal::offer(const StepNumber& at, std::span<const Sample
   std::iota(offered.begin(), offered.end(), uint64_t{0});
   if (options_.candidates && static_cast<uint64_t>(*options_.candidates) < fresh.size()) {
     const StepDraws chosen(options_.seed, at, PermutationKey::Use::kCandidates);
-    offered = different(chosen, static_cast<uint64_t>(*options_.candidates), fresh.size());
+    offered = draw_distinct(chosen, static_cast<uint64_t>(*options_.candidates), fresh.size());
     // In order of arrival, because the contents of a reservoir depend on it.
     std::sort(offered.begin(), offered.end());
   }
@@ -122,7 +122,7 @@ Rehearsal::Changes Rehearsal::offer(const StepNumber& at, std::span<const Sample
 }
 
 void Rehearsal::offer_one(const ReplaySample& sample, int64_t label, uint64_t draw, Changes* changes) {
-  if (options_.policy == RehearsalPolicy::kBalanced) return keep_balanced(sample, label, draw, changes);
+  if (options_.policy == RehearsalPolicy::kBalanced) return offer_balanced(sample, label, draw, changes);
   Class& own = classes_[label];
   ++own.seen;
   const auto capacity = static_cast<uint64_t>(options_.capacity);
@@ -146,13 +146,13 @@ void Rehearsal::put(Class& in, size_t slot, const ReplaySample& sample, Changes*
   changes->entered.push_back(sample);
 }
 
-void Rehearsal::keep_balanced(const ReplaySample& sample, int64_t label, uint64_t draw, Changes* changes) {
+void Rehearsal::offer_balanced(const ReplaySample& sample, int64_t label, uint64_t draw, Changes* changes) {
   Class& own = classes_[label];
   ++own.seen;
   const auto larger = [](const auto& a, const auto& b) { return a.second.kept.size() < b.second.kept.size(); };
   if (size() < options_.capacity) {
     put(own, own.kept.size(), sample, changes);
-  } else if (!own.largest_once) {
+  } else if (!own.was_largest) {
     Class& largest = std::max_element(classes_.begin(), classes_.end(), larger)->second;
     const uint64_t slot = rehearsal_below(draw, largest.kept.size());
     const ReplaySample old = std::exchange(largest.kept[slot], largest.kept.back());
@@ -166,7 +166,7 @@ void Rehearsal::keep_balanced(const ReplaySample& sample, int64_t label, uint64_
   // sample takes a few passes over the classes.
   if (size() < options_.capacity) return;
   const size_t most = std::max_element(classes_.begin(), classes_.end(), larger)->second.kept.size();
-  for (auto& [of, one] : classes_) one.largest_once |= one.kept.size() == most;
+  for (auto& [of, one] : classes_) one.was_largest |= one.kept.size() == most;
 }
 
 }  // namespace forebay

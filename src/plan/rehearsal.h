@@ -53,7 +53,7 @@ class Rehearsal {
   };
   struct Class {
     int64_t seen = 0;                ///< samples that were offered
-    bool largest_once = false;       ///< with kBalanced
+    bool was_largest = false;        ///< with kBalanced
     std::vector<ReplaySample> kept;  ///< by place
     int64_t next = 0;                ///< with kRecent: place of the oldest sample
     friend bool operator==(const Class&, const Class&) = default;
@@ -81,7 +81,7 @@ class Rehearsal {
  private:
   void offer_one(const ReplaySample& sample, int64_t label, uint64_t draw, Changes* changes);
   void put(Class& in, size_t slot, const ReplaySample& sample, Changes* changes);
-  void keep_balanced(const ReplaySample& sample, int64_t label, uint64_t draw, Changes* changes);
+  void offer_balanced(const ReplaySample& sample, int64_t label, uint64_t draw, Changes* changes);
 
   RehearsalOptions options_;
   std::map<int64_t, Class> classes_;

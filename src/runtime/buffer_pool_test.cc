@@ -31,7 +31,7 @@ TEST(BufferPool, memory_is_used_again_when_the_last_reader_lets_go) {
     EXPECT_EQ(f.used(Use::kPool), 0u) << "a reader is left";
     second = Buffer();
     EXPECT_EQ(f.used(Use::kPool), size);
-    const std::optional<BufferPool::Lent> again = f.pool->acquire(size);
+    const std::optional<BufferPool::Acquired> again = f.pool->acquire(size);
     EXPECT_EQ(again->buffer.data(), place);
     EXPECT_EQ(again->claim.bytes(), size);
     EXPECT_EQ(f.used(Use::kPool), 0u);
@@ -61,7 +61,7 @@ TEST(BufferPool, what_the_system_has_not_is_nothing_and_not_thrown) {
   Fixture f(1'000'000);
   const auto blocks = std::make_shared<FewBlocks>();
   const auto pool = std::make_shared<BufferPool>(f.budget, 16, Use::kBatches, blocks);
-  std::optional<BufferPool::Lent> first = pool->acquire(1000);
+  std::optional<BufferPool::Acquired> first = pool->acquire(1000);
   ASSERT_TRUE(first);
   EXPECT_FALSE(pool->refused());
   EXPECT_FALSE(pool->acquire(3000));
@@ -84,7 +84,7 @@ TEST(BufferPool, memory_that_is_a_little_larger_is_used_and_counted_whole) {
     const uint8_t* const place = idle.data();
     idle = Buffer();
     EXPECT_TRUE(f.pool->has_idle(size));
-    const std::optional<BufferPool::Lent> lent = f.pool->acquire(size);
+    const std::optional<BufferPool::Acquired> lent = f.pool->acquire(size);
     EXPECT_EQ(lent->buffer.data(), place);
     EXPECT_EQ(lent->buffer.size(), size);
     EXPECT_EQ(f.used(Use::kBatches), 1000u);
@@ -108,7 +108,7 @@ TEST(BufferPool, a_larger_one_counts_once_where_less_was_reserved) {
   std::optional<Claim> reserved = f.pool->reserve(900);
   ASSERT_TRUE(reserved);
   {
-    const BufferPool::Lent lent = std::move(*f.pool->take_reserved(*reserved, 900));
+    const BufferPool::Acquired lent = std::move(*f.pool->take_reserved(*reserved, 900));
     EXPECT_EQ(lent.claim.bytes(), 1000u);
     EXPECT_EQ(f.budget->snapshot().used, 1000u);
   }
@@ -123,9 +123,9 @@ TEST(BufferPool, of_sizes_that_differ_no_more_are_kept_than_were_in_use_at_once)
     return static_cast<size_t>(940 + (seed >> 33) % 120);
   };
   size_t fresh = 0;
-  std::optional<BufferPool::Lent> one, two;
+  std::optional<BufferPool::Acquired> one, two;
   for (int i = 0; i < 1000; ++i) {
-    std::optional<BufferPool::Lent>& next = i % 2 == 0 ? one : two;
+    std::optional<BufferPool::Acquired>& next = i % 2 == 0 ? one : two;
     const size_t size = about_1000();
     next.reset();
     fresh += f.pool->has_idle(size) ? 0 : 1;
@@ -137,7 +137,7 @@ TEST(BufferPool, of_sizes_that_differ_no_more_are_kept_than_were_in_use_at_once)
 
 TEST(BufferPool, nothing_beyond_the_budget) {
   Fixture f(1000);
-  std::optional<BufferPool::Lent> first = f.pool->acquire(600);
+  std::optional<BufferPool::Acquired> first = f.pool->acquire(600);
   EXPECT_FALSE(f.pool->acquire(600));
   first.reset();
   EXPECT_EQ(f.used(Use::kPool), 600u);
@@ -155,8 +155,8 @@ TEST(BufferPool, what_was_reserved_is_given_whatever_others_take) {
   ASSERT_TRUE(reserved);
   EXPECT_FALSE(f.pool->reserve(1));
   EXPECT_FALSE(f.pool->acquire(200));
-  const BufferPool::Lent first = std::move(*f.pool->take_reserved(*reserved, 300)),
-                         second = std::move(*f.pool->take_reserved(*reserved, 400));
+  const BufferPool::Acquired first = std::move(*f.pool->take_reserved(*reserved, 300)),
+                             second = std::move(*f.pool->take_reserved(*reserved, 400));
   EXPECT_EQ(f.used(Use::kPool), 0u) << "the idle one was used";
   EXPECT_EQ(f.used(Use::kBatches), 700u);
   EXPECT_EQ(reserved->bytes(), 0u);
@@ -165,7 +165,7 @@ TEST(BufferPool, what_was_reserved_is_given_whatever_others_take) {
 TEST(BufferPool, memory_that_finds_no_room_when_it_comes_back_is_freed) {
   Fixture f(1000);
   Buffer users = f.hand_over(800);
-  const std::optional<BufferPool::Lent> next = f.pool->acquire(800);  // the user's does not count
+  const std::optional<BufferPool::Acquired> next = f.pool->acquire(800);  // the user's does not count
   users = Buffer();
   EXPECT_EQ(f.used(Use::kPool), 0u);
   EXPECT_LE(f.budget->snapshot().peak, 1000u);
@@ -194,7 +194,7 @@ TEST(BufferPool, after_close_nothing_is_kept_and_readers_stay_valid) {
 
 TEST(BufferPool, an_empty_buffer_is_a_buffer) {
   Fixture f(10);
-  const std::optional<BufferPool::Lent> lent = f.pool->acquire(0);
+  const std::optional<BufferPool::Acquired> lent = f.pool->acquire(0);
   ASSERT_TRUE(lent);
   EXPECT_TRUE(lent->buffer.empty());
   EXPECT_TRUE(lent->buffer.owner());
@@ -214,7 +214,7 @@ TEST(BufferPool, many_threads_take_and_give) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < 2000; ++i) {
         const auto size = static_cast<size_t>(1000 + (i + t) % 3);
-        std::optional<BufferPool::Lent> lent = f.pool->acquire(size);
+        std::optional<BufferPool::Acquired> lent = f.pool->acquire(size);
         if (!lent) continue;
         lent->buffer.data()[size - 1] = 1;
         lent.reset();

@@ -31,7 +31,7 @@ class ByteBudget {
   struct Snapshot {
     uint64_t capacity = 0, used = 0, peak = 0;  ///< `used` is the sum of `by_use`
     uint64_t idle = 0;                          ///< part of `used`: idle, can be reclaimed
-    uint64_t set_aside = 0;                     ///< beyond `used`: for cache entries to come
+    uint64_t reserved = 0;                      ///< beyond `used`: for cache entries to come
     std::array<uint64_t, kUses> by_use{};
     uint64_t of(Use use) const { return by_use[static_cast<size_t>(use)]; }
   };
@@ -62,8 +62,8 @@ class ByteBudget {
     uint64_t most = UINT64_MAX;  ///< bytes of it that count at most
     /// Bytes reserved for cache entries before the entries exist. Without the reservation other uses
     /// would take that memory, and they or the entries would have to be reclaimed again and again.
-    uint64_t set_aside = 0;
-    uint64_t beside = 0;  ///< bytes that a loader gets for it in addition to its share
+    uint64_t reserved = 0;
+    uint64_t extra = 0;  ///< bytes that a loader gets for it in addition to its share
     uint64_t bytes() const { return std::min(memory->bytes(), most); }
   };
   /// Counts the memory of the account from now on.
@@ -78,16 +78,16 @@ class ByteBudget {
  private:
   uint64_t reclaimable() const FOREBAY_REQUIRES(mutex_);
   // Reserved, less the entries that exist.
-  uint64_t not_yet_there() const FOREBAY_REQUIRES(mutex_);
-  // The part of not_yet_there() that is not lent.
-  uint64_t set_aside() const FOREBAY_REQUIRES(mutex_);
+  uint64_t unfilled_reservations() const FOREBAY_REQUIRES(mutex_);
+  // The part of unfilled_reservations() that is not lent.
+  uint64_t reserved() const FOREBAY_REQUIRES(mutex_);
 
   const uint64_t generation_;
   mutable Mutex mutex_;
   uint64_t capacity_ FOREBAY_GUARDED_BY(mutex_);
   uint64_t used_ FOREBAY_GUARDED_BY(mutex_) = 0;
   uint64_t peak_ FOREBAY_GUARDED_BY(mutex_) = 0;
-  uint64_t lent_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  uint64_t suspended_ FOREBAY_GUARDED_BY(mutex_) = 0;
   std::array<uint64_t, kUses> by_use_ FOREBAY_GUARDED_BY(mutex_){};
   std::vector<Account> accounts_ FOREBAY_GUARDED_BY(mutex_);
 };

@@ -121,21 +121,21 @@ TEST(ByteBudget, what_others_keep_beyond_what_counts_goes_first) {
 TEST(ByteBudget, what_is_set_aside_for_entries_nobody_takes_before_they_come) {
   ByteBudget budget(100);
   const auto cache = std::make_shared<Kept>(10);
-  budget.open({Use::kCaches, cache, ByteBudget::Kind::kEntries, 50, /*set_aside=*/50});
+  budget.open({Use::kCaches, cache, ByteBudget::Kind::kEntries, 50, /*reserved=*/50});
   EXPECT_EQ(budget.snapshot().used, 10u);
-  EXPECT_EQ(budget.snapshot().set_aside, 40u);
+  EXPECT_EQ(budget.snapshot().reserved, 40u);
   EXPECT_TRUE(budget.try_charge(Use::kBatches, 50));
   EXPECT_FALSE(budget.try_charge(Use::kBatches, 1));
   EXPECT_FALSE(budget.reclaim(ByteBudget::Kind::kIdle, 1));
   cache->kept = 50;
   EXPECT_EQ(budget.snapshot().used, 100u) << "they came, and nobody has to give way";
-  EXPECT_EQ(budget.snapshot().set_aside, 0u);
+  EXPECT_EQ(budget.snapshot().reserved, 0u);
 }
 
 TEST(ByteBudget, what_is_set_aside_is_lent_before_an_entry_goes_and_comes_back_with_what_is_released) {
   ByteBudget budget(100);
   const auto cache = std::make_shared<Kept>(30);
-  budget.open({Use::kCaches, cache, ByteBudget::Kind::kEntries, 50, /*set_aside=*/50});
+  budget.open({Use::kCaches, cache, ByteBudget::Kind::kEntries, 50, /*reserved=*/50});
   ASSERT_TRUE(budget.try_charge(Use::kBatches, 50));
   EXPECT_TRUE(budget.reclaim(ByteBudget::Kind::kEntries, 15));
   EXPECT_EQ(cache->kept, 30u);
@@ -146,7 +146,7 @@ TEST(ByteBudget, what_is_set_aside_is_lent_before_an_entry_goes_and_comes_back_w
   ASSERT_TRUE(budget.try_charge(Use::kBatches, 10));
   EXPECT_FALSE(budget.try_charge(Use::kBatches, 1));
   budget.release(Use::kBatches, 25);
-  EXPECT_EQ(budget.snapshot().set_aside, 25u);
+  EXPECT_EQ(budget.snapshot().reserved, 25u);
   EXPECT_FALSE(budget.try_charge(Use::kBatches, 1)) << "the room of what went is for entries again";
   EXPECT_FALSE(budget.reclaim(ByteBudget::Kind::kEntries, 0));
 }

@@ -319,7 +319,7 @@ TEST(Executor, tasks_that_wait_for_other_tasks_let_others_run) {
     outer->post(0, [&](WorkMemory&) {
       std::promise<void> done;
       inner->post(0, [&](WorkMemory&) { done.set_value(); });
-      const Executor::Waiting waiting;
+      const Executor::BlockingScope waiting;
       done.get_future().wait();
       ++ran;
     });

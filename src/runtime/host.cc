@@ -70,7 +70,7 @@ double least_upwards(const fs::path& mounted, const std::string& group, Read rea
 
 int cores_in(const cpu_set_t& set, bool known) {
   const double allowed = known ? CPU_COUNT(&set) : static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
-  // Read anew at each call: quotas of running containers change (Engine::follow_cores()).
+  // Read anew at each call: quotas of running containers change (Engine::update_cores()).
   return std::max(1, static_cast<int>(std::min(allowed, std::ceil(group_limits().cores))));
 }
 

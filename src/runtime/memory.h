@@ -25,10 +25,10 @@ class Memory : public std::enable_shared_from_this<Memory> {
     uint64_t least = 0;   ///< bytes without which no progress is possible
     /// Limit for all loaders without a figure of the user, as computed by this loader; the smallest
     /// limit counts. 0 means that the user gave `wanted`.
-    uint64_t together = 0;
+    uint64_t shared_limit = 0;
     /// Memory on top of the part that is not divided: an index, cache entries whose budget the user
     /// gave.
-    uint64_t beside = 0;
+    uint64_t extra = 0;
   };
   class Account;
 
@@ -63,8 +63,8 @@ class Memory::Account {
   friend class Memory;
   Account(std::shared_ptr<Memory> memory, const Demand& demand)
       : generation_(process_generation()), memory_(std::move(memory)), demand_(demand),
-        budget_(std::make_shared<ByteBudget>(demand.wanted + demand.beside)) {}
-  bool fixed() const { return demand_.together == 0; }
+        budget_(std::make_shared<ByteBudget>(demand.wanted + demand.extra)) {}
+  bool fixed() const { return demand_.shared_limit == 0; }
 
   const uint64_t generation_;
   const std::shared_ptr<Memory> memory_;

@@ -38,20 +38,20 @@ double seconds_of(int64_t ns) { return static_cast<double>(std::max<int64_t>(ns,
 ConcurrencyControl::ConcurrencyControl(ConcurrencyLimits limits)
     : limits_(limits), start_(limits.start), limit_(limits.start), step_(kLongStep) {}
 
-void ConcurrencyControl::begin_among(int processes) {
+void ConcurrencyControl::divide_start_among(int processes) {
   if (completed_ > 0 || in_flight_ > 0 || phase_ != Phase::kGrow) return;
   const int part = std::max(limits_.start / processes, std::min(kLeastStart, limits_.start));
   start_ = limit_ = std::min(start_, part);
 }
 
-ConcurrencyControl::Sent ConcurrencyControl::sent(int64_t now_ns) {
+ConcurrencyControl::Sent ConcurrencyControl::on_sent(int64_t now_ns) {
   ++in_flight_;
   // Nearly full counts as full, because refilling takes a moment and the last places are seldom all
   // taken.
   return {now_ns, completed_, in_flight_ >= limit_ - limit_ / 8};
 }
 
-void ConcurrencyControl::ended(const Sent& sent, int64_t now_ns, bool ok) {
+void ConcurrencyControl::on_ended(const Sent& sent, int64_t now_ns, bool ok) {
   // The request's place is free in any case. Its sample counts only if its time says something
   // about the store.
   --in_flight_;
@@ -78,7 +78,7 @@ int64_t ConcurrencyControl::samples_wanted() const {
   return std::max<int64_t>(4 * limit_, kRoundSamples);
 }
 
-void ConcurrencyControl::throttled() {
+void ConcurrencyControl::on_throttled() {
   ++round_.throttled;
   const bool many =
       static_cast<double>(round_.throttled) > kThrottledShare * static_cast<double>(round_.ended + round_.throttled);

@@ -34,7 +34,7 @@ class ConcurrencyControl {
   /// Declares that this many processes (1 or more), including this one, begin to read from the
   /// store at the same time. Each begins with its part of `start`, but at least 16. It has no
   /// effect after a request was sent. If it is called again, the smallest part counts.
-  void begin_among(int processes);
+  void divide_start_among(int processes);
 
   /// State of a request that its end must be reported with.
   struct Sent {
@@ -43,10 +43,10 @@ class ConcurrencyControl {
     bool full = false;  ///< about as many were in flight as the limit allows
   };
 
-  Sent sent(int64_t now_ns);
+  Sent on_sent(int64_t now_ns);
   /// `ok`: the request succeeded at the first attempt, so its time says something about the store.
-  void ended(const Sent& sent, int64_t now_ns, bool ok);
-  void throttled();
+  void on_ended(const Sent& sent, int64_t now_ns, bool ok);
+  void on_throttled();
 
   int limit() const { return limit_; }
   int in_flight() const { return in_flight_; }

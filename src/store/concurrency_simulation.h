@@ -60,9 +60,9 @@ class ConcurrencySimulation {
       --in_flight;
       if (next.throttled) {
         ++result.throttled;
-        if (control) control->throttled();
+        if (control) control->on_throttled();
       }
-      if (control) control->ended(next.sent, ns(), !next.throttled);
+      if (control) control->on_ended(next.sent, ns(), !next.throttled);
       result.most_in_flight = std::max(result.most_in_flight, in_flight);
       done += next.throttled ? 0 : 1;
       if (done > count / 2) speeds += next.throttled ? 0 : speed;
@@ -99,7 +99,7 @@ class ConcurrencySimulation {
 
   void send(ConcurrencyControl* control) {
     ++in_flight, ++asked;
-    Away request{0, false, control ? control->sent(ns()) : ConcurrencyControl::Sent{}};
+    Away request{0, false, control ? control->on_sent(ns()) : ConcurrencyControl::Sent{}};
     tokens = std::min(tokens + (now - last_sent) * server.throttles_above, server.throttles_above / 10);
     last_sent = now;
     request.throttled = tokens < 1 || std::bernoulli_distribution(server.refuses)(random);

@@ -19,7 +19,7 @@ Status size_changed(uint64_t expected, uint64_t now);
 
 /// Returns whether the reader of an object of unknown size has set aside `bytes`, after trying to
 /// set aside more.
-bool fits_set_aside(const ReadRequest& request, uint64_t bytes);
+bool ensure_set_aside(const ReadRequest& request, uint64_t bytes);
 
 /// Returns OutOfBudget, with `size` as the bytes needed.
 Status larger_than_set_aside(uint64_t set_aside, uint64_t size);

@@ -34,7 +34,7 @@ Result<std::string> print_of(const Json& json, const char* name) {
   return prints[name].get<std::string>();
 }
 
-// A class is [label, seen, largest_once, next, ids], and then epochs if the state has them.
+// A class is [label, seen, was_largest, next, ids], and then epochs if the state has them.
 Json json_of(const ReplayState& replay) {
   Json json = {{"source", replay.source}, {"classes", Json::array()}};
   for (const auto& [label, one] : replay.classes) {
@@ -43,7 +43,7 @@ Json json_of(const ReplayState& replay) {
       ids.push_back(sample.id);
       epochs.push_back(sample.epoch);
     }
-    json["classes"].push_back({label, one.seen, one.largest_once, one.next, std::move(ids)});
+    json["classes"].push_back({label, one.seen, one.was_largest, one.next, std::move(ids)});
     if (replay.has_epochs) json["classes"].back().push_back(std::move(epochs));
   }
   if (!replay.records) return json;

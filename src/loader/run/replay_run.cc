@@ -72,7 +72,7 @@ std::shared_ptr<ReplayRows> open_results(const Description& description, std::op
   if (step == nullptr || !rehearses_here(*step, catalog())) return nullptr;
   const Args args(step->args, catalog().find(step->name)->args);
   const uint64_t said = args.has("ram") ? args.bytes("ram") : kUsualBytes;
-  return std::make_shared<ReplayRows>(std::min({said, memory_limit(), cached_at_most(memory)}));
+  return std::make_shared<ReplayRows>(std::min({said, max_memory_budget(), cached_at_most(memory)}));
 }
 
 std::vector<int64_t> ids_of(const Rehearsal& rehearsal) {

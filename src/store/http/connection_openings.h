@@ -39,8 +39,8 @@ class ConnectionOpenings {
 
   /// Returns whether `transfer` may open a connection now; always true for a transfer that is
   /// opening one. `load`: the load that made it necessary, if no other transfer was opening one.
-  bool may_open(const Server& server, const CurlTransfer* transfer, const Load& load, Clock::time_point now);
-  bool nobody_opens(const Server& server) const;
+  bool try_open(const Server& server, const CurlTransfer* transfer, const Load& load, Clock::time_point now);
+  bool has_no_opener(const Server& server) const;
   /// Takes a transfer that must wait.
   void wait(const Server& server, Transfer transfer);
 
@@ -59,7 +59,7 @@ class ConnectionOpenings {
   void erase_waiting_if(const Gone& gone) {
     for (auto& [server, state] : servers_) std::erase_if(state.waiting, gone);
   }
-  bool anybody_waits() const;
+  bool has_waiting() const;
   void clear() { servers_.clear(); }
 
  private:
@@ -79,7 +79,7 @@ class ConnectionOpenings {
   };
 
   static void learn(State& state, const Load& load);
-  std::vector<Transfer> go_on(State& state, size_t openers);
+  std::vector<Transfer> resume(State& state, size_t openers);
   void forget_idle();
 
   std::map<Server, State> servers_;

@@ -25,6 +25,6 @@ std::optional<uint64_t> parse_count(std::string_view text);
 
 /// Returns whether a Range header can express the range: it is not empty, and its end is not too
 /// large for servers.
-bool sayable(const ByteRange& range);
+bool is_expressible_range(const ByteRange& range);
 
 }  // namespace forebay

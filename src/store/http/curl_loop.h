@@ -54,9 +54,9 @@ class CurlLoop : public std::enable_shared_from_this<CurlLoop> {
 
   friend class CurlTransfer;
   ReadBuffers& buffers() { return *buffers_; }
-  bool may_look_up(CurlTransfer* transfer);
-  void looked_up(CurlTransfer* transfer);
-  bool may_open(CurlTransfer* transfer);
+  bool try_begin_lookup(CurlTransfer* transfer);
+  void end_own_lookup(CurlTransfer* transfer);
+  bool try_open(CurlTransfer* transfer);
   void connected(CurlTransfer* transfer);
   void answered(CurlTransfer* transfer, int major_version);
 
@@ -78,7 +78,7 @@ class CurlLoop : public std::enable_shared_from_this<CurlLoop> {
   void wait_for_descriptor(Transfer transfer);
   void wait_for_connection(Transfer transfer);
   ConnectionOpenings::Load load_of(const ConnectionOpenings::Server& server) const;
-  void go_on(std::vector<Transfer> waited);
+  void resume(std::vector<Transfer> waited);
   void end_lookup(const CurlTransfer& transfer, const Status& failure);
   void end_opening(const CurlTransfer& transfer);
   void check_deadlines();

@@ -70,13 +70,13 @@ class CurlTransfer {
   void set_connection_options(const HttpConnectionOptions& options);
   void set_method();
   Status set_headers();
-  bool posts_at_once() const;
-  bool names(std::string_view lower_case) const;
+  bool posts_from_memory() const;
+  bool has_header(std::string_view lower_case) const;
   bool header_line(std::string_view line);
   bool end_of_headers();
   bool take_body(const char* bytes, size_t size);
   bool room_for(size_t size);
-  bool may_have(uint64_t size);
+  bool try_raise_body_limit(uint64_t size);
   Status no_connection() const;
   bool has_body() const;
 

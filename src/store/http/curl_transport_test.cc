@@ -144,7 +144,7 @@ TEST(CurlTransport, BodiesOfUnknownLengthArrive) {
   EXPECT_EQ(refused.status().code(), Code::kUnsupported);
   EXPECT_NE(refused.status().message().find("40000 are allowed"), std::string::npos) << refused.status().message();
   // It asks for twice as much, because no size was announced.
-  small.may_have = [](uint64_t bytes) { return bytes == 80'000; };
+  small.try_raise_body_limit = [](uint64_t bytes) { return bytes == 80'000; };
   EXPECT_EQ(text_of(send_wait(*transport, small)->body), part + "end");
 }
 

@@ -66,7 +66,7 @@ struct HttpRequest {
   uint64_t max_body_bytes = 64u << 20;
   /// Asked before a successful answer is refused as too long: returns whether it may have so many
   /// bytes. Null: it may not.
-  std::function<bool(uint64_t bytes)> may_have = {};
+  std::function<bool(uint64_t bytes)> try_raise_body_limit = {};
   /// Null: the defaults.
   std::shared_ptr<const HttpConnectionOptions> connection;
   /// Time from the start to the answer's first byte, whatever the phase; 0: as `connection` says.

@@ -1,4 +1,4 @@
-#include "cache/place_index.h"
+#include "cache/cache_index.h"
 #include "base/read_all.h"
 
 #include <fcntl.h>
@@ -14,35 +14,35 @@ namespace {
 constexpr uint64_t kRowsInOneRead = 16384;
 }  // namespace
 
-std::optional<PlaceIndex::Location> PlaceIndex::find(const Hash128& id) const {
+std::optional<CacheIndex::Location> CacheIndex::find(const Hash128& id) const {
   const SharedLock lock(mutex_);
   const auto found = entries_.find(id);
   return found == entries_.end() ? std::nullopt : std::optional(found->second);
 }
 
-void PlaceIndex::refresh(const CacheFolder& place) {
+void CacheIndex::refresh(const CacheFolder& folder) {
   const Lock lock(reading_);
-  find_segments(place);
-  for (auto& [number, segment] : segments_) read_segment(place, number, segment);
+  find_segments(folder);
+  for (auto& [number, segment] : segments_) read_segment(folder, number, segment);
 }
 
-void PlaceIndex::try_refresh(const CacheFolder& place) {
+void CacheIndex::try_refresh(const CacheFolder& folder) {
   if (!reading_.try_lock()) return;
   const Lock lock(reading_, std::adopt_lock);
-  find_segments(place);
-  for (auto& [number, segment] : segments_) read_segment(place, number, segment);
+  find_segments(folder);
+  for (auto& [number, segment] : segments_) read_segment(folder, number, segment);
 }
 
-void PlaceIndex::find_segments(const CacheFolder& place) {
+void CacheIndex::find_segments(const CacheFolder& folder) {
   struct ::stat info;
-  if (::fstat(place.fd(), &info) != 0) return;
+  if (::fstat(folder.fd(), &info) != 0) return;
   const int64_t changed = info.st_mtim.tv_sec * int64_t{1'000'000'000} + info.st_mtim.tv_nsec;
   if (changed == listed_at_ns_) return;
   bool complete = true;
-  for (const std::string& name : place.names()) {
+  for (const std::string& name : folder.names()) {
     const std::optional<uint32_t> number = segment_number(name, kIndexEnding);
     if (!number || segments_.contains(*number)) continue;
-    Result<FileDescriptor> file = place.open_file(name, O_RDONLY);
+    Result<FileDescriptor> file = folder.open_file(name, O_RDONLY);
     if (file.ok())
       segments_[*number].index = std::move(*file);
     else
@@ -56,7 +56,7 @@ void PlaceIndex::find_segments(const CacheFolder& place) {
   if (complete && now_ns - changed > 20'000'000) listed_at_ns_ = changed;
 }
 
-void PlaceIndex::read_segment(const CacheFolder& place, uint32_t number, Segment& segment) {
+void CacheIndex::read_segment(const CacheFolder& folder, uint32_t number, Segment& segment) {
   struct ::stat info, data;
   if (::fstat(segment.index.get(), &info) != 0) return;
   const uint64_t end = whole_rows(static_cast<uint64_t>(info.st_size));
@@ -67,7 +67,7 @@ void PlaceIndex::read_segment(const CacheFolder& place, uint32_t number, Segment
   }
   // Read after the size of the index. A row follows its data, so the data of each row before `end`
   // lies within this size.
-  if (segment.read_to >= end || !place.stat(segment_file(number, kDataEnding), &data)) return;
+  if (segment.read_to >= end || !folder.stat(segment_file(number, kDataEnding), &data)) return;
   std::vector<SegmentRow> rows(std::min((end - segment.read_to) / kSegmentRowBytes, kRowsInOneRead));
   while (segment.read_to < end) {
     const uint64_t bytes = std::min(end - segment.read_to, rows.size() * kSegmentRowBytes);
@@ -80,7 +80,7 @@ void PlaceIndex::read_segment(const CacheFolder& place, uint32_t number, Segment
 }
 
 /// Returns how many rows are done. An invalid last row may be one that is being written.
-uint64_t PlaceIndex::take_rows(uint32_t number, const SegmentRow* rows, uint64_t count, uint64_t at,
+uint64_t CacheIndex::take_rows(uint32_t number, const SegmentRow* rows, uint64_t count, uint64_t at,
                                uint64_t data_bytes, bool at_end) {
   const ExclusiveLock lock(mutex_);
   for (uint64_t i = 0; i < count; ++i) {
@@ -104,7 +104,7 @@ uint64_t PlaceIndex::take_rows(uint32_t number, const SegmentRow* rows, uint64_t
   return count;
 }
 
-void PlaceIndex::remove(const CacheFolder& place, const Hash128& id) {
+void CacheIndex::remove(const CacheFolder& folder, const Hash128& id) {
   Location location;
   {
     const ExclusiveLock lock(mutex_);
@@ -115,7 +115,7 @@ void PlaceIndex::remove(const CacheFolder& place, const Hash128& id) {
     entries_.erase(found);
     count_memory();
   }
-  const auto file = place.open_file(segment_file(location.segment, kIndexEnding), O_RDWR);
+  const auto file = folder.open_file(segment_file(location.segment, kIndexEnding), O_RDWR);
   SegmentRow row;
   // Opened by name, because the descriptor for reading cannot write. Read again, because the place
   // may have been replaced.
@@ -125,17 +125,17 @@ void PlaceIndex::remove(const CacheFolder& place, const Hash128& id) {
   (void)write_all(file->get(), &dead, sizeof dead, location.row_at);
 }
 
-uint64_t PlaceIndex::entries() const {
+uint64_t CacheIndex::entries() const {
   const SharedLock lock(mutex_);
   return entries_.size();
 }
 
-uint64_t PlaceIndex::bytes() const {
+uint64_t CacheIndex::bytes() const {
   const SharedLock lock(mutex_);
   return bytes_;
 }
 
-void PlaceIndex::count_memory() {
+void CacheIndex::count_memory() {
   memory_bytes_.store(entries_.size() * (sizeof(Hash128) + sizeof(Location) + 2 * sizeof(void*)) +
                           entries_.bucket_count() * sizeof(void*),
                       std::memory_order_relaxed);

@@ -17,7 +17,7 @@ namespace forebay {
 
 /// The index of one place: reads the index files of all processes' segments, and later the rows
 /// added to them. Methods may be called from any thread; find() never waits for a disk.
-class PlaceIndex {
+class CacheIndex {
  public:
   struct Location {
     uint32_t segment = 0;
@@ -28,13 +28,13 @@ class PlaceIndex {
   };
 
   std::optional<Location> find(const Hash128& id) const;
-  /// Reads the rows that were added since. `place` must exist.
-  void refresh(const CacheFolder& place);
+  /// Reads the rows that were added since. `folder` must exist.
+  void refresh(const CacheFolder& folder);
   /// Does the same, unless another thread does it now.
-  void try_refresh(const CacheFolder& place);
+  void try_refresh(const CacheFolder& folder);
   /// Removes an entry. From now on no process finds it, except those that have read its row
   /// already.
-  void remove(const CacheFolder& place, const Hash128& id);
+  void remove(const CacheFolder& folder, const Hash128& id);
 
   uint64_t entries() const;
   uint64_t bytes() const;  ///< of all entries
@@ -46,8 +46,8 @@ class PlaceIndex {
     FileDescriptor index;
     uint64_t read_to = 0;
   };
-  void find_segments(const CacheFolder& place) FOREBAY_REQUIRES(reading_);
-  void read_segment(const CacheFolder& place, uint32_t number, Segment& segment) FOREBAY_REQUIRES(reading_);
+  void find_segments(const CacheFolder& folder) FOREBAY_REQUIRES(reading_);
+  void read_segment(const CacheFolder& folder, uint32_t number, Segment& segment) FOREBAY_REQUIRES(reading_);
   uint64_t take_rows(uint32_t number, const SegmentRow* rows, uint64_t count, uint64_t at, uint64_t data_bytes,
                      bool at_end);
   void count_memory() FOREBAY_REQUIRES(mutex_);

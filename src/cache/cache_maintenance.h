@@ -12,7 +12,7 @@ namespace forebay {
 
 /// The contents of a folder of caches, for `forebay cache`.
 
-struct PlaceInfo {
+struct CacheInfo {
   std::string name;         ///< 32 hexadecimal digits
   std::string description;  ///< the steps whose results are cached
   uint64_t entries = 0;
@@ -25,29 +25,29 @@ struct PlaceInfo {
 };
 /// Returns the places in `dir` by name; none if the folder does not exist. InvalidArgument if the
 /// folder is refused.
-Result<std::vector<PlaceInfo>> list_places(const std::string& dir);
+Result<std::vector<CacheInfo>> list_caches(const std::string& dir);
 
-/// A defect that verify_place() found.
-struct PlaceDamage {
-  std::string place;
+/// A defect that verify_cache() found.
+struct CacheDamage {
+  std::string cache;
   std::string where;  ///< "entry 3f2a…", "row 17 of 000000.index"
   std::string what;
 };
-/// Findings of verify_place().
-struct PlaceReport {
+/// Findings of verify_cache().
+struct CacheReport {
   uint64_t entries = 0;  ///< entries that were read
   uint64_t bytes = 0;
-  std::vector<PlaceDamage> damaged;  ///< the first kMostDamage
+  std::vector<CacheDamage> damaged;  ///< the first kMostDamage
   uint64_t damaged_count = 0;
   static constexpr size_t kMostDamage = 1000;
 };
 /// Reads every entry of a place and adds to the report. Changes nothing. `on_read` is called with
 /// the bytes read so far.
-Status verify_place(const std::string& dir, const std::string& place, std::stop_token stop, PlaceReport& report,
+Status verify_cache(const std::string& dir, const std::string& cache, std::stop_token stop, CacheReport& report,
                     const std::function<void(uint64_t)>& on_read = nullptr);
 
 /// Removes all entries of a place. InvalidArgument, with the processes, if it is in use; NotFound
 /// if it does not exist.
-Status clear_place(const std::string& dir, const std::string& place);
+Status clear_cache(const std::string& dir, const std::string& cache);
 
 }  // namespace forebay
