@@ -30,7 +30,7 @@ class RowGranter {
   RowGranter(std::vector<int64_t> counts, const GlobalBatch& batch, const Hosts& hosts, bool owners)
       : left_(std::move(counts)), hosts_(hosts), owners_(owners), world_(batch.world_size),
         lacks_(static_cast<size_t>(batch.world_size)) {
-    // The number by count: steps must have the same length on all ranks, whatever hosts cache.
+    // As many rows as by count: steps must have the same length on all ranks, whatever hosts cache.
     for (int64_t rank = 0; rank < world_; ++rank) lack(rank) = equal_part(batch.slots, world_, rank).length;
     // A rank has about one grant for each kind of origin.
     grants_.reserve(3 * lacks_.size());

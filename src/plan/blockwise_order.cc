@@ -11,9 +11,9 @@
 #include "plan/order.h"
 #include "plan/permutation.h"
 
-// A row has three numbers: its id (chunks in the given order), its place on the epoch's line
-// (chunks permuted, rows end to end), and its position (lanes taken in turn, rows of a block
-// mixed).
+// A row has three numbers: its id (chunks in the given order), its index in the chunk sequence of
+// the epoch (chunks permuted, rows end to end), and its position (lanes alternate, rows of a block
+// are mixed).
 
 namespace forebay {
 namespace {
@@ -28,15 +28,16 @@ int64_t chunk_holding(const Starts& starts, int64_t row) {
   return static_cast<int64_t>(part_holding(begins, row, [](int64_t begin) { return begin; }));
 }
 
-// The line of an epoch. A chunk's turn is its index on the line.
+// The chunks of an epoch in permuted order, with their rows end to end. The ordinal of a chunk is
+// its index in the sequence; the index of a row counts the rows of all chunks before it, too.
 struct ChunkSequence {
-  // `begin` is the place of the chunk's first row; adding to_id to a place gives the row's id.
+  // `begin` is the index of the first row of the chunk; index + to_id is the id of a row.
   struct ChunkSpan {
     int64_t begin = 0, to_id = 0;
   };
   int64_t epoch = -1;
-  Permutation chunks;            // turn -> chunk
-  std::vector<ChunkSpan> spans;  // one more at the end: the end of the line
+  Permutation chunks;            // ordinal -> chunk
+  std::vector<ChunkSpan> spans;  // by ordinal; then one more, at the end of the sequence
 
   int64_t size() const { return static_cast<int64_t>(spans.size()) - 1; }
   const ChunkSpan& operator[](int64_t ordinal) const { return spans[static_cast<size_t>(ordinal)]; }
@@ -46,7 +47,8 @@ struct ChunkSequence {
   }
 };
 
-// Up to `block` turns of one lane. `begin` and `end` are places.
+// Up to `block` consecutive chunks of one lane, whose rows are mixed: ordinals [first_ordinal,
+// end_ordinal), and rows [begin, end) of the sequence.
 struct Block {
   int64_t first_ordinal = 0, end_ordinal = 0;
   int64_t begin = 0, end = 0;
@@ -58,7 +60,7 @@ struct Block {
     ids_at(sequence, row, {&id, 1});
     return id;
   }
-  // Computes the ids at consecutive places from `row` on. One loop applies the permutation, and
+  // Computes the ids of consecutive rows from `row` on. One loop applies the permutation, and
   // the next maps to ids, so that neither loop waits for its own results.
   void ids_at(const ChunkSequence& sequence, int64_t row, std::span<int64_t> ids) const {
     const Permutation mixed = rows;  // a copy, so that it stays in registers
@@ -102,7 +104,7 @@ class BlockwiseOrder final : public Order {
     assert(id >= 0 && id < size());
     const auto sequence = sequence_of(epoch);
     const int64_t chunk = chunk_holding(starts_, id);
-    // Inverts the two steps of ids_at(): first to the line, then out of the block.
+    // Inverts the two steps of ids_at(): first the map to ids, then the permutation of the block.
     const int64_t mixed = id - (*sequence)[sequence->chunks.position_of(chunk)].to_id;
     const int64_t lane = lane_holding(mixed);
     const Block block = block_holding(*sequence, lane, mixed);
@@ -161,12 +163,12 @@ class BlockwiseOrder final : public Order {
     return row < in_longer ? row / (shorter + 1) : longer_lanes + (row - in_longer) / shorter;
   }
 
-  // A block within its lane: its number, and its turns relative to the lane's first one.
+  // A block within its lane: its number, and its ordinals relative to the first one of the lane.
   struct BlockSpan {
     int64_t number = 0, first = 0, count = 0;
   };
   BlockSpan block_span_holding(int64_t epoch, int64_t ordinal) const {
-    const int64_t ramped = epoch == 0 ? ramp_.back() : 0;  // in turns
+    const int64_t ramped = epoch == 0 ? ramp_.back() : 0;  // in chunks
     if (ordinal < ramped) {
       const auto after = std::upper_bound(ramp_.begin(), ramp_.end(), ordinal);
       return {after - ramp_.begin() - 1, after[-1], *after - after[-1]};
@@ -194,8 +196,8 @@ class BlockwiseOrder final : public Order {
     return {first_ordinal, end_ordinal, begin, end, Permutation(end - begin, key)};
   }
 
-  // Caches the lines of the last epochs asked for. A line is a function of the epoch, so the order
-  // stays a pure function. The lock is held to copy a pointer, not to compute.
+  // Caches the sequences of the last epochs requested. A sequence is a function of the epoch, so
+  // the order stays a pure function. The lock is held to copy a pointer, not to compute.
   std::shared_ptr<const ChunkSequence> sequence_of(int64_t epoch) const {
     {
       const Lock lock(mutex_);
@@ -206,8 +208,8 @@ class BlockwiseOrder final : public Order {
     // Linear in the number of chunks; runs once an epoch.
     auto sequence = make_sequence(epoch);
     const Lock lock(mutex_);
-    // Two threads may both have computed the line. That wastes a slot of the cache, and changes no
-    // result.
+    // Two threads may both have computed the sequence. That wastes a slot of the cache, and changes
+    // no result.
     std::rotate(recent_sequences_.begin(), recent_sequences_.end() - 1, recent_sequences_.end());
     recent_sequences_.front() = sequence;
     return sequence;

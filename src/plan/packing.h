@@ -10,7 +10,8 @@ namespace forebay {
 
 struct PackingOptions {
   int64_t length = 0;  ///< elements of a block
-  /// Blocks that may still receive a rest. The fullest one is closed if there would be more.
+  /// Limit of blocks to which the rest of a sequence may still be added. The fullest one is closed
+  /// if there would be more.
   int64_t open_blocks = 64;
 };
 

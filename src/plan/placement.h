@@ -30,8 +30,9 @@ struct PlacementOptions {
 };
 
 /// Computes the owner of each sample: the host that caches it. A host caches the first rows that it
-/// gets in epoch 0, as many as its budget holds. Epoch 0 is assigned by count, or by lane if there
-/// are lanes. So a host caches only what it has read anyway.
+/// gets in epoch 0, as many as its budget allows. Immutable; may be used from any thread. Epoch 0
+/// is assigned by count, or by lane if there are lanes. So a host caches only what it has read
+/// anyway.
 ///
 /// A pure function: every host knows the owners of all samples without a message. A look-up takes
 /// O(1) time (that of the order's inverse), and memory is one number per host. If sizes differ so
@@ -53,11 +54,11 @@ class Placement {
   int64_t lanes() const { return options_.lanes; }
   /// The host that caches the sample, or kNoOwner.
   int32_t owner(int64_t id) const;
-  /// Owner of a row, and the row's number among all rows that the host gets in epoch 0.
+  /// The owner of a sample, and the sample's index among all rows that the host gets in epoch 0.
   struct Ownership {
     int32_t host = kNoOwner;
     int64_t index = 0;
-    /// In epoch 0. For rows that stay together, the position of the last one.
+    /// Position of the sample in epoch 0. For rows that are read together, that of the last one.
     int64_t position = 0;
   };
   Ownership ownership(int64_t id) const;
@@ -76,7 +77,7 @@ class Placement {
   double share() const;
 
  private:
-  // The host that gets a position of epoch 0.
+  // The host that gets a position of epoch 0, whatever its budget.
   Ownership assigned_at(int64_t position) const {
     return options_.lanes > 1 ? assigned_by_lane(position) : assigned_by_count(position);
   }

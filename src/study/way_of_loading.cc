@@ -136,7 +136,7 @@ class VirtualRun {
     // In the first epoch all caches are empty; the regular way has no caches.
     if (epoch == 0 || way_ == WayOfLoading::kRegular) return cluster_.from_storage(host, bytes);
     if (way_ == WayOfLoading::kClairvoyant) return foreseen_row(epoch, id, host, bytes);
-    const Placement::Ownership kept = placement_->kept(id);
+    const Placement::Ownership kept = placement_->ownership(id);
     if (kept.host == Placement::kNoOwner) return cluster_.from_storage(host, bytes);
     if (kept.host != host) {
       const double drawn = chunk_of(static_cast<uint64_t>(id * options_.hosts + host));

@@ -39,7 +39,7 @@ Json json_of(const ReplayState& replay) {
   Json json = {{"source", replay.source}, {"classes", Json::array()}};
   for (const auto& [label, one] : replay.classes) {
     std::vector<int64_t> ids, epochs;
-    for (const ReplaySample& sample : one.kept) {
+    for (const ReplaySample& sample : one.samples) {
       ids.push_back(sample.id);
       epochs.push_back(sample.epoch);
     }
@@ -67,7 +67,7 @@ std::optional<Rehearsal::Class> class_of(const Json& one) {
   const auto size = static_cast<int64_t>(one[4].size());
   if (kept.seen < size || kept.next > std::max<int64_t>(size - 1, 0)) return std::nullopt;
   for (size_t i = 0; i < one[4].size(); ++i)
-    kept.kept.push_back({one[4][i].get<int64_t>(), one.size() == 6 ? one[5][i].get<int64_t>() : 0});
+    kept.samples.push_back({one[4][i].get<int64_t>(), one.size() == 6 ? one[5][i].get<int64_t>() : 0});
   return kept;
 }
 
