@@ -32,6 +32,50 @@ class IndexMemory final : public ReclaimableMemory {
   const std::shared_ptr<const DiskTier> disk_;
 };
 
+/// Sums of sizes, from which a mean or a ratio is computed. Methods may be called from any thread.
+/// A reader may see one sum without the other of a concurrent add(), which shifts a statistic
+/// slightly.
+class SizeSums {
+ public:
+  void add(uint64_t first, uint64_t second) {
+    first_.fetch_add(first, std::memory_order_relaxed);
+    second_.fetch_add(second, std::memory_order_relaxed);
+  }
+  uint64_t first() const { return first_.load(std::memory_order_relaxed); }
+  uint64_t second() const { return second_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<uint64_t> first_{0}, second_{0};
+};
+
+/// Mean size of the entries that were read or offered.
+class MeanEntrySize {
+ public:
+  void add(uint64_t bytes) { sums_.add(1, bytes); }
+  /// Returns 0 before the first entry.
+  uint64_t bytes() const {
+    const uint64_t count = sums_.first();
+    return count == 0 ? 0 : sums_.second() / count;
+  }
+
+ private:
+  SizeSums sums_;
+};
+
+/// Ratio of the sizes of entries after and before compression.
+class CompressionRatio {
+ public:
+  void add(uint64_t plain_bytes, uint64_t packed_bytes) { sums_.add(plain_bytes, packed_bytes); }
+  /// Returns the expected size of an entry after compression; 0 before the first entry.
+  uint64_t expected_bytes(uint64_t plain_bytes) const {
+    const auto plain = static_cast<double>(sums_.first()), packed = static_cast<double>(sums_.second());
+    return plain > 0 ? static_cast<uint64_t>(static_cast<double>(plain_bytes) * packed / plain) : 0;
+  }
+
+ private:
+  SizeSums sums_;
+};
+
 class Tiers final : public TieredCache {
  public:
   Tiers(const CacheOptions& options, std::unique_ptr<DiskTier> disk, std::string disk_off_reason)
@@ -66,17 +110,16 @@ class Tiers final : public TieredCache {
 
   Result<std::shared_ptr<const Columns>> open(const Hash128& entry, Buffer stored) override {
     if (in_forked_child() || !disk_) return corrupt("there is no such entry");
-    const uint64_t stored_bytes = stored.size();
-    // Its size is saved here, because adopt() takes the bytes. Whether there were any decides below
-    // what is at fault.
+    // Saved first, because adopt() takes the bytes.
+    const bool read_failed = stored.empty();
     auto columns = adopt(entry, std::move(stored));
     if (columns.ok()) {
       disk_->count_hit();
       return columns;
     }
-    // EntryStore returns no bytes if a read failed. report_unreadable() finds out whether the device or
-    // the entry is at fault.
-    if (stored_bytes == 0)
+    // EntryStore returns no bytes if a read failed. report_unreadable() finds out whether the
+    // device or the entry is at fault.
+    if (read_failed)
       disk_->report_unreadable(entry);
     else
       disk_->report_damaged(entry);
@@ -86,13 +129,13 @@ class Tiers final : public TieredCache {
 
   Result<std::shared_ptr<const Columns>> adopt(const Hash128& entry, Buffer stored) override {
     if (in_forked_child()) return corrupt("there is no such entry");
-    count_size(stored.size());
+    mean_entry_size_.add(stored.size());
     // Columns in memory own their memory, because `stored` belongs to a pool whose blocks may be
     // larger. The check adds an eighth, because the tier counts overhead, too; if that is too
     // little, put() declines.
     const bool promotes = ram_->free_for(stored.size() + stored.size() / 8);
     if (promotes) stored = copy_of(stored);
-    // Needed to find out which columns are views of it.
+    // retained_bytes() needs it to find out which columns are views of these bytes.
     const Buffer packed = stored;
     FOREBAY_ASSIGN(Columns decoded, decode_entry(entry, std::move(stored)));
     auto columns = std::make_shared<const Columns>(std::move(decoded));
@@ -122,7 +165,7 @@ class Tiers final : public TieredCache {
 
   bool try_admit(const Hash128& /*entry*/, uint64_t bytes) const override {
     if (in_forked_child()) return false;
-    count_size(bytes);
+    mean_entry_size_.add(bytes);
     return ram_->fits(bytes) || (disk_ && disk_->try_admit(bytes_on_disk(bytes)));
   }
 
@@ -150,11 +193,11 @@ class Tiers final : public TieredCache {
     if (!disk_off_reason_.empty()) stats.disk.off = disk_off_reason_;
     stats.index_bytes = disk_ ? disk_->index_bytes() : 0;
     stats.misses = misses_;
-    const uint64_t hits = stats.ram.hits + stats.disk.hits, sizes = sizes_;
+    const uint64_t hits = stats.ram.hits + stats.disk.hits;
     if (hits + stats.misses > 0) stats.hit_ratio = static_cast<double>(hits) / static_cast<double>(hits + stats.misses);
     // The size of an entry that was only looked up is unknown: the mean of those read or offered is
     // used.
-    stats.seen_bytes = sizes == 0 ? 0 : seen_.count() * (size_bytes_ / sizes);
+    stats.seen_bytes = seen_.count() * mean_entry_size_.bytes();
     const uint64_t budget = stats.ram.budget_bytes + stats.disk.budget_bytes;
     if (stats.seen_bytes > 0)
       stats.optimum = std::min(1.0, static_cast<double>(budget) / static_cast<double>(stats.seen_bytes));
@@ -172,10 +215,6 @@ class Tiers final : public TieredCache {
 
  private:
   bool in_forked_child() const { return process_generation() != generation_; }
-  void count_size(uint64_t bytes) const {
-    sizes_.fetch_add(1, std::memory_order_relaxed);
-    size_bytes_.fetch_add(bytes, std::memory_order_relaxed);
-  }
   static Buffer copy_of(const Buffer& stored) {
     Buffer own = Buffer::allocate(stored.size());
     if (!stored.empty()) std::memcpy(own.data(), stored.data(), stored.size());
@@ -185,18 +224,14 @@ class Tiers final : public TieredCache {
     if (compression_ == Compression::kNone) return disk_->put(entry, plain.span(), seconds);
     const Result<Buffer> packed = encode_entry(entry, columns, compression_);
     if (!packed.ok()) return false;
-    plain_bytes_.fetch_add(plain.size(), std::memory_order_relaxed);
-    packed_bytes_.fetch_add(packed->size(), std::memory_order_relaxed);
+    compression_ratio_.add(plain.size(), packed->size());
     return disk_->put(entry, packed->span(), seconds);
   }
 
-  /// Estimates the size on disk. With compression it uses the ratio of earlier entries; the first
-  /// one is always tried.
+  /// Estimates the size on disk. With compression the first entry counts as 0 bytes, so that it is
+  /// always tried.
   uint64_t bytes_on_disk(uint64_t bytes) const {
-    if (compression_ == Compression::kNone) return bytes;
-    const auto plain = static_cast<double>(plain_bytes_.load(std::memory_order_relaxed));
-    const auto packed = static_cast<double>(packed_bytes_.load(std::memory_order_relaxed));
-    return plain > 0 ? static_cast<uint64_t>(static_cast<double>(bytes) * packed / plain) : 0;
+    return compression_ == Compression::kNone ? bytes : compression_ratio_.expected_bytes(bytes);
   }
 
   const uint64_t generation_ = process_generation();
@@ -208,9 +243,8 @@ class Tiers final : public TieredCache {
   const std::shared_ptr<SingleFlight> flights_ = SingleFlight::make();
   SeenEntries seen_;
   std::atomic<uint64_t> misses_{0};
-  /// Bytes of entries that were compressed, before and after.
-  std::atomic<uint64_t> plain_bytes_{0}, packed_bytes_{0};
-  mutable std::atomic<uint64_t> sizes_{0}, size_bytes_{0};
+  CompressionRatio compression_ratio_;
+  mutable MeanEntrySize mean_entry_size_;
 };
 
 /// The caches that are open in this process.
@@ -262,8 +296,8 @@ Result<std::shared_ptr<TieredCache>> open_cache(const CacheOptions& given) {
   const std::string name = fmt::format("{} {} {}", options.cache_id.to_string(), static_cast<int>(options.compression),
                                        options.disk_bytes > 0 ? dir : "");
   auto& caches = of_this_process<OpenCaches>();
-  // Held while a tier is opened, which may wait for the folder's lock, so that two loaders of one
-  // place do not open it twice.
+  // Held while a tier is opened, which may wait for the FolderLock, so that two loaders do not open
+  // the same cache twice.
   const Lock lock(caches.mutex);
   if (auto known = caches.by_name[name].lock()) {
     known->raise_budgets(options);

@@ -22,13 +22,16 @@ std::optional<CacheIndex::Location> CacheIndex::find(const Hash128& id) const {
 
 void CacheIndex::refresh(const CacheFolder& folder) {
   const Lock lock(reading_);
-  find_segments(folder);
-  for (auto& [number, segment] : segments_) read_segment(folder, number, segment);
+  read_new_rows(folder);
 }
 
 void CacheIndex::try_refresh(const CacheFolder& folder) {
   if (!reading_.try_lock()) return;
   const Lock lock(reading_, std::adopt_lock);
+  read_new_rows(folder);
+}
+
+void CacheIndex::read_new_rows(const CacheFolder& folder) {
   find_segments(folder);
   for (auto& [number, segment] : segments_) read_segment(folder, number, segment);
 }
@@ -79,7 +82,8 @@ void CacheIndex::read_segment(const CacheFolder& folder, uint32_t number, Segmen
   }
 }
 
-/// Returns how many rows are done. An invalid last row may be one that is being written.
+/// Adds the entries of `count` rows and returns the number of rows that need not be read again. An
+/// invalid last row of the file may be one that is being written: it is read again later.
 uint64_t CacheIndex::take_rows(uint32_t number, const SegmentRow* rows, uint64_t count, uint64_t at,
                                uint64_t data_bytes, bool at_end) {
   const ExclusiveLock lock(mutex_);
@@ -117,8 +121,8 @@ void CacheIndex::remove(const CacheFolder& folder, const Hash128& id) {
   }
   const auto file = folder.open_file(segment_file(location.segment, kIndexEnding), O_RDWR);
   SegmentRow row;
-  // Opened by name, because the descriptor for reading cannot write. Read again, because the place
-  // may have been replaced.
+  // Opened by name, because the descriptor for reading cannot write. Read again, because the cache
+  // may have been removed and created anew.
   if (!file.ok() || !read_all(file->get(), &row, sizeof row, location.row_at) || row.id != id) return;
   const SegmentRow dead{};
   // If this fails, the next process finds the damage, too.

@@ -27,7 +27,7 @@ using std::chrono::milliseconds;
 // entry, and declining costs only that entry.
 constexpr milliseconds kPatienceAtOpen{5000}, kPatienceAtPut{200};
 constexpr int64_t kRefreshIntervalNs = 100'000'000;
-// For a folder, its lock, its claims and about.json: a block of 4 KiB each.
+// For a cache's folder, its lock, its claims and about.json: a block of 4 KiB each.
 constexpr uint64_t kNewCacheSpace = 16 << 10;
 constexpr uint64_t kUnlimited = UINT64_MAX;
 constexpr uint64_t kDefaultBudget = uint64_t{50} << 30;
@@ -66,7 +66,7 @@ void write_about(const CacheFolder& folder, const std::string& description) {
   (void)::renameat(folder.fd(), aside.c_str(), folder.fd(), std::string(kAboutFile).c_str());
 }
 
-// make_room() removes the place with the oldest such time. Reading alone does not update it.
+// make_room() removes the cache with the oldest such time first. Reading alone does not update it.
 void touch(const FileDescriptor& lock) { (void)::futimens(lock.get(), nullptr); }
 
 /// A lock on one byte of the claims file, held while an entry is written, so that two processes do
@@ -212,8 +212,8 @@ bool DiskTier::write(const Hash128& id, std::span<const uint8_t> entry, double s
   return true;
 }
 
-/// Steps are small compared to the budget, so that concurrent writers
-/// leave little unused.
+/// Lets the writer's segment grow by a step that holds the entry. Steps are small compared to the
+/// budget, so that concurrent writers leave little unused.
 bool DiskTier::reserve_disk_space(uint64_t bytes) {
   const auto locked = FolderLock::take(root_, kPatienceAtPut);
   if (!locked.ok()) {
@@ -268,7 +268,7 @@ void DiskTier::report_damaged(const Hash128& id) {
 
 void DiskTier::report_unreadable(const Hash128& id) {
   const Status failure = store_->take_failure();
-  // No read has failed here. The empty bytes are those of a peer that lacks the entry, which was
+  // No read has failed here. The empty bytes came from a peer that lacks the entry, which was
   // stored here in the meantime.
   if (failure.ok()) return;
   if (!verify_folder()) return;

@@ -100,7 +100,7 @@ void finish_removals(const CacheFolder& root) {
 }
 
 bool remove_cache(const CacheFolder& root, const std::string& name) {
-  // Renamed first, so that a half-removed place does not look like a place.
+  // Renamed first, so that a half-removed cache does not look like a cache.
   const std::string aside = std::string(kRemovingPrefix) + name;
   if (::renameat(root.fd(), name.c_str(), root.fd(), aside.c_str()) != 0) return false;
   remove_files(root, aside);

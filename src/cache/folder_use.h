@@ -8,7 +8,7 @@
 
 namespace forebay {
 
-/// Disk use of one place.
+/// Disk use of one cache.
 struct CacheDiskUse {
   std::string name;
   uint64_t bytes = 0;        ///< on disk, including what its writers may still use
@@ -16,24 +16,26 @@ struct CacheDiskUse {
   bool in_use = false;       ///< a process holds its lock
 };
 
-/// Disk use of a folder of caches. Measured under its FolderLock, so that no writer raises its
-/// limits meanwhile.
+/// Disk use of the root folder and of the caches in it. Measured under the FolderLock, so that no
+/// writer raises its limits meanwhile.
 struct FolderUse {
   uint64_t bytes = 0;
   std::vector<CacheDiskUse> caches;
 };
-/// Looks at every file of the folder. For opening, growing and removing, never for a look-up.
+/// Measures every file below the root. Used when a cache is opened, grown or removed, and never for
+/// a look-up.
 FolderUse measure_folder(const CacheFolder& root);
 
 /// Completes interrupted removals. Called under the FolderLock, as the next two functions.
 void finish_removals(const CacheFolder& root);
-/// Removes a place that no process uses. Returns false if it cannot be removed.
+/// Removes a cache that no process uses. Returns false if it cannot be removed.
 bool remove_cache(const CacheFolder& root, const std::string& name);
-/// Removes unused places, longest unused first, until `wanted` bytes of `budget_bytes` are free, on
-/// the disk as well. Returns how many bytes are free then.
+/// Removes unused caches, least recently used first, until `wanted` bytes of `budget_bytes` are
+/// free, on the disk as well. Returns the number of bytes that are free then.
 uint64_t make_room(const CacheFolder& root, uint64_t budget_bytes, uint64_t wanted);
 
-/// Returns the processes that hold the lock of a place, as far as the kernel tells.
+/// Returns the ids of the processes that hold the lock of a cache, as far as the kernel reports
+/// them.
 std::vector<int> cache_users(const CacheFolder& cache);
 
 }  // namespace forebay

@@ -10,18 +10,20 @@
 
 namespace forebay {
 
-/// Decides which entries stay cached. A tier is filled once and not changed after that: every entry
-/// is read once an epoch, so eviction by recency cannot help, and each exchange costs a write. Once
-/// the tier is full, an entry replaces others only if it saves kReplacementGain times the seconds that
-/// they save, per byte.
+/// Decides which entries of a full tier are evicted for a new one. Every entry is read once an
+/// epoch, so eviction by recency cannot help, and each replacement costs a write. So entries stay,
+/// and once the tier is full, an entry replaces others only if it saves kReplacementGain times the
+/// seconds that they save, per byte.
 ///
 /// The class is not thread-safe: its owner's lock guards it.
 class KeepPolicy {
  public:
   static constexpr double kReplacementGain = 8;
-  static constexpr size_t kMostVictims = 64;  ///< limit of entries evicted in one exchange
+  static constexpr size_t kMostVictims = 64;  ///< limit of the entries evicted for one
 
+  /// Records that the tier holds an entry that took `seconds` to compute.
   void insert(const Hash128& id, uint64_t bytes, double seconds);
+  /// Records that the tier no longer holds the entry.
   void erase(const Hash128& id);
   /// Returns entries to evict so that `bytes` become free for an entry that took `seconds` to
   /// compute; nothing if that is not worthwhile. Looks at kMostVictims entries at most, the least

@@ -39,15 +39,15 @@ Result<std::unique_ptr<SegmentWriter>> SegmentWriter::acquire(const CacheFolder&
 
 bool SegmentWriter::recover() {
   SegmentHeader header;
-  const bool known = read_all(index_.get(), &header, sizeof header, 0) && header.valid();
-  if (!known && size_of(index_.get()) > 0) {
+  const bool readable = read_all(index_.get(), &header, sizeof header, 0) && header.valid();
+  if (!readable && size_of(index_.get()) > 0) {
     // The writer was killed before its first row, or the file is damaged: the entries are computed
     // again. A reader that was beyond the new end misses rows until it opens the place again, and
     // reads none twice.
     if (::ftruncate(index_.get(), 0) != 0) return false;
   }
   const uint64_t data_bytes = size_of(data_.get());
-  if (known) {
+  if (readable) {
     index_end_ = std::max(whole_rows(size_of(index_.get())), kSegmentRowBytes);
     std::vector<SegmentRow> rows(kRowsAtATime);
     for (uint64_t at = kSegmentRowBytes; at < index_end_;) {
