@@ -20,8 +20,8 @@
 
 namespace forebay {
 
-/// Kind of a call: it reads the bytes of an object, lists a page, or asks about an object without
-/// reading its bytes.
+/// Kinds of calls, as StoreStats counts them: a read of bytes, a page of a listing, or a request
+/// for the size or version of one object.
 enum class CallKind : uint8_t { kRead, kListing, kHead };
 
 template <typename T>
@@ -34,8 +34,8 @@ inline CallKind call_kind_of(const ReadRequest& request) {
   return request.version_only ? CallKind::kHead : CallKind::kRead;
 }
 
-/// An asynchronous call. The first of the work, a stop request and the store's end answers it; the
-/// others then have no effect.
+/// An asynchronous call. It is answered once, by whichever comes first: the result of the work, a
+/// stop request, or the end of the store. Later answers have no effect.
 class CallBase {
  public:
   virtual ~CallBase() = default;

@@ -36,16 +36,19 @@ class ConcurrencyControl {
   /// effect after a request was sent. If it is called again, the smallest part counts.
   void divide_start_among(int processes);
 
-  /// State of a request that its end must be reported with.
+  /// A request that was sent. Pass it to on_ended().
   struct Sent {
     int64_t at_ns = 0;
     int64_t completed = 0;
     bool full = false;  ///< about as many were in flight as the limit allows
   };
 
+  /// Records that a request is sent.
   Sent on_sent(int64_t now_ns);
-  /// `ok`: the request succeeded at the first attempt, so its time says something about the store.
+  /// Records that a request has ended. `ok`: it succeeded at the first attempt, so that its time
+  /// says something about the store.
   void on_ended(const Sent& sent, int64_t now_ns, bool ok);
+  /// Records that the store refused a request as too many.
   void on_throttled();
 
   int limit() const { return limit_; }

@@ -22,9 +22,9 @@
 
 namespace forebay {
 
-/// The thread that all transfers of a transport run on, with its epoll set, queue and handles.
-/// send() and close() may be called from any thread. Everything else happens on the loop's own
-/// thread, which keeps the loop alive until it has ended.
+/// Runs all transfers of a transport on one thread, with an epoll set, a queue and reusable
+/// handles. send(), close() and idle_memory() may be called from any thread. Everything else runs
+/// on the loop's own thread, which keeps the loop alive until it has ended.
 class CurlLoop : public std::enable_shared_from_this<CurlLoop> {
  public:
   explicit CurlLoop(const CurlTransportOptions& options);
@@ -32,8 +32,8 @@ class CurlLoop : public std::enable_shared_from_this<CurlLoop> {
 
   void send(HttpRequest request, std::stop_token stop, HttpTransport::Done done);
   std::shared_ptr<ReclaimableMemory> idle_memory() const { return buffers_; }
-  /// Answers all calls and then ends the thread. If this thread itself calls, it ends after the
-  /// current answer.
+  /// Answers all calls and then ends the thread. If the loop's own thread calls it, that thread
+  /// ends after the current answer.
   void close();
 
  private:
@@ -54,8 +54,12 @@ class CurlLoop : public std::enable_shared_from_this<CurlLoop> {
 
   friend class CurlTransfer;
   ReadBuffers& buffers() { return *buffers_; }
+  // Called by the callbacks of a transfer.
+
+  /// Lets the transfer look its host up, unless another transfer is doing so.
   bool try_begin_lookup(CurlTransfer* transfer);
   void end_own_lookup(CurlTransfer* transfer);
+  /// Lets the transfer open a connection, unless it should wait for one that is being opened.
   bool try_open(CurlTransfer* transfer);
   void connected(CurlTransfer* transfer);
   void answered(CurlTransfer* transfer, int major_version);

@@ -1,5 +1,5 @@
-// Transfers of the loop that cannot go on: until a name is looked up, until a descriptor is free,
-// or at all.
+// Transfers of the loop that cannot continue: those that wait for a name, a connection or a
+// descriptor, those that exceed a deadline, and those that were stopped.
 #include <algorithm>
 #include <utility>
 
@@ -22,7 +22,7 @@ void CurlLoop::wait_for_lookup(Transfer transfer) {
   idle_handles_.push_back(transfer->take_handle());
   // The transfer keeps its start time: waiting for another's lookup counts against its own
   // deadline.
-  transfer->begin_again(true);
+  transfer->reset(CurlTransfer::StartTime::kKeep);
   const auto lookup = lookups_.find(transfer->origin());
   if (lookup == lookups_.end()) {
     queue_.push_front(std::move(transfer));
@@ -74,7 +74,7 @@ void CurlLoop::answered(CurlTransfer* transfer, int major_version) {
 
 void CurlLoop::wait_for_connection(Transfer transfer) {
   idle_handles_.push_back(transfer->take_handle());
-  transfer->begin_again(true);
+  transfer->reset(CurlTransfer::StartTime::kKeep);
   const ConnectionOpenings::Server server = transfer->server();
   if (openings_.has_no_opener(server)) {
     queue_.push_front(std::move(transfer));
@@ -97,7 +97,7 @@ void CurlLoop::wait_for_descriptor(Transfer transfer) {
   idle_handles_.push_back(transfer->take_handle());
   // The start time is reset, because the transfer waits for the process and not for the server.
   // kDescriptorTries bounds it.
-  transfer->begin_again(false);
+  transfer->reset(CurlTransfer::StartTime::kReset);
   ++transfer->descriptor_tries;
   // The number of transfers now is what the process can open. check_deadlines() raises it again
   // when descriptors are free.

@@ -170,8 +170,8 @@ bool CurlTransfer::has_header(std::string_view lower_case) const {
   });
 }
 
-void CurlTransfer::begin_again(bool keep_clock) {
-  if (!keep_clock) started_ = {};
+void CurlTransfer::reset(StartTime start_time) {
+  if (start_time == StartTime::kReset) started_ = {};
   waits_for_lookup = waits_for_connection = lacks_descriptor = false;
   connection_ = 0;
   response_ = {};

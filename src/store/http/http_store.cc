@@ -26,7 +26,7 @@ namespace forebay {
 
 namespace {
 
-constexpr int kRedirects = 5;
+constexpr int kMostRedirects = 5;
 constexpr int kChecksumTries = 3;
 constexpr size_t kLongestUrl = 64 << 10;
 constexpr uint64_t kMaxUnknownBytes = uint64_t{16} << 30;
@@ -45,6 +45,12 @@ bool is_redirect(const HttpResponse& response) {
 bool is_empty_object(const HttpResponse& response) {
   return response.status == 416 && response.header("content-range") == "bytes */0";
 }
+
+/// The redirects of a fetch so far.
+struct Redirects {
+  int left = kMostRedirects;
+  bool same_origin = true;  ///< all URLs had the origin of the first one
+};
 
 /// A fetch, except its URL.
 struct FetchSpec {
@@ -109,9 +115,9 @@ class Core : public std::enable_shared_from_this<Core> {
   };
   using FactsDone = std::function<void(Result<ObjectFacts>)>;
 
-  void fetch(const std::string& name, const HttpUrl& url, const FetchSpec& spec, bool same_host, int redirects,
+  void fetch(const std::string& name, const HttpUrl& url, const FetchSpec& spec, const Redirects& redirects,
              std::stop_token stop, Fetched done);
-  HttpRequest request_of(const HttpUrl& url, const FetchSpec& spec, bool same_host) const;
+  HttpRequest request_of(const HttpUrl& url, const FetchSpec& spec, const Redirects& redirects) const;
   static std::function<Status(const HttpResponse&)> judge_of(const FetchSpec& spec);
   void fetch_decoded(const std::string& name, const HttpUrl& url, const FetchSpec& spec, std::stop_token stop,
                      Fetched done);
@@ -142,11 +148,12 @@ Result<HttpUrl> url_of(const std::string& key) {
   return parse_http_url(key);
 }
 
-HttpRequest Core::request_of(const HttpUrl& url, const FetchSpec& spec, bool same_host) const {
+HttpRequest Core::request_of(const HttpUrl& url, const FetchSpec& spec, const Redirects& redirects) const {
   HttpRequest request;
   request.method = spec.method;
   request.url = url.text();
-  if (same_host && (headers_only_to_.empty() || headers_only_to_ == url.origin())) request.headers = options_.headers;
+  if (redirects.same_origin && (headers_only_to_.empty() || headers_only_to_ == url.origin()))
+    request.headers = options_.headers;
   if (auto header = login(url)) {
     std::erase_if(request.headers, [](const HttpHeader& other) { return lower(other.name) == "authorization"; });
     request.headers.push_back(std::move(*header));
@@ -190,33 +197,33 @@ Result<HttpResponse> decoded(HttpResponse response, uint64_t max_bytes) {
   return response;
 }
 
-void Core::fetch(const std::string& name, const HttpUrl& url, const FetchSpec& spec, bool same_host, int redirects,
+void Core::fetch(const std::string& name, const HttpUrl& url, const FetchSpec& spec, const Redirects& redirects,
                  std::stop_token stop, Fetched done) {
   HttpCall call;
   call.name = name;
   call.hedge = true;
-  call.make = [self = shared_from_this(), url, spec, same_host](int, HttpCall::MadeRequest made) {
-    made(self->request_of(url, spec, same_host));
+  call.make = [self = shared_from_this(), url, spec, redirects](int, HttpCall::MadeRequest made) {
+    made(self->request_of(url, spec, redirects));
   };
   call.judge = judge_of(spec);
-  auto arrived = [self = shared_from_this(), name, url, spec, same_host, redirects, stop,
+  auto arrived = [self = shared_from_this(), name, url, spec, redirects, stop,
                   done = std::move(done)](Result<HttpResponse> response) {
     if (!response.ok() || !is_redirect(*response)) return done(std::move(response));
     auto target = resolve_location(url, response->header("location"));
     if (!target.ok()) return done(target.status());
-    if (redirects == 0)
+    if (redirects.left == 0)
       return done(invalid_argument(
-          fmt::format("more than {} redirects; give the address where the object is in the end", kRedirects)));
+          fmt::format("more than {} redirects; give the address where the object is in the end", kMostRedirects)));
     if (url.scheme == "https" && target->scheme == "http") {
       return done(
           invalid_argument(fmt::format("the server sends from https to http ('{}'), which is not followed; give that "
                                        "address if the plain connection is wanted",
                                        url_for_messages(target->text()))));
     }
-    const bool same = same_host && target->origin() == url.origin();
+    const bool same_origin = redirects.same_origin && target->origin() == url.origin();
     // A Location has no login. The login applies to the same origin and to no other.
-    if (same) target->user_info = url.user_info;
-    self->fetch(name, *target, spec, same, redirects - 1, stop, done);
+    if (same_origin) target->user_info = url.user_info;
+    self->fetch(name, *target, spec, {redirects.left - 1, same_origin}, stop, done);
   };
   caller_->call(std::move(call), stop, std::move(arrived));
 }
@@ -226,7 +233,7 @@ void Core::fetch(const std::string& name, const HttpUrl& url, const FetchSpec& s
 void Core::fetch_decoded(const std::string& name, const HttpUrl& url, const FetchSpec& spec, std::stop_token stop,
                          Fetched done) {
   const uint64_t most = std::max(spec.max_bytes, kWholeForPart);
-  fetch(name, url, spec, true, kRedirects, stop,
+  fetch(name, url, spec, {}, stop,
         [self = shared_from_this(), name, url, most, stop, done](Result<HttpResponse> response) {
           if (!response.ok()) return done(std::move(response));
           const std::string encoding = content_encoding(*response);
@@ -234,15 +241,14 @@ void Core::fetch_decoded(const std::string& name, const HttpUrl& url, const Fetc
           if (response->status == 206) {
             // A part of the compressed bytes is useless.
             const FetchSpec whole{"GET", {}, 0, kWholeForPart};
-            return self->fetch(
-                name, url, whole, true, kRedirects, stop, [most, encoding, done](Result<HttpResponse> all) {
-                  if (all.status().code() == Code::kUnsupported)
-                    return done(unsupported(fmt::format(
-                        "the server stores it with Content-Encoding: {}, so that no part of it can be read, and it "
-                        "is too large to be read whole for each part; store it without",
-                        encoding)));
-                  done(all.ok() ? decoded(std::move(*all), most) : std::move(all));
-                });
+            return self->fetch(name, url, whole, {}, stop, [most, encoding, done](Result<HttpResponse> all) {
+              if (all.status().code() == Code::kUnsupported)
+                return done(unsupported(fmt::format(
+                    "the server stores it with Content-Encoding: {}, so that no part of it can be read, and it "
+                    "is too large to be read whole for each part; store it without",
+                    encoding)));
+              done(all.ok() ? decoded(std::move(*all), most) : std::move(all));
+            });
           }
           done(decoded(std::move(*response), most));
         });
@@ -336,20 +342,18 @@ void Core::stat(const std::string& key, std::stop_token stop, Store::StatDone do
 
 void Core::size_of(const std::string& name, const HttpUrl& url, std::stop_token stop, FactsDone done) {
   const FetchSpec head{"HEAD", {}, 0, kWholeForPart};
-  fetch(name, url, head, true, kRedirects, stop,
-        [self = shared_from_this(), name, url, stop, done](Result<HttpResponse> response) {
-          if (!response.ok()) {
-            // Servers that refuse HEAD do so with various statuses; the answer to a GET decides.
-            const Code code = response.status().code();
-            if (code == Code::kInvalidArgument || code == Code::kUnsupported)
-              return self->size_by_get(name, url, stop, done);
-            return done(response.status());
-          }
-          const auto size = parse_count(response->header("content-length"));
-          // The size of compressed bytes is not the object's size.
-          if (!size || !content_encoding(*response).empty()) return self->size_by_get(name, url, stop, done);
-          done(self->pin_and_describe(url, *response, *size));
-        });
+  fetch(name, url, head, {}, stop, [self = shared_from_this(), name, url, stop, done](Result<HttpResponse> response) {
+    if (!response.ok()) {
+      // Servers that refuse HEAD do so with various statuses; the answer to a GET decides.
+      const Code code = response.status().code();
+      if (code == Code::kInvalidArgument || code == Code::kUnsupported) return self->size_by_get(name, url, stop, done);
+      return done(response.status());
+    }
+    const auto size = parse_count(response->header("content-length"));
+    // The size of compressed bytes is not the object's size.
+    if (!size || !content_encoding(*response).empty()) return self->size_by_get(name, url, stop, done);
+    done(self->pin_and_describe(url, *response, *size));
+  });
 }
 
 void Core::size_by_get(const std::string& name, const HttpUrl& url, std::stop_token stop, FactsDone done) {

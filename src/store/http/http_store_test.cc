@@ -22,7 +22,7 @@ using Targets = std::map<std::string, std::string>;
 
 std::shared_ptr<Store> served(const Objects& objects) {
   Targets targets;
-  for (const auto& [key, bytes] : objects) targets["/root/" + percent_encode(key, true)] = bytes;
+  for (const auto& [key, bytes] : objects) targets["/root/" + percent_encode_path(key)] = bytes;
   auto server = std::make_shared<ObjectServer>(std::move(targets));
   const std::string root = server->url("/root/");
   return std::make_shared<KeysBelowUrl>(std::move(server), root, http_store());

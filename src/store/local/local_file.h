@@ -32,8 +32,8 @@ Result<Buffer> read_file(const std::string& path, const ReadRequest& request, Re
 /// the kernel's caches.
 class CachedReader {
  public:
-  /// Returns false if a read is known to fail: the kernel is too old or, for the next thousand
-  /// reads, the file system has no such reads.
+  /// Counts a read, and returns whether read() should be tried for it. False if the kernel is too
+  /// old, and for a thousand reads after one from a file system that does not support such reads.
   bool begin_try();
   /// `calls` counts the opened files.
   std::optional<Result<Buffer>> read(const std::string& path, const ReadRequest& request, ReadBuffers& buffers,

@@ -166,7 +166,8 @@ Status S3Client::judge(Exchange& exchange, const HttpResponse& response) {
                                       theirs ? readable(*theirs) : "nothing"));
 }
 
-/// Returns true if another attempt may succeed. Each remedy is tried once.
+/// Applies the remedy of the last answer, if there is one and it was not tried before. Returns true
+/// if another attempt may succeed.
 bool S3Client::apply_remedy(Exchange& exchange) {
   // Lock order: the exchange's, then the client's.
   const Lock exchange_lock(exchange.mutex);
