@@ -40,7 +40,7 @@ void SharedChunks::end(const Hash128& key) {
     Entry& entry = entries_[key];
     if (--entry.working > 0) return;
     callbacks.swap(entry.waiting);
-    // Otherwise the entry stays until sweep(), so that others find the rows.
+    // An entry with rows stays until sweep(), so that others find the rows.
     if (entry.rows.expired()) entries_.erase(key);
   }
   // Without the lock: waiters may call back at once, for the rows or to begin themselves.

@@ -25,10 +25,10 @@ Status system_lacks_memory();
 /// made. In this way there are as many buffers as are in use at once, all of about the largest
 /// size.
 ///
-/// A buffer comes with a claim on its bytes. Its owner drops the claim when it hands the buffer to
-/// the user or drops it. Idle buffers are charged to Use::kPool, so that the budget counts all
-/// memory that exists. All methods may be called from any thread. Always made as a shared_ptr:
-/// buffers keep their pool alive.
+/// An acquired buffer comes with a claim on its bytes. The caller destroys the claim when it hands
+/// the buffer to the user or destroys it. Idle buffers are charged to Use::kPool, so that the
+/// budget counts all memory that exists. All methods may be called from any thread. Always made as
+/// a shared_ptr: buffers keep their pool alive.
 class BufferPool : public std::enable_shared_from_this<BufferPool> {
  public:
   /// Acquired bytes are charged to `use`.
@@ -62,7 +62,7 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   struct Block {
     uint8_t* data = nullptr;
     size_t size = 0;
-    uint64_t returned_at = 0;  ///< when it was returned, as a number of blocks
+    uint64_t returned_at = 0;  ///< number of blocks that were returned before it
   };
   using Idle = std::vector<Block>;
   Idle::const_iterator find_serving(size_t size) const FOREBAY_REQUIRES(mutex_);

@@ -93,41 +93,42 @@ void ByteBudget::open(Account account) {
 
 bool ByteBudget::reclaim(Kind kind, uint64_t bytes) {
   std::vector<Account> accounts;
-  uint64_t lacking = 0, asked = 0;
+  uint64_t lacking = 0, lacking_before = 0;
   {
     Lock lock(mutex_);
     // Wraps around for impossible sizes. Then nothing is reclaimed, and try_charge() fails.
-    const uint64_t apart = reserved(), needed = used_ + reclaimable() + apart + bytes;
+    const uint64_t suspendable = reserved(), needed = used_ + reclaimable() + suspendable + bytes;
     if (needed <= capacity_) return false;
-    asked = lacking = needed - capacity_;
+    lacking_before = lacking = needed - capacity_;
     if (kind == Kind::kEntries) {
-      suspended_ += std::min(lacking, apart);
-      lacking -= std::min(lacking, apart);
+      suspended_ += std::min(lacking, suspendable);
+      lacking -= std::min(lacking, suspendable);
     }
     accounts = accounts_;
   }
   // Without the lock: reclaim() locks pools and caches, and may return pages to the system, which
   // takes long.
   for (const Account& each : accounts) {
-    const uint64_t kept = each.kind == kind ? each.memory->bytes() : 0;
-    if (kept == 0 || lacking == 0) continue;
-    // Bytes beyond `most` are counted by other loaders alone, and have to go first.
-    const uint64_t uncounted = kept - std::min(kept, each.most);
-    const uint64_t given = each.memory->reclaim(uncounted + lacking);
-    const uint64_t counts = given - std::min(given, uncounted);
-    lacking -= std::min(lacking, counts);
+    const uint64_t held = each.kind == kind ? each.memory->bytes() : 0;
+    if (held == 0 || lacking == 0) continue;
+    // Bytes beyond `most` are counted by other loaders alone. They are reclaimed first, and do not
+    // reduce what this budget lacks.
+    const uint64_t uncounted = held - std::min(held, each.most);
+    const uint64_t reclaimed = each.memory->reclaim(uncounted + lacking);
+    const uint64_t counted = reclaimed - std::min(reclaimed, uncounted);
+    lacking -= std::min(lacking, counted);
     if (each.reserved == 0) continue;
     const Lock lock(mutex_);
-    suspended_ += counts;  // freed entries count as reserved again, so lend them
+    suspended_ += counted;  // the bytes of freed entries are reserved again, so suspend that reservation
   }
-  return lacking < asked;
+  return lacking < lacking_before;
 }
 
 void ByteBudget::close_accounts() {
   // Destroyed after the lock is released: this may be the last reference.
-  std::vector<Account> forgotten;
+  std::vector<Account> closed;
   Lock lock(mutex_);
-  forgotten.swap(accounts_);
+  closed.swap(accounts_);
 }
 
 }  // namespace forebay

@@ -17,8 +17,8 @@ namespace forebay {
 
 namespace {
 
-constexpr int64_t kLongTaskNs = 20'000'000;  // other queues would rather not wait for so long
-constexpr int64_t kRecentNs = 1'000'000'000;
+constexpr int64_t kLongTaskNs = 20'000'000;   // a queue with such tasks leaves a thread to other queues
+constexpr int64_t kRecentNs = 1'000'000'000;  // a queue with a task since then counts as in use
 
 // Signals are for the threads of the program that uses the engine.
 void block_signals() {
@@ -35,7 +35,7 @@ void lower_priority() {
 
 }  // namespace
 
-/// State of a queue that the threads use. Guarded by the state's mutex.
+/// The part of a Queue that the threads use. Guarded by State::mutex.
 struct Executor::QueueState {
   struct Entry {
     uint64_t priority;
@@ -66,7 +66,7 @@ struct Executor::QueueState {
 struct Executor::Worker {
   std::thread thread;
   const QueueState* at = nullptr;  // queue of the task that it runs
-  bool lost = false;               // abandoned: nobody waits for it any more
+  bool abandoned = false;          // its queue was abandoned: nobody waits for this thread any more
 };
 
 struct Executor::State {
@@ -98,7 +98,7 @@ thread_local const void* running_queue = nullptr;  // queue of this thread's tas
 thread_local std::weak_ptr<Executor> running_on;
 }  // namespace
 
-// Whether one thread must stay free, so that this queue may not run another task.
+// Whether this queue may not run another task, because one thread must stay free for other queues.
 bool Executor::State::must_leave_thread(const QueueState& queue, int64_t now_ns) const {
   if (queue.longest_ns <= kLongTaskNs || queue.running == 0 || running + 1 < most) return false;
   return std::any_of(open.begin(), open.end(), [&](const auto& other) {
@@ -161,7 +161,7 @@ void Executor::State::ended(QueueState& queue, std::unique_ptr<WorkMemory> memor
   if (queue.waiting.empty()) queue.over.notify_all();
 }
 
-// Number of threads for the open queues.
+// Number of threads that the open queues need.
 int Executor::State::wanted() const {
   int own = 0, shared = 0, largest = 0;
   for (const auto& queue : open) {
@@ -286,7 +286,7 @@ void Executor::run(State& state, Worker& worker) {
     lock.lock();
     // abandon_queue() has updated the counts, and another thread may run for this queue. `memory`
     // dies with this frame.
-    if (worker.lost) return;
+    if (worker.abandoned) return;
     worker.at = nullptr;
     state.ended(*queue, std::move(memory), took);
   }
@@ -325,20 +325,20 @@ void Executor::abandon_queue(QueueState& queue) {
   int wanted;
   {
     Lock lock(state_->mutex);
-    // A task inside a BlockingScope is not counted in `running`. Until it ends, one more task than `most`
-    // may run.
+    // A task inside a BlockingScope is not counted in `running`. Until it ends, one more task than
+    // `most` may run.
     wanted = state_->most;
     queue.abandoned = true;
     queue.over.notify_all();
     for (const auto& worker : workers_) {
       if (worker->at != &queue) continue;
-      worker->lost = true;
+      worker->abandoned = true;
       worker->thread.detach();
       --state_->running;
       --queue.running;
     }
   }
-  std::erase_if(workers_, [](const auto& worker) { return worker->lost; });
+  std::erase_if(workers_, [](const auto& worker) { return worker->abandoned; });
   try_add_threads(wanted);
 }
 

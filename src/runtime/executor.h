@@ -24,9 +24,9 @@ namespace forebay {
 /// and equal ones in order of arrival.
 ///
 /// Tasks must not wait for storage or for each other. User code that may do so (it may take batches
-/// of another loader) runs inside a BlockingScope. All methods may be called from any thread, also from a
-/// task. An executor may be destroyed on one of its own threads: that thread then ends after its
-/// task.
+/// of another loader) runs inside a BlockingScope. All methods may be called from any thread, also
+/// from a task. An executor may be destroyed on one of its own threads: that thread then ends after
+/// its task.
 class Executor : public std::enable_shared_from_this<Executor> {
  public:
   /// `memory` belongs to the task while it runs. A queue has as many of these as tasks may run at

@@ -11,8 +11,8 @@
 
 namespace forebay {
 
-/// Divides the memory of a process among its loaders. All methods may be called from any thread,
-/// and none waits.
+/// Divides the memory of a process among its loaders: sets the capacity of each loader's
+/// ByteBudget. All methods may be called from any thread, and none waits.
 ///
 /// A loader whose user gave a figure gets that much. The other loaders get what they want while
 /// that is available. Otherwise all get the same, but no loader more than it wants or less than its
@@ -23,11 +23,11 @@ class Memory : public std::enable_shared_from_this<Memory> {
   struct Demand {
     uint64_t wanted = 0;  ///< bytes that are useful
     uint64_t least = 0;   ///< bytes without which no progress is possible
-    /// Limit for all loaders without a figure of the user, as computed by this loader; the smallest
-    /// limit counts. 0 means that the user gave `wanted`.
+    /// Limit of the sum over all loaders whose users gave no figure, as this loader computes it.
+    /// The smallest of these limits counts. 0 means that the user gave `wanted` as a figure.
     uint64_t shared_limit = 0;
-    /// Memory on top of the part that is not divided: an index, cache entries whose budget the user
-    /// gave.
+    /// Memory that the loader gets in addition and that is not divided: an index, cache entries
+    /// whose budget the user gave.
     uint64_t extra = 0;
   };
   class Account;
