@@ -11,7 +11,8 @@
 
 namespace forebay {
 
-/// A reason to leave objects out. Declare each as a constant in the file that leaves them out.
+/// A reason to leave objects out of a data set, with its text. The file that leaves them out
+/// declares it as a constant.
 struct OmissionReason {
   std::string_view kind;    ///< DataWarning::kind
   std::string_view one;     ///< completes "1 …": "file looks like data and was not read"
@@ -19,8 +20,9 @@ struct OmissionReason {
   std::string_view remedy;  ///< what to do, as the end of the sentence
 };
 
-/// Collects what an opening leaves out. Openers receive a pointer to one, or null.
-/// Every method may be called from any thread.
+/// Collects warnings about objects that are left out while a data set is opened. The caller that
+/// opens it owns the object; formats get a pointer, which may be null. Methods may be called from
+/// any thread.
 class DataWarnings {
  public:
   /// Counts `count` objects, of which `name` is the first in byte order.

@@ -33,7 +33,7 @@ namespace forebay {
 /// All methods may be called from any thread.
 class SingleFlight : public std::enable_shared_from_this<SingleFlight> {
  public:
-  /// Callbacks of waiters. Call them without any lock that they might take.
+  /// Callbacks of subscribers. Call them without any lock that they might take.
   using Callbacks = std::vector<std::function<void()>>;
 
   /// The stored bytes of an object, as read by the maker of its entry.
@@ -50,11 +50,11 @@ class SingleFlight : public std::enable_shared_from_this<SingleFlight> {
   /// its maker must end or pause it before the maker waits for anything. Null if another element is
   /// making the entry.
   std::unique_ptr<Flight> begin(const Hash128& entry);
-  /// The flights that a caller is willing to wait for.
+  /// Flights that a caller is willing to wait for.
   enum class Wait : uint8_t { kAny, kWorking };
-  /// Registers `callback`, which is called once: when the entry's flight ends or is paused.
-  /// Returns false, and never calls `callback`, if there is no such flight. kWorking refuses a flight
-  /// that was just paused, so that the caller is not left waiting for it.
+  /// Registers `callback`, which is called once, on any thread: when the entry's flight ends or is
+  /// paused. Returns false, and never calls `callback`, if there is no such flight. kWorking
+  /// refuses a flight that was just paused, so that the caller is not left waiting for it.
   bool subscribe(const Hash128& entry, Wait what, std::function<void()> callback);
 
   struct FlightState {
@@ -85,7 +85,7 @@ class SingleFlight : public std::enable_shared_from_this<SingleFlight> {
 /// The right to make an entry. Owned by the element that makes it.
 class SingleFlight::Flight {
  public:
-  /// Ends the flight and notifies the waiters. Must not run under a lock that they might take: use
+  /// Ends the flight and calls the subscribers. Must not run under a lock that they might take: use
   /// end() there.
   ~Flight();
   Flight(const Flight&) = delete;

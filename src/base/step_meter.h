@@ -46,7 +46,7 @@ class BasicStepMeter {
     since_known_ns_ = 0;
     since_ns_ = Clocks::wall_ns();
   }
-  /// Whether this piece is measured, so that calls of enter() matter.
+  /// Whether the current piece is measured, so that calls of enter() matter.
   bool is_measuring() const { return measuring_; }
   /// Attributes the work that follows to `step`. Returns the previous step, to be restored later.
   int enter(int step) {

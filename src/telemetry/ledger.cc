@@ -8,7 +8,8 @@ uint64_t Histogram::count() const { return std::accumulate(counts.begin(), count
 
 namespace {
 
-/// Passes figures to a visitor, one line for each.
+/// Passes figures to a visitor. The functions below emit one structure each, one line for each
+/// figure.
 class FigureEmitter {
  public:
   explicit FigureEmitter(LedgerVisitor& to) : to_(to) {}

@@ -54,9 +54,9 @@ struct StepCounters {
 struct RowCounters {
   struct Class {
     std::atomic<int64_t> cpu_ns{0};  ///< of all rows
-    /// Rows that a StepMeter measured, and their CPU time.
+    /// Number of rows that a StepMeter measured, and their CPU time.
     std::atomic<int64_t> measured{0}, measured_ns{0};
-    std::atomic<double> measured_squares{0};  ///< sum of squares of that, in ns²
+    std::atomic<double> measured_squares{0};  ///< sum of the squares of these CPU times, in ns²
   };
   std::array<Class, kRowClasses> classes;
 
