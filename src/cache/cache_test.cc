@@ -15,13 +15,13 @@ namespace {
 
 class Caches : public testing::Test {
  protected:
-  std::shared_ptr<TieredCache> open(uint64_t ram, uint64_t disk, uint64_t place = 1,
+  std::shared_ptr<TieredCache> open(uint64_t ram, uint64_t disk, uint64_t cache_number = 1,
                                     Compression compression = Compression::kNone) {
     CacheOptions options;
     options.ram_bytes = ram;
     options.disk_bytes = disk;
     options.dir = folder_.path("caches");
-    options.cache_id = id_of(place);
+    options.cache_id = id_of(cache_number);
     options.description = "images\n  .decode_image()";
     options.compression = compression;
     auto opened = open_cache(options);
@@ -81,9 +81,9 @@ TEST_F(Caches, MemoryHoldsNothingOfTheBuffersThatWerePut) {
 
 TEST_F(Caches, AnEntryOnDiskIsFoundByTheNextRun) {
   for (const Compression compression : {Compression::kNone, Compression::kZstd, Compression::kLz4}) {
-    const auto place = static_cast<uint64_t>(compression) + 10;
-    fill(*open(0, 16 * kMiB, place, compression), 0, 50);
-    const auto cache = open(0, 16 * kMiB, place, compression);
+    const auto cache_number = static_cast<uint64_t>(compression) + 10;
+    fill(*open(0, 16 * kMiB, cache_number, compression), 0, 50);
+    const auto cache = open(0, 16 * kMiB, cache_number, compression);
     EXPECT_EQ(right_ones(*cache, 0, 60), 50u);
     EXPECT_EQ(cache->stats().disk.hits, 50u);
     EXPECT_EQ(cache->stats().disk.entries, 50u);
@@ -179,8 +179,8 @@ TEST_F(Caches, OfBudgetsAboveWhatThereIsThatIsUsedAndSaidOnce) {
       found += line.find("more than the disk at " + folder_.path("caches") + " has") != std::string::npos;
     return found;
   };
-  for (uint64_t place = 1; place <= 3; ++place) {
-    const auto cache = open(kTooMuch, kTooMuch, place);
+  for (uint64_t cache_number = 1; cache_number <= 3; ++cache_number) {
+    const auto cache = open(kTooMuch, kTooMuch, cache_number);
     ASSERT_NE(cache, nullptr);
     fill(*cache, 0, 10);
     const CacheStats stats = cache->stats();

@@ -26,8 +26,8 @@ class FolderUseTest : public testing::Test {
  protected:
   FolderUseTest() : folder_(CacheFolder::open(scratch_.path("caches"), true).value()) {}
 
-  /// Makes a place with one file of that many bytes, last used at that second.
-  CacheFolder place(int number, uint64_t bytes, int64_t used_s = 1000) {
+  /// Makes a cache with one file of that many bytes, last used at that second.
+  CacheFolder make_cache(int number, uint64_t bytes, int64_t used_s = 1000) {
     CacheFolder made = folder_.open_below(cache_name(number), true).value();
     const FileDescriptor lock = made.open_file(kLockFile, O_RDWR | O_CREAT).value();
     const FileDescriptor data = made.open_file(segment_file(0, kDataEnding), O_RDWR | O_CREAT).value();
@@ -48,7 +48,7 @@ class FolderUseTest : public testing::Test {
 
 TEST_F(FolderUseTest, counts_whole_blocks_of_the_files_of_places_alone) {
   const uint64_t empty = measure_folder(folder_).bytes;
-  place(1, 10'000);
+  make_cache(1, 10'000);
   scratch_.write("caches/somebody's file", std::string(1'000'000, 'x'));
   scratch_.write("caches/somebody's folder/file", std::string(1'000'000, 'x'));
   const FolderUse use = measure_folder(folder_);
@@ -62,7 +62,7 @@ TEST_F(FolderUseTest, counts_whole_blocks_of_the_files_of_places_alone) {
 }
 
 TEST_F(FolderUseTest, what_a_writer_may_still_take_counts_while_it_lives) {
-  const CacheFolder made = place(1, 100);
+  const CacheFolder made = make_cache(1, 100);
   const uint64_t before = measure_folder(folder_).bytes;
   {
     const auto writer = SegmentWriter::acquire(made).value();
@@ -73,9 +73,9 @@ TEST_F(FolderUseTest, what_a_writer_may_still_take_counts_while_it_lives) {
 }
 
 TEST_F(FolderUseTest, room_is_made_of_those_that_were_not_used_for_longest) {
-  place(1, 100'000, 3000);
-  place(2, 100'000, 1000);
-  place(3, 100'000, 2000);
+  make_cache(1, 100'000, 3000);
+  make_cache(2, 100'000, 1000);
+  make_cache(3, 100'000, 2000);
   const uint64_t all = measure_folder(folder_).bytes;
   EXPECT_GE(make_room(folder_, all + 50'000, 40'000), 40'000u);
   EXPECT_EQ(caches().size(), 3u) << "there was room";
@@ -88,7 +88,7 @@ TEST_F(FolderUseTest, room_is_made_of_those_that_were_not_used_for_longest) {
 }
 
 TEST_F(FolderUseTest, as_many_go_as_it_takes_and_no_more) {
-  for (const int number : {4, 1, 5, 2, 3}) place(number, 100'000, 1000 * number);
+  for (const int number : {4, 1, 5, 2, 3}) make_cache(number, 100'000, 1000 * number);
   const uint64_t all = measure_folder(folder_).bytes;
   EXPECT_GE(make_room(folder_, all, 250'000), 250'000u) << "more than two places give";
   std::vector<std::string> left = caches();
@@ -99,8 +99,8 @@ TEST_F(FolderUseTest, as_many_go_as_it_takes_and_no_more) {
 }
 
 TEST_F(FolderUseTest, what_somebody_uses_stays) {
-  const CacheFolder used = place(1, 100'000, 1000);
-  place(2, 100'000, 2000);
+  const CacheFolder used = make_cache(1, 100'000, 1000);
+  make_cache(2, 100'000, 2000);
   const FileDescriptor lock = used.open_file(kLockFile, O_RDONLY).value();
   ASSERT_TRUE(try_flock(lock.get(), LOCK_SH));
   const FolderUse use = measure_folder(folder_);
@@ -111,7 +111,7 @@ TEST_F(FolderUseTest, what_somebody_uses_stays) {
 }
 
 TEST_F(FolderUseTest, those_who_use_a_place_are_told_by_their_process) {
-  const CacheFolder used = place(1, 100);
+  const CacheFolder used = make_cache(1, 100);
   EXPECT_EQ(cache_users(used), std::vector<int>{});
   const FileDescriptor lock = used.open_file(kLockFile, O_RDONLY).value();
   ASSERT_TRUE(try_flock(lock.get(), LOCK_SH));
@@ -121,7 +121,7 @@ TEST_F(FolderUseTest, those_who_use_a_place_are_told_by_their_process) {
 }
 
 TEST_F(FolderUseTest, a_removal_that_was_cut_short_is_finished) {
-  place(1, 100'000);
+  make_cache(1, 100'000);
   std::filesystem::rename(scratch_.path("caches/" + cache_name(1)),
                           scratch_.path("caches/" + std::string(kRemovingPrefix) + "1"));
   EXPECT_TRUE(caches().empty());
@@ -133,8 +133,8 @@ TEST_F(FolderUseTest, a_removal_that_was_cut_short_is_finished) {
 }
 
 TEST_F(FolderUseTest, removing_leaves_what_is_beside_and_fails_for_what_is_not_there) {
-  place(1, 100);
-  place(2, 100);
+  make_cache(1, 100);
+  make_cache(2, 100);
   EXPECT_TRUE(remove_cache(folder_, cache_name(1)));
   EXPECT_FALSE(remove_cache(folder_, cache_name(1)));
   EXPECT_EQ(caches(), std::vector<std::string>{cache_name(2)});

@@ -7,7 +7,7 @@
 #include "cache/cache_test_support.h"
 #include "cache/segment_writer.h"
 
-// Tests segments of a place on disk: their names and rows, their writer, and readers during
+// Tests segments of a cache on disk: their names and rows, their writer, and readers during
 // writing.
 
 namespace forebay {
@@ -62,9 +62,9 @@ TEST(SegmentFormat, room_is_whole_blocks_and_what_may_grow_has_some_more) {
 
 class SegmentTest : public testing::Test {
  protected:
-  SegmentTest() : place_(CacheFolder::open(scratch_.path() + "/place", true).value()) {}
+  SegmentTest() : folder_(CacheFolder::open(scratch_.path() + "/place", true).value()) {}
 
-  std::unique_ptr<SegmentWriter> writer() { return SegmentWriter::acquire(place_).value(); }
+  std::unique_ptr<SegmentWriter> writer() { return SegmentWriter::acquire(folder_).value(); }
   static std::unique_ptr<SegmentWriter> with_room(std::unique_ptr<SegmentWriter> writer) {
     EXPECT_TRUE(writer->grow(1 << 16, 64 * kSegmentRowBytes));
     return writer;
@@ -78,19 +78,19 @@ class SegmentTest : public testing::Test {
     return at;
   }
   std::string file(uint32_t number, std::string_view ending) const {
-    return place_.path() + "/" + segment_file(number, ending);
+    return folder_.path() + "/" + segment_file(number, ending);
   }
   void overwrite(const std::string& path, uint64_t at, const std::string& bytes) const {
     std::fstream(path, std::ios::in | std::ios::out | std::ios::binary).seekp(static_cast<std::streamoff>(at)) << bytes;
   }
   uint64_t found() const {
     CacheIndex index;
-    index.refresh(place_);
+    index.refresh(folder_);
     return index.entries();
   }
 
   ScratchFolder scratch_;
-  CacheFolder place_;
+  CacheFolder folder_;
 };
 
 TEST_F(SegmentTest, has_no_room_before_it_is_given_some) {
@@ -111,7 +111,7 @@ TEST_F(SegmentTest, what_was_written_is_found_with_its_place_and_its_cost) {
   add(*writer, 1);
   const uint64_t at = add(*writer, 2, 300);
   CacheIndex index;
-  index.refresh(place_);
+  index.refresh(folder_);
   const auto location = index.find(id_of(2));
   ASSERT_TRUE(location.has_value());
   EXPECT_EQ(location->segment, 0u);
@@ -127,15 +127,15 @@ TEST_F(SegmentTest, what_was_written_is_found_with_its_place_and_its_cost) {
 TEST_F(SegmentTest, a_reader_learns_what_is_added_later_also_in_segments_that_are_new) {
   const auto first = with_room(writer());
   CacheIndex index;
-  index.refresh(place_);
+  index.refresh(folder_);
   EXPECT_EQ(index.entries(), 0u);
   add(*first, 1);
-  index.refresh(place_);
+  index.refresh(folder_);
   EXPECT_EQ(index.entries(), 1u);
   const auto second = with_room(writer());  // the first is taken
   add(*second, 2);
   add(*first, 3);
-  index.try_refresh(place_);
+  index.try_refresh(folder_);
   EXPECT_EQ(index.entries(), 3u);
   EXPECT_EQ(index.find(id_of(2))->segment, 1u);
 }
@@ -145,7 +145,7 @@ TEST_F(SegmentTest, one_entry_that_two_wrote_counts_once) {
   add(*first, 1);
   add(*second, 1);
   CacheIndex index;
-  index.refresh(place_);
+  index.refresh(folder_);
   EXPECT_EQ(index.entries(), 1u);
   EXPECT_EQ(index.bytes(), 100u);
 }
@@ -180,7 +180,7 @@ TEST_F(SegmentTest, a_row_whose_bytes_are_not_there_is_nobodys_entry) {
   EXPECT_EQ(found(), 1u);
   add(*with_room(writer()), 3);  // in its place
   CacheIndex index;
-  index.refresh(place_);
+  index.refresh(folder_);
   EXPECT_TRUE(index.find(id_of(1)) && index.find(id_of(3)));
   EXPECT_EQ(index.find(id_of(2)), std::nullopt) << "its row would name bytes of another entry";
 }
@@ -202,7 +202,7 @@ TEST_F(SegmentTest, a_damaged_header_begins_the_segment_anew) {
   EXPECT_EQ(found(), 0u);
   add(*with_room(writer()), 2);
   CacheIndex index;
-  index.refresh(place_);
+  index.refresh(folder_);
   EXPECT_EQ(index.entries(), 1u);
   EXPECT_TRUE(index.find(id_of(2)));
 }
@@ -215,10 +215,10 @@ TEST_F(SegmentTest, a_last_row_that_is_just_being_written_is_looked_at_again) {
   const std::string bytes(reinterpret_cast<const char*>(&row), sizeof row);
   overwrite(file(0, kIndexEnding), kSegmentRowBytes, bytes.substr(0, 40) + std::string(24, '\xff'));
   CacheIndex index;
-  index.refresh(place_);
+  index.refresh(folder_);
   EXPECT_EQ(index.entries(), 0u);
   overwrite(file(0, kIndexEnding), kSegmentRowBytes, bytes);
-  index.refresh(place_);
+  index.refresh(folder_);
   EXPECT_EQ(index.entries(), 1u);
 }
 
@@ -227,11 +227,11 @@ TEST_F(SegmentTest, what_one_removed_nobody_finds_who_looks_later) {
   add(*writer, 1);
   add(*writer, 2);
   CacheIndex mine, other;
-  mine.refresh(place_);
-  other.refresh(place_);
-  mine.remove(place_, id_of(1));
-  mine.remove(place_, id_of(1));  // again
-  mine.remove(place_, id_of(9));  // never there
+  mine.refresh(folder_);
+  other.refresh(folder_);
+  mine.remove(folder_, id_of(1));
+  mine.remove(folder_, id_of(1));  // again
+  mine.remove(folder_, id_of(9));  // never there
   EXPECT_EQ(mine.find(id_of(1)), std::nullopt);
   EXPECT_EQ(mine.bytes(), 100u);
   EXPECT_TRUE(other.find(id_of(1))) << "who knew it already";
@@ -244,7 +244,7 @@ TEST_F(SegmentTest, files_that_are_gone_are_told) {
   std::filesystem::remove(file(0, kDataEnding));
   EXPECT_FALSE(writer->files_exist());
   CacheIndex index;
-  index.refresh(place_);
+  index.refresh(folder_);
   EXPECT_EQ(index.entries(), 0u);
 }
 
@@ -258,7 +258,7 @@ TEST_F(SegmentTest, readers_see_whole_entries_while_one_writes) {
   CacheIndex index;
   uint64_t seen = 0;
   while (seen < kEntries) {
-    index.refresh(place_);
+    index.refresh(folder_);
     EXPECT_GE(index.entries(), seen);
     seen = index.entries();
     for (uint64_t n = 0; n < seen; ++n) ASSERT_EQ(index.find(id_of(n))->bytes, 100u);

@@ -28,17 +28,17 @@ TEST(SharedChunks, rows_are_found_as_long_as_somebody_holds_them) {
 
 TEST(SharedChunks, who_waits_is_told_once_when_nobody_is_at_work_any_more) {
   const auto chunks = SharedChunks::make();
-  int told = 0;
-  EXPECT_FALSE(chunks->subscribe(key_of(1), [&] { ++told; })) << "nobody is at work";
+  int calls = 0;
+  EXPECT_FALSE(chunks->subscribe(key_of(1), [&] { ++calls; })) << "nobody is at work";
   auto one = chunks->begin(key_of(1)), two = chunks->begin(key_of(1));
-  EXPECT_TRUE(chunks->subscribe(key_of(1), [&] { ++told; }));
-  EXPECT_FALSE(chunks->subscribe(key_of(2), [&] { ++told; })) << "that is another chunk";
+  EXPECT_TRUE(chunks->subscribe(key_of(1), [&] { ++calls; }));
+  EXPECT_FALSE(chunks->subscribe(key_of(2), [&] { ++calls; })) << "that is another chunk";
   one.reset();
-  EXPECT_EQ(told, 0);
+  EXPECT_EQ(calls, 0);
   two.reset();
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(calls, 1);
   chunks->begin(key_of(1)).reset();
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(calls, 1);
 }
 
 TEST(SharedChunks, who_is_told_may_begin_at_once) {

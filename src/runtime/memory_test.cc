@@ -46,12 +46,12 @@ TEST(Memory, nobody_gets_less_than_its_oldest_element_needs) {
 
 TEST(Memory, what_users_said_is_neither_more_nor_less_and_counts_for_all) {
   const auto memory = Memory::make();
-  const auto said = memory->open({.wanted = 700, .least = 100});
+  const auto fixed = memory->open({.wanted = 700, .least = 100});
   const auto automatic = memory->open({.wanted = 900, .least = 10, .shared_limit = kAll});
-  EXPECT_EQ(said->budget()->capacity(), 700u);
+  EXPECT_EQ(fixed->budget()->capacity(), 700u);
   EXPECT_EQ(automatic->budget()->capacity(), 300u);
-  EXPECT_FALSE(said->raise(701));
-  EXPECT_EQ(said->budget()->capacity(), 700u);
+  EXPECT_FALSE(fixed->raise(701));
+  EXPECT_EQ(fixed->budget()->capacity(), 700u);
 }
 
 TEST(Memory, a_rare_large_element_raises_one_part_at_the_cost_of_the_others) {

@@ -353,10 +353,10 @@ TEST(CurlTransport, AForkIsToldAndDoesNotHang) {
   ASSERT_GE(child, 0);
   if (child == 0) {
     ::alarm(20);
-    const bool told = send_wait(*transport, get(server.url("/"))).status().code() == Code::kInvalidArgument;
+    const bool refused = send_wait(*transport, get(server.url("/"))).status().code() == Code::kInvalidArgument;
     transport.reset();
     const bool works = !kChildMayStartThreads || send_wait(*shared_http_transport(), get(server.url("/"))).ok();
-    ::_exit(told && works ? 0 : 1);
+    ::_exit(refused && works ? 0 : 1);
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
