@@ -128,15 +128,17 @@ std::vector<std::string> CacheFolder::names() const {
   return names;
 }
 
-bool CacheFolder::stat(std::string_view name, struct ::stat* info) const {
-  return ::fstatat(fd_.get(), std::string(name).c_str(), info, AT_SYMLINK_NOFOLLOW) == 0;
+std::optional<struct ::stat> CacheFolder::stat(std::string_view name) const {
+  struct ::stat info;
+  if (::fstatat(fd_.get(), std::string(name).c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
+  return info;
 }
 
 bool CacheFolder::exists_in(const CacheFolder& parent, const std::string& name) const {
-  struct ::stat found, own;
+  const std::optional<struct ::stat> found = parent.stat(name);
+  struct ::stat own;
   // The device is compared, too, because inode numbers repeat on other devices.
-  return parent.stat(name, &found) && ::fstat(fd_.get(), &own) == 0 && found.st_ino == own.st_ino &&
-         found.st_dev == own.st_dev;
+  return found && ::fstat(fd_.get(), &own) == 0 && found->st_ino == own.st_ino && found->st_dev == own.st_dev;
 }
 
 bool try_flock(int fd, int operation) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,8 +55,8 @@ class CacheFolder {
   Result<FileDescriptor> open_file(std::string_view name, int flags) const;
   /// Returns the names in the folder, sorted, without "." and "..".
   std::vector<std::string> names() const;
-  /// Returns the status of `name` without following links; false if there is no such name.
-  bool stat(std::string_view name, struct ::stat* info) const;
+  /// Returns the status of `name` without following links; nothing if there is no such name.
+  std::optional<struct ::stat> stat(std::string_view name) const;
   /// Returns whether `parent` still has this folder under `name`: false once it was removed or
   /// replaced.
   bool exists_in(const CacheFolder& parent, const std::string& name) const;

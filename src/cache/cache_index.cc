@@ -60,7 +60,7 @@ void CacheIndex::find_segments(const CacheFolder& folder) {
 }
 
 void CacheIndex::read_segment(const CacheFolder& folder, uint32_t number, Segment& segment) {
-  struct ::stat info, data;
+  struct ::stat info;
   if (::fstat(segment.index.get(), &info) != 0) return;
   const uint64_t end = whole_rows(static_cast<uint64_t>(info.st_size));
   if (segment.read_to == 0) {
@@ -70,13 +70,15 @@ void CacheIndex::read_segment(const CacheFolder& folder, uint32_t number, Segmen
   }
   // Read after the size of the index. A row follows its data, so the data of each row before `end`
   // lies within this size.
-  if (segment.read_to >= end || !folder.stat(segment_file(number, kDataEnding), &data)) return;
+  if (segment.read_to >= end) return;
+  const std::optional<struct ::stat> data = folder.stat(segment_file(number, kDataEnding));
+  if (!data) return;
   std::vector<SegmentRow> rows(std::min((end - segment.read_to) / kSegmentRowBytes, kRowsInOneRead));
   while (segment.read_to < end) {
     const uint64_t bytes = std::min(end - segment.read_to, rows.size() * kSegmentRowBytes);
     if (!read_all(segment.index.get(), rows.data(), bytes, segment.read_to)) return;
     const uint64_t taken = take_rows(number, rows.data(), bytes / kSegmentRowBytes, segment.read_to,
-                                     static_cast<uint64_t>(data.st_size), segment.read_to + bytes == end);
+                                     static_cast<uint64_t>(data->st_size), segment.read_to + bytes == end);
     segment.read_to += taken * kSegmentRowBytes;
     if (taken * kSegmentRowBytes < bytes) return;
   }

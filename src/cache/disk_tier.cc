@@ -53,8 +53,7 @@ uint64_t half_of_disk(const CacheFolder& root) {
 }
 
 void write_about(const CacheFolder& folder, const std::string& description) {
-  struct ::stat info;
-  if (folder.stat(kAboutFile, &info)) return;
+  if (folder.stat(kAboutFile)) return;
   const std::string aside = std::string(kAboutFile) + ".new";
   const std::string text = nlohmann::json{{"forebay_cache", 1}, {"steps", description}}.dump(
                                1, ' ', false, nlohmann::json::error_handler_t::replace) +
@@ -108,8 +107,7 @@ Result<std::unique_ptr<DiskTier>> DiskTier::open(DiskTierOptions options) {
   if (options.half_of_disk) options.budget_bytes = half_of_disk(root);
   finish_removals(root);
   const std::string name = options.cache_id.to_string();
-  struct ::stat info;
-  if (!root.stat(name, &info)) {
+  if (!root.stat(name)) {
     const uint64_t free = make_room(root, options.budget_bytes, kNewCacheSpace);
     if (free < kNewCacheSpace) {
       if (available_disk_space(root) < kNewCacheSpace) return unavailable("the disk is full, but for a reserve");

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -52,12 +53,12 @@ CacheDiskUse measure_cache(const CacheFolder& cache, const std::string& name) {
     growing[file.substr(0, file.size() - kIndexEnding.size()) + std::string(kDataEnding)] =
         disk_space_of_limit(limits.data_limit);
   }
-  struct ::stat info;
   for (const std::string& file : names) {
-    if (!cache.stat(file, &info)) continue;
-    use.bytes += std::max(disk_space_of(info), growing[file]);
+    const std::optional<struct ::stat> info = cache.stat(file);
+    if (!info) continue;
+    use.bytes += std::max(disk_space_of(*info), growing[file]);
     growing.erase(file);
-    if (file == kLockFile) use.last_used_ns = info.st_mtim.tv_sec * int64_t{1'000'000'000} + info.st_mtim.tv_nsec;
+    if (file == kLockFile) use.last_used_ns = info->st_mtim.tv_sec * int64_t{1'000'000'000} + info->st_mtim.tv_nsec;
   }
   // Data files that are about to be created.
   for (const auto& [file, bytes] : growing) use.bytes += bytes;
@@ -75,15 +76,16 @@ void remove_files(const CacheFolder& above, const std::string& name) {
 
 FolderUse measure_folder(const CacheFolder& root) {
   FolderUse use;
-  struct ::stat info;
+  struct ::stat own;
   // Folders use blocks of their own, more with many names; the budget covers everything on the
   // disk.
-  if (::fstat(root.fd(), &info) == 0) use.bytes += disk_space_of(info);
+  if (::fstat(root.fd(), &own) == 0) use.bytes += disk_space_of(own);
   for (const std::string& name : root.names()) {
-    if (!root.stat(name, &info)) continue;
-    if (name == kBudgetFile) use.bytes += disk_space_of(info);
-    if (!S_ISDIR(info.st_mode) || !(is_cache_name(name) || name.starts_with(kRemovingPrefix))) continue;
-    use.bytes += disk_space_of(info);
+    const std::optional<struct ::stat> info = root.stat(name);
+    if (!info) continue;
+    if (name == kBudgetFile) use.bytes += disk_space_of(*info);
+    if (!S_ISDIR(info->st_mode) || !(is_cache_name(name) || name.starts_with(kRemovingPrefix))) continue;
+    use.bytes += disk_space_of(*info);
     const auto cache = root.open_below(name, false);
     if (!cache.ok()) continue;
     const CacheDiskUse found = measure_cache(*cache, name);
@@ -128,11 +130,12 @@ uint64_t make_room(const CacheFolder& root, uint64_t budget_bytes, uint64_t want
 
 std::vector<int> cache_users(const CacheFolder& cache) {
   std::vector<int> pids;
-  struct ::stat info;
-  if (!cache.stat(kLockFile, &info)) return pids;
+  const std::optional<struct ::stat> info = cache.stat(kLockFile);
+  if (!info) return pids;
   const std::string inode =
       // In the form of /proc/locks: device numbers in hexadecimal, the inode in decimal (proc(5)).
-      fmt::format("{:02x}:{:02x}:{}", ::major(info.st_dev), ::minor(info.st_dev), static_cast<uint64_t>(info.st_ino));
+      fmt::format("{:02x}:{:02x}:{}", ::major(info->st_dev), ::minor(info->st_dev),
+                  static_cast<uint64_t>(info->st_ino));
   std::ifstream locks("/proc/locks");
   for (std::string line; std::getline(locks, line);) {
     char kind[16] = {}, advisory[16] = {}, mode[16] = {}, where[64] = {};

@@ -42,7 +42,7 @@ bool SegmentWriter::recover() {
   const bool readable = read_all(index_.get(), &header, sizeof header, 0) && header.valid();
   if (!readable && size_of(index_.get()) > 0) {
     // The writer was killed before its first row, or the file is damaged: the entries are computed
-    // again. A reader that was beyond the new end misses rows until it opens the place again, and
+    // again. A reader that was beyond the new end misses rows until it opens the cache again, and
     // reads none twice.
     if (::ftruncate(index_.get(), 0) != 0) return false;
   }
