@@ -48,7 +48,7 @@ struct Executor::QueueState {
     }
   };
   int limit;
-  const bool own;  // its threads are added to the shared ones
+  const bool adds_threads;  // its threads are added to those that the other queues share
   std::priority_queue<Entry> waiting;
   uint64_t posted = 0;
   int running = 0;
@@ -60,7 +60,7 @@ struct Executor::QueueState {
   std::vector<std::unique_ptr<WorkMemory>> memories;  // those that no task uses
   CondVar over;                                       // notified when nothing runs or waits
 
-  QueueState(int most, bool beside) : limit(most), own(beside) {}
+  QueueState(int most, bool adds) : limit(most), adds_threads(adds) {}
 };
 
 struct Executor::Worker {
@@ -165,8 +165,8 @@ void Executor::State::ended(QueueState& queue, std::unique_ptr<WorkMemory> memor
 int Executor::State::wanted() const {
   int own = 0, shared = 0, largest = 0;
   for (const auto& queue : open) {
-    if (queue->own) own += std::min(queue->limit, cores);  // the user may ask for many
-    if (!queue->own) shared = std::max(shared, queue->limit);
+    if (queue->adds_threads) own += std::min(queue->limit, cores);  // the user may ask for many
+    if (!queue->adds_threads) shared = std::max(shared, queue->limit);
     largest = std::max(largest, queue->limit);
   }
   // A user who asks for more threads than cores gets them, but the sum over loaders then stays
