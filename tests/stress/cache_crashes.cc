@@ -25,7 +25,7 @@ CacheOptions options_of(const ScratchFolder& folder) {
   CacheOptions options;
   options.disk_bytes = kBudget;
   options.dir = folder.path("caches");
-  options.place = id_of(1);
+  options.cache_id = id_of(1);
   options.description = "crash test";
   return options;
 }

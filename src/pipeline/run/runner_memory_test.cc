@@ -87,7 +87,7 @@ TEST(RunnerMemory, a_budget_that_nobody_fixed_is_raised_for_a_sample_that_needs_
   Rig setup;
   setup.ops = {{"summary", summary({}, 10'000)}};
   setup.options.memory.share.wanted = 9000;
-  setup.options.memory.share.together = 20'000;
+  setup.options.memory.share.shared_limit = 20'000;
   const auto runner = setup.run();
   EXPECT_EQ(drain(*runner).ids.size(), 50u);
   const ByteBudget::Snapshot memory = runner->stats().memory;
