@@ -28,12 +28,12 @@ class RememberedHashes {
   struct Slot {
     std::atomic<uint64_t> high{0}, low{0};  ///< 0: absent (a hash with such a half is never found)
   };
-  const Slot* table() const { return shown_.load(std::memory_order_acquire); }
+  const Slot* table() const { return published_.load(std::memory_order_acquire); }
 
   const int64_t count_;
   std::once_flag once_;
   std::unique_ptr<Slot[]> slots_;
-  std::atomic<Slot*> shown_{nullptr};
+  std::atomic<Slot*> published_{nullptr};
 };
 
 }  // namespace forebay
