@@ -19,7 +19,7 @@ void assign_batch(benchmark::State& state, bool by_place) {
   const Hosts hosts{world, state.range(2)};
   const auto placement = std::make_shared<const Placement>(
       order, PlacementOptions{.hosts = hosts, .batch_size = rows / world, .budgets = {size * 9 / 10 / hosts.count()}});
-  const auto assignment = by_place ? assignment_by_place(order, placement) : assignment_by_count();
+  const auto assignment = by_place ? assignment_by_locality(order, placement) : assignment_by_count();
   AssignedBatch assigned;
   int64_t step = 0;
   for (auto _ : state) {

@@ -22,7 +22,7 @@ class ArrowCodecs final : public TableCodecs {
   }
   using TableCodecs::write_arrow_file;
   Result<WrittenTable> write_arrow_file(std::span<const Columns> batches, const std::string& compression,
-                                        const TakeMemory& memory) const override {
+                                        const BufferAllocator& memory) const override {
     return write_ipc_file(batches, compression, memory);
   }
   Result<Buffer> write_parquet_file(std::span<const Columns> groups, const std::string& compression) const override {

@@ -92,7 +92,7 @@ Buffer buffer_of(const std::shared_ptr<arrow::Buffer>& from) {
 // A file in memory. Large buffers are referenced; all others are copied into blocks.
 class FileInPieces final : public arrow::io::OutputStream {
  public:
-  FileInPieces(const TakeMemory& memory, size_t expected) : memory_(memory), next_block_(expected) {}
+  FileInPieces(const BufferAllocator& memory, size_t expected) : memory_(memory), next_block_(expected) {}
 
   BufferChain take() {
     end_run();
@@ -104,7 +104,7 @@ class FileInPieces final : public arrow::io::OutputStream {
     if (bytes == 0) return arrow::Status::OK();
     if (bytes > block_.size() - used_) {
       end_run();
-      Result<Buffer> block = memory_from(memory_, std::max(next_block_, bytes));
+      Result<Buffer> block = allocate_buffer(memory_, std::max(next_block_, bytes));
       if (!block.ok()) return arrow::Status::OutOfMemory(block.status().message());
       block_ = std::move(*block);
       begin_ = used_ = 0;
@@ -133,7 +133,7 @@ class FileInPieces final : public arrow::io::OutputStream {
     begin_ = used_;
   }
 
-  const TakeMemory& memory_;
+  const BufferAllocator& memory_;
   size_t next_block_;
   Buffer block_;
   size_t begin_ = 0, used_ = 0;  // in the block: begin of what is not in the file yet, and its end
@@ -144,7 +144,7 @@ class FileInPieces final : public arrow::io::OutputStream {
 }  // namespace
 
 Result<WrittenTable> write_ipc_file(std::span<const Columns> batches, const std::string& compression,
-                                    const TakeMemory& memory) {
+                                    const BufferAllocator& memory) {
   if (batches.empty()) return internal_error("an Arrow file of no batches has no schema");
   try {
     FOREBAY_ASSIGN(const auto options, write_options(compression));

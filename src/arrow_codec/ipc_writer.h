@@ -9,6 +9,6 @@ namespace forebay {
 
 /// Implements TableCodecs::write_arrow_file().
 Result<WrittenTable> write_ipc_file(std::span<const Columns> batches, const std::string& compression,
-                                    const TakeMemory& memory = {});
+                                    const BufferAllocator& memory = {});
 
 }  // namespace forebay

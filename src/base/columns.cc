@@ -138,17 +138,17 @@ Result<Columns> columns_of(const Schema& schema, const Record& record) {
   return columns;
 }
 
-uint64_t held_bytes(const Columns& rows, const Buffer& memory) {
-  uint64_t apart = 0;
-  bool shared = false;
+uint64_t retained_bytes(const Columns& rows, const Buffer& memory) {
+  uint64_t other_bytes = 0;
+  bool is_shared = false;
   for (const ColumnValues& column : rows.values) {
     for (const Buffer* part : {&column.values, &column.offsets}) {
-      const bool there = memory.owner() && part->owner() == memory.owner();
-      shared |= there;
-      if (!there) apart += part->size();
+      const bool is_view = memory.owner() && part->owner() == memory.owner();
+      is_shared |= is_view;
+      if (!is_view) other_bytes += part->size();
     }
   }
-  return apart + (shared ? memory.size() : 0);
+  return other_bytes + (is_shared ? memory.size() : 0);
 }
 
 }  // namespace forebay

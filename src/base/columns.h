@@ -65,8 +65,9 @@ inline bool is_ragged(const Field& field) {
   return field.kind == FieldKind::kTensor && field.shape.rank() == 1 && field.shape[0] == Shape::kUnknown;
 }
 
-/// Memory that the rows hold: all of `memory` if any column lies in it, plus the columns elsewhere.
-uint64_t held_bytes(const Columns& rows, const Buffer& memory);
+/// Bytes of memory that stay allocated as long as the columns exist: all of `memory` if any column
+/// is a view of it, and the columns that are not.
+uint64_t retained_bytes(const Columns& rows, const Buffer& memory);
 
 /// Hash of the fields with their types, of all values row by row, and of the errors of bad rows.
 /// Equal rows have equal hashes wherever their offsets begin.

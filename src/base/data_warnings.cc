@@ -4,7 +4,7 @@
 
 namespace forebay {
 
-void DataWarnings::add(const LeftOutKind& kind, std::string_view name, int64_t count) {
+void DataWarnings::add(const OmissionReason& kind, std::string_view name, int64_t count) {
   if (count <= 0) return;
   const Lock lock(mutex_);
   const auto [at, fresh] = entries_.try_emplace(std::string(kind.kind), Entry{kind, 0, std::string(name)});

@@ -5,8 +5,8 @@
 namespace forebay {
 namespace {
 
-constexpr LeftOutKind kUnread{"unread_files", "file was not read", "files were not read", "convert them"};
-constexpr LeftOutKind kDead{"dead_links", "link leads nowhere", "links lead nowhere", "fetch them"};
+constexpr OmissionReason kUnread{"unread_files", "file was not read", "files were not read", "convert them"};
+constexpr OmissionReason kDead{"dead_links", "link leads nowhere", "links lead nowhere", "fetch them"};
 
 TEST(DataWarnings, each_kind_is_told_once_with_its_number_and_its_first_name) {
   DataWarnings warnings;

@@ -25,15 +25,15 @@ struct EntryRef {
   /// Number of the chunk or sample that the entry was made from, from which a job computes its
   /// owner; -1 if there is none.
   int64_t element = -1;
-  /// The key is the same on all hosts of the job, so peers may be asked for the entry.
+  /// Whether the key is the same on all hosts of the job, so that peers may be asked for the entry.
   bool peers_know = false;
 };
 
 /// Cache of what the steps before a `.cache()` compute. An entry holds the columns of one chunk, or
-/// of one sample (one row). An object of this class serves one place of one pipeline; the entries
-/// may be shared with other loaders and processes.
+/// of one sample (one row). An object of this class serves one `.cache()` of one pipeline. Its
+/// entries may be shared with other loaders and processes.
 ///
-/// Every method may be called from any thread. find(), has() and admits() never wait; put() may
+/// Every method may be called from any thread. find(), has() and try_admit() never wait; put() may
 /// write.
 class EntryCache {
  public:
@@ -53,8 +53,8 @@ class EntryCache {
   /// `name` is LearnedVersions::name(id). Pass the bytes to version_of(). Empty if there is no host
   /// to ask, or if one was just asked without success.
   virtual std::optional<Found> find_version(const Hash128& /*name*/, int64_t /*id*/) { return std::nullopt; }
-  /// Extracts the argument of LearnedVersions::tell() from the bytes that find_version()'s request
-  /// gave. Empty if the host does not know the version.
+  /// Extracts the argument of LearnedVersions::learn_from_peer() from the bytes that
+  /// find_version()'s request gave. Empty if the host does not know the version.
   virtual std::optional<uint64_t> version_of(const Hash128& /*name*/, const Buffer& /*stored*/) { return std::nullopt; }
   /// Flights of the entries that this process is making now. Null if an entry may be made twice.
   virtual std::shared_ptr<SingleFlight> flights() { return nullptr; }
@@ -65,9 +65,9 @@ class EntryCache {
   /// and the caller makes it anew. A failed read of `Found::store` gives no bytes instead of an
   /// error, and an entry without bytes counts as damaged.
   virtual Result<std::shared_ptr<const Columns>> open(const Hash128& entry, Buffer stored) = 0;
-  /// Whether put() would accept an entry of that size. Lets the caller skip work for an entry that
-  /// would be refused.
-  virtual bool admits(const Hash128& entry, uint64_t bytes) const = 0;
+  /// Returns whether put() would accept an entry of that size, so that the caller can skip the work
+  /// for an entry that would be refused. The cache counts the entry in its statistics.
+  virtual bool try_admit(const Hash128& entry, uint64_t bytes) const = 0;
   /// Stores the entry if the cache has space for it. An error of the disk switches the disk tier
   /// off with one warning and is not reported to the caller. `seconds` is the time that it took to
   /// make the entry.

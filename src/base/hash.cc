@@ -11,15 +11,15 @@ namespace forebay {
 
 namespace {
 
-const HashKernels kOfTheLibrary{[](const void* data, size_t size, uint64_t* low, uint64_t* high) {
-                                  const XXH128_hash_t hash = XXH3_128bits(data, size);
-                                  *low = hash.low64;
-                                  *high = hash.high64;
-                                },
-                                [](const void* data, size_t size) -> uint64_t { return XXH3_64bits(data, size); },
-                                [](void* state, const void* data, size_t size) {
-                                  XXH3_128bits_update(static_cast<XXH3_state_t*>(state), data, size);
-                                }};
+const HashKernels kLibraryKernels{[](const void* data, size_t size, uint64_t* low, uint64_t* high) {
+                                    const XXH128_hash_t hash = XXH3_128bits(data, size);
+                                    *low = hash.low64;
+                                    *high = hash.high64;
+                                  },
+                                  [](const void* data, size_t size) -> uint64_t { return XXH3_64bits(data, size); },
+                                  [](void* state, const void* data, size_t size) {
+                                    XXH3_128bits_update(static_cast<XXH3_state_t*>(state), data, size);
+                                  }};
 
 // Chooses once for the process. xxHash's own dispatch leaves the upper halves of registers dirty,
 // which makes the code after it several times slower.
@@ -29,7 +29,7 @@ const HashKernels& chosen_kernels() {
   if (__builtin_cpu_supports("avx512f")) chosen = hash_kernels_avx512();
   if (chosen == nullptr && __builtin_cpu_supports("avx2")) chosen = hash_kernels_avx2();
 #endif
-  return chosen == nullptr ? kOfTheLibrary : *chosen;
+  return chosen == nullptr ? kLibraryKernels : *chosen;
 }
 
 const HashKernels& kernels() {

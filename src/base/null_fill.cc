@@ -19,7 +19,7 @@ std::string bytes_of(T value) {
   return std::string(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-/// Empty if the value is not an integer that T can hold.
+/// Returns the bytes of the value as a T. Empty if it is not an integer that T can hold.
 template <typename T>
 std::optional<std::string> whole(const NullPolicy::Value& value) {
   if (const auto* integer = std::get_if<int64_t>(&value)) {
@@ -85,21 +85,22 @@ const NullPolicy::Value* own_value(const NullPolicy& nulls, std::string_view nam
 }
 
 /// The part of a policy that applies to one column.
-struct Said {
+struct PolicyForColumn {
   NullPolicy::Kind kind = NullPolicy::Kind::kError;
   NullPolicy::Value value = {};
   bool by_name = false;  ///< the policy names this column
 };
 
-Said said_of(const NullPolicy& nulls, const NullColumn& column) {
-  const auto named = [&](std::string_view name, bool by_name) -> std::optional<Said> {
-    if (std::ranges::find(nulls.masked, name) != nulls.masked.end()) return Said{NullPolicy::Kind::kMask, {}, by_name};
+PolicyForColumn policy_for(const NullPolicy& nulls, const NullColumn& column) {
+  const auto find = [&](std::string_view name, bool by_name) -> std::optional<PolicyForColumn> {
+    if (std::ranges::find(nulls.masked, name) != nulls.masked.end())
+      return PolicyForColumn{NullPolicy::Kind::kMask, {}, by_name};
     const NullPolicy::Value* value = own_value(nulls, name);
-    return value != nullptr ? std::optional(Said{NullPolicy::Kind::kValue, *value, by_name}) : std::nullopt;
+    return value != nullptr ? std::optional(PolicyForColumn{NullPolicy::Kind::kValue, *value, by_name}) : std::nullopt;
   };
-  if (const auto own = named(column.name, true)) return *own;
+  if (const auto own = find(column.name, true)) return *own;
   for (size_t i = column.structs.size(); i-- > 0;) {
-    if (const auto around = named(column.structs[i], false)) return *around;
+    if (const auto enclosing = find(column.structs[i], false)) return *enclosing;
   }
   return {nulls.kind, nulls.value, false};
 }
@@ -108,18 +109,18 @@ Said said_of(const NullPolicy& nulls, const NullColumn& column) {
 
 ChosenFill choose_fill(const NullPolicy& nulls, const NullColumn& column) {
   const bool strings = column.type.kind != FieldKind::kTensor;
-  const Said said = said_of(nulls, column);
+  const PolicyForColumn policy = policy_for(nulls, column);
   ChosenFill chosen;
   if (!strings) chosen.fill.bytes.assign(dtype_size(column.type.dtype), '\0');
-  if (said.kind == NullPolicy::Kind::kMask) chosen.fill.kind = said.kind;
+  if (policy.kind == NullPolicy::Kind::kMask) chosen.fill.kind = policy.kind;
   // A value for all columns need not fit a column that has no nulls.
-  if (said.kind != NullPolicy::Kind::kValue || (!said.by_name && !column.nullable)) return chosen;
-  Result<std::optional<std::string>> bytes = null_bytes(said.value, column);
+  if (policy.kind != NullPolicy::Kind::kValue || (!policy.by_name && !column.nullable)) return chosen;
+  Result<std::optional<std::string>> bytes = null_bytes(policy.value, column);
   if (!bytes.ok()) {
     chosen.status = bytes.status();
   } else if (*bytes) {
     chosen.fill = {NullPolicy::Kind::kValue, std::move(**bytes)};
-  } else if (said.by_name) {
+  } else if (policy.by_name) {
     chosen.status = invalid_argument(
         fmt::format("null=: the value for the column '{}' is of another kind than the column, which is {}", column.name,
                     strings ? "text" : dtype_name(column.type.dtype)));
@@ -128,7 +129,7 @@ ChosenFill choose_fill(const NullPolicy& nulls, const NullColumn& column) {
 }
 
 std::optional<ColumnType> type_of_fill(const NullPolicy& nulls, const NullColumn& column) {
-  const NullPolicy::Value value = said_of(nulls, column).value;
+  const NullPolicy::Value value = policy_for(nulls, column).value;
   if (std::holds_alternative<bool>(value)) return ColumnType{FieldKind::kTensor, DType::kBool, {}};
   const auto* text = std::get_if<std::string>(&value);
   if (text == nullptr) return std::nullopt;

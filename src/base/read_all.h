@@ -5,8 +5,9 @@
 
 namespace forebay {
 
-/// pread() and pwrite() of all bytes. False at an early end or an error: errno says which error; an early
-/// end of a read leaves it as it was. May wait for the device.
+/// Read and write all bytes by pread() and pwrite(). Return false after an error, which errno
+/// gives, and if a read reaches the end of the file, which leaves errno unchanged. May wait for the
+/// device.
 bool read_all(int fd, void* data, size_t size, uint64_t offset);
 bool write_all(int fd, const void* data, size_t size, uint64_t offset);
 

@@ -15,7 +15,7 @@ void RememberedHashes::keep(int64_t i, const Hash128& hash) {
   if (i >= count_) return;
   std::call_once(once_, [this] {
     slots_ = std::make_unique<Slot[]>(static_cast<size_t>(count_));
-    shown_.store(slots_.get(), std::memory_order_release);
+    published_.store(slots_.get(), std::memory_order_release);
   });
   slots_[static_cast<size_t>(i)].high.store(hash.high, std::memory_order_relaxed);
   slots_[static_cast<size_t>(i)].low.store(hash.low, std::memory_order_relaxed);

@@ -22,14 +22,14 @@ Status cannot_write() {
   return Status(code, fmt::format("cannot write it: {}", std::strerror(errno)));
 }
 
-// Always the same name, so that the next run overwrites what a killed run left. Two concurrent
+// Always the same name, so that the next run overwrites the file of a killed run. Two concurrent
 // writers share the file: readers that need it intact must check its content.
-std::string beside(const std::string& path) { return path + ".tmp"; }
+std::string temporary_path(const std::string& path) { return path + ".tmp"; }
 
 }  // namespace
 
 Status replace_file(const std::string& path, std::string_view bytes) {
-  const std::string unfinished = beside(path);
+  const std::string unfinished = temporary_path(path);
   WrittenFile file(std::fopen(unfinished.c_str(), "wb"));
   if (!file) return cannot_write();
   bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
@@ -48,7 +48,7 @@ Status check_replaceable(const std::string& path) {
     errno = EISDIR;
     return cannot_write();
   }
-  const std::string unfinished = beside(path);
+  const std::string unfinished = temporary_path(path);
   if (!WrittenFile(std::fopen(unfinished.c_str(), "wb"))) return cannot_write();
   std::remove(unfinished.c_str());
   return {};

@@ -43,19 +43,19 @@ std::vector<fs::path> site_packages(const fs::path& folder) {
 }
 
 /// Folders to search before the dynamic loader does.
-std::vector<fs::path> folders() {
+std::vector<fs::path> search_folders() {
   std::vector<fs::path> all;
   const char* const named = std::getenv("FOREBAY_MODULE_DIR");
   if (named != nullptr && *named != '\0') all.emplace_back(named);
-  if (const fs::path own = own_folder(); !own.empty()) {
-    all.push_back(own);
-    for (fs::path& folder : site_packages(own)) all.push_back(std::move(folder));
+  if (const fs::path own_path = own_folder(); !own_path.empty()) {
+    all.push_back(own_path);
+    for (fs::path& folder : site_packages(own_path)) all.push_back(std::move(folder));
   }
   return all;
 }
 
-Status missing(const SharedModule& module, const std::string& trouble) {
-  return unsupported(trouble.empty() ? module.needed : fmt::format("{} ({})", module.needed, trouble));
+Status missing(const SharedModule& module, const std::string& reason) {
+  return unsupported(reason.empty() ? module.needed : fmt::format("{} ({})", module.needed, reason));
 }
 
 /// Makes one attempt. Errors quote the loader, which names the library that was not found.
@@ -64,10 +64,10 @@ Result<void*> load(const fs::path& file, const SharedModule& module) {
   // Local, so that symbols of the module do not override those of the process.
   void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
-    const std::string trouble = dlerror();
+    const std::string reason = dlerror();
     // The name of the module itself says that it was not found; any other reason means that it
     // lacks another library.
-    return missing(module, trouble.starts_with(module.file + ":") ? "" : trouble);
+    return missing(module, reason.starts_with(module.file + ":") ? "" : reason);
   }
   void* const function = dlsym(handle, module.function.c_str());
   if (function == nullptr)
@@ -78,16 +78,16 @@ Result<void*> load(const fs::path& file, const SharedModule& module) {
 }  // namespace
 
 Result<void*> function_of_module(const SharedModule& module) {
-  std::optional<Status> trouble;
-  for (const fs::path& folder : folders()) {
+  std::optional<Status> reason;
+  for (const fs::path& folder : search_folders()) {
     std::error_code error;
     if (!fs::is_regular_file(folder / module.file, error)) continue;
     Result<void*> function = load(folder / module.file, module);
     if (function.ok()) return function;
-    trouble = function.status();
+    reason = function.status();
   }
   Result<void*> function = load(module.file, module);
-  return function.ok() || !trouble ? function : Result<void*>(*std::move(trouble));
+  return function.ok() || !reason ? function : Result<void*>(*std::move(reason));
 }
 
 }  // namespace forebay

@@ -10,18 +10,18 @@ std::unique_ptr<SingleFlight::Flight> SingleFlight::begin(const Hash128& entry) 
   return std::unique_ptr<Flight>(new Flight(shared_from_this(), entry));
 }
 
-bool SingleFlight::wait(const Hash128& entry, Wait what, std::function<void()> told) {
+bool SingleFlight::subscribe(const Hash128& entry, Wait what, std::function<void()> callback) {
   const Lock lock(mutex_);
   const auto found = flights_.find(entry);
-  if (found == flights_.end() || (what == Wait::kWorking && !found->second.look.working)) return false;
-  found->second.waiting.push_back(std::move(told));
+  if (found == flights_.end() || (what == Wait::kWorking && !found->second.state.working)) return false;
+  found->second.waiting.push_back(std::move(callback));
   return true;
 }
 
-std::optional<SingleFlight::Look> SingleFlight::look(const Hash128& entry) const {
+std::optional<SingleFlight::FlightState> SingleFlight::state(const Hash128& entry) const {
   const Lock lock(mutex_);
   const auto found = flights_.find(entry);
-  return found != flights_.end() ? std::optional(found->second.look) : std::nullopt;
+  return found != flights_.end() ? std::optional(found->second.state) : std::nullopt;
 }
 
 size_t SingleFlight::size() const {
@@ -29,8 +29,8 @@ size_t SingleFlight::size() const {
   return flights_.size();
 }
 
-SingleFlight::Told SingleFlight::end(const Hash128& entry) {
-  State ended;  // destroyed after the lock is released
+SingleFlight::Callbacks SingleFlight::end(const Hash128& entry) {
+  Record ended;  // destroyed after the lock is released
   const Lock lock(mutex_);
   const auto found = flights_.find(entry);
   ended = std::move(found->second);
@@ -38,23 +38,25 @@ SingleFlight::Told SingleFlight::end(const Hash128& entry) {
   return std::move(ended.waiting);
 }
 
-SingleFlight::Told SingleFlight::pause(const Hash128& entry, std::optional<Stored> stored) {
+SingleFlight::Callbacks SingleFlight::pause(const Hash128& entry, std::optional<Stored> stored) {
   const Lock lock(mutex_);
-  State& state = flights_.find(entry)->second;
-  state.look.working = false;
-  if (stored) state.look.stored = std::move(stored);
-  return std::exchange(state.waiting, Told());
+  Record& record = flights_.find(entry)->second;
+  record.state.working = false;
+  if (stored) record.state.stored = std::move(stored);
+  return std::exchange(record.waiting, Callbacks());
 }
 
 void SingleFlight::resume(const Hash128& entry) {
   const Lock lock(mutex_);
-  flights_.find(entry)->second.look.working = true;
+  flights_.find(entry)->second.state.working = true;
 }
 
 SingleFlight::Flight::~Flight() {
-  for (const auto& tell : end()) tell();
+  for (const auto& callback : end()) callback();
 }
 
-SingleFlight::Told SingleFlight::Flight::end() { return std::exchange(ended_, true) ? Told() : flights_->end(entry_); }
+SingleFlight::Callbacks SingleFlight::Flight::end() {
+  return std::exchange(ended_, true) ? Callbacks() : flights_->end(entry_);
+}
 
 }  // namespace forebay

@@ -33,8 +33,8 @@ namespace forebay {
 /// All methods may be called from any thread.
 class SingleFlight : public std::enable_shared_from_this<SingleFlight> {
  public:
-  /// Callbacks of waiters. Call them without any lock that they might take.
-  using Told = std::vector<std::function<void()>>;
+  /// Callbacks of subscribers. Call them without any lock that they might take.
+  using Callbacks = std::vector<std::function<void()>>;
 
   /// The stored bytes of an object, as read by the maker of its entry.
   struct Stored {
@@ -50,42 +50,42 @@ class SingleFlight : public std::enable_shared_from_this<SingleFlight> {
   /// its maker must end or pause it before the maker waits for anything. Null if another element is
   /// making the entry.
   std::unique_ptr<Flight> begin(const Hash128& entry);
-  /// The flights that a caller is willing to wait for.
+  /// Flights that a caller is willing to wait for.
   enum class Wait : uint8_t { kAny, kWorking };
-  /// Registers `told`, which is called once: when the entry's flight ends or is paused.
-  /// Returns false, and never calls `told`, if there is no such flight. kWorking refuses a flight
-  /// that was just paused, so that the caller is not left waiting for it.
-  bool wait(const Hash128& entry, Wait what, std::function<void()> told);
+  /// Registers `callback`, which is called once, on any thread: when the entry's flight ends or is
+  /// paused. Returns false, and never calls `callback`, if there is no such flight. kWorking
+  /// refuses a flight that was just paused, so that the caller is not left waiting for it.
+  bool subscribe(const Hash128& entry, Wait what, std::function<void()> callback);
 
-  struct Look {
+  struct FlightState {
     bool working = true;
     std::optional<Stored> stored;  ///< set for a paused flight whose maker has read them
   };
   /// State of the entry's flight; empty if there is none.
-  std::optional<Look> look(const Hash128& entry) const;
+  std::optional<FlightState> state(const Hash128& entry) const;
   /// Number of flights.
   size_t size() const;
 
  private:
-  struct State {
-    Look look;
-    Told waiting;
+  struct Record {
+    FlightState state;
+    Callbacks waiting;
   };
   struct HashOf {
     size_t operator()(const Hash128& entry) const { return entry.low; }
   };
-  Told end(const Hash128& entry);
-  Told pause(const Hash128& entry, std::optional<Stored> stored);
+  Callbacks end(const Hash128& entry);
+  Callbacks pause(const Hash128& entry, std::optional<Stored> stored);
   void resume(const Hash128& entry);
 
   mutable Mutex mutex_;
-  std::unordered_map<Hash128, State, HashOf> flights_ FOREBAY_GUARDED_BY(mutex_);
+  std::unordered_map<Hash128, Record, HashOf> flights_ FOREBAY_GUARDED_BY(mutex_);
 };
 
 /// The right to make an entry. Owned by the element that makes it.
 class SingleFlight::Flight {
  public:
-  /// Ends the flight and notifies the waiters. Must not run under a lock that they might take: use
+  /// Ends the flight and calls the subscribers. Must not run under a lock that they might take: use
   /// end() there.
   ~Flight();
   Flight(const Flight&) = delete;
@@ -95,11 +95,11 @@ class SingleFlight::Flight {
   void resume() { flights_->resume(entry_); }
   /// The flight needs something of its own loader to go on. `stored` holds the bytes that were read
   /// for it, if any. The caller must call the returned functions.
-  [[nodiscard]] Told pause(std::optional<Stored> stored = std::nullopt) {
+  [[nodiscard]] Callbacks pause(std::optional<Stored> stored = std::nullopt) {
     return flights_->pause(entry_, std::move(stored));
   }
   /// Ends the flight; later calls do nothing. The caller must call the returned functions.
-  [[nodiscard]] Told end();
+  [[nodiscard]] Callbacks end();
 
  private:
   friend class SingleFlight;

@@ -12,21 +12,21 @@ namespace {
 
 Hash128 entry(uint64_t number) { return hash128(&number, sizeof number); }
 
-void call(const SingleFlight::Told& told) {
-  for (const auto& tell : told) tell();
+void call(const SingleFlight::Callbacks& callbacks) {
+  for (const auto& callback : callbacks) callback();
 }
 
 TEST(SingleFlight, an_entry_is_made_by_one_and_the_others_are_told_when_that_ends) {
   const auto flights = SingleFlight::make();
-  int told = 0;
-  EXPECT_FALSE(flights->wait(entry(1), SingleFlight::Wait::kAny, [&] { ++told; })) << "nobody makes it";
+  int notified = 0;
+  EXPECT_FALSE(flights->subscribe(entry(1), SingleFlight::Wait::kAny, [&] { ++notified; })) << "nobody makes it";
   auto first = flights->begin(entry(1));
   ASSERT_TRUE(first);
   EXPECT_FALSE(flights->begin(entry(1)));
   EXPECT_TRUE(flights->begin(entry(2))) << "another entry";
-  for (int i = 0; i < 3; ++i) EXPECT_TRUE(flights->wait(entry(1), SingleFlight::Wait::kAny, [&] { ++told; }));
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(flights->subscribe(entry(1), SingleFlight::Wait::kAny, [&] { ++notified; }));
   first.reset();
-  EXPECT_EQ(told, 3);
+  EXPECT_EQ(notified, 3);
   EXPECT_TRUE(flights->begin(entry(1)));
   EXPECT_EQ(flights->size(), 0u);
 }
@@ -34,37 +34,38 @@ TEST(SingleFlight, an_entry_is_made_by_one_and_the_others_are_told_when_that_end
 TEST(SingleFlight, waiters_are_told_when_a_flight_begins_to_rest_and_find_what_it_has) {
   const auto flights = SingleFlight::make();
   const auto flight = flights->begin(entry(1));
-  EXPECT_TRUE(flights->look(entry(1))->working) << "or who looks between its beginning and its read would read as well";
-  int told = 0;
-  ASSERT_TRUE(flights->wait(entry(1), SingleFlight::Wait::kAny, [&] { ++told; }));
+  EXPECT_TRUE(flights->state(entry(1))->working)
+      << "or who looks between its beginning and its read would read as well";
+  int notified = 0;
+  ASSERT_TRUE(flights->subscribe(entry(1), SingleFlight::Wait::kAny, [&] { ++notified; }));
   call(flight->pause(SingleFlight::Stored{Buffer::allocate(7), 3}));
-  EXPECT_EQ(told, 1);
-  const auto look = flights->look(entry(1));
-  ASSERT_TRUE(look && look->stored);
-  EXPECT_FALSE(look->working);
-  EXPECT_EQ(look->stored->bytes.size(), 7u);
-  EXPECT_EQ(look->stored->version, 3u);
+  EXPECT_EQ(notified, 1);
+  const auto state = flights->state(entry(1));
+  ASSERT_TRUE(state && state->stored);
+  EXPECT_FALSE(state->working);
+  EXPECT_EQ(state->stored->bytes.size(), 7u);
+  EXPECT_EQ(state->stored->version, 3u);
   flight->resume();
   call(flight->pause());
-  EXPECT_TRUE(flights->look(entry(1))->stored) << "it still has them";
-  EXPECT_EQ(told, 1) << "who was told has to wait again";
+  EXPECT_TRUE(flights->state(entry(1))->stored) << "it still has them";
+  EXPECT_EQ(notified, 1) << "who was told has to wait again";
 }
 
-// Another thread may change the flight between look() and wait().
+// Another thread may change the flight between state() and subscribe().
 TEST(SingleFlight, only_a_flight_that_is_working_is_waited_for_where_a_resting_one_may_rest_for_ever) {
   const auto flights = SingleFlight::make();
-  int told = 0;
-  const auto waits = [&] { return flights->wait(entry(1), SingleFlight::Wait::kWorking, [&] { ++told; }); };
+  int notified = 0;
+  const auto waits = [&] { return flights->subscribe(entry(1), SingleFlight::Wait::kWorking, [&] { ++notified; }); };
   EXPECT_FALSE(waits()) << "there is none";
   auto flight = flights->begin(entry(1));
   EXPECT_TRUE(waits());
   call(flight->pause());
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(notified, 1);
   EXPECT_FALSE(waits()) << "nothing would tell of a rest that has begun";
   flight->resume();
   EXPECT_TRUE(waits());
   flight.reset();
-  EXPECT_EQ(told, 2);
+  EXPECT_EQ(notified, 2);
 }
 
 TEST(SingleFlight, ending_twice_ends_no_other_flight_of_the_entry) {
@@ -75,7 +76,7 @@ TEST(SingleFlight, ending_twice_ends_no_other_flight_of_the_entry) {
   ASSERT_TRUE(next);
   call(flight->end());
   flight.reset();
-  EXPECT_TRUE(flights->look(entry(1)));
+  EXPECT_TRUE(flights->state(entry(1)));
 }
 
 TEST(SingleFlight, many_threads_make_each_entry_once) {
@@ -87,11 +88,12 @@ TEST(SingleFlight, many_threads_make_each_entry_once) {
     threads.emplace_back([&] {
       for (uint64_t i = 0; i < kEntries; ++i) {
         while (made[i] == 0) {
-          std::atomic<bool> told = false;
+          std::atomic<bool> notified = false;
           if (auto flight = flights->begin(entry(i))) {
             if (made[i] == 0) ++made[i];
-          } else if (flights->wait(entry(i), SingleFlight::Wait::kAny, [&] { told = true, told.notify_all(); })) {
-            told.wait(false);
+          } else if (flights->subscribe(entry(i), SingleFlight::Wait::kAny,
+                                        [&] { notified = true, notified.notify_all(); })) {
+            notified.wait(false);
           }
         }
       }

@@ -24,9 +24,9 @@ std::span<const uint8_t> bytes_of(const std::string& text) {
 
 Kind kind_of(const std::string& text) { return sniff(bytes_of(text), text.size()).kind; }
 
-std::string at(size_t place, const std::string& bytes, const std::string& first = "", char fill = '\x01') {
+std::string at(size_t offset, const std::string& bytes, const std::string& first = "", char fill = '\x01') {
   std::string text = first;
-  text.resize(place, fill);
+  text.resize(offset, fill);
   return text + bytes;
 }
 

@@ -104,23 +104,23 @@ class LearnedVersions {
   /// Name of the sample, independent of the version of its object. Caches use it to tell whether
   /// something was ever made from the sample.
   virtual Hash128 name(int64_t id) const = 0;
-  /// A request for the version alone (ReadRequest::version_only). Empty if the version is known, or
-  /// if an earlier request did not give it.
-  virtual std::optional<SampleSource::Fetch> ask(int64_t id) const = 0;
-  /// Takes the result of such a request. 0 means that the store gave no version, so the object has
-  /// to be read.
-  virtual void answered(int64_t id, uint64_t version) const = 0;
+  /// Returns a request for the version alone (ReadRequest::version_only). Empty if the version is
+  /// known, or if an earlier request did not give it.
+  virtual std::optional<SampleSource::Fetch> version_request(int64_t id) const = 0;
+  /// Records the result of such a request. 0 means that the store gave no version, so the object
+  /// has to be read.
+  virtual void record_answer(int64_t id, uint64_t version) const = 0;
   /// Records that the bytes of sample `id` that were read have that version. Returns the identity
   /// of the sample, which identity(id) returns from here on. 0 means that the store gives no
   /// versions: the identity is then not lasting, and one warning says so.
   virtual Identity learn(int64_t id, uint64_t version) const = 0;
-  /// The version that was learned of sample `id`, to be passed to tell() of another host's source.
-  /// If the store gives no versions, it is a random number that the source drew when it read the
-  /// object and that is valid in this job alone. Empty if nothing was learned.
-  virtual std::optional<uint64_t> learned(int64_t id) const = 0;
-  /// Takes what another host has learned. identity(id) uses it from here on, unless this source has
-  /// learned something itself.
-  virtual void tell(int64_t id, uint64_t learned) const = 0;
+  /// The version that was learned of sample `id`, to be passed to learn_from_peer() of another
+  /// host's source. If the store gives no versions, it is a random number that the source drew when
+  /// it read the object and that is valid in this job alone. Empty if nothing was learned.
+  virtual std::optional<uint64_t> learned_version(int64_t id) const = 0;
+  /// Records learned_version(id) of another host. identity(id) uses it from here on, unless this
+  /// source has learned a version itself.
+  virtual void learn_from_peer(int64_t id, uint64_t learned) const = 0;
 };
 
 }  // namespace forebay

@@ -38,20 +38,20 @@ class BasicStepMeter {
   /// Begins a piece of work (a row); end() ends it.
   void begin() {
     // True for the first piece, and then at multiples of the golden ratio.
-    looks_ = pieces_++ * 0x9e3779b97f4a7c15 >> 61 == 0;
+    measuring_ = pieces_++ * 0x9e3779b97f4a7c15 >> 61 == 0;
     current_ = 0;
     begun_ns_ = Clocks::cpu_ns();
-    if (!looks_) return;
+    if (!measuring_) return;
     known_ns_ = begun_ns_;
     since_known_ns_ = 0;
     since_ns_ = Clocks::wall_ns();
   }
-  /// Whether this piece is measured, so that calls of enter() matter.
-  bool looks() const { return looks_; }
+  /// Whether the current piece is measured, so that calls of enter() matter.
+  bool is_measuring() const { return measuring_; }
   /// Attributes the work that follows to `step`. Returns the previous step, to be restored later.
   int enter(int step) {
     const int before = current_;
-    if (looks_) {
+    if (measuring_) {
       const int64_t now = Clocks::wall_ns(), visit = now - since_ns_;
       since_ns_ = now;
       if (visit >= kLongVisitNs) {
@@ -72,9 +72,9 @@ class BasicStepMeter {
   template <typename Book>
   int64_t end(const Book& book) {
     const int64_t now = Clocks::cpu_ns(), cpu = now - begun_ns_;
-    if (!looks_) return cpu;
+    if (!measuring_) return cpu;
     book_up_to(now);
-    looks_ = false;
+    measuring_ = false;
     int64_t whole = 0;
     for (const int64_t part : spent_ns_) whole += part;
     for (size_t step = 0; step < spent_ns_.size(); ++step) {
@@ -101,7 +101,7 @@ class BasicStepMeter {
   int64_t since_known_ns_ = 0;              // wall time of short visits since then
   uint64_t pieces_ = 0;
   int current_ = 0;
-  bool looks_ = false;
+  bool measuring_ = false;
 };
 
 using StepMeter = BasicStepMeter<ThreadClocks>;

@@ -32,7 +32,7 @@ TEST(StepMeter, the_parts_of_a_piece_add_up_to_its_cpu_time) {
   for (int piece = 0; piece < 50; ++piece) {
     Booked booked;
     meter.begin();
-    const bool looks = meter.looks();
+    const bool is_measuring = meter.is_measuring();
     work_for_us(20);
     {
       const StepSpan decode(meter, 1);
@@ -42,7 +42,7 @@ TEST(StepMeter, the_parts_of_a_piece_add_up_to_its_cpu_time) {
     }
     const int64_t cpu = meter.end(booked.book());
     EXPECT_LE(cpu, thread_cpu_ns());
-    if (!looks) {
+    if (!is_measuring) {
       EXPECT_TRUE(booked.ns.empty());
       continue;
     }
@@ -76,7 +76,7 @@ TEST(StepMeter, time_without_a_core_is_no_steps_work) {
       if (place == lost_in) SharedCore::others_have_the_core(8 * kMs);
     };
     meter.begin();
-    ASSERT_TRUE(meter.looks());
+    ASSERT_TRUE(meter.is_measuring());
     lose_core(0);
     SharedCore::work(kMs / 10);
     meter.enter(1);
@@ -100,7 +100,7 @@ TEST(StepMeter, short_visits_are_timed_without_a_system_call) {
   std::map<int, int64_t> booked;
   SharedCore::cpu_reads = 0;
   meter.begin();
-  ASSERT_TRUE(meter.looks());
+  ASSERT_TRUE(meter.is_measuring());
   for (int row = 0; row < 500; ++row) {  // rows of a picture: resized, then normalised
     meter.enter(1);
     SharedCore::work(3000);
@@ -122,7 +122,7 @@ TEST(StepMeter, one_piece_in_eight_is_looked_at_whatever_period_the_work_has) {
     std::map<int, int> looked;
     for (int piece = 0; piece < kPieces; ++piece) {
       meter.begin();
-      looked[piece % period] += meter.looks();
+      looked[piece % period] += meter.is_measuring();
       (void)meter.end([](int, int64_t) {});
     }
     for (const auto& [kind, times] : looked) EXPECT_NEAR(times, kPieces / period / StepMeter::kEvery, 10) << period;

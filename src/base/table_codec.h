@@ -10,12 +10,12 @@
 #include <variant>
 #include <vector>
 
+#include "base/buffer_allocator.h"
 #include "base/buffer_chain.h"
 #include "base/chunk_source.h"
 #include "base/column_type.h"
 #include "base/columns.h"
 #include "base/reclaimable_memory.h"
-#include "base/take_memory.h"
 #include "forebay/result.h"
 #include "forebay/status.h"
 
@@ -167,7 +167,7 @@ class TableCodecs {
   /// "zstd". Equal columns give equal bytes. InvalidArgument, naming the column, for text that is
   /// not UTF-8. `memory` provides the memory of all parts that are not in `batches` already.
   virtual Result<WrittenTable> write_arrow_file(std::span<const Columns> batches, const std::string& compression,
-                                                const TakeMemory& memory) const = 0;
+                                                const BufferAllocator& memory) const = 0;
   Result<WrittenTable> write_arrow_file(std::span<const Columns> batches, const std::string& compression) const {
     return write_arrow_file(batches, compression, {});
   }

@@ -7,25 +7,27 @@
 
 namespace forebay {
 
-/// Returns the most bytes that caches may use of a folder's disk, however empty it is: all but a
-/// reserve for other programs, which is a twentieth of the disk and at most 1 GiB. UINT64_MAX if
-/// the system does not tell. Asks the file system each time, because the answer changes with every
-/// use of the disk.
-uint64_t disk_limit(const CacheFolder& folder);
-/// Returns how many more bytes they may use now, by the same reserve. UINT64_MAX if the system does
-/// not tell.
-uint64_t disk_spare(const CacheFolder& folder);
-/// Returns the most bytes that a cache may use of the memory available to this process: three
-/// quarters.
-uint64_t memory_limit();
+/// Limits of cache budgets that follow from the machine. Functions that measure the disk ask the
+/// file system at each call, because other programs use the disk, too.
 
-/// Returns the value of "auto" for entries in memory: a quarter of the memory available to this
-/// process, shared with the other `ranks` on this machine.
-uint64_t usual_memory(int ranks);
+/// Returns the limit of the bytes of all caches on the disk of `root`, also if the disk is empty:
+/// its size less a reserve for other programs, a twentieth of the disk and at most 1 GiB.
+/// UINT64_MAX if the system does not report the size.
+uint64_t max_disk_budget(const CacheFolder& root);
+/// Returns the number of free bytes on that disk, less the same reserve. UINT64_MAX if the system
+/// does not report it.
+uint64_t available_disk_space(const CacheFolder& root);
+/// Returns the limit of the memory of one cache: three quarters of the memory available to this
+/// process.
+uint64_t max_memory_budget();
 
-/// Returns the smaller of budget and limit. If the limit is smaller, one warning in this process
-/// says so, with `argument`, the budget's name such as "disk", and `where`, the limited resource
-/// such as "the disk at /tmp/x".
-uint64_t limited(const std::string& argument, uint64_t budget, uint64_t limit, const std::string& where);
+/// Returns the memory budget of a cache with ram="auto": a quarter of the memory available to this
+/// process, divided by the number of `ranks` on this machine.
+uint64_t default_memory_budget(int ranks);
+
+/// Returns the smaller of budget and limit. If the limit is smaller, it logs a warning, once in
+/// this process, with `argument`, the name of the budget such as "disk", and `where`, the limited
+/// resource such as "the disk at /tmp/x".
+uint64_t clamp_budget(const std::string& argument, uint64_t budget, uint64_t limit, const std::string& where);
 
 }  // namespace forebay

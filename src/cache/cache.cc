@@ -22,9 +22,9 @@ namespace forebay {
 namespace {
 
 /// The index memory of a disk tier, if there is one. None of it can be reclaimed.
-class IndexBytes final : public ReclaimableMemory {
+class IndexMemory final : public ReclaimableMemory {
  public:
-  explicit IndexBytes(std::shared_ptr<const DiskTier> disk) : disk_(std::move(disk)) {}
+  explicit IndexMemory(std::shared_ptr<const DiskTier> disk) : disk_(std::move(disk)) {}
   uint64_t bytes() const override { return disk_ ? disk_->index_bytes() : 0; }
   uint64_t reclaim(uint64_t) override { return 0; }
 
@@ -32,14 +32,59 @@ class IndexBytes final : public ReclaimableMemory {
   const std::shared_ptr<const DiskTier> disk_;
 };
 
+/// Sums of sizes, from which a mean or a ratio is computed. Methods may be called from any thread.
+/// A reader may see one sum without the other of a concurrent add(), which shifts a statistic
+/// slightly.
+class SizeSums {
+ public:
+  void add(uint64_t first, uint64_t second) {
+    first_.fetch_add(first, std::memory_order_relaxed);
+    second_.fetch_add(second, std::memory_order_relaxed);
+  }
+  uint64_t first() const { return first_.load(std::memory_order_relaxed); }
+  uint64_t second() const { return second_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<uint64_t> first_{0}, second_{0};
+};
+
+/// Mean size of the entries that were read or offered.
+class MeanEntrySize {
+ public:
+  void add(uint64_t bytes) { sums_.add(1, bytes); }
+  /// Returns 0 before the first entry.
+  uint64_t bytes() const {
+    const uint64_t count = sums_.first();
+    return count == 0 ? 0 : sums_.second() / count;
+  }
+
+ private:
+  SizeSums sums_;
+};
+
+/// Ratio of the sizes of entries after and before compression.
+class CompressionRatio {
+ public:
+  void add(uint64_t plain_bytes, uint64_t packed_bytes) { sums_.add(plain_bytes, packed_bytes); }
+  /// Returns the expected size of an entry after compression; 0 before the first entry.
+  uint64_t expected_bytes(uint64_t plain_bytes) const {
+    const auto plain = static_cast<double>(sums_.first()), packed = static_cast<double>(sums_.second());
+    return plain > 0 ? static_cast<uint64_t>(static_cast<double>(plain_bytes) * packed / plain) : 0;
+  }
+
+ private:
+  SizeSums sums_;
+};
+
 class Tiers final : public TieredCache {
  public:
-  Tiers(const CacheOptions& options, std::unique_ptr<DiskTier> disk, std::string disk_off)
-      : place_(options.place.to_string()), description_(options.description), compression_(options.compression),
-        disk_off_(std::move(disk_off)), ram_(std::make_shared<RamTier>(options.ram_bytes)), disk_(std::move(disk)) {}
+  Tiers(const CacheOptions& options, std::unique_ptr<DiskTier> disk, std::string disk_off_reason)
+      : cache_id_(options.cache_id.to_string()), description_(options.description), compression_(options.compression),
+        disk_off_reason_(std::move(disk_off_reason)), ram_(std::make_shared<RamTier>(options.ram_bytes)),
+        disk_(std::move(disk)) {}
 
   ~Tiers() override {
-    if (!foreign()) return;
+    if (!in_forked_child()) return;
     // Locks may be held by threads that are not in this process.
     new std::shared_ptr<RamTier>(std::move(ram_));
     new std::shared_ptr<DiskTier>(std::move(disk_));
@@ -47,7 +92,7 @@ class Tiers final : public TieredCache {
 
   std::optional<Found> find(const EntryRef& ref) override {
     const Hash128& entry = ref.key;
-    if (foreign()) return std::nullopt;
+    if (in_forked_child()) return std::nullopt;
     seen_.add(entry);
     if (auto columns = ram_->find(entry)) return Found{std::move(columns), nullptr, {}};
     if (disk_) {
@@ -57,41 +102,40 @@ class Tiers final : public TieredCache {
     return std::nullopt;
   }
 
-  std::shared_ptr<SingleFlight> flights() override { return foreign() ? nullptr : flights_; }
+  std::shared_ptr<SingleFlight> flights() override { return in_forked_child() ? nullptr : flights_; }
 
   bool has(const Hash128& entry) const override {
-    return !foreign() && (ram_->has(entry) || (disk_ && disk_->has(entry)));
+    return !in_forked_child() && (ram_->has(entry) || (disk_ && disk_->has(entry)));
   }
 
   Result<std::shared_ptr<const Columns>> open(const Hash128& entry, Buffer stored) override {
-    if (foreign() || !disk_) return corrupt("there is no such entry");
-    const uint64_t stored_bytes = stored.size();
-    // Its size is saved here, because adopt() takes the bytes. Whether there were any decides below
-    // what is at fault.
+    if (in_forked_child() || !disk_) return corrupt("there is no such entry");
+    // Saved first, because adopt() takes the bytes.
+    const bool read_failed = stored.empty();
     auto columns = adopt(entry, std::move(stored));
     if (columns.ok()) {
       disk_->count_hit();
       return columns;
     }
-    // EntryStore returns no bytes if a read failed. unreadable() finds out whether the device or
-    // the entry is at fault.
-    if (stored_bytes == 0)
-      disk_->unreadable(entry);
+    // EntryStore returns no bytes if a read failed. report_unreadable() finds out whether the
+    // device or the entry is at fault.
+    if (read_failed)
+      disk_->report_unreadable(entry);
     else
-      disk_->damaged(entry);
+      disk_->report_damaged(entry);
     misses_.fetch_add(1, std::memory_order_relaxed);
     return columns;
   }
 
   Result<std::shared_ptr<const Columns>> adopt(const Hash128& entry, Buffer stored) override {
-    if (foreign()) return corrupt("there is no such entry");
-    count_size(stored.size());
+    if (in_forked_child()) return corrupt("there is no such entry");
+    mean_entry_size_.add(stored.size());
     // Columns in memory own their memory, because `stored` belongs to a pool whose blocks may be
     // larger. The check adds an eighth, because the tier counts overhead, too; if that is too
     // little, put() declines.
     const bool promotes = ram_->free_for(stored.size() + stored.size() / 8);
     if (promotes) stored = copy_of(stored);
-    // Needed to find out which columns are views of it.
+    // retained_bytes() needs it to find out which columns are views of these bytes.
     const Buffer packed = stored;
     FOREBAY_ASSIGN(Columns decoded, decode_entry(entry, std::move(stored)));
     auto columns = std::make_shared<const Columns>(std::move(decoded));
@@ -99,13 +143,13 @@ class Tiers final : public TieredCache {
       // Unpacked columns are views of the stored bytes, whatever compression this run uses; columns
       // that were packed own their memory. Zero seconds: losing the entry costs a read, so it is
       // evicted before entries that are in memory alone.
-      (void)ram_->put(entry, columns, held_bytes(*columns, packed), 0, /*on_disk=*/true);
+      (void)ram_->put(entry, columns, retained_bytes(*columns, packed), 0, /*on_disk=*/true);
     }
     return columns;
   }
 
   std::optional<Buffer> stored(const Hash128& entry) override {
-    if (foreign()) return std::nullopt;
+    if (in_forked_child()) return std::nullopt;
     if (const auto columns = ram_->peek(entry)) {
       // Encoded in the form of the disk, the only one that the receiver's adopt() accepts.
       Result<Buffer> bytes = encode_entry(entry, *columns, Compression::kNone);
@@ -119,15 +163,15 @@ class Tiers final : public TieredCache {
     return std::move(*bytes);
   }
 
-  bool admits(const Hash128& /*entry*/, uint64_t bytes) const override {
-    if (foreign()) return false;
-    count_size(bytes);
-    return ram_->fits(bytes) || (disk_ && disk_->admits(bytes_on_disk(bytes)));
+  bool try_admit(const Hash128& /*entry*/, uint64_t bytes) const override {
+    if (in_forked_child()) return false;
+    mean_entry_size_.add(bytes);
+    return ram_->fits(bytes) || (disk_ && disk_->try_admit(bytes_on_disk(bytes)));
   }
 
   void put(const EntryRef& ref, std::shared_ptr<const Columns> columns, double seconds, KeepIn where) override {
     const Hash128& entry = ref.key;
-    if (foreign() || !columns) return;
+    if (in_forked_child() || !columns) return;
     Result<Buffer> plain = encode_entry(entry, *columns, Compression::kNone);
     // A row's error cannot be stored: the chunk is computed again each time.
     if (!plain.ok()) return;
@@ -141,28 +185,28 @@ class Tiers final : public TieredCache {
 
   CacheStats stats() const override {
     CacheStats stats;
-    if (foreign()) return stats;
-    stats.place = place_;
+    if (in_forked_child()) return stats;
+    stats.place = cache_id_;
     stats.description = description_;
     stats.ram = ram_->stats();
     if (disk_) stats.disk = disk_->stats();
-    if (!disk_off_.empty()) stats.disk.off = disk_off_;
+    if (!disk_off_reason_.empty()) stats.disk.off = disk_off_reason_;
     stats.index_bytes = disk_ ? disk_->index_bytes() : 0;
     stats.misses = misses_;
-    const uint64_t hits = stats.ram.hits + stats.disk.hits, sizes = sizes_;
+    const uint64_t hits = stats.ram.hits + stats.disk.hits;
     if (hits + stats.misses > 0) stats.hit_ratio = static_cast<double>(hits) / static_cast<double>(hits + stats.misses);
     // The size of an entry that was only looked up is unknown: the mean of those read or offered is
     // used.
-    stats.seen_bytes = sizes == 0 ? 0 : seen_.count() * (size_bytes_ / sizes);
+    stats.seen_bytes = seen_.count() * mean_entry_size_.bytes();
     const uint64_t budget = stats.ram.budget_bytes + stats.disk.budget_bytes;
     if (stats.seen_bytes > 0)
       stats.optimum = std::min(1.0, static_cast<double>(budget) / static_cast<double>(stats.seen_bytes));
     return stats;
   }
 
-  const Store* disk() const override { return foreign() || !disk_ ? nullptr : &disk_->store(); }
+  const Store* disk() const override { return in_forked_child() || !disk_ ? nullptr : &disk_->store(); }
   std::shared_ptr<ReclaimableMemory> entries() override { return ram_; }
-  std::shared_ptr<ReclaimableMemory> index() override { return std::make_shared<IndexBytes>(disk_); }
+  std::shared_ptr<ReclaimableMemory> index() override { return std::make_shared<IndexMemory>(disk_); }
 
   void raise_budgets(const CacheOptions& options) {
     ram_->raise_budget(options.ram_bytes);
@@ -170,11 +214,7 @@ class Tiers final : public TieredCache {
   }
 
  private:
-  bool foreign() const { return process_generation() != generation_; }
-  void count_size(uint64_t bytes) const {
-    sizes_.fetch_add(1, std::memory_order_relaxed);
-    size_bytes_.fetch_add(bytes, std::memory_order_relaxed);
-  }
+  bool in_forked_child() const { return process_generation() != generation_; }
   static Buffer copy_of(const Buffer& stored) {
     Buffer own = Buffer::allocate(stored.size());
     if (!stored.empty()) std::memcpy(own.data(), stored.data(), stored.size());
@@ -184,32 +224,27 @@ class Tiers final : public TieredCache {
     if (compression_ == Compression::kNone) return disk_->put(entry, plain.span(), seconds);
     const Result<Buffer> packed = encode_entry(entry, columns, compression_);
     if (!packed.ok()) return false;
-    plain_bytes_.fetch_add(plain.size(), std::memory_order_relaxed);
-    packed_bytes_.fetch_add(packed->size(), std::memory_order_relaxed);
+    compression_ratio_.add(plain.size(), packed->size());
     return disk_->put(entry, packed->span(), seconds);
   }
 
-  /// Estimates the size on disk. With compression it uses the ratio of earlier entries; the first
-  /// one is always tried.
+  /// Estimates the size on disk. With compression the first entry counts as 0 bytes, so that it is
+  /// always tried.
   uint64_t bytes_on_disk(uint64_t bytes) const {
-    if (compression_ == Compression::kNone) return bytes;
-    const auto plain = static_cast<double>(plain_bytes_.load(std::memory_order_relaxed));
-    const auto packed = static_cast<double>(packed_bytes_.load(std::memory_order_relaxed));
-    return plain > 0 ? static_cast<uint64_t>(static_cast<double>(bytes) * packed / plain) : 0;
+    return compression_ == Compression::kNone ? bytes : compression_ratio_.expected_bytes(bytes);
   }
 
   const uint64_t generation_ = process_generation();
-  const std::string place_, description_;
+  const std::string cache_id_, description_;
   const Compression compression_;
-  const std::string disk_off_;
+  const std::string disk_off_reason_;
   std::shared_ptr<RamTier> ram_;
   std::shared_ptr<DiskTier> disk_;
   const std::shared_ptr<SingleFlight> flights_ = SingleFlight::make();
   SeenEntries seen_;
   std::atomic<uint64_t> misses_{0};
-  /// Bytes of entries that were compressed, before and after.
-  std::atomic<uint64_t> plain_bytes_{0}, packed_bytes_{0};
-  mutable std::atomic<uint64_t> sizes_{0}, size_bytes_{0};
+  CompressionRatio compression_ratio_;
+  mutable MeanEntrySize mean_entry_size_;
 };
 
 /// The caches that are open in this process.
@@ -233,7 +268,7 @@ Result<std::shared_ptr<Tiers>> make_tiers(const CacheOptions& options, const std
   if (options.disk_bytes > 0) {
     const bool half = options.disk_bytes == CacheOptions::kHalfOfDisk;
     Result<std::unique_ptr<DiskTier>> opened =
-        DiskTier::open({dir, half ? 0 : options.disk_bytes, options.place, options.description, half});
+        DiskTier::open({dir, half ? 0 : options.disk_bytes, options.cache_id, options.description, half});
     if (opened.ok()) {
       disk = std::move(*opened);
     } else if (opened.status().code() == Code::kInvalidArgument) {
@@ -253,16 +288,16 @@ Result<std::shared_ptr<TieredCache>> open_cache(const CacheOptions& given) {
   CacheOptions options = given;
   // DiskTier applies the disk's limit, because it needs the folder, which may have to be made
   // first.
-  options.ram_bytes = limited("ram", given.ram_bytes, memory_limit(), "this machine");
+  options.ram_bytes = clamp_budget("ram", given.ram_bytes, max_memory_budget(), "this machine");
   std::string dir = options.dir;
   if (dir.empty() && options.disk_bytes > 0) {
     FOREBAY_ASSIGN(dir, default_cache_folder());
   }
-  const std::string name = fmt::format("{} {} {}", options.place.to_string(), static_cast<int>(options.compression),
+  const std::string name = fmt::format("{} {} {}", options.cache_id.to_string(), static_cast<int>(options.compression),
                                        options.disk_bytes > 0 ? dir : "");
   auto& caches = of_this_process<OpenCaches>();
-  // Held while a tier is opened, which may wait for the folder's lock, so that two loaders of one
-  // place do not open it twice.
+  // Held while a tier is opened, which may wait for the FolderLock, so that two loaders do not open
+  // the same cache twice.
   const Lock lock(caches.mutex);
   if (auto known = caches.by_name[name].lock()) {
     known->raise_budgets(options);

@@ -23,7 +23,7 @@ struct CacheOptions {
   uint64_t ram_bytes = 0;   ///< 0: no tier in memory
   uint64_t disk_bytes = 0;  ///< 0: no tier on disk
   std::string dir = {};     ///< empty: default_cache_folder()
-  Hash128 place;            ///< identity of the steps whose results are cached
+  Hash128 cache_id;         ///< identity of the steps whose results are cached
   /// Description of these steps for people, without secrets.
   std::string description = {};
   Compression compression = Compression::kNone;
@@ -31,9 +31,9 @@ struct CacheOptions {
   uint64_t entry_bytes = 0;
 };
 
-/// The tiers of one place: memory, then disk. Within a process, caches of the same place and folder
-/// are one object, whose budgets are the largest that any of its users gave. Methods may be called
-/// from any thread.
+/// One cache: a tier in memory, then a tier on disk. All users of a process that open the same
+/// cache in the same folder share one object, whose budgets are the largest that any of them gave.
+/// Methods may be called from any thread.
 class TieredCache : public EntryCache {
  public:
   virtual CacheStats stats() const = 0;
@@ -41,13 +41,14 @@ class TieredCache : public EntryCache {
   /// host; nothing if no tier has it. May wait for the disk, and does not count as a use of the
   /// entry.
   virtual std::optional<Buffer> stored(const Hash128& entry) = 0;
-  /// Decodes an entry that another host sent, with the same checks that open() makes. The result is
-  /// cached in memory that is free.
+  /// Decodes an entry that another host sent, with the same checks as open(). Adds the result to
+  /// the tier in memory if it fits without an eviction.
   virtual Result<std::shared_ptr<const Columns>> adopt(const Hash128& entry, Buffer stored) = 0;
-  /// Returns the store that its entries on disk are read from; null without a disk tier. It lives
+  /// Returns the store from which the entries on disk are read; null without a disk tier. It lives
   /// as long as the cache.
   virtual const Store* disk() const = 0;
-  /// Return its entries in memory and the index of those on disk, for memory accounts.
+  /// Return the memory of the entries in memory, and of the index of the entries on disk. Loaders
+  /// count both in their budgets.
   virtual std::shared_ptr<ReclaimableMemory> entries() = 0;
   virtual std::shared_ptr<ReclaimableMemory> index() = 0;
 };

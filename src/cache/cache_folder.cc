@@ -35,12 +35,12 @@ Status cannot(std::string_view what, const std::string& path, int error) {
 
 /// Makes all missing folders of the path, accessible to the owner only.
 Status make_folders(const std::string& path) {
-  std::filesystem::path way;
+  std::filesystem::path prefix;
   for (const auto& part : std::filesystem::path(path)) {
-    way /= part;
-    if (::mkdir(way.c_str(), 0700) != 0 && errno != EEXIST && errno != EISDIR) {
+    prefix /= part;
+    if (::mkdir(prefix.c_str(), 0700) != 0 && errno != EEXIST && errno != EISDIR) {
       struct ::stat info;
-      if (::stat(way.c_str(), &info) != 0) return cannot("made", path, errno);
+      if (::stat(prefix.c_str(), &info) != 0) return cannot("made", path, errno);
     }
   }
   return {};
@@ -128,15 +128,17 @@ std::vector<std::string> CacheFolder::names() const {
   return names;
 }
 
-bool CacheFolder::stat(std::string_view name, struct ::stat* info) const {
-  return ::fstatat(fd_.get(), std::string(name).c_str(), info, AT_SYMLINK_NOFOLLOW) == 0;
+std::optional<struct ::stat> CacheFolder::stat(std::string_view name) const {
+  struct ::stat info;
+  if (::fstatat(fd_.get(), std::string(name).c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
+  return info;
 }
 
-bool CacheFolder::still_at(const CacheFolder& above, const std::string& name) const {
-  struct ::stat there, own;
+bool CacheFolder::exists_in(const CacheFolder& parent, const std::string& name) const {
+  const std::optional<struct ::stat> found = parent.stat(name);
+  struct ::stat own;
   // The device is compared, too, because inode numbers repeat on other devices.
-  return above.stat(name, &there) && ::fstat(fd_.get(), &own) == 0 && there.st_ino == own.st_ino &&
-         there.st_dev == own.st_dev;
+  return found && ::fstat(fd_.get(), &own) == 0 && found->st_ino == own.st_ino && found->st_dev == own.st_dev;
 }
 
 bool try_flock(int fd, int operation) {
@@ -150,9 +152,9 @@ bool try_flock(int fd, int operation) {
 }
 
 bool flock_is_free(int fd, int operation) {
-  const bool had = try_flock(fd, operation);
-  if (had) ::flock(fd, LOCK_UN);
-  return had;
+  const bool locked = try_flock(fd, operation);
+  if (locked) ::flock(fd, LOCK_UN);
+  return locked;
 }
 
 // Unlocked explicitly: the lock belongs to the open file, which a process forked meanwhile keeps
@@ -179,7 +181,7 @@ Result<FolderLock> FolderLock::take(const CacheFolder& folder, std::chrono::mill
   return FolderLock(std::move(fd));
 }
 
-bool is_place_name(std::string_view name) {
+bool is_cache_name(std::string_view name) {
   Hash128 parsed;
   return Hash128::parse(name, &parsed) && parsed.to_string() == name;
 }

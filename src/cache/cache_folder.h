@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,13 +15,13 @@
 
 namespace forebay {
 
-/// Files of a folder of caches:
+/// Files of the root folder of all caches of a user:
 ///
-/// | name | what |
+/// | name | content |
 /// |---|---|
 /// | `budget` | locked (flock) to measure, grow, adopt or remove anything |
-/// | `<32 hexadecimal digits>/` | a place: the results of one sequence of steps |
-/// | … `/lock` | shared lock of each process that uses the place; its mtime is the last use |
+/// | `<32 hexadecimal digits>/` | one cache, named by its id: the results of one sequence of steps |
+/// | … `/lock` | shared lock of each process that uses the cache; its mtime is the last use |
 /// | … `/about.json` | the steps, for people |
 /// | … `/claims` | one byte is locked while the entry with that hash is written |
 /// | … `/<n>.index`, `/<n>.data` | a segment: written under its index's lock, read by all |
@@ -36,7 +37,8 @@ inline constexpr std::string_view kRemovingPrefix = ".removing-";
 /// InvalidArgument if none of them is set.
 Result<std::string> default_cache_folder();
 
-/// An open folder that only this user can write to. Symbolic links below it are never followed.
+/// An open folder that only this user can write to: the root, or the folder of one cache. Symbolic
+/// links below it are never followed. Methods may be called from any thread.
 class CacheFolder {
  public:
   /// Opens a folder. InvalidArgument, with a command that fixes it, if the folder belongs to
@@ -53,10 +55,11 @@ class CacheFolder {
   Result<FileDescriptor> open_file(std::string_view name, int flags) const;
   /// Returns the names in the folder, sorted, without "." and "..".
   std::vector<std::string> names() const;
-  /// Returns the status of `name` without following links; false if there is no such name.
-  bool stat(std::string_view name, struct ::stat* info) const;
-  /// Returns false once the folder itself was removed or replaced.
-  bool still_at(const CacheFolder& above, const std::string& name) const;
+  /// Returns the status of `name` without following links; nothing if there is no such name.
+  std::optional<struct ::stat> stat(std::string_view name) const;
+  /// Returns whether `parent` still has this folder under `name`: false once it was removed or
+  /// replaced.
+  bool exists_in(const CacheFolder& parent, const std::string& name) const;
 
  private:
   CacheFolder(FileDescriptor fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
@@ -73,8 +76,8 @@ bool try_flock(int fd, int operation);
 /// shares the descriptor.
 bool flock_is_free(int fd, int operation);
 
-/// The lock of a whole folder of caches, held until destruction. The kernel releases it when its
-/// holder dies. It is held while files are measured or limits raised, and never while entries are
+/// The lock of the root folder, held until destruction. The kernel releases it when its holder
+/// dies. It is held while files are measured or limits raised, and never while entries are
 /// written, because other processes wait for it. Does not nest.
 class FolderLock {
  public:
@@ -90,7 +93,7 @@ class FolderLock {
   FileDescriptor fd_;
 };
 
-/// Returns whether `name` is that of a place: 32 hexadecimal digits such as "3f2a…".
-bool is_place_name(std::string_view name);
+/// Returns whether `name` is that of a cache: 32 hexadecimal digits such as "3f2a…".
+bool is_cache_name(std::string_view name);
 
 }  // namespace forebay

@@ -15,13 +15,13 @@ namespace {
 
 class Caches : public testing::Test {
  protected:
-  std::shared_ptr<TieredCache> open(uint64_t ram, uint64_t disk, uint64_t place = 1,
+  std::shared_ptr<TieredCache> open(uint64_t ram, uint64_t disk, uint64_t cache_number = 1,
                                     Compression compression = Compression::kNone) {
     CacheOptions options;
     options.ram_bytes = ram;
     options.disk_bytes = disk;
     options.dir = folder_.path("caches");
-    options.place = id_of(place);
+    options.cache_id = id_of(cache_number);
     options.description = "images\n  .decode_image()";
     options.compression = compression;
     auto opened = open_cache(options);
@@ -81,9 +81,9 @@ TEST_F(Caches, MemoryHoldsNothingOfTheBuffersThatWerePut) {
 
 TEST_F(Caches, AnEntryOnDiskIsFoundByTheNextRun) {
   for (const Compression compression : {Compression::kNone, Compression::kZstd, Compression::kLz4}) {
-    const auto place = static_cast<uint64_t>(compression) + 10;
-    fill(*open(0, 16 * kMiB, place, compression), 0, 50);
-    const auto cache = open(0, 16 * kMiB, place, compression);
+    const auto cache_number = static_cast<uint64_t>(compression) + 10;
+    fill(*open(0, 16 * kMiB, cache_number, compression), 0, 50);
+    const auto cache = open(0, 16 * kMiB, cache_number, compression);
     EXPECT_EQ(right_ones(*cache, 0, 60), 50u);
     EXPECT_EQ(cache->stats().disk.hits, 50u);
     EXPECT_EQ(cache->stats().disk.entries, 50u);
@@ -126,23 +126,23 @@ TEST_F(Caches, NothingIsKeptBeyondTheBudgets) {
 
 TEST_F(Caches, WhatIsDeclinedIsNotPrepared) {
   const auto cache = open(0, 256 << 10);
-  EXPECT_TRUE(cache->admits({}, 10'000));
-  EXPECT_FALSE(cache->admits({}, kMiB));
+  EXPECT_TRUE(cache->try_admit({}, 10'000));
+  EXPECT_FALSE(cache->try_admit({}, kMiB));
   fill(*cache, 0, 200);
   int admitted = 0;
-  for (int i = 0; i < 255; ++i) admitted += cache->admits({}, 100'000) ? 1 : 0;
+  for (int i = 0; i < 255; ++i) admitted += cache->try_admit({}, 100'000) ? 1 : 0;
   EXPECT_LE(admitted, 1) << "now and then it is tried again";
 }
 
 // A row group may be larger than the whole budget and fit only compressed.
 TEST_F(Caches, AnEntryIsAdmittedByItsCompressedSize) {
   const auto cache = open(0, 256 << 10, 1, Compression::kZstd);
-  EXPECT_TRUE(cache->admits({}, kMiB)) << "how well it compresses is not known yet";
+  EXPECT_TRUE(cache->try_admit({}, kMiB)) << "how well it compresses is not known yet";
   fill(*cache, 0, 3);
   const auto stored = static_cast<double>(cache->stats().disk.bytes);
   ASSERT_GT(stored, 0);
-  EXPECT_TRUE(cache->admits({}, 257 << 10)) << "it compresses as the others do";
-  EXPECT_FALSE(cache->admits({}, uint64_t{1} << 40));
+  EXPECT_TRUE(cache->try_admit({}, 257 << 10)) << "it compresses as the others do";
+  EXPECT_FALSE(cache->try_admit({}, uint64_t{1} << 40));
   EXPECT_GT(cache->stats().disk.declined, 0u) << "what is larger than the budget counts, too";
 }
 
@@ -150,7 +150,7 @@ TEST_F(Caches, TheOptimumIsBudgetOverBytes) {
   const auto cache = open(kMiB, 0);
   for (int epoch = 0; epoch < 3; ++epoch) {
     for (uint64_t i = 0; i < 1000; ++i) {
-      if (!looked_up(*cache, id_of(i)) && cache->admits({}, 4096)) cache->put(id_of(i), shared_columns(i, 80), 0.01);
+      if (!looked_up(*cache, id_of(i)) && cache->try_admit({}, 4096)) cache->put(id_of(i), shared_columns(i, 80), 0.01);
     }
   }
   const CacheStats stats = cache->stats();
@@ -161,7 +161,7 @@ TEST_F(Caches, TheOptimumIsBudgetOverBytes) {
 
 TEST_F(Caches, BudgetsOfLessThanAnEntryAreRefusedWithTheNumbers) {
   CacheOptions options;
-  options.place = id_of(1);
+  options.cache_id = id_of(1);
   options.dir = folder_.path("caches");
   options.disk_bytes = 1000;
   EXPECT_NE(open_cache(options).status().message().find("64.0 KiB"), std::string::npos);
@@ -179,8 +179,8 @@ TEST_F(Caches, OfBudgetsAboveWhatThereIsThatIsUsedAndSaidOnce) {
       found += line.find("more than the disk at " + folder_.path("caches") + " has") != std::string::npos;
     return found;
   };
-  for (uint64_t place = 1; place <= 3; ++place) {
-    const auto cache = open(kTooMuch, kTooMuch, place);
+  for (uint64_t cache_number = 1; cache_number <= 3; ++cache_number) {
+    const auto cache = open(kTooMuch, kTooMuch, cache_number);
     ASSERT_NE(cache, nullptr);
     fill(*cache, 0, 10);
     const CacheStats stats = cache->stats();
@@ -254,12 +254,12 @@ TEST_F(Caches, AForkedChildFindsAndKeepsNothingAndEndsCleanly) {
   fill(*cache, 0, 5);
   const pid_t child = ::fork();
   if (child == 0) {
-    const bool none = !cache->find(id_of(1)) && !cache->admits({}, 10);
+    const bool none = !cache->find(id_of(1)) && !cache->try_admit({}, 10);
     cache->put(id_of(77), shared_columns(77, 10), 1);
     cache.reset();
     CacheOptions options;
     options.ram_bytes = kMiB;
-    options.place = id_of(1);
+    options.cache_id = id_of(1);
     const bool anew = open_cache(options).ok();
     ::_exit(none && anew ? 0 : 1);
   }

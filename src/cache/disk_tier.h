@@ -11,8 +11,8 @@
 #include "base/mutex.h"
 #include "base/read_request.h"
 #include "cache/cache_folder.h"
+#include "cache/cache_index.h"
 #include "cache/entry_store.h"
-#include "cache/place_index.h"
 #include "cache/segment_writer.h"
 #include "store/store.h"
 
@@ -22,24 +22,28 @@ struct TierStats;
 
 struct DiskTierOptions {
   std::string dir;
-  uint64_t budget_bytes = 0;  ///< for the whole folder, including the files of other processes
-  Hash128 place;
-  std::string description;
-  bool half_of_disk = false;  ///< `budget_bytes` is determined when the folder is opened
+  uint64_t budget_bytes = 0;  ///< for the whole root folder, including the files of other processes
+  Hash128 cache_id;
+  std::string description;    ///< of the cached steps, for people
+  bool half_of_disk = false;  ///< `budget_bytes` is determined when the tier is opened
 };
 
-/// One place in a folder of caches, shared with all processes of this host that use it. Methods may
-/// be called from any thread.
+/// The entries of one cache on disk, in its folder below the root folder. All processes of this
+/// host that open the cache share them. Methods may be called from any thread; put() may wait for
+/// the disk.
 ///
-/// Entries of other processes are found by reading further in their indices. Each process appends
-/// to a segment of its own, and nothing written is changed. The folder never uses more of the disk
-/// than the budget, nor the reserve for other programs. A writer reserves space in steps, under the
-/// folder's lock, by the real sizes of all files. Reserved space that it has not used is free again
-/// once its lock is gone. If space is needed, unused caches of other steps are removed, longest
-/// unused first.
+/// Each process appends to a segment of its own and never changes bytes that it has written. It
+/// finds the entries of other processes by reading the rows that they have appended to their index
+/// files.
 ///
-/// If the disk is full or read-only, writing ends; if the folder is gone or unreadable, the tier is
-/// off. Either way one warning is logged, and there is no error.
+/// Invariant: the root folder never uses more of the disk than the budget, and never the reserve
+/// for other programs. So a writer reserves space before it writes: in steps, under the FolderLock,
+/// after measuring all files. When a writer ends, the space that it has reserved and not used is
+/// free again. If space is needed, unused caches are removed, least recently used first.
+///
+/// If the disk is full or read-only, the tier stops writing. If its folder is removed or cannot be
+/// read, the tier is disabled. Either way it logs one warning, and callers see misses instead of
+/// errors.
 class DiskTier {
  public:
   /// Opens the tier. InvalidArgument, with the numbers, if the folder is refused or the budget
@@ -54,17 +58,21 @@ class DiskTier {
     Store* store;
     ReadRequest request;
   };
+  /// Returns where the bytes of an entry are read from. After a miss it may read index files, at
+  /// most ten times a second.
   std::optional<Found> find(const Hash128& id);
   bool has(const Hash128& id) const { return index_.find(id).has_value(); }
-  bool admits(uint64_t bytes) const;
-  /// Writes an entry as encode_entry() made it. Returns whether the tier has it now. Waits for the
-  /// disk on the calling thread. If several callers, in any process, put the same entry, one of
-  /// them writes.
+  /// Returns whether put() should be tried with an entry of that size. Counts an entry that does
+  /// not fit as declined. Some of these are tried nevertheless, because other processes free space.
+  bool try_admit(uint64_t bytes) const;
+  /// Writes an entry, encoded by encode_entry(), on the calling thread. Returns whether the tier
+  /// has it now. If several callers, in any process, put the same entry, one of them writes it.
   bool put(const Hash128& id, std::span<const uint8_t> entry, double seconds);
-  /// Reports that the entry's bytes were wrong.
-  void damaged(const Hash128& id);
-  /// Reports that the entry has no bytes. Ignored if no read of the tier has failed.
-  void unreadable(const Hash128& id);
+  /// Reports that the entry's bytes were wrong: the tier removes the entry.
+  void report_damaged(const Hash128& id);
+  /// Reports that a read of the entry gave no bytes. Disables the tier if the device is at fault,
+  /// and otherwise removes the entry. Ignored if no read of the tier has failed.
+  void report_unreadable(const Hash128& id);
   void count_hit() { hits_.fetch_add(1, std::memory_order_relaxed); }
   void raise_budget(uint64_t bytes);
   TierStats stats() const;
@@ -75,35 +83,36 @@ class DiskTier {
   static constexpr uint64_t kLeastBudget = 64 << 10;
 
  private:
-  DiskTier(DiskTierOptions options, CacheFolder folder, CacheFolder place, FileDescriptor lock, FileDescriptor claims);
-  bool take_room(uint64_t bytes) FOREBAY_REQUIRES(writing_);
+  DiskTier(DiskTierOptions options, CacheFolder root, CacheFolder folder, FileDescriptor lock, FileDescriptor claims);
+  bool reserve_disk_space(uint64_t bytes) FOREBAY_REQUIRES(write_mutex_);
   bool write(const Hash128& id, std::span<const uint8_t> entry, double seconds);
-  bool check_there();
-  void stop_writing(std::string_view why);
-  void stop(std::string_view why);
-  void say_once(std::string_view what, std::string_view why);
+  /// Returns whether the folder still exists, and disables the tier if it does not.
+  bool verify_folder();
+  void disable_writes(std::string_view why);
+  void disable(std::string_view why);
+  void warn_once(std::string_view what, std::string_view why);
 
   const DiskTierOptions options_;
-  const std::string place_name_;
-  const CacheFolder folder_, place_;
+  const std::string cache_name_;
+  const CacheFolder root_, folder_;
   const FileDescriptor lock_, claims_;
   const std::unique_ptr<EntryStore> store_;
-  PlaceIndex index_;
+  CacheIndex index_;
 
-  Mutex writing_;
+  Mutex write_mutex_;
   /// Never replaced once it is made, so that data is written without the lock.
-  std::unique_ptr<SegmentWriter> writer_ FOREBAY_GUARDED_BY(writing_);
-  std::unordered_set<Hash128, HashOfHash> writing_now_ FOREBAY_GUARDED_BY(writing_);
+  std::unique_ptr<SegmentWriter> writer_ FOREBAY_GUARDED_BY(write_mutex_);
+  std::unordered_set<Hash128, HashOfHash> entries_being_written_ FOREBAY_GUARDED_BY(write_mutex_);
 
   std::atomic<uint64_t> budget_bytes_;
-  std::atomic<bool> off_{false}, writing_off_{false};
-  /// An entry larger than this was declined last time.
-  mutable std::atomic<uint64_t> room_left_;
+  std::atomic<bool> disabled_{false}, writes_disabled_{false};
+  /// Larger entries are declined: the free bytes of the segment when an entry last found no space.
+  mutable std::atomic<uint64_t> largest_admitted_;
   mutable std::atomic<uint64_t> declined_{0};
   std::atomic<uint64_t> hits_{0}, damaged_{0};
-  std::atomic<int64_t> next_look_ns_{0};
-  mutable Mutex why_mutex_;
-  std::string why_off_ FOREBAY_GUARDED_BY(why_mutex_);
+  std::atomic<int64_t> next_refresh_ns_{0};
+  mutable Mutex reason_mutex_;
+  std::string disabled_reason_ FOREBAY_GUARDED_BY(reason_mutex_);
 };
 
 }  // namespace forebay

@@ -10,9 +10,9 @@
 #include <thread>
 
 #include "base/byte_size.h"
+#include "cache/cache_maintenance.h"
 #include "cache/cache_test_support.h"
 #include "cache/entry_form.h"
-#include "cache/places.h"
 #include "forebay/stats/cache.h"
 
 namespace forebay {
@@ -24,18 +24,18 @@ Buffer entry_of(uint64_t n, int64_t rows = 100) {
 
 class DiskTiers : public testing::Test {
  protected:
-  Result<std::unique_ptr<DiskTier>> try_open(uint64_t budget, uint64_t place = 1) {
-    return DiskTier::open({dir(), budget, id_of(place), "images(\"photos\")"});
+  Result<std::unique_ptr<DiskTier>> try_open(uint64_t budget, uint64_t cache_number = 1) {
+    return DiskTier::open({dir(), budget, id_of(cache_number), "images(\"photos\")"});
   }
-  std::unique_ptr<DiskTier> open(uint64_t budget = 16 * kMiB, uint64_t place = 1) {
-    auto opened = try_open(budget, place);
+  std::unique_ptr<DiskTier> open(uint64_t budget = 16 * kMiB, uint64_t cache_number = 1) {
+    auto opened = try_open(budget, cache_number);
     EXPECT_TRUE(opened.ok()) << opened.status().to_string();
     return opened.ok() ? std::move(*opened) : nullptr;
   }
   static uint64_t fill(DiskTier& tier, uint64_t from, uint64_t to, int64_t rows = 100) {
-    uint64_t kept = 0;
-    for (uint64_t i = from; i < to; ++i) kept += tier.put(id_of(i), entry_of(i, rows).span(), 0.01) ? 1 : 0;
-    return kept;
+    uint64_t stored = 0;
+    for (uint64_t i = from; i < to; ++i) stored += tier.put(id_of(i), entry_of(i, rows).span(), 0.01) ? 1 : 0;
+    return stored;
   }
   /// Returns how many entries are found, after checking that they are right.
   static uint64_t right_ones(DiskTier& tier, uint64_t from, uint64_t to, int64_t rows = 100) {
@@ -47,9 +47,9 @@ class DiskTiers : public testing::Test {
       const auto columns = decode_entry(id_of(i), stored.ok() ? std::move(*stored) : Buffer());
       if (!columns.ok()) {
         if (stored.ok() && stored->empty())
-          tier.unreadable(id_of(i));
+          tier.report_unreadable(id_of(i));
         else
-          tier.damaged(id_of(i));
+          tier.report_damaged(id_of(i));
         continue;
       }
       EXPECT_TRUE(same_columns(*columns, columns_of_seed(i, rows)));
@@ -58,8 +58,8 @@ class DiskTiers : public testing::Test {
     return right;
   }
   std::string dir() const { return folder_.path("caches"); }
-  std::string file(std::string_view name, uint64_t place = 1) const {
-    return dir() + '/' + id_of(place).to_string() + '/' + std::string(name);
+  std::string file(std::string_view name, uint64_t cache_number = 1) const {
+    return dir() + '/' + id_of(cache_number).to_string() + '/' + std::string(name);
   }
 
   ScratchFolder folder_;
@@ -165,7 +165,7 @@ TEST_F(DiskTiers, SeveralWritersStayWithinOneBudgetAndUseNearlyAllOfIt) {
 
 TEST_F(DiskTiers, PlacesThatNobodyUsesMakeRoomTheLongestUnusedFirst) {
   constexpr uint64_t kBudget = kMiB;
-  for (uint64_t place = 1; place <= 3; ++place) fill(*open(kBudget, place), 0, 60);
+  for (uint64_t cache_number = 1; cache_number <= 3; ++cache_number) fill(*open(kBudget, cache_number), 0, 60);
   const auto used = open(kBudget, 2);
   struct ::timespec old[2] = {{1'000'000, 0}, {1'000'000, 0}};
   ::utimensat(AT_FDCWD, file("lock", 1).c_str(), old, 0);
@@ -183,8 +183,8 @@ TEST_F(DiskTiers, AFolderThatIsFullOfCachesInUseIsSaidSo) {
   std::vector<std::unique_ptr<DiskTier>> tiers;
   const uint64_t budget = DiskTier::kLeastBudget;
   Status status;
-  for (uint64_t place = 0; place < 20 && status.ok(); ++place) {
-    auto opened = try_open(budget, place);
+  for (uint64_t cache_number = 0; cache_number < 20 && status.ok(); ++cache_number) {
+    auto opened = try_open(budget, cache_number);
     status = opened.status();
     if (opened.ok()) tiers.push_back(std::move(*opened));
   }
@@ -245,7 +245,7 @@ TEST_F(DiskTiers, AVanishedFolderTurnsTheTierOffWithOneWarning) {
   EXPECT_EQ(right_ones(*tier, 0, 5), 0u);
   EXPECT_EQ(fill(*tier, 0, 20), 0u);
   EXPECT_FALSE(tier->find(id_of(1)));
-  EXPECT_FALSE(tier->admits(100));
+  EXPECT_FALSE(tier->try_admit(100));
   ASSERT_EQ(log.lines().size(), 1u);
   EXPECT_NE(log.lines()[0].find("the folder is gone"), std::string::npos) << log.lines()[0];
   EXPECT_FALSE(std::filesystem::exists(dir())) << "it is not made again behind the user's back";
@@ -277,15 +277,15 @@ TEST_F(DiskTiers, OfADiskThatOthersFillTheReserveIsLeftWithOneWarningAndWhatIsTh
   LoggedLines log;
   const auto tier = open(kMiB * 3 / 2);
   std::ofstream(dir() + "/other", std::ios::binary) << std::string(kMiB, 'x');  // not the cache's
-  const uint64_t kept = fill(*tier, 0, 500);
-  EXPECT_GT(kept, 50u);
-  EXPECT_LT(kept, 300u);
-  EXPECT_EQ(right_ones(*tier, 0, 500), kept);
+  const uint64_t stored = fill(*tier, 0, 500);
+  EXPECT_GT(stored, 50u);
+  EXPECT_LT(stored, 300u);
+  EXPECT_EQ(right_ones(*tier, 0, 500), stored);
   EXPECT_GE(std::filesystem::space(dir()).available, 2 * kMiB / 20);
   ASSERT_EQ(log.lines().size(), 1u);
   EXPECT_NE(log.lines()[0].find("the disk is full, but for a reserve"), std::string::npos) << log.lines()[0];
-  EXPECT_FALSE(tier->admits(100));
-  EXPECT_EQ(right_ones(*open(kMiB * 3 / 2), 0, 500), kept);
+  EXPECT_FALSE(tier->try_admit(100));
+  EXPECT_EQ(right_ones(*open(kMiB * 3 / 2), 0, 500), stored);
 }
 
 TEST_F(DiskTiers, AFullDiskEndsTheWritingWithOneWarningAndWhatIsThereIsServed) {
@@ -297,13 +297,13 @@ TEST_F(DiskTiers, AFullDiskEndsTheWritingWithOneWarningAndWhatIsThereIsServed) {
   // Uses all that is left, including the reserve.
   std::ofstream(dir() + "/other", std::ios::binary) << std::string(3 * kMiB, 'x');
   ASSERT_EQ(std::filesystem::space(dir()).available, 0u);
-  const uint64_t kept = before + fill(*tier, 10, 500);
+  const uint64_t stored = before + fill(*tier, 10, 500);
   EXPECT_EQ(before, 10u);
-  EXPECT_LT(kept, 50u);
-  EXPECT_EQ(right_ones(*tier, 0, 500), kept);
+  EXPECT_LT(stored, 50u);
+  EXPECT_EQ(right_ones(*tier, 0, 500), stored);
   EXPECT_EQ(log.lines().size(), 1u);
-  EXPECT_FALSE(tier->admits(100));
-  EXPECT_EQ(right_ones(*open(kMiB * 3 / 2), 0, 500), kept) << "what was cut short is not served";
+  EXPECT_FALSE(tier->try_admit(100));
+  EXPECT_EQ(right_ones(*open(kMiB * 3 / 2), 0, 500), stored) << "what was cut short is not served";
 }
 
 TEST_F(DiskTiers, AReadOnlyDiskTurnsTheTierOffWithOneWarningAndTheCacheOpensAllTheSame) {
@@ -320,7 +320,7 @@ TEST_F(DiskTiers, AReadOnlyDiskTurnsTheTierOffWithOneWarningAndTheCacheOpensAllT
   options.ram_bytes = kMiB;
   options.disk_bytes = 4 * kMiB;
   options.dir = dir();
-  options.place = id_of(1);
+  options.cache_id = id_of(1);
   const auto cache = open_cache(options);
   ASSERT_TRUE(cache.ok()) << cache.status().to_string();
   (*cache)->put(id_of(1), shared_columns(1, 10), 0.01);
@@ -353,29 +353,29 @@ TEST_F(DiskTiers, AKilledWriterLeavesNothingThatMatters) {
 TEST_F(DiskTiers, PlacesAreListedVerifiedAndCleared) {
   fill(*open(16 * kMiB, 1), 0, 10);
   auto used = open(16 * kMiB, 2);
-  const auto places = list_places(dir());
-  ASSERT_TRUE(places.ok());
-  ASSERT_EQ(places->size(), 2u);
-  for (const PlaceInfo& place : *places) {
-    const bool first = place.name == id_of(1).to_string();
-    EXPECT_EQ(place.entries, first ? 10u : 0u);
-    EXPECT_EQ(place.in_use, !first);
-    EXPECT_EQ(place.description, "images(\"photos\")");
-    EXPECT_EQ(place.users, first ? std::vector<int>() : std::vector<int>{::getpid()});
+  const auto caches = list_caches(dir());
+  ASSERT_TRUE(caches.ok());
+  ASSERT_EQ(caches->size(), 2u);
+  for (const CacheInfo& cache : *caches) {
+    const bool first = cache.name == id_of(1).to_string();
+    EXPECT_EQ(cache.entries, first ? 10u : 0u);
+    EXPECT_EQ(cache.in_use, !first);
+    EXPECT_EQ(cache.description, "images(\"photos\")");
+    EXPECT_EQ(cache.users, first ? std::vector<int>() : std::vector<int>{::getpid()});
   }
-  PlaceReport report;
-  ASSERT_TRUE(verify_place(dir(), id_of(1).to_string(), {}, report).ok());
+  CacheReport report;
+  ASSERT_TRUE(verify_cache(dir(), id_of(1).to_string(), {}, report).ok());
   EXPECT_EQ(report.entries, 10u);
   EXPECT_EQ(report.damaged_count, 0u);
 
-  const Status refused = clear_place(dir(), id_of(2).to_string());
+  const Status refused = clear_cache(dir(), id_of(2).to_string());
   EXPECT_EQ(refused.code(), Code::kInvalidArgument);
   EXPECT_NE(refused.message().find("process " + std::to_string(::getpid())), std::string::npos) << refused.message();
   used.reset();
-  EXPECT_TRUE(clear_place(dir(), id_of(2).to_string()).ok());
-  EXPECT_TRUE(clear_place(dir(), id_of(1).to_string()).ok());
-  EXPECT_EQ(clear_place(dir(), id_of(1).to_string()).code(), Code::kNotFound);
-  EXPECT_TRUE(list_places(dir())->empty());
+  EXPECT_TRUE(clear_cache(dir(), id_of(2).to_string()).ok());
+  EXPECT_TRUE(clear_cache(dir(), id_of(1).to_string()).ok());
+  EXPECT_EQ(clear_cache(dir(), id_of(1).to_string()).code(), Code::kNotFound);
+  EXPECT_TRUE(list_caches(dir())->empty());
 }
 
 TEST_F(DiskTiers, DamageIsFoundByReadingEverything) {
@@ -384,8 +384,8 @@ TEST_F(DiskTiers, DamageIsFoundByReadingEverything) {
   stream.seekp(5000);
   stream.put('!');
   stream.close();
-  PlaceReport report;
-  ASSERT_TRUE(verify_place(dir(), id_of(1).to_string(), {}, report).ok());
+  CacheReport report;
+  ASSERT_TRUE(verify_cache(dir(), id_of(1).to_string(), {}, report).ok());
   ASSERT_EQ(report.damaged_count, 1u);
   EXPECT_TRUE(report.damaged[0].where.starts_with("entry ")) << report.damaged[0].where;
   EXPECT_NE(report.damaged[0].what.find("damaged (checksum)"), std::string::npos);

@@ -169,7 +169,7 @@ Result<Buffer> encode_entry(const Hash128& id, const Columns& columns, Compressi
 
 Result<Columns> decode_entry(const Hash128& id, Buffer stored) {
   FOREBAY_ASSIGN(const Header header, checked_header(stored.span()));
-  // It may be from a place that was removed and written again meanwhile, or from a peer that sent
+  // It may be from a cache that was removed and written again meanwhile, or from a peer that sent
   // another entry.
   if (header.id != id) return corrupt("the kept bytes are those of another entry");
   if (header.bytes != stored.size() || header.description_bytes > stored.size() - kEntryHeaderBytes)

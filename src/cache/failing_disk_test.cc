@@ -39,14 +39,14 @@ class FailingDisks : public testing::TestWithParam<int> {
     CacheOptions options;
     options.disk_bytes = uint64_t{16} << 20;
     options.dir = folder_.path("caches");
-    options.place = id_of(1);
+    options.cache_id = id_of(1);
     cache_ = open_cache(options).value();
   }
   ~FailingDisks() override { write_error = read_error = 0; }
 
   void put(uint64_t from, uint64_t to) {
     for (uint64_t i = from; i < to; ++i) {
-      if (cache_->admits({}, 1500)) cache_->put(id_of(i), shared_columns(i, 10), 0.01);
+      if (cache_->try_admit({}, 1500)) cache_->put(id_of(i), shared_columns(i, 10), 0.01);
     }
   }
   uint64_t right_ones(uint64_t from, uint64_t to) {

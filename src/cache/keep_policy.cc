@@ -2,35 +2,35 @@
 
 namespace forebay {
 
-void KeepPolicy::kept(const Hash128& id, uint64_t bytes, double seconds) {
-  gone(id);
-  const Kept entry{bytes, seconds};
-  kept_.emplace(id, entry);
-  by_worth_.emplace(per_byte(entry), id);
+void KeepPolicy::insert(const Hash128& id, uint64_t bytes, double seconds) {
+  erase(id);
+  const Entry entry{bytes, seconds};
+  entries_.emplace(id, entry);
+  by_value_.emplace(value_per_byte(entry), id);
 }
 
-void KeepPolicy::gone(const Hash128& id) {
-  const auto found = kept_.find(id);
-  if (found == kept_.end()) return;
-  by_worth_.erase({per_byte(found->second), id});
-  kept_.erase(found);
+void KeepPolicy::erase(const Hash128& id) {
+  const auto found = entries_.find(id);
+  if (found == entries_.end()) return;
+  by_value_.erase({value_per_byte(found->second), id});
+  entries_.erase(found);
 }
 
-std::optional<Hash128> KeepPolicy::cheapest() const {
-  return by_worth_.empty() ? std::nullopt : std::optional(by_worth_.begin()->second);
+std::optional<Hash128> KeepPolicy::least_valuable() const {
+  return by_value_.empty() ? std::nullopt : std::optional(by_value_.begin()->second);
 }
 
-std::optional<std::vector<Hash128>> KeepPolicy::exchange(uint64_t bytes, double seconds) const {
+std::optional<std::vector<Hash128>> KeepPolicy::choose_victims(uint64_t bytes, double seconds) const {
   std::vector<Hash128> victims;
   uint64_t freed = 0;
   double lost = 0;
-  for (auto it = by_worth_.begin(); it != by_worth_.end() && freed < bytes && victims.size() < kLookedAt; ++it) {
-    const Kept& entry = kept_.at(it->second);
+  for (auto it = by_value_.begin(); it != by_value_.end() && freed < bytes && victims.size() < kMostVictims; ++it) {
+    const Entry& entry = entries_.at(it->second);
     freed += entry.bytes;
     lost += entry.seconds;
     victims.push_back(it->second);
     // Checked inside the loop: the sum only grows, so it ends at the first entry that is too much.
-    if (seconds <= kWorthwhile * lost) return std::nullopt;
+    if (seconds <= kReplacementGain * lost) return std::nullopt;
   }
   if (freed < bytes || victims.empty()) return std::nullopt;
   return victims;

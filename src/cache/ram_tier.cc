@@ -48,63 +48,64 @@ bool RamTier::fits(uint64_t bytes) const {
   if (used_bytes_ - on_disk_bytes_ <= budget_bytes_ - bytes) return true;
   // Entries that saved no time are evicted for any that saves some, but only a limited number of
   // them.
-  const uint64_t free = budget_bytes_ - std::min(used_bytes_.load(), budget_bytes_);
-  return policy_.exchange(bytes - free, std::numeric_limits<double>::min()).has_value();
+  return policy_.choose_victims(bytes - free_bytes(), std::numeric_limits<double>::min()).has_value();
 }
 
 bool RamTier::free_for(uint64_t bytes) const {
   const Lock lock(mutex_);
-  return bytes <= budget_bytes_ && used_bytes_ <= budget_bytes_ - bytes;
+  return bytes <= free_bytes();
+}
+
+uint64_t RamTier::free_bytes() const {
+  // Clamped, because a difference that wrapped around would admit everything.
+  return budget_bytes_ - std::min(used_bytes_.load(), budget_bytes_);
 }
 
 bool RamTier::put(const Hash128& id, std::shared_ptr<const Columns> columns, uint64_t memory_bytes, double seconds,
                   bool on_disk) {
   const uint64_t bytes = memory_bytes + overhead_bytes(*columns);
   const double saved = on_disk ? seconds * kShareOfRead : seconds;
-  std::vector<std::shared_ptr<const Columns>> gone;  // destroyed after the lock is released
+  std::vector<std::shared_ptr<const Columns>> evicted;  // destroyed after the lock is released
   const Lock lock(mutex_);
   // Two threads may have computed it at once; both results are right.
   if (entries_.contains(id)) return true;
-  // Clamped, because a difference that wrapped around would admit everything.
-  const uint64_t free = budget_bytes_ - std::min(used_bytes_.load(), budget_bytes_);
-  if (bytes > free && bytes <= budget_bytes_) {
-    const auto victims = policy_.exchange(bytes - free, saved);
-    for (const Hash128& victim : victims.value_or(std::vector<Hash128>())) gone.push_back(drop(victim));
+  if (bytes > free_bytes() && bytes <= budget_bytes_) {
+    const auto victims = policy_.choose_victims(bytes - free_bytes(), saved);
+    for (const Hash128& victim : victims.value_or(std::vector<Hash128>())) evicted.push_back(remove(victim));
   }
-  if (bytes > budget_bytes_ || used_bytes_ > budget_bytes_ - bytes) {
+  if (bytes > free_bytes()) {
     ++declined_;
     return false;
   }
   entries_.emplace(id, Entry{std::move(columns), bytes, on_disk});
-  policy_.kept(id, bytes, saved);
+  policy_.insert(id, bytes, saved);
   used_bytes_ += bytes;
   on_disk_bytes_ += on_disk ? bytes : 0;
   return true;
 }
 
-// Removes an entry. The caller destroys the columns, after releasing the lock.
-std::shared_ptr<const Columns> RamTier::drop(const Hash128& id) {
+std::shared_ptr<const Columns> RamTier::remove(const Hash128& id) {
   const auto found = entries_.find(id);
   std::shared_ptr<const Columns> columns = std::move(found->second.columns);
   used_bytes_ -= found->second.bytes;
   on_disk_bytes_ -= found->second.on_disk ? found->second.bytes : 0;
   entries_.erase(found);
-  policy_.gone(id);
+  policy_.erase(id);
   return columns;
 }
 
 uint64_t RamTier::reclaim(uint64_t bytes) {
-  uint64_t given = 0;
-  while (given < bytes) {
+  uint64_t reclaimed = 0;
+  while (reclaimed < bytes) {
     std::shared_ptr<const Columns> columns;  // destroyed after the lock is released
     const Lock lock(mutex_);
-    const std::optional<Hash128> cheapest = policy_.cheapest();
+    const std::optional<Hash128> cheapest = policy_.least_valuable();
     if (!cheapest) break;
     const uint64_t before = used_bytes_;
-    columns = drop(*cheapest);
-    given += before - used_bytes_;
+    columns = remove(*cheapest);
+    reclaimed += before - used_bytes_;
   }
-  return given;
+  return reclaimed;
 }
 
 void RamTier::raise_budget(uint64_t bytes) {

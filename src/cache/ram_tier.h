@@ -32,8 +32,8 @@ class RamTier final : public ReclaimableMemory {
   bool free_for(uint64_t bytes) const;
   /// Adds an entry. `memory_bytes`: the memory that the columns own, which nothing else may use.
   /// `on_disk`: if it is evicted, it costs a read instead of the `seconds` that it took to compute.
-  /// Returns whether the tier has it (perhaps from before). Entries that are on disk, or that saved
-  /// no time, are evicted for others.
+  /// Returns whether the tier has it now. Evicts entries that are on disk, or that saved no time,
+  /// to make space.
   bool put(const Hash128& id, std::shared_ptr<const Columns> columns, uint64_t memory_bytes, double seconds,
            bool on_disk);
   /// Raises the budget. It never falls while the tier lives.
@@ -53,12 +53,14 @@ class RamTier final : public ReclaimableMemory {
     uint64_t bytes = 0;
     bool on_disk = false;
   };
-  std::shared_ptr<const Columns> drop(const Hash128& id) FOREBAY_REQUIRES(mutex_);
+  /// Removes an entry. The caller destroys the returned columns after it has released the lock.
+  std::shared_ptr<const Columns> remove(const Hash128& id) FOREBAY_REQUIRES(mutex_);
+  uint64_t free_bytes() const FOREBAY_REQUIRES(mutex_);
 
   mutable Mutex mutex_;
   uint64_t budget_bytes_ FOREBAY_GUARDED_BY(mutex_);
   std::atomic<uint64_t> used_bytes_{0};                    ///< written under the lock
-  uint64_t on_disk_bytes_ FOREBAY_GUARDED_BY(mutex_) = 0;  ///< of these, entries that are also on disk
+  uint64_t on_disk_bytes_ FOREBAY_GUARDED_BY(mutex_) = 0;  ///< part of used_bytes_: entries that are also on disk
   KeepPolicy policy_ FOREBAY_GUARDED_BY(mutex_);
   std::unordered_map<Hash128, Entry, HashOfHash> entries_ FOREBAY_GUARDED_BY(mutex_);
   uint64_t hits_ FOREBAY_GUARDED_BY(mutex_) = 0;

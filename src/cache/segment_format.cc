@@ -56,9 +56,9 @@ std::optional<uint32_t> segment_number(std::string_view name, std::string_view e
   return number;
 }
 
-uint64_t room_of_size(uint64_t bytes) { return (bytes + kDiskBlock - 1) / kDiskBlock * kDiskBlock; }
+uint64_t disk_space_of_size(uint64_t bytes) { return (bytes + kDiskBlock - 1) / kDiskBlock * kDiskBlock; }
 
 // Adds a 512th for the file system's block trees.
-uint64_t room_of_limit(uint64_t bytes) { return room_of_size(bytes + bytes / 512); }
+uint64_t disk_space_of_limit(uint64_t bytes) { return disk_space_of_size(bytes + bytes / 512); }
 
 }  // namespace forebay

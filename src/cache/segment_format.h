@@ -9,8 +9,9 @@
 
 namespace forebay {
 
-/// Start of an index file. Its writer may grow the segment to these limits without taking the
-/// folder's lock. They mean nothing if no process holds the index's lock.
+/// First row of an index file. The limits are the sizes to which the segment's writer may let its
+/// files grow without taking the FolderLock. They are void if no process holds the lock of the
+/// index file.
 struct SegmentHeader {
   uint64_t magic = 0;
   uint64_t version = 0;
@@ -48,9 +49,9 @@ std::string segment_file(uint32_t number, std::string_view ending);
 /// Returns the number in such a name.
 std::optional<uint32_t> segment_number(std::string_view name, std::string_view ending);
 
-/// Return the disk space of a file of that size, and of one that may grow to that limit, with the
-/// file system's own bookkeeping.
-uint64_t room_of_size(uint64_t bytes);
-uint64_t room_of_limit(uint64_t bytes);
+/// Return the disk space of a file of that size, and of a file that may grow to that limit. The
+/// second includes the block trees of the file system.
+uint64_t disk_space_of_size(uint64_t bytes);
+uint64_t disk_space_of_limit(uint64_t bytes);
 
 }  // namespace forebay

@@ -3,11 +3,11 @@
 
 #include <thread>
 
+#include "cache/cache_index.h"
 #include "cache/cache_test_support.h"
-#include "cache/place_index.h"
 #include "cache/segment_writer.h"
 
-// Tests segments of a place on disk: their names and rows, their writer, and readers during
+// Tests segments of a cache on disk: their names and rows, their writer, and readers during
 // writing.
 
 namespace forebay {
@@ -50,21 +50,21 @@ TEST(SegmentFormat, a_header_is_valid_only_as_it_was_made) {
 }
 
 TEST(SegmentFormat, room_is_whole_blocks_and_what_may_grow_has_some_more) {
-  EXPECT_EQ(room_of_size(0), 0u);
-  EXPECT_EQ(room_of_size(1), 4096u);
-  EXPECT_EQ(room_of_size(4096), 4096u);
-  EXPECT_EQ(room_of_size(4097), 8192u);
+  EXPECT_EQ(disk_space_of_size(0), 0u);
+  EXPECT_EQ(disk_space_of_size(1), 4096u);
+  EXPECT_EQ(disk_space_of_size(4096), 4096u);
+  EXPECT_EQ(disk_space_of_size(4097), 8192u);
   for (const uint64_t bytes : {uint64_t{1}, uint64_t{4096}, uint64_t{1} << 30})
-    EXPECT_GE(room_of_limit(bytes), room_of_size(bytes));
+    EXPECT_GE(disk_space_of_limit(bytes), disk_space_of_size(bytes));
   EXPECT_EQ(whole_rows(0), 0u);
   EXPECT_EQ(whole_rows(3 * kSegmentRowBytes - 1), 2 * kSegmentRowBytes);
 }
 
 class SegmentTest : public testing::Test {
  protected:
-  SegmentTest() : place_(CacheFolder::open(scratch_.path() + "/place", true).value()) {}
+  SegmentTest() : folder_(CacheFolder::open(scratch_.path() + "/place", true).value()) {}
 
-  std::unique_ptr<SegmentWriter> writer() { return SegmentWriter::acquire(place_).value(); }
+  std::unique_ptr<SegmentWriter> writer() { return SegmentWriter::acquire(folder_).value(); }
   static std::unique_ptr<SegmentWriter> with_room(std::unique_ptr<SegmentWriter> writer) {
     EXPECT_TRUE(writer->grow(1 << 16, 64 * kSegmentRowBytes));
     return writer;
@@ -72,33 +72,33 @@ class SegmentTest : public testing::Test {
   /// Returns an entry of that many bytes, all of them `n`.
   static uint64_t add(SegmentWriter& writer, uint64_t n, uint64_t bytes = 100) {
     EXPECT_TRUE(writer.fits(bytes));
-    const uint64_t at = writer.take_place(bytes);
+    const uint64_t at = writer.allocate(bytes);
     EXPECT_TRUE(writer.write_data(at, std::vector<uint8_t>(bytes, static_cast<uint8_t>(n))));
     EXPECT_TRUE(writer.write_row(SegmentRow::of(id_of(n), at, bytes, 0.25)));
     return at;
   }
   std::string file(uint32_t number, std::string_view ending) const {
-    return place_.path() + "/" + segment_file(number, ending);
+    return folder_.path() + "/" + segment_file(number, ending);
   }
   void overwrite(const std::string& path, uint64_t at, const std::string& bytes) const {
     std::fstream(path, std::ios::in | std::ios::out | std::ios::binary).seekp(static_cast<std::streamoff>(at)) << bytes;
   }
   uint64_t found() const {
-    PlaceIndex index;
-    index.refresh(place_);
+    CacheIndex index;
+    index.refresh(folder_);
     return index.entries();
   }
 
   ScratchFolder scratch_;
-  CacheFolder place_;
+  CacheFolder folder_;
 };
 
 TEST_F(SegmentTest, has_no_room_before_it_is_given_some) {
   const auto writer = this->writer();
   EXPECT_FALSE(writer->fits(1));
-  EXPECT_GT(writer->room_for(5000, kSegmentRowBytes), 0u);
+  EXPECT_GT(writer->extra_disk_space(5000, kSegmentRowBytes), 0u);
   ASSERT_TRUE(writer->grow(5000, kSegmentRowBytes));
-  EXPECT_EQ(writer->room_for(5000, kSegmentRowBytes), 0u) << "it has that already";
+  EXPECT_EQ(writer->extra_disk_space(5000, kSegmentRowBytes), 0u) << "it has that already";
   EXPECT_TRUE(writer->fits(5000));
   EXPECT_FALSE(writer->fits(5001));
   add(*writer, 1, 100);
@@ -110,8 +110,8 @@ TEST_F(SegmentTest, what_was_written_is_found_with_its_place_and_its_cost) {
   const auto writer = with_room(this->writer());
   add(*writer, 1);
   const uint64_t at = add(*writer, 2, 300);
-  PlaceIndex index;
-  index.refresh(place_);
+  CacheIndex index;
+  index.refresh(folder_);
   const auto location = index.find(id_of(2));
   ASSERT_TRUE(location.has_value());
   EXPECT_EQ(location->segment, 0u);
@@ -126,16 +126,16 @@ TEST_F(SegmentTest, what_was_written_is_found_with_its_place_and_its_cost) {
 
 TEST_F(SegmentTest, a_reader_learns_what_is_added_later_also_in_segments_that_are_new) {
   const auto first = with_room(writer());
-  PlaceIndex index;
-  index.refresh(place_);
+  CacheIndex index;
+  index.refresh(folder_);
   EXPECT_EQ(index.entries(), 0u);
   add(*first, 1);
-  index.refresh(place_);
+  index.refresh(folder_);
   EXPECT_EQ(index.entries(), 1u);
   const auto second = with_room(writer());  // the first is taken
   add(*second, 2);
   add(*first, 3);
-  index.try_refresh(place_);
+  index.try_refresh(folder_);
   EXPECT_EQ(index.entries(), 3u);
   EXPECT_EQ(index.find(id_of(2))->segment, 1u);
 }
@@ -144,8 +144,8 @@ TEST_F(SegmentTest, one_entry_that_two_wrote_counts_once) {
   const auto first = with_room(writer()), second = with_room(writer());
   add(*first, 1);
   add(*second, 1);
-  PlaceIndex index;
-  index.refresh(place_);
+  CacheIndex index;
+  index.refresh(folder_);
   EXPECT_EQ(index.entries(), 1u);
   EXPECT_EQ(index.bytes(), 100u);
 }
@@ -163,7 +163,7 @@ TEST_F(SegmentTest, what_a_killed_writer_had_not_told_is_cut_off) {
     const auto writer = with_room(this->writer());
     add(*writer, 1);
     // Data without a row.
-    ASSERT_TRUE(writer->write_data(writer->take_place(5000), std::vector<uint8_t>(5000, 7)));
+    ASSERT_TRUE(writer->write_data(writer->allocate(5000), std::vector<uint8_t>(5000, 7)));
   }
   std::ofstream(file(0, kIndexEnding), std::ios::app | std::ios::binary) << "half a row";
   const auto next = with_room(writer());
@@ -179,8 +179,8 @@ TEST_F(SegmentTest, a_row_whose_bytes_are_not_there_is_nobodys_entry) {
   std::filesystem::resize_file(file(0, kDataEnding), 150);  // of the second entry, 128 to 228
   EXPECT_EQ(found(), 1u);
   add(*with_room(writer()), 3);  // in its place
-  PlaceIndex index;
-  index.refresh(place_);
+  CacheIndex index;
+  index.refresh(folder_);
   EXPECT_TRUE(index.find(id_of(1)) && index.find(id_of(3)));
   EXPECT_EQ(index.find(id_of(2)), std::nullopt) << "its row would name bytes of another entry";
 }
@@ -201,24 +201,24 @@ TEST_F(SegmentTest, a_damaged_header_begins_the_segment_anew) {
   overwrite(file(0, kIndexEnding), 0, "not an index");
   EXPECT_EQ(found(), 0u);
   add(*with_room(writer()), 2);
-  PlaceIndex index;
-  index.refresh(place_);
+  CacheIndex index;
+  index.refresh(folder_);
   EXPECT_EQ(index.entries(), 1u);
   EXPECT_TRUE(index.find(id_of(2)));
 }
 
 TEST_F(SegmentTest, a_last_row_that_is_just_being_written_is_looked_at_again) {
   const auto writer = with_room(this->writer());
-  const uint64_t at = writer->take_place(100);
+  const uint64_t at = writer->allocate(100);
   ASSERT_TRUE(writer->write_data(at, std::vector<uint8_t>(100, 1)));
   const SegmentRow row = SegmentRow::of(id_of(1), at, 100, 0);
   const std::string bytes(reinterpret_cast<const char*>(&row), sizeof row);
   overwrite(file(0, kIndexEnding), kSegmentRowBytes, bytes.substr(0, 40) + std::string(24, '\xff'));
-  PlaceIndex index;
-  index.refresh(place_);
+  CacheIndex index;
+  index.refresh(folder_);
   EXPECT_EQ(index.entries(), 0u);
   overwrite(file(0, kIndexEnding), kSegmentRowBytes, bytes);
-  index.refresh(place_);
+  index.refresh(folder_);
   EXPECT_EQ(index.entries(), 1u);
 }
 
@@ -226,12 +226,12 @@ TEST_F(SegmentTest, what_one_removed_nobody_finds_who_looks_later) {
   const auto writer = with_room(this->writer());
   add(*writer, 1);
   add(*writer, 2);
-  PlaceIndex mine, other;
-  mine.refresh(place_);
-  other.refresh(place_);
-  mine.remove(place_, id_of(1));
-  mine.remove(place_, id_of(1));  // again
-  mine.remove(place_, id_of(9));  // never there
+  CacheIndex mine, other;
+  mine.refresh(folder_);
+  other.refresh(folder_);
+  mine.remove(folder_, id_of(1));
+  mine.remove(folder_, id_of(1));  // again
+  mine.remove(folder_, id_of(9));  // never there
   EXPECT_EQ(mine.find(id_of(1)), std::nullopt);
   EXPECT_EQ(mine.bytes(), 100u);
   EXPECT_TRUE(other.find(id_of(1))) << "who knew it already";
@@ -240,11 +240,11 @@ TEST_F(SegmentTest, what_one_removed_nobody_finds_who_looks_later) {
 
 TEST_F(SegmentTest, files_that_are_gone_are_told) {
   const auto writer = with_room(this->writer());
-  EXPECT_TRUE(writer->still_there());
+  EXPECT_TRUE(writer->files_exist());
   std::filesystem::remove(file(0, kDataEnding));
-  EXPECT_FALSE(writer->still_there());
-  PlaceIndex index;
-  index.refresh(place_);
+  EXPECT_FALSE(writer->files_exist());
+  CacheIndex index;
+  index.refresh(folder_);
   EXPECT_EQ(index.entries(), 0u);
 }
 
@@ -255,10 +255,10 @@ TEST_F(SegmentTest, readers_see_whole_entries_while_one_writes) {
   std::thread writing([&] {
     for (uint64_t n = 0; n < kEntries; ++n) add(*writer, n);
   });
-  PlaceIndex index;
+  CacheIndex index;
   uint64_t seen = 0;
   while (seen < kEntries) {
-    index.refresh(place_);
+    index.refresh(folder_);
     EXPECT_GE(index.entries(), seen);
     seen = index.entries();
     for (uint64_t n = 0; n < seen; ++n) ASSERT_EQ(index.find(id_of(n))->bytes, 100u);

@@ -24,30 +24,30 @@ uint64_t size_of(int fd) {
 
 }  // namespace
 
-Result<std::unique_ptr<SegmentWriter>> SegmentWriter::acquire(const CacheFolder& place) {
+Result<std::unique_ptr<SegmentWriter>> SegmentWriter::acquire(const CacheFolder& folder) {
   for (uint32_t number = 0; number < kMostSegments; ++number) {
-    FOREBAY_ASSIGN(FileDescriptor index, place.open_file(segment_file(number, kIndexEnding), O_RDWR | O_CREAT));
+    FOREBAY_ASSIGN(FileDescriptor index, folder.open_file(segment_file(number, kIndexEnding), O_RDWR | O_CREAT));
     // A writer uses it. The lock lives with the descriptor, so the kernel frees the segment of a
     // killed writer.
     if (!try_flock(index.get(), LOCK_EX)) continue;
-    FOREBAY_ASSIGN(FileDescriptor data, place.open_file(segment_file(number, kDataEnding), O_RDWR | O_CREAT));
+    FOREBAY_ASSIGN(FileDescriptor data, folder.open_file(segment_file(number, kDataEnding), O_RDWR | O_CREAT));
     std::unique_ptr<SegmentWriter> writer(new SegmentWriter(std::move(index), std::move(data)));
-    if (writer->take_over()) return writer;
+    if (writer->recover()) return writer;
   }
   return unavailable("every segment is taken");
 }
 
-bool SegmentWriter::take_over() {
+bool SegmentWriter::recover() {
   SegmentHeader header;
-  const bool known = read_all(index_.get(), &header, sizeof header, 0) && header.valid();
-  if (!known && size_of(index_.get()) > 0) {
+  const bool readable = read_all(index_.get(), &header, sizeof header, 0) && header.valid();
+  if (!readable && size_of(index_.get()) > 0) {
     // The writer was killed before its first row, or the file is damaged: the entries are computed
-    // again. A reader that was beyond the new end misses rows until it opens the place again, and
+    // again. A reader that was beyond the new end misses rows until it opens the cache again, and
     // reads none twice.
     if (::ftruncate(index_.get(), 0) != 0) return false;
   }
   const uint64_t data_bytes = size_of(data_.get());
-  if (known) {
+  if (readable) {
     index_end_ = std::max(whole_rows(size_of(index_.get())), kSegmentRowBytes);
     std::vector<SegmentRow> rows(kRowsAtATime);
     for (uint64_t at = kSegmentRowBytes; at < index_end_;) {
@@ -84,9 +84,9 @@ bool SegmentWriter::fits(uint64_t bytes) const {
   return bytes <= data_left() && kSegmentRowBytes <= index_limit_ - index_end_;
 }
 
-uint64_t SegmentWriter::room_for(uint64_t data_bytes, uint64_t index_bytes) const {
-  return room_of_limit(std::max(data_limit_, data_end_ + data_bytes)) - room_of_limit(data_limit_) +
-         room_of_limit(std::max(index_limit_, index_end_ + index_bytes)) - room_of_limit(index_limit_);
+uint64_t SegmentWriter::extra_disk_space(uint64_t data_bytes, uint64_t index_bytes) const {
+  return disk_space_of_limit(std::max(data_limit_, data_end_ + data_bytes)) - disk_space_of_limit(data_limit_) +
+         disk_space_of_limit(std::max(index_limit_, index_end_ + index_bytes)) - disk_space_of_limit(index_limit_);
 }
 
 bool SegmentWriter::grow(uint64_t data_bytes, uint64_t index_bytes) {
@@ -95,7 +95,7 @@ bool SegmentWriter::grow(uint64_t data_bytes, uint64_t index_bytes) {
   return write_header();
 }
 
-uint64_t SegmentWriter::take_place(uint64_t bytes) {
+uint64_t SegmentWriter::allocate(uint64_t bytes) {
   const uint64_t offset = data_end_;
   data_end_ += to_entry_alignment(bytes);
   return offset;
@@ -111,7 +111,7 @@ bool SegmentWriter::write_row(const SegmentRow& row) {
   return true;
 }
 
-bool SegmentWriter::still_there() const {
+bool SegmentWriter::files_exist() const {
   struct ::stat index, data;
   return ::fstat(index_.get(), &index) == 0 && ::fstat(data_.get(), &data) == 0 && index.st_nlink > 0 &&
          data.st_nlink > 0;

@@ -8,36 +8,39 @@
 
 namespace forebay {
 
-/// Appends to the end of a segment that belongs to this process alone. Calls are serialized by the
-/// caller's lock, except that several write_data() may run at once.
+/// Appends entries to a segment: a data file and its index file. The writer holds the lock of the
+/// segment, so no other process appends to it. The caller's lock serializes all calls except
+/// write_data(), which several threads may run at once.
 ///
-/// A call that writes returns false if the disk refused it. errno says why, and nothing more should
-/// be written. Earlier writes remain valid.
+/// An entry is allocate()d, written by write_data(), and visible to readers after write_row(). A
+/// call that writes returns false if the disk refused it: errno says why, and the caller must not
+/// write again. Earlier writes remain valid.
 class SegmentWriter {
  public:
-  /// Continues a segment whose writer is gone, cutting off data that is not in its index, or else
-  /// begins a new one. Called under the FolderLock.
-  static Result<std::unique_ptr<SegmentWriter>> acquire(const CacheFolder& place);
+  /// Takes over a segment whose writer has ended, after cutting off data without a row, or else
+  /// creates one. Called under the FolderLock.
+  static Result<std::unique_ptr<SegmentWriter>> acquire(const CacheFolder& folder);
 
-  /// Returns whether an entry fits without growing the segment.
+  /// Returns whether an entry fits into the space that the segment has reserved.
   bool fits(uint64_t bytes) const;
   uint64_t data_left() const { return data_limit_ - std::min(data_end_, data_limit_); }
-  /// Returns the additional disk space that the segment would use if it could hold this much more.
-  uint64_t room_for(uint64_t data_bytes, uint64_t index_bytes) const;
-  /// Raises the limits of the segment. Called under the FolderLock, when there is that much space.
+  /// Returns the disk space to reserve before grow() with these arguments.
+  uint64_t extra_disk_space(uint64_t data_bytes, uint64_t index_bytes) const;
+  /// Reserves space for that much more. Called under the FolderLock, after extra_disk_space() was
+  /// found to be free.
   bool grow(uint64_t data_bytes, uint64_t index_bytes);
 
-  /// Returns the offset for an entry that fits().
-  uint64_t take_place(uint64_t bytes);
+  /// Allocates an entry that fits() and returns its offset in the data file.
+  uint64_t allocate(uint64_t bytes);
   bool write_data(uint64_t offset, std::span<const uint8_t> bytes) const;
   /// Makes the entry visible to all processes.
   bool write_row(const SegmentRow& row);
-  /// Returns false once the files were removed.
-  bool still_there() const;
+  /// Returns false once either file was removed.
+  bool files_exist() const;
 
  private:
   SegmentWriter(FileDescriptor index, FileDescriptor data) : index_(std::move(index)), data_(std::move(data)) {}
-  bool take_over();
+  bool recover();
   bool write_header() const;
 
   FileDescriptor index_, data_;

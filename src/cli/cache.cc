@@ -7,7 +7,7 @@
 
 #include "base/byte_size.h"
 #include "cache/cache_folder.h"
-#include "cache/places.h"
+#include "cache/cache_maintenance.h"
 #include "cli/command_line.h"
 #include "cli/failure.h"
 #include "cli/interrupt.h"
@@ -29,16 +29,16 @@ std::string time_text(int64_t ns) {
   return fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::localtime(static_cast<std::time_t>(ns / kNsPerSecond)));
 }
 
-std::string use_text(const PlaceInfo& place) {
+std::string use_text(const CacheInfo& place) {
   if (!place.in_use) return "last used " + time_text(place.last_used_ns);
   if (place.users.empty()) return "in use";
   return fmt::format("in use by process {}", fmt::join(place.users, ", "));
 }
 
-int print_places(const std::vector<PlaceInfo>& places, const CacheVerbOptions& options, const Console& console) {
+int print_places(const std::vector<CacheInfo>& places, const CacheVerbOptions& options, const Console& console) {
   if (options.json) {
     SortedJson list = SortedJson::array();
-    for (const PlaceInfo& place : places) {
+    for (const CacheInfo& place : places) {
       list.push_back({{"place", place.name},
                       {"steps", place.description},
                       {"entries", place.entries},
@@ -52,7 +52,7 @@ int print_places(const std::vector<PlaceInfo>& places, const CacheVerbOptions& o
     return kDone;
   }
   uint64_t bytes = 0;
-  for (const PlaceInfo& place : places) {
+  for (const CacheInfo& place : places) {
     bytes += place.disk_bytes;
     fmt::print(console.out, "{}  {} in {} entries, {}\n", place.name, format_byte_size(place.disk_bytes), place.entries,
                use_text(place));
@@ -70,10 +70,10 @@ int print_places(const std::vector<PlaceInfo>& places, const CacheVerbOptions& o
 }
 
 /// Finds places by the first digits of their names.
-Result<std::vector<PlaceInfo>> chosen(const std::vector<PlaceInfo>& places, const CacheVerbOptions& options) {
-  std::vector<PlaceInfo> found;
+Result<std::vector<CacheInfo>> chosen(const std::vector<CacheInfo>& places, const CacheVerbOptions& options) {
+  std::vector<CacheInfo> found;
   for (const std::string& digits : options.places) {
-    const auto starts = [&](const PlaceInfo& place) { return place.name.starts_with(digits); };
+    const auto starts = [&](const CacheInfo& place) { return place.name.starts_with(digits); };
     const auto count = std::ranges::count_if(places, starts);
     // An ambiguous prefix is refused, since a removal cannot be undone.
     if (count != 1) {
@@ -85,23 +85,23 @@ Result<std::vector<PlaceInfo>> chosen(const std::vector<PlaceInfo>& places, cons
   return found;
 }
 
-int verify(const std::vector<PlaceInfo>& places, const CacheVerbOptions& options, const Console& console) {
+int verify(const std::vector<CacheInfo>& places, const CacheVerbOptions& options, const Console& console) {
   const Interrupt interrupt;
-  PlaceReport report;
+  CacheReport report;
   uint64_t bytes = 0;
-  for (const PlaceInfo& place : places) bytes += place.entry_bytes;
+  for (const CacheInfo& place : places) bytes += place.entry_bytes;
   // Less than a gibibyte is read before a bar would be of use.
   Progress progress(console, "reading bytes", static_cast<int64_t>(bytes), options.json || bytes < (uint64_t{1} << 30));
-  for (const PlaceInfo& place : places) {
-    const Status checked = verify_place(options.dir, place.name, interrupt.token(), report,
+  for (const CacheInfo& place : places) {
+    const Status checked = verify_cache(options.dir, place.name, interrupt.token(), report,
                                         [&](uint64_t done) { progress.update(static_cast<int64_t>(done)); });
     // Another process has removed the place meanwhile, which is not damage.
     if (!checked.ok() && checked.code() != Code::kNotFound) return report_failure(checked, options.json, console);
   }
   if (options.json) {
     SortedJson list = SortedJson::array();
-    for (const PlaceDamage& damage : report.damaged)
-      list.push_back({{"place", damage.place}, {"where", damage.where}, {"what", damage.what}});
+    for (const CacheDamage& damage : report.damaged)
+      list.push_back({{"place", damage.cache}, {"where", damage.where}, {"what", damage.what}});
     print_json({{"dir", options.dir},
                 {"entries", report.entries},
                 {"bytes", report.bytes},
@@ -109,19 +109,19 @@ int verify(const std::vector<PlaceInfo>& places, const CacheVerbOptions& options
                 {"damaged", list}},
                console);
   } else {
-    for (const PlaceDamage& damage : report.damaged)
-      fmt::print(console.out, "{}: {}: {}\n", damage.place, damage.where, damage.what);
+    for (const CacheDamage& damage : report.damaged)
+      fmt::print(console.out, "{}: {}: {}\n", damage.cache, damage.where, damage.what);
     fmt::print(console.out, "{} entries read, {}; {} damaged{}\n", report.entries, format_byte_size(report.bytes),
                report.damaged_count, report.damaged_count == 0 ? "" : " (they are made anew when they are needed)");
   }
   return report.damaged_count == 0 ? kDone : kFailed;
 }
 
-int clear(const std::vector<PlaceInfo>& places, const CacheVerbOptions& options, const Console& console) {
+int clear(const std::vector<CacheInfo>& places, const CacheVerbOptions& options, const Console& console) {
   SortedJson removed = SortedJson::array(), kept = SortedJson::array();
   uint64_t bytes = 0;
-  for (const PlaceInfo& place : places) {
-    const Status cleared = clear_place(options.dir, place.name);
+  for (const CacheInfo& place : places) {
+    const Status cleared = clear_cache(options.dir, place.name);
     if (cleared.ok()) {
       removed.push_back(place.name);
       bytes += place.disk_bytes;
@@ -138,10 +138,10 @@ int clear(const std::vector<PlaceInfo>& places, const CacheVerbOptions& options,
   return kept.empty() ? kDone : kFailed;
 }
 
-std::vector<PlaceInfo> older(const std::vector<PlaceInfo>& places, int64_t days) {
+std::vector<CacheInfo> older(const std::vector<CacheInfo>& places, int64_t days) {
   const int64_t now = std::time(nullptr);
-  std::vector<PlaceInfo> found;
-  for (const PlaceInfo& place : places) {
+  std::vector<CacheInfo> found;
+  for (const CacheInfo& place : places) {
     if (!place.in_use && place.last_used_ns / kNsPerSecond + days * 24 * 3600 <= now) found.push_back(place);
   }
   return found;
@@ -153,11 +153,11 @@ int run(CacheVerbOptions& options, const Console& console) {
     if (!dir.ok()) return report_failure(dir.status(), options.json, console);
     options.dir = std::move(*dir);
   }
-  const Result<std::vector<PlaceInfo>> places = list_places(options.dir);
+  const Result<std::vector<CacheInfo>> places = list_caches(options.dir);
   if (!places.ok()) return report_failure(places.status(), options.json, console);
-  const Result<std::vector<PlaceInfo>> named = chosen(*places, options);
+  const Result<std::vector<CacheInfo>> named = chosen(*places, options);
   if (!named.ok()) return report_failure(named.status(), options.json, console);
-  const std::vector<PlaceInfo>& meant = options.places.empty() ? *places : *named;
+  const std::vector<CacheInfo>& meant = options.places.empty() ? *places : *named;
   if (options.what == "ls") return print_places(meant, options, console);
   if (options.what == "verify") return verify(meant, options, console);
   if (options.older_than_days) return clear(older(*places, *options.older_than_days), options, console);

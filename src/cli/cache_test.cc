@@ -15,7 +15,7 @@ class CacheVerb : public testing::Test {
     CacheOptions options;
     options.disk_bytes = 16 << 20;
     options.dir = dir();
-    options.place = id_of(place);
+    options.cache_id = id_of(place);
     options.description = "images(root=\"photos\")\n  .decode_image()";
     auto cache = open_cache(options);
     EXPECT_TRUE(cache.ok()) << cache.status().to_string();

@@ -28,9 +28,9 @@ void go_through(const Schedule& schedule, const Ordering& ordering, const Placem
                 JobPlan& plan) {
   AssignedBatch assigned;
   int64_t position = 0;
-  const int64_t rows_a_step = plan.batch * plan.ranks;
+  const int64_t rows_per_step = plan.batch * plan.ranks;
   // Enough for shares with an error of a tenth of a percent. An epoch may have billions of rows.
-  const int64_t most = std::max<int64_t>(1, kMostRows / rows_a_step);
+  const int64_t most = std::max<int64_t>(1, kMostRows / rows_per_step);
   for (; plan.steps_gone_through < std::min(plan.steps, most); ++plan.steps_gone_through) {
     // The second epoch, because caches are empty in the first one.
     const GlobalBatch batch = schedule.global_batch({1, position});
@@ -40,8 +40,8 @@ void go_through(const Schedule& schedule, const Ordering& ordering, const Placem
       for (const int64_t slot : assigned.of(rank)) {
         // Padding is not read.
         if (slot >= batch.samples) continue;
-        const int64_t host = keeps ? placement.owner(ordering.order->id_at(1, position + slot)) : Placement::kNobody;
-        if (host == Placement::kNobody) {
+        const int64_t host = keeps ? placement.owner(ordering.order->id_at(1, position + slot)) : Placement::kNoOwner;
+        if (host == Placement::kNoOwner) {
           ++plan.storage;
         } else if (host == placement.hosts().of_rank(rank)) {
           ++plan.own;

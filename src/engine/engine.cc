@@ -16,13 +16,14 @@ namespace {
 constexpr int kMostThreads = 1024;
 constexpr uint64_t kLeastMemory = uint64_t{1} << 20;
 
-struct Current {
+struct CurrentEngine {
   Mutex mutex;
   std::weak_ptr<Engine> engine FOREBAY_GUARDED_BY(mutex);
 };
 
-// Separate from the engine, so that the child of a fork has them, too. Guarded by Current::mutex.
-EngineLimits& limits_here() {
+// Separate from the engine, so that the child of a fork has them, too. Guarded by
+// CurrentEngine::mutex.
+EngineLimits& limits_of_this_process() {
   static EngineLimits limits;
   return limits;
 }
@@ -50,32 +51,32 @@ std::shared_ptr<Engine> make_engine(const EngineLimits& limits) {
 
 Status engine(const EngineLimits& limits) {
   FOREBAY_RETURN_IF_ERROR(check(limits));
-  Current& here = of_this_process<Current>();
-  const Lock lock(here.mutex);
-  if (!here.engine.expired())
+  CurrentEngine& current = of_this_process<CurrentEngine>();
+  const Lock lock(current.mutex);
+  if (!current.engine.expired())
     return invalid_argument(
         "engine: a loader of this process is open, and shares the engine as it is; call it before the first loader, or "
         "close all of them");
-  limits_here() = limits;
+  limits_of_this_process() = limits;
   return {};
 }
 
 EngineLimits Engine::limits() {
-  const Lock lock(of_this_process<Current>().mutex);
-  return limits_here();
+  const Lock lock(of_this_process<CurrentEngine>().mutex);
+  return limits_of_this_process();
 }
 
 std::shared_ptr<Engine> Engine::shared() {
-  Current& here = of_this_process<Current>();
-  const Lock lock(here.mutex);
+  CurrentEngine& current = of_this_process<CurrentEngine>();
+  const Lock lock(current.mutex);
   // Made under the lock, so that two loaders that open at the same time get one engine. Its last
   // owner destroys it without the lock.
-  std::shared_ptr<Engine> engine = here.engine.lock();
-  if (!engine) here.engine = engine = make_engine(limits_here());
+  std::shared_ptr<Engine> engine = current.engine.lock();
+  if (!engine) current.engine = engine = make_engine(limits_of_this_process());
   return engine;
 }
 
-void Engine::lend_batches_from(std::shared_ptr<BlockSource> blocks) {
+void Engine::set_batch_source(std::shared_ptr<BlockSource> blocks) {
   const Lock lock(blocks_mutex_);
   batch_blocks_ = std::move(blocks);
 }
@@ -85,7 +86,7 @@ std::shared_ptr<BlockSource> Engine::batch_blocks() const {
   return batch_blocks_;
 }
 
-int Engine::follow_cores() const {
+int Engine::update_cores() const {
   const int before = executor->cores(), now = usable_ ? usable_(*executor) : before;
   if (now != before) executor->set_cores(now);
   return now;

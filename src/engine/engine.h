@@ -13,7 +13,7 @@
 namespace forebay {
 
 /// Resources that all loaders of a process share: compute threads, memory, and the decoded chunks
-/// that any of them holds. Loaders share ownership; its threads end with the last owner.
+/// that any of them holds. Loaders share ownership; the threads end with the last owner.
 struct Engine {
   /// Compute threads are limited to `cores`, unless a user asks for more. `usable` gives the number
   /// of cores available now; if empty, the number never changes.
@@ -29,11 +29,11 @@ struct Engine {
 
   /// Determines how many cores may be used now, adapts the number of threads, and returns the
   /// number of cores. Reads some files of the system. May be called from any thread.
-  int follow_cores() const;
+  int update_cores() const;
 
-  /// Sets where loaders that are opened from now on allocate their batches (see `serve`). Until
-  /// then batches lie in memory of the process.
-  void lend_batches_from(std::shared_ptr<BlockSource> blocks);
+  /// Sets where loaders that are opened from now on allocate their batches (see `serve`). The
+  /// default is memory of this process.
+  void set_batch_source(std::shared_ptr<BlockSource> blocks);
   std::shared_ptr<BlockSource> batch_blocks() const;
 
   const std::shared_ptr<Executor> executor;

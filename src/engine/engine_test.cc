@@ -44,17 +44,17 @@ TEST(Engine, its_threads_follow_the_cores_there_are) {
   int cores = 1;
   const Engine engine(1, monotonic_ns, [&](const Executor&) { return cores; });
   const auto queue = engine.executor->open(2), another = engine.executor->open(2, /*own=*/true);
-  EXPECT_EQ(engine.follow_cores(), 1);
+  EXPECT_EQ(engine.update_cores(), 1);
   EXPECT_EQ(engine.executor->threads(), 2);
   cores = 4;
-  EXPECT_EQ(engine.follow_cores(), 4);
+  EXPECT_EQ(engine.update_cores(), 4);
   EXPECT_EQ(engine.executor->cores(), 4);
   EXPECT_EQ(engine.executor->threads(), 4);
 }
 
 TEST(Engine, one_whose_cores_are_given_keeps_them) {
   const Engine engine(3);
-  EXPECT_EQ(engine.follow_cores(), 3);
+  EXPECT_EQ(engine.update_cores(), 3);
   EXPECT_EQ(engine.executor->cores(), 3);
 }
 

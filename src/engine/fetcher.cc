@@ -56,7 +56,7 @@ void Fetcher::send(const FlightPtr& flight) {
   StoreQueue& queue = flight->queue_;
   // Set before read(), because the answer reads it and may come from inside read().
   flight->begun_ns_ = monotonic_ns();
-  if (queue.share_) flight->sent_ = queue.share_->sent();
+  if (queue.share_) flight->sent_ = queue.share_->on_sent();
   if (flight->request_.set_aside_bytes && !flight->request_.expected_size) {
     // Weak, because the flight owns its request. A hedged request may still run after the flight
     // has landed.
@@ -67,7 +67,7 @@ void Fetcher::send(const FlightPtr& flight) {
   }
   queue.store_.read(flight->request_, stop_.get_token(), [flight, &counters = counters_](Result<Buffer> result) {
     // Called before landed(), which may destroy the loader and with it the queue.
-    if (flight->queue_.share_) flight->queue_.share_->ended(flight->sent_, result.ok());
+    if (flight->queue_.share_) flight->queue_.share_->on_ended(flight->sent_, result.ok());
     counters.waiting_ns.fetch_add(monotonic_ns() - flight->begun_ns_, std::memory_order_relaxed);
     flight->landed(std::move(result));
   });

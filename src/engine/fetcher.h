@@ -25,8 +25,8 @@ struct FetcherOptions {
   int ranks = 1;
 };
 
-/// A store as its readers see it, with the number of reads in flight. Guarded by the fetcher's
-/// owner, except most().
+/// The reads of one loader from one store: how many may be in flight, and how many are. Owned by
+/// the Fetcher, whose owner's lock guards every method except most().
 class StoreQueue {
  public:
   StoreQueue(Store& store, const FetcherOptions& options);
@@ -39,10 +39,11 @@ class StoreQueue {
   /// Limit of reads in flight now. May be called from any thread.
   int most() const { return share_ ? share_->limit() : requests_; }
 
-  /// Whether bytes are expected in memory or the page cache, as at the last attempt. If so, the
-  /// thread that needs them reads them itself.
+  /// Whether bytes are expected in memory or in the page cache, because the last attempt found them
+  /// there. If so, the thread that needs them reads them itself.
   bool reads_now() const { return reads_now_ && hit_; }
-  /// Whether the next read should try that. Occasionally true even if the last attempt failed.
+  /// Counts a read, and returns whether it should first try the page cache. Occasionally true even
+  /// if the last attempt failed.
   bool try_now() { return reads_now_ && (hit_ || ++tries_ % kTry == 0); }
   /// Records the result of such an attempt.
   void record_try(bool hit) { hit_ = hit; }
@@ -62,8 +63,8 @@ class StoreQueue {
   uint64_t tries_ = 0;
 };
 
-/// One read in flight. Made as a shared_ptr by the caller that wants the bytes; lives until it has
-/// landed.
+/// One read in flight. The caller that wants the bytes makes it as a shared_ptr; it lives until it
+/// has landed.
 class Flight : public std::enable_shared_from_this<Flight> {
  public:
   /// `bytes` is the memory for the result. It grows during the read if the size is not known
@@ -125,7 +126,8 @@ class Fetcher {
   void send(const FlightPtr& flight);
   /// Returns the slot.
   void end(const Flight& flight);
-  /// States that nothing is read from here on.
+  /// Ends reading: stores may forget what they remember for this loader. Nothing may be sent after
+  /// it.
   void leave();
   /// Makes reads in flight answer soon, with Cancelled if their bytes are not there yet. Call it
   /// without a lock.

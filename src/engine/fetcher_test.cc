@@ -110,10 +110,10 @@ TEST(Fetcher, reads_of_a_caches_disk_do_not_feed_the_remote_stores_control) {
   (void)owner.fetcher.queue(far);
   for (int i = 0; i < 20; ++i) owner.read(*disk, "entry");
   EXPECT_EQ(owner.landed["entry"], "ok");
-  EXPECT_EQ(probe.sent().completed, 0);
+  EXPECT_EQ(probe.on_sent().completed, 0);
   owner.read(far, "object");
   far.answer("object");
-  EXPECT_EQ(probe.sent().completed, 1);
+  EXPECT_EQ(probe.on_sent().completed, 1);
 }
 
 TEST(Fetcher, cold_and_warm_are_known_of_each_store) {

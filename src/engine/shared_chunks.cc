@@ -25,26 +25,26 @@ std::unique_ptr<SharedChunks::Work> SharedChunks::begin(const Hash128& key) {
   return std::unique_ptr<Work>(new Work(shared_from_this(), key));
 }
 
-bool SharedChunks::wait(const Hash128& key, std::function<void()> told) {
+bool SharedChunks::subscribe(const Hash128& key, std::function<void()> callback) {
   const Lock lock(mutex_);
   const auto found = entries_.find(key);
   if (found == entries_.end() || found->second.working == 0) return false;
-  found->second.waiting.push_back(std::move(told));
+  found->second.waiting.push_back(std::move(callback));
   return true;
 }
 
 void SharedChunks::end(const Hash128& key) {
-  std::vector<std::function<void()>> told;
+  std::vector<std::function<void()>> callbacks;
   {
     const Lock lock(mutex_);
     Entry& entry = entries_[key];
     if (--entry.working > 0) return;
-    told.swap(entry.waiting);
-    // Otherwise the entry stays until sweep(), so that others find the rows.
+    callbacks.swap(entry.waiting);
+    // An entry with rows stays until sweep(), so that others find the rows.
     if (entry.rows.expired()) entries_.erase(key);
   }
   // Without the lock: waiters may call back at once, for the rows or to begin themselves.
-  for (const auto& tell : told) tell();
+  for (const auto& callback : callbacks) callback();
 }
 
 size_t SharedChunks::size() const {

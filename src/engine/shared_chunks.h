@@ -20,7 +20,7 @@ namespace forebay {
 ///
 /// While one loader works on a chunk (a read is in flight, or a thread decodes), others wait for it
 /// instead of doing the same. A loader that waits is never counted as working, so no two loaders
-/// wait for each other. All methods may be called from any thread.
+/// wait for each other. No method blocks. All methods may be called from any thread.
 class SharedChunks : public std::enable_shared_from_this<SharedChunks> {
  public:
   /// Always made as a shared_ptr: each Work keeps it alive.
@@ -29,15 +29,17 @@ class SharedChunks : public std::enable_shared_from_this<SharedChunks> {
   using Rows = std::shared_ptr<const Columns>;
   /// The rows; null if no loader holds them.
   Rows find(const Hash128& key);
-  /// Makes rows available to others.
+  /// Makes rows available to other loaders for as long as the caller, or one of them, holds the
+  /// rows.
   void offer(const Hash128& key, const Rows& rows);
 
-  /// States that the caller works on a chunk. Destroy it without any lock that waiters might take.
+  /// The caller works on a chunk until it destroys the returned object. Its destructor calls the
+  /// subscribers, so it must not run under a lock that they take.
   class Work;
   std::unique_ptr<Work> begin(const Hash128& key);
-  /// Returns whether others work on the chunk. If so, `told` is called once, on any thread, when
-  /// they no longer do.
-  bool wait(const Hash128& key, std::function<void()> told);
+  /// Registers `callback`, which is called once, on any thread, when nobody works on the chunk any
+  /// more. Returns false, and never calls it, if nobody works on the chunk now.
+  bool subscribe(const Hash128& key, std::function<void()> callback);
   /// Number of chunks with an entry.
   size_t size() const;
 

@@ -28,27 +28,27 @@ TEST(SharedChunks, rows_are_found_as_long_as_somebody_holds_them) {
 
 TEST(SharedChunks, who_waits_is_told_once_when_nobody_is_at_work_any_more) {
   const auto chunks = SharedChunks::make();
-  int told = 0;
-  EXPECT_FALSE(chunks->wait(key_of(1), [&] { ++told; })) << "nobody is at work";
+  int calls = 0;
+  EXPECT_FALSE(chunks->subscribe(key_of(1), [&] { ++calls; })) << "nobody is at work";
   auto one = chunks->begin(key_of(1)), two = chunks->begin(key_of(1));
-  EXPECT_TRUE(chunks->wait(key_of(1), [&] { ++told; }));
-  EXPECT_FALSE(chunks->wait(key_of(2), [&] { ++told; })) << "that is another chunk";
+  EXPECT_TRUE(chunks->subscribe(key_of(1), [&] { ++calls; }));
+  EXPECT_FALSE(chunks->subscribe(key_of(2), [&] { ++calls; })) << "that is another chunk";
   one.reset();
-  EXPECT_EQ(told, 0);
+  EXPECT_EQ(calls, 0);
   two.reset();
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(calls, 1);
   chunks->begin(key_of(1)).reset();
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(calls, 1);
 }
 
 TEST(SharedChunks, who_is_told_may_begin_at_once) {
   const auto chunks = SharedChunks::make();
   std::unique_ptr<SharedChunks::Work> mine;
   auto other = chunks->begin(key_of(1));
-  ASSERT_TRUE(chunks->wait(key_of(1), [&] { mine = chunks->begin(key_of(1)); }));
+  ASSERT_TRUE(chunks->subscribe(key_of(1), [&] { mine = chunks->begin(key_of(1)); }));
   other.reset();
   EXPECT_TRUE(mine);
-  EXPECT_TRUE(chunks->wait(key_of(1), [] {}));
+  EXPECT_TRUE(chunks->subscribe(key_of(1), [] {}));
 }
 
 TEST(SharedChunks, nothing_is_left_of_rows_that_are_gone) {

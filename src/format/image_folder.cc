@@ -33,9 +33,9 @@ std::string describe_extensions(const std::map<std::string, uint64_t>& extension
   return text;
 }
 
-constexpr LeftOutKind kOtherFolders{"other_folders", "folder is not in classes= and is left out",
-                                    "folders are not in classes= and are left out",
-                                    "add them to classes=, or move them away"};
+constexpr OmissionReason kOtherFolders{"other_folders", "folder is not in classes= and is left out",
+                                       "folders are not in classes= and are left out",
+                                       "add them to classes=, or move them away"};
 
 /// The class folder that contains a key, if a folder does.
 std::string_view class_of(std::string_view key) { return key.substr(0, std::min(key.find('/'), key.size())); }
@@ -115,7 +115,7 @@ class ImageFolderOpener {
 
   std::string_view below_root(std::string_view key) const { return key.substr(source_->root_.size()); }
 
-  void warn(const LeftOutKind& kind, std::string_view name) {
+  void warn(const OmissionReason& kind, std::string_view name) {
     if (warnings_ != nullptr) warnings_->add(kind, name);
   }
 

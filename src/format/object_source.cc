@@ -78,7 +78,7 @@ Hash128 ObjectSource::name(int64_t id) const {
   return hasher.digest();
 }
 
-std::optional<SampleSource::Fetch> ObjectSource::ask(int64_t id) const {
+std::optional<SampleSource::Fetch> ObjectSource::version_request(int64_t id) const {
   if (!seen_->is_unknown(id)) return std::nullopt;
   Fetch fetch;
   fetch.store = store_.get();
@@ -87,7 +87,7 @@ std::optional<SampleSource::Fetch> ObjectSource::ask(int64_t id) const {
   return fetch;
 }
 
-void ObjectSource::answered(int64_t id, uint64_t version) const {
+void ObjectSource::record_answer(int64_t id, uint64_t version) const {
   if (version == 0) return seen_->set_unavailable(id);
   seen_->set(id, version);
 }

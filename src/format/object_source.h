@@ -46,11 +46,11 @@ class ObjectSource final : public SampleSource, private LearnedVersions {
 
  private:
   Hash128 name(int64_t id) const override;
-  std::optional<Fetch> ask(int64_t id) const override;
-  void answered(int64_t id, uint64_t version) const override;
+  std::optional<Fetch> version_request(int64_t id) const override;
+  void record_answer(int64_t id, uint64_t version) const override;
   Identity learn(int64_t id, uint64_t version) const override;
-  std::optional<uint64_t> learned(int64_t id) const override { return seen_->find(id); }
-  void tell(int64_t id, uint64_t learned) const override { seen_->set_if_unknown(id, learned); }
+  std::optional<uint64_t> learned_version(int64_t id) const override { return seen_->find(id); }
+  void learn_from_peer(int64_t id, uint64_t learned) const override { seen_->set_if_unknown(id, learned); }
   Identity seen_as(int64_t id, uint64_t found) const;
   void hash_columns(int64_t id, Hasher& hasher) const;
 

@@ -133,12 +133,12 @@ TEST(ObjectSource, AVersionThatWasLearnedIdentifiesTheSampleWithItsColumns) {
   const auto source = opened(3), again = opened(3), other = opened(4), elsewhere = opened(3, "e/");
   const LearnedVersions& learned = *source->learned_versions();
   EXPECT_FALSE(source->identity(0)) << "nothing was heard yet";
-  const auto question = learned.ask(0);
+  const auto question = learned.version_request(0);
   ASSERT_TRUE(question);
   EXPECT_TRUE(question->request.version_only);
   EXPECT_EQ(question->request.key, "d/a");
-  learned.answered(0, 77);
-  EXPECT_FALSE(learned.ask(0)) << "it is not asked twice";
+  learned.record_answer(0, 77);
+  EXPECT_FALSE(learned.version_request(0)) << "it is not asked twice";
   ASSERT_TRUE(source->identity(0));
   EXPECT_TRUE(source->identity(0)->lasting);
   EXPECT_FALSE(source->identity(1)) << "of this object alone";
@@ -158,9 +158,9 @@ TEST(ObjectSource, WhereTheStoreTellsNoVersionTheIdentityHoldsInThisJobAlone) {
   set_log_sink([&](const std::string& line) { warnings.push_back(line); });
   const auto one = SourceOf{.learns = true}.open();
   const auto other = SourceOf{.learns = true}.open();
-  one->learned_versions()->answered(0, 0);
+  one->learned_versions()->record_answer(0, 0);
   EXPECT_FALSE(one->identity(0)) << "asked in vain: it has to be read";
-  EXPECT_FALSE(one->learned_versions()->ask(0));
+  EXPECT_FALSE(one->learned_versions()->version_request(0));
   const Identity here = one->learned_versions()->learn(0, 0);
   EXPECT_FALSE(here.lasting);
   EXPECT_EQ(one->identity(0), here);
@@ -171,7 +171,7 @@ TEST(ObjectSource, WhereTheStoreTellsNoVersionTheIdentityHoldsInThisJobAlone) {
   ASSERT_EQ(warnings.size(), 2u) << "each source says it once";
 
   const auto third = SourceOf{.learns = true}.open();
-  third->learned_versions()->tell(0, *one->learned_versions()->learned(0));
+  third->learned_versions()->learn_from_peer(0, *one->learned_versions()->learned_version(0));
   EXPECT_EQ(third->identity(0), here) << "another host has told what it learned";
   EXPECT_NE(warnings[0].find("'memory:d/a'"), std::string::npos) << warnings[0];
   EXPECT_EQ(one->index_bytes(), SourceOf{}.open()->index_bytes() + 16) << "eight bytes a sample";

@@ -267,9 +267,9 @@ TEST(ReplayRows, has_rows_of_kept_samples_and_no_others_within_its_budget) {
   put(samples[0]);
   EXPECT_FALSE(rows.has(replay_key(samples[0]))) << "it is not kept";
   rows.hold(samples);
-  EXPECT_TRUE(rows.admits(replay_key(samples[1]), 1));
+  EXPECT_TRUE(rows.try_admit(replay_key(samples[1]), 1));
   for (const ReplaySample& sample : samples) put(sample);
-  EXPECT_FALSE(rows.admits(replay_key(samples[1]), 1));
+  EXPECT_FALSE(rows.try_admit(replay_key(samples[1]), 1));
   ASSERT_TRUE(rows.find(replay_key(samples[2])));
   EXPECT_EQ(rows.find(replay_key(samples[2]))->columns->nbytes(), 1000u);
   EXPECT_EQ(rows.stats().hits, 2u);
@@ -288,7 +288,7 @@ TEST(ReplayRows, has_rows_of_kept_samples_and_no_others_within_its_budget) {
   EXPECT_EQ(rows.reclaim(1), three / 3);
   EXPECT_EQ(rows.bytes(), 0u);
   EXPECT_EQ(rows.stats().entries, 0u);
-  EXPECT_TRUE(rows.admits(replay_key(samples[0]), 1)) << "it is kept all the same, and may come again";
+  EXPECT_TRUE(rows.try_admit(replay_key(samples[0]), 1)) << "it is kept all the same, and may come again";
 }
 
 TEST(ReplayRows, keeps_nothing_that_it_has_no_room_for) {

@@ -94,7 +94,7 @@ Result<Buffer> RowCopies::copy_to(Block& block, std::span<const uint8_t> bytes) 
   if (bytes.size() > block.memory.size() - block.used || block.memory.empty()) {
     const auto left = static_cast<size_t>(std::clamp<int64_t>(rows_ - block.rows, 1, kMostBlockRows));
     const size_t wanted = std::max(bytes.size(), std::min(bytes.size() * left, kMostBlockBytes));
-    FOREBAY_ASSIGN(block.memory, memory_from(wanted < kLargeBlock ? TakeMemory() : memory_, wanted));
+    FOREBAY_ASSIGN(block.memory, allocate_buffer(wanted < kLargeBlock ? BufferAllocator() : memory_, wanted));
     block.used = 0;
   }
   Buffer copy = block.memory.slice(block.used, bytes.size());

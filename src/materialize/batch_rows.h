@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/buffer_allocator.h"
 #include "base/columns.h"
 #include "base/record.h"
-#include "base/take_memory.h"
 #include "forebay/batch.h"
 #include "format/materialized/manifest.h"
 
@@ -21,7 +21,7 @@ Field field_of(const BatchField& field);
 class RowCopies {
  public:
   /// `rows` is the expected number of rows.
-  RowCopies(const std::vector<StoredField>& fields, int64_t rows, TakeMemory memory = {})
+  RowCopies(const std::vector<StoredField>& fields, int64_t rows, BufferAllocator memory = {})
       : fields_(fields), rows_(rows), memory_(std::move(memory)), blocks_(fields.size()) {}
 
   /// InvalidArgument if the batch lacks a field.
@@ -37,7 +37,7 @@ class RowCopies {
 
   const std::vector<StoredField>& fields_;
   const int64_t rows_;
-  const TakeMemory memory_;
+  const BufferAllocator memory_;
   std::vector<Block> blocks_;
 };
 

@@ -48,7 +48,7 @@ class ShardMaker {
   std::vector<int64_t> fresh_;          ///< chunks that have to be made, in order
   std::vector<int64_t> fresh_rows_{0};  ///< rows before each of `fresh_`, and of all
   /// The next shard reuses the memory of this one's samples, columns and files.
-  const TakeMemory memory_ = [buffers = ReadBuffers::make(uint64_t{256} << 20)](size_t bytes) {
+  const BufferAllocator memory_ = [buffers = ReadBuffers::make(uint64_t{256} << 20)](size_t bytes) {
     return buffers->acquire(bytes);
   };
 };

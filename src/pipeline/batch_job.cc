@@ -61,7 +61,7 @@ void BatchJob::point_to(size_t output, int64_t row, RowBytes bytes) {
 bool BatchJob::acquire_slots(BufferPool& pool) {
   for (size_t i = 0; i < slots_.size(); ++i) {
     if (!plan_.outputs[i].row_bytes || slots_[i].owner()) continue;
-    std::optional<BufferPool::Lent> memory = pool.acquire(*plan_.outputs[i].row_bytes * rows_.size());
+    std::optional<BufferPool::Acquired> memory = pool.acquire(*plan_.outputs[i].row_bytes * rows_.size());
     if (!memory) return false;  // slots acquired so far stay; the next call continues from here
     claim_.merge(std::move(memory->claim));
     slots_[i] = std::move(memory->buffer);
@@ -141,7 +141,7 @@ bool BatchJob::reserve_assembly(BufferPool& pool, uint64_t bytes) {
 
 Result<Buffer> BatchJob::acquire(BufferPool& pool, size_t bytes) {
   if (bytes > reserved_.bytes()) return internal_error("a batch takes more memory than was reckoned");
-  std::optional<BufferPool::Lent> memory = pool.take_reserved(reserved_, bytes);
+  std::optional<BufferPool::Acquired> memory = pool.take_reserved(reserved_, bytes);
   if (!memory) return system_lacks_memory();
   claim_.merge(std::move(memory->claim));
   return std::move(memory->buffer);

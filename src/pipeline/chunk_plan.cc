@@ -42,7 +42,7 @@ Result<std::shared_ptr<const Columns>> ChunkPlan::make(int64_t chunk, std::vecto
   // read.
   std::shared_ptr<const Columns> made;
   if (caches_packed()) made = std::make_shared<const Columns>(packed.pack(columns, std::move(rows)));
-  if (key && cache->admits(*key, made ? made->nbytes() : columns.nbytes()))
+  if (key && cache->try_admit(*key, made ? made->nbytes() : columns.nbytes()))
     cache->put({*key, chunk}, made ? made : std::make_shared<const Columns>(columns),
                static_cast<double>(thread_cpu_ns() - begun) * 1e-9);
   if (made) return made;

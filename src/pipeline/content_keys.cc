@@ -72,18 +72,18 @@ bool ContentKeys::peers_know(const Identity& entry) const {
 // known.
 std::optional<KeyQuestion> ContentKeys::question(const BatchJob& batch, int64_t row) const {
   const int64_t id = id_of(batch, row);
-  if (!learns_versions() || !versions_->ask(id)) return std::nullopt;
+  if (!learns_versions() || !versions_->version_request(id)) return std::nullopt;
   const Hash128 name = versions_->name(id);
   if (auto other = cache_->find_version(name, id)) {
     return KeyQuestion{SampleSource::Fetch{other->store, std::move(other->request), sizeof(uint64_t)},
                        [this, id, name](uint64_t, const Buffer& bytes) {
                          const std::optional<uint64_t> told = cache_->version_of(name, bytes);
-                         if (told) versions_->tell(id, *told);
+                         if (told) versions_->learn_from_peer(id, *told);
                        }};
   }
   if (!cache_->has(entry_key(place_, name))) return std::nullopt;
-  return KeyQuestion{*versions_->ask(id),
-                     [this, id](uint64_t version, const Buffer&) { versions_->answered(id, version); }};
+  return KeyQuestion{*versions_->version_request(id),
+                     [this, id](uint64_t version, const Buffer&) { versions_->record_answer(id, version); }};
 }
 
 // Marks the name without a version. It tells that an entry of some version exists, so that asking

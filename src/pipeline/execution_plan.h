@@ -119,7 +119,7 @@ struct ExecutionPlan {
   std::shared_ptr<StepCounters> write_counters = std::make_shared<StepCounters>();
   /// Turns a trace of the run on and off.
   std::shared_ptr<TraceSwitch> trace = std::make_shared<TraceSwitch>();
-  /// CPU time of rows in `stages` and in writing. StepCounters::looked_at divides it among the
+  /// CPU time of rows in `stages` and in writing. StepCounters::measured divides it among the
   /// steps.
   std::shared_ptr<RowCounters> row_counters = std::make_shared<RowCounters>();
 

@@ -21,7 +21,7 @@ void KeyedStage::store(const Identity& entry, const Record& record, const Extras
     field.kind = FieldKind::kAny;
     add(std::move(field), value);
   }
-  if (!cache->admits(entry.hash, bytes)) return;
+  if (!cache->try_admit(entry.hash, bytes)) return;
   Result<Columns> columns = columns_of(fields, values);
   if (!columns.ok()) return;  // cannot be stored, such as a field that user code left out
   cache->put({entry.hash, id}, std::make_shared<const Columns>(std::move(*columns)), seconds,

@@ -23,7 +23,7 @@ class MapCache final : public EntryCache {
   }
   bool has(const Hash128& entry) const override { return kept.contains(entry.to_string()); }
   Result<std::shared_ptr<const Columns>> open(const Hash128&, Buffer) override { return corrupt("never"); }
-  bool admits(const Hash128&, uint64_t bytes) const override { return bytes <= most; }
+  bool try_admit(const Hash128&, uint64_t bytes) const override { return bytes <= most; }
   void put(const EntryRef& entry, std::shared_ptr<const Columns> columns, double, KeepIn where) override {
     kept[entry.key.to_string()] = std::move(columns);
     last = where;
@@ -336,9 +336,9 @@ TEST(HeldBytes, count_shared_memory_once_and_what_lies_apart_in_full) {
   Columns columns;
   columns.values = {
       {memory.slice(0, 100), {}}, {memory.slice(100, 50), Buffer::allocate(24)}, {Buffer::allocate(8), {}}};
-  EXPECT_EQ(held_bytes(columns, memory), 1000u + 24 + 8);
-  EXPECT_EQ(held_bytes(columns, Buffer()), 100u + 50 + 24 + 8);
-  EXPECT_EQ(held_bytes(Columns(), memory), 0u) << "nothing lies there, so it may go";
+  EXPECT_EQ(retained_bytes(columns, memory), 1000u + 24 + 8);
+  EXPECT_EQ(retained_bytes(columns, Buffer()), 100u + 50 + 24 + 8);
+  EXPECT_EQ(retained_bytes(Columns(), memory), 0u) << "nothing lies there, so it may go";
 }
 
 }  // namespace

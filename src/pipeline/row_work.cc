@@ -74,7 +74,7 @@ class RowTime {
       parts[count++] = {std::min(static_cast<size_t>(step), counters_.size() - 1), ns};
     });
     for (size_t i = 0; i < count; ++i) {
-      counters_[parts[i].first]->look_at(parts[i].second, cpu_ns);
+      counters_[parts[i].first]->add_measured(parts[i].second, cpu_ns);
       trace_.add(parts[i].first, parts[i].second);
     }
     all_.add(cpu_ns, count > 0);

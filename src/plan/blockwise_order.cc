@@ -11,9 +11,9 @@
 #include "plan/order.h"
 #include "plan/permutation.h"
 
-// A row has three numbers: its id (chunks in the given order), its place on the epoch's line
-// (chunks permuted, rows end to end), and its position (lanes taken in turn, rows of a block
-// mixed).
+// A row has three numbers: its id (chunks in the given order), its index in the chunk sequence of
+// the epoch (chunks permuted, rows end to end), and its position (lanes alternate, rows of a block
+// are mixed).
 
 namespace forebay {
 namespace {
@@ -28,45 +28,48 @@ int64_t chunk_holding(const Starts& starts, int64_t row) {
   return static_cast<int64_t>(part_holding(begins, row, [](int64_t begin) { return begin; }));
 }
 
-// The line of an epoch. A chunk's turn is its index on the line.
-struct Line {
-  // `begin` is the place of the chunk's first row; adding to_id to a place gives the row's id.
-  struct Turn {
+// The chunks of an epoch in permuted order, with their rows end to end. The ordinal of a chunk is
+// its index in the sequence; the index of a row counts the rows of all chunks before it, too.
+struct ChunkSequence {
+  // `begin` is the index of the first row of the chunk; index + to_id is the id of a row.
+  struct ChunkSpan {
     int64_t begin = 0, to_id = 0;
   };
   int64_t epoch = -1;
-  Permutation chunks;       // turn -> chunk
-  std::vector<Turn> turns;  // one more at the end: the end of the line
+  Permutation chunks;            // ordinal -> chunk
+  std::vector<ChunkSpan> spans;  // by ordinal; then one more, at the end of the sequence
 
-  int64_t size() const { return static_cast<int64_t>(turns.size()) - 1; }
-  const Turn& operator[](int64_t turn) const { return turns[static_cast<size_t>(turn)]; }
-  int64_t turn_holding(int64_t row) const {
-    const std::span<const Turn> real(turns.data(), turns.size() - 1);
-    return static_cast<int64_t>(part_holding(real, row, [](const Turn& turn) { return turn.begin; }));
+  int64_t size() const { return static_cast<int64_t>(spans.size()) - 1; }
+  const ChunkSpan& operator[](int64_t ordinal) const { return spans[static_cast<size_t>(ordinal)]; }
+  int64_t ordinal_holding(int64_t row) const {
+    const std::span<const ChunkSpan> real(spans.data(), spans.size() - 1);
+    return static_cast<int64_t>(part_holding(real, row, [](const ChunkSpan& span) { return span.begin; }));
   }
 };
 
-// Up to `block` turns of one lane. `begin` and `end` are places.
+// Up to `block` consecutive chunks of one lane, whose rows are mixed: ordinals [first_ordinal,
+// end_ordinal), and rows [begin, end) of the sequence.
 struct Block {
-  int64_t first_turn = 0, last_turn = 0;
+  int64_t first_ordinal = 0, end_ordinal = 0;
   int64_t begin = 0, end = 0;
   Permutation rows;
 
   int64_t size() const { return end - begin; }
-  int64_t id_at(const Line& line, int64_t row) const {
+  int64_t id_at(const ChunkSequence& sequence, int64_t row) const {
     int64_t id = 0;
-    ids_at(line, row, {&id, 1});
+    ids_at(sequence, row, {&id, 1});
     return id;
   }
-  // Computes the ids at consecutive places from `row` on. One loop applies the permutation, and
+  // Computes the ids of consecutive rows from `row` on. One loop applies the permutation, and
   // the next maps to ids, so that neither loop waits for its own results.
-  void ids_at(const Line& line, int64_t row, std::span<int64_t> ids) const {
+  void ids_at(const ChunkSequence& sequence, int64_t row, std::span<int64_t> ids) const {
     const Permutation mixed = rows;  // a copy, so that it stays in registers
     const int64_t from = begin;
     for (size_t i = 0; i < ids.size(); ++i) ids[i] = from + mixed.at(row - from + static_cast<int64_t>(i));
-    const std::span<const Line::Turn> turns(&line[first_turn], static_cast<size_t>(last_turn - first_turn));
+    const std::span<const ChunkSequence::ChunkSpan> spans(&sequence[first_ordinal],
+                                                          static_cast<size_t>(end_ordinal - first_ordinal));
     for (int64_t& id : ids)
-      id += turns[part_holding(turns, id, [](const Line::Turn& turn) { return turn.begin; })].to_id;
+      id += spans[part_holding(spans, id, [](const ChunkSequence::ChunkSpan& span) { return span.begin; })].to_id;
   }
 };
 
@@ -91,61 +94,62 @@ class BlockwiseOrder final : public Order {
 
   int64_t id_at(int64_t epoch, int64_t position) const override {
     assert(position >= 0 && position < size());
-    const auto line = line_of(epoch);
+    const auto sequence = sequence_of(epoch);
     const int64_t lane = position % lanes_, row = lane_begin(lane) + position / lanes_;
-    const Block block = block_holding(*line, lane, row);
-    return block.id_at(*line, row);
+    const Block block = block_holding(*sequence, lane, row);
+    return block.id_at(*sequence, row);
   }
 
   int64_t position_of(int64_t epoch, int64_t id) const override {
     assert(id >= 0 && id < size());
-    const auto line = line_of(epoch);
+    const auto sequence = sequence_of(epoch);
     const int64_t chunk = chunk_holding(starts_, id);
-    // Inverts the two steps of ids_at(): first to the line, then out of the block.
-    const int64_t mixed = id - (*line)[line->chunks.position_of(chunk)].to_id;
+    // Inverts the two steps of ids_at(): first the map to ids, then the permutation of the block.
+    const int64_t mixed = id - (*sequence)[sequence->chunks.position_of(chunk)].to_id;
     const int64_t lane = lane_holding(mixed);
-    const Block block = block_holding(*line, lane, mixed);
+    const Block block = block_holding(*sequence, lane, mixed);
     const int64_t row = block.begin + block.rows.position_of(mixed - block.begin);
     return (row - lane_begin(lane)) * lanes_ + lane;
   }
 
   void ids_at(int64_t epoch, int64_t begin, std::span<int64_t> ids) const override {
-    const auto line = line_of(epoch);
+    const auto sequence = sequence_of(epoch);
     const int64_t count = static_cast<int64_t>(ids.size());
     // Lane by lane instead of in order, so that each block is found once.
-    for (int64_t first = 0; first < std::min(lanes_, count); ++first) lane_ids(*line, begin, first, ids);
+    for (int64_t first = 0; first < std::min(lanes_, count); ++first) lane_ids(*sequence, begin, first, ids);
   }
 
   Range read_together(int64_t epoch, int64_t position) const override {
-    const auto line = line_of(epoch);
+    const auto sequence = sequence_of(epoch);
     const int64_t lane = position % lanes_, begin = lane_begin(lane);
-    const Block block = block_holding(*line, lane, begin + position / lanes_);
+    const Block block = block_holding(*sequence, lane, begin + position / lanes_);
     return {(block.begin - begin) * lanes_ + lane, lanes_, block.size()};
   }
 
   std::vector<int64_t> chunks_together(int64_t epoch, int64_t position) const override {
-    const auto line = line_of(epoch);
+    const auto sequence = sequence_of(epoch);
     const int64_t lane = position % lanes_;
-    const Block block = block_holding(*line, lane, lane_begin(lane) + position / lanes_);
+    const Block block = block_holding(*sequence, lane, lane_begin(lane) + position / lanes_);
     std::vector<int64_t> chunks;
-    for (int64_t turn = block.first_turn; turn < block.last_turn && (*line)[turn].begin < block.end; ++turn)
-      chunks.push_back(chunks_[static_cast<size_t>(line->chunks.at(turn))]);
+    for (int64_t ordinal = block.first_ordinal; ordinal < block.end_ordinal && (*sequence)[ordinal].begin < block.end;
+         ++ordinal)
+      chunks.push_back(chunks_[static_cast<size_t>(sequence->chunks.at(ordinal))]);
     return chunks;
   }
 
  private:
   // Computes the ids of one lane, and looks up each block once.
-  void lane_ids(const Line& line, int64_t begin, int64_t first, std::span<int64_t> ids) const {
+  void lane_ids(const ChunkSequence& sequence, int64_t begin, int64_t first, std::span<int64_t> ids) const {
     const int64_t lane = (begin + first) % lanes_;
     const auto step = static_cast<size_t>(lanes_);
     int64_t row = lane_begin(lane) + (begin + first) / lanes_;
-    Block block = block_holding(line, lane, row);
+    Block block = block_holding(sequence, lane, row);
     std::array<int64_t, 256> some;
     for (auto i = static_cast<size_t>(first); i < ids.size();) {
-      if (row == block.end) block = block_holding(line, lane, row);
+      if (row == block.end) block = block_holding(sequence, lane, row);
       const size_t left = (ids.size() - i + step - 1) / step;
       const size_t count = std::min({some.size(), left, static_cast<size_t>(block.end - row)});
-      block.ids_at(line, row, {some.data(), count});
+      block.ids_at(sequence, row, {some.data(), count});
       for (size_t j = 0; j < count; ++j, i += step) ids[i] = some[j];
       row += static_cast<int64_t>(count);
     }
@@ -159,69 +163,71 @@ class BlockwiseOrder final : public Order {
     return row < in_longer ? row / (shorter + 1) : longer_lanes + (row - in_longer) / shorter;
   }
 
-  // A block within its lane: its number, and its turns relative to the lane's first one.
-  struct Turns {
+  // A block within its lane: its number, and its ordinals relative to the first one of the lane.
+  struct BlockSpan {
     int64_t number = 0, first = 0, count = 0;
   };
-  Turns turns_holding(int64_t epoch, int64_t turn) const {
-    const int64_t ramped = epoch == 0 ? ramp_.back() : 0;  // in turns
-    if (turn < ramped) {
-      const auto after = std::upper_bound(ramp_.begin(), ramp_.end(), turn);
+  BlockSpan block_span_holding(int64_t epoch, int64_t ordinal) const {
+    const int64_t ramped = epoch == 0 ? ramp_.back() : 0;  // in chunks
+    if (ordinal < ramped) {
+      const auto after = std::upper_bound(ramp_.begin(), ramp_.end(), ordinal);
       return {after - ramp_.begin() - 1, after[-1], *after - after[-1]};
     }
-    const int64_t whole = (turn - ramped) / block_;
+    const int64_t whole = (ordinal - ramped) / block_;
     const int64_t small = ramped > 0 ? static_cast<int64_t>(ramp_.size()) - 1 : 0;
     return {small + whole, ramped + whole * block_, block_};
   }
 
-  Block block_holding(const Line& line, int64_t lane, int64_t row) const {
+  Block block_holding(const ChunkSequence& sequence, int64_t lane, int64_t row) const {
     const int64_t lane_first = lane_begin(lane), lane_end = lane_begin(lane + 1);
     // Blocks are counted from the lane's first chunk, so that no lane depends on the cuts of
     // others.
-    const int64_t lane_turn = line.turn_holding(lane_first);
-    const Turns turns = turns_holding(line.epoch, line.turn_holding(row) - lane_turn);
-    const int64_t first_turn = lane_turn + turns.first;
-    // Compared in this form because first_turn + count overflows for a huge block=.
-    const int64_t last_turn = turns.count < line.size() - first_turn ? first_turn + turns.count : line.size();
-    const int64_t begin = std::max(lane_first, line[first_turn].begin);
-    const int64_t end = std::min(lane_end, line[last_turn].begin);
+    const int64_t lane_ordinal = sequence.ordinal_holding(lane_first);
+    const BlockSpan block = block_span_holding(sequence.epoch, sequence.ordinal_holding(row) - lane_ordinal);
+    const int64_t first_ordinal = lane_ordinal + block.first;
+    // Compared in this form because first_ordinal + count overflows for a huge block=.
+    const int64_t end_ordinal =
+        block.count < sequence.size() - first_ordinal ? first_ordinal + block.count : sequence.size();
+    const int64_t begin = std::max(lane_first, sequence[first_ordinal].begin);
+    const int64_t end = std::min(lane_end, sequence[end_ordinal].begin);
     // Keyed by lane and number instead of by chunk: a chunk that two lanes share is mixed
     // differently in each.
-    const PermutationKey key = blocks_root_.child(line.epoch).child(lane).child(turns.number);
-    return {first_turn, last_turn, begin, end, Permutation(end - begin, key)};
+    const PermutationKey key = blocks_root_.child(sequence.epoch).child(lane).child(block.number);
+    return {first_ordinal, end_ordinal, begin, end, Permutation(end - begin, key)};
   }
 
-  // Caches the lines of the last epochs asked for. A line is a function of the epoch, so the order
-  // stays a pure function. The lock is held to copy a pointer, not to compute.
-  std::shared_ptr<const Line> line_of(int64_t epoch) const {
+  // Caches the sequences of the last epochs requested. A sequence is a function of the epoch, so
+  // the order stays a pure function. The lock is held to copy a pointer, not to compute.
+  std::shared_ptr<const ChunkSequence> sequence_of(int64_t epoch) const {
     {
       const Lock lock(mutex_);
-      for (const auto& line : kept_) {
-        if (line && line->epoch == epoch) return line;
+      for (const auto& sequence : recent_sequences_) {
+        if (sequence && sequence->epoch == epoch) return sequence;
       }
     }
     // Linear in the number of chunks; runs once an epoch.
-    auto line = make_line(epoch);
+    auto sequence = make_sequence(epoch);
     const Lock lock(mutex_);
-    // Two threads may both have computed the line. That wastes a slot of the cache, and changes no
-    // result.
-    std::rotate(kept_.begin(), kept_.end() - 1, kept_.end());
-    kept_.front() = line;
-    return line;
+    // Two threads may both have computed the sequence. That wastes a slot of the cache, and changes
+    // no result.
+    std::rotate(recent_sequences_.begin(), recent_sequences_.end() - 1, recent_sequences_.end());
+    recent_sequences_.front() = sequence;
+    return sequence;
   }
 
-  std::shared_ptr<const Line> make_line(int64_t epoch) const {
+  std::shared_ptr<const ChunkSequence> make_sequence(int64_t epoch) const {
     const auto chunks = static_cast<int64_t>(starts_.size()) - 1;
-    auto line = std::make_shared<Line>(Line{epoch, Permutation(chunks, chunks_root_.child(epoch)), {}});
-    line->turns.reserve(starts_.size());
+    auto sequence =
+        std::make_shared<ChunkSequence>(ChunkSequence{epoch, Permutation(chunks, chunks_root_.child(epoch)), {}});
+    sequence->spans.reserve(starts_.size());
     int64_t row = 0;
-    for (int64_t turn = 0; turn < chunks; ++turn) {
-      const auto chunk = static_cast<size_t>(line->chunks.at(turn));
-      line->turns.push_back({row, starts_[chunk] - row});
+    for (int64_t ordinal = 0; ordinal < chunks; ++ordinal) {
+      const auto chunk = static_cast<size_t>(sequence->chunks.at(ordinal));
+      sequence->spans.push_back({row, starts_[chunk] - row});
       row += starts_[chunk + 1] - starts_[chunk];
     }
-    line->turns.push_back({row, 0});
-    return line;
+    sequence->spans.push_back({row, 0});
+    return sequence;
   }
 
   const Starts starts_;
@@ -231,7 +237,7 @@ class BlockwiseOrder final : public Order {
   const PermutationKey chunks_root_, blocks_root_;
   mutable Mutex mutex_;
   // For the current epoch, the prefetched one, and one that is looked up ahead.
-  mutable std::array<std::shared_ptr<const Line>, 3> kept_ FOREBAY_GUARDED_BY(mutex_);
+  mutable std::array<std::shared_ptr<const ChunkSequence>, 3> recent_sequences_ FOREBAY_GUARDED_BY(mutex_);
 };
 
 Status check(const BlockwiseOptions& options) {

@@ -9,7 +9,7 @@
 namespace forebay {
 namespace {
 
-constexpr int64_t kPairs = 20'000, kBatches = 256, kRowsLookedAt = 1 << 20;
+constexpr int64_t kMostPairs = 20'000, kMostBatches = 256, kMostRows = 1 << 20;
 
 // The `index`-th of `take` places among `all`: every place, or places spread by the golden ratio,
 // which is not in phase with any size of chunks or blocks.
@@ -21,7 +21,7 @@ int64_t spread(int64_t index, int64_t take, int64_t all) {
 }
 
 double mean_distance(const Order& order, int64_t epoch) {
-  const int64_t pairs = order.size() - 1, taken = std::min(pairs, kPairs);
+  const int64_t pairs = order.size() - 1, taken = std::min(pairs, kMostPairs);
   double sum = 0;
   for (int64_t i = 0; i < taken; ++i) {
     const int64_t id = spread(i, taken, pairs);
@@ -37,10 +37,10 @@ std::vector<int64_t> chunk_ends(const std::vector<int64_t>& chunk_rows) {
   return ends;
 }
 
-void look_at_batches(const Order& order, const MixingOptions& options, Mixing& mixing) {
+void measure_batches(const Order& order, const MixingOptions& options, Mixing& mixing) {
   // A larger batch is measured by parts of this size.
-  const int64_t rows = std::min({options.batch, order.size(), kRowsLookedAt});
-  const int64_t batches = order.size() / rows, taken = std::min({batches, kBatches, kRowsLookedAt / rows});
+  const int64_t rows = std::min({options.batch, order.size(), kMostRows});
+  const int64_t batches = order.size() / rows, taken = std::min({batches, kMostBatches, kMostRows / rows});
   const std::vector<int64_t> ends = chunk_ends(options.chunk_rows);
   std::vector<int64_t> ids(static_cast<size_t>(rows));
   for (int64_t i = 0; i < taken; ++i) {
@@ -62,7 +62,7 @@ Mixing measure_mixing(const Order& order, const MixingOptions& options) {
   Mixing mixing;
   if (order.size() < 2) return mixing;
   mixing.distance = mean_distance(order, options.epoch) / ((static_cast<double>(order.size()) + 1) / 3);
-  look_at_batches(order, options, mixing);
+  measure_batches(order, options, mixing);
   return mixing;
 }
 

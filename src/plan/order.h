@@ -16,7 +16,7 @@ namespace forebay {
 /// Epochs are 0 or larger; positions and ids are in [0, size).
 class Order {
  public:
-  /// A place in the infinite sequence of epochs.
+  /// A position of an epoch, among the positions of all epochs.
   struct Use {
     int64_t epoch = 0;
     int64_t position = 0;
@@ -45,7 +45,7 @@ class Order {
   /// BlockwiseOptions::chunk_rows. Empty if samples are read one by one.
   virtual std::vector<int64_t> chunks_together(int64_t epoch, int64_t position) const;
 
-  /// The first use of `id` at this place or later.
+  /// The first use of `id` at this position or later.
   Use next_use(int64_t id, int64_t epoch, int64_t position) const;
 };
 

@@ -7,6 +7,45 @@
 
 namespace forebay {
 
+namespace {
+
+/// Numbers blocks, and assigns the rests of sequences to them: first fit among a bounded number of
+/// open blocks.
+class BlockNumbers {
+ public:
+  BlockNumbers(int64_t length, int64_t most_open) : length_(length), most_open_(most_open) {}
+
+  int64_t count() const { return count_; }
+  int64_t new_block() { return count_++; }
+  /// Returns the first open block with space for so many elements, or a new one. Takes the space.
+  int64_t block_for(int64_t elements) {
+    auto found = std::find_if(open_.begin(), open_.end(), [&](const Open& one) { return one.space >= elements; });
+    if (found == open_.end()) {
+      // Closes the fullest block, which wastes least. Among equals it is the oldest, because
+      // min_element() returns the first.
+      if (static_cast<int64_t>(open_.size()) == most_open_)
+        open_.erase(std::min_element(open_.begin(), open_.end(),
+                                     [](const Open& a, const Open& b) { return a.space < b.space; }));
+      found = open_.insert(open_.end(), {new_block(), length_});
+    }
+    const int64_t block = found->block;
+    found->space -= elements;
+    if (found->space == 0) open_.erase(found);
+    return block;
+  }
+  void close_all() { open_.clear(); }
+
+ private:
+  struct Open {
+    int64_t block = 0, space = 0;
+  };
+  const int64_t length_, most_open_;
+  int64_t count_ = 0;
+  std::vector<Open> open_;
+};
+
+}  // namespace
+
 Result<Packing> Packing::make(std::vector<uint32_t> lengths, std::span<const int64_t> groups,
                               const PackingOptions& options) {
   // Offsets within a block are int32 in batches. The limit also keeps a part's number times the
@@ -29,43 +68,26 @@ Result<Packing> Packing::make(std::vector<uint32_t> lengths, std::span<const int
 void Packing::pack(std::span<const int64_t> groups, int64_t open_blocks) {
   std::vector<Placed> placed;
   placed.reserve(lengths_.size());
-  std::vector<OpenBlock> open;
-  int64_t blocks = 0;
+  BlockNumbers blocks(length_, open_blocks);
   uint32_t sequence = 0;
   for (const int64_t group : groups) {
-    const int64_t before = blocks;
-    open.clear();
+    const int64_t before = blocks.count();
+    blocks.close_all();
     for (int64_t i = 0; i < group; ++i, ++sequence) {
       int64_t left = lengths_[sequence];
       elements_ += left;
       uint32_t number = 0;
       // Full blocks are never open, because nothing else fits.
-      for (; left >= length_; left -= length_) placed.push_back({{sequence, number++}, blocks++});
-      if (left > 0) placed.push_back({{sequence, number}, first_fit(open, left, length_, open_blocks, &blocks)});
+      for (; left >= length_; left -= length_) placed.push_back({{sequence, number++}, blocks.new_block()});
+      if (left > 0) placed.push_back({{sequence, number}, blocks.block_for(left)});
     }
-    groups_.push_back(blocks - before);
+    groups_.push_back(blocks.count() - before);
   }
-  sort(placed, blocks);
+  group_by_block(placed, blocks.count());
 }
 
-int64_t Packing::first_fit(std::vector<OpenBlock>& open, int64_t count, int64_t length, int64_t most, int64_t* blocks) {
-  auto found = std::find_if(open.begin(), open.end(), [&](const OpenBlock& one) { return one.room >= count; });
-  if (found == open.end()) {
-    // Closes the fullest block, which wastes least. Among equals it is the oldest, because
-    // min_element() returns the first.
-    if (static_cast<int64_t>(open.size()) == most)
-      open.erase(std::min_element(open.begin(), open.end(),
-                                  [](const OpenBlock& a, const OpenBlock& b) { return a.room < b.room; }));
-    found = open.insert(open.end(), {(*blocks)++, length});
-  }
-  const int64_t block = found->block;
-  found->room -= count;
-  if (found->room == 0) open.erase(found);
-  return block;
-}
-
-// Sorts by block; the parts of a block stay in the order of their sequences.
-void Packing::sort(const std::vector<Placed>& placed, int64_t blocks) {
+// A counting sort: the parts of a block stay in the order of their sequences.
+void Packing::group_by_block(const std::vector<Placed>& placed, int64_t blocks) {
   first_.assign(static_cast<size_t>(blocks) + 1, 0);
   for (const Placed& one : placed) ++first_[static_cast<size_t>(one.block) + 1];
   for (size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];

@@ -10,7 +10,8 @@ namespace forebay {
 
 struct PackingOptions {
   int64_t length = 0;  ///< elements of a block
-  /// Blocks that may still receive a rest. The fullest one is closed if there would be more.
+  /// Limit of blocks to which the rest of a sequence may still be added. The fullest one is closed
+  /// if there would be more.
   int64_t open_blocks = 64;
 };
 
@@ -60,13 +61,9 @@ class Packing {
     Part part;
     int64_t block = 0;
   };
-  struct OpenBlock {
-    int64_t block = 0, room = 0;
-  };
   explicit Packing(std::vector<uint32_t> lengths, int64_t length) : lengths_(std::move(lengths)), length_(length) {}
   void pack(std::span<const int64_t> groups, int64_t open_blocks);
-  static int64_t first_fit(std::vector<OpenBlock>& open, int64_t count, int64_t length, int64_t most, int64_t* blocks);
-  void sort(const std::vector<Placed>& placed, int64_t blocks);
+  void group_by_block(const std::vector<Placed>& placed, int64_t blocks);
 
   std::vector<uint32_t> lengths_;
   int64_t length_;

@@ -45,11 +45,11 @@ Placement::Placement(std::shared_ptr<const Order> order, PlacementOptions option
   for (size_t host = 1; host < first_lane_.size(); ++host) first_lane_[host] += first_lane_[host - 1];
 }
 
-Placement::Kept Placement::turn_by_count(int64_t position) const {
+Placement::Ownership Placement::assigned_by_count(int64_t position) const {
   if (position < whole_) {
     const auto [step, slot] = by_batch_.divide(position);
     const auto [host, row] = by_host_rows_.divide(slot);
-    return {static_cast<int32_t>(host), step * rows_a_step(host) + row};
+    return {static_cast<int32_t>(host), step * rows_per_step(host) + row};
   }
   const int64_t tail = order_->size() - whole_, world = options_.hosts.world_size;
   // The tail is assigned as in Schedule: as a whole batch if repeats fill it up, otherwise evenly.
@@ -57,7 +57,7 @@ Placement::Kept Placement::turn_by_count(int64_t position) const {
       options_.pads ? (position - whole_) / options_.batch_size : part_with(position - whole_, tail, world);
   const int64_t host = options_.hosts.of_rank(rank);
   return {static_cast<int32_t>(host),
-          whole_ / global_batch_ * rows_a_step(host) + position - whole_ - tail_begin(host)};
+          whole_ / global_batch_ * rows_per_step(host) + position - whole_ - tail_begin(host)};
 }
 
 int64_t Placement::tail_begin(int64_t host) const {
@@ -66,28 +66,28 @@ int64_t Placement::tail_begin(int64_t host) const {
                        : equal_part(tail, options_.hosts.world_size, rank).begin;
 }
 
-Placement::Kept Placement::turn_by_lane(int64_t position) const {
+Placement::Ownership Placement::assigned_by_lane(int64_t position) const {
   const auto [row, lane] = by_lanes_.divide(position);
   const auto host = static_cast<size_t>(host_of_lane_[static_cast<size_t>(lane)]);
   const int64_t lanes = first_lane_[host + 1] - first_lane_[host];
   return {static_cast<int32_t>(host), row * lanes + lane - first_lane_[host]};
 }
 
-Placement::Kept Placement::kept_at(int64_t position) const {
+Placement::Ownership Placement::ownership_at(int64_t position) const {
   if (options_.lanes > 1 && !options_.budgets.empty()) {
     const Order::Range together = order_->read_together(0, position);
     // The last row of a group decides for all of its rows: a group is cached as a whole or not at
     // all.
     position = together.first + together.step * (together.count - 1);
   }
-  Kept kept = turn_of(position);
-  kept.position = position;
-  if (kept.index >= budget(kept.host)) kept.host = kNobody;
-  return kept;
+  Ownership ownership = assigned_at(position);
+  ownership.position = position;
+  if (ownership.index >= budget(ownership.host)) ownership.host = kNoOwner;
+  return ownership;
 }
 
-Placement::Kept Placement::kept(int64_t id) const { return kept_at(order_->position_of(0, id)); }
-int32_t Placement::owner(int64_t id) const { return kept(id).host; }
+Placement::Ownership Placement::ownership(int64_t id) const { return ownership_at(order_->position_of(0, id)); }
+int32_t Placement::owner(int64_t id) const { return ownership(id).host; }
 
 void Placement::owners(std::span<const int64_t> ids, std::span<int32_t> owners) const {
   assert(ids.size() == owners.size());
@@ -95,7 +95,7 @@ void Placement::owners(std::span<const int64_t> ids, std::span<int32_t> owners) 
   for (size_t begin = 0; begin < ids.size(); begin += positions.size()) {
     const size_t count = std::min(positions.size(), ids.size() - begin);
     order_->positions_of(0, ids.subspan(begin, count), {positions.data(), count});
-    for (size_t i = 0; i < count; ++i) owners[begin + i] = kept_at(positions[i]).host;
+    for (size_t i = 0; i < count; ++i) owners[begin + i] = ownership_at(positions[i]).host;
   }
 }
 
@@ -106,19 +106,19 @@ int64_t Placement::rows_assigned(int64_t host) const {
     const int64_t with_more = std::clamp<int64_t>(longer - first_lane_[h], 0, first_lane_[h + 1] - first_lane_[h]);
     return order_->size() / options_.lanes * (first_lane_[h + 1] - first_lane_[h]) + with_more;
   }
-  return whole_ / global_batch_ * rows_a_step(host) + tail_begin(host + 1) - tail_begin(host);
+  return whole_ / global_batch_ * rows_per_step(host) + tail_begin(host + 1) - tail_begin(host);
 }
 
 int64_t Placement::position_assigned(int64_t host, int64_t index) const {
   if (options_.lanes > 1) {
     const int64_t first = first_lane_[static_cast<size_t>(host)];
     const int64_t lanes = first_lane_[static_cast<size_t>(host) + 1] - first;
-    // The inverse of turn_by_lane(); the code below is the inverse of turn_by_count().
+    // The inverse of assigned_by_lane(); the code below is the inverse of assigned_by_count().
     return index / lanes * options_.lanes + first + index % lanes;
   }
-  const int64_t in_whole = whole_ / global_batch_ * rows_a_step(host);
+  const int64_t in_whole = whole_ / global_batch_ * rows_per_step(host);
   if (index < in_whole)
-    return index / rows_a_step(host) * global_batch_ + host * host_rows() + index % rows_a_step(host);
+    return index / rows_per_step(host) * global_batch_ + host * host_rows() + index % rows_per_step(host);
   return whole_ + tail_begin(host) + index - in_whole;
 }
 
@@ -141,9 +141,9 @@ int64_t Placement::rows_that_fit(int64_t host, uint64_t bytes,
 
 double Placement::share() const {
   if (order_->size() == 0) return 1.0;
-  int64_t kept = 0;
-  for (int64_t host = 0; host < options_.hosts.count(); ++host) kept += std::min(budget(host), rows_assigned(host));
-  return static_cast<double>(kept) / static_cast<double>(order_->size());
+  int64_t cached = 0;
+  for (int64_t host = 0; host < options_.hosts.count(); ++host) cached += std::min(budget(host), rows_assigned(host));
+  return static_cast<double>(cached) / static_cast<double>(order_->size());
 }
 
 }  // namespace forebay

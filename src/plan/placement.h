@@ -30,8 +30,9 @@ struct PlacementOptions {
 };
 
 /// Computes the owner of each sample: the host that caches it. A host caches the first rows that it
-/// gets in epoch 0, as many as its budget holds. Epoch 0 is assigned by count, or by lane if there
-/// are lanes. So a host caches only what it has read anyway.
+/// gets in epoch 0, as many as its budget allows. Immutable; may be used from any thread. Epoch 0
+/// is assigned by count, or by lane if there are lanes. So a host caches only what it has read
+/// anyway.
 ///
 /// A pure function: every host knows the owners of all samples without a message. A look-up takes
 /// O(1) time (that of the order's inverse), and memory is one number per host. If sizes differ so
@@ -44,23 +45,23 @@ struct PlacementOptions {
 /// Correctness does not depend on the state of the caches: a wrong guess costs a read from storage.
 class Placement {
  public:
-  static constexpr int32_t kNobody = -1;
+  static constexpr int32_t kNoOwner = -1;
 
   /// `options` must pass check(); at most 2^31 - 1 hosts.
   Placement(std::shared_ptr<const Order> order, PlacementOptions options);
 
   const Hosts& hosts() const { return options_.hosts; }
   int64_t lanes() const { return options_.lanes; }
-  /// The host that caches the sample, or kNobody.
+  /// The host that caches the sample, or kNoOwner.
   int32_t owner(int64_t id) const;
-  /// Owner of a row, and the row's number among all rows that the host gets in epoch 0.
-  struct Kept {
-    int32_t host = kNobody;
+  /// The owner of a sample, and the sample's index among all rows that the host gets in epoch 0.
+  struct Ownership {
+    int32_t host = kNoOwner;
     int64_t index = 0;
-    /// In epoch 0. For rows that stay together, the position of the last one.
+    /// Position of the sample in epoch 0. For rows that are read together, that of the last one.
     int64_t position = 0;
   };
-  Kept kept(int64_t id) const;
+  Ownership ownership(int64_t id) const;
   /// owner() of many samples; several times faster for each. `owners` is as long as `ids`.
   void owners(std::span<const int64_t> ids, std::span<int32_t> owners) const;
 
@@ -76,19 +77,21 @@ class Placement {
   double share() const;
 
  private:
-  // The host that gets a position of epoch 0.
-  Kept turn_of(int64_t position) const { return options_.lanes > 1 ? turn_by_lane(position) : turn_by_count(position); }
-  Kept turn_by_count(int64_t position) const;
-  Kept turn_by_lane(int64_t position) const;
+  // The host that gets a position of epoch 0, whatever its budget.
+  Ownership assigned_at(int64_t position) const {
+    return options_.lanes > 1 ? assigned_by_lane(position) : assigned_by_count(position);
+  }
+  Ownership assigned_by_count(int64_t position) const;
+  Ownership assigned_by_lane(int64_t position) const;
   int64_t position_assigned(int64_t host, int64_t index) const;
-  Kept kept_at(int64_t position) const;
+  Ownership ownership_at(int64_t position) const;
   int64_t budget(int64_t host) const {
     if (options_.budgets.empty()) return INT64_MAX;
     return options_.budgets[options_.budgets.size() == 1 ? 0 : static_cast<size_t>(host)];
   }
   // Rows of a whole batch.
   int64_t host_rows() const { return options_.batch_size * options_.hosts.ranks_per_host; }
-  int64_t rows_a_step(int64_t host) const { return options_.batch_size * options_.hosts.ranks(host); }
+  int64_t rows_per_step(int64_t host) const { return options_.batch_size * options_.hosts.ranks(host); }
   // Beginning of the host's part of the positions after whole_, relative to whole_.
   int64_t tail_begin(int64_t host) const;
 

@@ -47,9 +47,9 @@ TEST(PlacementTest, a_host_keeps_the_first_rows_that_it_gets_in_epoch_0) {
       ASSERT_EQ(placement.rows_assigned(host), static_cast<int64_t>(ids.size())) << seed;
       for (size_t i = 0; i < ids.size(); ++i) {
         const bool kept = static_cast<int64_t>(i) < budgets[static_cast<size_t>(host)];
-        EXPECT_EQ(placement.owner(ids[i]), kept ? host : Placement::kNobody) << seed;
+        EXPECT_EQ(placement.owner(ids[i]), kept ? host : Placement::kNoOwner) << seed;
         EXPECT_EQ(placement.id_assigned(host, static_cast<int64_t>(i)), ids[i]);
-        EXPECT_EQ(placement.kept(ids[i]).position, order->position_of(0, ids[i]));
+        EXPECT_EQ(placement.ownership(ids[i]).position, order->position_of(0, ids[i]));
       }
     }
   }
@@ -58,11 +58,11 @@ TEST(PlacementTest, a_host_keeps_the_first_rows_that_it_gets_in_epoch_0) {
 TEST(PlacementTest, without_budgets_every_sample_has_a_home_and_one_budget_is_for_all) {
   const std::shared_ptr<const Order> order = shuffled_order(1000, 3);
   const Placement all(order, {.hosts = {8, 2}, .batch_size = 4});
-  for (int64_t id = 0; id < 1000; ++id) EXPECT_NE(all.owner(id), Placement::kNobody);
+  for (int64_t id = 0; id < 1000; ++id) EXPECT_NE(all.owner(id), Placement::kNoOwner);
   EXPECT_EQ(all.share(), 1.0);
   const Placement some(order, {.hosts = {8, 2}, .batch_size = 4, .budgets = {100}});
   int64_t kept = 0;
-  for (int64_t id = 0; id < 1000; ++id) kept += some.owner(id) != Placement::kNobody;
+  for (int64_t id = 0; id < 1000; ++id) kept += some.owner(id) != Placement::kNoOwner;
   EXPECT_EQ(kept, 400);
   EXPECT_DOUBLE_EQ(some.share(), 0.4);
 }
@@ -94,15 +94,15 @@ TEST(PlacementTest, a_thousand_million_samples_on_ten_thousand_hosts_are_arithme
     const int64_t host = position % (batch * hosts.world_size) / batch / 4;
     const bool kept_here = step * batch * 4 + position % (batch * 4) < 60'000;
     if (step < size / (batch * hosts.world_size)) {
-      ASSERT_EQ(placement.owner(id), kept_here ? host : Placement::kNobody);
+      ASSERT_EQ(placement.owner(id), kept_here ? host : Placement::kNoOwner);
     }
-    kept += placement.owner(id) != Placement::kNobody;
+    kept += placement.owner(id) != Placement::kNoOwner;
   }
   EXPECT_NEAR(static_cast<double>(kept) / kLooked, 0.6, 0.01);
   for (const int64_t host : {int64_t{0}, int64_t{4711}, int64_t{9999}}) {
     EXPECT_EQ(placement.owner(placement.id_assigned(host, 0)), host);
     EXPECT_EQ(placement.owner(placement.id_assigned(host, 59'999)), host);
-    EXPECT_EQ(placement.owner(placement.id_assigned(host, 60'000)), Placement::kNobody);
+    EXPECT_EQ(placement.owner(placement.id_assigned(host, 60'000)), Placement::kNoOwner);
     EXPECT_LE(placement.rows_assigned(host) - placement.rows_assigned(9999), 4 * batch);
   }
 }

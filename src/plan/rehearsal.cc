@@ -54,7 +54,7 @@ class ChosenNumbers {
 };
 
 // Draws `count` different numbers of [0, size), in random order: Floyd's algorithm, then a shuffle.
-std::vector<uint64_t> different(const StepDraws& draws, uint64_t count, uint64_t size) {
+std::vector<uint64_t> draw_distinct(const StepDraws& draws, uint64_t count, uint64_t size) {
   ChosenNumbers chosen(count);
   std::vector<uint64_t> order;
   order.reserve(count);
@@ -74,13 +74,13 @@ std::vector<uint64_t> different(const StepDraws& draws, uint64_t count, uint64_t
 
 int64_t Rehearsal::size() const {
   int64_t size = 0;
-  for (const auto& [label, one] : classes_) size += static_cast<int64_t>(one.kept.size());
+  for (const auto& [label, one] : classes_) size += static_cast<int64_t>(one.samples.size());
   return size;
 }
 
 std::vector<ReplaySample> Rehearsal::all() const {
   std::vector<ReplaySample> all;
-  for (const auto& [label, one] : classes_) all.insert(all.end(), one.kept.begin(), one.kept.end());
+  for (const auto& [label, one] : classes_) all.insert(all.end(), one.samples.begin(), one.samples.end());
   return all;
 }
 
@@ -89,19 +89,19 @@ std::vector<ReplaySample> Rehearsal::draw(const StepNumber& at, int64_t more) co
   uint64_t all = 0;
   for (const auto& [label, one] : classes_) {
     begins.emplace_back(all, &one);
-    all += one.kept.size();
+    all += one.samples.size();
   }
   if (all == 0) return {};
   const StepDraws draws(options_.seed, at, PermutationKey::Use::kRehearsed);
   const auto wanted = static_cast<uint64_t>(options_.draws + more);
-  std::vector<uint64_t> slots = different(draws, std::min(wanted, all), all);
+  std::vector<uint64_t> slots = draw_distinct(draws, std::min(wanted, all), all);
   for (uint64_t i = slots.size(); i < wanted; ++i) slots.push_back(rehearsal_below(draws.at(2 * all + i), all));
   std::vector<ReplaySample> drawn;
   for (const uint64_t slot : slots) {
     const auto behind = std::upper_bound(begins.begin(), begins.end(), slot,
                                          [](uint64_t sought, const auto& begin) { return sought < begin.first; });
-    const auto& [begin, of] = *std::prev(behind);
-    drawn.push_back(of->kept[slot - begin]);
+    const auto& [begin, its_class] = *std::prev(behind);
+    drawn.push_back(its_class->samples[slot - begin]);
   }
   return drawn;
 }
@@ -112,7 +112,7 @@ Rehearsal::Changes Rehearsal::offer(const StepNumber& at, std::span<const Sample
   std::iota(offered.begin(), offered.end(), uint64_t{0});
   if (options_.candidates && static_cast<uint64_t>(*options_.candidates) < fresh.size()) {
     const StepDraws chosen(options_.seed, at, PermutationKey::Use::kCandidates);
-    offered = different(chosen, static_cast<uint64_t>(*options_.candidates), fresh.size());
+    offered = draw_distinct(chosen, static_cast<uint64_t>(*options_.candidates), fresh.size());
     // In order of arrival, because the contents of a reservoir depend on it.
     std::sort(offered.begin(), offered.end());
   }
@@ -122,12 +122,12 @@ Rehearsal::Changes Rehearsal::offer(const StepNumber& at, std::span<const Sample
 }
 
 void Rehearsal::offer_one(const ReplaySample& sample, int64_t label, uint64_t draw, Changes* changes) {
-  if (options_.policy == RehearsalPolicy::kBalanced) return keep_balanced(sample, label, draw, changes);
+  if (options_.policy == RehearsalPolicy::kBalanced) return offer_balanced(sample, label, draw, changes);
   Class& own = classes_[label];
   ++own.seen;
   const auto capacity = static_cast<uint64_t>(options_.capacity);
-  if (own.kept.size() < capacity) {
-    put(own, own.kept.size(), sample, changes);
+  if (own.samples.size() < capacity) {
+    put(own, own.samples.size(), sample, changes);
   } else if (options_.policy == RehearsalPolicy::kRecent) {
     put(own, static_cast<size_t>(own.next), sample, changes);
     own.next = (own.next + 1) % options_.capacity;
@@ -137,36 +137,36 @@ void Rehearsal::offer_one(const ReplaySample& sample, int64_t label, uint64_t dr
 }
 
 void Rehearsal::put(Class& in, size_t slot, const ReplaySample& sample, Changes* changes) {
-  if (slot == in.kept.size()) {
-    in.kept.push_back(sample);
+  if (slot == in.samples.size()) {
+    in.samples.push_back(sample);
   } else {
-    const ReplaySample old = std::exchange(in.kept[slot], sample);
+    const ReplaySample old = std::exchange(in.samples[slot], sample);
     if (std::erase(changes->entered, old) == 0) changes->left.push_back(old);
   }
   changes->entered.push_back(sample);
 }
 
-void Rehearsal::keep_balanced(const ReplaySample& sample, int64_t label, uint64_t draw, Changes* changes) {
+void Rehearsal::offer_balanced(const ReplaySample& sample, int64_t label, uint64_t draw, Changes* changes) {
   Class& own = classes_[label];
   ++own.seen;
-  const auto larger = [](const auto& a, const auto& b) { return a.second.kept.size() < b.second.kept.size(); };
+  const auto larger = [](const auto& a, const auto& b) { return a.second.samples.size() < b.second.samples.size(); };
   if (size() < options_.capacity) {
-    put(own, own.kept.size(), sample, changes);
-  } else if (!own.largest_once) {
+    put(own, own.samples.size(), sample, changes);
+  } else if (!own.was_largest) {
     Class& largest = std::max_element(classes_.begin(), classes_.end(), larger)->second;
-    const uint64_t slot = rehearsal_below(draw, largest.kept.size());
-    const ReplaySample old = std::exchange(largest.kept[slot], largest.kept.back());
-    largest.kept.pop_back();
+    const uint64_t slot = rehearsal_below(draw, largest.samples.size());
+    const ReplaySample old = std::exchange(largest.samples[slot], largest.samples.back());
+    largest.samples.pop_back();
     if (std::erase(changes->entered, old) == 0) changes->left.push_back(old);
-    put(own, own.kept.size(), sample, changes);
-  } else if (const uint64_t slot = rehearsal_below(draw, static_cast<uint64_t>(own.seen)); slot < own.kept.size()) {
+    put(own, own.samples.size(), sample, changes);
+  } else if (const uint64_t slot = rehearsal_below(draw, static_cast<uint64_t>(own.seen)); slot < own.samples.size()) {
     put(own, slot, sample, changes);
   }
   // Only while the buffer is full does it matter which classes were the largest. In all, each
   // sample takes a few passes over the classes.
   if (size() < options_.capacity) return;
-  const size_t most = std::max_element(classes_.begin(), classes_.end(), larger)->second.kept.size();
-  for (auto& [of, one] : classes_) one.largest_once |= one.kept.size() == most;
+  const size_t most = std::max_element(classes_.begin(), classes_.end(), larger)->second.samples.size();
+  for (auto& [label_of_class, one] : classes_) one.was_largest |= one.samples.size() == most;
 }
 
 }  // namespace forebay

@@ -10,13 +10,13 @@ namespace forebay {
 
 /// Which samples the replay buffer retains once it is full.
 enum class RehearsalPolicy : uint8_t {
-  /// Each class has `capacity` places. Once they are full, the t-th sample of the class takes a
-  /// random place with probability capacity / t (Vitter 1985, algorithm R). So the retained samples
+  /// Each class has `capacity` slots. Once they are full, the t-th sample of the class takes a
+  /// random slot with probability capacity / t (Vitter 1985, algorithm R). So the retained samples
   /// are a uniform sample of the class.
   kReservoir,
-  /// All classes share `capacity` places. A sample of a class that was never the largest takes the
-  /// place of a sample of the largest class. Otherwise it takes a place of its own class with
-  /// probability retained / seen (Chrysakis and Moens 2020, class-balancing reservoir sampling).
+  /// All classes share `capacity` slots. A sample of a class that was never the largest replaces a
+  /// sample of the largest class. Otherwise it replaces a sample of its own class with probability
+  /// retained / seen (Chrysakis and Moens 2020, class-balancing reservoir sampling).
   kBalanced,
   kRecent,  ///< the latest `capacity` of each class
 };
@@ -30,7 +30,7 @@ struct RehearsalOptions {
   std::optional<int64_t> candidates = {};
 };
 
-/// A step, by its place in the run.
+/// A step of a run.
 struct StepNumber {
   int64_t epoch = 0, step = 0;
 };
@@ -52,10 +52,10 @@ class Rehearsal {
     friend bool operator==(const Sample&, const Sample&) = default;
   };
   struct Class {
-    int64_t seen = 0;                ///< samples that were offered
-    bool largest_once = false;       ///< with kBalanced
-    std::vector<ReplaySample> kept;  ///< by place
-    int64_t next = 0;                ///< with kRecent: place of the oldest sample
+    int64_t seen = 0;                   ///< samples that were offered
+    bool was_largest = false;           ///< with kBalanced
+    std::vector<ReplaySample> samples;  ///< the samples in the buffer, by slot
+    int64_t next = 0;                   ///< with kRecent: slot of the oldest sample
     friend bool operator==(const Class&, const Class&) = default;
   };
 
@@ -73,7 +73,7 @@ class Rehearsal {
   /// repeats if it has enough samples. Empty if the buffer is empty.
   std::vector<ReplaySample> draw(const StepNumber& at, int64_t more = 0) const;
   struct Changes {
-    std::vector<ReplaySample> entered, left;  ///< without those that entered and left at once
+    std::vector<ReplaySample> entered, left;  ///< without samples that did both
   };
   /// Offers the new samples of a step, in their order.
   Changes offer(const StepNumber& at, std::span<const Sample> fresh);
@@ -81,7 +81,7 @@ class Rehearsal {
  private:
   void offer_one(const ReplaySample& sample, int64_t label, uint64_t draw, Changes* changes);
   void put(Class& in, size_t slot, const ReplaySample& sample, Changes* changes);
-  void keep_balanced(const ReplaySample& sample, int64_t label, uint64_t draw, Changes* changes);
+  void offer_balanced(const ReplaySample& sample, int64_t label, uint64_t draw, Changes* changes);
 
   RehearsalOptions options_;
   std::map<int64_t, Class> classes_;

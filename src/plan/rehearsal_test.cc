@@ -60,8 +60,8 @@ TEST(Rehearsal, each_class_has_its_own_places) {
   run(rehearsal, 100, 8, [](int64_t id) { return id % 100 == 0 ? 9 : id % 2; });
   EXPECT_EQ(rehearsal.classes().size(), 3u);
   for (const auto& [label, one] : rehearsal.classes()) {
-    EXPECT_EQ(one.kept.size(), 5u);
-    for (const auto& [id, epoch] : one.kept) EXPECT_EQ(id % 100 == 0 ? 9 : id % 2, label);
+    EXPECT_EQ(one.samples.size(), 5u);
+    for (const auto& [id, epoch] : one.samples) EXPECT_EQ(id % 100 == 0 ? 9 : id % 2, label);
   }
 }
 
@@ -78,7 +78,7 @@ TEST(Rehearsal, balanced_shares_the_places_among_classes) {
   run(rehearsal, 100, 10, [](int64_t id) { return id < 900 ? 0 : id < 990 ? 1 : 2; });
   EXPECT_EQ(rehearsal.size(), 30);
   for (const auto& [label, one] : rehearsal.classes())
-    EXPECT_NEAR(static_cast<double>(one.kept.size()), 10, 1) << label;
+    EXPECT_NEAR(static_cast<double>(one.samples.size()), 10, 1) << label;
 }
 
 TEST(Rehearsal, draws_are_uniform_over_what_is_kept_and_repeat_nothing) {

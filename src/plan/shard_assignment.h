@@ -70,8 +70,8 @@ std::shared_ptr<const ShardAssignment> assignment_by_lane(int64_t lanes);
 ///
 /// A host's rows are handed over by their place in the batch. A choice by bytes or by decoding cost
 /// would be made there, and would change no count.
-std::shared_ptr<const ShardAssignment> assignment_by_place(std::shared_ptr<const Order> order,
-                                                           std::shared_ptr<const Placement> placement);
+std::shared_ptr<const ShardAssignment> assignment_by_locality(std::shared_ptr<const Order> order,
+                                                              std::shared_ptr<const Placement> placement);
 
 /// The rank that owns a lane: lanes are divided among ranks as slots are by count.
 int64_t owner_of_lane(int64_t lane, int64_t lanes, int64_t world_size);

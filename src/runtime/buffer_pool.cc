@@ -59,13 +59,13 @@ void BufferPool::free_one_outgrown(size_t size) {
   budget_->release(Use::kPool, outgrown.size);
 }
 
-std::optional<BufferPool::Lent> BufferPool::acquire(size_t size) {
+std::optional<BufferPool::Acquired> BufferPool::acquire(size_t size) {
   if (const std::optional<Block> idle = take_idle(size)) {
     Claim claim = Claim::of_charged(budget_, Use::kPool, idle->size);
     // Moves the charge. If it were released and taken anew, another thread could take the bytes in
     // between.
     claim.move_to(use_);
-    return Lent{wrap(*idle, size), std::move(claim)};
+    return Acquired{wrap(*idle, size), std::move(claim)};
   }
   free_one_outgrown(size);
   std::optional<Claim> claim = Claim::take(budget_, use_, size);
@@ -75,21 +75,21 @@ std::optional<BufferPool::Lent> BufferPool::acquire(size_t size) {
   }
   const std::optional<Block> made = make(size);
   if (!made) return std::nullopt;
-  return Lent{wrap(*made, size), std::move(*claim)};
+  return Acquired{wrap(*made, size), std::move(*claim)};
 }
 
-std::optional<BufferPool::Lent> BufferPool::take_reserved(Claim& reserved, size_t size) {
+std::optional<BufferPool::Acquired> BufferPool::take_reserved(Claim& reserved, size_t size) {
   Claim claim = reserved.split(size);
   if (const std::optional<Block> idle = take_idle(size)) {
     Claim charged = Claim::of_charged(budget_, Use::kPool, idle->size);
     charged.shrink_to(idle->size - size);  // the rest was reserved
     claim.merge(std::move(charged));
-    return Lent{wrap(*idle, size), std::move(claim)};
+    return Acquired{wrap(*idle, size), std::move(claim)};
   }
   free_one_outgrown(size);
   const std::optional<Block> made = make(size);
   if (!made) return std::nullopt;
-  return Lent{wrap(*made, size), std::move(claim)};
+  return Acquired{wrap(*made, size), std::move(claim)};
 }
 
 bool BufferPool::has_idle(size_t size) const {
@@ -132,13 +132,13 @@ Buffer BufferPool::wrap(Block block, size_t size) {
   return Buffer(block.data, size, std::move(owner));
 }
 
-void BufferPool::keep(Block block) {
-  block.since = came_back_++;
+void BufferPool::insert_idle(Block block) {
+  block.returned_at = returns_++;
   idle_.insert(std::ranges::upper_bound(idle_, block.size, {}, &Block::size), block);
 }
 
 BufferPool::Block BufferPool::take_oldest() {
-  const auto oldest = std::ranges::min_element(idle_, {}, &Block::since);
+  const auto oldest = std::ranges::min_element(idle_, {}, &Block::returned_at);
   const Block block = *oldest;
   idle_.erase(oldest);
   return block;
@@ -151,7 +151,7 @@ void BufferPool::give_back(Block block) {
     Lock lock(mutex_);
     // Not a Claim, because idle memory must not displace other idle memory.
     if (!closed_ && budget_->try_charge(Use::kPool, block.size)) {
-      keep(block);
+      insert_idle(block);
       if (idle_.size() <= max_idle_) return;
       // The oldest block has a size that is no longer requested.
       block = take_oldest();

@@ -25,10 +25,10 @@ Status system_lacks_memory();
 /// made. In this way there are as many buffers as are in use at once, all of about the largest
 /// size.
 ///
-/// A buffer comes with a claim on its bytes. Its owner drops the claim when it hands the buffer to
-/// the user or drops it. Idle buffers are charged to Use::kPool, so that the budget counts all
-/// memory that exists. All methods may be called from any thread. Always made as a shared_ptr:
-/// buffers keep their pool alive.
+/// An acquired buffer comes with a claim on its bytes. The caller destroys the claim when it hands
+/// the buffer to the user or destroys it. Idle buffers are charged to Use::kPool, so that the
+/// budget counts all memory that exists. All methods may be called from any thread. Always made as
+/// a shared_ptr: buffers keep their pool alive.
 class BufferPool : public std::enable_shared_from_this<BufferPool> {
  public:
   /// Acquired bytes are charged to `use`.
@@ -36,7 +36,7 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
              std::shared_ptr<BlockSource> blocks = BlockSource::own_memory());
   ~BufferPool();
 
-  struct Lent {
+  struct Acquired {
     Buffer buffer;
     /// At least the buffer's size. Destroyed before the buffer, so that the returned buffer fits
     /// into the budget.
@@ -44,10 +44,10 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   };
   /// Takes a buffer. Empty if the budget does not allow it now or if the system has no memory;
   /// refused() tells which.
-  std::optional<Lent> acquire(size_t size);
+  std::optional<Acquired> acquire(size_t size);
   /// Reserves bytes for take_reserved(), which the budget then cannot refuse.
   std::optional<Claim> reserve(uint64_t bytes) { return Claim::take(budget_, use_, bytes); }
-  std::optional<Lent> take_reserved(Claim& reserved, size_t size);
+  std::optional<Acquired> take_reserved(Claim& reserved, size_t size);
   /// Whether the last request failed because the system had no memory, although the budget allowed
   /// it.
   bool refused() const { return refused_.load(std::memory_order_relaxed); }
@@ -62,11 +62,11 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   struct Block {
     uint8_t* data = nullptr;
     size_t size = 0;
-    uint64_t since = 0;  ///< when it was returned, as a number of blocks
+    uint64_t returned_at = 0;  ///< number of blocks that were returned before it
   };
   using Idle = std::vector<Block>;
   Idle::const_iterator find_serving(size_t size) const FOREBAY_REQUIRES(mutex_);
-  void keep(Block block) FOREBAY_REQUIRES(mutex_);
+  void insert_idle(Block block) FOREBAY_REQUIRES(mutex_);
   Block take_oldest() FOREBAY_REQUIRES(mutex_);
   std::optional<Block> take_idle(size_t size);
   void free_one_outgrown(size_t size);
@@ -82,7 +82,7 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   mutable Mutex mutex_;
   /// Sorted by size, because there can be hundreds, one for each column of each row group.
   Idle idle_ FOREBAY_GUARDED_BY(mutex_);
-  uint64_t came_back_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  uint64_t returns_ FOREBAY_GUARDED_BY(mutex_) = 0;
   bool closed_ FOREBAY_GUARDED_BY(mutex_) = false;
   std::atomic<bool> refused_ = false;
 };

@@ -25,14 +25,14 @@ TEST(BufferPool, memory_is_used_again_when_the_last_reader_lets_go) {
     Fixture f(3 * kLarge);
     Buffer first = f.hand_over(size);
     std::memset(first.data(), 1, size);
-    const uint8_t* place = first.data();
+    const uint8_t* address = first.data();
     Buffer second = first.slice(10, 20);
     first = Buffer();
     EXPECT_EQ(f.used(Use::kPool), 0u) << "a reader is left";
     second = Buffer();
     EXPECT_EQ(f.used(Use::kPool), size);
-    const std::optional<BufferPool::Lent> again = f.pool->acquire(size);
-    EXPECT_EQ(again->buffer.data(), place);
+    const std::optional<BufferPool::Acquired> again = f.pool->acquire(size);
+    EXPECT_EQ(again->buffer.data(), address);
     EXPECT_EQ(again->claim.bytes(), size);
     EXPECT_EQ(f.used(Use::kPool), 0u);
     EXPECT_EQ(f.used(Use::kBatches), size);
@@ -61,7 +61,7 @@ TEST(BufferPool, what_the_system_has_not_is_nothing_and_not_thrown) {
   Fixture f(1'000'000);
   const auto blocks = std::make_shared<FewBlocks>();
   const auto pool = std::make_shared<BufferPool>(f.budget, 16, Use::kBatches, blocks);
-  std::optional<BufferPool::Lent> first = pool->acquire(1000);
+  std::optional<BufferPool::Acquired> first = pool->acquire(1000);
   ASSERT_TRUE(first);
   EXPECT_FALSE(pool->refused());
   EXPECT_FALSE(pool->acquire(3000));
@@ -81,12 +81,12 @@ TEST(BufferPool, memory_that_is_a_little_larger_is_used_and_counted_whole) {
   Fixture f(1'000'000);
   for (const size_t size : {size_t{1000}, size_t{999}, size_t{875}}) {
     Buffer idle = f.hand_over(1000);
-    const uint8_t* const place = idle.data();
+    const uint8_t* const address = idle.data();
     idle = Buffer();
     EXPECT_TRUE(f.pool->has_idle(size));
-    const std::optional<BufferPool::Lent> lent = f.pool->acquire(size);
-    EXPECT_EQ(lent->buffer.data(), place);
-    EXPECT_EQ(lent->buffer.size(), size);
+    const std::optional<BufferPool::Acquired> acquired = f.pool->acquire(size);
+    EXPECT_EQ(acquired->buffer.data(), address);
+    EXPECT_EQ(acquired->buffer.size(), size);
     EXPECT_EQ(f.used(Use::kBatches), 1000u);
   }
   EXPECT_EQ(f.used(Use::kPool), 1000u);
@@ -97,9 +97,9 @@ TEST(BufferPool, memory_that_is_a_little_larger_is_used_and_counted_whole) {
 TEST(BufferPool, of_several_the_smallest_serves_and_of_its_size_the_one_used_last) {
   Fixture f(1'000'000);
   Buffer first = f.hand_over(1000), larger = f.hand_over(1050), last = f.hand_over(1000), small = f.hand_over(980);
-  const uint8_t* const place = last.data();
+  const uint8_t* const address = last.data();
   for (Buffer* each : {&first, &last, &larger, &small}) *each = Buffer();
-  EXPECT_EQ(f.pool->acquire(990)->buffer.data(), place);
+  EXPECT_EQ(f.pool->acquire(990)->buffer.data(), address);
 }
 
 TEST(BufferPool, a_larger_one_counts_once_where_less_was_reserved) {
@@ -108,8 +108,8 @@ TEST(BufferPool, a_larger_one_counts_once_where_less_was_reserved) {
   std::optional<Claim> reserved = f.pool->reserve(900);
   ASSERT_TRUE(reserved);
   {
-    const BufferPool::Lent lent = std::move(*f.pool->take_reserved(*reserved, 900));
-    EXPECT_EQ(lent.claim.bytes(), 1000u);
+    const BufferPool::Acquired acquired = std::move(*f.pool->take_reserved(*reserved, 900));
+    EXPECT_EQ(acquired.claim.bytes(), 1000u);
     EXPECT_EQ(f.budget->snapshot().used, 1000u);
   }
   EXPECT_EQ(f.used(Use::kPool), 1000u);
@@ -123,9 +123,9 @@ TEST(BufferPool, of_sizes_that_differ_no_more_are_kept_than_were_in_use_at_once)
     return static_cast<size_t>(940 + (seed >> 33) % 120);
   };
   size_t fresh = 0;
-  std::optional<BufferPool::Lent> one, two;
+  std::optional<BufferPool::Acquired> one, two;
   for (int i = 0; i < 1000; ++i) {
-    std::optional<BufferPool::Lent>& next = i % 2 == 0 ? one : two;
+    std::optional<BufferPool::Acquired>& next = i % 2 == 0 ? one : two;
     const size_t size = about_1000();
     next.reset();
     fresh += f.pool->has_idle(size) ? 0 : 1;
@@ -137,7 +137,7 @@ TEST(BufferPool, of_sizes_that_differ_no_more_are_kept_than_were_in_use_at_once)
 
 TEST(BufferPool, nothing_beyond_the_budget) {
   Fixture f(1000);
-  std::optional<BufferPool::Lent> first = f.pool->acquire(600);
+  std::optional<BufferPool::Acquired> first = f.pool->acquire(600);
   EXPECT_FALSE(f.pool->acquire(600));
   first.reset();
   EXPECT_EQ(f.used(Use::kPool), 600u);
@@ -155,8 +155,8 @@ TEST(BufferPool, what_was_reserved_is_given_whatever_others_take) {
   ASSERT_TRUE(reserved);
   EXPECT_FALSE(f.pool->reserve(1));
   EXPECT_FALSE(f.pool->acquire(200));
-  const BufferPool::Lent first = std::move(*f.pool->take_reserved(*reserved, 300)),
-                         second = std::move(*f.pool->take_reserved(*reserved, 400));
+  const BufferPool::Acquired first = std::move(*f.pool->take_reserved(*reserved, 300)),
+                             second = std::move(*f.pool->take_reserved(*reserved, 400));
   EXPECT_EQ(f.used(Use::kPool), 0u) << "the idle one was used";
   EXPECT_EQ(f.used(Use::kBatches), 700u);
   EXPECT_EQ(reserved->bytes(), 0u);
@@ -165,7 +165,7 @@ TEST(BufferPool, what_was_reserved_is_given_whatever_others_take) {
 TEST(BufferPool, memory_that_finds_no_room_when_it_comes_back_is_freed) {
   Fixture f(1000);
   Buffer users = f.hand_over(800);
-  const std::optional<BufferPool::Lent> next = f.pool->acquire(800);  // the user's does not count
+  const std::optional<BufferPool::Acquired> next = f.pool->acquire(800);  // the user's does not count
   users = Buffer();
   EXPECT_EQ(f.used(Use::kPool), 0u);
   EXPECT_LE(f.budget->snapshot().peak, 1000u);
@@ -194,10 +194,10 @@ TEST(BufferPool, after_close_nothing_is_kept_and_readers_stay_valid) {
 
 TEST(BufferPool, an_empty_buffer_is_a_buffer) {
   Fixture f(10);
-  const std::optional<BufferPool::Lent> lent = f.pool->acquire(0);
-  ASSERT_TRUE(lent);
-  EXPECT_TRUE(lent->buffer.empty());
-  EXPECT_TRUE(lent->buffer.owner());
+  const std::optional<BufferPool::Acquired> acquired = f.pool->acquire(0);
+  ASSERT_TRUE(acquired);
+  EXPECT_TRUE(acquired->buffer.empty());
+  EXPECT_TRUE(acquired->buffer.owner());
 }
 
 TEST(BufferPool, is_aligned_for_simd) {
@@ -214,10 +214,10 @@ TEST(BufferPool, many_threads_take_and_give) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < 2000; ++i) {
         const auto size = static_cast<size_t>(1000 + (i + t) % 3);
-        std::optional<BufferPool::Lent> lent = f.pool->acquire(size);
-        if (!lent) continue;
-        lent->buffer.data()[size - 1] = 1;
-        lent.reset();
+        std::optional<BufferPool::Acquired> acquired = f.pool->acquire(size);
+        if (!acquired) continue;
+        acquired->buffer.data()[size - 1] = 1;
+        acquired.reset();
         if (i % 100 == 0) f.pool->trim();
       }
     });

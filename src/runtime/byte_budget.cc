@@ -22,24 +22,24 @@ uint64_t ByteBudget::reclaimable() const {
   return bytes;
 }
 
-uint64_t ByteBudget::not_yet_there() const {
+uint64_t ByteBudget::unfilled_reservations() const {
   uint64_t bytes = 0;
   for (const Account& each : accounts_) {
-    if (each.set_aside > 0) bytes += each.set_aside - std::min(each.set_aside, each.memory->bytes());
+    if (each.reserved > 0) bytes += each.reserved - std::min(each.reserved, each.memory->bytes());
   }
   return bytes;
 }
 
-uint64_t ByteBudget::set_aside() const {
-  const uint64_t bytes = not_yet_there();
-  return bytes - std::min(bytes, lent_);
+uint64_t ByteBudget::reserved() const {
+  const uint64_t bytes = unfilled_reservations();
+  return bytes - std::min(bytes, suspended_);
 }
 
 bool ByteBudget::try_charge(Use use, uint64_t bytes) {
   Lock lock(mutex_);
   // Reclaimable memory grows by itself, so the sum may exceed the capacity. Then nothing new fits.
   const uint64_t used = used_ + reclaimable();
-  const uint64_t taken = used + set_aside();
+  const uint64_t taken = used + reserved();
   if (taken > capacity_ || bytes > capacity_ - taken) return false;
   used_ += bytes;
   peak_ = std::max(peak_, used + bytes);
@@ -61,9 +61,9 @@ void ByteBudget::release(Use use, uint64_t bytes) {
   assert(by_use_[static_cast<size_t>(use)] >= bytes);
   used_ -= bytes;
   by_use_[static_cast<size_t>(use)] -= bytes;
-  if (lent_ == 0) return;
-  const uint64_t wanted = used_ + reclaimable() + not_yet_there();
-  lent_ = std::min(lent_, wanted - std::min(wanted, capacity_));
+  if (suspended_ == 0) return;
+  const uint64_t wanted = used_ + reclaimable() + unfilled_reservations();
+  suspended_ = std::min(suspended_, wanted - std::min(wanted, capacity_));
 }
 
 void ByteBudget::move(Use from, Use to, uint64_t bytes) {
@@ -82,7 +82,7 @@ ByteBudget::Snapshot ByteBudget::snapshot() const {
     now.idle += each.kind == Kind::kIdle ? bytes : 0;
     now.by_use[static_cast<size_t>(each.use)] += bytes;
   }
-  now.set_aside = set_aside();
+  now.reserved = reserved();
   return now;
 }
 
@@ -93,41 +93,42 @@ void ByteBudget::open(Account account) {
 
 bool ByteBudget::reclaim(Kind kind, uint64_t bytes) {
   std::vector<Account> accounts;
-  uint64_t lacking = 0, asked = 0;
+  uint64_t lacking = 0, lacking_before = 0;
   {
     Lock lock(mutex_);
     // Wraps around for impossible sizes. Then nothing is reclaimed, and try_charge() fails.
-    const uint64_t apart = set_aside(), needed = used_ + reclaimable() + apart + bytes;
+    const uint64_t suspendable = reserved(), needed = used_ + reclaimable() + suspendable + bytes;
     if (needed <= capacity_) return false;
-    asked = lacking = needed - capacity_;
+    lacking_before = lacking = needed - capacity_;
     if (kind == Kind::kEntries) {
-      lent_ += std::min(lacking, apart);
-      lacking -= std::min(lacking, apart);
+      suspended_ += std::min(lacking, suspendable);
+      lacking -= std::min(lacking, suspendable);
     }
     accounts = accounts_;
   }
   // Without the lock: reclaim() locks pools and caches, and may return pages to the system, which
   // takes long.
   for (const Account& each : accounts) {
-    const uint64_t kept = each.kind == kind ? each.memory->bytes() : 0;
-    if (kept == 0 || lacking == 0) continue;
-    // Bytes beyond `most` are counted by other loaders alone, and have to go first.
-    const uint64_t uncounted = kept - std::min(kept, each.most);
-    const uint64_t given = each.memory->reclaim(uncounted + lacking);
-    const uint64_t counts = given - std::min(given, uncounted);
-    lacking -= std::min(lacking, counts);
-    if (each.set_aside == 0) continue;
+    const uint64_t held = each.kind == kind ? each.memory->bytes() : 0;
+    if (held == 0 || lacking == 0) continue;
+    // Bytes beyond `most` are counted by other loaders alone. They are reclaimed first, and do not
+    // reduce what this budget lacks.
+    const uint64_t uncounted = held - std::min(held, each.most);
+    const uint64_t reclaimed = each.memory->reclaim(uncounted + lacking);
+    const uint64_t counted = reclaimed - std::min(reclaimed, uncounted);
+    lacking -= std::min(lacking, counted);
+    if (each.reserved == 0) continue;
     const Lock lock(mutex_);
-    lent_ += counts;  // freed entries count as reserved again, so lend them
+    suspended_ += counted;  // the bytes of freed entries are reserved again, so suspend that reservation
   }
-  return lacking < asked;
+  return lacking < lacking_before;
 }
 
 void ByteBudget::close_accounts() {
   // Destroyed after the lock is released: this may be the last reference.
-  std::vector<Account> forgotten;
+  std::vector<Account> closed;
   Lock lock(mutex_);
-  forgotten.swap(accounts_);
+  closed.swap(accounts_);
 }
 
 }  // namespace forebay

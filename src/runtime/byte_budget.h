@@ -24,14 +24,14 @@ constexpr size_t kUses = 9;
 /// A limit on the bytes of a loader, with the bytes charged for each use. All methods may be called
 /// from any thread, and none waits.
 ///
-/// Reclaimable memory (ReclaimableMemory) is shared between loaders. Each loader that uses it counts it in
-/// full, so that no loader's sum is too low.
+/// Reclaimable memory (ReclaimableMemory) is shared between loaders. Each loader that uses it
+/// counts it in full, so that no loader's sum is too low.
 class ByteBudget {
  public:
   struct Snapshot {
     uint64_t capacity = 0, used = 0, peak = 0;  ///< `used` is the sum of `by_use`
     uint64_t idle = 0;                          ///< part of `used`: idle, can be reclaimed
-    uint64_t set_aside = 0;                     ///< beyond `used`: for cache entries to come
+    uint64_t reserved = 0;                      ///< in addition to `used`: for future cache entries
     std::array<uint64_t, kUses> by_use{};
     uint64_t of(Use use) const { return by_use[static_cast<size_t>(use)]; }
   };
@@ -59,35 +59,37 @@ class ByteBudget {
     Use use;
     std::shared_ptr<ReclaimableMemory> memory;
     Kind kind = Kind::kIdle;
-    uint64_t most = UINT64_MAX;  ///< bytes of it that count at most
-    /// Bytes reserved for cache entries before the entries exist. Without the reservation other uses
-    /// would take that memory, and they or the entries would have to be reclaimed again and again.
-    uint64_t set_aside = 0;
-    uint64_t beside = 0;  ///< bytes that a loader gets for it in addition to its share
+    uint64_t most = UINT64_MAX;  ///< limit of the bytes that this budget counts
+    /// Bytes reserved for cache entries before the entries exist. Without the reservation other
+    /// uses would take that memory, and they or the entries would have to be reclaimed again and
+    /// again.
+    uint64_t reserved = 0;
+    /// Bytes by which the account raises the capacity of the loader above its share of the memory.
+    uint64_t extra = 0;
     uint64_t bytes() const { return std::min(memory->bytes(), most); }
   };
   /// Counts the memory of the account from now on.
   void open(Account account);
   /// Reclaims memory of that kind so that `bytes` more fit. For cache entries (the oldest element)
-  /// it first lends reserved memory, until as much has been released. Returns whether anything was
-  /// reclaimed or lent.
+  /// it first suspends reservations; release() restores them. Returns whether this gained any
+  /// bytes.
   bool reclaim(Kind kind, uint64_t bytes);
   /// Stops counting reclaimable memory and drops the references to it.
   void close_accounts();
 
  private:
   uint64_t reclaimable() const FOREBAY_REQUIRES(mutex_);
-  // Reserved, less the entries that exist.
-  uint64_t not_yet_there() const FOREBAY_REQUIRES(mutex_);
-  // The part of not_yet_there() that is not lent.
-  uint64_t set_aside() const FOREBAY_REQUIRES(mutex_);
+  // Bytes reserved for cache entries that do not exist yet.
+  uint64_t unfilled_reservations() const FOREBAY_REQUIRES(mutex_);
+  // The part of unfilled_reservations() that is not suspended.
+  uint64_t reserved() const FOREBAY_REQUIRES(mutex_);
 
   const uint64_t generation_;
   mutable Mutex mutex_;
   uint64_t capacity_ FOREBAY_GUARDED_BY(mutex_);
   uint64_t used_ FOREBAY_GUARDED_BY(mutex_) = 0;
   uint64_t peak_ FOREBAY_GUARDED_BY(mutex_) = 0;
-  uint64_t lent_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  uint64_t suspended_ FOREBAY_GUARDED_BY(mutex_) = 0;  // bytes of reservations that the oldest element uses
   std::array<uint64_t, kUses> by_use_ FOREBAY_GUARDED_BY(mutex_){};
   std::vector<Account> accounts_ FOREBAY_GUARDED_BY(mutex_);
 };

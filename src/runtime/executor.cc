@@ -17,8 +17,8 @@ namespace forebay {
 
 namespace {
 
-constexpr int64_t kLong = 20'000'000;  // other queues would rather not wait for so long
-constexpr int64_t kLately = 1'000'000'000;
+constexpr int64_t kLongTaskNs = 20'000'000;   // a queue with such tasks leaves a thread to other queues
+constexpr int64_t kRecentNs = 1'000'000'000;  // a queue with a task since then counts as in use
 
 // Signals are for the threads of the program that uses the engine.
 void block_signals() {
@@ -28,15 +28,15 @@ void block_signals() {
 }
 
 // Applies to the calling thread alone: Linux does that, although POSIX speaks of processes.
-void give_way_to_others() {
+void lower_priority() {
   // The system caps the value at its lowest priority.
   setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + Executor::kNiceness);
 }
 
 }  // namespace
 
-/// State of a queue that the threads use. Guarded by the state's mutex.
-struct Executor::Line {
+/// The part of a Queue that the threads use. Guarded by State::mutex.
+struct Executor::QueueState {
   struct Entry {
     uint64_t priority;
     uint64_t order;
@@ -48,7 +48,7 @@ struct Executor::Line {
     }
   };
   int limit;
-  const bool own;  // its threads are added to the shared ones
+  const bool adds_threads;  // its threads are added to those that the other queues share
   std::priority_queue<Entry> waiting;
   uint64_t posted = 0;
   int running = 0;
@@ -60,13 +60,13 @@ struct Executor::Line {
   std::vector<std::unique_ptr<WorkMemory>> memories;  // those that no task uses
   CondVar over;                                       // notified when nothing runs or waits
 
-  Line(int most, bool beside) : limit(most), own(beside) {}
+  QueueState(int most, bool adds) : limit(most), adds_threads(adds) {}
 };
 
 struct Executor::Worker {
   std::thread thread;
-  const Line* at = nullptr;  // queue of the task that it runs
-  bool lost = false;         // abandoned: nobody waits for it any more
+  const QueueState* at = nullptr;  // queue of the task that it runs
+  bool abandoned = false;          // its queue was abandoned: nobody waits for this thread any more
 };
 
 struct Executor::State {
@@ -74,100 +74,100 @@ struct Executor::State {
   Mutex mutex;
   int cores FOREBAY_GUARDED_BY(mutex);
   CondVar wake;
-  std::vector<std::shared_ptr<Line>> open FOREBAY_GUARDED_BY(mutex);
-  std::vector<std::shared_ptr<Line>> busy FOREBAY_GUARDED_BY(mutex);  // those with waiting tasks
-  int running FOREBAY_GUARDED_BY(mutex) = 0;                          // tasks that run and are not inside a Waiting
-  int most FOREBAY_GUARDED_BY(mutex) = 0;                             // limit of `running`
-  int waiting FOREBAY_GUARDED_BY(mutex) = 0;                          // threads whose task is inside a Waiting
+  std::vector<std::shared_ptr<QueueState>> open FOREBAY_GUARDED_BY(mutex);
+  std::vector<std::shared_ptr<QueueState>> busy FOREBAY_GUARDED_BY(mutex);  // those with waiting tasks
+  int running FOREBAY_GUARDED_BY(mutex) = 0;  // tasks that run and are not inside a BlockingScope
+  int most FOREBAY_GUARDED_BY(mutex) = 0;     // limit of `running`
+  int waiting FOREBAY_GUARDED_BY(mutex) = 0;  // threads whose task is inside a BlockingScope
   int idle FOREBAY_GUARDED_BY(mutex) = 0;
   int64_t level_ns FOREBAY_GUARDED_BY(mutex) = 0;  // `time_ns` of the queue that ran last
   bool stopping FOREBAY_GUARDED_BY(mutex) = false;
 
   State(int usable, Clock time) : clock(time), cores(usable) {}
-  std::shared_ptr<Line> next() const FOREBAY_REQUIRES(mutex);
-  void post(const std::shared_ptr<Line>& line, uint64_t priority, Task task) FOREBAY_REQUIRES(mutex);
-  Task take(const std::shared_ptr<Line>& line, std::unique_ptr<WorkMemory>& memory) FOREBAY_REQUIRES(mutex);
-  void ended(Line& line, std::unique_ptr<WorkMemory> memory, int64_t took_ns) FOREBAY_REQUIRES(mutex);
+  std::shared_ptr<QueueState> next() const FOREBAY_REQUIRES(mutex);
+  void post(const std::shared_ptr<QueueState>& queue, uint64_t priority, Task task) FOREBAY_REQUIRES(mutex);
+  Task take(const std::shared_ptr<QueueState>& queue, std::unique_ptr<WorkMemory>& memory) FOREBAY_REQUIRES(mutex);
+  void ended(QueueState& queue, std::unique_ptr<WorkMemory> memory, int64_t took_ns) FOREBAY_REQUIRES(mutex);
   int wanted() const FOREBAY_REQUIRES(mutex);
-  bool leaves_thread(const Line& line, int64_t now_ns) const FOREBAY_REQUIRES(mutex);
+  bool must_leave_thread(const QueueState& queue, int64_t now_ns) const FOREBAY_REQUIRES(mutex);
 };
 
 namespace {
-thread_local const void* running_line = nullptr;  // queue of this thread's task
+thread_local const void* running_queue = nullptr;  // queue of this thread's task
 // Expired if the thread was abandoned and the executor was destroyed.
 thread_local std::weak_ptr<Executor> running_on;
 }  // namespace
 
-// Whether one thread must stay free, so that this queue may not run another task.
-bool Executor::State::leaves_thread(const Line& line, int64_t now_ns) const {
-  if (line.longest_ns <= kLong || line.running == 0 || running + 1 < most) return false;
+// Whether this queue may not run another task, because one thread must stay free for other queues.
+bool Executor::State::must_leave_thread(const QueueState& queue, int64_t now_ns) const {
+  if (queue.longest_ns <= kLongTaskNs || queue.running == 0 || running + 1 < most) return false;
   return std::any_of(open.begin(), open.end(), [&](const auto& other) {
-    return other.get() != &line && other->running == 0 && other->posted > 0 && now_ns - other->posted_ns < kLately;
+    return other.get() != &queue && other->running == 0 && other->posted > 0 && now_ns - other->posted_ns < kRecentNs;
   });
 }
 
 // A linear search: there are only as many queues as loaders with work.
-std::shared_ptr<Executor::Line> Executor::State::next() const {
-  std::shared_ptr<Line> best;
+std::shared_ptr<Executor::QueueState> Executor::State::next() const {
+  std::shared_ptr<QueueState> best;
   if (running >= most) return best;
   const int64_t now_ns = open.size() > 1 ? clock() : 0;
-  for (const auto& line : busy) {
-    if (line->running >= line->limit || leaves_thread(*line, now_ns)) continue;
-    if (!best || line->running < best->running || (line->running == best->running && line->time_ns < best->time_ns))
-      best = line;
+  for (const auto& queue : busy) {
+    if (queue->running >= queue->limit || must_leave_thread(*queue, now_ns)) continue;
+    if (!best || queue->running < best->running || (queue->running == best->running && queue->time_ns < best->time_ns))
+      best = queue;
   }
   return best;
 }
 
-void Executor::State::post(const std::shared_ptr<Line>& line, uint64_t priority, Task task) {
-  if (line->waiting.empty()) {
+void Executor::State::post(const std::shared_ptr<QueueState>& queue, uint64_t priority, Task task) {
+  if (queue->waiting.empty()) {
     // A queue without work has no claim on the time that others used meanwhile.
-    if (line->running == 0) line->time_ns = std::max(line->time_ns, level_ns);
-    busy.push_back(line);
+    if (queue->running == 0) queue->time_ns = std::max(queue->time_ns, level_ns);
+    busy.push_back(queue);
   }
-  line->posted_ns = clock();
-  line->waiting.push({priority, line->posted++, std::move(task)});
+  queue->posted_ns = clock();
+  queue->waiting.push({priority, queue->posted++, std::move(task)});
   // A thread that finishes a task looks for the next one, so only an idle thread needs a wake-up.
-  if (idle > 0 && running < most && line->running < line->limit) wake.notify_one();
+  if (idle > 0 && running < most && queue->running < queue->limit) wake.notify_one();
 }
 
-Executor::Task Executor::State::take(const std::shared_ptr<Line>& line, std::unique_ptr<WorkMemory>& memory) {
-  Task task = std::move(line->waiting.top().task);
-  line->waiting.pop();
-  if (line->waiting.empty()) std::erase(busy, line);
-  if (line->memories.empty()) {
+Executor::Task Executor::State::take(const std::shared_ptr<QueueState>& queue, std::unique_ptr<WorkMemory>& memory) {
+  Task task = std::move(queue->waiting.top().task);
+  queue->waiting.pop();
+  if (queue->waiting.empty()) std::erase(busy, queue);
+  if (queue->memories.empty()) {
     memory = std::make_unique<WorkMemory>();
   } else {
-    memory = std::move(line->memories.back());
-    line->memories.pop_back();
+    memory = std::move(queue->memories.back());
+    queue->memories.pop_back();
   }
-  ++line->running;
+  ++queue->running;
   ++running;
-  level_ns = std::max(level_ns, line->time_ns);
+  level_ns = std::max(level_ns, queue->time_ns);
   // One freed thread may allow more than one task to start.
   if (idle > 0 && next() != nullptr) wake.notify_one();
   return task;
 }
 
-void Executor::State::ended(Line& line, std::unique_ptr<WorkMemory> memory, int64_t took_ns) {
+void Executor::State::ended(QueueState& queue, std::unique_ptr<WorkMemory> memory, int64_t took_ns) {
   --running;
-  --line.running;
-  line.time_ns += took_ns;
+  --queue.running;
+  queue.time_ns += took_ns;
   // Decays by an eighth with each task, so that one slow task of long ago does not keep a thread
   // free for ever.
-  line.longest_ns = std::max(took_ns, line.longest_ns - line.longest_ns / 8);
-  line.memories.push_back(std::move(memory));
+  queue.longest_ns = std::max(took_ns, queue.longest_ns - queue.longest_ns / 8);
+  queue.memories.push_back(std::move(memory));
   // Also notifies while tasks run: close() checks its condition again.
-  if (line.waiting.empty()) line.over.notify_all();
+  if (queue.waiting.empty()) queue.over.notify_all();
 }
 
-// Number of threads for the open queues.
+// Number of threads that the open queues need.
 int Executor::State::wanted() const {
   int own = 0, shared = 0, largest = 0;
-  for (const auto& line : open) {
-    if (line->own) own += std::min(line->limit, cores);  // the user may ask for many
-    if (!line->own) shared = std::max(shared, line->limit);
-    largest = std::max(largest, line->limit);
+  for (const auto& queue : open) {
+    if (queue->adds_threads) own += std::min(queue->limit, cores);  // the user may ask for many
+    if (!queue->adds_threads) shared = std::max(shared, queue->limit);
+    largest = std::max(largest, queue->limit);
   }
   // A user who asks for more threads than cores gets them, but the sum over loaders then stays
   // within the cores.
@@ -178,7 +178,7 @@ Executor::Executor(int cores, Clock clock)
     : generation_(process_generation()), state_(std::make_shared<State>(cores, clock)) {}
 
 Executor::~Executor() {
-  if (foreign()) {  // the threads did not survive the fork; join() would block for ever
+  if (in_forked_child()) {  // the threads did not survive the fork; join() would block for ever
     (void)new auto(std::move(workers_));
     return;
   }
@@ -198,11 +198,11 @@ Executor::~Executor() {
 
 std::unique_ptr<Executor::Queue> Executor::open(int limit, bool own) {
   Lock workers_lock(workers_mutex_);
-  std::unique_ptr<Queue> queue(new Queue(shared_from_this(), std::make_shared<Line>(limit, own)));
+  std::unique_ptr<Queue> queue(new Queue(shared_from_this(), std::make_shared<QueueState>(limit, own)));
   int wanted;
   {
     Lock lock(state_->mutex);
-    state_->open.push_back(queue->line_);
+    state_->open.push_back(queue->state_);
     wanted = state_->most = state_->wanted();
     state_->wake.notify_all();
   }
@@ -210,7 +210,7 @@ std::unique_ptr<Executor::Queue> Executor::open(int limit, bool own) {
   return queue;
 }
 
-bool Executor::foreign() const { return process_generation() != generation_; }
+bool Executor::in_forked_child() const { return process_generation() != generation_; }
 
 int Executor::threads() const {
   Lock lock(workers_mutex_);
@@ -261,12 +261,12 @@ int Executor::usable_cores() const {
 
 void Executor::run(State& state, Worker& worker) {
   block_signals();
-  give_way_to_others();
+  lower_priority();
   Lock lock(state.mutex);
   for (;;) {
     // Checked before `stopping`, so that posted tasks run even at the end.
-    const std::shared_ptr<Line> line = state.next();
-    if (!line) {
+    const std::shared_ptr<QueueState> queue = state.next();
+    if (!queue) {
       if (state.stopping) return;
       ++state.idle;
       state.wake.wait(lock);
@@ -274,21 +274,21 @@ void Executor::run(State& state, Worker& worker) {
       continue;
     }
     std::unique_ptr<WorkMemory> memory;
-    Task task = state.take(line, memory);
-    worker.at = line.get();
-    running_line = line.get();
+    Task task = state.take(queue, memory);
+    worker.at = queue.get();
+    running_queue = queue.get();
     lock.unlock();
     const int64_t begun = state.clock();
     task(*memory);
     task = nullptr;
     const int64_t took = state.clock() - begun;
-    running_line = nullptr;
+    running_queue = nullptr;
     lock.lock();
-    // leave_behind() has updated the counts, and another thread may run for this queue. `memory`
+    // abandon_queue() has updated the counts, and another thread may run for this queue. `memory`
     // dies with this frame.
-    if (worker.lost) return;
+    if (worker.abandoned) return;
     worker.at = nullptr;
-    state.ended(*line, std::move(memory), took);
+    state.ended(*queue, std::move(memory), took);
   }
 }
 
@@ -311,50 +311,50 @@ void Executor::end_waiting() {
   --state_->waiting;
 }
 
-Executor::Waiting::Waiting() : executor_(running_line != nullptr ? running_on.lock() : nullptr) {
+Executor::BlockingScope::BlockingScope() : executor_(running_queue != nullptr ? running_on.lock() : nullptr) {
   if (executor_) executor_->begin_waiting();
 }
 
-Executor::Waiting::~Waiting() {
+Executor::BlockingScope::~BlockingScope() {
   if (executor_) executor_->end_waiting();
 }
 
 // Detaches the queue's threads and starts others in their place.
-void Executor::leave_behind(Line& line) {
+void Executor::abandon_queue(QueueState& queue) {
   Lock workers_lock(workers_mutex_);
   int wanted;
   {
     Lock lock(state_->mutex);
-    // A task inside a Waiting is not counted in `running`. Until it ends, one more task than `most`
-    // may run.
+    // A task inside a BlockingScope is not counted in `running`. Until it ends, one more task than
+    // `most` may run.
     wanted = state_->most;
-    line.abandoned = true;
-    line.over.notify_all();
+    queue.abandoned = true;
+    queue.over.notify_all();
     for (const auto& worker : workers_) {
-      if (worker->at != &line) continue;
-      worker->lost = true;
+      if (worker->at != &queue) continue;
+      worker->abandoned = true;
       worker->thread.detach();
       --state_->running;
-      --line.running;
+      --queue.running;
     }
   }
-  std::erase_if(workers_, [](const auto& worker) { return worker->lost; });
+  std::erase_if(workers_, [](const auto& worker) { return worker->abandoned; });
   try_add_threads(wanted);
 }
 
-void Executor::close(Line& line) {
+void Executor::close(QueueState& queue) {
   std::vector<Task> left;
   {
     Lock lock(state_->mutex);
     // The task that closes its own queue counts as running and must not wait for itself.
-    const int own = running_line == &line ? 1 : 0;
-    line.over.wait(lock, [&]() FOREBAY_REQUIRES(state_->mutex) {
-      return line.abandoned || (line.waiting.empty() && line.running <= own);
+    const int own = running_queue == &queue ? 1 : 0;
+    queue.over.wait(lock, [&]() FOREBAY_REQUIRES(state_->mutex) {
+      return queue.abandoned || (queue.waiting.empty() && queue.running <= own);
     });
-    for (; !line.waiting.empty(); line.waiting.pop()) left.push_back(std::move(line.waiting.top().task));
-    const auto is_line = [&](const auto& each) { return each.get() == &line; };
-    std::erase_if(state_->busy, is_line);
-    std::erase_if(state_->open, is_line);
+    for (; !queue.waiting.empty(); queue.waiting.pop()) left.push_back(std::move(queue.waiting.top().task));
+    const auto is_queue = [&](const auto& each) { return each.get() == &queue; };
+    std::erase_if(state_->busy, is_queue);
+    std::erase_if(state_->open, is_queue);
     state_->most = state_->wanted();
   }
   // Tasks of an abandoned queue run here, so that they learn that they are not wanted any more.
@@ -363,14 +363,14 @@ void Executor::close(Line& line) {
 }
 
 Executor::Queue::~Queue() {
-  if (!executor_->foreign()) executor_->close(*line_);
+  if (!executor_->in_forked_child()) executor_->close(*state_);
 }
 
 void Executor::Queue::post(uint64_t priority, Task task) {
   // Notifies under the lock. Once the lock is free the task may run, and a thread that waits for it
   // may destroy the executor.
   Lock lock(executor_->state_->mutex);
-  executor_->state_->post(line_, priority, std::move(task));
+  executor_->state_->post(state_, priority, std::move(task));
 }
 
 void Executor::Queue::set_limit(int limit) {
@@ -379,13 +379,13 @@ void Executor::Queue::set_limit(int limit) {
   int wanted;
   {
     const Lock lock(state.mutex);
-    line_->limit = limit;
+    state_->limit = limit;
     wanted = state.most = state.wanted();
     state.wake.notify_all();
   }
   executor_->try_add_threads(wanted);
 }
 
-void Executor::Queue::abandon() { executor_->leave_behind(*line_); }
+void Executor::Queue::abandon() { executor_->abandon_queue(*state_); }
 
 }  // namespace forebay

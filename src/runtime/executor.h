@@ -24,16 +24,16 @@ namespace forebay {
 /// and equal ones in order of arrival.
 ///
 /// Tasks must not wait for storage or for each other. User code that may do so (it may take batches
-/// of another loader) runs inside a Waiting. All methods may be called from any thread, also from a
-/// task. An executor may be destroyed on one of its own threads: that thread then ends after its
-/// task.
+/// of another loader) runs inside a BlockingScope. All methods may be called from any thread, also
+/// from a task. An executor may be destroyed on one of its own threads: that thread then ends after
+/// its task.
 class Executor : public std::enable_shared_from_this<Executor> {
  public:
   /// `memory` belongs to the task while it runs. A queue has as many of these as tasks may run at
   /// once.
   using Task = std::function<void(WorkMemory& memory)>;
   class Queue;
-  class Waiting;
+  class BlockingScope;
   using Clock = int64_t (*)();  ///< nanoseconds since some moment
   static constexpr const char* kThreadName = "forebay-compute";
 
@@ -64,7 +64,7 @@ class Executor : public std::enable_shared_from_this<Executor> {
   int threads() const;
 
  private:
-  struct Line;
+  struct QueueState;
   struct Worker;
   struct State;
   static void run(State& state, Worker& worker);
@@ -72,9 +72,9 @@ class Executor : public std::enable_shared_from_this<Executor> {
   void end_waiting();
   void add_threads(int wanted) FOREBAY_REQUIRES(workers_mutex_);
   void try_add_threads(int wanted) FOREBAY_REQUIRES(workers_mutex_);
-  void leave_behind(Line& line);
-  void close(Line& line);
-  bool foreign() const;  // in the child of a fork
+  void abandon_queue(QueueState& queue);
+  void close(QueueState& queue);
+  bool in_forked_child() const;  // in the child of a fork
 
   const uint64_t generation_;
   // The threads share ownership of the state, so it lives as long as the last of them.
@@ -86,12 +86,12 @@ class Executor : public std::enable_shared_from_this<Executor> {
 /// States that the calling thread waits, during the lifetime of this object, for something that
 /// other tasks may have to do. If the thread runs a task, another task runs in its place, if need
 /// be on an additional thread.
-class Executor::Waiting {
+class Executor::BlockingScope {
  public:
-  Waiting();
-  ~Waiting();
-  Waiting(const Waiting&) = delete;
-  Waiting& operator=(const Waiting&) = delete;
+  BlockingScope();
+  ~BlockingScope();
+  BlockingScope(const BlockingScope&) = delete;
+  BlockingScope& operator=(const BlockingScope&) = delete;
 
  private:
   std::shared_ptr<Executor> executor_;  // null if the thread runs no task
@@ -117,11 +117,11 @@ class Executor::Queue {
 
  private:
   friend class Executor;
-  Queue(std::shared_ptr<Executor> executor, std::shared_ptr<Line> line)
-      : executor_(std::move(executor)), line_(std::move(line)) {}
+  Queue(std::shared_ptr<Executor> executor, std::shared_ptr<QueueState> queue)
+      : executor_(std::move(executor)), state_(std::move(queue)) {}
 
   const std::shared_ptr<Executor> executor_;
-  const std::shared_ptr<Line> line_;
+  const std::shared_ptr<QueueState> state_;
 };
 
 }  // namespace forebay

@@ -111,12 +111,12 @@ TEST(Executor, may_end_on_a_thread_of_its_own) {
     executor.reset();
     Executor::Queue& last = **queue;
     std::promise<void> ended;
-    auto told = ended.get_future();
+    auto ended_future = ended.get_future();
     last.post(0, [queue = std::move(queue), &ended](WorkMemory&) mutable {
       queue.reset();
       ended.set_value();
     });
-    told.wait();
+    ended_future.wait();
   }
 }
 
@@ -319,7 +319,7 @@ TEST(Executor, tasks_that_wait_for_other_tasks_let_others_run) {
     outer->post(0, [&](WorkMemory&) {
       std::promise<void> done;
       inner->post(0, [&](WorkMemory&) { done.set_value(); });
-      const Executor::Waiting waiting;
+      const Executor::BlockingScope waiting;
       done.get_future().wait();
       ++ran;
     });

@@ -20,13 +20,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kNone = std::numeric_limits<double>::infinity();
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 // Number in a file of one number. Infinity if the file does not exist or holds a word ("max").
 double read_number(const fs::path& path) {
   std::ifstream file(path);
   double value;
-  return file >> value ? value : kNone;
+  return file >> value ? value : kNoLimit;
 }
 
 // Version 2 of the interface has quota and period in one file, "200000 100000" or "max 100000".
@@ -37,19 +37,19 @@ double cores_of(const fs::path& group) {
   if (v2 >> quota >> period_us) {
     char* end = nullptr;
     const double quota_us = std::strtod(quota.c_str(), &end);
-    return end == quota.c_str() || quota_us <= 0 || period_us <= 0 ? kNone : quota_us / period_us;
+    return end == quota.c_str() || quota_us <= 0 || period_us <= 0 ? kNoLimit : quota_us / period_us;
   }
   const double quota_us = read_number(group / "cpu.cfs_quota_us");  // -1: no quota
   const double period = read_number(group / "cpu.cfs_period_us");
-  return quota_us > 0 && quota_us < kNone && period > 0 && period < kNone ? quota_us / period : kNone;
+  return quota_us > 0 && quota_us < kNoLimit && period > 0 && period < kNoLimit ? quota_us / period : kNoLimit;
 }
 
 double memory_of(const fs::path& group) {
   return std::min(read_number(group / "memory.max"), read_number(group / "memory.limit_in_bytes"));
 }
 
-// Whether a comma-separated list contains the name `one`.
-bool lists(std::string_view controllers, std::string_view one) {
+// Whether a comma-separated list of controllers contains the name `one`.
+bool names_controller(std::string_view controllers, std::string_view one) {
   for (;;) {
     const size_t comma = controllers.find(',');
     if (controllers.substr(0, comma) == one) return true;
@@ -61,7 +61,7 @@ bool lists(std::string_view controllers, std::string_view one) {
 // Minimum over the group and its ancestors up to the root of the mount. In a container the mount
 // may begin at the group itself, so that the group's path does not exist there.
 template <typename Read>
-double least_upwards(const fs::path& mounted, const std::string& group, Read read) {
+double min_over_ancestors(const fs::path& mounted, const std::string& group, Read read) {
   double least = read(mounted);
   for (fs::path at = fs::path(group).relative_path(); !at.empty(); at = at.parent_path())
     least = std::min(least, read(mounted / at));
@@ -70,7 +70,7 @@ double least_upwards(const fs::path& mounted, const std::string& group, Read rea
 
 int cores_in(const cpu_set_t& set, bool known) {
   const double allowed = known ? CPU_COUNT(&set) : static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
-  // Read anew at each call: quotas of running containers change (Engine::follow_cores()).
+  // Read anew at each call: quotas of running containers change (Engine::update_cores()).
   return std::max(1, static_cast<int>(std::min(allowed, std::ceil(group_limits().cores))));
 }
 
@@ -88,11 +88,11 @@ GroupLimits group_limits(const fs::path& mounted, const fs::path& membership) {
     if (second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1), group = line.substr(second + 1);
     const bool all = controllers.empty();
-    if (all || lists(controllers, "cpu"))
-      limits.cores = std::min(limits.cores, least_upwards(all ? mounted : mounted / "cpu", group, cores_of));
-    if (all || lists(controllers, "memory"))
+    if (all || names_controller(controllers, "cpu"))
+      limits.cores = std::min(limits.cores, min_over_ancestors(all ? mounted : mounted / "cpu", group, cores_of));
+    if (all || names_controller(controllers, "memory"))
       limits.memory_bytes =
-          std::min(limits.memory_bytes, least_upwards(all ? mounted : mounted / "memory", group, memory_of));
+          std::min(limits.memory_bytes, min_over_ancestors(all ? mounted : mounted / "memory", group, memory_of));
   }
   return limits;
 }

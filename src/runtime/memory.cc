@@ -55,7 +55,7 @@ void Memory::divide() {
     if (account->fixed()) {
       fixed += account->demand_.wanted;
     } else {
-      bytes = std::min(bytes, account->demand_.together);
+      bytes = std::min(bytes, account->demand_.shared_limit);
       demands.push_back(account->demand_);
     }
   }
@@ -63,7 +63,7 @@ void Memory::divide() {
   for (const Account* account : accounts_) {
     // Lock order: Memory's, then the budget's. Budgets do not know Memory, so the reverse cannot
     // occur.
-    if (!account->fixed()) account->budget_->set_capacity(part(account->demand_, level) + account->demand_.beside);
+    if (!account->fixed()) account->budget_->set_capacity(part(account->demand_, level) + account->demand_.extra);
   }
 }
 
@@ -78,8 +78,8 @@ Memory::Account::~Account() {
 bool Memory::Account::raise(uint64_t least) {
   const Lock lock(memory_->mutex_);
   // The caller counts all that it holds; memory beside its part is not divided.
-  least -= std::min(least, demand_.beside);
-  if (fixed() || least > demand_.together) return false;
+  least -= std::min(least, demand_.extra);
+  if (fixed() || least > demand_.shared_limit) return false;
   demand_.least = std::max(demand_.least, least);
   demand_.wanted = std::max(demand_.wanted, least);
   memory_->divide();

@@ -11,8 +11,8 @@
 
 namespace forebay {
 
-/// Divides the memory of a process among its loaders. All methods may be called from any thread,
-/// and none waits.
+/// Divides the memory of a process among its loaders: sets the capacity of each loader's
+/// ByteBudget. All methods may be called from any thread, and none waits.
 ///
 /// A loader whose user gave a figure gets that much. The other loaders get what they want while
 /// that is available. Otherwise all get the same, but no loader more than it wants or less than its
@@ -23,12 +23,12 @@ class Memory : public std::enable_shared_from_this<Memory> {
   struct Demand {
     uint64_t wanted = 0;  ///< bytes that are useful
     uint64_t least = 0;   ///< bytes without which no progress is possible
-    /// Limit for all loaders without a figure of the user, as computed by this loader; the smallest
-    /// limit counts. 0 means that the user gave `wanted`.
-    uint64_t together = 0;
-    /// Memory on top of the part that is not divided: an index, cache entries whose budget the user
-    /// gave.
-    uint64_t beside = 0;
+    /// Limit of the sum over all loaders whose users gave no figure, as this loader computes it.
+    /// The smallest of these limits counts. 0 means that the user gave `wanted` as a figure.
+    uint64_t shared_limit = 0;
+    /// Memory that the loader gets in addition and that is not divided: an index, cache entries
+    /// whose budget the user gave.
+    uint64_t extra = 0;
   };
   class Account;
 
@@ -63,8 +63,8 @@ class Memory::Account {
   friend class Memory;
   Account(std::shared_ptr<Memory> memory, const Demand& demand)
       : generation_(process_generation()), memory_(std::move(memory)), demand_(demand),
-        budget_(std::make_shared<ByteBudget>(demand.wanted + demand.beside)) {}
-  bool fixed() const { return demand_.together == 0; }
+        budget_(std::make_shared<ByteBudget>(demand.wanted + demand.extra)) {}
+  bool fixed() const { return demand_.shared_limit == 0; }
 
   const uint64_t generation_;
   const std::shared_ptr<Memory> memory_;

@@ -10,14 +10,14 @@ namespace {
 thread_local void* innermost_frame = nullptr;
 }  // namespace
 
-CallTable::Frame::Frame(const CallTable* t) : table(t), outer(static_cast<Frame*>(innermost_frame)) {
+CallTable::AnswerFrame::AnswerFrame(const CallTable* t) : table(t), outer(static_cast<AnswerFrame*>(innermost_frame)) {
   innermost_frame = this;
 }
-CallTable::Frame::~Frame() { innermost_frame = outer; }
+CallTable::AnswerFrame::~AnswerFrame() { innermost_frame = outer; }
 
 bool CallTable::enter(std::shared_ptr<CallBase> call) {
-  auto& kind = call->asked_ == Asked::kListing ? listings_ : call->asked_ == Asked::kHead ? heads_ : waited_;
-  kind.fetch_add(1, std::memory_order_relaxed);
+  auto& counter = call->kind_ == CallKind::kListing ? listings_ : call->kind_ == CallKind::kHead ? heads_ : waited_;
+  counter.fetch_add(1, std::memory_order_relaxed);
   in_flight_.fetch_add(1, std::memory_order_relaxed);
   const Lock lock(mutex_);
   CallBase& entered = *call;
@@ -54,7 +54,7 @@ void CallTable::close() {
   waiting.clear();
 
   size_t own = 0;
-  for (auto* frame = static_cast<Frame*>(innermost_frame); frame != nullptr; frame = frame->outer) {
+  for (auto* frame = static_cast<AnswerFrame*>(innermost_frame); frame != nullptr; frame = frame->outer) {
     own += frame->table == this ? 1 : 0;
   }
   Lock lock(mutex_);

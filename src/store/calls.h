@@ -20,20 +20,22 @@
 
 namespace forebay {
 
-/// Kind of a call: it reads the bytes of an object, lists a page, or asks about an object without
-/// reading its bytes.
-enum class Asked : uint8_t { kRead, kListing, kHead };
+/// Kinds of calls, as StoreStats counts them: a read of bytes, a page of a listing, or a request
+/// for the size or version of one object.
+enum class CallKind : uint8_t { kRead, kListing, kHead };
 
 template <typename T>
-constexpr Asked asked_for() {
-  if (std::is_same_v<T, ListPage>) return Asked::kListing;
-  return std::is_same_v<T, ObjectInfo> ? Asked::kHead : Asked::kRead;
+constexpr CallKind call_kind_of() {
+  if (std::is_same_v<T, ListPage>) return CallKind::kListing;
+  return std::is_same_v<T, ObjectInfo> ? CallKind::kHead : CallKind::kRead;
 }
 
-inline Asked asked_by(const ReadRequest& request) { return request.version_only ? Asked::kHead : Asked::kRead; }
+inline CallKind call_kind_of(const ReadRequest& request) {
+  return request.version_only ? CallKind::kHead : CallKind::kRead;
+}
 
-/// An asynchronous call. The first of the work, a stop request and the store's end answers it; the
-/// others then have no effect.
+/// An asynchronous call. It is answered once, by whichever comes first: the result of the work, a
+/// stop request, or the end of the store. Later answers have no effect.
 class CallBase {
  public:
   virtual ~CallBase() = default;
@@ -44,7 +46,7 @@ class CallBase {
   friend class CallTable;
   std::atomic<bool> answered_{false};
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  Asked asked_ = Asked::kRead;
+  CallKind kind_ = CallKind::kRead;
   std::list<std::shared_ptr<CallBase>>::iterator position_;
 };
 
@@ -57,10 +59,10 @@ class Call;
 class CallTable {
  public:
   /// Begins a call. It is answered kCancelled at once if `stop` was requested or the table is
-  /// closed. `asked`: the kind that it counts as.
+  /// closed. `kind`: the kind that it counts as.
   template <typename T>
   std::shared_ptr<Call<T>> begin(std::string name, std::stop_token stop, std::function<void(Result<T>)> done,
-                                 Asked asked = asked_for<T>());
+                                 CallKind kind = call_kind_of<T>());
 
   /// Cancels every call in flight and all later ones. Returns when no answer is running any more,
   /// except answers that this thread is inside of.
@@ -77,11 +79,11 @@ class CallTable {
   friend class Call;
   /// An answer that the current thread is giving, linked to the next outer one. close() must not
   /// wait for these.
-  struct Frame {
-    explicit Frame(const CallTable* t);
-    ~Frame();
+  struct AnswerFrame {
+    explicit AnswerFrame(const CallTable* t);
+    ~AnswerFrame();
     const CallTable* table;
-    Frame* outer;
+    AnswerFrame* outer;
   };
 
   bool enter(std::shared_ptr<CallBase> call);
@@ -104,9 +106,9 @@ class CallTable {
 template <typename T>
 class Call final : public CallBase, public std::enable_shared_from_this<Call<T>> {
  public:
-  Call(CallTable& table, std::string name, std::function<void(Result<T>)> done, Asked asked)
+  Call(CallTable& table, std::string name, std::function<void(Result<T>)> done, CallKind kind)
       : table_(table), name_(std::move(name)), done_(std::move(done)) {
-    asked_ = asked;
+    kind_ = kind;
   }
 
   /// Answers the call. Returns false if it was answered before.
@@ -117,11 +119,11 @@ class Call final : public CallBase, public std::enable_shared_from_this<Call<T>>
     if (!keep || answered_.exchange(true, std::memory_order_acq_rel)) return false;
     std::optional<uint64_t> bytes;
     if constexpr (std::is_same_v<T, Buffer>) {
-      if (result.ok() && asked_ == Asked::kRead) bytes = result->size();
+      if (result.ok() && kind_ == CallKind::kRead) bytes = result->size();
     }
     table_.count(*this, bytes, result.ok() || result.status().code() == Code::kCancelled);
     {
-      CallTable::Frame frame(&table_);
+      CallTable::AnswerFrame frame(&table_);
       done_(std::move(result));
       // State that the callback holds must be released while the store certainly lives.
       done_ = nullptr;
@@ -148,8 +150,8 @@ class Call final : public CallBase, public std::enable_shared_from_this<Call<T>>
 
 template <typename T>
 std::shared_ptr<Call<T>> CallTable::begin(std::string name, std::stop_token stop, std::function<void(Result<T>)> done,
-                                          Asked asked) {
-  auto call = std::make_shared<Call<T>>(*this, std::move(name), std::move(done), asked);
+                                          CallKind kind) {
+  auto call = std::make_shared<Call<T>>(*this, std::move(name), std::move(done), kind);
   if (!enter(call)) {
     call->cancel("the store was closed");
   } else if (stop.stop_requested()) {

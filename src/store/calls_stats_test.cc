@@ -14,14 +14,14 @@ namespace {
 const auto ignored = [](auto) {};
 
 template <typename T>
-std::shared_ptr<Call<T>> asked(CallTable& calls, Asked what = asked_for<T>()) {
+std::shared_ptr<Call<T>> asked(CallTable& calls, CallKind what = call_kind_of<T>()) {
   return calls.begin<T>("a", {}, ignored, what);
 }
 
 TEST(CallTableStats, each_request_is_counted_as_what_was_asked) {
   CallTable calls;
   asked<Buffer>(calls)->answer(Buffer::allocate(5));
-  asked<Buffer>(calls, Asked::kHead)->answer(Buffer());
+  asked<Buffer>(calls, CallKind::kHead)->answer(Buffer());
   asked<ListPage>(calls)->answer(ListPage());
   asked<ListPage>(calls)->answer(unavailable("away"));
   asked<ObjectInfo>(calls)->answer(ObjectInfo());

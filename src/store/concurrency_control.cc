@@ -17,7 +17,7 @@ constexpr double kLongStep = 1.5, kShortStep = 1.25;
 // Gain that a trial must bring for twice, or half, as many requests.
 constexpr double kGainOfMore = 0.07, kGainOfLess = 0;
 // Gain that a trial of fewer requests than `start` must bring.
-constexpr double kLossOfFew = 0.04;
+constexpr double kGainBelowStart = 0.04;
 constexpr int kRoundsBetweenTrials = 4, kRoundsOfTrial = 2;
 constexpr double kForgetting = 0.005;  // of the shortest latency, a round
 // Latency over the shortest from which requests count as queueing at the server.
@@ -38,21 +38,21 @@ double seconds_of(int64_t ns) { return static_cast<double>(std::max<int64_t>(ns,
 ConcurrencyControl::ConcurrencyControl(ConcurrencyLimits limits)
     : limits_(limits), start_(limits.start), limit_(limits.start), step_(kLongStep) {}
 
-void ConcurrencyControl::begin_among(int processes) {
+void ConcurrencyControl::divide_start_among(int processes) {
   if (completed_ > 0 || in_flight_ > 0 || phase_ != Phase::kGrow) return;
   const int part = std::max(limits_.start / processes, std::min(kLeastStart, limits_.start));
   start_ = limit_ = std::min(start_, part);
 }
 
-ConcurrencyControl::Sent ConcurrencyControl::sent(int64_t now_ns) {
+ConcurrencyControl::Sent ConcurrencyControl::on_sent(int64_t now_ns) {
   ++in_flight_;
-  // Nearly full counts as full, because refilling takes a moment and the last places are seldom all
+  // Nearly full counts as full, because refilling takes a moment and the last slots are seldom all
   // taken.
   return {now_ns, completed_, in_flight_ >= limit_ - limit_ / 8};
 }
 
-void ConcurrencyControl::ended(const Sent& sent, int64_t now_ns, bool ok) {
-  // The request's place is free in any case. Its sample counts only if its time says something
+void ConcurrencyControl::on_ended(const Sent& sent, int64_t now_ns, bool ok) {
+  // The request's slot is free in any case. Its sample counts only if its time says something
   // about the store.
   --in_flight_;
   ++round_.ended;
@@ -61,12 +61,12 @@ void ConcurrencyControl::ended(const Sent& sent, int64_t now_ns, bool ok) {
   // speed.
   ++completed_;
   if (!sent.full) return;
-  const double away = seconds_of(now_ns - sent.at_ns);
+  const double seconds = seconds_of(now_ns - sent.at_ns);
   ++round_.samples;
   // The throughput of the whole link while this request was in flight, as in BBR. The mean over a
   // round smooths bursts.
-  round_.rates += static_cast<double>(completed_ - sent.completed) / away;
-  round_.latencies += away;
+  round_.rates += static_cast<double>(completed_ - sent.completed) / seconds;
+  round_.latencies += seconds;
   if (sent.completed >= round_.begin_completed && round_.samples >= samples_wanted()) end_round();
 }
 
@@ -78,7 +78,7 @@ int64_t ConcurrencyControl::samples_wanted() const {
   return std::max<int64_t>(4 * limit_, kRoundSamples);
 }
 
-void ConcurrencyControl::throttled() {
+void ConcurrencyControl::on_throttled() {
   ++round_.throttled;
   const bool many =
       static_cast<double>(round_.throttled) > kThrottledShare * static_cast<double>(round_.ended + round_.throttled);
@@ -160,7 +160,7 @@ void ConcurrencyControl::judge_trial(double rate) {
   const double doublings = std::abs(std::log2(static_cast<double>(limit_) / hold_limit_));
   // Small losses in each trial would add up, so fewer requests must be better, not just no worse.
   const bool more = phase_ == Phase::kTryMore;
-  const double gain = more ? kGainOfMore : limit_ < start_ ? kLossOfFew : kGainOfLess;
+  const double gain = more ? kGainOfMore : limit_ < start_ ? kGainBelowStart : kGainOfLess;
   const bool better = mean >= hold_rate_ * (1 + gain * doublings);
   if (better) {
     hold_limit_ = limit_;

@@ -34,19 +34,22 @@ class ConcurrencyControl {
   /// Declares that this many processes (1 or more), including this one, begin to read from the
   /// store at the same time. Each begins with its part of `start`, but at least 16. It has no
   /// effect after a request was sent. If it is called again, the smallest part counts.
-  void begin_among(int processes);
+  void divide_start_among(int processes);
 
-  /// State of a request that its end must be reported with.
+  /// A request that was sent. Pass it to on_ended().
   struct Sent {
     int64_t at_ns = 0;
     int64_t completed = 0;
     bool full = false;  ///< about as many were in flight as the limit allows
   };
 
-  Sent sent(int64_t now_ns);
-  /// `ok`: the request succeeded at the first attempt, so its time says something about the store.
-  void ended(const Sent& sent, int64_t now_ns, bool ok);
-  void throttled();
+  /// Records that a request is sent.
+  Sent on_sent(int64_t now_ns);
+  /// Records that a request has ended. `ok`: it succeeded at the first attempt, so that its time
+  /// says something about the store.
+  void on_ended(const Sent& sent, int64_t now_ns, bool ok);
+  /// Records that the store refused a request as too many.
+  void on_throttled();
 
   int limit() const { return limit_; }
   int in_flight() const { return in_flight_; }

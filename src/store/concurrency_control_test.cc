@@ -90,7 +90,7 @@ class SharedStore {
  public:
   SharedStore(int processes, uint64_t seed) : random_(seed), hosts_(static_cast<size_t>(processes)) {
     for (Host& host : hosts_) {
-      host.control.begin_among(processes);
+      host.control.divide_start_among(processes);
       away_.push({std::uniform_real_distribution<double>(0, 0.05)(random_), &host, {}, true});
     }
   }
@@ -102,7 +102,7 @@ class SharedStore {
       const Away next = away_.top();
       away_.pop();
       now_ = next.at;
-      if (!next.begins) next.host->control.ended(next.sent, ns(), true);
+      if (!next.begins) next.host->control.on_ended(next.sent, ns(), true);
       send(*next.host);
     }
     return std::ranges::max(hosts_, {}, &Host::most).most;
@@ -127,7 +127,7 @@ class SharedStore {
     constexpr double kLatency_s = 0.002, kWork_s = 0.002;
     for (; host.left > 0 && host.control.in_flight() < host.control.limit(); --host.left) {
       free_at_ = std::max(free_at_, now_) + kWork_s * std::lognormal_distribution<double>(0, 0.3)(random_);
-      away_.push({std::max(free_at_, now_ + kLatency_s), &host, host.control.sent(ns()), false});
+      away_.push({std::max(free_at_, now_ + kLatency_s), &host, host.control.on_sent(ns()), false});
     }
     host.most = std::max(host.most, host.control.in_flight());
   }
@@ -145,26 +145,26 @@ TEST(ConcurrencyControl, processes_that_share_a_narrow_store_do_not_fill_its_que
 
 TEST(ConcurrencyControl, processes_of_a_job_begin_with_a_part_each) {
   ConcurrencyControl control;
-  control.begin_among(1);
+  control.divide_start_among(1);
   EXPECT_EQ(control.limit(), 64);
-  control.begin_among(2);
+  control.divide_start_among(2);
   EXPECT_EQ(control.limit(), 32);
-  control.begin_among(2);
+  control.divide_start_among(2);
   EXPECT_EQ(control.limit(), 32) << "another loader of the same process";
-  control.begin_among(1000);
+  control.divide_start_among(1000);
   EXPECT_EQ(control.limit(), 16);
   ConcurrencyControl few({.start = 3});
-  few.begin_among(8);
+  few.divide_start_among(8);
   EXPECT_EQ(few.limit(), 3);
   ConcurrencyControl under_way;
-  under_way.ended(under_way.sent(0), 1'000'000, true);
-  under_way.begin_among(8);
+  under_way.on_ended(under_way.on_sent(0), 1'000'000, true);
+  under_way.divide_start_among(8);
   EXPECT_EQ(under_way.limit(), 64);
 }
 
 TEST(ConcurrencyControl, one_of_several_processes_finds_what_a_store_far_away_serves) {
   ConcurrencyControl control;
-  control.begin_among(8);
+  control.divide_start_among(8);
   const SimulatedServer far{.latency_s = 0.1, .per_second = 2700};
   EXPECT_GE(ConcurrencySimulation(far).run(&control, 0, 10'000).per_second, 0.98 * best_fixed(far, 10'000));
 }

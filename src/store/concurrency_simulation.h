@@ -46,29 +46,30 @@ class ConcurrencySimulation {
   /// completed. Returns the speed of the second half.
   Speed run(ConcurrencyControl* control, int fixed, int64_t count, double demand_per_second = 1e12) {
     Speed result;
-    double half_at = 0, speeds = 0;
+    double half_time = 0, speeds = 0;
     int64_t done = 0;
     while (done < count) {
-      while (in_flight < (control ? control->limit() : fixed) && asked <= demand_per_second * now + 1) send(control);
-      if (away.empty()) {  // the user requests nothing now
+      while (in_flight < (control ? control->limit() : fixed) && requests_sent <= demand_per_second * now + 1)
+        send(control);
+      if (in_flight_requests.empty()) {  // the user requests nothing now
         now += 1 / demand_per_second;
         continue;
       }
-      const Away next = away.top();
-      away.pop();
+      const InFlight next = in_flight_requests.top();
+      in_flight_requests.pop();
       now = next.back_at;
       --in_flight;
       if (next.throttled) {
         ++result.throttled;
-        if (control) control->throttled();
+        if (control) control->on_throttled();
       }
-      if (control) control->ended(next.sent, ns(), !next.throttled);
+      if (control) control->on_ended(next.sent, ns(), !next.throttled);
       result.most_in_flight = std::max(result.most_in_flight, in_flight);
       done += next.throttled ? 0 : 1;
       if (done > count / 2) speeds += next.throttled ? 0 : speed;
-      if (done == count / 2 && half_at == 0) half_at = now;
+      if (done == count / 2 && half_time == 0) half_time = now;
     }
-    result.per_second = static_cast<double>(count - count / 2) / (now - half_at);
+    result.per_second = static_cast<double>(count - count / 2) / (now - half_time);
     if (server.wavers > 0) result.per_second *= speeds / static_cast<double>(count - count / 2);
     result.limit = control ? control->limit() : fixed;
     return result;
@@ -77,11 +78,11 @@ class ConcurrencySimulation {
   SimulatedServer server;
 
  private:
-  struct Away {
+  struct InFlight {
     double back_at;
     bool throttled;
     ConcurrencyControl::Sent sent;
-    bool operator<(const Away& other) const { return back_at > other.back_at; }
+    bool operator<(const InFlight& other) const { return back_at > other.back_at; }
   };
 
   // Work of one request, given the number in flight now.
@@ -98,8 +99,8 @@ class ConcurrencySimulation {
   int64_t ns() const { return static_cast<int64_t>(now * 1e9); }
 
   void send(ConcurrencyControl* control) {
-    ++in_flight, ++asked;
-    Away request{0, false, control ? control->sent(ns()) : ConcurrencyControl::Sent{}};
+    ++in_flight, ++requests_sent;
+    InFlight request{0, false, control ? control->on_sent(ns()) : ConcurrencyControl::Sent{}};
     tokens = std::min(tokens + (now - last_sent) * server.throttles_above, server.throttles_above / 10);
     last_sent = now;
     request.throttled = tokens < 1 || std::bernoulli_distribution(server.refuses)(random);
@@ -108,14 +109,14 @@ class ConcurrencySimulation {
     if (!request.throttled) free_at = std::max(free_at, now) + work_s() * slow;
     std::exponential_distribution<double> jitter(1 / (server.jitter * server.latency_s));
     request.back_at = std::max(free_at, now) + server.latency_s + jitter(random);
-    away.push(request);
+    in_flight_requests.push(request);
   }
 
   std::mt19937_64 random{7};
-  std::priority_queue<Away> away;
+  std::priority_queue<InFlight> in_flight_requests;
   double now = 0, free_at = 0, last_sent = 0, tokens, wavers_until = 0, speed = 1;
   int in_flight = 0;
-  int64_t asked = 0;
+  int64_t requests_sent = 0;
 };
 
 inline double best_fixed(const SimulatedServer& server, int64_t count) {

@@ -44,43 +44,43 @@ template <typename T>
 class Answers {
  public:
   std::function<void(Result<T>)> take() {
-    return [kept = kept_](Result<T> result) {
-      const std::lock_guard lock(kept->mutex);
-      kept->codes.push_back(result.status().code());
-      kept->last.emplace(std::move(result));
-      kept->arrived.notify_all();
+    return [state = state_](Result<T> result) {
+      const std::lock_guard lock(state->mutex);
+      state->codes.push_back(result.status().code());
+      state->last.emplace(std::move(result));
+      state->arrived.notify_all();
     };
   }
   bool wait_for_count(size_t count) {
-    std::unique_lock lock(kept_->mutex);
-    while (kept_->codes.size() < count) {
-      const size_t before = kept_->codes.size();
-      if (!kept_->arrived.wait_for(lock, std::chrono::minutes(1), [&] { return kept_->codes.size() > before; }))
+    std::unique_lock lock(state_->mutex);
+    while (state_->codes.size() < count) {
+      const size_t before = state_->codes.size();
+      if (!state_->arrived.wait_for(lock, std::chrono::minutes(1), [&] { return state_->codes.size() > before; }))
         return false;
     }
     return true;
   }
   size_t count() {
-    const std::lock_guard lock(kept_->mutex);
-    return kept_->codes.size();
+    const std::lock_guard lock(state_->mutex);
+    return state_->codes.size();
   }
   std::vector<Code> codes() {
-    const std::lock_guard lock(kept_->mutex);
-    return kept_->codes;
+    const std::lock_guard lock(state_->mutex);
+    return state_->codes;
   }
   Result<T> last() {
-    const std::lock_guard lock(kept_->mutex);
-    return *kept_->last;
+    const std::lock_guard lock(state_->mutex);
+    return *state_->last;
   }
 
  private:
-  struct Kept {
+  struct State {
     std::mutex mutex;
     std::condition_variable arrived;
     std::vector<Code> codes;
     std::optional<Result<T>> last;
   };
-  std::shared_ptr<Kept> kept_ = std::make_shared<Kept>();
+  std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
 inline std::string text_of(const Buffer& buffer) {

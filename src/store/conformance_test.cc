@@ -229,9 +229,9 @@ TEST_P(StoreConformance, AnAnswerMayDropTheStore) {
 TEST_P(StoreConformance, BuffersOutliveTheStore) {
   const std::string bytes = some_bytes(123'456);
   auto store = make({{"x", bytes}});
-  const Buffer kept = read_wait(*store, whole("x"), {}).value();
+  const Buffer retained = read_wait(*store, whole("x"), {}).value();
   store.reset();
-  EXPECT_EQ(text_of(kept), bytes);
+  EXPECT_EQ(text_of(retained), bytes);
 }
 
 TEST_P(StoreConformance, CountsWhatItDoes) {

@@ -12,7 +12,6 @@ namespace {
 
 /// Processes eight bytes a step by tables: entry [k][b] is the effect of byte b when k more bytes
 /// follow it. For polynomials with reversed bits.
-/// reversed.
 template <typename Crc, Crc kPolynomial>
 class TableCrc {
  public:

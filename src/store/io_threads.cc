@@ -19,10 +19,10 @@ IoThreads::IoThreads(size_t max_threads, std::chrono::milliseconds patience)
     : max_threads_(max_threads), patience_(patience), generation_(process_generation()),
       state_(std::make_shared<State>()) {}
 
-bool IoThreads::foreign_process() const { return process_generation() != generation_; }
+bool IoThreads::in_forked_child() const { return process_generation() != generation_; }
 
 bool IoThreads::post(std::function<void()> job) {
-  if (foreign_process()) return false;
+  if (in_forked_child()) return false;
   const Lock lock(state_->mutex);
   if (state_->closing) return false;
   // A sleeping thread that was woken still counts as idle, hence the comparison with the number of
@@ -72,7 +72,7 @@ void IoThreads::run(const std::shared_ptr<State>& state) {
 }
 
 void IoThreads::close() {
-  if (foreign_process()) {
+  if (in_forked_child()) {
     // The threads are the parent's. Destroying the condition variable that they wait for would wait
     // forever here.
     if (state_) new std::shared_ptr<State>(std::move(state_));

@@ -35,7 +35,7 @@ class IoThreads {
   size_t threads() const;
   /// Returns whether this process is a fork of the one that made the object. It then has no
   /// threads, and locks may be held forever.
-  bool foreign_process() const;
+  bool in_forked_child() const;
 
  private:
   struct State {

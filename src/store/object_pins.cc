@@ -10,8 +10,8 @@
 namespace forebay {
 
 namespace {
-constexpr size_t kFirstPlaces = 1024;
-// 0 marks a free place, so no key may hash to it.
+constexpr size_t kFirstSlots = 1024;
+// 0 marks a free slot, so no key may hash to it.
 uint64_t hash_of(std::string_view text) { return std::max<uint64_t>(hash128(text).low, 1); }
 }  // namespace
 
@@ -21,15 +21,15 @@ ObjectPins::ObjectPins(size_t capacity) : capacity_(std::bit_ceil(std::max(capac
 
 ObjectPins::Pin* ObjectPins::find(uint64_t key) {
   if (pins_.empty()) return nullptr;
-  // The lowest bits of a key choose its set of eight places: a look-up reads 128 bytes, however
-  // many pins there are.
+  // The lowest bits of a key choose its set of eight slots: a look-up reads 128 bytes, however many
+  // pins there are.
   Pin* const ways = &pins_[(key & (pins_.size() / kWays - 1)) * kWays];
   Pin* const found = std::find_if(ways, ways + kWays, [&](const Pin& pin) { return pin.key == key; });
   return found == ways + kWays ? nullptr : found;
 }
 
 ObjectPins::Pin* ObjectPins::slot_for(uint64_t key) {
-  if (pins_.empty()) pins_.resize(std::min(kFirstPlaces, capacity_));
+  if (pins_.empty()) pins_.resize(std::min(kFirstSlots, capacity_));
   while (true) {
     Pin* const ways = &pins_[(key & (pins_.size() / kWays - 1)) * kWays];
     Pin* const free = std::find_if(ways, ways + kWays, [](const Pin& pin) { return pin.key == 0; });
@@ -43,10 +43,10 @@ ObjectPins::Pin* ObjectPins::slot_for(uint64_t key) {
 }
 
 void ObjectPins::grow() {
-  std::vector<Pin> old(pins_.size() * 2);
-  old.swap(pins_);
+  std::vector<Pin> previous(pins_.size() * 2);
+  previous.swap(pins_);
   // Each set is split into two, so that none can overflow.
-  for (const Pin& pin : old) {
+  for (const Pin& pin : previous) {
     if (pin.key != 0) *slot_for(pin.key) = pin;
   }
 }

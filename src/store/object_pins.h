@@ -11,8 +11,8 @@
 
 namespace forebay {
 
-/// Pins each object to the version that was first read, so that an object that changes during a run
-/// is an error and never a mixture.
+/// Pins each object of a store to the version that was first read, so that an object that changes
+/// during a run is an error and never a mixture.
 ///
 /// A pin takes sixteen bytes, and there are at most `capacity` (16 MiB by default). Beyond that
 /// some are forgotten; their objects are pinned again at the next read. Methods may be called from
@@ -35,9 +35,9 @@ class ObjectPins {
 
  private:
   struct Pin {
-    uint64_t key = 0, tag = 0;  ///< hashes; a key of 0 marks a free place
+    uint64_t key = 0, tag = 0;  ///< hashes; a key of 0 marks a free slot
   };
-  static constexpr size_t kWays = 8;  ///< places that a key may occupy
+  static constexpr size_t kWays = 8;  ///< slots of a set; a key may occupy any slot of its set
   Pin* find(uint64_t key) FOREBAY_REQUIRES(mutex_);
   Pin* slot_for(uint64_t key) FOREBAY_REQUIRES(mutex_);
   void grow() FOREBAY_REQUIRES(mutex_);

@@ -1,5 +1,7 @@
 #include "store/percent.h"
 
+#include <cstdint>
+
 namespace forebay {
 
 namespace {
@@ -18,14 +20,14 @@ int hex_digit(char c) {
   return -1;
 }
 
-}  // namespace
+enum class Slash : uint8_t { kEncode, kKeep };
 
-std::string percent_encode(std::string_view text, bool keep_slash) {
+std::string encode(std::string_view text, Slash slash) {
   constexpr std::string_view kHex = "0123456789ABCDEF";
   std::string out;
   out.reserve(text.size() + 16);
   for (const char c : text) {
-    if (unreserved(c) || (keep_slash && c == '/')) {
+    if (unreserved(c) || (slash == Slash::kKeep && c == '/')) {
       out += c;
       continue;
     }
@@ -36,6 +38,12 @@ std::string percent_encode(std::string_view text, bool keep_slash) {
   }
   return out;
 }
+
+}  // namespace
+
+std::string percent_encode(std::string_view text) { return encode(text, Slash::kEncode); }
+
+std::string percent_encode_path(std::string_view path) { return encode(path, Slash::kKeep); }
 
 std::string percent_decode_listing(std::string_view text) {
   std::string out;

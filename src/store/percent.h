@@ -5,9 +5,11 @@
 
 namespace forebay {
 
-/// Percent-encodes as signatures require: all but letters, digits and "-._~". '/' stays if
-/// `keep_slash`.
-std::string percent_encode(std::string_view text, bool keep_slash);
+/// Percent-encodes a name or value as signatures require: everything except letters, digits and
+/// "-._~".
+std::string percent_encode(std::string_view text);
+/// Does the same for a path, whose slashes stay.
+std::string percent_encode_path(std::string_view path);
 
 /// Decodes a name of an encoding-type=url listing: "%2F" and, for a space, "+". A '%' without two
 /// hexadecimal digits after it stays as it is.

@@ -14,8 +14,8 @@ namespace {
 TEST(PercentOfListings, EveryByteComesBack) {
   std::string all;
   for (int byte = 0; byte < 256; ++byte) all += static_cast<char>(byte);
-  EXPECT_EQ(percent_decode_listing(percent_encode(all, false)), all);
-  EXPECT_EQ(percent_decode_listing(percent_encode(all, true)), all);
+  EXPECT_EQ(percent_decode_listing(percent_encode(all)), all);
+  EXPECT_EQ(percent_decode_listing(percent_encode_path(all)), all);
 }
 
 TEST(PercentOfListings, ACutOrWrongEscapeStays) {

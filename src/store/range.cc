@@ -12,7 +12,7 @@ Status larger_than_set_aside(uint64_t set_aside, uint64_t size) {
   return out_of_budget(fmt::format("{} bytes, and {} were set aside for it", size, set_aside), size);
 }
 
-bool fits_set_aside(const ReadRequest& request, uint64_t bytes) {
+bool ensure_set_aside(const ReadRequest& request, uint64_t bytes) {
   if (!request.set_aside_bytes || bytes <= *request.set_aside_bytes) return true;
   return request.set_aside && request.set_aside(bytes);
 }
@@ -37,7 +37,7 @@ Result<ByteRange> resolve_range(const ReadRequest& request, uint64_t size) {
         .with_range(range);
   }
   // A whole object has grown beyond the guess: the caller may read again with more memory.
-  if (!fits_set_aside(request, range.length)) return larger_than_set_aside(*request.set_aside_bytes, range.length);
+  if (!ensure_set_aside(request, range.length)) return larger_than_set_aside(*request.set_aside_bytes, range.length);
   return range;
 }
 

@@ -45,7 +45,7 @@ Result<Buffer> ReadBuffers::acquire(size_t size) {
   if (memory == nullptr) memory = allocate_block(class_bytes(size_class));
   if (memory == nullptr) return out_of_budget(fmt::format("no memory for a read of {} bytes", size), size);
   std::shared_ptr<void> owner(
-      memory, [buffers = shared_from_this(), size_class](void* block) { buffers->revoke(block, size_class); });
+      memory, [buffers = shared_from_this(), size_class](void* block) { buffers->release(block, size_class); });
   return Buffer(static_cast<uint8_t*>(memory), size, std::move(owner));
 }
 
@@ -59,7 +59,7 @@ void* ReadBuffers::take(size_t size_class) {
   return memory;
 }
 
-void ReadBuffers::revoke(void* memory, size_t size_class) {
+void ReadBuffers::release(void* memory, size_t size_class) {
   const size_t bytes = class_bytes(size_class);
   // In the child of a fork the lock may be held by a thread that does not exist here. A block that
   // cannot be retained is freed at once; otherwise it would evict all idle blocks.
@@ -68,14 +68,14 @@ void ReadBuffers::revoke(void* memory, size_t size_class) {
   idle_[size_class].push_back({memory, releases_++});
   idle_bytes_ += bytes;
   while (idle_bytes_ > capacity_) {
-    const auto [oldest, its_class] = drop_oldest();
+    const auto [oldest, its_class] = take_oldest();
     lock.unlock();  // returning pages to the system can take long
     free_block(oldest, class_bytes(its_class));
     lock.lock();
   }
 }
 
-std::pair<void*, size_t> ReadBuffers::drop_oldest() {
+std::pair<void*, size_t> ReadBuffers::take_oldest() {
   // Each class is in order of release, so its first block is its oldest. The oldest of all is found
   // among 112.
   size_t oldest = kClasses;
@@ -95,7 +95,7 @@ uint64_t ReadBuffers::reclaim(uint64_t bytes) {
   while (given < bytes) {
     Lock lock(mutex_);
     if (idle_bytes_ == 0) break;
-    const auto [oldest, its_class] = drop_oldest();
+    const auto [oldest, its_class] = take_oldest();
     lock.unlock();
     free_block(oldest, class_bytes(its_class));
     given += class_bytes(its_class);

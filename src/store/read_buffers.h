@@ -52,8 +52,8 @@ class ReadBuffers final : public ReclaimableMemory, public std::enable_shared_fr
   static size_t class_of(size_t size);
   static size_t class_bytes(size_t size_class);
   void* take(size_t size_class);
-  void revoke(void* memory, size_t size_class);
-  std::pair<void*, size_t> drop_oldest() FOREBAY_REQUIRES(mutex_);  ///< memory and class
+  void release(void* memory, size_t size_class);
+  std::pair<void*, size_t> take_oldest() FOREBAY_REQUIRES(mutex_);  ///< memory and class
 
   const uint64_t capacity_, generation_;
   mutable Mutex mutex_;

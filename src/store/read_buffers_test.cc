@@ -51,10 +51,10 @@ TEST(ReadBuffers, KeepsNoMoreThanItsCapacityAndDropsTheOldestFirst) {
 
 TEST(ReadBuffers, BuffersOutliveTheirOwner) {
   auto buffers = ReadBuffers::make(1 << 20);
-  Buffer kept = buffers->acquire(5000).value();
+  Buffer retained = buffers->acquire(5000).value();
   buffers.reset();
-  std::memset(kept.data(), 7, kept.size());
-  EXPECT_EQ(kept.data()[4999], 7);
+  std::memset(retained.data(), 7, retained.size());
+  EXPECT_EQ(retained.data()[4999], 7);
 }
 
 TEST(ReadBuffers, AnImpossibleSizeIsOutOfBudgetWithTheFigure) {

@@ -16,7 +16,7 @@ int64_t now_ns() {
 
 RequestSlots::Share::Share(std::shared_ptr<RequestSlots> slots, int processes) : slots_(std::move(slots)) {
   const Lock lock(slots_->mutex_);
-  slots_->control_.begin_among(processes);
+  slots_->control_.divide_start_among(processes);
   ++slots_->users_;
 }
 
@@ -32,19 +32,19 @@ int RequestSlots::Share::limit() const {
   return std::max(1, slots_->control_.limit() / slots_->users_);
 }
 
-ConcurrencyControl::Sent RequestSlots::Share::sent() {
+ConcurrencyControl::Sent RequestSlots::Share::on_sent() {
   const Lock lock(slots_->mutex_);
-  return slots_->control_.sent(now_ns());
+  return slots_->control_.on_sent(now_ns());
 }
 
-void RequestSlots::Share::ended(const ConcurrencyControl::Sent& sent, bool ok) {
+void RequestSlots::Share::on_ended(const ConcurrencyControl::Sent& sent, bool ok) {
   const Lock lock(slots_->mutex_);
-  slots_->control_.ended(sent, now_ns(), ok);
+  slots_->control_.on_ended(sent, now_ns(), ok);
 }
 
-void RequestSlots::throttled() {
+void RequestSlots::on_throttled() {
   const Lock lock(mutex_);
-  control_.throttled();
+  control_.on_throttled();
 }
 
 int RequestSlots::limit() const {

@@ -19,7 +19,7 @@ class RequestSlots {
   class Share {
    public:
     /// `processes`: the number of processes of the job, each of which has its own slots
-    /// (ConcurrencyControl::begin_among()).
+    /// (ConcurrencyControl::divide_start_among()).
     explicit Share(std::shared_ptr<RequestSlots> slots, int processes = 1);
     ~Share();
     Share(const Share&) = delete;
@@ -28,16 +28,16 @@ class RequestSlots {
     /// Returns how many requests this user may have in flight now.
     int limit() const;
     /// Records that a request was sent. Pass the result to ended().
-    ConcurrencyControl::Sent sent();
+    ConcurrencyControl::Sent on_sent();
     /// Records that the request ended. `ok`: it succeeded; otherwise its time is ignored.
-    void ended(const ConcurrencyControl::Sent& sent, bool ok);
+    void on_ended(const ConcurrencyControl::Sent& sent, bool ok);
 
    private:
     const std::shared_ptr<RequestSlots> slots_;
   };
 
   /// Records that the store refused a request as too many (503, 429).
-  void throttled();
+  void on_throttled();
   int limit() const;
 
  private:

@@ -46,9 +46,9 @@ TEST(RequestSlots, refusals_bring_the_number_of_all_down) {
   const auto slots = slots_of(64);
   RequestSlots::Share share(slots);
   for (int i = 0; i < 300; ++i) {
-    const auto sent = share.sent();
-    slots->throttled();
-    share.ended(sent, false);
+    const auto sent = share.on_sent();
+    slots->on_throttled();
+    share.on_ended(sent, false);
   }
   EXPECT_LT(share.limit(), 64);
   EXPECT_GE(share.limit(), 1);
@@ -61,10 +61,10 @@ TEST(RequestSlots, may_be_used_by_many_threads) {
     threads.emplace_back([&] {
       for (int i = 0; i < 200; ++i) {
         RequestSlots::Share share(slots);
-        const auto sent = share.sent();
+        const auto sent = share.on_sent();
         EXPECT_GE(share.limit(), 1);
-        share.ended(sent, i % 7 != 0);
-        if (i % 50 == 0) slots->throttled();
+        share.on_ended(sent, i % 7 != 0);
+        if (i % 50 == 0) slots->on_throttled();
       }
     });
   }

@@ -136,8 +136,8 @@ TEST(ThreadTimer, takes_functions_from_many_threads_and_runs_each_once) {
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < kEach; ++i) {
-        timer.at(timer.now(), [&, place = t * kEach + i] {
-          ++ran[place];
+        timer.at(timer.now(), [&, index = t * kEach + i] {
+          ++ran[index];
           if (--left == 0) all.set_value();
         });
       }

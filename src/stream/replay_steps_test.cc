@@ -43,7 +43,7 @@ TEST(ReplaySteps, what_another_run_kept_is_let_go_of) {
   EXPECT_EQ(samples->kept, (std::set<int64_t>{0, 1, 2, 3, 4, 5, 6, 7})) << "what left stays until its step is behind";
   itinerary.delivered(first->after);
   Rehearsal goes_on(options);
-  goes_on.restore({{0, {.seen = 2, .kept = {{.id = 2}, {.id = 5}}}}});
+  goes_on.restore({{0, {.seen = 2, .samples = {{.id = 2}, {.id = 5}}}}});
   itinerary.begin_with(goes_on);
   EXPECT_EQ(samples->kept, (std::set<int64_t>{2, 5}));
   itinerary.begin_with(Rehearsal(options));

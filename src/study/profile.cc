@@ -437,7 +437,9 @@ class Profiling {
     return times(ratio_of(turns), unchanged_.rate.value);
   }
 
-  uint64_t memory_room() const { return std::min(memory_limit(), cached_at_most(loader_options_.resources.memory)); }
+  uint64_t memory_room() const {
+    return std::min(max_memory_budget(), cached_at_most(loader_options_.resources.memory));
+  }
   static uint64_t disk_room() {
     const Result<std::string> folder = default_cache_folder();
     std::error_code none;

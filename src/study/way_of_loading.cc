@@ -84,9 +84,9 @@ class VirtualRun {
   // As in the loader: ranks do not know each other's budgets, so each sample counts as cached by
   // the host that reads it first.
   std::shared_ptr<const ShardAssignment> by_first_reader() const {
-    return assignment_by_place(order_,
-                               std::make_shared<const Placement>(
-                                   order_, PlacementOptions{.hosts = hosts_, .batch_size = *options_.batch_size}));
+    return assignment_by_locality(order_,
+                                  std::make_shared<const Placement>(
+                                      order_, PlacementOptions{.hosts = hosts_, .batch_size = *options_.batch_size}));
   }
 
   SimulatedEpoch run_epoch(int64_t epoch) {
@@ -136,8 +136,8 @@ class VirtualRun {
     // In the first epoch all caches are empty; the regular way has no caches.
     if (epoch == 0 || way_ == WayOfLoading::kRegular) return cluster_.from_storage(host, bytes);
     if (way_ == WayOfLoading::kClairvoyant) return foreseen_row(epoch, id, host, bytes);
-    const Placement::Kept kept = placement_->kept(id);
-    if (kept.host == Placement::kNobody) return cluster_.from_storage(host, bytes);
+    const Placement::Ownership kept = placement_->ownership(id);
+    if (kept.host == Placement::kNoOwner) return cluster_.from_storage(host, bytes);
     if (kept.host != host) {
       const double drawn = chunk_of(static_cast<uint64_t>(id * options_.hosts + host));
       return drawn < copied_ ? cluster_.from_ram(host, bytes) : from_peer(kept.host, host, bytes);

@@ -8,10 +8,11 @@ uint64_t Histogram::count() const { return std::accumulate(counts.begin(), count
 
 namespace {
 
-/// Passes figures to a visitor, one line for each.
-class Teller {
+/// Passes figures to a visitor. The functions below emit one structure each, one line for each
+/// figure.
+class FigureEmitter {
  public:
-  explicit Teller(LedgerVisitor& to) : to_(to) {}
+  explicit FigureEmitter(LedgerVisitor& to) : to_(to) {}
 
   void label(std::string_view name, const std::string& value, std::string_view help) {
     // Metrics use labels to distinguish the elements of a list, and ignore other texts.
@@ -42,21 +43,21 @@ class Teller {
   void histogram(std::string_view name, const Histogram& value, std::string_view help, std::string_view unit) {
     to_.histogram({name, FigureKind::kHistogram, unit, help}, value);
   }
-  template <typename T, typename Tell>
-  void list(const FigureGroup& group, const std::vector<T>& values, Tell tell) {
+  template <typename T, typename Emit>
+  void list(const FigureGroup& group, const std::vector<T>& values, Emit emit) {
     to_.begin(group);
     for (const T& value : values) {
       to_.begin_item();
-      tell(*this, value);
+      emit(*this, value);
       to_.end_item();
     }
     to_.end(group);
   }
-  template <typename Tell>
-  void group(std::string_view name, std::string_view help, Tell tell) {
+  template <typename Emit>
+  void group(std::string_view name, std::string_view help, Emit emit) {
     const FigureGroup group{name, "", help};
     to_.begin(group);
-    tell();
+    emit();
     to_.end(group);
   }
 
@@ -70,7 +71,7 @@ class Teller {
   LedgerVisitor& to_;
 };
 
-void tell_step(Teller& to, const StepStats& step) {
+void emit_step(FigureEmitter& to, const StepStats& step) {
   to.label("name", step.name, "the operator; `fetch`, `decode` and `batch` are the engine's own");
   to.counter("samples", step.samples, "samples that it worked on");
   to.counter("bytes_in", step.bytes_in, "bytes of its input", "bytes");
@@ -86,7 +87,7 @@ void tell_step(Teller& to, const StepStats& step) {
              "waiting for storage or user code, summed over requests and calls", "seconds");
 }
 
-void tell_requests(Teller& to, const StoreStats& store) {
+void emit_requests(FigureEmitter& to, const StoreStats& store) {
   to.counter("requests", store.requests, "requests to the store: reads, listings and heads");
   to.counter("warm_reads", store.immediate, "reads that were answered at once, from memory or the page cache");
   to.counter("cold_reads", store.waited, "all other reads");
@@ -98,7 +99,7 @@ void tell_requests(Teller& to, const StoreStats& store) {
   to.gauge("in_flight", store.in_flight, "requests in flight");
 }
 
-void tell_attempts(Teller& to, const StoreStats& store) {
+void emit_attempts(FigureEmitter& to, const StoreStats& store) {
   to.counter("attempts", store.attempts, "requests sent over the network; 0 for stores without one");
   to.counter("retries", store.retries, "attempts after a failed one");
   to.counter("throttled", store.throttled, "answers that asked for fewer requests (503, 429)");
@@ -107,19 +108,19 @@ void tell_attempts(Teller& to, const StoreStats& store) {
   to.counter("hedges_won", store.hedges_won, "hedges that were answered first");
 }
 
-void tell_store(Teller& to, const StoreStats& store) {
+void emit_store(FigureEmitter& to, const StoreStats& store) {
   to.label("name", store.name,
            "scheme and place: `s3://bucket/`, the folder of a cache; `files` for local paths, `http` for a list of "
            "addresses");
-  tell_requests(to, store);
-  tell_attempts(to, store);
+  emit_requests(to, store);
+  emit_attempts(to, store);
   to.counter("seconds", store.seconds, "time from request to answer, summed over requests that had to wait", "seconds");
   to.histogram("read_bytes", store.read_bytes, "sizes of successful reads", "bytes");
   to.histogram("latency_seconds", store.latency_seconds, "time from request to answer, of requests that had to wait",
                "seconds");
 }
 
-void tell_tier(Teller& to, const TierStats& tier) {
+void emit_tier(FigureEmitter& to, const TierStats& tier) {
   to.counter("hits", tier.hits, "entries found");
   to.gauge("entries", tier.entries, "entries in the tier");
   to.gauge("bytes", tier.bytes, "size of its entries", "bytes");
@@ -129,11 +130,11 @@ void tell_tier(Teller& to, const TierStats& tier) {
   to.text("off", tier.off, "reason why a requested tier is off");
 }
 
-void tell_cache(Teller& to, const CacheStats& cache) {
+void emit_cache(FigureEmitter& to, const CacheStats& cache) {
   to.label("place", cache.place, "identifies the cached steps and data: 32 hexadecimal digits");
   to.text("description", cache.description, "the steps whose results are cached");
-  to.group("ram", "in memory", [&] { tell_tier(to, cache.ram); });
-  to.group("disk", "on disk", [&] { tell_tier(to, cache.disk); });
+  to.group("ram", "in memory", [&] { emit_tier(to, cache.ram); });
+  to.group("disk", "on disk", [&] { emit_tier(to, cache.disk); });
   to.counter("misses", cache.misses, "requested entries that no tier of this host had");
   to.counter("peer_hits", cache.peer_hits, "misses that another host of the job had");
   to.gauge("index_bytes", cache.index_bytes, "memory of the index of entries on disk", "bytes");
@@ -143,7 +144,7 @@ void tell_cache(Teller& to, const CacheStats& cache) {
   to.gauge("optimum", cache.optimum, "best ratio that the budgets allow if all entries are read in turn", "ratio");
 }
 
-void tell_memory(Teller& to, const Ledger& ledger) {
+void emit_memory(FigureEmitter& to, const Ledger& ledger) {
   const auto gauge = [&](std::string_view name, uint64_t value, std::string_view help) {
     to.gauge(name, value, help, "bytes");
   };
@@ -166,7 +167,7 @@ void tell_memory(Teller& to, const Ledger& ledger) {
         "idle memory of decoded columns; counted in full by each loader that uses it");
 }
 
-void tell_waits(Teller& to, const WaitStats& waits) {
+void emit_waits(FigureEmitter& to, const WaitStats& waits) {
   to.seconds("plan", waits.plan, "no element had started");
   to.seconds("arrival", waits.arrival, "a stream had too few records for it");
   to.seconds("memory", waits.memory, "it needed memory that others held");
@@ -179,7 +180,7 @@ void tell_waits(Teller& to, const WaitStats& waits) {
   to.seconds("interpreter", waits.interpreter, "the batch was ready, and another thread held Python's lock");
 }
 
-void tell_threads(Teller& to, const ThreadStats& threads) {
+void emit_threads(FigureEmitter& to, const ThreadStats& threads) {
   to.seconds("rows", threads.rows, "reading from the page cache, operators, writing rows into their batch");
   to.seconds("row_groups", threads.row_groups, "decoding row groups of tables, and operators on them");
   to.seconds("assembly", threads.assembly, "assembling batches");
@@ -188,7 +189,7 @@ void tell_threads(Teller& to, const ThreadStats& threads) {
   to.seconds("idle", threads.idle, "no work for this loader");
 }
 
-void tell_thread_cpu(Teller& to, const ThreadCpuStats& threads) {
+void emit_thread_cpu(FigureEmitter& to, const ThreadCpuStats& threads) {
   to.seconds("rows", threads.rows, "of `thread_seconds.rows`");
   to.seconds("row_groups", threads.row_groups, "of `thread_seconds.row_groups`");
   to.seconds("assembly", threads.assembly, "of `thread_seconds.assembly`");
@@ -197,7 +198,7 @@ void tell_thread_cpu(Teller& to, const ThreadCpuStats& threads) {
   to.seconds("idle", threads.idle, "threads between tasks: falling asleep, waking up, taking the next one");
 }
 
-void tell_tuning(Teller& to, const TuningStats& decision) {
+void emit_tuning(FigureEmitter& to, const TuningStats& decision) {
   to.note("seconds", decision.seconds, "time of the decision, since the first batch was requested", "seconds");
   to.text("what", decision.what, "name of the option");
   to.note("from", decision.from, "old value");
@@ -205,7 +206,7 @@ void tell_tuning(Teller& to, const TuningStats& decision) {
   to.text("reason", decision.reason, "reason");
 }
 
-void tell_chunks(Teller& to, const std::vector<uint32_t>& chunks) {
+void emit_chunks(FigureEmitter& to, const std::vector<uint32_t>& chunks) {
   std::map<uint32_t, int64_t> times;
   for (const uint32_t count : chunks) ++times[count];
   to.gauge("row_groups", uint64_t{chunks.size()}, "row groups of the data set");
@@ -214,14 +215,14 @@ void tell_chunks(Teller& to, const std::vector<uint32_t>& chunks) {
   to.tally("decoded_times", times, "number of row groups by how often they were decoded");
 }
 
-void tell_partition(Teller& to, const PartitionStats& partition) {
+void emit_partition(FigureEmitter& to, const PartitionStats& partition) {
   to.label("name", partition.name, "name of the partition");
   to.gauge("waiting", partition.waiting, "records that have arrived and are in no step yet");
   to.counter("dropped", partition.dropped,
              "records that the policy of the buffer dropped, since the stream's beginning");
 }
 
-void tell_stream(Teller& to, const StreamStats& stream) {
+void emit_stream(FigureEmitter& to, const StreamStats& stream) {
   to.counter("arrived", stream.arrived, "records that arrived, including those that another rank has read");
   to.counter("trimmed", stream.trimmed, "records that the log had forgotten before they were read");
   to.counter("missing", stream.missing,
@@ -241,7 +242,7 @@ void tell_stream(Teller& to, const StreamStats& stream) {
   to.gauge("disk_bytes", stream.disk_bytes, "size of the records on disk, spilled or kept for replay", "bytes");
 }
 
-void tell_rehearsal(Teller& to, const RehearsalStats& rehearsal) {
+void emit_rehearsal(FigureEmitter& to, const RehearsalStats& rehearsal) {
   to.counter("hits", rehearsal.hits,
              "replayed samples whose row was stored, so that earlier steps did not run for them");
   to.counter("misses", rehearsal.misses, "replayed samples whose row was computed again");
@@ -253,25 +254,25 @@ void tell_rehearsal(Teller& to, const RehearsalStats& rehearsal) {
 }  // namespace
 
 void visit(const Ledger& ledger, LedgerVisitor& visitor) {
-  Teller to(visitor);
+  FigureEmitter to(visitor);
   to.gauge("version", kLedgerVersion, "version of these names, kinds and units; new ones do not raise it");
-  to.list({"steps", "step", "operators, in the order of the work"}, ledger.steps, tell_step);
+  to.list({"steps", "step", "operators, in the order of the work"}, ledger.steps, emit_step);
   to.list(
       {"stores", "store",
        "first that of the data set, then the disks of caches; each since it was opened, for all loaders that share it"},
-      ledger.stores, tell_store);
-  to.list({"caches", "cache", "one for each `.cache()`"}, ledger.caches, tell_cache);
-  to.group("memory_bytes", "memory between storage and the user", [&] { tell_memory(to, ledger); });
+      ledger.stores, emit_store);
+  to.list({"caches", "cache", "one for each `.cache()`"}, ledger.caches, emit_cache);
+  to.group("memory_bytes", "memory between storage and the user", [&] { emit_memory(to, ledger); });
   // Groups that do not apply are left out as a whole instead of being reported as zeros.
-  if (!ledger.chunks.empty()) to.group("chunks", "only for tables", [&] { tell_chunks(to, ledger.chunks); });
+  if (!ledger.chunks.empty()) to.group("chunks", "only for tables", [&] { emit_chunks(to, ledger.chunks); });
   if (ledger.stream) {
-    to.group("stream", "only for streams", [&] { tell_stream(to, *ledger.stream); });
-    to.list({"partitions", "partition", "partitions of a stream"}, ledger.stream->partitions, tell_partition);
+    to.group("stream", "only for streams", [&] { emit_stream(to, *ledger.stream); });
+    to.list({"partitions", "partition", "partitions of a stream"}, ledger.stream->partitions, emit_partition);
   }
   if (ledger.rehearsal)
     to.group("rehearsal",
              "only for `.rehearse(where=\"here\")`: stored results of earlier steps for samples of the replay buffer",
-             [&] { tell_rehearsal(to, *ledger.rehearsal); });
+             [&] { emit_rehearsal(to, *ledger.rehearsal); });
   to.gauge("index_bytes", ledger.index_bytes,
            "index of the data set: keys and sizes, and the classes of a replay buffer", "bytes");
   to.gauge("threads", ledger.threads, "compute threads that may work for it at once");
@@ -284,19 +285,19 @@ void visit(const Ledger& ledger, LedgerVisitor& visitor) {
   to.counter("consumer_wait_seconds", ledger.consumer_wait_seconds, "time that the consumer waited for batches",
              "seconds");
   to.group("wait_seconds", "the same time, divided by what the oldest unfinished element waited for or was doing",
-           [&] { tell_waits(to, ledger.waits); });
+           [&] { emit_waits(to, ledger.waits); });
   to.group(
       "thread_seconds",
       "wall time of the compute threads that may work for it, divided by what they did: `threads` × `elapsed_seconds` "
       "if their number did not change",
-      [&] { tell_threads(to, ledger.thread_time); });
+      [&] { emit_threads(to, ledger.thread_time); });
   to.group(
       "thread_cpu_seconds",
       "CPU time of the same threads, in tasks that have ended: the rest of `thread_seconds` was spent waiting for a "
       "core, a lock or a mapped file",
-      [&] { tell_thread_cpu(to, ledger.thread_cpu); });
+      [&] { emit_thread_cpu(to, ledger.thread_cpu); });
   to.list({"tuning", "decision", "options that the engine chose and changed: the latest 64"}, ledger.tuning,
-          tell_tuning);
+          emit_tuning);
   to.gauge("elapsed_seconds", ledger.elapsed_seconds, "time since the first batch was requested", "seconds");
 }
 

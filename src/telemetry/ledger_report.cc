@@ -24,14 +24,14 @@ constexpr double kLacksCores = 0.5;                         // share of the time
 
 enum class Cause { kStorage, kSlots, kMemory, kCompute, kUser, kInterpreter, kArrival, kPlan };
 
-struct Part {
+struct WaitPart {
   double seconds;
   std::string_view phrase;
   Cause cause;
 };
 
-std::vector<Part> parts_of(const WaitStats& waits) {
-  std::vector<Part> parts = {
+std::vector<WaitPart> wait_parts(const WaitStats& waits) {
+  std::vector<WaitPart> parts = {
       {waits.storage, "its bytes were on their way from storage", Cause::kStorage},
       {waits.slot, "it waited for a free request slot", Cause::kSlots},
       {waits.memory, "it waited for memory", Cause::kMemory},
@@ -44,7 +44,8 @@ std::vector<Part> parts_of(const WaitStats& waits) {
       {waits.plan, "no element had started", Cause::kPlan},
   };
   // Stable, so that equal parts have the same order on every run.
-  std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.seconds > b.seconds; });
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const WaitPart& a, const WaitPart& b) { return a.seconds > b.seconds; });
   return parts;
 }
 
@@ -84,22 +85,23 @@ std::string percent(double part, double whole) {
 // A share that was estimated from samples. The uncertainty is printed unless it is below half a per
 // cent.
 std::string uncertain_percent(const StepStats& step, double all) {
-  const double off = 100 * step.busy_uncertainty_seconds / all;
-  if (off < 0.5) return percent(step.busy_seconds, all);
-  return fmt::format("{:.0f} ± {:.0f} %", 100 * step.busy_seconds / all, off);
+  const double uncertainty = 100 * step.busy_uncertainty_seconds / all;
+  if (uncertainty < 0.5) return percent(step.busy_seconds, all);
+  return fmt::format("{:.0f} ± {:.0f} %", 100 * step.busy_seconds / all, uncertainty);
 }
 
 std::string busy_line(const Ledger& ledger) {
-  const double all = busy_seconds(ledger), had = at_work_seconds(ledger.thread_time) + ledger.thread_time.idle;
-  if (all <= 0 || had <= 0) return "";
+  const double all = busy_seconds(ledger),
+               thread_seconds = at_work_seconds(ledger.thread_time) + ledger.thread_time.idle;
+  if (all <= 0 || thread_seconds <= 0) return "";
   std::string line = fmt::format("Compute threads ({}) were at work {} of the time;", ledger.threads,
-                                 percent(had - ledger.thread_time.idle, had));
-  if (ledger.thread_time.engine >= kWorthAChange * had)
-    line += fmt::format(" the engine's own work took {};", percent(ledger.thread_time.engine, had));
+                                 percent(thread_seconds - ledger.thread_time.idle, thread_seconds));
+  if (ledger.thread_time.engine >= kWorthAChange * thread_seconds)
+    line += fmt::format(" the engine's own work took {};", percent(ledger.thread_time.engine, thread_seconds));
   const double without_core = waited_at_work(ledger);
-  if (without_core >= kWorthAChange * had)
+  if (without_core >= kWorthAChange * thread_seconds)
     line += fmt::format(" {} of the time they waited there (for a core, a lock, a mapped file);",
-                        percent(without_core, had));
+                        percent(without_core, thread_seconds));
   line += " CPU time by step:";
   const std::vector<const StepStats*> steps = busiest(ledger);
   for (size_t i = 0; i < std::min<size_t>(steps.size(), 3) && steps[i]->busy_seconds >= kWorthALine * all; ++i)
@@ -108,9 +110,9 @@ std::string busy_line(const Ledger& ledger) {
 }
 
 // The cause with the largest sum over its parts.
-std::pair<Cause, double> main_cause(const std::vector<Part>& parts) {
+std::pair<Cause, double> main_cause(const std::vector<WaitPart>& parts) {
   std::vector<std::pair<Cause, double>> causes;
-  for (const Part& part : parts) {
+  for (const WaitPart& part : parts) {
     const auto known =
         std::find_if(causes.begin(), causes.end(), [&](const auto& cause) { return cause.first == part.cause; });
     if (known == causes.end()) {
@@ -189,8 +191,8 @@ RunFinding finding_of(const Ledger& ledger) {
     return finding;
   }
   // Compares causes and not parts: the parts of a cause may each be small and together be largest.
-  const std::vector<Part> parts = parts_of(ledger.waits);
-  for (const Part& part : parts) finding.waits.push_back({std::string(part.phrase), part.seconds});
+  const std::vector<WaitPart> parts = wait_parts(ledger.waits);
+  for (const WaitPart& part : parts) finding.waits.push_back({std::string(part.phrase), part.seconds});
   finding.sentence = fmt::format("Waiting for batches took {} of the time", percent(waited, elapsed));
   finding.worth_a_change = waited >= kWorthAChange * elapsed;
   if (!finding.worth_a_change) {

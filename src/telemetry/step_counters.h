@@ -28,11 +28,11 @@ struct StepCounters {
   /// CPU time of the step in the measured rows of a class, from which its share of all rows of the
   /// class is estimated. The sums of its squares, and of its products with the time of the whole
   /// row, give the uncertainty of that share.
-  struct LookedAt {
+  struct MeasuredTime {
     std::atomic<int64_t> ns{0};
     std::atomic<double> squares{0}, products{0};
   };
-  std::array<LookedAt, kRowClasses> looked_at;
+  std::array<MeasuredTime, kRowClasses> measured;
 
   void add(int64_t sample_count, uint64_t in, uint64_t out, int64_t cpu_ns) {
     samples.fetch_add(sample_count, std::memory_order_relaxed);
@@ -41,9 +41,9 @@ struct StepCounters {
     busy_ns.fetch_add(cpu_ns, std::memory_order_relaxed);
   }
   /// Adds a measured row: the step's part of it, and the CPU time of the whole row.
-  void look_at(int64_t part_ns, int64_t row_ns) {
+  void add_measured(int64_t part_ns, int64_t row_ns) {
     const auto part = static_cast<double>(part_ns), row = static_cast<double>(row_ns);
-    LookedAt& of_class = looked_at[row_class(row_ns)];
+    MeasuredTime& of_class = measured[row_class(row_ns)];
     of_class.ns.fetch_add(part_ns, std::memory_order_relaxed);
     of_class.squares.fetch_add(part * part, std::memory_order_relaxed);
     of_class.products.fetch_add(part * row, std::memory_order_relaxed);
@@ -54,20 +54,20 @@ struct StepCounters {
 struct RowCounters {
   struct Class {
     std::atomic<int64_t> cpu_ns{0};  ///< of all rows
-    /// Rows that a StepMeter measured, and their CPU time.
-    std::atomic<int64_t> looked_at{0}, looked_at_ns{0};
-    std::atomic<double> looked_at_squares{0};  ///< sum of squares of that, in ns²
+    /// Number of rows that a StepMeter measured, and their CPU time.
+    std::atomic<int64_t> measured{0}, measured_ns{0};
+    std::atomic<double> measured_squares{0};  ///< sum of the squares of these CPU times, in ns²
   };
   std::array<Class, kRowClasses> classes;
 
-  void add(int64_t cpu_ns, bool looked_at) {
+  void add(int64_t cpu_ns, bool measured) {
     Class& rows = classes[row_class(cpu_ns)];
     rows.cpu_ns.fetch_add(cpu_ns, std::memory_order_relaxed);
-    if (!looked_at) return;
+    if (!measured) return;
     const auto ns = static_cast<double>(cpu_ns);
-    rows.looked_at.fetch_add(1, std::memory_order_relaxed);
-    rows.looked_at_ns.fetch_add(cpu_ns, std::memory_order_relaxed);
-    rows.looked_at_squares.fetch_add(ns * ns, std::memory_order_relaxed);
+    rows.measured.fetch_add(1, std::memory_order_relaxed);
+    rows.measured_ns.fetch_add(cpu_ns, std::memory_order_relaxed);
+    rows.measured_squares.fetch_add(ns * ns, std::memory_order_relaxed);
   }
 };
 

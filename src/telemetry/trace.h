@@ -24,10 +24,10 @@ struct TraceArg {
 };
 using TraceArgs = std::initializer_list<TraceArg>;
 
-/// A timeline for people to look at: a file in the "Trace Event Format" (a JSON array, whose end
-/// may be missing), which ui.perfetto.dev and chrome://tracing open. Slices lie on rows, and rows
-/// in groups. Flows are arrows between slices. Times are those of monotonic_ns(). Any thread may
-/// write; occasionally the writing thread waits for the disk.
+/// A timeline of a run: a file in the "Trace Event Format" (a JSON array, whose end may be
+/// missing), which ui.perfetto.dev and chrome://tracing open. Slices lie on rows, and rows in
+/// groups. Flows are arrows between slices. Times are those of monotonic_ns(). Methods may be
+/// called from any thread; the calling thread occasionally waits for the disk.
 ///
 /// The size of the file is bounded. Events beyond the limit are dropped; one warning in the log and
 /// the last event of the file say so.

@@ -10,8 +10,8 @@
 #include <new>
 #include <random>
 
+#include "cache/cache_maintenance.h"
 #include "cache/cache_test_support.h"
-#include "cache/places.h"
 #include "forebay/stats/cache.h"
 
 namespace forebay {
@@ -25,7 +25,7 @@ CacheOptions options_of(const ScratchFolder& folder) {
   CacheOptions options;
   options.disk_bytes = kBudget;
   options.dir = folder.path("caches");
-  options.place = id_of(1);
+  options.cache_id = id_of(1);
   options.description = "crash test";
   return options;
 }
@@ -39,7 +39,7 @@ CacheOptions options_of(const ScratchFolder& folder) {
     const uint64_t n = random() % kEntries;
     const auto columns = looked_up(**opened, id_of(n));
     if (columns && !same_columns(*columns, columns_of_seed(n, 10))) ::_exit(11);
-    if (!columns && (*opened)->admits({}, 1500)) (*opened)->put(id_of(n), shared_columns(n, 10), 0.01);
+    if (!columns && (*opened)->try_admit({}, 1500)) (*opened)->put(id_of(n), shared_columns(n, 10), 0.01);
   }
 }
 
@@ -101,8 +101,8 @@ TEST(CacheCrashes, WritersThatAreKilledLeaveNothingThatMatters) {
     ::waitpid(writer, nullptr, 0);
   }
 
-  PlaceReport report;
-  ASSERT_TRUE(verify_place(folder.path("caches"), id_of(1).to_string(), {}, report).ok());
+  CacheReport report;
+  ASSERT_TRUE(verify_cache(folder.path("caches"), id_of(1).to_string(), {}, report).ok());
   EXPECT_EQ(report.damaged_count, 0u) << report.damaged[0].where << ": " << report.damaged[0].what;
 
   const auto cache = open_cache(options_of(folder));
@@ -146,11 +146,11 @@ TEST(CacheCrashes, TwoProcessesFillOnePlaceTogetherWithoutWritingAnythingTwice) 
     ASSERT_EQ(::waitpid(writer, &status, 0), writer);
     EXPECT_EQ(status, 0);
   }
-  const auto places = list_places(folder.path("caches"));
+  const auto places = list_caches(folder.path("caches"));
   ASSERT_TRUE(places.ok());
   ASSERT_EQ(places->size(), 1u);
-  PlaceReport report;
-  ASSERT_TRUE(verify_place(folder.path("caches"), places->front().name, {}, report).ok());
+  CacheReport report;
+  ASSERT_TRUE(verify_cache(folder.path("caches"), places->front().name, {}, report).ok());
   EXPECT_EQ(report.damaged_count, 0u);
   EXPECT_EQ(report.entries, places->front().entries) << "no entry is there twice";
   EXPECT_GT(report.entries, 900u);

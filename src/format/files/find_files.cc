@@ -56,7 +56,7 @@ void take_file(Search& search, ObjectInfo& object) {
   search.found.emplace(std::move(object.key), std::move(entry));
 }
 
-void leave_out(Search& search, const LeftOutKind& kind, std::string_view key, const std::string& base) {
+void leave_out(Search& search, const OmissionReason& kind, std::string_view key, const std::string& base) {
   if (search.warnings != nullptr) search.warnings->add(kind, key.substr(base.size()));
 }
 

@@ -30,13 +30,13 @@ std::string lower(std::string_view text) {
 
 }  // namespace
 
-const LeftOutKind kUnreadFiles{"unread_files", "file looks like data and is in a format that is not read here",
-                               "files look like data and are in formats that are not read here",
-                               "convert them, read them with a source of their own, or move them away"};
-const LeftOutKind kDeadLinks{"dead_links", "symbolic link leads nowhere, and what was behind it is left out",
-                             "symbolic links lead nowhere, and what was behind them is left out",
-                             "fetch their content (git annex get, dvc pull), mount the disk, or remove the links"};
-const LeftOutKind kCircularLinks{
+const OmissionReason kUnreadFiles{"unread_files", "file looks like data and is in a format that is not read here",
+                                  "files look like data and are in formats that are not read here",
+                                  "convert them, read them with a source of their own, or move them away"};
+const OmissionReason kDeadLinks{"dead_links", "symbolic link leads nowhere, and what was behind it is left out",
+                                "symbolic links lead nowhere, and what was behind them is left out",
+                                "fetch their content (git annex get, dvc pull), mount the disk, or remove the links"};
+const OmissionReason kCircularLinks{
     "circular_links", "symbolic link leads to a folder that it lies in and is not followed",
     "symbolic links lead to folders that they lie in and are not followed", "what they lead to is read once"};
 

@@ -7,9 +7,9 @@
 namespace forebay {
 
 // Reasons for which a listing skips objects that may hold samples.
-extern const LeftOutKind kUnreadFiles;    ///< files in formats that the source does not read
-extern const LeftOutKind kDeadLinks;      ///< dead links where a folder may have been
-extern const LeftOutKind kCircularLinks;  ///< links to a folder that contains them
+extern const OmissionReason kUnreadFiles;    ///< files in formats that the source does not read
+extern const OmissionReason kDeadLinks;      ///< dead links where a folder may have been
+extern const OmissionReason kCircularLinks;  ///< links to a folder that contains them
 
 /// True unless files of that name (without folders) usually accompany data: documents, lists,
 /// checksums, programs, files that desktops leave.

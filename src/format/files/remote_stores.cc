@@ -86,7 +86,7 @@ Result<std::shared_ptr<Store>> open_s3_store(const std::string& bucket, const St
     const std::shared_ptr<HttpTransport> transport = shared_http_transport();
     FOREBAY_ASSIGN(std::shared_ptr<CredentialsSource> credentials, find_credentials(s3, environment, transport));
     const auto slots = std::make_shared<RequestSlots>();
-    http.caller.on_throttled = [slots] { slots->throttled(); };
+    http.caller.on_throttled = [slots] { slots->on_throttled(); };
     const std::shared_ptr<RetryingCaller> caller = retrying_caller(transport, http.caller);
     auto client = std::make_shared<S3Client>(s3, caller, std::move(credentials), http.connection);
     return std::shared_ptr<Store>(std::make_shared<S3Store>(std::move(client), caller, slots));

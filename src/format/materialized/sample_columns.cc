@@ -54,11 +54,11 @@ class ColumnOf {
  public:
   ColumnOf(std::span<const Record> samples, size_t field) : samples_(samples), field_(field) {}
 
-  Result<Buffer> values(const TakeMemory& memory) const {
+  Result<Buffer> values(const BufferAllocator& memory) const {
     size_t bytes = 0;
     for (const Record& sample : samples_) bytes += bytes_of(sample[field_]).size();
     if (end_to_end()) return Buffer(buffer_of(samples_.front()).data(), bytes, buffer_of(samples_.front()).owner());
-    FOREBAY_ASSIGN(Buffer all, memory_from(memory, bytes));
+    FOREBAY_ASSIGN(Buffer all, allocate_buffer(memory, bytes));
     uint8_t* out = all.data();
     for (const Record& sample : samples_) {
       const std::span<const uint8_t> from = bytes_of(sample[field_]);
@@ -148,7 +148,7 @@ void add_shapes(Columns& columns, const Field& field, std::span<const Record> sa
 }
 
 Status add_field(Columns& columns, const StoredField& stored, std::span<const Record> samples, size_t number,
-                 const TakeMemory& memory) {
+                 const BufferAllocator& memory) {
   const ColumnOf column(samples, number);
   Field field = plain_field(stored.field.name, stored.field.dtype, stored.field.shape);
   field.kind = stored.field.kind;

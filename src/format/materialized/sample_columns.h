@@ -5,11 +5,11 @@
 #include <span>
 #include <vector>
 
+#include "base/buffer_allocator.h"
 #include "base/buffer_chain.h"
 #include "base/columns.h"
 #include "base/read_request.h"
 #include "base/record.h"
-#include "base/take_memory.h"
 #include "format/materialized/manifest.h"
 
 namespace forebay {
@@ -25,7 +25,7 @@ Status check_samples(std::span<const StoredField> fields, std::span<const Record
 
 /// Appends one field of all samples as a column. Tensors of varying shape become flat lists.
 Status add_field(Columns& columns, const StoredField& stored, std::span<const Record> samples, size_t number,
-                 const TakeMemory& memory);
+                 const BufferAllocator& memory);
 /// Appends a column of numbers; `of_row` returns the value of a row.
 void add_int64(Columns& columns, std::string name, const std::function<int64_t(size_t)>& of_row);
 void add_uint64(Columns& columns, std::string name, const std::function<uint64_t(size_t)>& of_row);

@@ -11,7 +11,7 @@ class SampleShardWriter {
   SampleShardWriter(std::span<const StoredField> fields, int64_t first, std::span<const Record> samples)
       : fields_(fields), first_(first), samples_(samples), in_range_(fields_in_range(fields)) {}
 
-  Result<ShardFiles> write(const TableCodecs& codecs, const TakeMemory& memory) {
+  Result<ShardFiles> write(const TableCodecs& codecs, const BufferAllocator& memory) {
     FOREBAY_RETURN_IF_ERROR(check_samples(fields_, samples_));
     std::vector<Columns> batches;
     // Arrow stores a column's values together. Several fields of one sample are contiguous only in
@@ -29,7 +29,7 @@ class SampleShardWriter {
   }
 
  private:
-  Result<Columns> everything(std::span<const Record> samples, int64_t first, const TakeMemory& memory) const {
+  Result<Columns> everything(std::span<const Record> samples, int64_t first, const BufferAllocator& memory) const {
     Columns columns;
     columns.rows = static_cast<int64_t>(samples.size());
     add_int64(columns, "id", [&](size_t row) { return first + static_cast<int64_t>(row); });
@@ -82,7 +82,7 @@ uint64_t range_hash(const BufferChain& file, const ByteRange& range) {
 
 Result<ShardFiles> write_sample_shard(std::span<const StoredField> fields, int64_t first,
                                       std::span<const Record> samples, const TableCodecs& codecs,
-                                      const TakeMemory& memory) {
+                                      const BufferAllocator& memory) {
   return SampleShardWriter(fields, first, samples).write(codecs, memory);
 }
 

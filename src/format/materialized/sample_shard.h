@@ -54,6 +54,6 @@ uint64_t range_hash(const BufferChain& file, const ByteRange& range);
 /// values.
 Result<ShardFiles> write_sample_shard(std::span<const StoredField> fields, int64_t first,
                                       std::span<const Record> samples, const TableCodecs& codecs,
-                                      const TakeMemory& memory = {});
+                                      const BufferAllocator& memory = {});
 
 }  // namespace forebay

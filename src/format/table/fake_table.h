@@ -315,7 +315,7 @@ class FakeCodecs final : public TableCodecs {
     return std::shared_ptr<const TableFile>(std::make_shared<FakeTableFile>(std::move(index), reading.nulls, &counts));
   }
   Result<WrittenTable> write_arrow_file(std::span<const Columns>, const std::string&,
-                                        const TakeMemory&) const override {
+                                        const BufferAllocator&) const override {
     return Status(Code::kUnsupported, "tables of tests are not written");
   }
   Result<Buffer> write_parquet_file(std::span<const Columns>, const std::string&) const override {

@@ -13,7 +13,7 @@ namespace forebay {
 namespace {
 
 constexpr size_t kDifferencesNamed = 10;
-constexpr LeftOutKind kTwofoldNames{
+constexpr OmissionReason kTwofoldNames{
     "twofold_names", "name is that of a column and of a struct or its member, and the column is read",
     "names are those of columns and of structs or their members, and the columns are read",
     "rename one of them where the table is written"};

@@ -51,11 +51,11 @@ Result<std::shared_ptr<TieredCache>> open_step_cache(const Description& descript
   const Args args(op.args, catalog().find(op.name)->args);
   const auto text = [&](const char* name) { return args.has(name) ? args.text(name) : std::string(); };
   const Compression compression = compression_from_name(text("compression")).value_or(Compression::kNone);
-  const uint64_t usual = std::min(usual_memory(local_ranks), cached_at_most(memory));
+  const uint64_t usual = std::min(default_memory_budget(local_ranks), cached_at_most(memory));
   CacheOptions options{.ram_bytes = args.json("ram") == "auto" ? usual : args.bytes("ram"),
                        .disk_bytes = args.json("disk") == "auto" ? CacheOptions::kHalfOfDisk : args.bytes("disk"),
                        .dir = text("dir"),
-                       .place = place,
+                       .cache_id = place,
                        .description = place_description(description, step),
                        .compression = compression,
                        .entry_bytes = compression == Compression::kNone ? least_bytes : 0};
@@ -74,7 +74,7 @@ Result<std::shared_ptr<TieredCache>> open_step_cache(const Description& descript
     options.disk_bytes = 0;
     // A separate place per source: in a shared cache, entries of sources that no longer exist would
     // take up the budget.
-    options.place = entry_key(place, identity->hash);
+    options.cache_id = entry_key(place, identity->hash);
   }
   return open_cache(options);
 }

@@ -32,15 +32,15 @@ void add_reclaimable_accounts(const ExecutionPlan& plan, const std::vector<std::
       // The codecs live as long as the process.
       add({.use = Use::kColumns,
            .memory = std::shared_ptr<ReclaimableMemory>(std::shared_ptr<void>(), &(*codecs)->idle_memory()),
-           .beside = 32 * kMiB});  // limit of the column decoder's pool
+           .extra = 32 * kMiB});  // limit of the column decoder's pool
     }
   }
   // All caches together may set aside no more than one, or no memory would be left for read-ahead.
   uint64_t left = cached_at_most(memory);
   for (const auto& cache : caches) {
-    const uint64_t most = limit_of(*cache, memory), set_aside = std::min(most, left);
-    left -= set_aside;
-    add({Use::kCaches, cache->entries(), ByteBudget::Kind::kEntries, most, set_aside, /*beside=*/most});
+    const uint64_t most = limit_of(*cache, memory), reserved = std::min(most, left);
+    left -= reserved;
+    add({Use::kCaches, cache->entries(), ByteBudget::Kind::kEntries, most, reserved, /*extra=*/most});
     add({Use::kIndex, cache->index(), ByteBudget::Kind::kEntries});
   }
 }

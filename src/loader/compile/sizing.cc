@@ -66,7 +66,7 @@ void choose_share(const SizingInput& input, uint64_t wanted, uint64_t floor, uin
   const uint64_t limit = input.engine.memory.value_or(usable_memory() / 4 / static_cast<uint64_t>(input.local_ranks));
   share.wanted = input.memory.value_or(std::max(std::min(wanted, limit), floor));
   share.least = std::min(least, share.wanted);
-  if (!input.memory) share.together = std::max(share.wanted, limit);
+  if (!input.memory) share.shared_limit = std::max(share.wanted, limit);
 }
 
 // Plans for a second set of chunks while the first is mixed, so that reading never waits for

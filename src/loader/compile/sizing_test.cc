@@ -41,7 +41,7 @@ TEST(Sizing, chooses_what_is_not_fixed) {
   EXPECT_LE(options->window_batches, 256);
   EXPECT_GE(options->memory.share.wanted, 3 * 3200u);
   EXPECT_LE(options->memory.share.wanted, usable_memory() / 4);
-  EXPECT_GE(options->memory.share.together, options->memory.share.wanted) << "a rare large sample may raise it";
+  EXPECT_GE(options->memory.share.shared_limit, options->memory.share.wanted) << "a rare large sample may raise it";
 }
 
 TEST(Sizing, a_large_batch_that_comes_back_has_room_beside_the_window) {
@@ -59,7 +59,7 @@ TEST(Sizing, what_is_fixed_stays) {
   EXPECT_EQ(options->threads, 3);
   EXPECT_EQ(options->requests, 5);
   EXPECT_EQ(options->memory.share.wanted, uint64_t{1} << 20);
-  EXPECT_EQ(options->memory.share.together, 0u) << "what is given is never exceeded";
+  EXPECT_EQ(options->memory.share.shared_limit, 0u) << "what is given is never exceeded";
   EXPECT_LE(options->memory.per_thread * 3 + 3200, options->memory.share.wanted);
 }
 

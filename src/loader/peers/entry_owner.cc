@@ -32,7 +32,7 @@ OwnerOf owner_by_placement(OwnerInput input) {
     const int64_t id = in.chunks ? in.chunks->chunk_begin(element) : element;
     const int64_t index = index_of(*in.selection, id);
     if (index >= in.selection->size()) return Owner();
-    const Placement::Kept kept = in.placement->kept(index);
+    const Placement::Ownership kept = in.placement->ownership(index);
     return Owner{kept.host, kept.position};
   };
 }

@@ -146,7 +146,7 @@ class PeerCache final : public TieredCache {
     return columns;
   }
 
-  bool admits(const Hash128& entry, uint64_t bytes) const override { return own_->admits(entry, bytes); }
+  bool try_admit(const Hash128& entry, uint64_t bytes) const override { return own_->try_admit(entry, bytes); }
   void put(const EntryRef& entry, std::shared_ptr<const Columns> columns, double seconds, KeepIn where) override {
     // An entry that another host owns displaces no other entry (0 seconds saved): the displaced
     // entry would have to be read again, while the owner still has this one.

@@ -27,7 +27,7 @@ class PeerGroup::Entries final : public EntrySource {
     if (!has_owner_.load(std::memory_order_acquire) || !source_) return std::nullopt;
     const LearnedVersions* const versions = source_->learned_versions();
     if (versions == nullptr || sample >= source_->size() || name != versions->name(sample)) return std::nullopt;
-    return versions->learned(sample);
+    return versions->learned_version(sample);
   }
   std::optional<uint64_t> coming(int64_t element) override {
     const int64_t at = position_.load(std::memory_order_relaxed);

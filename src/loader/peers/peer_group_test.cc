@@ -50,13 +50,13 @@ class Learns final : public SampleSource, private LearnedVersions {
   const LearnedVersions* learned_versions() const override { return this; }
 
  private:
-  std::optional<Fetch> ask(int64_t) const override { return std::nullopt; }
-  void answered(int64_t, uint64_t) const override {}
+  std::optional<Fetch> version_request(int64_t) const override { return std::nullopt; }
+  void record_answer(int64_t, uint64_t) const override {}
   Identity learn(int64_t id, uint64_t) const override { return name(id); }
-  std::optional<uint64_t> learned(int64_t id) const override {
+  std::optional<uint64_t> learned_version(int64_t id) const override {
     return known.contains(id) ? std::optional(known.at(id)) : std::nullopt;
   }
-  void tell(int64_t, uint64_t) const override {}
+  void learn_from_peer(int64_t, uint64_t) const override {}
 
   const Schema schema_;
 };
@@ -82,7 +82,7 @@ class PeerGroupTest : public testing::Test {
       CacheOptions options;
       options.ram_bytes = options.disk_bytes = 1 << 20;
       options.dir = folder_.path(std::to_string(rank));
-      options.place = entry_of(99);
+      options.cache_id = entry_of(99);
       auto cache = open_cache(options);
       ASSERT_TRUE(cache.ok()) << cache.status().to_string();
       own_.push_back(*cache);

@@ -34,16 +34,16 @@ Result<std::string> print_of(const Json& json, const char* name) {
   return prints[name].get<std::string>();
 }
 
-// A class is [label, seen, largest_once, next, ids], and then epochs if the state has them.
+// A class is [label, seen, was_largest, next, ids], and then epochs if the state has them.
 Json json_of(const ReplayState& replay) {
   Json json = {{"source", replay.source}, {"classes", Json::array()}};
   for (const auto& [label, one] : replay.classes) {
     std::vector<int64_t> ids, epochs;
-    for (const ReplaySample& sample : one.kept) {
+    for (const ReplaySample& sample : one.samples) {
       ids.push_back(sample.id);
       epochs.push_back(sample.epoch);
     }
-    json["classes"].push_back({label, one.seen, one.largest_once, one.next, std::move(ids)});
+    json["classes"].push_back({label, one.seen, one.was_largest, one.next, std::move(ids)});
     if (replay.has_epochs) json["classes"].back().push_back(std::move(epochs));
   }
   if (!replay.records) return json;
@@ -67,7 +67,7 @@ std::optional<Rehearsal::Class> class_of(const Json& one) {
   const auto size = static_cast<int64_t>(one[4].size());
   if (kept.seen < size || kept.next > std::max<int64_t>(size - 1, 0)) return std::nullopt;
   for (size_t i = 0; i < one[4].size(); ++i)
-    kept.kept.push_back({one[4][i].get<int64_t>(), one.size() == 6 ? one[5][i].get<int64_t>() : 0});
+    kept.samples.push_back({one[4][i].get<int64_t>(), one.size() == 6 ? one[5][i].get<int64_t>() : 0});
   return kept;
 }
 

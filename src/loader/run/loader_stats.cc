@@ -22,17 +22,17 @@ struct Part {
 // In each class of rows, a step's share is a ratio of two sums over the sampled rows. Its variance
 // is that of the deviations of the rows' parts from this share (W. G. Cochran, Sampling Techniques,
 // 3rd ed., 6.3 and 6.11). Returns twice its root, the half-width of the 95 % confidence interval.
-double off_of_share(const StepCounters::LookedAt& seen, const RowCounters::Class& rows, double share) {
-  const auto count = static_cast<double>(rows.looked_at);
-  const double differing = seen.squares - 2 * share * seen.products + share * share * rows.looked_at_squares;
-  return 2 * std::sqrt(std::max(differing, 0.0) * count / (count - 1)) / static_cast<double>(rows.looked_at_ns);
+double off_of_share(const StepCounters::MeasuredTime& seen, const RowCounters::Class& rows, double share) {
+  const auto count = static_cast<double>(rows.measured);
+  const double differing = seen.squares - 2 * share * seen.products + share * share * rows.measured_squares;
+  return 2 * std::sqrt(std::max(differing, 0.0) * count / (count - 1)) / static_cast<double>(rows.measured_ns);
 }
 
 Part part_of(const StepCounters& step, const RowCounters& rows) {
-  double ns = 0, looked_at_ns = 0;
+  double ns = 0, measured_ns = 0;
   for (size_t i = 0; i < kRowClasses; ++i) {
-    ns += static_cast<double>(step.looked_at[i].ns);
-    looked_at_ns += static_cast<double>(rows.classes[i].looked_at_ns);
+    ns += static_cast<double>(step.measured[i].ns);
+    measured_ns += static_cast<double>(rows.classes[i].measured_ns);
   }
   Part part;
   if (ns == 0) return part;
@@ -40,15 +40,15 @@ Part part_of(const StepCounters& step, const RowCounters& rows) {
   for (size_t i = 0; i < kRowClasses; ++i) {
     const RowCounters::Class& of_class = rows.classes[i];
     const auto all_ns = static_cast<double>(of_class.cpu_ns);
-    const bool seen = of_class.looked_at_ns > 0;
+    const bool seen = of_class.measured_ns > 0;
     // A class without sampled rows is assumed to have the same share as the others.
-    const double share = seen ? static_cast<double>(step.looked_at[i].ns) / static_cast<double>(of_class.looked_at_ns)
-                              : ns / looked_at_ns;
+    const double share =
+        seen ? static_cast<double>(step.measured[i].ns) / static_cast<double>(of_class.measured_ns) : ns / measured_ns;
     part.ns += share * all_ns;
     // A single sampled row says nothing about the others: all or none of their time may be this
     // step's.
     const double off =
-        of_class.looked_at < 2 ? std::max(share, 1 - share) : off_of_share(step.looked_at[i], of_class, share);
+        of_class.measured < 2 ? std::max(share, 1 - share) : off_of_share(step.measured[i], of_class, share);
     squares += std::pow(off * all_ns, 2);
   }
   part.off = std::sqrt(squares);

@@ -17,12 +17,12 @@ class PlanOfTwoSteps {
     stage.ops.push_back({"decode", nullptr, std::make_shared<StepCounters>()});
     plan_.stages.push_back(std::move(stage));
   }
-  void row(int64_t decode_ns, int64_t write_ns, bool looked_at) {
+  void row(int64_t decode_ns, int64_t write_ns, bool measured) {
     const int64_t both = decode_ns + write_ns;
-    plan_.row_counters->add(both, looked_at);
-    if (!looked_at) return;
-    decode().look_at(decode_ns, both);
-    plan_.write_counters->look_at(write_ns, both);
+    plan_.row_counters->add(both, measured);
+    if (!measured) return;
+    decode().add_measured(decode_ns, both);
+    plan_.write_counters->add_measured(write_ns, both);
   }
   StepStats stats_of(const std::string& step) const {
     Ledger ledger;

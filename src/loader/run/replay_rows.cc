@@ -69,7 +69,7 @@ bool ReplayRows::has(const Hash128& entry) const {
   return found != entries_.end() && found->second.columns;
 }
 
-bool ReplayRows::admits(const Hash128& entry, uint64_t bytes) const {
+bool ReplayRows::try_admit(const Hash128& entry, uint64_t bytes) const {
   const Lock lock(mutex_);
   const auto found = entries_.find(entry);
   return found != entries_.end() && !found->second.columns && has_room(bytes);

@@ -38,7 +38,7 @@ class ReplayRows final : public EntryCache, public ReplayResults, public Reclaim
   std::optional<Found> find(const EntryRef& entry) override;
   bool has(const Hash128& entry) const override;
   /// Whether the sample is in the replay buffer, its result is missing, and `bytes` fit the budget.
-  bool admits(const Hash128& entry, uint64_t bytes) const override;
+  bool try_admit(const Hash128& entry, uint64_t bytes) const override;
   void put(const EntryRef& entry, std::shared_ptr<const Columns> columns, double seconds, KeepIn where) override;
   /// Fails: every entry is in memory.
   Result<std::shared_ptr<const Columns>> open(const Hash128& entry, Buffer stored) override;

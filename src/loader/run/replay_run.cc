@@ -24,9 +24,9 @@ constexpr uint64_t kUsualBytes = uint64_t{2} << 30;  // as for a .cache()
 
 // Reduces the buffer of a run with another capacity to its latest `capacity` samples, oldest first.
 void keep_latest(Rehearsal::Class& kept, int64_t capacity) {
-  std::rotate(kept.kept.begin(), kept.kept.begin() + kept.next, kept.kept.end());
-  const auto size = static_cast<int64_t>(kept.kept.size());
-  if (size > capacity) kept.kept.erase(kept.kept.begin(), kept.kept.end() - capacity);
+  std::rotate(kept.samples.begin(), kept.samples.begin() + kept.next, kept.samples.end());
+  const auto size = static_cast<int64_t>(kept.samples.size());
+  if (size > capacity) kept.samples.erase(kept.samples.begin(), kept.samples.end() - capacity);
   kept.next = 0;
 }
 
@@ -72,7 +72,7 @@ std::shared_ptr<ReplayRows> open_results(const Description& description, std::op
   if (step == nullptr || !rehearses_here(*step, catalog())) return nullptr;
   const Args args(step->args, catalog().find(step->name)->args);
   const uint64_t said = args.has("ram") ? args.bytes("ram") : kUsualBytes;
-  return std::make_shared<ReplayRows>(std::min({said, memory_limit(), cached_at_most(memory)}));
+  return std::make_shared<ReplayRows>(std::min({said, max_memory_budget(), cached_at_most(memory)}));
 }
 
 std::vector<int64_t> ids_of(const Rehearsal& rehearsal) {
@@ -188,12 +188,12 @@ Result<Rehearsal> ReplayRun::restored(const ReplayState& state) const {
   std::map<int64_t, Rehearsal::Class> classes = state.classes;
   int64_t all = 0;
   for (auto& [label, kept] : classes) {
-    const auto size = static_cast<int64_t>(kept.kept.size());
+    const auto size = static_cast<int64_t>(kept.samples.size());
     all += size;
     // A repeated buffer has the size of one step, and a run may resume with another batch size.
     const bool other_size = size > options_.capacity || (size < options_.capacity && kept.next > 0);
     if (options_.draws == 0 && other_size) keep_latest(kept, options_.capacity);
-    if (static_cast<int64_t>(kept.kept.size()) > options_.capacity) return unusable_replay();
+    if (static_cast<int64_t>(kept.samples.size()) > options_.capacity) return unusable_replay();
   }
   if (options_.policy == RehearsalPolicy::kBalanced && all > options_.capacity) return unusable_replay();
   Rehearsal rehearsal(options_);

@@ -61,7 +61,7 @@ Status choose_assignment(const Description& description, const ScheduleOptions& 
   const PlacementOptions options{
       .hosts = hosts, .batch_size = schedule.batch_size, .pads = schedule.last == LastPolicy::kPad};
   ordering->assignment =
-      assignment_by_place(ordering->order, std::make_shared<const Placement>(ordering->order, options));
+      assignment_by_locality(ordering->order, std::make_shared<const Placement>(ordering->order, options));
   ordering->assignment_name = fmt::format("locality, hosts {}", hosts.count());
   return {};
 }

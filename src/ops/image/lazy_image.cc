@@ -287,10 +287,10 @@ Status LazyImage::write_pixels(const Work& work, std::span<uint8_t> out, WorkMem
   const PixelFormat pixel_format = format();
   const ImageKernels& kernels = image_kernels(simd_level());
   RowWriter writer(pixel_format, kernels, out);
-  if (memory.meter().looks()) writer.book(memory.meter(), finished_by_);
+  if (memory.meter().is_measuring()) writer.book(memory.meter(), finished_by_);
   Resampler resampler(work.resample, kernels, writer, memory, kResamplerSlot);
   BookedRows booked(resampler, memory.meter(), placed_by_);
-  RowSink& sink = memory.meter().looks() ? static_cast<RowSink&>(booked) : resampler;
+  RowSink& sink = memory.meter().is_measuring() ? static_cast<RowSink&>(booked) : resampler;
   FOREBAY_RETURN_IF_ERROR(source_.read(work.part, sink, memory, kSourceSlot));
   for (int64_t y = 0; y < height(); ++y) {
     // The resampler wrote its rows already; these lie outside the picture.

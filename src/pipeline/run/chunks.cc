@@ -170,7 +170,7 @@ std::optional<Step> Chunks::others_have(const std::shared_ptr<Chunk>& chunk, con
   if (SharedChunks::Rows rows = shared_->find(*identity)) {
     // Every run that holds the rows claims their bytes, since each may be the last one that holds
     // them.
-    std::optional<Claim> bytes = claim(Use::kChunks, held_bytes(*rows, Buffer()), asker);
+    std::optional<Claim> bytes = claim(Use::kChunks, retained_bytes(*rows, Buffer()), asker);
     if (!bytes) return Step::kNoBytes;
     // Work of this run on the chunk is dropped, and the answers of its reads in flight are ignored.
     chunk->become(Chunk::Ready{std::move(rows), std::move(*bytes)});
@@ -178,7 +178,7 @@ std::optional<Step> Chunks::others_have(const std::shared_ptr<Chunk>& chunk, con
   }
   // The notification comes on a thread of the other run, so the work continues on a thread of this
   // one.
-  chunk->awaits = shared_->wait(*identity, [this, weak = core_.weakly_alive(), chunk] {
+  chunk->awaits = shared_->subscribe(*identity, [this, weak = core_.weakly_alive(), chunk] {
     const std::shared_ptr<void> alive = weak.lock();
     if (!alive) return;
     const RunCore::Lock lock(core_.mutex);
@@ -206,7 +206,7 @@ bool Chunks::get_memory(Chunk::Running& running, uint64_t bytes, const Asker& as
     if (asker.ahead && !core_.memory.leaves_room(bytes) && !pool.has_idle(bytes) &&
         !(pool.trim() && core_.memory.leaves_room(bytes)))
       return false;
-    if (std::optional<BufferPool::Lent> lent = pool.acquire(bytes)) {
+    if (std::optional<BufferPool::Acquired> lent = pool.acquire(bytes)) {
       running.memory = std::move(lent->buffer);
       running.rows = std::move(lent->claim);
     } else if (asker.others == nullptr || !asker.others->reclaim(bytes)) {

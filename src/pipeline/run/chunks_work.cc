@@ -38,7 +38,7 @@ void Chunks::work(const std::shared_ptr<Chunk>& chunk, WorkMemory& memory) {
 void Chunks::finish(Chunk& chunk, Chunk::Running& running, std::shared_ptr<const Columns> rows) {
   if (!chunk.bytes.in_cache()) ++decoded_[static_cast<size_t>(chunk.number)];
   chunk.bytes = {};
-  const uint64_t bytes = held_bytes(*rows, running.memory);
+  const uint64_t bytes = retained_bytes(*rows, running.memory);
   running.memory = Buffer();
   Claim claim = std::move(running.rows);
   if (bytes > claim.bytes()) {

@@ -23,7 +23,7 @@ class ReclaimerTest : public testing::Test {
     rig_.batch = 4;
     rig_.options.requests = 64;
     rig_.options.memory.share.wanted = memory;
-    rig_.options.memory.share.together = together;
+    rig_.options.memory.share.shared_limit = together;
     return parts_.emplace(rig_.plan(), rig_.itinerary(), rig_.options);
   }
   /// Adds a batch and starts reads of `rows` of its rows.

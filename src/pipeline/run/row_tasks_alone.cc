@@ -34,7 +34,7 @@ bool RowTasks::may_make(const WindowBatchPtr& batch, RowTask& task) {
 bool RowTasks::await(const WindowBatchPtr& batch, RowTask& task, SingleFlight::Wait what) {
   const uint64_t ticket = next_ticket();
   const size_t index = batch->index_of(task);
-  const bool waits = task.entry.wanted->flights->wait(
+  const bool waits = task.entry.wanted->flights->subscribe(
       task.entry.wanted->key, what,
       [this, weak = core_.weakly_alive(), weak_batch = std::weak_ptr(batch), index, ticket] {
         const std::shared_ptr<void> alive = weak.lock();
@@ -59,18 +59,18 @@ void RowTasks::on_flight_ended(WindowBatch& batch, size_t index, uint64_t ticket
 // wait for memory that this run holds, or for the consumer of another run, and that may be the
 // thread that this run's consumer waits for.
 bool RowTasks::make_without_right(const WindowBatchPtr& batch, RowTask& task) const {
-  std::optional<SingleFlight::Look> look = task.entry.wanted->flights->look(task.entry.wanted->key);
-  if (!look || look->working) return false;
+  std::optional<SingleFlight::FlightState> state = task.entry.wanted->flights->state(task.entry.wanted->key);
+  if (!state || state->working) return false;
   task.entry.without_right = true;
   core_.row_work.look_up(task, batch->job);
-  if (look->stored && core_.plan->fetches) core_.row_work.take_stored(task, std::move(*look->stored));
+  if (state->stored && core_.plan->fetches) core_.row_work.take_stored(task, std::move(*state->stored));
   return true;
 }
 
 void RowTasks::recheck_awaited(const WindowBatchPtr& batch, RowTask& task) const {
   if (!task.is<RowTask::Awaiting>() || !is_oldest(batches_, *batch, &task)) return;
-  const std::optional<SingleFlight::Look> look = task.entry.wanted->flights->look(task.entry.wanted->key);
-  if (look && look->working) return;
+  const std::optional<SingleFlight::FlightState> state = task.entry.wanted->flights->state(task.entry.wanted->key);
+  if (state && state->working) return;
   batch->wait(task);
 }
 

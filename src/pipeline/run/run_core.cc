@@ -59,7 +59,7 @@ void RunCore::decide(Actions& actions) {
   std::ranges::move(std::exchange(notifications_, {}), std::back_inserter(actions.notifications));
 }
 
-void RunCore::notify_later(SingleFlight::Told callbacks) {
+void RunCore::notify_later(SingleFlight::Callbacks callbacks) {
   std::ranges::move(callbacks, std::back_inserter(notifications_));
 }
 
@@ -70,7 +70,7 @@ void RunCore::end(std::unique_ptr<SingleFlight::Flight>& making) {
 }
 
 void RunCore::send_notifications(Lock& lock) {
-  const SingleFlight::Told callbacks = std::exchange(notifications_, {});
+  const SingleFlight::Callbacks callbacks = std::exchange(notifications_, {});
   const Unlock unlocked(lock, mutex);
   for (const auto& notify : callbacks) notify();
 }

@@ -32,9 +32,9 @@ struct Actions {
     uint64_t order;  ///< the smallest runs first
     Executor::Task task;
   };
-  std::vector<Post> posts;           ///< tasks for the compute threads
-  std::vector<FlightPtr> flights;    ///< reads to send to stores
-  SingleFlight::Told notifications;  ///< notifications of tasks that wait for cache entries
+  std::vector<Post> posts;                ///< tasks for the compute threads
+  std::vector<FlightPtr> flights;         ///< reads to send to stores
+  SingleFlight::Callbacks notifications;  ///< notifications of tasks that wait for cache entries
 
   bool empty() const { return posts.empty() && flights.empty() && notifications.empty(); }
 };
@@ -90,7 +90,7 @@ class RunCore {
   int64_t reclaimed = 0;  ///< tasks that had begun and were revoked
 
   /// Stores notifications. act() or send_notifications() sends them once the lock is released.
-  void notify_later(SingleFlight::Told callbacks);
+  void notify_later(SingleFlight::Callbacks callbacks);
   /// Ends the flight of a cache entry and notifies the tasks that wait for it.
   void end(std::unique_ptr<SingleFlight::Flight>& making);
   /// Sends the stored notifications, for callers that do not call act(). Releases the lock
@@ -144,7 +144,7 @@ class RunCore {
   void decide(Actions& actions);
 
   Advancing* run_ = nullptr;
-  SingleFlight::Told notifications_;
+  SingleFlight::Callbacks notifications_;
   std::weak_ptr<void> alive_;
   int posted_ = 0;
 };

@@ -8,9 +8,9 @@ constexpr size_t kIdleChunks = 64;
 // A share that the user gave holds everything. Others get the index and the accounts in addition.
 Memory::Demand demand_of(const MemoryPlan& plan) {
   Memory::Demand demand = plan.share;
-  if (demand.together == 0) return demand;
-  demand.beside = plan.index;
-  for (const ByteBudget::Account& each : plan.accounts) demand.beside += each.beside;
+  if (demand.shared_limit == 0) return demand;
+  demand.extra = plan.index;
+  for (const ByteBudget::Account& each : plan.accounts) demand.extra += each.extra;
   return demand;
 }
 
@@ -19,7 +19,7 @@ Memory::Demand demand_of(const MemoryPlan& plan) {
 RunMemory::RunMemory(Memory& memory, const MemoryPlan& plan, int threads, size_t idle_buffers,
                      std::shared_ptr<BlockSource> blocks)
     : window_bytes_(plan.window), ahead_bytes_(plan.ahead), bytes_per_thread_(plan.per_thread),
-      has_entries_(std::ranges::any_of(plan.accounts, [](const auto& each) { return each.set_aside > 0; })),
+      has_entries_(std::ranges::any_of(plan.accounts, [](const auto& each) { return each.reserved > 0; })),
       account_(memory.open(demand_of(plan))), budget_(account_->budget()),
       batch_pool_(std::make_shared<BufferPool>(budget_, idle_buffers, Use::kBatches, std::move(blocks))),
       chunk_pool_(std::make_shared<BufferPool>(budget_, kIdleChunks, Use::kChunks)),
@@ -41,25 +41,25 @@ bool RunMemory::trim(uint64_t bytes) const {
 
 bool RunMemory::full() const {
   const ByteBudget::Snapshot now = budget_->snapshot();
-  return now.used - now.idle + now.set_aside >= now.capacity;
+  return now.used - now.idle + now.reserved >= now.capacity;
 }
 
 // Bytes that are held and bytes that the batches of the window will need are not available.
 bool RunMemory::leaves_room(uint64_t bytes) const {
   const ByteBudget::Snapshot now = budget_->snapshot();
   const uint64_t held = now.of(Use::kBatches);
-  const uint64_t taken = now.used - now.idle + now.set_aside + (window_bytes_ > held ? window_bytes_ - held : 0);
+  const uint64_t taken = now.used - now.idle + now.reserved + (window_bytes_ > held ? window_bytes_ - held : 0);
   return taken + bytes <= now.capacity;
 }
 
 bool RunMemory::leaves_last_step(uint64_t bytes) const {
   if (!has_entries_ || last_step_ == 0) return true;
   const ByteBudget::Snapshot now = budget_->snapshot();
-  const uint64_t entries = now.of(Use::kCaches) + now.set_aside;
+  const uint64_t entries = now.of(Use::kCaches) + now.reserved;
   // A batch does not fit next to the cache entries in any case. They are dropped for its assembly
   // whether or not others wait, so reading ahead at least saves time.
   if (entries + 2 * last_step_ > now.capacity) return true;
-  return now.used - now.idle + now.set_aside + bytes + last_step_ <= now.capacity;
+  return now.used - now.idle + now.reserved + bytes + last_step_ <= now.capacity;
 }
 
 bool RunMemory::may_fetch_ahead(uint64_t bytes) const {

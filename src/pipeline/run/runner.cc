@@ -50,7 +50,7 @@ bool Runner::wait(RunCore::Lock& lock, std::chrono::milliseconds timeout) {
   // A step source may know more steps once the consumer waits.
   if (window_->nothing_planned()) core_.act(lock);
   // The caller may be user code on a compute thread.
-  const Executor::Waiting waiting;
+  const Executor::BlockingScope waiting;
   const bool over = core_.changed.wait_for(
       lock, timeout, [&]() FOREBAY_REQUIRES(core_.mutex) { return core_.closed || window_->ready(); });
   waited_ns_ += window_->consumer_goes_on();
@@ -79,7 +79,7 @@ void Runner::follow_host() {
     engine = engine_;
   }
   if (!engine) return;
-  const int cores = engine->follow_cores();  // reads files
+  const int cores = engine->update_cores();  // reads files
   const RunCore::Lock lock(core_.mutex);
   const int before = std::exchange(cores_, cores);
   if (core_.closed || !core_.queue) return;

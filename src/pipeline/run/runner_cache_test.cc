@@ -30,7 +30,7 @@ class MapCache final : public EntryCache {
     return entries_.contains(entry.low);
   }
   Result<std::shared_ptr<const Columns>> open(const Hash128&, Buffer) override { return corrupt("no disk"); }
-  bool admits(const Hash128&, uint64_t) const override { return true; }
+  bool try_admit(const Hash128&, uint64_t) const override { return true; }
   void put(const EntryRef& entry, std::shared_ptr<const Columns> columns, double, KeepIn) override {
     const std::lock_guard lock(mutex_);
     if (entries_.size() < most_) entries_.emplace(entry.key.low, std::move(columns));

@@ -87,7 +87,7 @@ TEST(RunnerMemory, a_budget_that_nobody_fixed_is_raised_for_a_sample_that_needs_
   Rig setup;
   setup.ops = {{"summary", summary({}, 10'000)}};
   setup.options.memory.share.wanted = 9000;
-  setup.options.memory.share.together = 20'000;
+  setup.options.memory.share.shared_limit = 20'000;
   const auto runner = setup.run();
   EXPECT_EQ(drain(*runner).ids.size(), 50u);
   const ByteBudget::Snapshot memory = runner->stats().memory;
@@ -174,7 +174,7 @@ TEST(RunnerMemory, a_system_without_memory_is_an_error_and_the_batch_can_be_aske
     Rig setup = sized ? Rig() : padded(1 << 20);
     const auto blocks = std::make_shared<SmallBlocks>();
     blocks->most = sized ? 0 : 1000;  // enough for the labels only
-    setup.engine->lend_batches_from(blocks);
+    setup.engine->set_batch_source(blocks);
     const auto runner = setup.run();
     for (int i = 0; i < 2; ++i) {
       const Status status = runner->next_for(20s).status();

@@ -107,7 +107,7 @@ TEST(RunnerSharing, memory_that_nobody_gave_is_divided_and_comes_back) {
   Rig rig = on(engine);
   rig.options.memory.share.wanted = 600'000;
   rig.options.memory.share.least = 100'000;
-  rig.options.memory.share.together = 1'000'000;
+  rig.options.memory.share.shared_limit = 1'000'000;
   const std::shared_ptr<Runner> one = rig.run();
   EXPECT_EQ(one->stats().memory.capacity, 600'000u);
   const std::shared_ptr<Runner> two = rig.run();

@@ -16,7 +16,8 @@ namespace forebay {
 
 namespace {
 
-/// Admits a limited number of calls at a time, in the order in which they came.
+/// Admits a limited number of calls at a time, in the order in which they came. Each admitted call
+/// must leave(). Methods may be called from any thread.
 class Gate {
  public:
   explicit Gate(int most) : most_(most) {}
@@ -26,14 +27,14 @@ class Gate {
       const Lock lock(mutex_);
       waiting_.push_back(std::move(start));
     }
-    let_in();
+    start_admitted();
   }
   void leave() {
     {
       const Lock lock(mutex_);
       --inside_;
     }
-    let_in();
+    start_admitted();
   }
   /// Drops the waiting calls.
   void clear() {
@@ -44,12 +45,12 @@ class Gate {
   }
 
  private:
-  // Only one thread starts calls: a store that answers at once would otherwise recurse as deep as
-  // calls wait.
-  void let_in() {
+  // Starts waiting calls while there is room. Only one thread does so at a time: a store that
+  // answers at once would otherwise recurse as deep as calls wait.
+  void start_admitted() {
     Lock lock(mutex_);
-    if (letting_in_) return;
-    letting_in_ = true;
+    if (starting_) return;
+    starting_ = true;
     while (!waiting_.empty() && inside_ < most_) {
       const std::function<void()> start = std::move(waiting_.front());
       waiting_.pop_front();
@@ -58,14 +59,14 @@ class Gate {
       start();
       lock.lock();
     }
-    letting_in_ = false;
+    starting_ = false;
   }
 
   const int most_;
   Mutex mutex_;
   std::deque<std::function<void()>> waiting_ FOREBAY_GUARDED_BY(mutex_);
   int inside_ FOREBAY_GUARDED_BY(mutex_) = 0;
-  bool letting_in_ FOREBAY_GUARDED_BY(mutex_) = false;
+  bool starting_ FOREBAY_GUARDED_BY(mutex_) = false;
 };
 
 class Bounded final : public Store {

@@ -29,7 +29,7 @@ uint64_t answered_version(const HttpResponse& response, uint64_t size, std::chro
   return number_of(fmt::format("Last-Modified {} of {} bytes", response.header("last-modified"), size));
 }
 
-void tell_version(const ReadRequest& request, uint64_t version) {
+void report_version(const ReadRequest& request, uint64_t version) {
   // Read only after the answer has come, which orders it.
   if (request.version && version != 0) request.version->store(version, std::memory_order_relaxed);
 }

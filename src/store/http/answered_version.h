@@ -16,7 +16,7 @@ namespace forebay {
 uint64_t answered_version(const HttpResponse& response, uint64_t size, std::chrono::system_clock::time_point now);
 
 /// Reports the version to the reader.
-void tell_version(const ReadRequest& request, uint64_t version);
+void report_version(const ReadRequest& request, uint64_t version);
 
 /// Returns the answer to ReadRequest::version_only after this failure: an empty one, or the failure
 /// itself if it says nothing about the object.

@@ -14,7 +14,7 @@ constexpr size_t kRememberedServers = 4096;
 constexpr int kMostDoublings = 10;
 }  // namespace
 
-bool ConnectionOpenings::may_open(const Server& server, const CurlTransfer* transfer, const Load& load,
+bool ConnectionOpenings::try_open(const Server& server, const CurlTransfer* transfer, const Load& load,
                                   Clock::time_point now) {
   if (servers_.size() >= kRememberedServers && !servers_.contains(server)) forget_idle();
   State& state = servers_[server];
@@ -42,7 +42,7 @@ void ConnectionOpenings::learn(State& state, const Load& load) {
   if (tells) state.takes = std::max(state.takes, load.most);
 }
 
-bool ConnectionOpenings::nobody_opens(const Server& server) const {
+bool ConnectionOpenings::has_no_opener(const Server& server) const {
   const auto found = servers_.find(server);
   return found == servers_.end() || found->second.openers.empty();
 }
@@ -72,7 +72,7 @@ std::vector<ConnectionOpenings::Transfer> ConnectionOpenings::answered(const Ser
   state.failures = 0;
   // The number was learned from HTTP/2.
   if (state.http1) state.takes = 0;
-  return go_on(state, std::erase_if(state.openers, [&](const Opener& opener) { return opener.transfer == transfer; }));
+  return resume(state, std::erase_if(state.openers, [&](const Opener& opener) { return opener.transfer == transfer; }));
 }
 
 std::vector<ConnectionOpenings::Transfer> ConnectionOpenings::ended(const Server& server,
@@ -92,7 +92,7 @@ std::vector<ConnectionOpenings::Transfer> ConnectionOpenings::due(Clock::time_po
   for (auto& [server, state] : servers_) {
     const size_t ready =
         std::erase_if(state.openers, [&](const Opener& opener) { return opener.ready_at && *opener.ready_at <= now; });
-    std::ranges::move(go_on(state, ready), std::back_inserter(all));
+    std::ranges::move(resume(state, ready), std::back_inserter(all));
   }
   return all;
 }
@@ -107,12 +107,12 @@ std::optional<ConnectionOpenings::Clock::time_point> ConnectionOpenings::next_du
   return next;
 }
 
-bool ConnectionOpenings::anybody_waits() const {
+bool ConnectionOpenings::has_waiting() const {
   return std::ranges::any_of(servers_, [](const auto& server) { return !server.second.waiting.empty(); });
 }
 
 // Returns as many transfers as the new connections take in addition to their openers.
-std::vector<ConnectionOpenings::Transfer> ConnectionOpenings::go_on(State& state, size_t openers) {
+std::vector<ConnectionOpenings::Transfer> ConnectionOpenings::resume(State& state, size_t openers) {
   const size_t room = state.takes > 0 ? openers * (state.takes - 1) : state.waiting.size();
   const bool all = state.http1 || (openers > 0 && state.openers.empty());
   const size_t count = all ? state.waiting.size() : openers == 0 ? 0 : std::min(room, state.waiting.size());

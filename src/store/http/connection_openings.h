@@ -37,20 +37,24 @@ class ConnectionOpenings {
     size_t most = 0;  ///< requests on the fullest connection
   };
 
-  /// Returns whether `transfer` may open a connection now; always true for a transfer that is
-  /// opening one. `load`: the load that made it necessary, if no other transfer was opening one.
-  bool may_open(const Server& server, const CurlTransfer* transfer, const Load& load, Clock::time_point now);
-  bool nobody_opens(const Server& server) const;
-  /// Takes a transfer that must wait.
+  /// Records that `transfer` opens a connection, and returns true, unless it should wait for one
+  /// that is being opened. Always true for a transfer that is opening one. `load` is that of the
+  /// server's connections, if no other transfer is opening one.
+  bool try_open(const Server& server, const CurlTransfer* transfer, const Load& load, Clock::time_point now);
+  bool has_no_opener(const Server& server) const;
+  /// Stores a transfer until the connections that are being opened accept requests.
   void wait(const Server& server, Transfer transfer);
 
   /// The transfer's connection is established.
   void connected(const Server& server, const CurlTransfer* transfer, Clock::time_point now);
-  /// The transfer's answer begins, over any connection. These functions return the transfers that
-  /// may go on, in the order they came.
+  // The next three functions return the transfers that may continue, in the order in which they
+  // came.
+
+  /// The transfer's answer begins, over any connection.
   std::vector<Transfer> answered(const Server& server, const CurlTransfer* transfer, int major_version);
   /// The transfer ended, with or without an answer.
   std::vector<Transfer> ended(const Server& server, const CurlTransfer* transfer);
+  /// Connections accept requests because enough time has passed.
   std::vector<Transfer> due(Clock::time_point now);
   std::optional<Clock::time_point> next_due() const;
 
@@ -59,7 +63,7 @@ class ConnectionOpenings {
   void erase_waiting_if(const Gone& gone) {
     for (auto& [server, state] : servers_) std::erase_if(state.waiting, gone);
   }
-  bool anybody_waits() const;
+  bool has_waiting() const;
   void clear() { servers_.clear(); }
 
  private:
@@ -79,7 +83,7 @@ class ConnectionOpenings {
   };
 
   static void learn(State& state, const Load& load);
-  std::vector<Transfer> go_on(State& state, size_t openers);
+  std::vector<Transfer> resume(State& state, size_t openers);
   void forget_idle();
 
   std::map<Server, State> servers_;

@@ -22,7 +22,7 @@ class OpeningsTest : public testing::Test {
   size_t try_all(std::vector<Transfer> transfers, Load load = {}) {
     size_t opened = 0;
     for (Transfer& one : transfers) {
-      if (openings_.may_open(server_, one.get(), load, now_)) {
+      if (openings_.try_open(server_, one.get(), load, now_)) {
         ++opened;
         opening_.push_back(std::move(one));
       } else {
@@ -51,9 +51,9 @@ class OpeningsTest : public testing::Test {
 
 TEST_F(OpeningsTest, OneOpensAndTheOthersGoOnWithItsAnswer) {
   EXPECT_EQ(try_new(64), 1u);
-  EXPECT_TRUE(openings_.may_open(server_, opening_[0].get(), {}, now_)) << "another address of the same server";
+  EXPECT_TRUE(openings_.try_open(server_, opening_[0].get(), {}, now_)) << "another address of the same server";
   EXPECT_EQ(answer_first(2).size(), 63u);
-  EXPECT_FALSE(openings_.anybody_waits());
+  EXPECT_FALSE(openings_.has_waiting());
 }
 
 TEST_F(OpeningsTest, TheyGoOnWithoutItsAnswerWhenTheConnectionIsTwiceAsOldAsItTookToMake) {
@@ -108,7 +108,7 @@ TEST_F(OpeningsTest, AServerThatCannotBeReachedIsTriedByEverMore) {
 TEST_F(OpeningsTest, WhoIsGoneDoesNotWait) {
   try_new(4);
   openings_.erase_waiting_if([](const Transfer&) { return true; });
-  EXPECT_FALSE(openings_.anybody_waits());
+  EXPECT_FALSE(openings_.has_waiting());
   EXPECT_TRUE(answer_first(2).empty());
 }
 

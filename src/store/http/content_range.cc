@@ -38,7 +38,7 @@ Status check_part(const ByteRange& range, std::string_view content_range, uint64
   return right ? Status() : unavailable("the server answered with another part than it was asked for");
 }
 
-bool sayable(const ByteRange& range) {
+bool is_expressible_range(const ByteRange& range) {
   // The sum of two such numbers does not overflow, even as a signed one, which servers may use.
   constexpr uint64_t kMost = uint64_t{1} << 62;
   return range.length > 0 && range.offset < kMost && range.length < kMost;

@@ -23,8 +23,8 @@ Status check_part(const ByteRange& range, std::string_view content_range, uint64
 /// Parses a text that consists of decimal digits only.
 std::optional<uint64_t> parse_count(std::string_view text);
 
-/// Returns whether a Range header can express the range: it is not empty, and its end is not too
-/// large for servers.
-bool sayable(const ByteRange& range);
+/// Returns whether a Range header can express the range: it is not empty, and no server takes its
+/// end for a negative number.
+bool is_expressible_range(const ByteRange& range);
 
 }  // namespace forebay

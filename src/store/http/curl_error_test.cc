@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kUrl = "https://user:secret@host.example/a?signature=secret";
 
-Status told(CURLcode code, std::string_view detail = "") {
+Status error_of(CURLcode code, std::string_view detail = "") {
   const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> easy(curl_easy_init(), &curl_easy_cleanup);
   return curl_error(code, easy.get(), kUrl, detail);
 }
@@ -18,7 +18,7 @@ Status told(CURLcode code, std::string_view detail = "") {
 // Every message names the host, or what to check, and never a secret in the address.
 TEST(CurlError, of_every_code_hides_what_is_secret_in_the_address) {
   for (int code = 1; code < CURL_LAST; ++code) {
-    const Status status = told(static_cast<CURLcode>(code));
+    const Status status = error_of(static_cast<CURLcode>(code));
     EXPECT_FALSE(status.ok()) << code;
     EXPECT_FALSE(status.message().empty()) << code;
     EXPECT_EQ(status.message().find("secret"), std::string::npos) << status.message();
@@ -29,7 +29,7 @@ TEST(CurlError, of_a_connection_may_be_tried_again_and_names_host_and_port) {
   for (const CURLcode code :
        {CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT, CURLE_OPERATION_TIMEDOUT, CURLE_RECV_ERROR, CURLE_SEND_ERROR,
         CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_HTTP2_STREAM, CURLE_SSL_CONNECT_ERROR}) {
-    const Status status = told(code);
+    const Status status = error_of(code);
     EXPECT_EQ(status.code(), Code::kUnavailable) << status.to_string();
     EXPECT_NE(status.message().find("host.example:443"), std::string::npos) << status.message();
   }
@@ -40,16 +40,16 @@ TEST(CurlError, that_no_other_try_can_change_says_what_can) {
     EXPECT_EQ(status.code(), code) << status.to_string();
     EXPECT_NE(status.message().find(words), std::string::npos) << status.message();
   };
-  has(told(CURLE_SSL_CACERT_BADFILE), Code::kInvalidArgument, "ca_file");
-  has(told(CURLE_URL_MALFORMAT), Code::kInvalidArgument, "'https://host.example/a?...' is no web address");
-  has(told(CURLE_UNSUPPORTED_PROTOCOL), Code::kInvalidArgument, "is no web address");
-  has(told(CURLE_OUT_OF_MEMORY), Code::kOutOfBudget, "memory");
-  has(told(CURLE_COULDNT_RESOLVE_PROXY), Code::kUnavailable, "http_proxy");
+  has(error_of(CURLE_SSL_CACERT_BADFILE), Code::kInvalidArgument, "ca_file");
+  has(error_of(CURLE_URL_MALFORMAT), Code::kInvalidArgument, "'https://host.example/a?...' is no web address");
+  has(error_of(CURLE_UNSUPPORTED_PROTOCOL), Code::kInvalidArgument, "is no web address");
+  has(error_of(CURLE_OUT_OF_MEMORY), Code::kOutOfBudget, "memory");
+  has(error_of(CURLE_COULDNT_RESOLVE_PROXY), Code::kUnavailable, "http_proxy");
 }
 
 TEST(CurlError, of_a_certificate_says_what_is_wrong_with_this_one) {
   const auto message = [](std::string_view detail) {
-    const Status status = told(CURLE_PEER_FAILED_VERIFICATION, detail);
+    const Status status = error_of(CURLE_PEER_FAILED_VERIFICATION, detail);
     EXPECT_EQ(status.code(), Code::kInvalidArgument);
     EXPECT_NE(status.message().find(detail), std::string::npos) << status.message();
     return status.message();
@@ -61,13 +61,13 @@ TEST(CurlError, of_a_certificate_says_what_is_wrong_with_this_one) {
 }
 
 TEST(CurlError, of_tls_tells_a_plain_server_from_one_that_wants_a_client_certificate) {
-  const Status plain = told(CURLE_SSL_CONNECT_ERROR, "error:0A00010B:SSL routines::wrong version number");
+  const Status plain = error_of(CURLE_SSL_CONNECT_ERROR, "error:0A00010B:SSL routines::wrong version number");
   EXPECT_EQ(plain.code(), Code::kInvalidArgument);
   EXPECT_NE(plain.message().find("http:// instead of https://"), std::string::npos);
-  const Status client = told(CURLE_SSL_CONNECT_ERROR, "tlsv13 alert certificate required");
+  const Status client = error_of(CURLE_SSL_CONNECT_ERROR, "tlsv13 alert certificate required");
   EXPECT_EQ(client.code(), Code::kInvalidArgument);
   EXPECT_NE(client.message().find("client certificate"), std::string::npos);
-  EXPECT_EQ(told(CURLE_SSL_CONNECT_ERROR, "something else").code(), Code::kUnavailable);
+  EXPECT_EQ(error_of(CURLE_SSL_CONNECT_ERROR, "something else").code(), Code::kUnavailable);
 }
 
 TEST(CurlError, of_mutual_tls_tells_which_certificate_is_not_taken) {

@@ -144,7 +144,7 @@ void CurlLoop::run() {
     wait_and_serve();
     serve_timer();
     collect_finished();
-    go_on(openings_.due(Clock::now()));
+    resume(openings_.due(Clock::now()));
     check_deadlines();
   }
   clean_up();
@@ -202,7 +202,7 @@ void CurlLoop::start(Transfer transfer) {
 int CurlLoop::wait_ms() {
   std::optional<Clock::time_point> until = timer_;
   const auto earlier = [&until](Clock::time_point when) { until = until ? std::min(*until, when) : when; };
-  if (!active_.empty() || !lookups_.empty() || openings_.anybody_waits()) earlier(next_check_);
+  if (!active_.empty() || !lookups_.empty() || openings_.has_waiting()) earlier(next_check_);
   if (const auto due = openings_.next_due()) earlier(*due);
   if (retry_at_) earlier(*retry_at_);
   {

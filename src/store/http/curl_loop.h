@@ -22,9 +22,9 @@
 
 namespace forebay {
 
-/// The thread that all transfers of a transport run on, with its epoll set, queue and handles.
-/// send() and close() may be called from any thread. Everything else happens on the loop's own
-/// thread, which keeps the loop alive until it has ended.
+/// Runs all transfers of a transport on one thread, with an epoll set, a queue and reusable
+/// handles. send(), close() and idle_memory() may be called from any thread. Everything else runs
+/// on the loop's own thread, which keeps the loop alive until it has ended.
 class CurlLoop : public std::enable_shared_from_this<CurlLoop> {
  public:
   explicit CurlLoop(const CurlTransportOptions& options);
@@ -32,8 +32,8 @@ class CurlLoop : public std::enable_shared_from_this<CurlLoop> {
 
   void send(HttpRequest request, std::stop_token stop, HttpTransport::Done done);
   std::shared_ptr<ReclaimableMemory> idle_memory() const { return buffers_; }
-  /// Answers all calls and then ends the thread. If this thread itself calls, it ends after the
-  /// current answer.
+  /// Answers all calls and then ends the thread. If the loop's own thread calls it, that thread
+  /// ends after the current answer.
   void close();
 
  private:
@@ -54,9 +54,13 @@ class CurlLoop : public std::enable_shared_from_this<CurlLoop> {
 
   friend class CurlTransfer;
   ReadBuffers& buffers() { return *buffers_; }
-  bool may_look_up(CurlTransfer* transfer);
-  void looked_up(CurlTransfer* transfer);
-  bool may_open(CurlTransfer* transfer);
+  // Called by the callbacks of a transfer.
+
+  /// Lets the transfer look its host up, unless another transfer is doing so.
+  bool try_begin_lookup(CurlTransfer* transfer);
+  void end_own_lookup(CurlTransfer* transfer);
+  /// Lets the transfer open a connection, unless it should wait for one that is being opened.
+  bool try_open(CurlTransfer* transfer);
   void connected(CurlTransfer* transfer);
   void answered(CurlTransfer* transfer, int major_version);
 
@@ -78,7 +82,7 @@ class CurlLoop : public std::enable_shared_from_this<CurlLoop> {
   void wait_for_descriptor(Transfer transfer);
   void wait_for_connection(Transfer transfer);
   ConnectionOpenings::Load load_of(const ConnectionOpenings::Server& server) const;
-  void go_on(std::vector<Transfer> waited);
+  void resume(std::vector<Transfer> waited);
   void end_lookup(const CurlTransfer& transfer, const Status& failure);
   void end_opening(const CurlTransfer& transfer);
   void check_deadlines();

@@ -1,5 +1,5 @@
-// Transfers of the loop that cannot go on: until a name is looked up, until a descriptor is free,
-// or at all.
+// Transfers of the loop that cannot continue: those that wait for a name, a connection or a
+// descriptor, those that exceed a deadline, and those that were stopped.
 #include <algorithm>
 #include <utility>
 
@@ -7,7 +7,7 @@
 
 namespace forebay {
 
-bool CurlLoop::may_look_up(CurlTransfer* transfer) {
+bool CurlLoop::try_begin_lookup(CurlTransfer* transfer) {
   // Lookups are keyed by host and port, like libcurl's own cache of names, so later transfers find
   // the name there.
   Lookup& lookup = lookups_[transfer->origin()];
@@ -16,13 +16,13 @@ bool CurlLoop::may_look_up(CurlTransfer* transfer) {
   return lookup.by == transfer;
 }
 
-void CurlLoop::looked_up(CurlTransfer* transfer) { end_lookup(*transfer, {}); }
+void CurlLoop::end_own_lookup(CurlTransfer* transfer) { end_lookup(*transfer, {}); }
 
 void CurlLoop::wait_for_lookup(Transfer transfer) {
   idle_handles_.push_back(transfer->take_handle());
   // The transfer keeps its start time: waiting for another's lookup counts against its own
   // deadline.
-  transfer->begin_again(true);
+  transfer->reset(CurlTransfer::StartTime::kKeep);
   const auto lookup = lookups_.find(transfer->origin());
   if (lookup == lookups_.end()) {
     queue_.push_front(std::move(transfer));
@@ -49,10 +49,10 @@ void CurlLoop::end_lookup(const CurlTransfer& transfer, const Status& failure) {
   }
 }
 
-bool CurlLoop::may_open(CurlTransfer* transfer) {
+bool CurlLoop::try_open(CurlTransfer* transfer) {
   const ConnectionOpenings::Server server = transfer->server();
-  const auto load = openings_.nobody_opens(server) ? load_of(server) : ConnectionOpenings::Load();
-  transfer->waits_for_connection = !openings_.may_open(server, transfer, load, Clock::now());
+  const auto load = openings_.has_no_opener(server) ? load_of(server) : ConnectionOpenings::Load();
+  transfer->waits_for_connection = !openings_.try_open(server, transfer, load, Clock::now());
   return !transfer->waits_for_connection;
 }
 
@@ -69,26 +69,26 @@ ConnectionOpenings::Load CurlLoop::load_of(const ConnectionOpenings::Server& ser
 void CurlLoop::connected(CurlTransfer* transfer) { openings_.connected(transfer->server(), transfer, Clock::now()); }
 
 void CurlLoop::answered(CurlTransfer* transfer, int major_version) {
-  go_on(openings_.answered(transfer->server(), transfer, major_version));
+  resume(openings_.answered(transfer->server(), transfer, major_version));
 }
 
 void CurlLoop::wait_for_connection(Transfer transfer) {
   idle_handles_.push_back(transfer->take_handle());
-  transfer->begin_again(true);
+  transfer->reset(CurlTransfer::StartTime::kKeep);
   const ConnectionOpenings::Server server = transfer->server();
-  if (openings_.nobody_opens(server)) {
+  if (openings_.has_no_opener(server)) {
     queue_.push_front(std::move(transfer));
   } else {
     openings_.wait(server, std::move(transfer));
   }
 }
 
-void CurlLoop::go_on(std::vector<Transfer> waited) {
+void CurlLoop::resume(std::vector<Transfer> waited) {
   for (auto transfer = waited.rbegin(); transfer != waited.rend(); ++transfer) queue_.push_front(std::move(*transfer));
 }
 
 void CurlLoop::end_opening(const CurlTransfer& transfer) {
-  if (transfer.over_tls()) go_on(openings_.ended(transfer.server(), &transfer));
+  if (transfer.over_tls()) resume(openings_.ended(transfer.server(), &transfer));
 }
 
 void CurlLoop::wait_for_descriptor(Transfer transfer) {
@@ -97,7 +97,7 @@ void CurlLoop::wait_for_descriptor(Transfer transfer) {
   idle_handles_.push_back(transfer->take_handle());
   // The start time is reset, because the transfer waits for the process and not for the server.
   // kDescriptorTries bounds it.
-  transfer->begin_again(false);
+  transfer->reset(CurlTransfer::StartTime::kReset);
   ++transfer->descriptor_tries;
   // The number of transfers now is what the process can open. check_deadlines() raises it again
   // when descriptors are free.

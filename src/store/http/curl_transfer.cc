@@ -92,7 +92,7 @@ Status CurlTransfer::set_headers() {
     line.append(header.name).append(header.value.empty() ? ";" : ": ").append(header.value);
   }
   // Without a type, libcurl would declare the body to be a form.
-  if (posts_at_once() && !names("content-type")) header_lines_.emplace_back("Content-Type:");
+  if (posts_from_memory() && !has_header("content-type")) header_lines_.emplace_back("Content-Type:");
   // Disables "Expect: 100-continue": servers that do not know it cost a wait of one second for each
   // body.
   header_lines_.emplace_back("Expect:");
@@ -148,7 +148,7 @@ void CurlTransfer::set_method() {
     curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
   } else if (request_.method == "DELETE") {
     curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, "DELETE");
-  } else if (posts_at_once()) {
+  } else if (posts_from_memory()) {
     curl_easy_setopt(easy, CURLOPT_POST, 1L);
     curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
     curl_easy_setopt(easy, CURLOPT_POSTFIELDS, reinterpret_cast<const char*>(request_.body.data()));
@@ -159,19 +159,19 @@ void CurlTransfer::set_method() {
   }
 }
 
-bool CurlTransfer::posts_at_once() const {
+bool CurlTransfer::posts_from_memory() const {
   return request_.method == "POST" && !request_.body.empty() && request_.body.size() < kSmallBody;
 }
 
-bool CurlTransfer::names(std::string_view lower_case) const {
+bool CurlTransfer::has_header(std::string_view lower_case) const {
   return std::ranges::any_of(request_.headers, [&](const HttpHeader& header) {
     return std::ranges::equal(header.name, lower_case, {},
                               [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
   });
 }
 
-void CurlTransfer::begin_again(bool keep_clock) {
-  if (!keep_clock) started_ = {};
+void CurlTransfer::reset(StartTime start_time) {
+  if (start_time == StartTime::kReset) started_ = {};
   waits_for_lookup = waits_for_connection = lacks_descriptor = false;
   connection_ = 0;
   response_ = {};
@@ -227,12 +227,12 @@ bool CurlTransfer::header_line(std::string_view line) {
   return true;
 }
 
-bool CurlTransfer::may_have(uint64_t size) {
+bool CurlTransfer::try_raise_body_limit(uint64_t size) {
   if (size <= request_.max_body_bytes) return true;
   // If the size was not announced, it is only known that there is more. Doubling keeps the number
   // of questions small.
   const uint64_t needed = announced_ > 0 ? size : std::max(size, 2 * std::min(request_.max_body_bytes, UINT64_MAX / 2));
-  if (response_.status / 100 == 2 && request_.may_have && request_.may_have(needed)) {
+  if (response_.status / 100 == 2 && request_.try_raise_body_limit && request_.try_raise_body_limit(needed)) {
     request_.max_body_bytes = needed;
     return true;
   }
@@ -245,7 +245,7 @@ bool CurlTransfer::may_have(uint64_t size) {
 bool CurlTransfer::end_of_headers() {
   // RFC 9112, section 6.3: it takes precedence over Content-Length.
   if (!response_.header("transfer-encoding").empty()) announced_ = -1;
-  return !has_body() || announced_ <= 0 || may_have(static_cast<uint64_t>(announced_));
+  return !has_body() || announced_ <= 0 || try_raise_body_limit(static_cast<uint64_t>(announced_));
 }
 
 size_t CurlTransfer::on_body(char* bytes, size_t size, size_t count, void* transfer) {
@@ -265,7 +265,7 @@ bool CurlTransfer::take_body(const char* bytes, size_t size) {
 bool CurlTransfer::room_for(size_t size) {
   Buffer& body = response_.body;
   if (size <= body.size()) return true;
-  if (!may_have(size)) return false;
+  if (!try_raise_body_limit(size)) return false;
   // Doubling bounds the total of copied bytes to about the answer's size.
   uint64_t wanted = std::max<uint64_t>({size, size_t{16} << 10, body.size() * 2});
   if (announced_ > 0 && body.empty()) {
@@ -315,13 +315,13 @@ int CurlTransfer::on_connected(void* transfer, char*, char*, int, int local_port
 int CurlTransfer::on_lookup(void*, void*, void* transfer) {
   auto* self = static_cast<CurlTransfer*>(transfer);
   // Returning 1 ends this transfer. wait_for_lookup() starts it again when the name is known.
-  return self->loop_.may_look_up(self) ? 0 : 1;
+  return self->loop_.try_begin_lookup(self) ? 0 : 1;
 }
 
 curl_socket_t CurlTransfer::on_open_socket(void* transfer, curlsocktype, curl_sockaddr* address) {
   auto* self = static_cast<CurlTransfer*>(transfer);
-  self->loop_.looked_up(self);
-  if (self->over_tls() && !self->loop_.may_open(self)) return CURL_SOCKET_BAD;
+  self->loop_.end_own_lookup(self);
+  if (self->over_tls() && !self->loop_.try_open(self)) return CURL_SOCKET_BAD;
   const int fd = ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
   if (fd < 0 && (errno == EMFILE || errno == ENFILE)) self->lacks_descriptor = true;
   return fd < 0 ? CURL_SOCKET_BAD : fd;

@@ -24,7 +24,8 @@ struct CurlHandle {
   std::shared_ptr<const HttpConnectionOptions> set_up_for;
 };
 
-/// One request in flight, which libcurl's callbacks fill in. Belongs to the loop's thread.
+/// One request in flight: configures an easy handle, and collects the answer in libcurl's
+/// callbacks. Used on the loop's thread alone.
 class CurlTransfer {
  public:
   using Clock = std::chrono::steady_clock;
@@ -34,9 +35,10 @@ class CurlTransfer {
   /// Configures `handle` for this transfer and takes it. An error if libcurl refuses a setting.
   Status set_up(CurlHandle handle, CURLSH* share);
   CurlHandle take_handle() { return std::exchange(handle_, {}); }
-  /// Discards everything received, so that the transfer can start again. Keeps its start time only
-  /// if `keep_clock`.
-  void begin_again(bool keep_clock);
+  /// Whether the deadline of a transfer that starts again counts from its first start.
+  enum class StartTime : uint8_t { kKeep, kReset };
+  /// Discards everything received, so that the transfer can start again.
+  void reset(StartTime start_time);
 
   Result<HttpResponse> result(CURLcode code);
   /// Returns an error if the transfer has exceeded a time limit at `now`.
@@ -51,11 +53,13 @@ class CurlTransfer {
   ConnectionOpenings::Server server() const { return {origin_, options_.get()}; }
   /// Returns the local port of the connection that carries the transfer; 0 if there is none yet.
   int connection() const { return connection_; }
-  /// Ended because another transfer is looking the name up.
+  // Reasons for which a callback ended the transfer before it was sent. The loop starts it again.
+
+  /// Another transfer is looking the name up.
   bool waits_for_lookup = false;
-  /// Ended because another transfer opens a connection that may have a free stream for it.
+  /// Another transfer is opening a connection that may have a free stream for it.
   bool waits_for_connection = false;
-  bool lacks_descriptor = false;  ///< ended because the process may not open another socket
+  bool lacks_descriptor = false;  ///< the process may not open another socket
   int descriptor_tries = 0;
 
  private:
@@ -70,13 +74,13 @@ class CurlTransfer {
   void set_connection_options(const HttpConnectionOptions& options);
   void set_method();
   Status set_headers();
-  bool posts_at_once() const;
-  bool names(std::string_view lower_case) const;
+  bool posts_from_memory() const;
+  bool has_header(std::string_view lower_case) const;
   bool header_line(std::string_view line);
   bool end_of_headers();
   bool take_body(const char* bytes, size_t size);
   bool room_for(size_t size);
-  bool may_have(uint64_t size);
+  bool try_raise_body_limit(uint64_t size);
   Status no_connection() const;
   bool has_body() const;
 

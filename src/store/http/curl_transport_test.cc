@@ -144,7 +144,7 @@ TEST(CurlTransport, BodiesOfUnknownLengthArrive) {
   EXPECT_EQ(refused.status().code(), Code::kUnsupported);
   EXPECT_NE(refused.status().message().find("40000 are allowed"), std::string::npos) << refused.status().message();
   // It asks for twice as much, because no size was announced.
-  small.may_have = [](uint64_t bytes) { return bytes == 80'000; };
+  small.try_raise_body_limit = [](uint64_t bytes) { return bytes == 80'000; };
   EXPECT_EQ(text_of(send_wait(*transport, small)->body), part + "end");
 }
 
@@ -353,10 +353,10 @@ TEST(CurlTransport, AForkIsToldAndDoesNotHang) {
   ASSERT_GE(child, 0);
   if (child == 0) {
     ::alarm(20);
-    const bool told = send_wait(*transport, get(server.url("/"))).status().code() == Code::kInvalidArgument;
+    const bool refused = send_wait(*transport, get(server.url("/"))).status().code() == Code::kInvalidArgument;
     transport.reset();
     const bool works = !kChildMayStartThreads || send_wait(*shared_http_transport(), get(server.url("/"))).ok();
-    ::_exit(told && works ? 0 : 1);
+    ::_exit(refused && works ? 0 : 1);
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);

@@ -26,7 +26,7 @@ namespace forebay {
 
 namespace {
 
-constexpr int kRedirects = 5;
+constexpr int kMostRedirects = 5;
 constexpr int kChecksumTries = 3;
 constexpr size_t kLongestUrl = 64 << 10;
 constexpr uint64_t kMaxUnknownBytes = uint64_t{16} << 30;
@@ -46,17 +46,23 @@ bool is_empty_object(const HttpResponse& response) {
   return response.status == 416 && response.header("content-range") == "bytes */0";
 }
 
+/// The redirects of a fetch so far.
+struct Redirects {
+  int left = kMostRedirects;
+  bool same_origin = true;  ///< all URLs had the origin of the first one
+};
+
 /// A fetch, except its URL.
-struct Wanted {
+struct FetchSpec {
   std::string method = "GET";
   std::optional<ByteRange> range;
   uint64_t expected_bytes = 0, max_bytes = 0;
   /// An answer that the object is empty, and so has no such range, counts as success.
   bool may_be_empty = false;
-  std::function<bool(uint64_t bytes)> may_have = {};  ///< HttpRequest::may_have
+  std::function<bool(uint64_t bytes)> try_raise_body_limit = {};  ///< HttpRequest::try_raise_body_limit
 };
 
-Wanted wanted_by(const ReadRequest& request) {
+FetchSpec fetch_spec_of(const ReadRequest& request) {
   if (request.range) {
     const uint64_t end = request.range->offset + request.range->length;
     return {"GET", request.range, request.range->length,
@@ -102,27 +108,27 @@ class Core : public std::enable_shared_from_this<Core> {
  private:
   using Fetched = std::function<void(Result<HttpResponse>)>;
   /// Facts about an object without its bytes.
-  struct Known {
+  struct ObjectFacts {
     uint64_t size = 0;
     std::string etag;
     uint64_t version = 0;  ///< answered_version()
   };
-  using Answer = std::function<void(Result<Known>)>;
+  using FactsDone = std::function<void(Result<ObjectFacts>)>;
 
-  void fetch(const std::string& name, const HttpUrl& url, const Wanted& wanted, bool same_host, int redirects,
+  void fetch(const std::string& name, const HttpUrl& url, const FetchSpec& spec, const Redirects& redirects,
              std::stop_token stop, Fetched done);
-  HttpRequest request_of(const HttpUrl& url, const Wanted& wanted, bool same_host) const;
-  static std::function<Status(const HttpResponse&)> judge_of(const Wanted& wanted);
-  void fetch_decoded(const std::string& name, const HttpUrl& url, const Wanted& wanted, std::stop_token stop,
+  HttpRequest request_of(const HttpUrl& url, const FetchSpec& spec, const Redirects& redirects) const;
+  static std::function<Status(const HttpResponse&)> judge_of(const FetchSpec& spec);
+  void fetch_decoded(const std::string& name, const HttpUrl& url, const FetchSpec& spec, std::stop_token stop,
                      Fetched done);
-  void size_of(const std::string& name, const HttpUrl& url, std::stop_token stop, Answer done);
-  void size_by_get(const std::string& name, const HttpUrl& url, std::stop_token stop, Answer done);
+  void size_of(const std::string& name, const HttpUrl& url, std::stop_token stop, FactsDone done);
+  void size_by_get(const std::string& name, const HttpUrl& url, std::stop_token stop, FactsDone done);
   Result<Buffer> bytes_of(const ReadRequest& request, const HttpUrl& url, const HttpResponse& response);
   Status pin(const HttpUrl& url, const HttpResponse& response, uint64_t size);
-  Result<Known> known(const HttpUrl& url, const HttpResponse& response, uint64_t size);
+  Result<ObjectFacts> pin_and_describe(const HttpUrl& url, const HttpResponse& response, uint64_t size);
 
   static HttpOptions listening(HttpOptions options, std::shared_ptr<RequestSlots> slots) {
-    options.caller.on_throttled = [slots = std::move(slots)] { slots->throttled(); };
+    options.caller.on_throttled = [slots = std::move(slots)] { slots->on_throttled(); };
     return options;
   }
 
@@ -142,11 +148,12 @@ Result<HttpUrl> url_of(const std::string& key) {
   return parse_http_url(key);
 }
 
-HttpRequest Core::request_of(const HttpUrl& url, const Wanted& wanted, bool same_host) const {
+HttpRequest Core::request_of(const HttpUrl& url, const FetchSpec& spec, const Redirects& redirects) const {
   HttpRequest request;
-  request.method = wanted.method;
+  request.method = spec.method;
   request.url = url.text();
-  if (same_host && (headers_only_to_.empty() || headers_only_to_ == url.origin())) request.headers = options_.headers;
+  if (redirects.same_origin && (headers_only_to_.empty() || headers_only_to_ == url.origin()))
+    request.headers = options_.headers;
   if (auto header = login(url)) {
     std::erase_if(request.headers, [](const HttpHeader& other) { return lower(other.name) == "authorization"; });
     request.headers.push_back(std::move(*header));
@@ -154,30 +161,30 @@ HttpRequest Core::request_of(const HttpUrl& url, const Wanted& wanted, bool same
   // Otherwise servers may compress what they send, and sizes and ranges would be those of
   // compressed bytes.
   request.headers.push_back({"Accept-Encoding", "identity"});
-  if (wanted.range) {
-    const ByteRange range = *wanted.range;
+  if (spec.range) {
+    const ByteRange range = *spec.range;
     request.headers.push_back({"Range", fmt::format("bytes={}-{}", range.offset, range.offset + range.length - 1)});
   }
-  request.expected_body_bytes = wanted.expected_bytes;
-  request.max_body_bytes = wanted.max_bytes;
-  request.may_have = wanted.may_have;
+  request.expected_body_bytes = spec.expected_bytes;
+  request.max_body_bytes = spec.max_bytes;
+  request.try_raise_body_limit = spec.try_raise_body_limit;
   request.connection = options_.connection;
   return request;
 }
 
 /// Mismatches are retried, because the link may have damaged the bytes, but not forever, because
 /// the object itself may be damaged.
-std::function<Status(const HttpResponse&)> Core::judge_of(const Wanted& wanted) {
+std::function<Status(const HttpResponse&)> Core::judge_of(const FetchSpec& spec) {
   // Shared by all attempts of the call; two may be judged at once.
-  return [wanted, mismatches = std::make_shared<std::atomic<int>>(0)](const HttpResponse& response) -> Status {
+  return [spec, mismatches = std::make_shared<std::atomic<int>>(0)](const HttpResponse& response) -> Status {
     if (is_redirect(response)) return {};
-    if (wanted.may_be_empty && is_empty_object(response)) return {};
+    if (spec.may_be_empty && is_empty_object(response)) return {};
     FOREBAY_RETURN_IF_ERROR(judge_http_status(response));
-    if (wanted.method == "HEAD") return {};
+    if (spec.method == "HEAD") return {};
     if (response.status == 206) {
-      if (!wanted.range) return unavailable("the server answered with a part where the whole was asked for");
+      if (!spec.range) return unavailable("the server answered with a part where the whole was asked for");
       // Digests are of the whole object, so a part has no checksum.
-      return check_part(*wanted.range, response.header("content-range"), response.body.size());
+      return check_part(*spec.range, response.header("content-range"), response.body.size());
     }
     Status checked = check_http_checksum(response);
     if (checked.ok() || ++*mismatches < kChecksumTries) return checked;
@@ -190,59 +197,58 @@ Result<HttpResponse> decoded(HttpResponse response, uint64_t max_bytes) {
   return response;
 }
 
-void Core::fetch(const std::string& name, const HttpUrl& url, const Wanted& wanted, bool same_host, int redirects,
+void Core::fetch(const std::string& name, const HttpUrl& url, const FetchSpec& spec, const Redirects& redirects,
                  std::stop_token stop, Fetched done) {
   HttpCall call;
   call.name = name;
   call.hedge = true;
-  call.make = [self = shared_from_this(), url, wanted, same_host](int, HttpCall::MadeRequest made) {
-    made(self->request_of(url, wanted, same_host));
+  call.make = [self = shared_from_this(), url, spec, redirects](int, HttpCall::MadeRequest made) {
+    made(self->request_of(url, spec, redirects));
   };
-  call.judge = judge_of(wanted);
-  auto arrived = [self = shared_from_this(), name, url, wanted, same_host, redirects, stop,
+  call.judge = judge_of(spec);
+  auto arrived = [self = shared_from_this(), name, url, spec, redirects, stop,
                   done = std::move(done)](Result<HttpResponse> response) {
     if (!response.ok() || !is_redirect(*response)) return done(std::move(response));
     auto target = resolve_location(url, response->header("location"));
     if (!target.ok()) return done(target.status());
-    if (redirects == 0)
+    if (redirects.left == 0)
       return done(invalid_argument(
-          fmt::format("more than {} redirects; give the address where the object is in the end", kRedirects)));
+          fmt::format("more than {} redirects; give the address where the object is in the end", kMostRedirects)));
     if (url.scheme == "https" && target->scheme == "http") {
       return done(
           invalid_argument(fmt::format("the server sends from https to http ('{}'), which is not followed; give that "
                                        "address if the plain connection is wanted",
                                        url_for_messages(target->text()))));
     }
-    const bool same = same_host && target->origin() == url.origin();
+    const bool same_origin = redirects.same_origin && target->origin() == url.origin();
     // A Location has no login. The login applies to the same origin and to no other.
-    if (same) target->user_info = url.user_info;
-    self->fetch(name, *target, wanted, same, redirects - 1, stop, done);
+    if (same_origin) target->user_info = url.user_info;
+    self->fetch(name, *target, spec, {redirects.left - 1, same_origin}, stop, done);
   };
   caller_->call(std::move(call), stop, std::move(arrived));
 }
 
 /// Fetches the whole object, or the part of it if the server sends objects as they are. An object
 /// that is stored compressed, and always sent so, is returned whole and decoded, with status 200.
-void Core::fetch_decoded(const std::string& name, const HttpUrl& url, const Wanted& wanted, std::stop_token stop,
+void Core::fetch_decoded(const std::string& name, const HttpUrl& url, const FetchSpec& spec, std::stop_token stop,
                          Fetched done) {
-  const uint64_t most = std::max(wanted.max_bytes, kWholeForPart);
-  fetch(name, url, wanted, true, kRedirects, stop,
+  const uint64_t most = std::max(spec.max_bytes, kWholeForPart);
+  fetch(name, url, spec, {}, stop,
         [self = shared_from_this(), name, url, most, stop, done](Result<HttpResponse> response) {
           if (!response.ok()) return done(std::move(response));
           const std::string encoding = content_encoding(*response);
           if (encoding.empty()) return done(std::move(response));
           if (response->status == 206) {
             // A part of the compressed bytes is useless.
-            const Wanted whole{"GET", {}, 0, kWholeForPart};
-            return self->fetch(
-                name, url, whole, true, kRedirects, stop, [most, encoding, done](Result<HttpResponse> all) {
-                  if (all.status().code() == Code::kUnsupported)
-                    return done(unsupported(fmt::format(
-                        "the server stores it with Content-Encoding: {}, so that no part of it can be read, and it "
-                        "is too large to be read whole for each part; store it without",
-                        encoding)));
-                  done(all.ok() ? decoded(std::move(*all), most) : std::move(all));
-                });
+            const FetchSpec whole{"GET", {}, 0, kWholeForPart};
+            return self->fetch(name, url, whole, {}, stop, [most, encoding, done](Result<HttpResponse> all) {
+              if (all.status().code() == Code::kUnsupported)
+                return done(unsupported(fmt::format(
+                    "the server stores it with Content-Encoding: {}, so that no part of it can be read, and it "
+                    "is too large to be read whole for each part; store it without",
+                    encoding)));
+              done(all.ok() ? decoded(std::move(*all), most) : std::move(all));
+            });
           }
           done(decoded(std::move(*response), most));
         });
@@ -262,9 +268,9 @@ uint64_t version_now(const HttpResponse& response, uint64_t size) {
   return answered_version(response, size, std::chrono::system_clock::now());
 }
 
-Result<Core::Known> Core::known(const HttpUrl& url, const HttpResponse& response, uint64_t size) {
+Result<Core::ObjectFacts> Core::pin_and_describe(const HttpUrl& url, const HttpResponse& response, uint64_t size) {
   FOREBAY_RETURN_IF_ERROR(pin(url, response, size));
-  return Known{size, std::string(response.header("etag")), version_now(response, size)};
+  return ObjectFacts{size, std::string(response.header("etag")), version_now(response, size)};
 }
 
 Result<Buffer> Core::bytes_of(const ReadRequest& request, const HttpUrl& url, const HttpResponse& response) {
@@ -279,14 +285,14 @@ Result<Buffer> Core::bytes_of(const ReadRequest& request, const HttpUrl& url, co
   }
   FOREBAY_ASSIGN(const ByteRange range, resolve_range(request, size));
   FOREBAY_RETURN_IF_ERROR(pin(url, response, size));
-  tell_version(request, version_now(response, size));
+  report_version(request, version_now(response, size));
   if (!part) return response.body.slice(range.offset, range.length);
   return response.body;
 }
 
 void Core::read(const ReadRequest& request, std::stop_token stop, Store::ReadDone done) {
   const std::string name = url_for_messages(request.key);
-  const auto call = calls_.begin<Buffer>(name, stop, std::move(done), asked_by(request));
+  const auto call = calls_.begin<Buffer>(name, stop, std::move(done), call_kind_of(request));
   if (call->answered()) return;
   const auto answer = [call, name](Result<Buffer> bytes) {
     call->answer(bytes.ok() ? std::move(bytes) : Result<Buffer>(bytes.status().with_key(name)));
@@ -294,19 +300,19 @@ void Core::read(const ReadRequest& request, std::stop_token stop, Store::ReadDon
   const auto url = url_of(request.key);
   if (!url.ok()) return answer(url.status());
   if (request.version_only) {
-    return size_of(name, *url, stop, [request, answer](Result<Known> found) {
-      if (found.ok()) tell_version(request, found->version);
+    return size_of(name, *url, stop, [request, answer](Result<ObjectFacts> found) {
+      if (found.ok()) report_version(request, found->version);
       answer(found.ok() ? Result<Buffer>(Buffer()) : version_failure(found.status()));
     });
   }
-  if (request.range && !sayable(*request.range)) {
-    return size_of(name, *url, stop, [request, answer](Result<Known> found) {
+  if (request.range && !is_expressible_range(*request.range)) {
+    return size_of(name, *url, stop, [request, answer](Result<ObjectFacts> found) {
       const Status status = found.ok() ? resolve_range(request, found->size).status() : found.status();
       answer(status.ok() ? Result<Buffer>(Buffer()) : Result<Buffer>(status));
     });
   }
   fetch_decoded(
-      name, *url, wanted_by(request), stop,
+      name, *url, fetch_spec_of(request), stop,
       [self = shared_from_this(), request, url = *url, answer](Result<HttpResponse> response) {
         if (response.ok()) return answer(self->bytes_of(request, url, *response));
         // The transport's answer to a body beyond max_body_bytes, before it is received.
@@ -322,7 +328,7 @@ void Core::stat(const std::string& key, std::stop_token stop, Store::StatDone do
   const std::string name = url_for_messages(key);
   const auto call = calls_.begin<ObjectInfo>(name, stop, std::move(done));
   if (call->answered()) return;
-  const auto answer = [call, name, key](Result<Known> found) {
+  const auto answer = [call, name, key](Result<ObjectFacts> found) {
     if (!found.ok()) {
       call->answer(found.status().with_key(name));
     } else {
@@ -334,34 +340,32 @@ void Core::stat(const std::string& key, std::stop_token stop, Store::StatDone do
   size_of(name, *url, stop, answer);
 }
 
-void Core::size_of(const std::string& name, const HttpUrl& url, std::stop_token stop, Answer done) {
-  const Wanted head{"HEAD", {}, 0, kWholeForPart};
-  fetch(name, url, head, true, kRedirects, stop,
-        [self = shared_from_this(), name, url, stop, done](Result<HttpResponse> response) {
-          if (!response.ok()) {
-            // Servers that refuse HEAD do so with various statuses; the answer to a GET decides.
-            const Code code = response.status().code();
-            if (code == Code::kInvalidArgument || code == Code::kUnsupported)
-              return self->size_by_get(name, url, stop, done);
-            return done(response.status());
-          }
-          const auto size = parse_count(response->header("content-length"));
-          // The size of compressed bytes is not the object's size.
-          if (!size || !content_encoding(*response).empty()) return self->size_by_get(name, url, stop, done);
-          done(self->known(url, *response, *size));
-        });
+void Core::size_of(const std::string& name, const HttpUrl& url, std::stop_token stop, FactsDone done) {
+  const FetchSpec head{"HEAD", {}, 0, kWholeForPart};
+  fetch(name, url, head, {}, stop, [self = shared_from_this(), name, url, stop, done](Result<HttpResponse> response) {
+    if (!response.ok()) {
+      // Servers that refuse HEAD do so with various statuses; the answer to a GET decides.
+      const Code code = response.status().code();
+      if (code == Code::kInvalidArgument || code == Code::kUnsupported) return self->size_by_get(name, url, stop, done);
+      return done(response.status());
+    }
+    const auto size = parse_count(response->header("content-length"));
+    // The size of compressed bytes is not the object's size.
+    if (!size || !content_encoding(*response).empty()) return self->size_by_get(name, url, stop, done);
+    done(self->pin_and_describe(url, *response, *size));
+  });
 }
 
-void Core::size_by_get(const std::string& name, const HttpUrl& url, std::stop_token stop, Answer done) {
+void Core::size_by_get(const std::string& name, const HttpUrl& url, std::stop_token stop, FactsDone done) {
   // The answer's Content-Range has the size. Servers without support for ranges send the whole
   // object, whose bytes are counted.
-  const Wanted first_byte{"GET", ByteRange{0, 1}, 1, kWholeForPart, true};
+  const FetchSpec first_byte{"GET", ByteRange{0, 1}, 1, kWholeForPart, true};
   fetch_decoded(name, url, first_byte, stop, [self = shared_from_this(), url, done](Result<HttpResponse> response) {
     if (!response.ok()) return done(response.status());
     // The version is not pinned, because a refusal usually lacks the ETag that reads of the object
     // have.
     if (is_empty_object(*response))
-      return done(Known{0, std::string(response->header("etag")), version_now(*response, 0)});
+      return done(ObjectFacts{0, std::string(response->header("etag")), version_now(*response, 0)});
     uint64_t size = response->body.size();
     if (response->status == 206) {
       const auto given = parse_content_range(response->header("content-range"));
@@ -370,7 +374,7 @@ void Core::size_by_get(const std::string& name, const HttpUrl& url, std::stop_to
             "the server does not tell how large the object is; name its size in the manifest or download it"));
       size = *given->total;
     }
-    done(self->known(url, *response, size));
+    done(self->pin_and_describe(url, *response, size));
   });
 }
 

@@ -22,7 +22,7 @@ using Targets = std::map<std::string, std::string>;
 
 std::shared_ptr<Store> served(const Objects& objects) {
   Targets targets;
-  for (const auto& [key, bytes] : objects) targets["/root/" + percent_encode(key, true)] = bytes;
+  for (const auto& [key, bytes] : objects) targets["/root/" + percent_encode_path(key)] = bytes;
   auto server = std::make_shared<ObjectServer>(std::move(targets));
   const std::string root = server->url("/root/");
   return std::make_shared<KeysBelowUrl>(std::move(server), root, http_store());
@@ -271,20 +271,20 @@ TEST(HttpStore, StatusesAreToldInWords) {
   int status = 0;
   TestServer server([&](const TestServer::Request&) { return Reply{TestServer::status(status)}; });
   const auto store = http_store(once());
-  const auto told = [&](int code) {
+  const auto refused = [&](int code) {
     status = code;
     return read(*store, server.url("/x?signature=s3cret")).status();
   };
-  expect_error(told(404), Code::kNotFound, "no such object");
-  expect_error(told(410), Code::kNotFound, "no such object");
-  expect_error(told(401), Code::kInvalidArgument, "user:password@");
-  expect_error(told(403), Code::kInvalidArgument, "access denied");
-  expect_error(told(407), Code::kInvalidArgument, "proxy");
-  expect_error(told(412), Code::kCorrupt, "changed");
-  expect_error(told(418), Code::kInvalidArgument, "418");
+  expect_error(refused(404), Code::kNotFound, "no such object");
+  expect_error(refused(410), Code::kNotFound, "no such object");
+  expect_error(refused(401), Code::kInvalidArgument, "user:password@");
+  expect_error(refused(403), Code::kInvalidArgument, "access denied");
+  expect_error(refused(407), Code::kInvalidArgument, "proxy");
+  expect_error(refused(412), Code::kCorrupt, "changed");
+  expect_error(refused(418), Code::kInvalidArgument, "418");
   for (const int code : {408, 429, 500, 502, 503, 504, 507, 520})
-    expect_error(told(code), Code::kUnavailable, std::to_string(code));
-  EXPECT_EQ(told(404).key(), server.url("/x?..."));
+    expect_error(refused(code), Code::kUnavailable, std::to_string(code));
+  EXPECT_EQ(refused(404).key(), server.url("/x?..."));
 }
 
 TEST(HttpStore, WhatIsNoAddressIsRefused) {
@@ -318,10 +318,10 @@ TEST(HttpStore, AForkIsToldAndDoesNotHang) {
   ASSERT_GE(child, 0);
   if (child == 0) {
     ::alarm(20);
-    const bool told = read(*store, server.url("/x")).status().code() == Code::kInvalidArgument;
+    const bool refused = read(*store, server.url("/x")).status().code() == Code::kInvalidArgument;
     store.reset();
     const bool works = !kChildMayStartThreads || read(*http_store(), server.url("/x")).ok();
-    ::_exit(told && works ? 0 : 1);
+    ::_exit(refused && works ? 0 : 1);
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);

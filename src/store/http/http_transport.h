@@ -64,9 +64,9 @@ struct HttpRequest {
   uint64_t expected_body_bytes = 0;
   /// A longer answer is refused before memory is allocated for it.
   uint64_t max_body_bytes = 64u << 20;
-  /// Asked before a successful answer is refused as too long: returns whether it may have so many
-  /// bytes. Null: it may not.
-  std::function<bool(uint64_t bytes)> may_have = {};
+  /// Called before a successful answer is refused as too long. Raises the limit to `bytes`, and
+  /// returns whether that was possible. Null: the limit is final.
+  std::function<bool(uint64_t bytes)> try_raise_body_limit = {};
   /// Null: the defaults.
   std::shared_ptr<const HttpConnectionOptions> connection;
   /// Time from the start to the answer's first byte, whatever the phase; 0: as `connection` says.

@@ -33,7 +33,7 @@ class KeysBelowUrl final : public Store {
   StoreStats stats() const override { return inner_->stats(); }
 
  private:
-  std::string url(const std::string& key) const { return root_ + percent_encode(key, true); }
+  std::string url(const std::string& key) const { return root_ + percent_encode_path(key); }
   const std::shared_ptr<void> server_;
   const std::string root_;
   const std::shared_ptr<Store> inner_;

@@ -102,14 +102,14 @@ class CallerCore : public std::enable_shared_from_this<CallerCore> {
   void attempt_ended(const std::shared_ptr<State>& state, const Attempt& attempt, Result<HttpResponse> result);
   void succeeded(State& state, const Attempt& attempt, HttpResponse response);
   void failed(const std::shared_ptr<State>& state, Status error, std::optional<Time> asked_to_wait, bool connection);
-  std::optional<std::string> reason_to_give_up(State& state, Time elapsed, Time wait) FOREBAY_REQUIRES(state.mutex);
+  std::optional<std::string> charge_retry(State& state, Time elapsed, Time wait) FOREBAY_REQUIRES(state.mutex);
   void end_call(State& state);
 
   void plan_hedge(const std::shared_ptr<State>& state, uint64_t expected_bytes);
   void forget_hedge(State& state);
   void arm_hedges(Time at_least);
   void send_hedges();
-  bool may_hedge(State& state);
+  bool try_begin_hedge(State& state);
 
   const CallerOptions options_;
   const std::function<double()> random_;
@@ -242,7 +242,7 @@ void CallerCore::succeeded(State& state, const Attempt& attempt, HttpResponse re
   state.entry->answer(std::move(response));
 }
 
-std::optional<std::string> CallerCore::reason_to_give_up(State& state, Time elapsed, Time wait) {
+std::optional<std::string> CallerCore::charge_retry(State& state, Time elapsed, Time wait) {
   const int attempts = state.attempts;
   const double seconds = std::chrono::duration<double>(elapsed).count();
   if (elapsed + wait >= options_.deadline) return fmt::format("{} attempts in {:.1f} s", attempts, seconds);
@@ -274,7 +274,7 @@ void CallerCore::failed(const std::shared_ptr<State>& state, Status error, std::
     wait = std::chrono::duration_cast<Time>(longest * random_());
     // Jitter keeps calls that were turned away together from coming back together.
     if (asked_to_wait) wait = std::min<Time>(*asked_to_wait, options_.longest_retry_after) + wait / 4;
-    give_up = reason_to_give_up(*state, now - state->first_start, wait);
+    give_up = charge_retry(*state, now - state->first_start, wait);
     state->hedged = false;
   }
   if (give_up) {
@@ -333,14 +333,14 @@ void CallerCore::send_hedges() {
     }
   }
   for (const auto& state : slow) {
-    if (!may_hedge(*state)) continue;
+    if (!try_begin_hedge(*state)) continue;
     counters_.hedges.fetch_add(1, std::memory_order_relaxed);
     start_attempt(state, true);
   }
   arm_hedges(now + kHedgeTick);
 }
 
-bool CallerCore::may_hedge(State& state) {
+bool CallerCore::try_begin_hedge(State& state) {
   const Lock lock(state.mutex);
   if (state.hedged || state.in_flight != 1 || state.throttled || state.entry->answered()) return false;
   if (retry_budget_.empty() || !hedge_budget_.take()) return false;

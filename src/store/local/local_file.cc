@@ -125,11 +125,11 @@ Result<Buffer> read_file(const std::string& path, const ReadRequest& request, Re
   return buffer;
 }
 
-bool CachedReader::worth_trying() {
-  if (!kernel_can_.load(std::memory_order_relaxed)) return false;
-  uint32_t left = tries_to_pass_.load(std::memory_order_relaxed);
+bool CachedReader::begin_try() {
+  if (!kernel_supports_it_.load(std::memory_order_relaxed)) return false;
+  uint32_t left = tries_to_skip_.load(std::memory_order_relaxed);
   while (left > 0) {
-    if (tries_to_pass_.compare_exchange_weak(left, left - 1, std::memory_order_relaxed)) return false;
+    if (tries_to_skip_.compare_exchange_weak(left, left - 1, std::memory_order_relaxed)) return false;
   }
   return true;
 }
@@ -144,7 +144,7 @@ std::optional<FileDescriptor> CachedReader::open_cached(const std::string& path)
   if (errno == ENOSYS || errno == EINVAL || errno == E2BIG || errno == EPERM) {
     // "/" is always in the kernel's caches: if it cannot be opened, the call itself fails.
     const FileDescriptor root(try_openat2("/", O_PATH | O_CLOEXEC));
-    if (!root.valid()) kernel_can_.store(false, std::memory_order_relaxed);
+    if (!root.valid()) kernel_supports_it_.store(false, std::memory_order_relaxed);
     return std::nullopt;
   }
   return FileDescriptor();
@@ -152,7 +152,7 @@ std::optional<FileDescriptor> CachedReader::open_cached(const std::string& path)
 
 std::optional<Result<Buffer>> CachedReader::read(const std::string& path, const ReadRequest& request,
                                                  ReadBuffers& buffers, CallTable& calls) {
-  if (!kernel_can_.load(std::memory_order_relaxed) || path.find('\0') != std::string::npos) return std::nullopt;
+  if (!kernel_supports_it_.load(std::memory_order_relaxed) || path.find('\0') != std::string::npos) return std::nullopt;
   const auto file = open_cached(path);
   if (!file) return std::nullopt;
   if (!file->valid()) return status_of_errno(errno);
@@ -171,7 +171,7 @@ std::optional<Result<Buffer>> CachedReader::read(const std::string& path, const 
     if (got < 0) {
       if (errno == EINTR) continue;
       if (errno == EOPNOTSUPP || errno == ENOSYS) {
-        tries_to_pass_.store(kReadsBetweenTries, std::memory_order_relaxed);
+        tries_to_skip_.store(kReadsBetweenTries, std::memory_order_relaxed);
       }
       // Not cached, or an error that read() will meet and report.
       return std::nullopt;

@@ -32,9 +32,9 @@ Result<Buffer> read_file(const std::string& path, const ReadRequest& request, Re
 /// the kernel's caches.
 class CachedReader {
  public:
-  /// Returns false if a read is known to fail: the kernel is too old or, for the next thousand
-  /// reads, the file system has no such reads.
-  bool worth_trying();
+  /// Counts a read, and returns whether read() should be tried for it. False if the kernel is too
+  /// old, and for a thousand reads after one from a file system that does not support such reads.
+  bool begin_try();
   /// `calls` counts the opened files.
   std::optional<Result<Buffer>> read(const std::string& path, const ReadRequest& request, ReadBuffers& buffers,
                                      CallTable& calls);
@@ -42,9 +42,9 @@ class CachedReader {
  private:
   std::optional<FileDescriptor> open_cached(const std::string& path);
 
-  std::atomic<bool> kernel_can_{true};  ///< openat2 with RESOLVE_CACHED (Linux 5.12)
+  std::atomic<bool> kernel_supports_it_{true};  ///< openat2 with RESOLVE_CACHED (Linux 5.12)
   /// Number of reads not to try, after a file system without RWF_NOWAIT.
-  std::atomic<uint32_t> tries_to_pass_{0};
+  std::atomic<uint32_t> tries_to_skip_{0};
 };
 
 }  // namespace forebay

@@ -202,14 +202,14 @@ TEST(ReadFile, refuses_what_is_no_regular_file_without_waiting_for_it) {
   ASSERT_EQ(::mkfifo(folder.path("fifo").c_str(), 0600), 0);
   const auto buffers = ReadBuffers::make(0);
   CallTable calls;
-  const auto told = [&](const std::string& path) { return read_file(path, {}, *buffers, calls).status(); };
-  EXPECT_EQ(told(folder.path("fifo")).message(), "is a FIFO, not a file");
-  EXPECT_EQ(told(folder.path("sub")).message(), "is a folder, not a file");
-  EXPECT_EQ(told("/dev/null").message(), "is a device, not a file");
-  for (const char* path : {"fifo", "sub"}) EXPECT_EQ(told(folder.path(path)).code(), Code::kUnsupported);
-  EXPECT_EQ(told(folder.path("none")).code(), Code::kNotFound);
-  EXPECT_EQ(told(folder.path("sub/file/below")).code(), Code::kNotFound);
-  EXPECT_EQ(told(std::string("a\0b", 3)).code(), Code::kNotFound) << "which no file can be called";
+  const auto error_of = [&](const std::string& path) { return read_file(path, {}, *buffers, calls).status(); };
+  EXPECT_EQ(error_of(folder.path("fifo")).message(), "is a FIFO, not a file");
+  EXPECT_EQ(error_of(folder.path("sub")).message(), "is a folder, not a file");
+  EXPECT_EQ(error_of("/dev/null").message(), "is a device, not a file");
+  for (const char* path : {"fifo", "sub"}) EXPECT_EQ(error_of(folder.path(path)).code(), Code::kUnsupported);
+  EXPECT_EQ(error_of(folder.path("none")).code(), Code::kNotFound);
+  EXPECT_EQ(error_of(folder.path("sub/file/below")).code(), Code::kNotFound);
+  EXPECT_EQ(error_of(std::string("a\0b", 3)).code(), Code::kNotFound) << "which no file can be called";
 }
 
 }  // namespace

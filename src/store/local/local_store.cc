@@ -24,7 +24,7 @@ class LocalStore final : public Store {
         threads_(std::max<size_t>(options.io_threads, 1)) {}
 
   ~LocalStore() override {
-    if (threads_.foreign_process()) {  // a fork: threads that hold locks are not here
+    if (threads_.in_forked_child()) {  // a fork: threads that hold locks are not here
       new std::shared_ptr<Core>(core_);
       return;
     }
@@ -40,10 +40,10 @@ class LocalStore final : public Store {
     });
   }
 
-  bool reads_now() const override { return !threads_.foreign_process() && core_->cached.worth_trying(); }
+  bool reads_now() const override { return !threads_.in_forked_child() && core_->cached.begin_try(); }
 
   std::optional<Result<Buffer>> read_now(const ReadRequest& request) override {
-    if (threads_.foreign_process()) return std::nullopt;  // read() reports it
+    if (threads_.in_forked_child()) return std::nullopt;  // read() reports it
     auto result = core_->cached.read(core_->path(request.key), request, *core_->buffers, core_->calls);
     if (!result) return std::nullopt;
     core_->calls.count_immediate(result->ok() ? (*result)->size() : 0, result->ok());
@@ -99,7 +99,7 @@ class LocalStore final : public Store {
 
   template <typename T, typename Work>
   void start(const std::string& key, std::stop_token stop, std::function<void(Result<T>)> done, Work work) {
-    if (threads_.foreign_process()) {
+    if (threads_.in_forked_child()) {
       done(invalid_argument("this store was made before a fork; open the data again in the new process")
                .with_key(display_name(key)));
       return;

@@ -223,9 +223,9 @@ TEST(LocalStore, AForkIsToldAndDoesNotHang) {
   ASSERT_GE(child, 0);
   if (child == 0) {
     ::alarm(10);
-    const bool told = read_code(*store, "x") == Code::kInvalidArgument;
+    const bool refused = read_code(*store, "x") == Code::kInvalidArgument;
     store.reset();
-    ::_exit(told ? 0 : 1);
+    ::_exit(refused ? 0 : 1);
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);

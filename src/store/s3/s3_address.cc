@@ -47,7 +47,7 @@ S3Address s3_address(const S3Options& options, const std::string& region, std::s
   }
   // The slash stays, as S3's form of the signature requires: the path is signed as it is sent,
   // encoded once.
-  address.path += percent_encode(key, true);
+  address.path += percent_encode_path(key);
   address.host = host_and_port_of(address.origin);
   return address;
 }

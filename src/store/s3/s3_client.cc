@@ -41,8 +41,8 @@ struct S3Client::Exchange {
   std::optional<std::chrono::seconds> clock_offset FOREBAY_GUARDED_BY(mutex);
   unsigned tried FOREBAY_GUARDED_BY(mutex) = 0;  // remedies tried, as bits
 
-  S3Asked asked(const S3Options& options) const FOREBAY_REQUIRES(mutex) {
-    S3Asked asked{options, region};
+  S3RequestInfo asked(const S3Options& options) const FOREBAY_REQUIRES(mutex) {
+    S3RequestInfo asked{options, region};
     asked.object = !request.key.empty();
     asked.signed_ = !credentials.anonymous();
     asked.without_body = request.method == "HEAD";
@@ -106,7 +106,7 @@ void S3Client::start(const std::shared_ptr<Exchange>& exchange) {
     if (response.ok()) return exchange->done(std::move(response));
     // A new call with attempts of its own, because a corrected request was not a failure of the
     // storage.
-    if (self->put_right(*exchange)) return self->start(exchange);
+    if (self->apply_remedy(*exchange)) return self->start(exchange);
     exchange->done(response.status());
   });
 }
@@ -134,7 +134,7 @@ Result<HttpRequest> S3Client::make(Exchange& exchange, const Credentials& creden
   request.body = asked.body;
   request.expected_body_bytes = asked.expected_body_bytes;
   request.max_body_bytes = asked.max_body_bytes;
-  request.may_have = asked.may_have;
+  request.try_raise_body_limit = asked.try_raise_body_limit;
   request.connection = connection_;
   if (!credentials.anonymous()) {
     const ToSign to_sign{asked.method, std::move(address.host), std::move(address.path),
@@ -166,8 +166,9 @@ Status S3Client::judge(Exchange& exchange, const HttpResponse& response) {
                                       theirs ? readable(*theirs) : "nothing"));
 }
 
-/// Returns true if another attempt may succeed. Each remedy is tried once.
-bool S3Client::put_right(Exchange& exchange) {
+/// Applies the remedy of the last answer, if there is one and it was not tried before. Returns true
+/// if another attempt may succeed.
+bool S3Client::apply_remedy(Exchange& exchange) {
   // Lock order: the exchange's, then the client's.
   const Lock exchange_lock(exchange.mutex);
   const S3Remedy remedy = std::exchange(exchange.remedy, S3Remedy::kNone);

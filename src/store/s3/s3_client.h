@@ -27,7 +27,7 @@ struct S3Request {
   Buffer body = {};
   uint64_t expected_body_bytes = 0;
   uint64_t max_body_bytes = 16 << 20;
-  std::function<bool(uint64_t bytes)> may_have = {};  ///< HttpRequest::may_have
+  std::function<bool(uint64_t bytes)> try_raise_body_limit = {};  ///< HttpRequest::try_raise_body_limit
   bool hedge = false;
   std::vector<int> also = {};  ///< statuses that count as answers, not as errors
   /// Checks a successful answer as part of its attempt: kUnavailable is retried. Two attempts may
@@ -64,7 +64,7 @@ class S3Client : public std::enable_shared_from_this<S3Client> {
   void start(const std::shared_ptr<Exchange>& exchange);
   Result<HttpRequest> make(Exchange& exchange, const Credentials& credentials);
   Status judge(Exchange& exchange, const HttpResponse& response);
-  bool put_right(Exchange& exchange);
+  bool apply_remedy(Exchange& exchange);
   std::shared_ptr<const Signer> signer() const;
 
   const S3Options options_;

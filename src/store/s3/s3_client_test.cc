@@ -43,18 +43,18 @@ class S3ClientTest : public testing::Test {
 };
 
 TEST_F(S3ClientTest, TheBucketStandsInThePathOrInTheHost) {
-  const auto place = [](S3Options options, std::string_view key) {
+  const auto address_of = [](S3Options options, std::string_view key) {
     const S3Address address = s3_address(options, "eu-west-1", key);
     return address.origin + address.path;
   };
-  EXPECT_EQ(place(bucket_options(), "a b/c+d"), "http://host:9000/bucket/a%20b/c%2Bd");
-  EXPECT_EQ(place(bucket_options("bucket", ""), "k"), "https://bucket.s3.eu-west-1.amazonaws.com/k");
-  EXPECT_EQ(place(bucket_options("my.bucket", ""), "k"), "https://s3.eu-west-1.amazonaws.com/my.bucket/k");
-  EXPECT_EQ(place(bucket_options("bucket", "https://s3.us-west-2.amazonaws.com"), "/k//x"),
+  EXPECT_EQ(address_of(bucket_options(), "a b/c+d"), "http://host:9000/bucket/a%20b/c%2Bd");
+  EXPECT_EQ(address_of(bucket_options("bucket", ""), "k"), "https://bucket.s3.eu-west-1.amazonaws.com/k");
+  EXPECT_EQ(address_of(bucket_options("my.bucket", ""), "k"), "https://s3.eu-west-1.amazonaws.com/my.bucket/k");
+  EXPECT_EQ(address_of(bucket_options("bucket", "https://s3.us-west-2.amazonaws.com"), "/k//x"),
             "https://bucket.s3.us-west-2.amazonaws.com//k//x");
   S3Options styled = bucket_options();
   styled.addressing = S3Options::Addressing::kVirtual;
-  EXPECT_EQ(place(styled, ""), "http://bucket.host:9000/");
+  EXPECT_EQ(address_of(styled, ""), "http://bucket.host:9000/");
   EXPECT_EQ(s3_address(bucket_options("bucket", "https://host:443"), "", "").host, "host");
   EXPECT_EQ(s3_address(bucket_options("bucket", "http://host:443"), "", "").host, "host:443");
 }
@@ -78,12 +78,12 @@ TEST_F(S3ClientTest, TheRegionIsLearnedOnceAndKept) {
 }
 
 TEST_F(S3ClientTest, ARegionThatLeadsNowhereIsAnErrorAndNotACircle) {
-  const std::string said = message([](const HttpRequest&) -> Result<HttpResponse> {
+  const std::string error_text = message([](const HttpRequest&) -> Result<HttpResponse> {
     static int count = 0;
     return s3_error(301, "PermanentRedirect", "<Endpoint>else.example</Endpoint>",
                     {{"x-amz-bucket-region", ++count % 2 == 0 ? "a" : "b"}});
   });
-  EXPECT_NE(said.find("lies in the region"), std::string::npos) << said;
+  EXPECT_NE(error_text.find("lies in the region"), std::string::npos) << error_text;
   EXPECT_EQ(server_->requests.size(), 2u);
   const std::string nowhere = message(
       [](const HttpRequest&) { return s3_error(301, "PermanentRedirect", "<Endpoint>else.example</Endpoint>"); });
@@ -100,11 +100,11 @@ TEST_F(S3ClientTest, AWrongClockIsPutRightByTheServersAndThenKept) {
 }
 
 TEST_F(S3ClientTest, AClockThatStaysWrongIsToldWithBothTimes) {
-  const std::string said = message([](const HttpRequest&) {
+  const std::string error_text = message([](const HttpRequest&) {
     return s3_error(403, "RequestTimeTooSkewed", "", {{"date", "Mon, 05 Jan 2026 03:00:00 GMT"}});
   });
-  EXPECT_NE(said.find("2026-01-02 03:00:00 UTC"), std::string::npos) << said;
-  EXPECT_NE(said.find("2026-01-05 03:00:00 UTC"), std::string::npos) << said;
+  EXPECT_NE(error_text.find("2026-01-02 03:00:00 UTC"), std::string::npos) << error_text;
+  EXPECT_NE(error_text.find("2026-01-05 03:00:00 UTC"), std::string::npos) << error_text;
   EXPECT_EQ(server_->requests.size(), 2u);
 }
 
@@ -122,12 +122,12 @@ TEST_F(S3ClientTest, ExpiredCredentialsAreFetchedAgainOnce) {
                 return s3_error(400, "ExpiredToken");
               }).ok());
   EXPECT_EQ(renewing->refused, 1);
-  const std::string said = message([](const HttpRequest&) { return s3_error(400, "ExpiredToken"); });
-  EXPECT_NE(said.find("expired"), std::string::npos) << said;
+  const std::string error_text = message([](const HttpRequest&) { return s3_error(400, "ExpiredToken"); });
+  EXPECT_NE(error_text.find("expired"), std::string::npos) << error_text;
 }
 
 TEST_F(S3ClientTest, ErrorsSayWhatIsWrongAndTheWayOut) {
-  const auto said = [&](int status, const std::string& code, S3Request request = {.key = "k"}) {
+  const auto error_text = [&](int status, const std::string& code, S3Request request = {.key = "k"}) {
     return message([&](const HttpRequest&) { return s3_error(status, code); }, std::move(request));
   };
   const auto has = [](const std::string& text, std::string_view part) {
@@ -135,22 +135,22 @@ TEST_F(S3ClientTest, ErrorsSayWhatIsWrongAndTheWayOut) {
     EXPECT_EQ(text.find("SECRET-VALUE"), std::string::npos);
     EXPECT_EQ(text.find("TOKEN-VALUE"), std::string::npos);
   };
-  has(said(404, "NoSuchKey"), "NotFound: no such object");
-  has(said(404, "NoSuchBucket"), "there is no bucket 'bucket' at http://host:9000");
-  has(said(403, "SignatureDoesNotMatch"), "secret access key");
-  has(said(403, "InvalidAccessKeyId"), "access key id");
-  has(said(403, "AccessDenied"), "may not read it");
-  has(said(403, "AccessDenied", {}), "s3:ListBucket");
-  has(said(400, "InvalidBucketName"), "cannot be the name of a bucket");
-  has(said(400, "InvalidArgument"), "HTTP 400 InvalidArgument");
-  has(said(416, "InvalidRange"), "Corrupt: shorter than expected");
-  has(said(503, "SlowDown"), "Unavailable");
-  has(said(400, "RequestTimeout"), "Unavailable");
+  has(error_text(404, "NoSuchKey"), "NotFound: no such object");
+  has(error_text(404, "NoSuchBucket"), "there is no bucket 'bucket' at http://host:9000");
+  has(error_text(403, "SignatureDoesNotMatch"), "secret access key");
+  has(error_text(403, "InvalidAccessKeyId"), "access key id");
+  has(error_text(403, "AccessDenied"), "may not read it");
+  has(error_text(403, "AccessDenied", {}), "s3:ListBucket");
+  has(error_text(400, "InvalidBucketName"), "cannot be the name of a bucket");
+  has(error_text(400, "InvalidArgument"), "HTTP 400 InvalidArgument");
+  has(error_text(416, "InvalidRange"), "Corrupt: shorter than expected");
+  has(error_text(503, "SlowDown"), "Unavailable");
+  has(error_text(400, "RequestTimeout"), "Unavailable");
   has(message([](const HttpRequest&) { return answer(200 + 205, "<html>no</html>"); }), "check the endpoint");
   has(message([](const HttpRequest&) { return answer(404); }, {.method = "HEAD", .key = "k"}),
       "NotFound: no such object");
   credentials_ = fixed_credentials({});
-  has(said(403, "AccessDenied"), "without credentials");
+  has(error_text(403, "AccessDenied"), "without credentials");
   EXPECT_EQ(header_of(server_->requests[0], "authorization"), "") << "anonymous requests are not signed";
 }
 

@@ -50,7 +50,7 @@ std::string one_line(std::string_view text) {
 
 class Judge {
  public:
-  Judge(const S3Asked& asked, const HttpResponse& response, S3ErrorBody error)
+  Judge(const S3RequestInfo& asked, const HttpResponse& response, S3ErrorBody error)
       : asked_(asked), response_(response), error_(std::move(error)) {}
 
   S3Verdict verdict() const {
@@ -178,14 +178,14 @@ class Judge {
     return invalid_argument(fmt::format("{} refuses the request ({})", server(), what_it_said()));
   }
 
-  const S3Asked& asked_;
+  const S3RequestInfo& asked_;
   const HttpResponse& response_;
   const S3ErrorBody error_;
 };
 
 }  // namespace
 
-S3Verdict judge_s3(const S3Asked& asked, const HttpResponse& response) {
+S3Verdict judge_s3(const S3RequestInfo& asked, const HttpResponse& response) {
   const bool success = response.status >= 200 && response.status < 300;
   // The body of a read is the object, which may be an XML document called <Error>.
   if (success && !asked.write) return {};

@@ -20,7 +20,7 @@ struct S3Verdict {
 };
 
 /// The request, as far as messages need it.
-struct S3Asked {
+struct S3RequestInfo {
   const S3Options& options;
   std::string region;  ///< that the request was signed for
   /// About an object; false: about the bucket.
@@ -33,6 +33,6 @@ struct S3Asked {
 /// Judges an answer. 200 to 299 are OK, except a 200 with an <Error> in its body if `asked.write`.
 /// Other statuses are errors with a remedy. 5xx, 429 and temporary errors of S3 are kUnavailable,
 /// except 501 and 505.
-S3Verdict judge_s3(const S3Asked& asked, const HttpResponse& response);
+S3Verdict judge_s3(const S3RequestInfo& asked, const HttpResponse& response);
 
 }  // namespace forebay

@@ -18,7 +18,7 @@ S3Options plain_options() {
 
 const S3Options kPlain = plain_options();
 
-S3Verdict judged(const HttpResponse& response, S3Asked asked = {.options = kPlain, .region = "eu-west-1"}) {
+S3Verdict judged(const HttpResponse& response, S3RequestInfo asked = {.options = kPlain, .region = "eu-west-1"}) {
   return judge_s3(asked, response);
 }
 Status status_of(const HttpResponse& response) { return judged(response).status; }
@@ -95,12 +95,12 @@ TEST(S3Verdict, of_a_refusal_says_which_part_of_the_credentials_to_look_at) {
   EXPECT_NE(message("InvalidAccessKeyId").find("check access_key_id"), std::string::npos);
   EXPECT_NE(message("InvalidToken").find("session_token"), std::string::npos);
   EXPECT_NE(message("AccessDenied").find("may not read it"), std::string::npos);
-  S3Asked writing{.options = kPlain, .region = "x", .write = true};
+  S3RequestInfo writing{.options = kPlain, .region = "x", .write = true};
   EXPECT_NE(judged(s3_error(403, "AccessDenied"), writing).status.message().find("may not write it"),
             std::string::npos);
-  S3Asked nobody{.options = kPlain, .region = "x", .signed_ = false};
+  S3RequestInfo nobody{.options = kPlain, .region = "x", .signed_ = false};
   EXPECT_NE(judged(s3_error(403, "AccessDenied"), nobody).status.message().find("not public"), std::string::npos);
-  S3Asked bucket{.options = kPlain, .region = "x", .object = false};
+  S3RequestInfo bucket{.options = kPlain, .region = "x", .object = false};
   EXPECT_NE(judged(s3_error(403, "AccessDenied"), bucket).status.message().find("s3:ListBucket"), std::string::npos);
 }
 
@@ -119,7 +119,7 @@ TEST(S3Verdict, of_a_server_that_is_no_s3_says_to_check_the_endpoint) {
 TEST(S3Verdict, of_success_looks_into_the_body_only_where_something_was_written) {
   const HttpResponse late_error = s3_error(200, "InternalError");
   EXPECT_TRUE(status_of(late_error).ok());
-  S3Asked writing{.options = kPlain, .region = "x", .write = true};
+  S3RequestInfo writing{.options = kPlain, .region = "x", .write = true};
   EXPECT_EQ(judged(late_error, writing).status.code(), Code::kUnavailable);
   EXPECT_TRUE(judged(answer(200, "<CompleteMultipartUploadResult/>"), writing).status.ok());
   EXPECT_TRUE(judged(answer(204), writing).status.ok());

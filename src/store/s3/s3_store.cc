@@ -84,7 +84,7 @@ S3Request get_request(const ReadRequest& request, bool verify) {
   get.expected_body_bytes = request.expected_size.value_or(0);
   get.max_body_bytes = request.expected_size ? *request.expected_size + kGrownBytes
                                              : request.set_aside_bytes.value_or(kMostUnknownBytes);
-  get.may_have = request.set_aside;
+  get.try_raise_body_limit = request.set_aside;
   return get;
 }
 
@@ -100,7 +100,7 @@ struct S3Store::Core {
     FOREBAY_ASSIGN(Buffer bytes,
                    request.range && response.status == 206 ? part_of(request, response) : whole_of(request, response));
     FOREBAY_RETURN_IF_ERROR(pins.check(request.key, response.header("etag")));
-    tell_version(request, version_of_etag(response.header("etag")));
+    report_version(request, version_of_etag(response.header("etag")));
     return bytes;
   }
 
@@ -117,7 +117,7 @@ struct S3Store::Core {
     }
     FOREBAY_ASSIGN(const ByteRange range, resolve_range(request, whole.size()));
     FOREBAY_RETURN_IF_ERROR(pins.check(request.key, response.header("etag")));
-    tell_version(request, version_of_etag(response.header("etag")));
+    report_version(request, version_of_etag(response.header("etag")));
     return whole.slice(range.offset, range.length);
   }
 
@@ -187,14 +187,14 @@ ListingTraits S3Store::listing() const {
 }
 
 void S3Store::read(const ReadRequest& request, std::stop_token stop, ReadDone done) {
-  const auto call = core_->calls.begin<Buffer>(display_name(request.key), stop, std::move(done), asked_by(request));
+  const auto call = core_->calls.begin<Buffer>(display_name(request.key), stop, std::move(done), call_kind_of(request));
   if (call->answered()) return;
   const Answer answer = [core = core_, call, name = display_name(request.key)](Result<Buffer> bytes) {
     call->answer(bytes.ok() ? std::move(bytes) : Result<Buffer>(bytes.status().with_key(name)));
   };
   if (!possible(request.key)) return answer(not_found("no such object"));
   // A range that HTTP cannot express is empty, or an error that depends on the object's size.
-  if (request.range && !sayable(*request.range)) return check_range(request, std::move(stop), answer);
+  if (request.range && !is_expressible_range(*request.range)) return check_range(request, std::move(stop), answer);
   if (request.version_only) return read_version(request, std::move(stop), answer);
   read_bytes(request, std::move(stop), answer);
 }
@@ -217,7 +217,7 @@ void S3Store::read_version(const ReadRequest& request, std::stop_token stop, con
                   const std::string_view etag = head->header("etag");
                   // If the object is pinned to another version, none is reported: the object is
                   // then read, and the read reports the change.
-                  if (core->pins.check(request.key, etag).ok()) tell_version(request, version_of_etag(etag));
+                  if (core->pins.check(request.key, etag).ok()) report_version(request, version_of_etag(etag));
                   answer(Buffer());
                 });
 }

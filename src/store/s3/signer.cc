@@ -57,7 +57,7 @@ std::string canonical_query(const QueryParameters& query) {
   std::vector<std::pair<std::string, std::string>> encoded;
   encoded.reserve(query.size());
   for (const auto& [name, value] : query) {
-    encoded.emplace_back(percent_encode(name, false), percent_encode(value, false));
+    encoded.emplace_back(percent_encode(name), percent_encode(value));
   }
   // Sorted by encoded names, as the signature requires.
   std::ranges::sort(encoded);

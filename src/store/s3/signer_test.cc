@@ -41,7 +41,7 @@ TEST_F(S3Examples, GetObjectWithARange) {
 }
 
 TEST_F(S3Examples, PutObjectWithAStorageClass) {
-  ToSign put = request("PUT", "/" + percent_encode("test$file.text", true));
+  ToSign put = request("PUT", "/" + percent_encode_path("test$file.text"));
   put.headers = {{"Date", "Fri, 24 May 2013 00:00:00 GMT"}, {"x-amz-storage-class", "REDUCED_REDUNDANCY"}};
   put.payload_hash = hex(sha256("Welcome to Amazon S3."));
   EXPECT_EQ(signature(put), "98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd");
@@ -126,7 +126,7 @@ TEST_F(TestSuite, GetHeaderValueTrim) {
 
 TEST_F(TestSuite, GetUtf8) {
   ToSign request = get();
-  request.path = "/" + percent_encode("\xe1\x88\xb4", true);
+  request.path = "/" + percent_encode_path("\xe1\x88\xb4");
   EXPECT_EQ(signature(request), "8318018e0b0f223aa2bbf98705b62bb787dc9c0e678f255a891fd03141be5d85");
 }
 

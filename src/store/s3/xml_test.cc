@@ -124,8 +124,8 @@ TEST(S3Errors, AreReadAsFarAsTheyGo) {
 }
 
 TEST(Percent, EncodesAllButTheUnreserved) {
-  EXPECT_EQ(percent_encode("a b+c/%\xff~", true), "a%20b%2Bc/%25%FF~");
-  EXPECT_EQ(percent_encode("a/b", false), "a%2Fb");
+  EXPECT_EQ(percent_encode_path("a b+c/%\xff~"), "a%20b%2Bc/%25%FF~");
+  EXPECT_EQ(percent_encode("a/b"), "a%2Fb");
 }
 
 }  // namespace

@@ -36,7 +36,8 @@ class Slow final : public SlowStore {
   void read(const ReadRequest& request, std::stop_token stop, ReadDone done) override {
     start<Buffer>(
         request.key, stop, std::move(done),
-        [&](std::stop_token s, ReadDone d) { inner_->read(request, std::move(s), std::move(d)); }, asked_by(request));
+        [&](std::stop_token s, ReadDone d) { inner_->read(request, std::move(s), std::move(d)); },
+        call_kind_of(request));
   }
   void list(const ListRequest& request, std::stop_token stop, ListDone done) override {
     start<ListPage>(request.prefix + '\n' + request.continuation + request.after, stop, std::move(done),
@@ -115,7 +116,7 @@ class Slow final : public SlowStore {
 
   template <typename T, typename Ask>
   void start(const std::string& key, std::stop_token stop, std::function<void(Result<T>)> done, Ask&& ask,
-             Asked asked_as = asked_for<T>()) {
+             CallKind kind = call_kind_of<T>()) {
     if (process_generation() != generation_) {
       done(invalid_argument("this store was made before a fork; open the data again in the new process")
                .with_key(inner_->display_name(key)));
@@ -123,7 +124,7 @@ class Slow final : public SlowStore {
     }
     const uint32_t asked = core_->times_asked(key);
     const auto begin = core_->timer.now();
-    const auto call = core_->calls.begin<T>(inner_->display_name(key), stop, std::move(done), asked_as);
+    const auto call = core_->calls.begin<T>(inner_->display_name(key), stop, std::move(done), kind);
     if (call->answered()) return;
     const std::function<void(Result<T>)> answer_later = [core = core_, call, key, asked, begin](Result<T> result) {
       uint64_t bytes = 0;

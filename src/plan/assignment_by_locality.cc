@@ -23,26 +23,26 @@ struct Grant {
   int64_t rows = 0;
 };
 
-class Granting {
+class RowGranter {
  public:
   // `counts` holds the rows of each origin, and `hosts` the hosts with ranks. `owners` tells
   // whether origins of the second kind exist.
-  Granting(std::vector<int64_t> counts, const GlobalBatch& batch, const Hosts& hosts, bool owners)
+  RowGranter(std::vector<int64_t> counts, const GlobalBatch& batch, const Hosts& hosts, bool owners)
       : left_(std::move(counts)), hosts_(hosts), owners_(owners), world_(batch.world_size),
         lacks_(static_cast<size_t>(batch.world_size)) {
-    // The number by count: steps must have the same length on all ranks, whatever hosts cache.
+    // As many rows as by count: steps must have the same length on all ranks, whatever hosts cache.
     for (int64_t rank = 0; rank < world_; ++rank) lack(rank) = equal_part(batch.slots, world_, rank).length;
     // A rank has about one grant for each kind of origin.
     grants_.reserve(3 * lacks_.size());
   }
 
   std::vector<Grant> decide() {
-    for (int64_t host = 0; host < hosts_.count(); ++host) own(host, host);
+    for (int64_t host = 0; host < hosts_.count(); ++host) grant_own_rows(host, host);
     if (owners_) {
-      for (int64_t host = 0; host < hosts_.count(); ++host) own(hosts_.count() + host, host);
+      for (int64_t host = 0; host < hosts_.count(); ++host) grant_own_rows(hosts_.count() + host, host);
     }
-    nobodys();
-    even_out();
+    grant_uncached_rows();
+    balance();
     return std::move(grants_);
   }
 
@@ -58,7 +58,7 @@ class Granting {
   }
 
   // Grants a host's rows to its ranks, divided evenly as far as they lack rows.
-  void own(int64_t origin, int64_t host) {
+  void grant_own_rows(int64_t origin, int64_t host) {
     const int64_t first = hosts_.first_rank(host), ranks = hosts_.ranks(host), rows = left(origin);
     for (int64_t i = 0; i < ranks && rows > 0; ++i)
       grant(origin, first + i, std::min(equal_part(rows, ranks, i).length, lack(first + i)));
@@ -85,7 +85,7 @@ class Granting {
   }
 
   // Grants the rows that no host caches, evenly.
-  void nobodys() {
+  void grant_uncached_rows() {
     const int64_t first = hosts_.count(), end = static_cast<int64_t>(left_.size());
     int64_t rows = 0;
     for (int64_t origin = first; origin < end; ++origin) rows += left(origin);
@@ -110,7 +110,7 @@ class Granting {
   // Moves surplus rows to lacking ranks. Each transfer ends a surplus or a lack, and the last one
   // ends both. A host with a surplus has no rank that lacks rows. So there are at most world_size -
   // 1 transfers.
-  void even_out() {
+  void balance() {
     // Rows, and the negated number of the host or rank, so that the lowest number comes first.
     using Entry = std::pair<int64_t, int64_t>;
     std::vector<Entry> surpluses, lacks;
@@ -140,9 +140,9 @@ class Granting {
   std::vector<Grant> grants_;
 };
 
-class AssignmentByPlace final : public ShardAssignment {
+class AssignmentByLocality final : public ShardAssignment {
  public:
-  AssignmentByPlace(std::shared_ptr<const Order> order, std::shared_ptr<const Placement> placement)
+  AssignmentByLocality(std::shared_ptr<const Order> order, std::shared_ptr<const Placement> placement)
       : order_(std::move(order)), placement_(std::move(placement)) {}
 
   void slots(const GlobalBatch& batch, int64_t rank, std::vector<int64_t>* out) const override {
@@ -160,7 +160,7 @@ class AssignmentByPlace final : public ShardAssignment {
     std::vector<int64_t> counts(static_cast<size_t>(origins));
     for (const int32_t origin : origin_of) ++counts[static_cast<size_t>(origin)];
     counts.back() += batch.slots - batch.samples;  // no host caches a repeat
-    hand_out(batch, origin_of, by_origin(Granting(std::move(counts), batch, hosts, owners).decide(), origins), out);
+    hand_out(batch, origin_of, by_origin(RowGranter(std::move(counts), batch, hosts, owners).decide(), origins), out);
   }
 
  private:
@@ -229,9 +229,9 @@ class AssignmentByPlace final : public ShardAssignment {
 
 }  // namespace
 
-std::shared_ptr<const ShardAssignment> assignment_by_place(std::shared_ptr<const Order> order,
-                                                           std::shared_ptr<const Placement> placement) {
-  return std::make_shared<const AssignmentByPlace>(std::move(order), std::move(placement));
+std::shared_ptr<const ShardAssignment> assignment_by_locality(std::shared_ptr<const Order> order,
+                                                              std::shared_ptr<const Placement> placement) {
+  return std::make_shared<const AssignmentByLocality>(std::move(order), std::move(placement));
 }
 
 }  // namespace forebay

@@ -1,4 +1,4 @@
-#include "cache/places.h"
+#include "cache/cache_maintenance.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -13,9 +13,9 @@
 
 #include "base/read_all.h"
 #include "cache/cache_folder.h"
+#include "cache/cache_index.h"
 #include "cache/entry_form.h"
 #include "cache/folder_use.h"
-#include "cache/place_index.h"
 #include "cache/segment_format.h"
 
 namespace forebay {
@@ -26,8 +26,8 @@ constexpr std::chrono::milliseconds kPatience{5000};
 constexpr size_t kMostAboutBytes = 1 << 20;
 constexpr size_t kRowsAtOnce = 4096;
 
-std::string description_of(const CacheFolder& place) {
-  const auto file = place.open_file(kAboutFile, O_RDONLY);
+std::string description_of(const CacheFolder& cache) {
+  const auto file = cache.open_file(kAboutFile, O_RDONLY);
   struct ::stat info;
   if (!file.ok() || ::fstat(file->get(), &info) != 0 || static_cast<size_t>(info.st_size) > kMostAboutBytes) return {};
   std::string text(static_cast<size_t>(info.st_size), '\0');
@@ -45,12 +45,12 @@ uint64_t size_of(const FileDescriptor& file) {
 /// Checks one segment, row by row.
 class SegmentCheck {
  public:
-  SegmentCheck(const CacheFolder& place, std::string place_name, uint32_t number, PlaceReport& report)
-      : place_(place), place_name_(std::move(place_name)), index_name_(segment_file(number, kIndexEnding)),
+  SegmentCheck(const CacheFolder& cache, std::string cache_name, uint32_t number, CacheReport& report)
+      : cache_(cache), cache_name_(std::move(cache_name)), index_name_(segment_file(number, kIndexEnding)),
         data_name_(segment_file(number, kDataEnding)), report_(report) {}
 
   Status run(const std::stop_token& stop, const std::function<void(uint64_t)>& on_read) {
-    FOREBAY_ASSIGN(const FileDescriptor index, place_.open_file(index_name_, O_RDONLY));
+    FOREBAY_ASSIGN(const FileDescriptor index, cache_.open_file(index_name_, O_RDONLY));
     // A writer is active: its last row may be incomplete, which is not damage.
     const bool written_to = !try_flock(index.get(), LOCK_SH);
     const uint64_t end = whole_rows(size_of(index));
@@ -60,7 +60,7 @@ class SegmentCheck {
       add(index_name_, "its header is damaged: nothing in it can be used");
       return {};
     }
-    const Result<FileDescriptor> data = place_.open_file(data_name_, O_RDONLY);
+    const Result<FileDescriptor> data = cache_.open_file(data_name_, O_RDONLY);
     for (uint64_t at = kSegmentRowBytes; at < end; at += kSegmentRowBytes) {
       if (stop.stop_requested()) return cancelled("interrupted");
       SegmentRow row;
@@ -89,72 +89,72 @@ class SegmentCheck {
       add(where, decoded.status().message());
   }
   void add(std::string where, std::string what) {
-    if (report_.damaged_count++ < PlaceReport::kMostDamage)
-      report_.damaged.push_back({place_name_, std::move(where), std::move(what)});
+    if (report_.damaged_count++ < CacheReport::kMostDamage)
+      report_.damaged.push_back({cache_name_, std::move(where), std::move(what)});
   }
 
-  const CacheFolder& place_;
-  const std::string place_name_, index_name_, data_name_;
-  PlaceReport& report_;
+  const CacheFolder& cache_;
+  const std::string cache_name_, index_name_, data_name_;
+  CacheReport& report_;
 };
 
-Status no_such_place(const std::string& place, const CacheFolder& folder) {
-  return not_found(fmt::format("there is no cache {} in {}; 'forebay cache ls' lists them", place, folder.path()));
+Status no_such_cache(const std::string& cache, const CacheFolder& root) {
+  return not_found(fmt::format("there is no cache {} in {}; 'forebay cache ls' lists them", cache, root.path()));
 }
 
 }  // namespace
 
-Result<std::vector<PlaceInfo>> list_places(const std::string& dir) {
-  std::vector<PlaceInfo> places;
-  const Result<CacheFolder> folder = CacheFolder::open(dir, false);
-  if (!folder.ok() && folder.status().code() == Code::kNotFound) return places;
-  if (!folder.ok()) return folder.status();
+Result<std::vector<CacheInfo>> list_caches(const std::string& dir) {
+  std::vector<CacheInfo> caches;
+  const Result<CacheFolder> root = CacheFolder::open(dir, false);
+  if (!root.ok() && root.status().code() == Code::kNotFound) return caches;
+  if (!root.ok()) return root.status();
   FolderUse use;
   {
-    FOREBAY_ASSIGN(const FolderLock lock, FolderLock::take(*folder, kPatience));
-    use = measure_folder(*folder);
+    FOREBAY_ASSIGN(const FolderLock lock, FolderLock::take(*root, kPatience));
+    use = measure_folder(*root);
   }
-  for (const PlaceUse& found : use.places) {
-    const Result<CacheFolder> place = folder->open_below(found.name, false);
-    if (!place.ok()) continue;
-    PlaceIndex index;
-    index.refresh(*place);
-    PlaceInfo info{found.name,  description_of(*place), index.entries(), index.bytes(),
+  for (const CacheDiskUse& found : use.caches) {
+    const Result<CacheFolder> cache = root->open_below(found.name, false);
+    if (!cache.ok()) continue;
+    CacheIndex index;
+    index.refresh(*cache);
+    CacheInfo info{found.name,  description_of(*cache), index.entries(), index.bytes(),
                    found.bytes, found.last_used_ns,     found.in_use,    {}};
-    if (found.in_use) info.users = users_of_place(*place);
-    places.push_back(std::move(info));
+    if (found.in_use) info.users = cache_users(*cache);
+    caches.push_back(std::move(info));
   }
-  std::ranges::sort(places, {}, &PlaceInfo::name);
-  return places;
+  std::ranges::sort(caches, {}, &CacheInfo::name);
+  return caches;
 }
 
-Status verify_place(const std::string& dir, const std::string& name, std::stop_token stop, PlaceReport& report,
+Status verify_cache(const std::string& dir, const std::string& name, std::stop_token stop, CacheReport& report,
                     const std::function<void(uint64_t)>& on_read) {
-  FOREBAY_ASSIGN(const CacheFolder folder, CacheFolder::open(dir, false));
-  const Result<CacheFolder> place = folder.open_below(name, false);
-  if (!is_place_name(name) || !place.ok()) return no_such_place(name, folder);
-  FOREBAY_ASSIGN(const FileDescriptor lock, place->open_file(kLockFile, O_RDONLY));
+  FOREBAY_ASSIGN(const CacheFolder root, CacheFolder::open(dir, false));
+  const Result<CacheFolder> cache = root.open_below(name, false);
+  if (!is_cache_name(name) || !cache.ok()) return no_such_cache(name, root);
+  FOREBAY_ASSIGN(const FileDescriptor lock, cache->open_file(kLockFile, O_RDONLY));
   (void)try_flock(lock.get(), LOCK_SH);  // so that it is not removed while it is read
-  for (const std::string& file : place->names()) {
+  for (const std::string& file : cache->names()) {
     const std::optional<uint32_t> number = segment_number(file, kIndexEnding);
-    if (number) FOREBAY_RETURN_IF_ERROR(SegmentCheck(*place, name, *number, report).run(stop, on_read));
+    if (number) FOREBAY_RETURN_IF_ERROR(SegmentCheck(*cache, name, *number, report).run(stop, on_read));
   }
   return {};
 }
 
-Status clear_place(const std::string& dir, const std::string& name) {
-  FOREBAY_ASSIGN(const CacheFolder folder, CacheFolder::open(dir, false));
-  FOREBAY_ASSIGN(const FolderLock locked, FolderLock::take(folder, kPatience));
-  finish_removals(folder);
-  const Result<CacheFolder> place = folder.open_below(name, false);
-  if (!is_place_name(name) || !place.ok()) return no_such_place(name, folder);
-  if (const auto lock = place->open_file(kLockFile, O_RDONLY); lock.ok() && !try_flock(lock->get(), LOCK_EX)) {
-    const std::vector<int> users = users_of_place(*place);
+Status clear_cache(const std::string& dir, const std::string& name) {
+  FOREBAY_ASSIGN(const CacheFolder root, CacheFolder::open(dir, false));
+  FOREBAY_ASSIGN(const FolderLock locked, FolderLock::take(root, kPatience));
+  finish_removals(root);
+  const Result<CacheFolder> cache = root.open_below(name, false);
+  if (!is_cache_name(name) || !cache.ok()) return no_such_cache(name, root);
+  if (const auto lock = cache->open_file(kLockFile, O_RDONLY); lock.ok() && !try_flock(lock->get(), LOCK_EX)) {
+    const std::vector<int> users = cache_users(*cache);
     return invalid_argument(
         fmt::format("the cache {} is in use{}; try again when that has ended", name,
                     users.empty() ? "" : fmt::format(" by process {}", fmt::join(users, ", process "))));
   }
-  if (!remove_place(folder, name)) return unavailable(fmt::format("the cache {} cannot be removed", name));
+  if (!remove_cache(root, name)) return unavailable(fmt::format("the cache {} cannot be removed", name));
   return {};
 }
 

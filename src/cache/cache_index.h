@@ -15,26 +15,30 @@
 
 namespace forebay {
 
-/// The index of one place: reads the index files of all processes' segments, and later the rows
-/// added to them. Methods may be called from any thread; find() never waits for a disk.
-class PlaceIndex {
+/// The entries of one cache on disk. Reads the index files of the segments of all processes, and
+/// later the rows that were appended to them. Every method takes the folder of that cache. Methods
+/// may be called from any thread; find() never waits for a disk.
+///
+/// Invariant: an entry in the index has all of its data on disk, unless another process has removed
+/// the cache or marked the entry as damaged since.
+class CacheIndex {
  public:
   struct Location {
     uint32_t segment = 0;
-    uint64_t row_at = 0;  ///< in the index file
-    uint64_t offset = 0;
+    uint64_t row_at = 0;  ///< offset of its row in the index file
+    uint64_t offset = 0;  ///< of its bytes in the data file
     uint64_t bytes = 0;
     double seconds = 0;
   };
 
   std::optional<Location> find(const Hash128& id) const;
-  /// Reads the rows that were added since. `place` must exist.
-  void refresh(const CacheFolder& place);
-  /// Does the same, unless another thread does it now.
-  void try_refresh(const CacheFolder& place);
-  /// Removes an entry. From now on no process finds it, except those that have read its row
-  /// already.
-  void remove(const CacheFolder& place, const Hash128& id);
+  /// Reads the rows that were appended since the last call.
+  void refresh(const CacheFolder& folder);
+  /// Does the same, or nothing if another thread is doing it.
+  void try_refresh(const CacheFolder& folder);
+  /// Removes an entry, here and in its index file. Processes that have read its row before still
+  /// find it.
+  void remove(const CacheFolder& folder, const Hash128& id);
 
   uint64_t entries() const;
   uint64_t bytes() const;  ///< of all entries
@@ -46,8 +50,9 @@ class PlaceIndex {
     FileDescriptor index;
     uint64_t read_to = 0;
   };
-  void find_segments(const CacheFolder& place) FOREBAY_REQUIRES(reading_);
-  void read_segment(const CacheFolder& place, uint32_t number, Segment& segment) FOREBAY_REQUIRES(reading_);
+  void read_new_rows(const CacheFolder& folder) FOREBAY_REQUIRES(reading_);
+  void find_segments(const CacheFolder& folder) FOREBAY_REQUIRES(reading_);
+  void read_segment(const CacheFolder& folder, uint32_t number, Segment& segment) FOREBAY_REQUIRES(reading_);
   uint64_t take_rows(uint32_t number, const SegmentRow* rows, uint64_t count, uint64_t at, uint64_t data_bytes,
                      bool at_end);
   void count_memory() FOREBAY_REQUIRES(mutex_);

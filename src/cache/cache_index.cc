@@ -1,4 +1,4 @@
-#include "cache/place_index.h"
+#include "cache/cache_index.h"
 #include "base/read_all.h"
 
 #include <fcntl.h>
@@ -14,35 +14,38 @@ namespace {
 constexpr uint64_t kRowsInOneRead = 16384;
 }  // namespace
 
-std::optional<PlaceIndex::Location> PlaceIndex::find(const Hash128& id) const {
+std::optional<CacheIndex::Location> CacheIndex::find(const Hash128& id) const {
   const SharedLock lock(mutex_);
   const auto found = entries_.find(id);
   return found == entries_.end() ? std::nullopt : std::optional(found->second);
 }
 
-void PlaceIndex::refresh(const CacheFolder& place) {
+void CacheIndex::refresh(const CacheFolder& folder) {
   const Lock lock(reading_);
-  find_segments(place);
-  for (auto& [number, segment] : segments_) read_segment(place, number, segment);
+  read_new_rows(folder);
 }
 
-void PlaceIndex::try_refresh(const CacheFolder& place) {
+void CacheIndex::try_refresh(const CacheFolder& folder) {
   if (!reading_.try_lock()) return;
   const Lock lock(reading_, std::adopt_lock);
-  find_segments(place);
-  for (auto& [number, segment] : segments_) read_segment(place, number, segment);
+  read_new_rows(folder);
 }
 
-void PlaceIndex::find_segments(const CacheFolder& place) {
+void CacheIndex::read_new_rows(const CacheFolder& folder) {
+  find_segments(folder);
+  for (auto& [number, segment] : segments_) read_segment(folder, number, segment);
+}
+
+void CacheIndex::find_segments(const CacheFolder& folder) {
   struct ::stat info;
-  if (::fstat(place.fd(), &info) != 0) return;
+  if (::fstat(folder.fd(), &info) != 0) return;
   const int64_t changed = info.st_mtim.tv_sec * int64_t{1'000'000'000} + info.st_mtim.tv_nsec;
   if (changed == listed_at_ns_) return;
   bool complete = true;
-  for (const std::string& name : place.names()) {
+  for (const std::string& name : folder.names()) {
     const std::optional<uint32_t> number = segment_number(name, kIndexEnding);
     if (!number || segments_.contains(*number)) continue;
-    Result<FileDescriptor> file = place.open_file(name, O_RDONLY);
+    Result<FileDescriptor> file = folder.open_file(name, O_RDONLY);
     if (file.ok())
       segments_[*number].index = std::move(*file);
     else
@@ -56,8 +59,8 @@ void PlaceIndex::find_segments(const CacheFolder& place) {
   if (complete && now_ns - changed > 20'000'000) listed_at_ns_ = changed;
 }
 
-void PlaceIndex::read_segment(const CacheFolder& place, uint32_t number, Segment& segment) {
-  struct ::stat info, data;
+void CacheIndex::read_segment(const CacheFolder& folder, uint32_t number, Segment& segment) {
+  struct ::stat info;
   if (::fstat(segment.index.get(), &info) != 0) return;
   const uint64_t end = whole_rows(static_cast<uint64_t>(info.st_size));
   if (segment.read_to == 0) {
@@ -67,20 +70,23 @@ void PlaceIndex::read_segment(const CacheFolder& place, uint32_t number, Segment
   }
   // Read after the size of the index. A row follows its data, so the data of each row before `end`
   // lies within this size.
-  if (segment.read_to >= end || !place.stat(segment_file(number, kDataEnding), &data)) return;
+  if (segment.read_to >= end) return;
+  const std::optional<struct ::stat> data = folder.stat(segment_file(number, kDataEnding));
+  if (!data) return;
   std::vector<SegmentRow> rows(std::min((end - segment.read_to) / kSegmentRowBytes, kRowsInOneRead));
   while (segment.read_to < end) {
     const uint64_t bytes = std::min(end - segment.read_to, rows.size() * kSegmentRowBytes);
     if (!read_all(segment.index.get(), rows.data(), bytes, segment.read_to)) return;
     const uint64_t taken = take_rows(number, rows.data(), bytes / kSegmentRowBytes, segment.read_to,
-                                     static_cast<uint64_t>(data.st_size), segment.read_to + bytes == end);
+                                     static_cast<uint64_t>(data->st_size), segment.read_to + bytes == end);
     segment.read_to += taken * kSegmentRowBytes;
     if (taken * kSegmentRowBytes < bytes) return;
   }
 }
 
-/// Returns how many rows are done. An invalid last row may be one that is being written.
-uint64_t PlaceIndex::take_rows(uint32_t number, const SegmentRow* rows, uint64_t count, uint64_t at,
+/// Adds the entries of `count` rows and returns the number of rows that need not be read again. An
+/// invalid last row of the file may be one that is being written: it is read again later.
+uint64_t CacheIndex::take_rows(uint32_t number, const SegmentRow* rows, uint64_t count, uint64_t at,
                                uint64_t data_bytes, bool at_end) {
   const ExclusiveLock lock(mutex_);
   for (uint64_t i = 0; i < count; ++i) {
@@ -104,7 +110,7 @@ uint64_t PlaceIndex::take_rows(uint32_t number, const SegmentRow* rows, uint64_t
   return count;
 }
 
-void PlaceIndex::remove(const CacheFolder& place, const Hash128& id) {
+void CacheIndex::remove(const CacheFolder& folder, const Hash128& id) {
   Location location;
   {
     const ExclusiveLock lock(mutex_);
@@ -115,27 +121,27 @@ void PlaceIndex::remove(const CacheFolder& place, const Hash128& id) {
     entries_.erase(found);
     count_memory();
   }
-  const auto file = place.open_file(segment_file(location.segment, kIndexEnding), O_RDWR);
+  const auto file = folder.open_file(segment_file(location.segment, kIndexEnding), O_RDWR);
   SegmentRow row;
-  // Opened by name, because the descriptor for reading cannot write. Read again, because the place
-  // may have been replaced.
+  // Opened by name, because the descriptor for reading cannot write. Read again, because the cache
+  // may have been removed and created anew.
   if (!file.ok() || !read_all(file->get(), &row, sizeof row, location.row_at) || row.id != id) return;
   const SegmentRow dead{};
   // If this fails, the next process finds the damage, too.
   (void)write_all(file->get(), &dead, sizeof dead, location.row_at);
 }
 
-uint64_t PlaceIndex::entries() const {
+uint64_t CacheIndex::entries() const {
   const SharedLock lock(mutex_);
   return entries_.size();
 }
 
-uint64_t PlaceIndex::bytes() const {
+uint64_t CacheIndex::bytes() const {
   const SharedLock lock(mutex_);
   return bytes_;
 }
 
-void PlaceIndex::count_memory() {
+void CacheIndex::count_memory() {
   memory_bytes_.store(entries_.size() * (sizeof(Hash128) + sizeof(Location) + 2 * sizeof(void*)) +
                           entries_.bucket_count() * sizeof(void*),
                       std::memory_order_relaxed);

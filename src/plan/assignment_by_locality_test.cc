@@ -27,7 +27,7 @@ Job job(std::shared_ptr<const Order> order, const PlacementOptions& options) {
   Job made;
   made.order = std::move(order);
   made.placement = std::make_shared<const Placement>(made.order, options);
-  made.assignment = assignment_by_place(made.order, made.placement);
+  made.assignment = assignment_by_locality(made.order, made.placement);
   return made;
 }
 
@@ -45,7 +45,7 @@ Traffic traffic_of(const Job& job, const GlobalBatch& batch) {
     for (const int64_t slot : assigned.of(rank)) {
       if (slot >= batch.samples) continue;
       const int32_t owner = job.placement->owner(job.order->id_at(batch.epoch, batch.position + slot));
-      if (owner == Placement::kNobody) {
+      if (owner == Placement::kNoOwner) {
         ++traffic.nobodys;
       } else if (owner == job.placement->hosts().of_rank(rank)) {
         ++traffic.own;
