@@ -22,7 +22,7 @@ class ReusePlan {
   std::optional<int64_t> reused(int64_t number) const;
   /// Returns the number among those that have to be made; for a reused one, that of the next to be
   /// made.
-  int64_t rank(int64_t number) const;
+  int64_t fresh_index(int64_t number) const;
   /// Returns those that have to be made, in order. Empty unless some are reused.
   const std::vector<int64_t>& fresh() const { return fresh_; }
   bool any_reused() const { return !reused_.empty(); }

@@ -16,7 +16,7 @@ class RowFeed {
       : loader_(std::move(loader)), context_(context), batch_size_(batch) {}
 
   /// Makes `id` the next sample. Costs nothing if it already is.
-  Status go_to(int64_t id);
+  Status seek(int64_t id);
   /// Rows [begin, end) of a batch. Valid until the next call.
   struct Rows {
     const Batch* batch = nullptr;

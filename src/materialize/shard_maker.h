@@ -40,7 +40,7 @@ class ShardMaker {
   Result<ShardFiles> of_chunks(int64_t first, int64_t end);
   Status add_fresh(int64_t first, int64_t end, std::vector<Record>& samples);
   Result<Columns> fresh_chunk(int64_t chunk);
-  int64_t rank_of_chunk(int64_t chunk) const;
+  int64_t fresh_row_of_chunk(int64_t chunk) const;
 
   const From from_;
   RowFeed& feed_;

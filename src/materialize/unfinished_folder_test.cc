@@ -53,7 +53,7 @@ class UnfinishedFolderOf : public testing::Test {
                                   {manifest_of(7).to_json(), R"({"begins":[0,1,2,)" + std::to_string(size) + "]}"});
   }
   static std::optional<StoredShard> done(const UnfinishedFolder& folder, int64_t shard) {
-    return folder.done({{shard}}).value().front();
+    return folder.finished_shards({{shard}}).value().front();
   }
   std::map<std::string, std::string> files() const {
     std::map<std::string, std::string> found;
@@ -95,8 +95,8 @@ TEST_F(UnfinishedFolderOf, WhatIsPutIsDoneAndStaysWhateverComes) {
 }
 
 TEST_F(UnfinishedFolderOf, WhoComesLaterGoesOnWithTheDivisionOfTheFirst) {
-  const std::string how = open(3)->job().how;
-  EXPECT_EQ(open(9)->job().how, how);
+  const std::string plan_json = open(3)->job().plan_json;
+  EXPECT_EQ(open(9)->job().plan_json, plan_json);
 }
 
 TEST_F(UnfinishedFolderOf, AnotherJobIsRefusedAndChangesNothing) {

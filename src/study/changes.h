@@ -37,7 +37,7 @@ std::vector<Change> changes_for(const Description& description, const LoaderOpti
 
 /// Unsupported for a pipeline that packs, with advice: the part of the samples that a trial takes
 /// would be packed into other blocks.
-Status check_studied(const Description& description, const char* study);
+Status check_supported(const Description& description, const char* study);
 
 /// Returns the steps, including the source, after which a cache with these arguments may stand and
 /// holds something else than after the step before.
@@ -56,8 +56,8 @@ struct Changed {
 Changed with(const Description& description, const Change& change);
 /// Applies a change over `samples` samples, spread over the data set, or over all. A cache gets
 /// `cache_args` in place of its own arguments.
-Changed with_few(const Description& description, const Change& change, std::optional<int64_t> samples,
-                 const Json& cache_args);
+Changed with_subset(const Description& description, const Change& change, std::optional<int64_t> samples,
+                    const Json& cache_args);
 /// Returns the description with a cache after step `behind` and no other cache. `samples` limits it
 /// to that many samples, spread over the data set.
 Changed with_cache(const Description& description, std::optional<size_t> behind, const Json& cache_args,

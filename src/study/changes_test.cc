@@ -57,7 +57,7 @@ TEST(Changes, OneCacheIsEnoughWhichIsTriedFull) {
     const OpSpec* const cache = find_step(changed.description, OpEffect::kCaching);
     return cache == nullptr ? Json() : cache->args;
   };
-  const Changed few = with_few(cached.description(), changes.front(), 32, {{"ram", 1000}, {"disk", 0}});
+  const Changed few = with_subset(cached.description(), changes.front(), 32, {{"ram", 1000}, {"disk", 0}});
   EXPECT_EQ(cache_of(few), (Json{{"ram", 1000}, {"disk", 0}}));
   EXPECT_EQ(few.steps.places, (std::vector<size_t>{0, 2, 3, 4, 5})) << "a take() stands behind the source";
   EXPECT_EQ(cache_of(with(cached.description(), changes.front())), cache_of({cached.description(), {}}));
@@ -92,7 +92,7 @@ TEST(Changes, StepsAreFoundAgainWhereTheyStandNow) {
   const Change change{.name = "", .cache_behind = 3, .options = {}};
   const Changed as_written = with(description, change);
   EXPECT_EQ(as_written.steps.places, (std::vector<size_t>{0, 1, 2, 3, 5, 6}));
-  const Changed tried = with_few(description, change, 100, {{"ram", 1 << 20}, {"disk", 0}});
+  const Changed tried = with_subset(description, change, 100, {{"ram", 1 << 20}, {"disk", 0}});
   EXPECT_EQ(tried.steps.places, (std::vector<size_t>{0, 2, 3, 4, 6, 7}));
   for (size_t i = 0; i < description.steps().size(); ++i) {
     EXPECT_EQ(as_written.description.steps()[as_written.steps.places[i]].name, description.steps()[i].name);

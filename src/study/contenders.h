@@ -33,14 +33,14 @@ class Contenders {
   /// comparison, on the scale of the earlier rates; empty for fewer than two. `goes_on` is called
   /// before each round, and ends the comparison by returning false. Errors: those of next();
   /// Cancelled.
-  Result<std::map<std::string, double>> compared(const TrialContext& context,
-                                                 const std::function<bool()>& goes_on = {}) const;
+  Result<std::map<std::string, double>> compare(const TrialContext& context,
+                                                const std::function<bool()>& goes_on = {}) const;
 
   /// Closes all of them, and releases their caches.
-  void end() { kept_.clear(); }
+  void clear() { contenders_.clear(); }
 
  private:
-  std::vector<Contender> kept_;  ///< the fastest first
+  std::vector<Contender> contenders_;  ///< the fastest first
 };
 
 }  // namespace forebay

@@ -143,7 +143,7 @@ TEST(Trial, ALoaderAtRestHasMadeAsMuchAsItMay) {
   auto loader = Loader::open(numbers(4096).map(slow).batch(8));
   ASSERT_TRUE(loader.ok());
   ASSERT_TRUE((*loader)->next().ok());
-  ASSERT_TRUE(let_rest(**loader, {}).ok());
+  ASSERT_TRUE(wait_until_idle(**loader, {}).ok());
   const double waited = (*loader)->stats().consumer_wait_seconds;
   ASSERT_TRUE((*loader)->next().ok());
   EXPECT_EQ((*loader)->stats().consumer_wait_seconds, waited);

@@ -34,12 +34,12 @@ TEST(ReclaimableMemory, GrowWithTheSamplesThatAreChosen) {
   const Pipeline all = numbers(1000, 4).batch(8);
   const auto whole = open(all);
   for (const int64_t part : {10, 100, 400, 1000})
-    EXPECT_DOUBLE_EQ(growth_from(*open_part(all, part), *whole, 10), 1000.0 / static_cast<double>(part));
+    EXPECT_DOUBLE_EQ(cache_growth(*open_part(all, part), *whole, 10), 1000.0 / static_cast<double>(part));
   // Equal entries are stored once, so the total bytes are extrapolated, not the bytes per entry.
   EXPECT_DOUBLE_EQ(bytes_of_all(filling(50, 20), *open_part(all, 100), *whole).value, 10'000);
   // A pipeline that chooses samples caches only those, of a part and of all.
   const Pipeline chosen = numbers(1000, 4).take(600).batch(8);
-  EXPECT_DOUBLE_EQ(growth_from(*open(numbers(1000, 4).take(60).batch(8)), *open(chosen), 60), 10);
+  EXPECT_DOUBLE_EQ(cache_growth(*open(numbers(1000, 4).take(60).batch(8)), *open(chosen), 60), 10);
 }
 
 TEST(ReclaimableMemory, OfEverythingAreExact) {

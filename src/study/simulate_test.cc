@@ -9,8 +9,8 @@
 #include "page/page.h"
 #include "study/rate_text.h"
 #include "study/report/pages.h"
+#include "study/simulated_policy.h"
 #include "study/virtual_cluster.h"
-#include "study/way_of_loading.h"
 
 namespace forebay {
 namespace {
@@ -181,14 +181,14 @@ TEST(VirtualCluster, a_row_from_a_peer_waits_for_the_slower_end) {
   EXPECT_DOUBLE_EQ(epoch.moved, 1);
 }
 
-TEST(WayOfLoading, a_host_that_knows_the_future_finds_more_at_home_than_chance_gives) {
+TEST(SimulatedPolicy, a_host_that_knows_the_future_finds_more_at_home_than_chance_gives) {
   EXPECT_DOUBLE_EQ(clairvoyant_hits(1, 4, 90), 1);
   EXPECT_GT(clairvoyant_hits(0.25, 4, 90), 0.25);
   EXPECT_LT(clairvoyant_hits(0.25, 4, 90), 0.5);
   EXPECT_GT(clairvoyant_hits(1.0 / 256, 256, 90), 0.01);
 }
 
-TEST(WayOfLoading, drawn_sizes_have_the_mean_that_was_said) {
+TEST(SimulatedPolicy, drawn_sizes_have_the_mean_that_was_said) {
   const DrawnSizes sizes(1000, 0.8, 3);
   double sum = 0;
   for (int64_t id = 0; id < 100'000; ++id) sum += sizes.of(id);

@@ -25,7 +25,7 @@ Changed for_trial(const Description& description, const Strategy& strategy, std:
 Changed as_written(const Description& description, const Strategy& strategy, const std::string& folder = {});
 
 /// Adjusts a strategy to space for only a part of the samples; the others are made as before.
-void leave_room(Strategy& strategy, double room_bytes, const Estimate& rate_without);
+void limit_to_room(Strategy& strategy, double room_bytes, const Estimate& rate_without);
 /// Returns the rate if a share `fits` of the samples comes at rate `kept`, and the others at
 /// `without`.
 Estimate mixed_rate(double fits, const Estimate& kept, const Estimate& without);
@@ -33,6 +33,7 @@ Estimate mixed_rate(double fits, const Estimate& kept, const Estimate& without);
 /// many epochs each has paid off. One of `strategies` caches nothing. Among those whose scores
 /// differ from the best by less than `alike`, the one that takes the least space comes first, and
 /// files, which have to be written in advance, come last.
-void judge(std::vector<Strategy>& strategies, const ProfileWeights& weights, int64_t size, double alike = 0.03);
+void rank_strategies(std::vector<Strategy>& strategies, const ProfileWeights& weights, int64_t size,
+                     double alike = 0.03);
 
 }  // namespace forebay

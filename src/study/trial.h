@@ -34,10 +34,10 @@ double median_of(std::vector<double> values);
 Result<Observation> observe(Loader& loader, const TrialContext& context, const TrialLength& length);
 /// Waits until a loader whose batches are not taken has filled its window. Before that, it would
 /// take cores from another loader that is measured.
-Status let_rest(Loader& loader, const TrialContext& context);
+Status wait_until_idle(Loader& loader, const TrialContext& context);
 /// Takes the next batch without measuring anything.
-Status take_one(Loader& loader, const TrialContext& context);
+Status take_batch(Loader& loader, const TrialContext& context);
 /// Takes all batches of the next epoch, and calls `look` with each.
-Status pass_an_epoch(Loader& loader, const TrialContext& context, const std::function<void(const Batch&)>& look = {});
+Status pass_epoch(Loader& loader, const TrialContext& context, const std::function<void(const Batch&)>& look = {});
 
 }  // namespace forebay

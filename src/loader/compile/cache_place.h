@@ -10,13 +10,13 @@ namespace forebay {
 /// library and of the codecs. Of the source's arguments it covers those that change content, but
 /// not those that say where the data lies. If an earlier step calls a function without a version,
 /// the identity holds only for this very description in this process.
-Hash128 place_identity(const Description& description, size_t step);
+Hash128 prefix_identity(const Description& description, size_t step);
 
 /// Returns a text that differs for different values, even if their strings are not valid UTF-8.
 std::string identity_text(const Json& value);
 
 /// Describes the steps before `step` for people, one line each. Addresses are shown without
 /// passwords and queries.
-std::string place_description(const Description& description, size_t step);
+std::string prefix_description(const Description& description, size_t step);
 
 }  // namespace forebay

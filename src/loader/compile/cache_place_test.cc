@@ -11,7 +11,7 @@ namespace {
 Pipeline decoded() { return images("photos").decode_image(); }
 
 Hash128 place_of(const Pipeline& pipeline) {
-  return place_identity(pipeline.description(), pipeline.description().steps().size());
+  return prefix_identity(pipeline.description(), pipeline.description().steps().size());
 }
 
 TEST(CachePlace, DependsOnAllThatChangesWhatIsInSamples) {
@@ -31,7 +31,7 @@ TEST(CachePlace, DoesNotDependOnWhichSamplesThereAreAndTheirOrder) {
   EXPECT_EQ(place, place_of(images("photos").shuffle().decode_image().take(10)));
   EXPECT_EQ(place, place_of(decoded().cache()));
   EXPECT_EQ(place, place_of(decoded().filter([](const Sample&) -> Result<bool> { return true; })));
-  EXPECT_EQ(place, place_identity(decoded().cache().resize(7).batch(3).description(), 2));
+  EXPECT_EQ(place, prefix_identity(decoded().cache().resize(7).batch(3).description(), 2));
 }
 
 TEST(CachePlace, TextThatIsNotUtf8IsToldApart) {
@@ -56,7 +56,7 @@ TEST(CachePlace, AFunctionWithoutAVersionIsSharedByTheSameDescriptionOnly) {
 }
 
 TEST(CachePlace, IsDescribedWithoutSecrets) {
-  const std::string text = place_description(
+  const std::string text = prefix_description(
       files("https://user:secret@host/a.bin?X-Amz-Signature=alsosecret").shuffle().decode_image().cache().description(),
       3);
   EXPECT_EQ(text.find("secret"), std::string::npos) << text;

@@ -341,7 +341,7 @@ class Compiler {
   Hash128 place_of(size_t cache, const Schema& kept) const {
     Hasher hasher;
     const size_t step = cache < needed_.steps.size() ? needed_.steps[cache] : input_.description->steps().size();
-    const Hash128 prefix = place_identity(*input_.description, step);
+    const Hash128 prefix = prefix_identity(*input_.description, step);
     hasher.update_value(prefix.high);
     hasher.update_value(prefix.low);
     for (size_t i = 1; i < cache; ++i) hasher.update(step_at(i).name + identity_text(step_at(i).args) + ";");

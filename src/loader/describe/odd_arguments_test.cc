@@ -74,7 +74,7 @@ void look_at_everything(const Description& description) {
     place_description(description, end);
   }
   if (!description.steps().empty()) {
-    EXPECT_GE(chosen_unread(description, nullptr, 1000)->size(), 0);
+    EXPECT_GE(select_unread(description, nullptr, 1000)->size(), 0);
   }
   batch_size(description);
   const auto json = description.to_json();

@@ -7,8 +7,8 @@
 
 #include "loader/describe/hdf5_args.h"
 #include "loader/describe/line_args.h"
-#include "loader/describe/open_kinds.h"
 #include "loader/describe/open_materialized_step.h"
+#include "loader/describe/open_sample_sources.h"
 #include "loader/describe/source_args.h"
 #include "loader/describe/stream_args.h"
 #include "loader/describe/table_args.h"

@@ -9,7 +9,7 @@
 namespace forebay {
 
 /// Place of this process in its job.
-struct Place {
+struct RankInfo {
   int rank = 0;
   int world_size = 1;
   int local_ranks = 1;  ///< processes of the job on this host, which share its cores and memory
@@ -33,6 +33,6 @@ Environment process_environment();
 /// InvalidArgument if rank and size contradict each other. Unless both are given, also
 /// InvalidArgument, naming the variable, if a variable of the pair (or its number of local ranks)
 /// is not a number: a rank that took itself for the only one would train on everything.
-Result<Place> find_place(std::optional<int> rank, std::optional<int> world_size, const Environment& environment);
+Result<RankInfo> find_rank_info(std::optional<int> rank, std::optional<int> world_size, const Environment& environment);
 
 }  // namespace forebay

@@ -14,12 +14,13 @@ namespace forebay {
 
 /// Joins the ranks of a data set's loader, with a service for their cache entries. Returns null and
 /// errors as open_job() does.
-Result<std::shared_ptr<PeerGroup>> open_peers(const PeerOptions& options, const Place& place, std::stop_token stop);
+Result<std::shared_ptr<PeerGroup>> open_peers(const PeerOptions& options, const RankInfo& rank_info,
+                                              std::stop_token stop);
 
 /// Sets the run settings of the job (Job::set_run()): the settings that decide which rank gets
 /// which samples. Budgets and paths do not decide it.
-void tell_run(Job& job, const Description& description, const Source& source, const ChosenSamples& chosen,
-              const Ordering& ordering, uint64_t seed, int64_t world_size);
+void set_run_settings(Job& job, const Description& description, const Source& source, const ChosenSamples& chosen,
+                      const Ordering& ordering, uint64_t seed, int64_t world_size);
 
 /// Makes the rank that gets an element in epoch 0 its owner (owner_by_placement()). The caches of
 /// the group are those of `plan`.

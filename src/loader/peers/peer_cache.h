@@ -9,11 +9,11 @@
 namespace forebay {
 
 /// The peer that may have the entry of an element.
-struct PeerPlace {
+struct PeerOfEntry {
   PeerStore* store = nullptr;  ///< null: there is no peer to ask
   bool own = false;            ///< this host is the owner
 };
-using PeerOf = std::function<PeerPlace(int64_t element)>;
+using PeerOf = std::function<PeerOfEntry(int64_t element)>;
 
 /// Combines a cache of this host with the entries that peers cache for the same place. If a peer
 /// lacks an entry, or sends a damaged one, the entry is computed as if there were no peers, and the

@@ -38,14 +38,14 @@ class PeerGroup : public std::enable_shared_from_this<PeerGroup> {
   void set_versions(std::shared_ptr<const Source> source);
   /// Sets the place of this loader's next batch. Peers wait for entries that this rank owns and
   /// that come later in the first epoch, since this rank will compute them.
-  void stands_at(int64_t epoch, int64_t position);
+  void set_position(int64_t epoch, int64_t position);
 
   /// Adds the store of each peer that received a request, as "peer host:port".
   void add_to(Ledger& ledger) const;
 
  private:
   class Entries;
-  PeerPlace peer_of(int64_t element) const;
+  PeerOfEntry peer_of(int64_t element) const;
 
   const std::shared_ptr<Entries> entries_;
   std::shared_ptr<Job> job_;

@@ -237,7 +237,7 @@ TEST_F(PeerGroupTest, AClosedGroupServesNothingAndStillAsks) {
 }
 
 TEST_F(PeerGroupTest, WhatItsOwnerWillMakeIsWaitedFor) {
-  groups_[1]->stands_at(0, 0);
+  groups_[1]->set_position(0, 0);
   std::thread makes([&] {
     // The owner has been asked, and did not have it.
     EXPECT_TRUE(eventually([&] {
@@ -252,9 +252,9 @@ TEST_F(PeerGroupTest, WhatItsOwnerWillMakeIsWaitedFor) {
 }
 
 TEST_F(PeerGroupTest, WhatItsOwnerHasPassedIsNotWaitedFor) {
-  groups_[1]->stands_at(0, 8);
+  groups_[1]->set_position(0, 8);
   EXPECT_FALSE(get(7));
-  groups_[1]->stands_at(1, 0);
+  groups_[1]->set_position(1, 0);
   EXPECT_FALSE(get(9));
   EXPECT_FALSE(get(8)) << "owned here";
 }
@@ -264,7 +264,7 @@ TEST_F(PeerGroupTest, WhatItsOwnerHasLearnedOfAVersionIsToldToOthersOfThatSample
   source->known[1] = 77;
   groups_[1]->set_versions(source);
   groups_[1]->set_owner([](int64_t element) { return Owner{static_cast<int>(element % 2), element}; });
-  groups_[1]->stands_at(1, 0);
+  groups_[1]->set_position(1, 0);
   const auto ask = [&](int64_t name_of, int64_t id) -> std::optional<uint64_t> {
     const auto found = caches_[0]->find_version(source->name(name_of), id);
     if (!found) return std::nullopt;
@@ -281,7 +281,7 @@ TEST_F(PeerGroupTest, WhatItsOwnerHasLearnedOfAVersionIsToldToOthersOfThatSample
 }
 
 TEST_F(PeerGroupTest, NobodyIsToldToWaitForWhatIsNoElement) {
-  groups_[1]->stands_at(0, 0);
+  groups_[1]->set_position(0, 0);
   for (const int64_t element : {INT64_MAX, INT64_MIN, int64_t{-1}}) {
     const auto found = caches_[0]->find({entry_of(77), element, /*peers=*/true});
     EXPECT_TRUE(!found || !found->columns);

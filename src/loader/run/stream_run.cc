@@ -188,7 +188,7 @@ class StreamRun::Samples final : public RunSamples {
 Result<std::shared_ptr<StreamRun>> StreamRun::open(const RunInput& input, const StreamSource& source) {
   const LoaderOptions& options = input.options;
   FOREBAY_RETURN_IF_ERROR(check_options(options));
-  const ScheduleOptions schedule = schedule_of(input.description(), 0, input.place.world_size);
+  const ScheduleOptions schedule = schedule_of(input.description(), 0, input.rank_info.world_size);
   FOREBAY_RETURN_IF_ERROR(schedule.check());
   std::shared_ptr<StreamRun> run(new StreamRun(input));
   StreamOptions stream = options_of(input.description(), options, schedule.batch_size * schedule.world_size);
@@ -216,7 +216,7 @@ Result<std::shared_ptr<StreamRun>> StreamRun::open(const RunInput& input, const 
   run->steps_ = std::make_shared<StreamItinerary>(
       run->stream_, StreamItineraryOptions{.batch_size = schedule.batch_size,
                                            .world_size = schedule.world_size,
-                                           .rank = input.place.rank,
+                                           .rank = input.rank_info.rank,
                                            .steps_per_epoch = options.stream.steps_per_epoch,
                                            .epochs = options.epochs,
                                            .last = schedule.last});
@@ -227,14 +227,14 @@ Result<std::shared_ptr<StreamRun>> StreamRun::open(const RunInput& input, const 
 // If a journal is repeated, every rank reads it by itself; otherwise the ranks follow rank 0.
 Status StreamRun::join_job() {
   const LoaderOptions& options = input_.options;
-  if (input_.place.world_size > 1 && !are_given(options.job.peers))
+  if (input_.rank_info.world_size > 1 && !peers_requested(options.job.peers))
     return invalid_argument(
         fmt::format("the {} ranks of a stream must hear from rank 0 which records come next: give peers=, such as "
                     "\"launcher\" or a folder that they share",
-                    input_.place.world_size));
+                    input_.rank_info.world_size));
   const auto service = std::make_shared<StreamService>();
-  FOREBAY_ASSIGN(std::shared_ptr<Job> job,
-                 open_job(options.job.peers, input_.place, {{std::string(kStreamServiceName), service}}, options.stop));
+  FOREBAY_ASSIGN(std::shared_ptr<Job> job, open_job(options.job.peers, input_.rank_info,
+                                                    {{std::string(kStreamServiceName), service}}, options.stop));
   if (job) decisions_ = std::make_shared<Decisions>(std::move(job), service);
   return {};
 }
@@ -274,7 +274,7 @@ Status StreamRun::open_replay(std::shared_ptr<const RecordLog> log) {
   ReplayRecordsOptions options{.memory_bytes = bytes()};
   if (keeps && log->records_are_whole()) {
     FOREBAY_ASSIGN(options.disk, replay_disk(input_.description()));
-    if (decisions_) options.share = {input_.place.rank, input_.place.world_size};
+    if (decisions_) options.share = {input_.rank_info.rank, input_.rank_info.world_size};
   }
   const bool brings = options.disk || options.share.ranks > 1;
   replay_ = std::make_shared<ReplayRecords>(std::move(log), std::move(options));
@@ -346,13 +346,13 @@ void StreamRun::begin(const std::shared_ptr<Runner>& runner) {
   if (reading_) reading_->on_arrival(arrived);
   stream_->on_arrival(arrived);
   StreamPlace from = beginning_;
-  const bool decides = !repeats_ && (!decisions_ || input_.place.rank == 0);
+  const bool decides = !repeats_ && (!decisions_ || input_.rank_info.rank == 0);
   if (stream_->options().from_now && decides) {
     Result<std::vector<std::string>> ends = stream_->log().ends(closing_.get_token());
     from.begun = ends.ok();
     if (ends.ok()) from.after = std::move(*ends);
   }
-  go_on({}, std::move(from));
+  resume_at({}, std::move(from));
   // A state that is made before the first batch is the same on all ranks.
   if (stream_->options().from_now && decisions_ && !decides &&
       !stream_->await_beginning(kBeginningPatience, closing_.get_token()))
@@ -366,9 +366,9 @@ void StreamRun::save(Checkpoint& state) const {
   state.stream = {stream_->log().partitions(), stream_->place(steps_->number_at(state.cursor))};
 }
 
-Result<Run::GoOn> StreamRun::load(const Checkpoint& saved) {
+Result<Run::Resume> StreamRun::load(const Checkpoint& saved) {
   FOREBAY_ASSIGN(StreamPlace place, place_of(*saved.stream));
-  return GoOn([this, at = saved.cursor, place = std::move(place)] { go_on(at, place); });
+  return Resume([this, at = saved.cursor, place = std::move(place)] { resume_at(at, place); });
 }
 
 // InvalidArgument if this log cannot have the place; StateMismatch if it is of another stream.
@@ -389,7 +389,7 @@ Result<StreamPlace> StreamRun::place_of(const StreamState& state) const {
   return place;
 }
 
-void StreamRun::go_on(const Cursor& at, StreamPlace place) {
+void StreamRun::resume_at(const Cursor& at, StreamPlace place) {
   // If a batch of another size ended among numbers without records, the rest of them is not
   // reported as missing.
   if (place.decision && place.decision->missing > 0) {
@@ -412,7 +412,7 @@ void StreamRun::go_on(const Cursor& at, StreamPlace place) {
 Status StreamRun::write_journal(const std::string& path, const Cursor& at) {
   if (repeats_) return invalid_argument("this loader repeats a journal; it writes none");
   // Only rank 0 decides, and so knows all decisions.
-  if (decisions_ && input_.place.rank != 0) return {};
+  if (decisions_ && input_.rank_info.rank != 0) return {};
   const int64_t number = steps_->number_at(at);
   const std::shared_ptr<JournalWriter> before = journal();
   // The path may be that of the current journal: nothing may be written while it is opened anew.

@@ -25,9 +25,11 @@ struct ChosenSamples {
 
 /// Applies every `.take()` and `.filter()` of a description. Each filter takes a pass over all
 /// samples that earlier steps selected.
-Result<ChosenSamples> choose_samples(const CompileInput& whole, const SizingInput& sizes, const PassWatch& watch);
+Result<ChosenSamples> choose_samples(const CompileInput& whole, const SizingInput& sizes,
+                                     const PassCallbacks& callbacks);
 
 /// Applies the `.pack()` of a description, if any, in a pass over the samples in `whole.selection`.
-Status pack_samples(const CompileInput& whole, const SizingInput& sizes, const PassWatch& watch, ChosenSamples* chosen);
+Status pack_samples(const CompileInput& whole, const SizingInput& sizes, const PassCallbacks& callbacks,
+                    ChosenSamples* chosen);
 
 }  // namespace forebay

@@ -85,7 +85,7 @@ TEST(EpochPlan, BeforeAFilterHasRunIsRefused) {
 
 TEST(ChosenUnread, TakesChooseOfWhatTheOnesBeforeLeave) {
   const Pipeline pipeline = arrays({{"x", counting(50)}});
-  const auto chosen = [](const Pipeline& of) { return chosen_unread(of.description(), nullptr, 50); };
+  const auto chosen = [](const Pipeline& of) { return select_unread(of.description(), nullptr, 50); };
   EXPECT_EQ(chosen(pipeline)->size(), 50);
   EXPECT_EQ(chosen(pipeline.take(7).take(30))->size(), 7);
   EXPECT_EQ(chosen(pipeline.take(0).take(30))->size(), 0);

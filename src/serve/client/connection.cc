@@ -42,7 +42,7 @@ Result<std::shared_ptr<Connection>> Connection::open(FileDescriptor socket, bool
   hello.program = program_name();
   const Status status = connection->ask(MessageType::kHello, to_message(hello)).status();
   if (turned_away != nullptr) {
-    const TimedLock lock(connection->turn_);
+    const TimedLock lock(connection->request_mutex_);
     *turned_away = !status.ok() && connection->answered_;
   }
   if (!status.ok()) return status;
@@ -51,7 +51,7 @@ Result<std::shared_ptr<Connection>> Connection::open(FileDescriptor socket, bool
 
 // Does not hang up: a server that is only slow would reuse the memory of batches that are still
 // held here. The connection ends with the last of these batches.
-Status Connection::lose(Status why) {
+Status Connection::mark_lost(Status why) {
   lost_ = true;
   return why;
 }
@@ -59,7 +59,7 @@ Status Connection::lose(Status why) {
 // A slow server may still receive kClose later. Batches that it has delivered stay valid.
 Status Connection::give_up() {
   (void)channel_.try_send(MessageType::kClose, "");
-  return lose(unavailable("the server does not answer; look at it with: forebay serve status"));
+  return mark_lost(unavailable("the server does not answer; look at it with: forebay serve status"));
 }
 
 void Connection::close() {
@@ -87,14 +87,14 @@ Result<Frame> Connection::answer(std::chrono::milliseconds timeout, bool* timed_
     if (interrupted_) return cancelled("the loader was closed");
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock_.now());
     Result<std::optional<Frame>> frame = channel_.receive(std::clamp(left, std::chrono::milliseconds(0), kCloseCheck));
-    if (!frame.ok()) return lose(frame.status());
+    if (!frame.ok()) return mark_lost(frame.status());
     if (!frame->has_value()) {
       *timed_out = left.count() <= 0;
       if (*timed_out) return Frame();
       continue;
     }
     if ((*frame)->type != MessageType::kSlabs) return std::move(**frame);
-    if (Status status = map_slabs(**frame); !status.ok()) return lose(std::move(status));
+    if (Status status = map_slabs(**frame); !status.ok()) return mark_lost(std::move(status));
   }
 }
 
@@ -107,10 +107,10 @@ Status Connection::reason_of_refusal(Status otherwise) {
 
 Result<std::string> Connection::ask(MessageType type, std::string_view body) {
   if (process_generation() != generation_) return cancelled("this process was forked from the one that has the loader");
-  const TimedLock lock(turn_);
+  const TimedLock lock(request_mutex_);
   if (lost_) return unavailable("the server has gone");
   send_freed();
-  if (Status status = channel_.send(type, body); !status.ok()) return lose(reason_of_refusal(std::move(status)));
+  if (Status status = channel_.send(type, body); !status.ok()) return mark_lost(reason_of_refusal(std::move(status)));
   return answer_to_ask(takes_long(type) ? std::chrono::hours(24 * 365) : std::chrono::milliseconds(kAnswerWithin));
 }
 
@@ -128,13 +128,14 @@ Result<std::string> Connection::answer_to_ask(std::chrono::milliseconds timeout)
     if (frame.type == MessageType::kDone) return std::move(frame.body);
     answered_ = frame.type == MessageType::kFailed;
     if (answered_) return status_from_message(frame.body);
-    return lose(corrupt("the server gives an answer that is none"));
+    return mark_lost(corrupt("the server gives an answer that is none"));
   }
 }
 
 Status Connection::request_next(std::chrono::milliseconds timeout) {
   const auto ms = static_cast<uint32_t>(std::clamp<int64_t>(timeout.count(), 0, 1000));
-  if (Status status = channel_.send(MessageType::kNext, to_message(ms)); !status.ok()) return lose(std::move(status));
+  if (Status status = channel_.send(MessageType::kNext, to_message(ms)); !status.ok())
+    return mark_lost(std::move(status));
   next_requested_ = true;
   return {};
 }
@@ -157,8 +158,8 @@ Result<Connection::Next> Connection::take_next() {
 Result<Connection::Next> Connection::next(std::chrono::milliseconds timeout) {
   Next nothing;
   nothing.timed_out = true;
-  if (!turn_.try_lock_for(timeout)) return nothing;
-  const TimedLock lock(turn_, std::adopt_lock);
+  if (!request_mutex_.try_lock_for(timeout)) return nothing;
+  const TimedLock lock(request_mutex_, std::adopt_lock);
   if (lost_) return unavailable("the server has gone");
   send_freed();
   if (!next_requested_) FOREBAY_RETURN_IF_ERROR(request_next(timeout));
@@ -172,7 +173,7 @@ Result<Connection::Next> Connection::next(std::chrono::milliseconds timeout) {
 }
 
 Status Connection::discard_next() {
-  const TimedLock lock(turn_);
+  const TimedLock lock(request_mutex_);
   if (!next_requested_) return {};
   bool timed_out = false;
   FOREBAY_RETURN_IF_ERROR(await_next(kAnswerWithin, &timed_out));
@@ -193,12 +194,12 @@ Result<Connection::Next> Connection::decode_next(const Frame& frame) {
     }
     case MessageType::kBatch: {
       Result<BatchMessage> message = from_message<BatchMessage>(frame.body);
-      if (!message.ok()) return lose(message.status());
+      if (!message.ok()) return mark_lost(message.status());
       next.after = std::move(message->after);
       FOREBAY_ASSIGN(next.batch, batch_of(std::move(*message)));
       return next;
     }
-    default: return lose(corrupt("the server gives an answer that is none"));
+    default: return mark_lost(corrupt("the server gives an answer that is none"));
   }
 }
 
@@ -219,7 +220,7 @@ Result<Batch> Connection::batch_of(BatchMessage message) {
   Batch batch;
   for (FieldMessage& each : message.fields) {
     Result<BatchField> field = field_of(std::move(each), held);
-    if (!field.ok()) return lose(field.status());
+    if (!field.ok()) return mark_lost(field.status());
     batch.fields.push_back(std::move(*field));
   }
   batch.ids = std::move(message.ids);

@@ -48,7 +48,7 @@ struct SharedLoader::Impl {
   std::string fingerprint FOREBAY_GUARDED_BY(mutex);
   bool closed FOREBAY_GUARDED_BY(mutex) = false;
   /// The next answer is dropped if it is the end of an epoch that is over.
-  bool skips_end FOREBAY_GUARDED_BY(mutex) = false;
+  bool drop_next_end FOREBAY_GUARDED_BY(mutex) = false;
   bool end_pending FOREBAY_GUARDED_BY(mutex) = false;      // an epoch's last batch was delivered, but not its end
   bool end_lost FOREBAY_GUARDED_BY(mutex) = false;         // the server that would have delivered that end was lost
   bool at_loaded_state FOREBAY_GUARDED_BY(mutex) = false;  // a state was loaded, and no batch was delivered since
@@ -98,9 +98,9 @@ struct SharedLoader::Impl {
   bool leave_loaded_state() {
     const Lock lock(mutex);
     at_loaded_state = false;
-    return std::exchange(skips_end, false);
+    return std::exchange(drop_next_end, false);
   }
-  Status catch_up();
+  Status move_server_back();
   Status server_lost(const Status& why) const;
   Result<std::string> ask(MessageType type, const std::string& body);
   /// Returns an empty description if the server does not answer.
@@ -112,7 +112,8 @@ struct SharedLoader::Impl {
   Result<Position> position();
   Status fetch_info();
   Status change_position(MessageType type, const std::string& body);
-  Result<std::optional<Batch>> accept(const std::shared_ptr<Connection>& from, Connection::Next next, bool* timed_out);
+  Result<std::optional<Batch>> accept_answer(const std::shared_ptr<Connection>& from, Connection::Next next,
+                                             bool* timed_out);
   void restart_epoch();
 };
 
@@ -215,10 +216,10 @@ Result<Position> SharedLoader::Impl::position() {
 std::optional<bool> SharedLoader::Impl::take_lost_end() {
   const Lock lock(mutex);
   if (!std::exchange(end_lost, false)) return std::nullopt;
-  return std::exchange(skips_end, false);
+  return std::exchange(drop_next_end, false);
 }
 
-Status SharedLoader::Impl::catch_up() {
+Status SharedLoader::Impl::move_server_back() {
   (void)current()->discard_next();
   LoadRequest here;
   {
@@ -239,14 +240,14 @@ Status SharedLoader::Impl::change_position(MessageType type, const std::string& 
   FOREBAY_RETURN_IF_ERROR(ask(type, body).status());
   {
     const Lock lock(mutex);
-    skips_end = end_pending = end_lost = false;
+    drop_next_end = end_pending = end_lost = false;
   }
   return fetch_info();
 }
 
 // Takes an answer of `from`: a batch, the end of an epoch, or nothing yet.
-Result<std::optional<Batch>> SharedLoader::Impl::accept(const std::shared_ptr<Connection>& from, Connection::Next next,
-                                                        bool* timed_out) {
+Result<std::optional<Batch>> SharedLoader::Impl::accept_answer(const std::shared_ptr<Connection>& from,
+                                                               Connection::Next next, bool* timed_out) {
   *timed_out = next.timed_out;
   if (next.timed_out) return std::optional<Batch>();
   restarts = 0;
@@ -259,7 +260,7 @@ Result<std::optional<Batch>> SharedLoader::Impl::accept(const std::shared_ptr<Co
   set_position(std::move(next.after), next.batch ? std::optional(next.batch->epoch) : std::nullopt);
   // Another thread has replaced the server meanwhile, and the new one is at the position before
   // this batch.
-  if (current() != from) FOREBAY_RETURN_IF_ERROR(catch_up());
+  if (current() != from) FOREBAY_RETURN_IF_ERROR(move_server_back());
   return std::move(next.batch);
 }
 
@@ -290,10 +291,11 @@ Result<std::unique_ptr<SharedLoader>> SharedLoader::open(const Pipeline& pipelin
   FOREBAY_RETURN_IF_ERROR(check_shared(options, share));
   FOREBAY_ASSIGN(impl->path, socket_path(share.server));
   FOREBAY_ASSIGN(impl->request.pipeline, portable(pipeline));
-  FOREBAY_ASSIGN(const Place place, find_place(options.job.rank, options.job.world_size, process_environment()));
-  options.job.rank = place.rank;
-  options.job.world_size = place.world_size;
-  if (!options.job.hosts && place.hosts > 0) options.job.hosts = place.hosts;
+  FOREBAY_ASSIGN(const RankInfo rank_info,
+                 find_rank_info(options.job.rank, options.job.world_size, process_environment()));
+  options.job.rank = rank_info.rank;
+  options.job.world_size = rank_info.world_size;
+  if (!options.job.hosts && rank_info.hosts > 0) options.job.hosts = rank_info.hosts;
   impl->pipeline = pipeline;
   impl->options = options;
   impl->share = std::move(share);
@@ -310,7 +312,7 @@ Status SharedLoader::prepare() { return impl_->usable(); }
 void SharedLoader::begin_iteration() {
   impl_->restart_epoch();
   const Lock lock(impl_->mutex);
-  impl_->skips_end = true;
+  impl_->drop_next_end = true;
 }
 
 Result<std::optional<Batch>> SharedLoader::next() {
@@ -330,7 +332,7 @@ Result<std::optional<Batch>> SharedLoader::next_for(std::chrono::milliseconds ti
   }
   const std::shared_ptr<Connection> connection = impl_->current();
   Result<Connection::Next> next = connection->next(timeout);
-  if (next.ok()) return impl_->accept(connection, std::move(*next), timed_out);
+  if (next.ok()) return impl_->accept_answer(connection, std::move(*next), timed_out);
   if (connection->lost()) {
     FOREBAY_RETURN_IF_ERROR(impl_->connect_again(connection, next.status()));
     *timed_out = true;  // the caller calls again

@@ -54,13 +54,13 @@ SharedBlocks::SlabUse* SharedBlocks::add_slab(size_t bytes) {
   Result<std::shared_ptr<Slab>> slab = Slab::make(next_number_, bytes);
   if (!slab.ok()) return nullptr;
   ++next_number_;
-  lent_bytes_ += bytes;
+  used_bytes_ += bytes;
   SlabUse& use = slabs_[(*slab)->data()];
   use.slab = std::move(*slab);
   return &use;
 }
 
-std::optional<size_t> SharedBlocks::take_part(SlabUse& use, size_t bytes) {
+std::optional<size_t> SharedBlocks::take_free_part(SlabUse& use, size_t bytes) {
   for (auto part = use.free.begin(); part != use.free.end(); ++part) {
     const auto [offset, length] = *part;
     if (length < bytes) continue;
@@ -78,14 +78,14 @@ uint8_t* SharedBlocks::reuse_idle(size_t bytes) {
   if (found == idle_.end()) return nullptr;
   uint8_t* const data = (*found)->data();
   idle_bytes_ -= (*found)->bytes();
-  lent_bytes_ += (*found)->bytes();
+  used_bytes_ += (*found)->bytes();
   slabs_[data] = {std::move(*found), {}, true};
   idle_.erase(found);
   return data;
 }
 
 void SharedBlocks::trim(std::vector<std::shared_ptr<const Slab>>& freed) {
-  while (idle_bytes_ > lent_bytes_ / 3) {
+  while (idle_bytes_ > used_bytes_ / 3) {
     idle_bytes_ -= idle_.front()->bytes();
     freed.push_back(std::move(idle_.front()));
     idle_.erase(idle_.begin());
@@ -104,16 +104,16 @@ uint8_t* SharedBlocks::allocate(size_t bytes) {
   const size_t taken = block_bytes(bytes);
   for (auto& [begin, use] : slabs_) {
     if (use.whole) continue;
-    if (const std::optional<size_t> offset = take_part(use, taken)) return use.slab->data() + *offset;
+    if (const std::optional<size_t> offset = take_free_part(use, taken)) return use.slab->data() + *offset;
   }
   SlabUse* const use = add_slab(kSmallSlab);
   if (use == nullptr) return nullptr;
   use->free.emplace(0, kSmallSlab);
-  return use->slab->data() + *take_part(*use, taken);
+  return use->slab->data() + *take_free_part(*use, taken);
 }
 
 // Merges the part with its free neighbours.
-void SharedBlocks::return_part(SlabUse& use, size_t offset, size_t bytes) {
+void SharedBlocks::return_free_part(SlabUse& use, size_t offset, size_t bytes) {
   auto after = use.free.lower_bound(offset);
   if (after != use.free.end() && after->first == offset + bytes) {
     bytes += after->second;
@@ -143,11 +143,11 @@ void SharedBlocks::free(uint8_t* block, size_t bytes) {
   if (found == slabs_.end()) return;
   SlabUse& use = found->second;
   if (!use.whole) {
-    return_part(use, static_cast<size_t>(block - use.slab->data()), block_bytes(bytes));
+    return_free_part(use, static_cast<size_t>(block - use.slab->data()), block_bytes(bytes));
     // Free parts are merged, so a slab without blocks has exactly one.
     if (use.free.begin()->second < kSmallSlab) return;
   }
-  lent_bytes_ -= use.slab->bytes();
+  used_bytes_ -= use.slab->bytes();
   idle_bytes_ += use.whole ? use.slab->bytes() : 0;
   (use.whole ? idle_ : freed).push_back(std::move(use.slab));
   slabs_.erase(found);
@@ -163,7 +163,7 @@ std::optional<SharedBlocks::Location> SharedBlocks::find(const uint8_t* address)
 
 uint64_t SharedBlocks::bytes() const {
   const Lock lock(mutex_);
-  return lent_bytes_ + idle_bytes_;
+  return used_bytes_ + idle_bytes_;
 }
 
 }  // namespace forebay

@@ -70,8 +70,8 @@ class SharedBlocks final : public BlockSource {
     bool whole = false;             ///< whether the slab is one large block
   };
   using Slabs = std::map<const uint8_t*, SlabUse>;  // by their first address
-  static std::optional<size_t> take_part(SlabUse& use, size_t bytes);
-  static void return_part(SlabUse& use, size_t offset, size_t bytes);
+  static std::optional<size_t> take_free_part(SlabUse& use, size_t bytes);
+  static void return_free_part(SlabUse& use, size_t offset, size_t bytes);
   SlabUse* add_slab(size_t bytes) FOREBAY_REQUIRES(mutex_);
   uint8_t* reuse_idle(size_t bytes) FOREBAY_REQUIRES(mutex_);
   void trim(std::vector<std::shared_ptr<const Slab>>& freed) FOREBAY_REQUIRES(mutex_);
@@ -80,7 +80,7 @@ class SharedBlocks final : public BlockSource {
   mutable Mutex mutex_;
   Slabs slabs_ FOREBAY_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<const Slab>> idle_ FOREBAY_GUARDED_BY(mutex_);  // the longest idle first
-  uint64_t lent_bytes_ FOREBAY_GUARDED_BY(mutex_) = 0;  // bytes of slabs in use, and of idle slabs
+  uint64_t used_bytes_ FOREBAY_GUARDED_BY(mutex_) = 0;  // bytes of slabs in use, and of idle slabs
   uint64_t idle_bytes_ FOREBAY_GUARDED_BY(mutex_) = 0;
   uint64_t next_number_ FOREBAY_GUARDED_BY(mutex_) = 1;
 };

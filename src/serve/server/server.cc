@@ -30,7 +30,7 @@ namespace {
 constexpr size_t kMostClients = 256;
 
 // Every large field of a batch has a slab, and so a descriptor, of its own.
-void allow_descriptors() {
+void raise_descriptor_limit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
@@ -38,7 +38,7 @@ void allow_descriptors() {
 }
 
 // Restricts the process to its first cores, so that code that counts cores finds only these.
-void use_cores(int most) {
+void restrict_to_cores(int most) {
   cpu_set_t cores;
   if (sched_getaffinity(0, sizeof cores, &cores) != 0) return;
   for (int core = 0, taken = 0; core < CPU_SETSIZE; ++core) {
@@ -139,8 +139,8 @@ Result<FileDescriptor> Server::take_socket(const std::string& path) {
 }
 
 Result<std::unique_ptr<Server>> Server::open(ServerOptions options) {
-  allow_descriptors();
-  if (options.threads) use_cores(*options.threads);
+  raise_descriptor_limit();
+  if (options.threads) restrict_to_cores(*options.threads);
   FileDescriptor listening = std::move(options.listening);
   if (!listening.valid()) {
     FOREBAY_ASSIGN(listening, take_socket(options.path));
@@ -240,7 +240,7 @@ void Server::abort_dead_clients(const std::vector<pollfd>& watched) {
 
 // Decides whether to exit. The lock ensures that a client that connects meanwhile is either
 // accepted here, or finds no server and starts another one.
-bool Server::exits_when_idle() {
+bool Server::try_exit_when_idle() {
   if (!options_.linger || connections() > 0 || options_.clock->now() - idle_since_ < *options_.linger) return false;
   // Does not wait for the lock: a process that holds it starts a server, and this one then stays.
   const Result<std::optional<FileDescriptor>> lock = lock_socket(options_.path, false);
@@ -264,17 +264,17 @@ Status Server::run(std::stop_token stop) {
     }
     accept_all();
     remove_ended();
-    if (exits_when_idle()) return {};
+    if (try_exit_when_idle()) return {};
   }
   // Another process that holds the lock may have replaced the socket already.
   if (const auto lock = lock_socket(options_.path, false); lock.ok() && lock->has_value())
     unlink(options_.path.c_str());
   listening_ = FileDescriptor();
-  end_all();
+  close_clients();
   return {};
 }
 
-void Server::end_all() {
+void Server::close_clients() {
   std::vector<std::unique_ptr<Client>> all;
   {
     const Lock guard(mutex_);

@@ -11,7 +11,7 @@ namespace forebay {
 
 /// Makes the arguments of a step. Null arguments are left out, so that a description reads like the
 /// code that made it.
-inline Json said_args(std::initializer_list<std::pair<const char*, Json>> args) {
+inline Json given_args(std::initializer_list<std::pair<const char*, Json>> args) {
   Json result = Json::object();
   for (const auto& [name, value] : args) {
     if (!value.is_null()) result[name] = value;
