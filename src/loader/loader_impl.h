@@ -17,9 +17,9 @@
 
 namespace forebay {
 
-/// State of a loader: a run, the runner that carries out its steps, and the options of both. The
-/// consumer's thread calls it; the members that `mutex` guards are also used by close(), stats()
-/// and take_call() from other threads.
+/// State of a loader: a run, the runner that carries out its steps, and the options of both. Only
+/// the consumer's thread uses it, except that close(), stats() and take_call() use the members that
+/// `mutex` guards from any thread.
 ///
 /// The run is opened with the loader. A pass over all samples may call user code, so anything that
 /// depends on such a pass is decided in prepare(), once the user can serve these calls.

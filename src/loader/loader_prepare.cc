@@ -33,10 +33,13 @@ Status Loader::Impl::prepare() {
     Lock lock(mutex);
     errors.emplace(limit);
   }
-  RunSetup setup{
-      .compile = {&description(), description().steps().size(), false, run->source(), nullptr, input.options.seed},
-      .callbacks = pass_callbacks(),
-      .sizes = input.sizes};
+  RunSetup setup{.compile = {.description = &description(),
+                             .end = description().steps().size(),
+                             .source = run->source(),
+                             .selection = nullptr,  // set by choose()
+                             .seed = input.options.seed},
+                 .callbacks = pass_callbacks(),
+                 .sizes = input.sizes};
   FOREBAY_RETURN_IF_ERROR(run->choose(setup));
   FOREBAY_ASSIGN(plan, compile(setup.compile));
   setup.plan = plan;

@@ -32,7 +32,7 @@ std::vector<int64_t> selected_rows(const ChunkSource& source, const Selection& s
 /// Selects all samples of a source except those that the source's own filter leaves out.
 std::shared_ptr<const Selection> select_all(const Source& source);
 /// Selects any record of a stream. A record's number is its id. The number of records is unknown;
-/// the selection has size 1, so that sizing can reckon with one sample.
+/// the selection has size 1, so that sizing can estimate from one sample.
 std::shared_ptr<const Selection> records_of_stream();
 /// Returns the samples of `from` that a `.take()` chooses.
 std::shared_ptr<const Selection> apply_take(const OpSpec& take, const Source* source,

@@ -9,8 +9,8 @@
 
 namespace forebay {
 
-/// Makes the arguments of a step. Null arguments are left out, so that a description reads like the
-/// code that made it.
+/// Returns the arguments that were given, as those of a step: null ones are left out, so that a
+/// description reads like the code that made it.
 inline Json given_args(std::initializer_list<std::pair<const char*, Json>> args) {
   Json result = Json::object();
   for (const auto& [name, value] : args) {

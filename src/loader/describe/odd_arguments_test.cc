@@ -113,7 +113,7 @@ TEST(StrangeArguments, of_any_source_are_problems_with_a_remedy_or_none) {
   }
 }
 
-TEST(StrangeArguments, of_which_there_are_none_by_that_name_are_told_by_operators_and_sources_alike) {
+TEST(StrangeArguments, that_do_not_exist_are_reported_by_operators_and_sources_alike) {
   const OpSpec source{"images", {{"root", "photos"}}, nullptr, ""};
   const auto told = [](const Description& description) {
     std::string text;

@@ -37,7 +37,7 @@ Result<std::unique_ptr<ImageFolder>> open_image_root(const OpSpec& source, const
                            options.stop);
 }
 
-/// In a URL, '?' begins the query and is not a wildcard.
+/// Opens the URLs that braces spell out. In a URL, '?' begins the query and is not a wildcard.
 Result<std::unique_ptr<Source>> open_urls(StoreAndPath place, const std::string& pattern,
                                           const OpenSourceOptions& options) {
   FOREBAY_ASSIGN(std::vector<std::string> urls, expand_braces(pattern));

@@ -133,6 +133,7 @@ std::string job_of(const Environment& environment) {
                      value_of(environment, "SLURM_RESTART_COUNT").value_or("0"));
 }
 
+// Warns if only one variable of a pair is set, which makes this process the only rank.
 void warn_of_half_a_pair(const Environment& environment) {
   const auto tasks = value_of(environment, kSlurm.world_size);
   if (has_rank_and_size(kSlurm, environment) && *tasks != "1")
@@ -148,8 +149,8 @@ void warn_of_half_a_pair(const Environment& environment) {
   }
 }
 
-// Returns the place that the launcher announces. With `given`, rank and size are known otherwise,
-// and bad variables are ignored.
+// Returns the rank that the launcher announces. With `given`, the caller has both rank and size, so
+// bad variables are ignored.
 Result<RankInfo> launcher_rank_info(const Environment& environment, bool given) {
   if (const Launcher* const launcher = launcher_of(environment)) {
     Result<RankInfo> rank_info = read_rank_info(*launcher, environment);

@@ -8,7 +8,7 @@
 
 namespace forebay {
 
-/// Place of this process in its job.
+/// Rank of this process in its job, and the sizes that belong to it.
 struct RankInfo {
   int rank = 0;
   int world_size = 1;
@@ -23,7 +23,7 @@ struct RankInfo {
 using Environment = std::function<std::optional<std::string>(const char* name)>;
 Environment process_environment();
 
-/// Finds the place of this process. Arguments take precedence over the environment. The environment
+/// Finds the rank of this process. Called when a loader is opened, on the caller's thread. Arguments take precedence over the environment. The environment
 /// variables are, in this order, those of torchrun (RANK, WORLD_SIZE), Open MPI
 /// (OMPI_COMM_WORLD_*), other MPIs (PMI_*) and Slurm (SLURM_PROCID, SLURM_NTASKS, if SLURM_STEP_ID
 /// shows a step of srun). The first pair of which both are set and not empty counts. Without a pair

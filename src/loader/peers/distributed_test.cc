@@ -25,9 +25,9 @@ void expect_rank_info(const Result<RankInfo>& rank_info, int rank, int world_siz
   EXPECT_EQ(rank_info->local_ranks, local_ranks);
 }
 
-TEST(Distributed, alone_unless_told) { expect_rank_info(find_rank_info({}, {}, with({})), 0, 1, 1); }
+TEST(Distributed, defaults_to_a_single_rank) { expect_rank_info(find_rank_info({}, {}, with({})), 0, 1, 1); }
 
-TEST(Distributed, every_launcher_is_understood) {
+TEST(Distributed, reads_the_variables_of_every_launcher) {
   expect_rank_info(find_rank_info({}, {}, with({{"RANK", "3"}, {"WORLD_SIZE", "8"}, {"LOCAL_WORLD_SIZE", "4"}})), 3, 8,
                    4);
   expect_rank_info(
@@ -42,7 +42,7 @@ TEST(Distributed, every_launcher_is_understood) {
 }
 
 // srun without --ntasks-per-node sets only the list of its step, in Slurm's notation.
-TEST(Distributed, slurm_tells_of_each_node_how_many_tasks_it_has) {
+TEST(Distributed, slurm_lists_the_tasks_of_each_node) {
   const auto local = [](const char* list, const char* node) {
     return find_rank_info({}, {},
                           with({{"SLURM_PROCID", "5"},
@@ -73,7 +73,7 @@ TEST(Distributed, slurm_tells_of_each_node_how_many_tasks_it_has) {
 
 // Each host tells its ranks its own number of local ranks, which may differ. Only numbers that are
 // the same for all ranks count.
-TEST(Distributed, hosts_are_known_where_all_ranks_are_told_the_same_number) {
+TEST(Distributed, the_number_of_hosts_is_used_if_all_ranks_get_the_same) {
   const auto hosts = [](const std::map<std::string, std::string>& variables, std::optional<int> world = {}) {
     return find_rank_info(world ? std::optional(0) : std::nullopt, world, with(variables))->hosts;
   };
@@ -93,7 +93,7 @@ TEST(Distributed, hosts_are_known_where_all_ranks_are_told_the_same_number) {
             0);
 }
 
-TEST(Distributed, the_job_has_the_name_that_its_launcher_gives_to_this_start_of_it) {
+TEST(Distributed, the_job_name_identifies_one_start_of_the_job) {
   std::map<std::string, std::string> variables = {
       {"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "2"}, {"SLURM_STEP_ID", "0"}, {"SLURM_JOB_ID", "17"}};
   const auto job = [&](std::optional<int> rank = {}, std::optional<int> world = {}) {
@@ -115,13 +115,13 @@ TEST(Distributed, the_job_has_the_name_that_its_launcher_gives_to_this_start_of_
   EXPECT_EQ(find_rank_info({}, {}, with({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}}))->job, "");
 }
 
-TEST(Distributed, torchrun_inside_slurm_counts) {
+TEST(Distributed, torchrun_inside_slurm_takes_precedence) {
   expect_rank_info(
       find_rank_info({}, {}, with({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "1"}})),
       1, 2, 1);
 }
 
-TEST(Distributed, half_a_launcher_is_none) {
+TEST(Distributed, a_launcher_with_one_of_two_variables_is_ignored) {
   expect_rank_info(find_rank_info({}, {}, with({{"RANK", "3"}})), 0, 1, 1);
   expect_rank_info(find_rank_info({}, {}, with({{"RANK", "3"}, {"WORLD_SIZE", ""}})), 0, 1, 1);
   expect_rank_info(
@@ -132,7 +132,7 @@ TEST(Distributed, half_a_launcher_is_none) {
 
 // Variables as Slurm 22.05 and Open MPI set them. Processes on the first node have those of the
 // script; processes on other nodes have those of the step with which mpirun started them.
-TEST(Distributed, mpirun_inside_slurm_counts) {
+TEST(Distributed, mpirun_inside_slurm_takes_precedence) {
   const std::map<std::string, std::string> script = {
       {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}, {"SLURM_NNODES", "2"}};
   const std::map<std::string, std::string> step = {{"SLURM_PROCID", "0"},
@@ -162,7 +162,7 @@ TEST(Distributed, mpirun_inside_slurm_counts) {
   EXPECT_EQ(rank_info->hosts, 2);
 }
 
-TEST(Distributed, the_script_of_a_slurm_job_is_no_rank_and_is_told_so) {
+TEST(Distributed, the_script_of_a_slurm_job_is_warned_about) {
   std::vector<std::string> lines;
   set_log_sink([&](const std::string& line) { lines.push_back(line); });
   const std::map<std::string, std::string> script = {
@@ -177,7 +177,7 @@ TEST(Distributed, the_script_of_a_slurm_job_is_no_rank_and_is_told_so) {
 
 // Each variable of each launcher in turn has values that are not numbers, while the others are
 // valid.
-TEST(Distributed, a_variable_that_is_no_number_is_named) {
+TEST(Distributed, an_invalid_number_names_its_variable) {
   const std::vector<std::array<std::string, 3>> launchers = {
       {"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"},
       {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_NTASKS_PER_NODE"},
@@ -201,11 +201,11 @@ TEST(Distributed, a_variable_that_is_no_number_is_named) {
   }
 }
 
-TEST(Distributed, blanks_around_a_number_do_no_harm) {
+TEST(Distributed, blanks_around_a_number_are_ignored) {
   expect_rank_info(find_rank_info({}, {}, with({{"RANK", " 3\n"}, {"WORLD_SIZE", "8\r\n"}})), 3, 8, 1);
 }
 
-TEST(Distributed, what_is_given_counts) {
+TEST(Distributed, arguments_take_precedence_over_variables) {
   const Environment torchrun = with({{"RANK", "3"}, {"WORLD_SIZE", "8"}});
   expect_rank_info(find_rank_info(1, 2, torchrun), 1, 2, 1);
   expect_rank_info(find_rank_info(5, {}, torchrun), 5, 8, 1);
@@ -213,7 +213,7 @@ TEST(Distributed, what_is_given_counts) {
   expect_rank_info(find_rank_info({}, 8, torchrun), 3, 8, 1);
 }
 
-TEST(Distributed, contradictions_are_refused) {
+TEST(Distributed, contradicting_ranks_and_sizes_are_refused) {
   EXPECT_EQ(find_rank_info({}, 4, with({})).status().code(), Code::kInvalidArgument);
   EXPECT_EQ(find_rank_info(2, 2, with({})).status().code(), Code::kInvalidArgument);
   EXPECT_EQ(find_rank_info(-1, 2, with({})).status().code(), Code::kInvalidArgument);
@@ -224,7 +224,7 @@ TEST(Distributed, contradictions_are_refused) {
             Code::kInvalidArgument);
 }
 
-TEST(Distributed, nonsense_about_local_ranks_is_left_aside) {
+TEST(Distributed, impossible_local_ranks_are_ignored) {
   expect_rank_info(find_rank_info({}, {}, with({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"LOCAL_WORLD_SIZE", "64"}})), 0, 2,
                    1);
   expect_rank_info(find_rank_info({}, {}, with({{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"LOCAL_WORLD_SIZE", "0"}})), 0, 2,

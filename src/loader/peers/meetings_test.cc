@@ -4,7 +4,7 @@
 
 namespace forebay {
 
-TEST(Meetings, loaders_that_are_open_at_once_have_numbers_of_their_own) {
+TEST(Meetings, loaders_open_at_the_same_time_have_different_slots) {
   MeetingSlot training = reserve_meeting("/meetings-test", 0, 0);
   MeetingSlot validation = reserve_meeting("/meetings-test", 0, 0);
   EXPECT_EQ(training.number, 0);

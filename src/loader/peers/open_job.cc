@@ -20,8 +20,8 @@ namespace forebay {
 
 namespace {
 
-// torchrun restarts all ranks when one has died. Hosts of the earlier start must not be met any
-// more.
+// torchrun restarts all ranks when one has died. The generation keeps the new ranks from joining
+// hosts of the earlier start.
 uint64_t generation_of(const PeerOptions& options) {
   if (options.generation) return *options.generation;
   uint64_t restarts = 0;
@@ -88,7 +88,7 @@ std::string own_address(const RankInfo& rank_info) {
   return parse_host_port(address).ok() ? address : address + ":0";
 }
 
-/// Exchanges the cards of the hosts through the function that the user gave.
+/// Rendezvous that exchanges the cards of the hosts through the user's PeerOptions::gather.
 class GivenRendezvous final : public Rendezvous {
  public:
   GivenRendezvous(const PeerOptions& options, int hosts, uint64_t generation)
@@ -111,6 +111,7 @@ class GivenRendezvous final : public Rendezvous {
   const uint64_t generation_;
 };
 
+// Whether the ranks learn each other's addresses at run time, from a shared folder or gather().
 bool discovers_peers(const PeerOptions& options) {
   return options.gather || (options.addresses.size() == 1 && options.addresses.front().starts_with(kFolderScheme));
 }
@@ -119,32 +120,34 @@ std::string rendezvous_folder(const PeerOptions& options) {
   return options.addresses.front().substr(kFolderScheme.size());
 }
 
-// Checks what a single rank needs to have right, too, though it meets nobody.
+// Checks the folder. Called for a single rank too, so that its options are not wrong silently.
 Status check_discovery(const PeerOptions& options) {
   if (options.gather || rendezvous_folder(options).starts_with('/')) return {};
   return invalid_argument(
       fmt::format("peers: '{}' is no folder of this host; give file:///FOLDER", options.addresses.front()));
 }
 
-Result<std::unique_ptr<Rendezvous>> open_rendezvous(const PeerOptions& options, const RankInfo& rank_info,
-                                                    uint64_t generation, std::shared_ptr<const void>* held) {
+struct OpenedRendezvous {
+  std::unique_ptr<Rendezvous> rendezvous;
+  std::shared_ptr<const void> reservation;  ///< of a folder's slot, which the job holds; else null
+};
+OpenedRendezvous open_rendezvous(const PeerOptions& options, const RankInfo& rank_info, uint64_t generation) {
   const int hosts = rank_info.world_size;
-  if (options.gather) return std::unique_ptr<Rendezvous>(std::make_unique<GivenRendezvous>(options, hosts, generation));
+  if (options.gather) return {std::make_unique<GivenRendezvous>(options, hosts, generation), nullptr};
   const std::string folder = rendezvous_folder(options);
-  MeetingSlot meeting = reserve_meeting(folder, rank_info.rank, generation);
-  *held = std::move(meeting.held);
-  return folder_rendezvous(folder, hosts, generation, meeting.number, rank_info.job);
+  MeetingSlot slot = reserve_meeting(folder, rank_info.rank, generation);
+  return {folder_rendezvous(folder, hosts, generation, slot.number, rank_info.job), std::move(slot.held)};
 }
 
-// Each rank creates its own token and publishes it with its address, so only ranks that meet have
-// it.
+// Each rank creates its own token and publishes it with its address, so only ranks of this
+// rendezvous know it.
 Result<std::shared_ptr<Job>> open_by_discovery(const PeerOptions& options, const RankInfo& rank_info,
                                                MembershipOptions job, std::stop_token stop) {
   job.own.address = own_address(rank_info);
-  FOREBAY_ASSIGN(const std::unique_ptr<Rendezvous> way,
-                 open_rendezvous(options, rank_info, job.own.pass.generation, &job.held));
+  OpenedRendezvous opened = open_rendezvous(options, rank_info, job.own.pass.generation);
+  job.held = std::move(opened.reservation);
   FOREBAY_ASSIGN(job.own.pass.token, new_token());
-  return Job::open(std::move(job), *way, std::move(stop));
+  return Job::open(std::move(job), *opened.rendezvous, std::move(stop));
 }
 
 Result<std::shared_ptr<Job>> open_at_addresses(const PeerOptions& options, MembershipOptions job,

@@ -15,9 +15,10 @@ namespace forebay {
 
 namespace {
 
-/// Notes about entries until they are next looked up: how many requests for them are in flight (two
-/// loaders may want one), and whether a request for them, or for the version of a name, has failed.
-/// Bounded: the oldest notes are dropped, since an abandoned lookup never comes back. Thread-safe.
+/// Requests to peers that are not settled yet: for each entry the number of requests in flight (two
+/// loaders may request the same entry), and whether a request for it, or for the version of a name,
+/// has failed. Holds at most kCapacity entries and drops the oldest, since a lookup may be abandoned.
+/// Thread-safe.
 class PeerRequests {
  public:
   void add_request(const Hash128& entry) {
@@ -53,20 +54,20 @@ class PeerRequests {
 
  private:
   struct State {
-    uint64_t number = 0;  // sequence number at insertion
+    uint64_t sequence = 0;  // value of `inserted_` when it was inserted
     int in_flight = 0;
     bool failed = false;
   };
   using States = std::unordered_map<Hash128, State, HashOfHash>;
 
   State& state_of(const Hash128& entry) FOREBAY_REQUIRES(mutex_) {
-    const auto [at, is_new] = requests_.try_emplace(entry, State{added_});
+    const auto [at, is_new] = requests_.try_emplace(entry, State{inserted_});
     if (!is_new) return at->second;
-    order_.emplace_back(entry, added_++);
+    order_.emplace_back(entry, inserted_++);
     if (order_.size() > kCapacity) {
-      // A note that was erased and added again has a later number, and stays.
+      // An entry that was erased and inserted again has a later sequence number, and stays.
       const auto oldest = requests_.find(order_.front().first);
-      if (oldest != requests_.end() && oldest->second.number == order_.front().second) requests_.erase(oldest);
+      if (oldest != requests_.end() && oldest->second.sequence == order_.front().second) requests_.erase(oldest);
       order_.pop_front();
     }
     return requests_.find(entry)->second;
@@ -79,7 +80,7 @@ class PeerRequests {
   mutable Mutex mutex_;
   States requests_ FOREBAY_GUARDED_BY(mutex_);
   std::deque<std::pair<Hash128, uint64_t>> order_ FOREBAY_GUARDED_BY(mutex_);  // includes erased notes
-  uint64_t added_ FOREBAY_GUARDED_BY(mutex_) = 0;
+  uint64_t inserted_ FOREBAY_GUARDED_BY(mutex_) = 0;
 };
 
 class PeerCache final : public TieredCache {
@@ -138,10 +139,10 @@ class PeerCache final : public TieredCache {
     }
     hits_.fetch_add(1, std::memory_order_relaxed);
     const uint64_t before = expected_bytes_.load(std::memory_order_relaxed);
-    // The guess rises at once and falls slowly: too small a guess costs a second read, too large a
-    // guess only memory for a while. At 1/256 per entry, 1 of 100 entries needs a second read if
+    // The estimate rises at once and falls slowly: too small an estimate costs a second read, too
+    // large a one only memory for a while. At 1/256 per entry, 1 of 100 entries needs a second read if
     // the logarithms of sizes have a deviation of 0.3; at 1/32 it was 6 to 8. Two threads may
-    // overwrite each other's guess, which does no harm.
+    // overwrite each other's estimate, which does no harm.
     expected_bytes_.store(std::max(bytes + bytes / 8, before - before / 256), std::memory_order_relaxed);
     return columns;
   }
@@ -174,7 +175,7 @@ class PeerCache final : public TieredCache {
   const PeerOf peer_of_;
   PeerRequests requests_;
   std::atomic<uint64_t> hits_{0};
-  /// Bytes claimed for an entry whose size only its host knows: slightly more than the latest
+  /// Estimate of the size of an entry that only its owner knows: slightly more than the latest
   /// sizes.
   std::atomic<uint64_t> expected_bytes_{64 << 10};
 };

@@ -22,7 +22,7 @@ namespace {
 
 constexpr uint64_t kDefaultReplayBytes = uint64_t{2} << 30;  // as for a .cache()
 
-// Reduces the buffer of a run with another capacity to its latest `capacity` samples, oldest first.
+// Shrinks a buffer of a run with another capacity to its latest `capacity` samples, oldest first.
 void keep_latest(Rehearsal::Class& kept, int64_t capacity) {
   std::rotate(kept.kept.begin(), kept.kept.begin() + kept.next, kept.kept.end());
   const auto size = static_cast<int64_t>(kept.kept.size());
@@ -30,6 +30,7 @@ void keep_latest(Rehearsal::Class& kept, int64_t capacity) {
   kept.next = 0;
 }
 
+// Settings of the replay buffer, from the steps of the description.
 struct ReplaySettings {
   RehearsalOptions options;
   int64_t replayed = 0;  // replayed samples in each step of each rank
@@ -71,8 +72,8 @@ std::shared_ptr<ReplayRows> open_results(const Description& description, std::op
   const OpSpec* const step = find_step(description, OpEffect::kReplay);
   if (step == nullptr || !rehearses_here(*step, catalog())) return nullptr;
   const Args args(step->args, catalog().find(step->name)->args);
-  const uint64_t said = args.has("ram") ? args.bytes("ram") : kDefaultReplayBytes;
-  return std::make_shared<ReplayRows>(std::min({said, memory_limit(), cached_at_most(memory)}));
+  const uint64_t budget = args.has("ram") ? args.bytes("ram") : kDefaultReplayBytes;
+  return std::make_shared<ReplayRows>(std::min({budget, memory_limit(), cached_at_most(memory)}));
 }
 
 std::vector<int64_t> ids_of(const Rehearsal& rehearsal) {

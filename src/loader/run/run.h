@@ -22,7 +22,7 @@ namespace forebay {
 struct Ledger;
 class SampleLabels;
 
-/// Settings and options of a loader, and its place in the job. It outlives the run and is constant.
+/// Pipeline and options of a loader, and its rank in the job. Constant; it outlives the run.
 struct RunInput {
   Pipeline pipeline;
   LoaderOptions options;
@@ -53,8 +53,8 @@ class RunSamples : public StepSamples {
   virtual Status check_before(std::span<const int64_t> /*ids*/) const { return {}; }
 };
 
-/// The data that a loader reads, and the steps in which it does: a data set (DataSetRun), a stream
-/// (StreamRun), or either of them with replayed samples (ReplayRun, a decorator). A loader owns
+/// The steps of a loader over its data: over a data set (DataSetRun), over a stream (StreamRun), or
+/// over either of them with replayed samples (ReplayRun, a decorator). A loader owns
 /// one. All calls come from the consumer's thread, except stop(), release() and add_to(), which may
 /// come from any thread.
 ///
@@ -62,7 +62,7 @@ class RunSamples : public StepSamples {
 /// sizes of the runner, calls open_steps(), starts a runner over steps(), and calls begin().
 class Run {
  public:
-  /// Called once the runner has moved to the new place.
+  /// Continues the run. Called once the runner has moved to the loaded position.
   using Resume = std::function<void()>;
 
   virtual ~Run() = default;
@@ -84,7 +84,7 @@ class Run {
 
   /// Number of samples of an epoch, after choose(). 0 if it is unknown.
   virtual int64_t size() const { return 0; }
-  /// Identifies the choice of samples, as far as it depends on data that was read.
+  /// Hash of the choice of samples, as far as it depends on data that was read.
   virtual std::string selection_version() const { return {}; }
   /// Shard assignment: "count", "locality", …; empty for a stream.
   virtual std::string shard_assignment() const { return {}; }
@@ -96,7 +96,7 @@ class Run {
   /// Called before the batch at `at` is requested. Returns an error if ranks of the job turned out
   /// to run different things.
   virtual Status before_batch(const Cursor& /*at*/) { return {}; }
-  /// Called when `at` is the place of the next batch.
+  /// Called when the runner has advanced: `at` is the position of the next batch.
   virtual void advanced_to(const Cursor& /*at*/) {}
 
   /// Adds to a state what a loader needs to resume at the state's cursor.
@@ -107,9 +107,9 @@ class Run {
   /// Whether the run has no end, so that only records that have arrived are known. A run with an
   /// end can move to the beginning of any epoch, between pause() and resume_at_epoch().
   virtual bool is_endless() const = 0;
-  /// Makes steps() know no step, until the run continues.
+  /// Makes steps() return no step until the run continues.
   virtual void pause() {}
-  /// Continues at the beginning of an epoch.
+  /// Continues at the beginning of the epoch to which the runner has moved.
   virtual void resume_at_epoch() {}
   /// Logs decisions to that file from here on. InvalidArgument if everything follows from the seed.
   virtual Status write_journal(const std::string& path, const Cursor& at) = 0;

@@ -61,7 +61,7 @@ StreamOptions options_of(const Description& description, const LoaderOptions& gi
 }
 
 // Whether the run retains records for a replay, in addition to those of the next steps.
-bool keeps_records(const Description& description, const StreamOptions& options) {
+bool retains_records(const Description& description, const StreamOptions& options) {
   return options.on_underrun != OnUnderrun::kWait || find_step(description, OpEffect::kReplay) != nullptr;
 }
 
@@ -70,30 +70,31 @@ std::string policies_of(const OpSpec& buffer) {
   return args.text("policy") + ", " + args.text("on_underrun");
 }
 
-struct DiskRoom {
+// Disk space for records that .buffer() spills or that a replay retains.
+struct DiskBudget {
   std::string folder;
   uint64_t bytes = uint64_t{10} << 30;
-  bool asked_for = false;
+  bool is_explicit = false;  // the user named the folder
 };
 
 // Returns the disk space that .buffer() allows.
-DiskRoom disk_room(const Description& description) {
+DiskBudget disk_budget(const Description& description) {
   std::error_code error;
-  DiskRoom room{.folder = std::filesystem::temp_directory_path(error).string()};
+  DiskBudget budget{.folder = std::filesystem::temp_directory_path(error).string()};
   if (const OpSpec* const buffer = find_step(description, OpEffect::kBuffering)) {
     const Args args(buffer->args, catalog().find(buffer->name)->args);
-    room.bytes = args.bytes("disk");
-    room.asked_for = args.has("dir");
-    if (room.asked_for) room.folder = args.text("dir");
+    budget.bytes = args.bytes("disk");
+    budget.is_explicit = args.has("dir");
+    if (budget.is_explicit) budget.folder = args.text("dir");
   }
-  return room;
+  return budget;
 }
 
 // Null if the system's temporary folder is unusable; then all retained records stay in memory.
 Result<std::shared_ptr<ReplayDisk>> replay_disk(const Description& description) {
-  const DiskRoom room = disk_room(description);
-  Result<std::unique_ptr<ReplayDisk>> disk = ReplayDisk::open(room.folder, room.bytes);
-  if (!disk.ok() && !room.asked_for) return std::shared_ptr<ReplayDisk>();
+  const DiskBudget budget = disk_budget(description);
+  Result<std::unique_ptr<ReplayDisk>> disk = ReplayDisk::open(budget.folder, budget.bytes);
+  if (!disk.ok() && !budget.is_explicit) return std::shared_ptr<ReplayDisk>();
   if (!disk.ok()) return disk.status();
   return std::shared_ptr<ReplayDisk>(*std::move(disk));
 }
@@ -103,8 +104,8 @@ Result<std::shared_ptr<SpillSpace>> spill_space(const Description& description, 
     return invalid_argument(fmt::format(
         "policy=\"spill\": records of {} are objects of your program, which stay in its memory; give \"block\"",
         log.name()));
-  const DiskRoom room = disk_room(description);
-  return SpillSpace::open(room.folder, room.bytes);
+  const DiskBudget budget = disk_budget(description);
+  return SpillSpace::open(budget.folder, budget.bytes);
 }
 
 Status check_options(const LoaderOptions& options) {
@@ -261,8 +262,8 @@ RunTerms StreamRun::terms(const ScheduleOptions& schedule) const {
 // Lets each rank read only a part of the log. This needs a policy under which no rank needs all
 // records: a replay buffer chooses by their content, and other policies drop or spill the excess.
 void StreamRun::share_reading(const std::shared_ptr<const RecordLog>& log, const StreamOptions& options) {
-  const bool keeps = keeps_records(input_.description(), options);
-  if (!decisions_ || keeps || options.policy != BufferPolicy::kBlock || !log->is_served()) return;
+  const bool retains = retains_records(input_.description(), options);
+  if (!decisions_ || retains || options.policy != BufferPolicy::kBlock || !log->is_served()) return;
   reading_ = std::make_shared<AssignedReading>(
       log, decisions_, RecordShelf::Limits{options.bytes / kLateShare, options.bytes / kNoteShare});
 }
@@ -270,15 +271,15 @@ void StreamRun::share_reading(const std::shared_ptr<const RecordLog>& log, const
 // Records that are objects of the program stay in its memory, so each rank retains all of them. So
 // does each rank that repeats a journal, since these ranks do not communicate.
 Status StreamRun::open_replay(std::shared_ptr<const RecordLog> log) {
-  const bool keeps = keeps_records(input_.description(), stream_->options());
+  const bool retains = retains_records(input_.description(), stream_->options());
   ReplayRecordsOptions options{.memory_bytes = bytes()};
-  if (keeps && log->records_are_whole()) {
+  if (retains && log->records_are_whole()) {
     FOREBAY_ASSIGN(options.disk, replay_disk(input_.description()));
     if (decisions_) options.share = {input_.rank_info.rank, input_.rank_info.world_size};
   }
-  const bool brings = options.disk || options.share.ranks > 1;
+  const bool exchanges = options.disk || options.share.ranks > 1;
   replay_ = std::make_shared<ReplayRecords>(std::move(log), std::move(options));
-  if (!brings) return {};
+  if (!exchanges) return {};
   if (decisions_) decisions_->lend(replay_);
   using Items = Result<std::vector<ResponseItem>>;
   exchange_ = std::make_unique<RecordExchange>(
@@ -415,7 +416,7 @@ Status StreamRun::write_journal(const std::string& path, const Cursor& at) {
   if (decisions_ && input_.rank_info.rank != 0) return {};
   const int64_t number = steps_->number_at(at);
   const std::shared_ptr<JournalWriter> before = journal();
-  // The path may be that of the current journal: nothing may be written while it is opened anew.
+  // The path may be that of the current journal: nothing may be written while it is reopened.
   const int64_t out = stream_->set_witness(nullptr, 0);
   if (before) (void)before->flush();
   Result<std::shared_ptr<JournalWriter>> opened = JournalWriter::open(

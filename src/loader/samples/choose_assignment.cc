@@ -14,6 +14,7 @@ namespace forebay {
 
 namespace {
 
+// Where the pipeline caches samples: nowhere, in memory of each process, or on a disk of each host.
 enum class CacheKind { kNothing, kInMemory, kOnDisk };
 
 CacheKind cache_kind(const Description& description) {

@@ -8,7 +8,7 @@
 
 namespace forebay {
 
-/// The samples of a data set that take part, and the items that batches are made of.
+/// The selected samples of a data set, and the items that its batches consist of.
 struct ChosenSamples {
   std::shared_ptr<const Selection> selection;
   std::shared_ptr<const Packing> packing;  ///< its blocks are the items; null: the samples are

@@ -103,7 +103,11 @@ Result<std::shared_ptr<const SampleClasses>> read_classes(const CompileInput& in
   alone.name = "select";
   alone.args["fields"] = std::vector<std::string>{field};
   const Description description = Description(input.description->steps().front()).append(std::move(alone));
-  const CompileInput pass{&description, description.steps().size(), false, input.source, input.selection, input.seed};
+  const CompileInput pass{.description = &description,
+                          .end = description.steps().size(),
+                          .source = input.source,
+                          .selection = input.selection,
+                          .seed = input.seed};
   const auto classes = std::make_shared<SampleClasses>(input.selection->size());
   const PassCallbacks quiet{callbacks.on_runner, [](const RowError&) { return Status(); }};
   FOREBAY_RETURN_IF_ERROR(read_all(pass, sizes, {}, quiet, [&](const Batch& batch) { return classes->add(batch); }));
