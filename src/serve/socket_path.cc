@@ -93,11 +93,11 @@ std::string serve_command(const std::string& path, std::string_view verb) {
                      name == "auto" ? "" : fmt::format(" --socket {}", name));
 }
 
-Result<std::optional<FileDescriptor>> lock_socket(const std::string& path, bool wait) {
+Result<std::optional<FileDescriptor>> lock_socket(const std::string& path, LockMode mode) {
   const std::string lock = path + ".lock";
   FileDescriptor file(open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file.valid()) return errno_status("the lock beside this socket cannot be taken", lock);
-  while (flock(file.get(), LOCK_EX | (wait ? 0 : LOCK_NB)) != 0) {
+  while (flock(file.get(), LOCK_EX | (mode == LockMode::kWait ? 0 : LOCK_NB)) != 0) {
     if (errno == EWOULDBLOCK) return std::optional<FileDescriptor>();
     if (errno != EINTR) return errno_status("the lock beside this socket cannot be taken", lock);
   }

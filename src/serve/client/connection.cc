@@ -28,25 +28,22 @@ std::string program_name() {
   return name;
 }
 
-/// Returns true for requests that read listings or pass over the data. They have no time limit.
+// Whether a request reads listings or passes over the data. Such requests have no time limit.
 bool takes_long(MessageType type) { return type == MessageType::kOpen || type == MessageType::kPrepare; }
 
 }  // namespace
 
 Connection::Connection(FileDescriptor socket, WaitClock& clock)
-    : clock_(clock), channel_(std::move(socket), kMostAnswer, true, clock) {}
+    : clock_(clock), channel_(std::move(socket), kMostAnswer, Channel::Descriptors::kAccept, clock) {}
 
-Result<std::shared_ptr<Connection>> Connection::open(FileDescriptor socket, bool* turned_away, WaitClock& clock) {
+Connection::Opening Connection::open(FileDescriptor socket, WaitClock& clock) {
   auto connection = std::make_shared<Connection>(std::move(socket), clock);
   Hello hello;
   hello.program = program_name();
   const Status status = connection->ask(MessageType::kHello, to_message(hello)).status();
-  if (turned_away != nullptr) {
-    const TimedLock lock(connection->request_mutex_);
-    *turned_away = !status.ok() && connection->answered_;
-  }
-  if (!status.ok()) return status;
-  return connection;
+  if (status.ok()) return {connection};
+  const TimedLock lock(connection->request_mutex_);
+  return {status, connection->answered_};
 }
 
 // Does not hang up: a server that is only slow would reuse the memory of batches that are still
@@ -79,21 +76,19 @@ Status Connection::map_slabs(const Frame& frame) {
   return {};
 }
 
-// Returns the next frame that is an answer.
-Result<Frame> Connection::answer(std::chrono::milliseconds timeout, bool* timed_out) {
+// Returns the next frame that is an answer, or nothing if none has arrived in time.
+Result<std::optional<Frame>> Connection::receive_answer(std::chrono::milliseconds timeout) {
   const auto deadline = clock_.now() + timeout;
-  *timed_out = false;
   while (true) {
     if (interrupted_) return cancelled("the loader was closed");
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock_.now());
     Result<std::optional<Frame>> frame = channel_.receive(std::clamp(left, std::chrono::milliseconds(0), kCloseCheck));
     if (!frame.ok()) return mark_lost(frame.status());
     if (!frame->has_value()) {
-      *timed_out = left.count() <= 0;
-      if (*timed_out) return Frame();
+      if (left.count() <= 0) return std::optional<Frame>();
       continue;
     }
-    if ((*frame)->type != MessageType::kSlabs) return std::move(**frame);
+    if ((*frame)->type != MessageType::kSlabs) return frame;
     if (Status status = map_slabs(**frame); !status.ok()) return mark_lost(std::move(status));
   }
 }
@@ -118,16 +113,15 @@ Result<std::string> Connection::ask(MessageType type, std::string_view body) {
 // for the next batch comes first and is retained.
 Result<std::string> Connection::answer_to_ask(std::chrono::milliseconds timeout) {
   while (true) {
-    bool timed_out = false;
-    FOREBAY_ASSIGN(Frame frame, answer(timeout, &timed_out));
-    if (timed_out) return give_up();
+    FOREBAY_ASSIGN(std::optional<Frame> frame, receive_answer(timeout));
+    if (!frame) return give_up();
     if (next_requested_ && !next_answer_) {
       next_answer_ = std::move(frame);
       continue;
     }
-    if (frame.type == MessageType::kDone) return std::move(frame.body);
-    answered_ = frame.type == MessageType::kFailed;
-    if (answered_) return status_from_message(frame.body);
+    if (frame->type == MessageType::kDone) return std::move(frame->body);
+    answered_ = frame->type == MessageType::kFailed;
+    if (answered_) return status_from_message(frame->body);
     return mark_lost(corrupt("the server gives an answer that is none"));
   }
 }
@@ -140,12 +134,11 @@ Status Connection::request_next(std::chrono::milliseconds timeout) {
   return {};
 }
 
-// Waits until next_answer_ has a value, or the time is over.
-Status Connection::await_next(std::chrono::milliseconds timeout, bool* timed_out) {
-  if (next_answer_) return {};
-  FOREBAY_ASSIGN(Frame frame, answer(timeout, timed_out));
-  if (!*timed_out) next_answer_ = std::move(frame);
-  return {};
+// Waits until next_answer_ has a value. Returns false if the time is over before.
+Result<bool> Connection::await_next(std::chrono::milliseconds timeout) {
+  if (next_answer_) return true;
+  FOREBAY_ASSIGN(next_answer_, receive_answer(timeout));
+  return next_answer_.has_value();
 }
 
 Result<Connection::Next> Connection::take_next() {
@@ -163,9 +156,8 @@ Result<Connection::Next> Connection::next(std::chrono::milliseconds timeout) {
   if (lost_) return unavailable("the server has gone");
   send_freed();
   if (!next_requested_) FOREBAY_RETURN_IF_ERROR(request_next(timeout));
-  bool timed_out = false;
-  FOREBAY_RETURN_IF_ERROR(await_next(timeout, &timed_out));
-  if (timed_out) return nothing;
+  FOREBAY_ASSIGN(const bool arrived, await_next(timeout));
+  if (!arrived) return nothing;
   Result<Next> next = take_next();
   // If the server has exited by now, the next call finds out. This answer is complete.
   if (next.ok() && !next->timed_out && !next->after.finished && !lost_) (void)request_next(kAhead);
@@ -175,9 +167,8 @@ Result<Connection::Next> Connection::next(std::chrono::milliseconds timeout) {
 Status Connection::discard_next() {
   const TimedLock lock(request_mutex_);
   if (!next_requested_) return {};
-  bool timed_out = false;
-  FOREBAY_RETURN_IF_ERROR(await_next(kAnswerWithin, &timed_out));
-  if (timed_out) return give_up();
+  FOREBAY_ASSIGN(const bool arrived, await_next(kAnswerWithin));
+  if (!arrived) return give_up();
   (void)take_next();  // frees a batch
   return {};
 }

@@ -42,7 +42,7 @@ struct SharedLoader::Impl {
 
   mutable Mutex mutex;
   std::shared_ptr<Connection> connection FOREBAY_GUARDED_BY(mutex);
-  std::optional<Position> at FOREBAY_GUARDED_BY(mutex);  // position of the client; empty: ask the server
+  std::optional<Position> at FOREBAY_GUARDED_BY(mutex);  // position of the client; empty if only the server knows it
   std::string last_state FOREBAY_GUARDED_BY(mutex);      // last known position
   int64_t size FOREBAY_GUARDED_BY(mutex) = 0;
   std::string fingerprint FOREBAY_GUARDED_BY(mutex);
@@ -89,13 +89,19 @@ struct SharedLoader::Impl {
     end_pending = at && given && *given != at->epoch;
   }
 
-  Result<std::shared_ptr<Connection>> open_connection(bool* may_retry);
+  struct Attempt {
+    Result<std::shared_ptr<Connection>> connection;
+    bool may_retry = false;  ///< the failure may be that of a server that is just exiting
+  };
+  Attempt open_connection();
   Status adopt(const std::shared_ptr<Connection>& opened);
   Status connect();
   Status connect_again(const std::shared_ptr<Connection>& lost, const Status& why);
-  std::optional<bool> take_lost_end();
+  /// What next_for() does about the end of an epoch that a lost server would have delivered.
+  enum class LostEnd : uint8_t { kNone, kDeliver, kDrop };
+  LostEnd take_lost_end();
   /// Called when the server has answered. Returns whether the end of the epoch before is dropped.
-  bool leave_loaded_state() {
+  bool note_answer() {
     const Lock lock(mutex);
     at_loaded_state = false;
     return std::exchange(drop_next_end, false);
@@ -117,17 +123,15 @@ struct SharedLoader::Impl {
   void restart_epoch();
 };
 
-// Connects to a server, or starts one. `*may_retry` is set to whether the failure may be that of a
-// server that is just exiting. A server that is full has refused the client and would do so again.
-Result<std::shared_ptr<Connection>> SharedLoader::Impl::open_connection(bool* may_retry) {
-  *may_retry = false;
-  FOREBAY_ASSIGN(FileDescriptor socket,
-                 connect_or_start(path, starts_server() ? share.program : std::vector<std::string>(), starts_server(),
-                                  options.stop));
-  bool turned_away = false;
-  Result<std::shared_ptr<Connection>> opened = Connection::open(std::move(socket), &turned_away);
-  *may_retry = opened.status().code() == Code::kUnavailable && !turned_away;
-  return opened;
+// Connects to a server, or starts one. A server that is full has refused the client and would do so
+// again, so its refusal is not worth a retry.
+SharedLoader::Impl::Attempt SharedLoader::Impl::open_connection() {
+  Result<FileDescriptor> socket = connect_or_start(path, starts_server() ? share.program : std::vector<std::string>(),
+                                                   starts_server(), options.stop);
+  if (!socket.ok()) return {socket.status()};
+  Connection::Opening opening = Connection::open(std::move(*socket));
+  const bool may_retry = opening.connection.status().code() == Code::kUnavailable && !opening.refused;
+  return {std::move(opening.connection), may_retry};
 }
 
 // Makes a connection the current one. A new server continues at the client's position. The lost one
@@ -145,10 +149,10 @@ Status SharedLoader::Impl::connect() {
   Status status;
   const auto patient_until = std::chrono::steady_clock::now() + kExitsWithin;
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
-    bool may_retry = false;
-    const Result<std::shared_ptr<Connection>> opened = open_connection(&may_retry);
+    const Attempt attempted = open_connection();
+    const Result<std::shared_ptr<Connection>>& opened = attempted.connection;
     status = opened.status();
-    if (may_retry && std::chrono::steady_clock::now() < patient_until) continue;
+    if (attempted.may_retry && std::chrono::steady_clock::now() < patient_until) continue;
     if (!status.ok()) return status;
     FOREBAY_RETURN_IF_ERROR(adopt(*opened));
     // Opening may read a long listing. Closing the connection ends it.
@@ -211,14 +215,14 @@ Result<Position> SharedLoader::Impl::position() {
 }
 
 // A new server that continues after the last batch of an epoch does not know that the epoch's end
-// is still to be delivered. This function delivers it. It returns nothing if no end was lost, and
-// true if the end is to be dropped.
-std::optional<bool> SharedLoader::Impl::take_lost_end() {
+// is still to be delivered, so the client delivers it.
+SharedLoader::Impl::LostEnd SharedLoader::Impl::take_lost_end() {
   const Lock lock(mutex);
-  if (!std::exchange(end_lost, false)) return std::nullopt;
-  return std::exchange(drop_next_end, false);
+  if (!std::exchange(end_lost, false)) return LostEnd::kNone;
+  return std::exchange(drop_next_end, false) ? LostEnd::kDrop : LostEnd::kDeliver;
 }
 
+// Moves the current server back to the client's position.
 Status SharedLoader::Impl::move_server_back() {
   (void)current()->discard_next();
   LoadRequest here;
@@ -251,9 +255,9 @@ Result<std::optional<Batch>> SharedLoader::Impl::accept_answer(const std::shared
   *timed_out = next.timed_out;
   if (next.timed_out) return std::optional<Batch>();
   restarts = 0;
-  const bool skips = leave_loaded_state() && !next.batch;
+  const bool drops_end = note_answer() && !next.batch;
   // An end that does not change the position is that of an epoch whose last batch was delivered.
-  if (skips && is_at_state(next.after.state)) {
+  if (drops_end && is_at_state(next.after.state)) {
     *timed_out = true;
     return std::optional<Batch>();
   }
@@ -326,8 +330,8 @@ Result<std::optional<Batch>> SharedLoader::next() {
 Result<std::optional<Batch>> SharedLoader::next_for(std::chrono::milliseconds timeout, bool* timed_out) {
   *timed_out = false;
   FOREBAY_RETURN_IF_ERROR(impl_->usable());
-  if (const std::optional<bool> skipped = impl_->take_lost_end()) {
-    *timed_out = *skipped;
+  if (const Impl::LostEnd end = impl_->take_lost_end(); end != Impl::LostEnd::kNone) {
+    *timed_out = end == Impl::LostEnd::kDrop;  // the caller calls again
     return std::optional<Batch>();
   }
   const std::shared_ptr<Connection> connection = impl_->current();

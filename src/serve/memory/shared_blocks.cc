@@ -50,6 +50,29 @@ Result<std::shared_ptr<Slab>> Slab::make(uint64_t number, size_t bytes) {
 
 Slab::~Slab() { munmap(data_, bytes_); }
 
+void IdleSlabs::add(std::shared_ptr<const Slab> slab) {
+  bytes_ += slab->bytes();
+  slabs_.push_back(std::move(slab));
+}
+
+std::shared_ptr<const Slab> IdleSlabs::take(size_t bytes) {
+  const auto found = std::ranges::find_if(
+      slabs_, [&](const auto& slab) { return slab->bytes() >= bytes && slab->bytes() - bytes <= slab->bytes() / 8; });
+  if (found == slabs_.end()) return nullptr;
+  std::shared_ptr<const Slab> slab = std::move(*found);
+  slabs_.erase(found);
+  bytes_ -= slab->bytes();
+  return slab;
+}
+
+void IdleSlabs::trim(uint64_t most_bytes, std::vector<std::shared_ptr<const Slab>>& freed) {
+  while (bytes_ > most_bytes) {
+    bytes_ -= slabs_.front()->bytes();
+    freed.push_back(std::move(slabs_.front()));
+    slabs_.erase(slabs_.begin());
+  }
+}
+
 SharedBlocks::SlabUse* SharedBlocks::add_slab(size_t bytes) {
   Result<std::shared_ptr<Slab>> slab = Slab::make(next_number_, bytes);
   if (!slab.ok()) return nullptr;
@@ -71,25 +94,13 @@ std::optional<size_t> SharedBlocks::take_free_part(SlabUse& use, size_t bytes) {
   return std::nullopt;
 }
 
-// Reuses an idle slab that is large enough and at most an eighth too large.
 uint8_t* SharedBlocks::reuse_idle(size_t bytes) {
-  const auto found = std::ranges::find_if(
-      idle_, [&](const auto& slab) { return slab->bytes() >= bytes && slab->bytes() - bytes <= slab->bytes() / 8; });
-  if (found == idle_.end()) return nullptr;
-  uint8_t* const data = (*found)->data();
-  idle_bytes_ -= (*found)->bytes();
-  used_bytes_ += (*found)->bytes();
-  slabs_[data] = {std::move(*found), {}, true};
-  idle_.erase(found);
+  std::shared_ptr<const Slab> slab = idle_.take(bytes);
+  if (!slab) return nullptr;
+  uint8_t* const data = slab->data();
+  used_bytes_ += slab->bytes();
+  slabs_[data] = {std::move(slab), {}, true};
   return data;
-}
-
-void SharedBlocks::trim(std::vector<std::shared_ptr<const Slab>>& freed) {
-  while (idle_bytes_ > used_bytes_ / 3) {
-    idle_bytes_ -= idle_.front()->bytes();
-    freed.push_back(std::move(idle_.front()));
-    idle_.erase(idle_.begin());
-  }
 }
 
 uint8_t* SharedBlocks::allocate(size_t bytes) {
@@ -148,10 +159,12 @@ void SharedBlocks::free(uint8_t* block, size_t bytes) {
     if (use.free.begin()->second < kSmallSlab) return;
   }
   used_bytes_ -= use.slab->bytes();
-  idle_bytes_ += use.whole ? use.slab->bytes() : 0;
-  (use.whole ? idle_ : freed).push_back(std::move(use.slab));
+  if (use.whole)
+    idle_.add(std::move(use.slab));
+  else
+    freed.push_back(std::move(use.slab));
   slabs_.erase(found);
-  trim(freed);
+  idle_.trim(used_bytes_ / 3, freed);
 }
 
 std::optional<SharedBlocks::Location> SharedBlocks::find(const uint8_t* address) const {
@@ -163,7 +176,7 @@ std::optional<SharedBlocks::Location> SharedBlocks::find(const uint8_t* address)
 
 uint64_t SharedBlocks::bytes() const {
   const Lock lock(mutex_);
-  return used_bytes_ + idle_bytes_;
+  return used_bytes_ + idle_.bytes();
 }
 
 }  // namespace forebay

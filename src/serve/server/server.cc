@@ -53,7 +53,7 @@ FileDescriptor watch_process(pid_t process) {
 
 // Tells a client why it cannot connect. Does not wait for a client that does not read.
 void refuse(FileDescriptor socket) {
-  Channel channel(std::move(socket), 0, false);
+  Channel channel(std::move(socket), 0, Channel::Descriptors::kRefuse);
   const Status why = unavailable(fmt::format(
       "the server has as many clients as it takes ({}); close some, or start another server (--socket)", kMostClients));
   (void)channel.try_send(MessageType::kFailed, to_message(why));
@@ -126,9 +126,9 @@ Server::~Server() {
   if (engine_) engine_->lend_batches_from(BlockSource::own_memory());
 }
 
-// Listens at the path, unless another server does.
+// Creates the listening socket at the path, unless another server listens there.
 Result<FileDescriptor> Server::take_socket(const std::string& path) {
-  FOREBAY_ASSIGN(const std::optional<FileDescriptor> lock, lock_socket(path, true));
+  FOREBAY_ASSIGN(const std::optional<FileDescriptor> lock, lock_socket(path, LockMode::kWait));
   const Result<FileDescriptor> other = connect_to(path);
   if (other.ok())
     return unavailable(fmt::format("a server listens here already; stop it with: {}", serve_command(path, "stop")))
@@ -238,12 +238,13 @@ void Server::abort_dead_clients(const std::vector<pollfd>& watched) {
   for (Client* const client : dead) client->session.abort();
 }
 
-// Decides whether to exit. The lock ensures that a client that connects meanwhile is either
+// Stops listening if the server has been idle for the linger time. Returns whether it did. The lock
+// ensures that a client that connects meanwhile is either
 // accepted here, or finds no server and starts another one.
 bool Server::try_exit_when_idle() {
   if (!options_.linger || connections() > 0 || options_.clock->now() - idle_since_ < *options_.linger) return false;
   // Does not wait for the lock: a process that holds it starts a server, and this one then stays.
-  const Result<std::optional<FileDescriptor>> lock = lock_socket(options_.path, false);
+  const Result<std::optional<FileDescriptor>> lock = lock_socket(options_.path, LockMode::kTry);
   if (!lock.ok() || !lock->has_value()) return false;
   accept_all();
   if (connections() > 0) return false;
@@ -267,7 +268,7 @@ Status Server::run(std::stop_token stop) {
     if (try_exit_when_idle()) return {};
   }
   // Another process that holds the lock may have replaced the socket already.
-  if (const auto lock = lock_socket(options_.path, false); lock.ok() && lock->has_value())
+  if (const auto lock = lock_socket(options_.path, LockMode::kTry); lock.ok() && lock->has_value())
     unlink(options_.path.c_str());
   listening_ = FileDescriptor();
   close_clients();

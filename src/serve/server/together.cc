@@ -51,28 +51,32 @@ void TogetherRun::leave(Seat& seat) {
   changed_.notify_all();
 }
 
-bool TogetherRun::waits_for_seats(WaitClock::TimePoint now) {
-  if (begun_ || static_cast<int>(seats_.size()) >= group_size_) return false;
-  if (now - opened_ < kWaitForOthers) return true;
+// Whether the first step waits for clients that have no seat yet.
+bool TogetherRun::awaits_seats() const { return !begun_ && static_cast<int>(seats_.size()) < group_size_; }
+
+// Ends the wait for seats after a minute.
+void TogetherRun::begin_if_overdue(WaitClock::TimePoint now) {
+  if (!awaits_seats() || now - opened_ < kWaitForOthers) return;
   log_warning("together: not all whom it waits for came within a minute; the others go on without them");
   begun_ = true;
-  return false;
 }
 
-// Returns whether the next step has to wait for a client that still needs the oldest retained step.
+// Whether the next step waits for a client that still needs the oldest retained step.
+bool TogetherRun::awaits_late_client() const {
+  return steps_.size() >= window_ &&
+         std::ranges::any_of(seats_, [&](const Seat* seat) FOREBAY_REQUIRES(mutex_) { return seat->next == first_; });
+}
+
 // Revokes the seats of clients for which the run has waited too long.
-bool TogetherRun::waits_for_late_clients(WaitClock::TimePoint now) {
-  if (steps_.size() < window_) return false;
-  bool waits = false;
+void TogetherRun::revoke_late_seats(WaitClock::TimePoint now) {
+  if (!awaits_late_client()) return;
   for (Seat* seat : seats_) {
     if (seat->next != first_) continue;
     seat->lateness.begin_wait(now);
     // The client's feed notices this in its next next_step() and continues in another run.
     seat->lost = seat->lateness.total(now) >= patience_;
-    waits = waits || !seat->lost;
   }
   std::erase_if(seats_, [](const Seat* seat) { return seat->lost; });
-  return waits;
 }
 
 void TogetherRun::retain(Step step) {
@@ -140,7 +144,11 @@ Result<TogetherRun::StepPtr> TogetherRun::next_step(Seat& seat, std::chrono::mil
     const auto now = clock_.now();
     if (now >= deadline) break;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - now);
-    if (computing_ || waits_for_seats(now) || waits_for_late_clients(now)) {
+    if (!computing_) {
+      begin_if_overdue(now);
+      revoke_late_seats(now);
+    }
+    if (computing_ || awaits_seats() || awaits_late_client()) {
       // Short waits, because the last two conditions also end by time alone.
       changed_.wait_for(lock, clock_.begin_wait(std::min(left, std::chrono::milliseconds(50))));
     } else {

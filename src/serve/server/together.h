@@ -35,7 +35,7 @@ struct TogetherCounts {
 class TogetherRun {
  public:
   /// The first step waits until `group_size` seats are taken, for a minute at most. `clock` outlives
-  /// the run.
+  /// the run, and measures that wait and `patience`.
   TogetherRun(std::unique_ptr<Loader> loader, int group_size, std::chrono::milliseconds patience,
               WaitClock& clock = WaitClock::real());
 
@@ -70,14 +70,16 @@ class TogetherRun {
   void close();
 
  private:
-  bool waits_for_seats(WaitClock::TimePoint now) FOREBAY_REQUIRES(mutex_);
-  bool waits_for_late_clients(WaitClock::TimePoint now) FOREBAY_REQUIRES(mutex_);
+  bool awaits_seats() const FOREBAY_REQUIRES(mutex_);
+  bool awaits_late_client() const FOREBAY_REQUIRES(mutex_);
+  void begin_if_overdue(WaitClock::TimePoint now) FOREBAY_REQUIRES(mutex_);
+  void revoke_late_seats(WaitClock::TimePoint now) FOREBAY_REQUIRES(mutex_);
   StepPtr retained_step(Seat& seat) FOREBAY_REQUIRES(mutex_);
   Status compute_step(Lock& lock, std::chrono::milliseconds timeout) FOREBAY_REQUIRES(mutex_);
   void retain(Step step) FOREBAY_REQUIRES(mutex_);
 
   const std::unique_ptr<Loader> loader_;
-  const int group_size_;
+  const int group_size_;  ///< seats that the first step waits for
   const std::chrono::milliseconds patience_;
   WaitClock& clock_;
   const WaitClock::TimePoint opened_;
@@ -87,8 +89,8 @@ class TogetherRun {
   std::vector<Seat*> seats_ FOREBAY_GUARDED_BY(mutex_);
   std::deque<StepPtr> steps_ FOREBAY_GUARDED_BY(mutex_);
   uint64_t first_ FOREBAY_GUARDED_BY(mutex_) = 0;  ///< number of steps_.front()
-  size_t window_ FOREBAY_GUARDED_BY(mutex_) = 2;
-  std::string state_ FOREBAY_GUARDED_BY(mutex_);  ///< state at which the next step begins
+  size_t window_ FOREBAY_GUARDED_BY(mutex_) = 2;   ///< most steps that are retained
+  std::string state_ FOREBAY_GUARDED_BY(mutex_);   ///< state at which the next step begins
   bool computing_ FOREBAY_GUARDED_BY(mutex_) = false;
   bool begun_ FOREBAY_GUARDED_BY(mutex_) = false;
   bool over_ FOREBAY_GUARDED_BY(mutex_) = false;
