@@ -27,7 +27,7 @@ double cached_share(const Observation& seen);
 /// Returns the budget in bytes of the cache's larger tier. 0 without a cache.
 uint64_t cache_budget(const Observation& seen);
 
-/// Results that are known after the trials.
+/// Results of all trials of a diagnosis. It borrows them from the diagnosis, which outlives it.
 struct TrialResults {
   const Observation& baseline;
   const std::vector<Candidate>& tried;

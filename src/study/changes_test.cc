@@ -26,7 +26,7 @@ std::vector<std::string> changes_of(const Pipeline& pipeline, Limit limit, const
 
 using Names = std::vector<std::string>;
 
-TEST(Changes, ATrainerThatNeverWaitsIsLeftInPeace) { EXPECT_EQ(changes_of(pictures(), Limit::kTrainer), Names()); }
+TEST(Changes, ATrainerThatNeverWaitsNeedsNoChange) { EXPECT_EQ(changes_of(pictures(), Limit::kTrainer), Names()); }
 
 TEST(Changes, CachesStandBehindWorkAndBeforeRandomness) {
   EXPECT_EQ(changes_of(pictures(), Limit::kCompute),
@@ -70,7 +70,7 @@ TEST(Changes, OneCacheIsEnoughWhichIsTriedFull) {
   EXPECT_EQ(none.steps.places, (std::vector<size_t>{0, 1, 1, 2, 3}));
 }
 
-TEST(Changes, NumbersOfTheUsersAreTakenBackWhereTheyAreTheLimit) {
+TEST(Changes, UserSettingsThatAreTheLimitAreReset) {
   LoaderOptions options;
   options.resources.requests = 2;
   options.resources.memory = 1 << 20;
@@ -87,7 +87,7 @@ TEST(Changes, NumbersOfTheUsersAreTakenBackWhereTheyAreTheLimit) {
   }
 }
 
-TEST(Changes, StepsAreFoundAgainWhereTheyStandNow) {
+TEST(Changes, StepsKeepTrackOfTheirNewIndices) {
   const Description description = pictures().description();
   const Change change{.name = "", .cache_behind = 3, .options = {}};
   const Changed as_written = with(description, change);
@@ -162,7 +162,7 @@ TEST(Changes, BehindAFunctionWithoutAVersionACacheIsTriedInMemoryAndTheVersionIs
       }
 }
 
-TEST(Changes, WithoutAnyTheDescriptionIsTheSame) {
+TEST(Changes, WithoutAChangeTheDescriptionIsTheSame) {
   const Description description = pictures().description();
   EXPECT_EQ(*with(description, {}).description.to_json(), *description.to_json());
 }

@@ -21,7 +21,7 @@ constexpr TrialLength kContest{.windows = 1, .window_seconds = 0.3};
 void Contenders::add(Contender contender) {
   const auto slower = std::find_if(contenders_.begin(), contenders_.end(),
                                    [&](const Contender& other) { return other.rate < contender.rate; });
-  // Contenders are not assignable, so the vector is built anew.
+  // Contenders are not assignable, so the vector is rebuilt.
   std::vector<Contender> kept;
   std::move(contenders_.begin(), slower, std::back_inserter(kept));
   kept.push_back(std::move(contender));

@@ -13,9 +13,9 @@
 
 namespace forebay {
 
-/// The fastest strategies that were tried, with their loaders still open. Each was measured in
-/// turns with the unchanged pipeline, minutes apart from the others. Only a direct comparison shows
-/// which of the nearly equal ones is the fastest.
+/// The fastest strategies of a profile, with their loaders still open. Each was measured in turns
+/// with the unchanged pipeline, minutes apart from the others, so only a direct comparison shows
+/// which of nearly equal ones is the fastest. It owns the loaders. Not thread-safe.
 class Contenders {
  public:
   struct Contender {

@@ -26,7 +26,7 @@ Contenders::Contender contender(const std::string& name, double rate, int micros
   return {name, rate, bytes, *WorkingFolder::make(), std::move(loader)};
 }
 
-TEST(Contenders, AreToldApartBesideEachOther) {
+TEST(Contenders, AreComparedDirectly) {
   Contenders contenders;
   // The earlier rates rank them the other way round.
   contenders.add(contender("slow", 2000, 200));
@@ -38,7 +38,7 @@ TEST(Contenders, AreToldApartBesideEachOther) {
   EXPECT_NEAR(rates->at("fast") + rates->at("slow"), 3800, 1) << "the scale stays";
 }
 
-TEST(Contenders, WhatIsFarSlowerAndASingleOneAreLeft) {
+TEST(Contenders, SlowAndSingleContendersAreNotCompared) {
   Contenders contenders;
   contenders.add(contender("fast", 2000, 20));
   contenders.add(contender("far slower", 900, 20));
@@ -47,7 +47,7 @@ TEST(Contenders, WhatIsFarSlowerAndASingleOneAreLeft) {
   EXPECT_TRUE(rates->empty());
 }
 
-TEST(Contenders, AreFewAndHoldNoMoreThanTheyMay) {
+TEST(Contenders, AreLimitedInNumberAndBytes) {
   Contenders contenders;
   std::vector<std::string> folders;
   for (int i = 0; i < 6; ++i) {

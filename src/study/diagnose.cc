@@ -56,6 +56,8 @@ struct Filled {
   double growth = 1;  ///< see cache_growth()
 };
 
+// One diagnosis: run() measures the pipeline, then tries the changes one after another. Used by one
+// thread.
 class Study {
  public:
   Study(const Pipeline& pipeline, const DiagnoseOptions& options)

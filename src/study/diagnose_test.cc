@@ -87,7 +87,7 @@ TEST(Diagnose, TheFirstRemedyIsMeasuredAgainOnALoaderOfItsOwn) {
   EXPECT_GT(found->verified->middle, 1.0);
 }
 
-TEST(Diagnose, AnEmptyDataSetIsTold) {
+TEST(Diagnose, AnEmptyDataSetIsAnError) {
   const Result<Diagnosis> found = diagnose(numbers(3).batch(4, {.last = "drop"}), {});
   EXPECT_EQ(found.status().code(), Code::kInvalidArgument);
 }
@@ -100,13 +100,13 @@ TEST(Diagnose, AStopEndsIt) {
   EXPECT_EQ(diagnose(numbers(4096).batch(4), options).status().code(), Code::kCancelled);
 }
 
-TEST(Diagnose, WhatAFaceThrowsPasses) {
+TEST(Diagnose, ExceptionsOfPollPassThrough) {
   DiagnoseOptions options;
   options.poll = [] { throw std::runtime_error("interrupted"); };
   EXPECT_THROW((void)diagnose(numbers(4096).batch(4), options), std::runtime_error);
 }
 
-TEST(Trial, WhatAFaceDoesWithABatchIsDone) {
+TEST(Trial, HandsEachBatchOver) {
   auto loader = Loader::open(numbers(4096).batch(8));
   ASSERT_TRUE(loader.ok());
   TrialContext context;

@@ -7,12 +7,12 @@
 
 namespace forebay {
 
-/// A group of observations: `of` counts the units, `sum` is the total of the figure over them.
+/// A group of observations: the number of units, and the total of the measured figure over them.
 struct Group {
-  double of = 0, sum = 0;
+  double units = 0, sum = 0;
 };
 
-/// Returns sum ÷ of over all groups. The bounds are the 95 % confidence interval of a ratio of two
+/// Returns sum ÷ units over all groups. The bounds are the 95 % confidence interval of a ratio of two
 /// sums, from the differences between groups (W. G. Cochran, Sampling Techniques, 3rd ed., 6.3),
 /// with Student's t for small numbers of groups. `share` is the observed share of the whole; only
 /// the rest adds to the error. There are no bounds for fewer than two groups.

@@ -14,7 +14,7 @@ namespace forebay {
 
 namespace {
 
-constexpr int64_t kLookedAt = 100'000;  // most sizes that are looked at
+constexpr int64_t kLookedAt = 100'000;  // most sizes that are read
 constexpr int64_t kExchanged = 300;     // chunks that are considered as a replacement for another
 constexpr size_t kExchanges = 10;
 constexpr double kBalanced = 0.05, kMostBeyond = 4;

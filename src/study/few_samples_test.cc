@@ -28,7 +28,7 @@ std::shared_ptr<const Source> ten_numbers() {
   return *open_source(numbers(10).description().steps().front(), OpenSourceOptions());
 }
 
-TEST(FewSamples, AreThoseOfTheDataSetUnderNewNumbers) {
+TEST(FewSamples, HaveNewIdsOverTheSameData) {
   const auto all = ten_numbers();
   const auto chosen = subset_of(all, {2, 3, 9});
   EXPECT_EQ(chosen->size(), 3);
@@ -205,7 +205,7 @@ TEST(FewSamples, HaveTheMeanSizeOfAllHoweverSizesAreSpreadAndWhateverReturns) {
   }
 }
 
-TEST(FewSamples, OfMoreThanAreLookedAtComeFromAllOver) {
+TEST(FewSamples, OfALargeDataSetAreSpreadOverAllOfIt) {
   const auto all = std::make_shared<OfSizes>(std::vector<uint64_t>(1'000'000, 7));
   const auto few = representative_subset(all, 4);
   for (int64_t i = 0; i < 4; ++i) EXPECT_EQ(few->key(i), std::to_string(i * 250'000));

@@ -60,8 +60,8 @@ Status wait_for_entries(Arrivals& arrivals, const TrialContext& context) {
 Estimate seconds_to_make(std::span<const Group> seen, double samples) {
   if (seen.size() < kGroupsOfALongPass) return times(ratio_of(seen), samples);
   Group before;
-  for (const Group& group : seen.first(seen.size() / 2)) before.of += group.of, before.sum += group.sum;
-  Estimate seconds = times(ratio_of(seen.subspan(seen.size() / 2)), std::max(samples - before.of, 0.0));
+  for (const Group& group : seen.first(seen.size() / 2)) before.units += group.units, before.sum += group.sum;
+  Estimate seconds = times(ratio_of(seen.subspan(seen.size() / 2)), std::max(samples - before.units, 0.0));
   for (std::optional<double>* bound : {&seconds.low, &seconds.high})
     if (*bound) **bound += before.sum;
   seconds.value += before.sum;

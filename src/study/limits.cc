@@ -29,7 +29,7 @@ WaitStats waits_between(const WaitStats& a, const WaitStats& b) {
           .interpreter = b.interpreter - a.interpreter};
 }
 
-// Total time of compute threads, busy or idle.
+// Sum of the time of all compute threads, busy or idle.
 double thread_seconds(const ThreadStats& time) {
   return time.rows + time.row_groups + time.assembly + time.plan + time.engine + time.idle;
 }

@@ -51,6 +51,8 @@ constexpr double kSlowBatch = 0.05;   // seconds; turns with slower batches woul
 
 using OpenLoader = std::shared_ptr<Loader>;
 
+// One profile: run() tries the strategies one after another and fills in the result. Used by one
+// thread.
 class Profiling {
  public:
   Profiling(const Pipeline& pipeline, const ProfileOptions& options)
@@ -83,7 +85,7 @@ class Profiling {
   }
 
  private:
-  // Measures the pipeline over all samples, as the user has it now.
+  // Measures the pipeline without caches over all samples.
   Status measure_baseline() {
     FOREBAY_ASSIGN(baseline_, open(plain_));
     FOREBAY_ASSIGN(const Observation seen, observe(*baseline_, context_, kUnchanged));

@@ -17,7 +17,7 @@ Ledger ledger(int64_t samples, double cpu_seconds, uint64_t bytes, uint64_t requ
   return ledger;
 }
 
-TEST(SampleCost, IsWhatWasCountedBetweenTwoLooks) {
+TEST(SampleCost, IsTheDifferenceOfTwoLedgers) {
   const SampleCost cost = cost_between(ledger(100, 1, 1000, 100), ledger(300, 5, 41'000, 300), 80);
   EXPECT_DOUBLE_EQ(cost.cpu_seconds, 0.02);
   EXPECT_DOUBLE_EQ(cost.stored_bytes, 200);
@@ -26,7 +26,7 @@ TEST(SampleCost, IsWhatWasCountedBetweenTwoLooks) {
   EXPECT_EQ(cost.store_seconds, 0);
 }
 
-TEST(SampleCost, OfNoSampleIsNothing) {
+TEST(SampleCost, OfNoSampleIsZero) {
   EXPECT_EQ(cost_between(ledger(5, 1, 1, 1), ledger(5, 2, 2, 2), 1).cpu_seconds, 0);
 }
 

@@ -54,6 +54,7 @@ int64_t steps_gone_through(const SimulationOptions& options) {
   return std::clamp<int64_t>(options.most_rows / (schedule.batch_size * schedule.world_size), 1, steps);
 }
 
+// One run of a policy: takes the steps of the plan through a VirtualCluster.
 class VirtualRun {
  public:
   VirtualRun(SimulatedPolicy policy, const SimulationOptions& options)
@@ -133,7 +134,7 @@ class VirtualRun {
 
   void place_row(int64_t epoch, int64_t id, int64_t host) {
     const double bytes = sizes_.of(id);
-    // In the first epoch all caches are empty; the regular way has no caches.
+    // In the first epoch all caches are empty; the regular policy has no caches.
     if (epoch == 0 || policy_ == SimulatedPolicy::kRegular) return cluster_.from_storage(host, bytes);
     if (policy_ == SimulatedPolicy::kClairvoyant) return place_clairvoyant_row(epoch, id, host, bytes);
     const Placement::Kept kept = placement_->kept(id);

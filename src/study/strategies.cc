@@ -48,7 +48,7 @@ std::vector<size_t> cut_steps(const Description& description, const Strategy& ki
 // If all are equal, each gets 1; this also avoids a division by 0.
 double part(double value, double worst, double best) { return best == worst ? 1 : (value - worst) / (best - worst); }
 
-// Whether `a` is no worse than `b` in any of the three figures, and better in one.
+// Whether `a` is at least as good as `b` in all three figures, and better in one.
 bool dominates(const Strategy& a, const Strategy& b) {
   const std::array worse = {a.bytes.value - b.bytes.value, a.preparation_seconds.value - b.preparation_seconds.value,
                             b.rate.value - a.rate.value};

@@ -82,7 +82,7 @@ TEST(Strategies, WhatIsWrittenHasRoomForAllSamples) {
   EXPECT_EQ(find_step(written.description, OpEffect::kTaking), nullptr) << "over all samples";
 }
 
-TEST(Strategies, WithoutRoomForAllTheOthersAreMadeAsBefore) {
+TEST(Strategies, WithoutRoomForAllTheRateIsMixed) {
   Strategy one = strategy("", 1, 1000, 400);
   one.rate = {400, 390, 410};
   limit_to_room(one, 2000, {100, 90, 110});
@@ -94,7 +94,7 @@ TEST(Strategies, WithoutRoomForAllTheOthersAreMadeAsBefore) {
   EXPECT_GT(*one.rate.high, 160);
 }
 
-TEST(Judge, WeightsDecideWhoIsFirst) {
+TEST(RankStrategies, WeightsDecideTheOrder) {
   const auto first = [](const char* weights) {
     std::vector<Strategy> all = {strategy("nothing", 10, 0, 100), strategy("large", 20, 1000, 1000),
                                  strategy("small", 12, 100, 700), strategy("bad", 30, 1000, 90)};
@@ -107,14 +107,14 @@ TEST(Judge, WeightsDecideWhoIsFirst) {
   EXPECT_FALSE(weights_named("speed").has_value());
 }
 
-TEST(Judge, AmongAlikeTheOneThatTakesLeastRoomIsFirst) {
+TEST(RankStrategies, AmongSimilarScoresTheSmallestIsFirst) {
   std::vector<Strategy> all = {strategy("nothing", 10, 0, 100), strategy("large", 20, 1000, 1000),
                                strategy("small", 20, 100, 990)};
   rank_strategies(all, {}, 1000);
   EXPECT_EQ(names(all), (std::vector<std::string>{"small", "large", "nothing"}));
 }
 
-TEST(Judge, ItPaysOffOnceItHasSavedWhatItCost) {
+TEST(RankStrategies, ItPaysOffOnceItHasSavedWhatItCost) {
   // An epoch takes 10 s without a cache and 1 s with it. The first epoch takes 15 s longer, which
   // 15 / 9 later epochs make up for.
   std::vector<Strategy> all = {strategy("nothing", 10, 0, 100), strategy("kept", 25, 10, 1000),
@@ -133,7 +133,7 @@ TEST(Judge, ItPaysOffOnceItHasSavedWhatItCost) {
   }
 }
 
-TEST(Judge, TheFrontIsWhatNoOtherBeats) {
+TEST(RankStrategies, TheParetoFrontIsMarked) {
   std::mt19937_64 random(9);
   for (int round = 0; round < 100; ++round) {
     std::vector<Strategy> all = {strategy("nothing", 5, 0, 5)};

@@ -148,7 +148,7 @@ Result<Observation> observe(Loader& loader, const TrialContext& context, const T
 
 Status wait_until_idle(Loader& loader, const TrialContext& context) {
   double before = -1;
-  for (int looks = 0; looks < kMostProgressChecks; ++looks) {
+  for (int checks = 0; checks < kMostProgressChecks; ++checks) {
     const double now = progress_of(loader.stats());
     // Exact comparison: the counters either stand still or do not.
     if (now == before) break;
@@ -162,10 +162,10 @@ Status wait_until_idle(Loader& loader, const TrialContext& context) {
 
 Status take_batch(Loader& loader, const TrialContext& context) { return require_batch(loader, context).status(); }
 
-Status pass_epoch(Loader& loader, const TrialContext& context, const std::function<void(const Batch&)>& look) {
+Status pass_epoch(Loader& loader, const TrialContext& context, const std::function<void(const Batch&)>& visit) {
   FOREBAY_ASSIGN(std::optional<Batch> batch, require_batch(loader, context));
   while (batch) {
-    if (look) look(*batch);
+    if (visit) visit(*batch);
     if (context.poll) context.poll();
     FOREBAY_ASSIGN(batch, next_of(loader, context));
   }

@@ -19,6 +19,7 @@ class RunHistory {
   /// Whether a snapshot is due. Callers ask first, since taking a ledger costs time. `now_seconds`
   /// is from any monotonic clock.
   bool due(double now_seconds) const { return now_seconds >= next_; }
+  /// Adds a snapshot. It replaces the last one if that is too recent for a rate between the two.
   void record(double now_seconds, const Ledger& ledger);
   size_t size() const { return points_.size(); }
 
