@@ -10,9 +10,10 @@
 
 namespace forebay {
 
-/// Runs work on a thread of its own, such as calls to a bucket, and polls for the caller
-/// meanwhile. A request to stop, or an exception of poll(), requests a stop of `stop`. The work
-/// must then end soon; the exception is rethrown after it has ended.
+/// Runs work such as calls to a bucket on a thread of its own. Meanwhile the calling thread polls
+/// TrialContext::poll, so that a signal can end the work. A request to stop, or an exception of
+/// poll(), requests a stop of `stop`. The work must then end soon; the exception is rethrown after
+/// it has ended.
 class BackgroundCalls {
  public:
   BackgroundCalls(const TrialContext& context, std::stop_source stop) : context_(context), stop_(std::move(stop)) {}

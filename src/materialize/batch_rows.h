@@ -44,7 +44,7 @@ class RowCopier {
 /// Adds a column `id`, with ids from `first_id` on, to columns that were written without it.
 Columns with_ids(Columns columns, const std::vector<StoredField>& fields, int64_t first_id);
 
-/// Joins rows of batches into columns.
+/// Collects rows of batches, and joins them into columns. Not thread-safe.
 class RowJoiner {
  public:
   explicit RowJoiner(const std::vector<StoredField>& fields) : fields_(fields), columns_(fields.size()) {}
@@ -53,7 +53,7 @@ class RowJoiner {
   /// type or shape than in the other samples.
   Status add(const Batch& batch, int64_t begin, int64_t end);
   int64_t rows() const { return rows_; }
-  /// Returns the columns, with a column `id` first, and starts anew.
+  /// Returns the columns, with a column `id` first. The joiner is empty afterwards.
   Columns take(int64_t first_id);
 
  private:

@@ -51,7 +51,7 @@ TEST_F(OutputLocationTest, AShardIsDoneOnceItsFilesAndItsEntryAreThere) {
   EXPECT_FALSE(folder.finished_shards(shards).value()[1]) << "the file is another";
 }
 
-TEST_F(OutputLocationTest, TheFirstOfThoseThatBeginSaysHow) {
+TEST_F(OutputLocationTest, TheFirstWriterDecidesThePlan) {
   constexpr int kWriters = 8;
   std::vector<std::string> plan_json(kWriters);
   std::vector<std::thread> writers;
@@ -65,14 +65,14 @@ TEST_F(OutputLocationTest, TheFirstOfThoseThatBeginSaysHow) {
   EXPECT_EQ(plan_json[0].substr(0, 5), "{\"b\":");
 }
 
-TEST_F(OutputLocationTest, WhatIsAnotherIsRefusedAndWhatIsDamagedIsBegunAgain) {
+TEST_F(OutputLocationTest, AnotherJobIsRefusedAndADamagedOneRestarted) {
   ASSERT_TRUE(open().ok());
   EXPECT_EQ(open("[2]").status().code(), Code::kInvalidArgument);
   std::ofstream(folder_ + "/_unfinished/job.json") << "{\"wha";
   EXPECT_TRUE(open("[2]").ok());
 }
 
-TEST_F(OutputLocationTest, WhatKilledWritersLeftGoesAndWhatIsBeingWrittenStays) {
+TEST_F(OutputLocationTest, RemainsOfKilledWritersAreDeletedAndActiveWritesStay) {
   ASSERT_TRUE(open().ok());
   std::ofstream(folder_ + "/_unfinished/0123.writing") << "half";
   ASSERT_TRUE(open().ok());
@@ -92,7 +92,7 @@ TEST_F(OutputLocationTest, OnceFinishedNothingElseIsLeft) {
   EXPECT_EQ(left, (std::vector<std::string>{"_identities", "_manifest.json", "part-00000.arrow"}));
 }
 
-TEST(OutputLocations, SayWhatCannotBeWrittenTo) {
+TEST(OutputLocations, NameUnsupportedUrls) {
   for (const char* url : {"https://host/x", "http://host/x"})
     EXPECT_EQ(OutputLocation::open(url, {}, {}).status().code(), Code::kUnsupported) << url;
   EXPECT_EQ(OutputLocation::open("", {}, {}).status().code(), Code::kInvalidArgument);

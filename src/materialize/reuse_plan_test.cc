@@ -8,7 +8,7 @@
 namespace forebay {
 namespace {
 
-TEST(ReusePlan, CountWhatIsToBeMadeByItself) {
+TEST(ReusePlan, NumbersFreshSamplesAmongThemselves) {
   const ReusePlan all;
   EXPECT_FALSE(all.any_reused());
   EXPECT_FALSE(all.reused(5));

@@ -68,7 +68,7 @@ TEST(RowFeed, StopsWhenItIsAsked) {
   EXPECT_EQ(feed.next(1).status().code(), Code::kCancelled);
 }
 
-TEST(RowFeed, WhatIsThrownByWhoeverIsPolledPasses) {
+TEST(RowFeed, ExceptionsOfPollPassThroughTheFeed) {
   const TrialContext context{{}, {}, [] { throw std::runtime_error("interrupted"); }};
   RowFeed feed(counting(50, 7), context, 7);
   EXPECT_THROW((void)feed.next(1), std::runtime_error);

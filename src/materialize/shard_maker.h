@@ -19,6 +19,7 @@ namespace forebay {
 /// thread-safe.
 class ShardMaker {
  public:
+  /// Data that the shards are made from. It outlives the maker.
   struct From {
     const MaterializedManifest& manifest;
     const ShardPlan& plan;

@@ -27,10 +27,10 @@ std::optional<UnfinishedFolder::Job> parse_job(const std::string& text) {
   return UnfinishedFolder::Job{json["what"].dump(), json["how"].dump()};
 }
 
-// Whether a job was begun, and the job if it is readable.
+// File of a job that some process has begun.
 struct JobFile {
-  bool there = false;
-  std::optional<UnfinishedFolder::Job> job;
+  bool exists = false;
+  std::optional<UnfinishedFolder::Job> job;  ///< nothing if the file is damaged
 };
 Result<JobFile> read_job(const OutputLocation& location) {
   FOREBAY_ASSIGN(const std::optional<std::string> text, read_file(location, job_file()));
@@ -76,7 +76,7 @@ Status UnfinishedFolder::begin() {
                                  {"how", nlohmann::json::parse(job_.plan_json)}};
     const Buffer text = bytes_of_text(json.dump(1) + "\n");
     // If several processes begin at once, the first one decides. A damaged job is overwritten.
-    FOREBAY_RETURN_IF_ERROR(begun.there ? location_->write(job_file(), text) : location_->write_new(job_file(), text));
+    FOREBAY_RETURN_IF_ERROR(begun.exists ? location_->write(job_file(), text) : location_->write_new(job_file(), text));
     FOREBAY_ASSIGN(begun, read_job(*location_));
   }
   // Parsed and dumped like the text that was read, so that both have the same form.

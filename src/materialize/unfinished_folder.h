@@ -15,15 +15,15 @@
 
 namespace forebay {
 
-/// Output location to which any number of processes write shards. The job and the finished shards
-/// are listed below `_unfinished`. A shard is there completely or not at all, whenever a writer is
-/// killed; the next writer deletes the remains of killed ones. The methods are const, and block.
+/// Output location to which any number of processes write shards. Files below `_unfinished` hold the
+/// job, and an entry for each finished shard. Invariant: a shard with an entry is complete, whenever
+/// a writer is killed; the next writer deletes the remains of killed ones. The methods are const,
+/// and block.
 class UnfinishedFolder {
  public:
   using Location = std::shared_ptr<const OutputLocation>;
 
-  /// Description of the data to make. If a job with the same `manifest_json` was begun before, its `plan_json`
-  /// applies.
+  /// Data to make. If a job with the same manifest was begun before, the plan of that job applies.
   struct Job {
     std::string manifest_json;  ///< equal for equal results: a MaterializedManifest without shards
     std::string plan_json;      ///< JSON, fixed when the job begins: the assignment of rows to shards
