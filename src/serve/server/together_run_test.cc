@@ -233,7 +233,7 @@ TEST(TogetherRun, one_thread_computes_while_another_takes_what_is_there) {
   ASSERT_TRUE(run.take_seat(a, begin) && run.take_seat(b, begin));
   const auto all_of = [&](Seat& seat) {
     std::vector<std::string> states;
-    for (int i = 0; i < 60; ++i) states.push_back((*run.take(seat, kLong))->after);
+    for (int i = 0; i < 60; ++i) states.push_back((*run.next_step(seat, kLong))->after);
     return states;
   };
   auto other = std::async(std::launch::async, [&] { return all_of(a); });
@@ -280,7 +280,7 @@ TEST(TogetherRuns, a_client_at_another_state_gets_a_run_of_its_own) {
   const auto first = *runs.join("key", begin, 1, a, opening.open(), {});
   const auto second = *runs.join("key", loader->state(), 2, b, opening.open(), {});
   EXPECT_NE(first, second);
-  EXPECT_EQ((*second->take(b, kLong))->before, loader->state()) << "it does not wait for others as the first one did";
+  EXPECT_EQ((*second->next_step(b, kLong))->before, loader->state()) << "it does not wait for others as the first one did";
 }
 
 TEST(TogetherRuns, a_run_is_closed_and_forgotten_when_its_last_client_has_left) {
@@ -290,13 +290,13 @@ TEST(TogetherRuns, a_run_is_closed_and_forgotten_when_its_last_client_has_left) 
   Seat a, b;
   auto run = *runs.join("key", begin, 1, a, opening.open(), {});
   ASSERT_EQ(*runs.join("key", begin, 1, b, opening.open(), {}), run);
-  ASSERT_TRUE(*run->take(a, kLong));
+  ASSERT_TRUE(*run->next_step(a, kLong));
   run->leave(a);
   runs.release("key", run);
-  ASSERT_TRUE(*run->take(b, kLong)) << "another client still has a seat";
+  ASSERT_TRUE(*run->next_step(b, kLong)) << "another client still has a seat";
   run->leave(b);
   runs.release("key", run);
-  EXPECT_FALSE(run->take(b, kLong).value());
+  EXPECT_FALSE(run->next_step(b, kLong).value());
   Seat next;
   EXPECT_EQ(runs.join_other("key", nullptr, begin, next), nullptr);
   runs.release("key", run);  // again, by a client that came at the same time
