@@ -202,7 +202,7 @@ Status Loader::load_state(const std::string& json, bool strict) {
   FOREBAY_RETURN_IF_ERROR(impl_->prepare());
   FOREBAY_ASSIGN(const Checkpoint saved, Checkpoint::from_json(json));
   FOREBAY_RETURN_IF_ERROR(check_same(saved, impl_->identity(), impl_->run->is_endless(), strict));
-  FOREBAY_RETURN_IF_ERROR(impl_->go_to(saved));
+  FOREBAY_RETURN_IF_ERROR(impl_->restore(saved));
   impl_->epoch_over = false;
   impl_->at_loaded_state = true;
   return {};

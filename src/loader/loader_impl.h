@@ -84,7 +84,7 @@ struct Loader::Impl {
   /// Fingerprints that distinguish this loader's states from those of other loaders.
   Checkpoint identity() const;
   /// Moves to a state. The caller has checked that it has the same data set, pipeline and seed.
-  Status go_to(const Checkpoint& saved);
+  Status restore(const Checkpoint& saved);
   /// Not for an endless run.
   void seek_to_epoch(int64_t epoch);
 

@@ -73,7 +73,7 @@ Checkpoint Loader::Impl::identity() const {
 }
 
 // The run knows no step between pause() and resume(), so the runner begins none.
-Status Loader::Impl::go_to(const Checkpoint& saved) {
+Status Loader::Impl::restore(const Checkpoint& saved) {
   FOREBAY_ASSIGN(const Run::Resume resume, run->load(saved));
   run->pause();
   current()->seek(saved.cursor);

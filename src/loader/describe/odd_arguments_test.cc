@@ -70,8 +70,8 @@ void look_at_everything(const Description& description) {
   EXPECT_FALSE(description.to_string().empty());
   description.fingerprint(catalog());
   for (size_t end = 1; end <= description.steps().size(); ++end) {
-    place_identity(description, end);
-    place_description(description, end);
+    prefix_identity(description, end);
+    prefix_description(description, end);
   }
   if (!description.steps().empty()) {
     EXPECT_GE(select_unread(description, nullptr, 1000)->size(), 0);
