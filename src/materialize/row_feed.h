@@ -9,8 +9,8 @@
 
 namespace forebay {
 
-/// Reads the samples of a loader without a shuffle, in the order of their ids. ShardMaker seeks it to
-/// the first sample of a shard and reads on from there. Not thread-safe.
+/// Reads the samples of a loader without a shuffle, in the order of their ids. ShardMaker seeks it
+/// to the first sample of a shard and reads on from there. Not thread-safe.
 class RowFeed {
  public:
   RowFeed(std::shared_ptr<Loader> loader, const TrialContext& context, int64_t batch)

@@ -15,10 +15,10 @@
 
 namespace forebay {
 
-/// Output location to which any number of processes write shards. Files below `_unfinished` hold the
-/// job, and an entry for each finished shard. Invariant: a shard with an entry is complete, whenever
-/// a writer is killed; the next writer deletes the remains of killed ones. The methods are const,
-/// and block.
+/// Output location to which any number of processes write shards. Files below `_unfinished` hold
+/// the job, and an entry for each finished shard. Invariant: a shard with an entry is complete,
+/// whenever a writer is killed; the next writer deletes the remains of killed ones. The methods are
+/// const, and block.
 class UnfinishedFolder {
  public:
   using Location = std::shared_ptr<const OutputLocation>;

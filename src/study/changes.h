@@ -35,8 +35,9 @@ struct FunctionPlaces {
 std::vector<Change> changes_for(const Description& description, const LoaderOptions& options, const Limiter& limiter,
                                 const FunctionPlaces& functions, std::vector<std::string>& others);
 
-/// Checks that a pipeline can be studied. Unsupported, with advice, for one that packs: a trial over a
-/// part of the samples would pack them into other blocks. `study` names the caller in the message.
+/// Checks that a pipeline can be studied. Unsupported, with advice, for one that packs: a trial
+/// over a part of the samples would pack them into other blocks. `study` names the caller in the
+/// message.
 Status check_supported(const Description& description, const char* study);
 
 /// Returns the steps, including the source, after which a cache with these arguments may stand and

@@ -19,10 +19,10 @@ struct Copies {
 /// table, `chosen` are numbers of chunks.
 std::shared_ptr<const Source> subset_of(std::shared_ptr<const Source> source, std::vector<int64_t> chosen,
                                         const Copies& copies = {});
-/// Returns a source of about `samples` samples that are representative of all. The stored size says most about
-/// the cost of a sample, so the samples are drawn systematically from a list in the order of size
-/// (W. G. Cochran, Sampling Techniques, 3rd ed., 8.3); samples of equal size are spread evenly. Of
-/// a table it takes whole chunks, at least two, until they have that many rows.
+/// Returns a source of about `samples` samples that are representative of all. The stored size says
+/// most about the cost of a sample, so the samples are drawn systematically from a list in the
+/// order of size (W. G. Cochran, Sampling Techniques, 3rd ed., 8.3); samples of equal size are
+/// spread evenly. Of a table it takes whole chunks, at least two, until they have that many rows.
 std::shared_ptr<const Source> representative_subset(std::shared_ptr<const Source> source, int64_t samples,
                                                     const Copies& copies = {});
 /// Whether a cache over a part of the source has the entries that one over all of it has. False for

@@ -325,8 +325,8 @@ class Compiler {
     KeyedStage stage;
     Schema cached;  // fields of an entry
   };
-  // Returns the stage that looks up and stores entries after step `i` - 1. Fields that no step reads
-  // are not cached: their values may never have been computed.
+  // Returns the stage that looks up and stores entries after step `i` - 1. Fields that no step
+  // reads are not cached: their values may never have been computed.
   CachingStage stage_at(size_t i) const {
     CachingStage result;
     KeyedStage& stage = result.stage;
@@ -342,8 +342,8 @@ class Compiler {
     return result;
   }
 
-  // Identity of the samples before a step (an index into the needed steps): it covers the steps that
-  // are carried out, and the fields in `cached` that they make.
+  // Identity of the samples before a step (an index into the needed steps): it covers the steps
+  // that are carried out, and the fields in `cached` that they make.
   Hash128 identity_before(size_t cache, const Schema& cached) const {
     Hasher hasher;
     const size_t step = cache < needed_.steps.size() ? needed_.steps[cache] : input_.description->steps().size();

@@ -12,8 +12,8 @@
 
 namespace forebay {
 
-/// Connects the ranks of a data set's loader, each with a service for its cache entries. Called once
-/// when the loader is opened. Returns null and errors as open_job() does.
+/// Connects the ranks of a data set's loader, each with a service for its cache entries. Called
+/// once when the loader is opened. Returns null and errors as open_job() does.
 Result<std::shared_ptr<PeerGroup>> open_peers(const PeerOptions& options, const RankInfo& rank_info,
                                               std::stop_token stop);
 

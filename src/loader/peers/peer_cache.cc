@@ -17,8 +17,8 @@ namespace {
 
 /// Requests to peers that are not settled yet: for each entry the number of requests in flight (two
 /// loaders may request the same entry), and whether a request for it, or for the version of a name,
-/// has failed. Holds at most kCapacity entries and drops the oldest, since a lookup may be abandoned.
-/// Thread-safe.
+/// has failed. Holds at most kCapacity entries and drops the oldest, since a lookup may be
+/// abandoned. Thread-safe.
 class PeerRequests {
  public:
   void add_request(const Hash128& entry) {
@@ -140,8 +140,8 @@ class PeerCache final : public TieredCache {
     hits_.fetch_add(1, std::memory_order_relaxed);
     const uint64_t before = expected_bytes_.load(std::memory_order_relaxed);
     // The estimate rises at once and falls slowly: too small an estimate costs a second read, too
-    // large a one only memory for a while. At 1/256 per entry, 1 of 100 entries needs a second read if
-    // the logarithms of sizes have a deviation of 0.3; at 1/32 it was 6 to 8. Two threads may
+    // large a one only memory for a while. At 1/256 per entry, 1 of 100 entries needs a second read
+    // if the logarithms of sizes have a deviation of 0.3; at 1/32 it was 6 to 8. Two threads may
     // overwrite each other's estimate, which does no harm.
     expected_bytes_.store(std::max(bytes + bytes / 8, before - before / 256), std::memory_order_relaxed);
     return columns;

@@ -15,9 +15,9 @@ struct PeerOfEntry {
 };
 using PeerOf = std::function<PeerOfEntry(int64_t element)>;
 
-/// Returns a cache that looks up entries in `own` first, then at the peer that owns the entry. If the
-/// peer lacks the entry or sends a damaged one, the caller computes the entry as if there were no
-/// peers; the next lookup asks the peer again.
+/// Returns a cache that looks up entries in `own` first, then at the peer that owns the entry. If
+/// the peer lacks the entry or sends a damaged one, the caller computes the entry as if there were
+/// no peers; the next lookup asks the peer again.
 ///
 /// `peer_of` may be called from any thread and must not block. The stores that it returns must
 /// outlive the cache.

@@ -24,9 +24,9 @@ struct RehearsalStats;
 Hash128 replay_key(const ReplaySample& sample);
 
 /// In-memory cache of the results of the steps before a `.rehearse(where="here")`. It has an entry
-/// for each sample of the replay buffer, with the sample's result if that fits the budget. A missing
-/// result is computed again, so batches do not depend on the content. The key is epoch and id of
-/// the sample. Thread-safe.
+/// for each sample of the replay buffer, with the sample's result if that fits the budget. A
+/// missing result is computed again, so batches do not depend on the content. The key is epoch and
+/// id of the sample. Thread-safe.
 class ReplayRows final : public EntryCache, public ReplayResults, public ReclaimableMemory {
  public:
   explicit ReplayRows(uint64_t most_bytes) : most_bytes_(most_bytes) {}

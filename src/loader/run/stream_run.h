@@ -16,9 +16,9 @@
 
 namespace forebay {
 
-/// A run over a source without an end, whose records arrive during the run. Of several ranks, rank 0
-/// decides which records come next and the others follow it, unless a journal is repeated. It owns
-/// the stream and the exchange of records with other ranks.
+/// A run over a source without an end, whose records arrive during the run. Of several ranks, rank
+/// 0 decides which records come next and the others follow it, unless a journal is repeated. It
+/// owns the stream and the exchange of records with other ranks.
 class StreamRun final : public Run, public std::enable_shared_from_this<StreamRun> {
  public:
   /// InvalidArgument if an option does not apply to streams, or journal= names a file of another

@@ -61,7 +61,8 @@ class IdleSlabs {
 /// a table do not need a hundred descriptors.
 ///
 /// A freed block may be reused at once, so the caller frees it only after all clients have stopped
-/// reading it. Idle slabs take at most a third of the bytes in use. Any thread may call any function.
+/// reading it. Idle slabs take at most a third of the bytes in use. Any thread may call any
+/// function.
 class SharedBlocks final : public BlockSource {
  public:
   uint8_t* allocate(size_t bytes) override;

@@ -239,8 +239,8 @@ void Server::abort_dead_clients(const std::vector<pollfd>& watched) {
 }
 
 // Stops listening if the server has been idle for the linger time. Returns whether it did. The lock
-// ensures that a client that connects meanwhile is either
-// accepted here, or finds no server and starts another one.
+// ensures that a client that connects meanwhile is either accepted here, or finds no server and
+// starts another one.
 bool Server::try_exit_when_idle() {
   if (!options_.linger || connections() > 0 || options_.clock->now() - idle_since_ < *options_.linger) return false;
   // Does not wait for the lock: a process that holds it starts a server, and this one then stays.

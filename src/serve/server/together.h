@@ -34,8 +34,8 @@ struct TogetherCounts {
 /// Any thread may call any function. The thread of the client that needs the next step computes it.
 class TogetherRun {
  public:
-  /// The first step waits until `group_size` seats are taken, for a minute at most. `clock` outlives
-  /// the run, and measures that wait and `patience`.
+  /// The first step waits until `group_size` seats are taken, for a minute at most. `clock`
+  /// outlives the run, and measures that wait and `patience`.
   TogetherRun(std::unique_ptr<Loader> loader, int group_size, std::chrono::milliseconds patience,
               WaitClock& clock = WaitClock::real());
 

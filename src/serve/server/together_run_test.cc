@@ -280,7 +280,8 @@ TEST(TogetherRuns, a_client_at_another_state_gets_a_run_of_its_own) {
   const auto first = *runs.join("key", begin, 1, a, opening.open(), {});
   const auto second = *runs.join("key", loader->state(), 2, b, opening.open(), {});
   EXPECT_NE(first, second);
-  EXPECT_EQ((*second->next_step(b, kLong))->before, loader->state()) << "it does not wait for others as the first one did";
+  EXPECT_EQ((*second->next_step(b, kLong))->before, loader->state())
+      << "it does not wait for others as the first one did";
 }
 
 TEST(TogetherRuns, a_run_is_closed_and_forgotten_when_its_last_client_has_left) {
